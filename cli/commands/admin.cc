@@ -1,0 +1,76 @@
+// glim admin status, glim admin node return: what operators ask.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands/command.h"
+#include "cli/render_json.h"
+#include "cli/text.h"
+#include "cli/time_text.h"
+
+namespace glim::cli {
+namespace {
+
+std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
+  std::string text;
+  text += fmt::format("epoch       {}\n", status.epoch());
+  text += fmt::format("revision    {}\n", status.revision());
+  text += fmt::format("store       {}\n", EscapeForTerminal(status.store()));
+  text += fmt::format("jobs        {} queued, {} live\n", status.jobs_queued(), status.jobs_live());
+  text += fmt::format("nodes       {}, {} ready\n", status.nodes(), status.nodes_ready());
+  text += fmt::format("last pass   {}.{:03} ms\n", status.last_pass_us() / 1000, status.last_pass_us() % 1000);
+  text += fmt::format("outage      {}\n", status.outage() ? "yes: so many nodes are silent that none is declared lost"
+                                                          : "no");
+  return text;
+}
+
+Status RunStatus(CommandContext& context) {
+  Result<glim::v1::GetSchedulerStatusResponse> response = context.client.Call(
+      &glim::v1::AdminApi::Stub::GetSchedulerStatus, glim::v1::GetSchedulerStatusRequest());
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["scheduler"] = MessageJson(*response);
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Data(StatusLines(*response));
+  }
+  return Status::Ok();
+}
+
+Status RunReturn(CommandContext& context, const std::string& node) {
+  glim::v1::ReturnNodeRequest request;
+  request.set_node(node);
+  Result<glim::v1::ReturnNodeResponse> response = context.client.Call(&glim::v1::AdminApi::Stub::ReturnNode, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = node;
+    document["state"] = response->state();
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("node {} is {}", node, response->state()));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddAdmin(CLI::App* app, Selection* selection) {
+  CLI::App* admin = app->add_subcommand("admin", "For operators");
+  admin->require_subcommand(1);
+  admin->fallthrough();
+  admin->add_subcommand("status", "Show how the scheduler is doing")->callback([=] { selection->run = RunStatus; });
+
+  const auto node_name = std::make_shared<std::string>();
+  CLI::App* node = admin->add_subcommand("node", "About one node");
+  node->require_subcommand(1);
+  node->fallthrough();
+  CLI::App* command = node->add_subcommand("return", "Make a quarantined or lost node schedulable again");
+  command->add_option("NODE", *node_name, "the node's name")->required();
+  command->callback([=] {
+    selection->run = [node_name](CommandContext& context) { return RunReturn(context, *node_name); };
+  });
+}
+
+}  // namespace glim::cli

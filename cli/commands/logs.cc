@@ -1,0 +1,144 @@
+// glim logs: what a rank wrote. With -f it goes on through interrupts and restarts until the job has ended, and through
+// short absences of the scheduler.
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/commands/command.h"
+#include "cli/log_printer.h"
+#include "cli/words.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr Duration kPause = Milliseconds(500);
+constexpr int kOutageTriesMax = 120;  // with kPause: a minute
+
+struct Options {
+  std::uint64_t job_id = 0;
+  bool follow = false;
+  std::uint32_t rank = 0;
+  std::uint32_t attempt = 0;
+};
+
+class LogReader {
+ public:
+  LogReader(CommandContext& context, const Options& options)
+      : context_(context), options_(options), printer_(&context.output) {}
+
+  Status Run() {
+    Status status = options_.follow ? Follow() : ReadOnce();
+    Status written = printer_.Finish();
+    return status.ok() ? written : status;
+  }
+
+ private:
+  glim::v1::StreamLogRequest Request() const {
+    glim::v1::StreamLogRequest request;
+    request.set_job_id(options_.job_id);
+    request.set_rank(options_.rank);
+    request.set_attempt(printer_.attempt() != 0 ? printer_.attempt() : options_.attempt);
+    request.set_follow(options_.follow);
+    request.set_offset(printer_.offset());
+    return request;
+  }
+
+  Status Stream() {
+    return context_.client.StreamLog(Request(), [this](const auto& part) { printer_.Take(part); });
+  }
+
+  // A long log may take longer than one call's deadline: as long as it gets on, it is asked for from where it stands.
+  Status ReadOnce() {
+    while (true) {
+      const std::int64_t before = printer_.offset();
+      Status status = Stream();
+      if (status.code() != StatusCode::kDeadlineExceeded || printer_.offset() == before) return status;
+    }
+  }
+
+  Status Follow() {
+    if (options_.attempt != 0) return FollowAttempt();
+    for (bool first = true;; first = false) {
+      Result<std::uint32_t> attempt = AwaitAttempt(printer_.attempt());
+      if (!attempt.ok() || *attempt == 0) return attempt.status();
+      printer_.NextAttempt(*attempt);
+      Status status = FollowAttempt();
+      if (status.code() == StatusCode::kNotFound && !first) {
+        context_.output.Note(status.message());  // it never got so far as to write one
+      } else if (!status.ok()) {
+        return status;
+      }
+    }
+  }
+
+  // Streams one attempt to its end, across absences of the scheduler.
+  Status FollowAttempt() {
+    for (int tries = 0;;) {
+      const std::int64_t before = printer_.offset();
+      Status status = Stream();
+      if (status.code() != StatusCode::kUnavailable) return status;
+      tries = printer_.offset() == before ? tries + 1 : 1;
+      if (printer_.attempt() == 0 || tries > kOutageTriesMax) return status;
+      if (tries == 1) context_.output.Note("the scheduler is away; waiting for it to come back");
+      if (context_.interruption.WaitFor(kPause)) return Interruption::Cancelled();
+    }
+  }
+
+  // The attempt after `last` (0: the newest) once it has nodes; 0 when the job has ended without one.
+  Result<std::uint32_t> AwaitAttempt(std::uint32_t last) {
+    bool told = false;
+    int silent = 0;
+    while (true) {
+      Result<glim::v1::Job> job = context_.client.GetJob(options_.job_id);
+      if (job.ok()) {
+        silent = 0;
+        const std::uint32_t next = NextWithLog(*job, last);
+        if (next != 0 || HasEnded(*job)) return next;
+        if (!std::exchange(told, true)) context_.output.Note(WaitNote(*job, last));
+      } else if (job.status().code() != StatusCode::kUnavailable || ++silent > kOutageTriesMax || last == 0) {
+        return job.status();
+      }
+      if (context_.interruption.WaitFor(kPause)) return Interruption::Cancelled();
+    }
+  }
+
+  // An attempt that never had its nodes has no log.
+  static std::uint32_t NextWithLog(const glim::v1::Job& job, std::uint32_t last) {
+    std::uint32_t next = 0;
+    for (const auto& attempt : job.attempts()) {
+      if (attempt.ref().number() <= last || attempt.started_at_ms() == 0) continue;
+      if (last == 0 || next == 0) next = attempt.ref().number();
+    }
+    return next;
+  }
+
+  static std::string WaitNote(const glim::v1::Job& job, std::uint32_t last) {
+    std::string before;
+    for (const auto& attempt : job.attempts()) {
+      if (attempt.ref().number() != last || attempt.outcome().empty()) continue;
+      before = fmt::format("attempt {} ended: {}; ", last, AttemptVerdict(attempt));
+    }
+    return fmt::format("{}job {} is {}, waiting for its next attempt", before, job.id(), job.state());
+  }
+
+  CommandContext& context_;
+  const Options& options_;
+  LogPrinter printer_;
+};
+
+}  // namespace
+
+void AddLogs(CLI::App* app, Selection* selection) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app->add_subcommand("logs", "Print what a rank of a job wrote");
+  AddJobArgument(command, &options->job_id);
+  command->add_flag("-f,--follow", options->follow, "go on while the job lives, through interrupts and restarts");
+  command->add_option("--rank", options->rank, "global rank, 0 unless given");
+  command->add_option("--attempt", options->attempt, "an attempt's number; the newest unless given");
+  command->callback([=] {
+    selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); };
+  });
+}
+
+}  // namespace glim::cli

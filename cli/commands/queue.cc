@@ -1,0 +1,64 @@
+// glim queue (ps): jobs in the order in which they are planned.
+#include <memory>
+
+#include "cli/commands/command.h"
+#include "cli/render_json.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr std::uint32_t kPageSize = 200;
+constexpr std::size_t kJobsMax = 100'000;
+
+struct Options {
+  bool all = false;
+  std::string user;
+};
+
+Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const Options& options) {
+  std::vector<glim::v1::Job> jobs;
+  glim::v1::ListJobsRequest request;
+  request.set_all(options.all);
+  request.set_user(options.user);
+  request.set_page_size(kPageSize);
+  do {
+    Result<glim::v1::ListJobsResponse> page = client.Call(&glim::v1::ClientApi::Stub::ListJobs, request);
+    if (!page.ok()) return page.status();
+    for (auto& job : *page->mutable_jobs()) jobs.push_back(std::move(job));
+    if (page->next_page_token() == request.page_token()) break;  // a server that does not get on
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty() && jobs.size() < kJobsMax);
+  return jobs;
+}
+
+Status Run(CommandContext& context, const Options& options) {
+  Result<std::vector<glim::v1::Job>> jobs = ListJobs(context.client, options);
+  if (!jobs.ok()) return jobs.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["jobs"] = Json::array();
+    for (const auto& job : *jobs) document["jobs"].push_back(JobJson(job));
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  if (jobs->empty()) {
+    context.output.Note(options.all ? "no jobs" : "no jobs; --all shows those that have ended");
+    return Status::Ok();
+  }
+  context.output.Data(QueueTable(*jobs, Now(), context.output.colour()));
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddQueue(CLI::App* app, Selection* selection) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app->add_subcommand("queue", "List jobs, the waiting ones in the order of planning");
+  command->alias("ps");
+  command->add_flag("-a,--all", options->all, "also those that have ended");
+  command->add_option("--user", options->user, "only this user's");
+  command->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+}
+
+}  // namespace glim::cli

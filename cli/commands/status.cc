@@ -1,0 +1,56 @@
+// glim status: one job, attempt by attempt, with the receipts of its interrupts.
+#include <memory>
+
+#include "cli/commands/command.h"
+#include "cli/receipt.h"
+#include "cli/render_json.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr std::size_t kSuccessorsMax = 16;  // asked about, newest first
+
+// The jobs that came in; one that is not kept any more just lacks its part of the receipt.
+Result<JobsById> AskSuccessors(Client& client, const glim::v1::Job& job) {
+  JobsById jobs;
+  for (const std::uint64_t id : SuccessorsOf(job, kSuccessorsMax)) {
+    Result<glim::v1::Job> successor = client.GetJob(id);
+    if (successor.ok()) {
+      jobs.emplace(id, *std::move(successor));
+    } else if (successor.status().code() != StatusCode::kNotFound &&
+               successor.status().code() != StatusCode::kPermissionDenied) {
+      return successor.status();
+    }
+  }
+  return jobs;
+}
+
+Status Run(CommandContext& context, std::uint64_t job_id) {
+  Result<glim::v1::Job> job = context.client.GetJob(job_id);
+  if (!job.ok()) return job.status();
+  Result<JobsById> successors = AskSuccessors(context.client, *job);
+  if (!successors.ok()) return successors.status();
+  const std::vector<Receipt> receipts = MakeReceipts(*job, *successors);
+  if (!context.output.json()) {
+    context.output.Data(StatusText(*job, receipts, Now(), context.output.colour()));
+    return Status::Ok();
+  }
+  Json document = NewDocument();
+  document["job"] = JobJson(*job);
+  document["receipts"] = Json::array();
+  for (const Receipt& receipt : receipts) document["receipts"].push_back(ReceiptJson(receipt));
+  context.output.Data(DumpJson(document));
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddStatus(CLI::App* app, Selection* selection) {
+  const auto job_id = std::make_shared<std::uint64_t>(0);
+  CLI::App* command = app->add_subcommand("status", "Show a job, attempt by attempt, with its interrupts");
+  AddJobArgument(command, job_id.get());
+  command->callback([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
+}
+
+}  // namespace glim::cli

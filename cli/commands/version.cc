@@ -1,0 +1,38 @@
+// glim version: this program's version and the scheduler's.
+#include <fmt/format.h>
+
+#include "cli/commands/command.h"
+#include "cli/render_json.h"
+#include "cli/text.h"
+
+namespace glim::cli {
+namespace {
+
+Status Run(CommandContext& context) {
+  Result<glim::v1::GetVersionResponse> server =
+      context.client.Call(&glim::v1::ClientApi::Stub::GetVersion, glim::v1::GetVersionRequest());
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["client"]["version"] = GLIM_VERSION;
+    document["server"] = server.ok() ? MessageJson(*server) : Json(nullptr);
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Data("client " GLIM_VERSION "\n");
+    if (server.ok()) {
+      context.output.Data(fmt::format("server {} (protocol {}, cluster {}, at {})\n",
+                                      EscapeForTerminal(server->version()), server->protocol_version(),
+                                      EscapeForTerminal(server->cluster_id()), context.client.server()));
+    }
+  }
+  return server.status();
+}
+
+}  // namespace
+
+void AddVersion(CLI::App* app, Selection* selection) {
+  app->add_subcommand("version", "Show the versions of this program and of the scheduler")->callback([=] {
+    selection->run = Run;
+  });
+}
+
+}  // namespace glim::cli

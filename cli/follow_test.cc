@@ -1,0 +1,145 @@
+// glim wait and glim logs, the real program: verdicts, absences, attempts that follow each other, Ctrl-C.
+#include <csignal>
+#include <sstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/testing/cli_fixture.h"
+
+namespace glim::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+using FollowTest = CliTest;
+
+TEST_F(FollowTest, WaitGivesVerdictAndTimeout) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 1, "succeeded");
+    AddJob(state.state, 2, "failed").set_message("rank 3 exited with 1");
+    AddJob(state.state, 3, "running");
+    AddJob(state.state, 4, "cancelled");
+  }
+  EXPECT_EQ(Glim({"wait", "1"}).exit_code, 0);
+  const GlimResult failed = Glim({"wait", "2"});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.err, HasSubstr("rank 3 exited with 1"));
+  const GlimResult late = Glim({"wait", "3", "--timeout", "300ms"});
+  EXPECT_EQ(late.exit_code, 7);
+  EXPECT_THAT(late.err, HasSubstr("job 3 is still running"));
+  EXPECT_EQ(Glim({"wait", "4"}).exit_code, 1);
+  EXPECT_EQ(Glim({"wait", "5"}).exit_code, 3);
+}
+
+TEST_F(FollowTest, WaitOutlastsAnAbsentScheduler) {
+  AddJob(server_.Lock().state, 1, "running");
+  GlimProcess process({"wait", "1"}, Options());
+  const auto asked = [this] { return !server_.Lock()->user.empty(); };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!asked() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  ASSERT_TRUE(asked());
+  {
+    const auto state = server_.Lock();
+    state->refusal = grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
+    state->refusals_left = 2;
+    state->jobs[1].set_state("succeeded");
+  }
+  const GlimResult result = process.Finish();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("waiting for it to come back"));
+}
+
+TEST_F(FollowTest, LogsPassRawAndGoOnWhereTheyStopped) {
+  const std::string text("step 1 \x1b[1mbold\x1b[0m \xff\xfe\nstep 2 \xe4\xb8\xad\xe6\x96\x87\nno end");
+  {
+    const auto state = server_.Lock();
+    auto* attempt = AddJob(state.state, 1, "succeeded").add_attempts();
+    attempt->mutable_ref()->set_number(1);
+    attempt->set_state("ended");
+    attempt->set_started_at_ms(1);
+    state->logs[1] = text;
+  }
+  const GlimResult raw = Glim({"logs", "1", "--rank", "3"});
+  EXPECT_EQ(raw.exit_code, 0) << raw.err;
+  EXPECT_EQ(raw.out, text);
+  EXPECT_EQ(server_.Lock()->log_requests.back().rank(), 3u);
+
+  server_.Lock()->log_error = "the scheduler restarts";
+  const GlimResult followed = Glim({"logs", "-f", "1"});
+  EXPECT_EQ(followed.exit_code, 0) << followed.err;
+  EXPECT_EQ(followed.out, text);
+  EXPECT_GT(server_.Lock()->log_requests.back().offset(), 0);
+
+  const GlimResult lines = Glim({"logs", "1", "-o", "json"});
+  std::istringstream stream(lines.out);
+  std::vector<json> parsed;
+  for (std::string line; std::getline(stream, line);) parsed.push_back(json::parse(line));
+  ASSERT_EQ(parsed.size(), 3u);
+  EXPECT_EQ(parsed[1]["line"], "step 2 \xe4\xb8\xad\xe6\x96\x87");
+  EXPECT_EQ(parsed[1]["offset"], static_cast<int>(text.find("step 2")));
+  EXPECT_EQ(parsed[2]["line"], "no end");
+}
+
+TEST_F(FollowTest, FollowingALogGoesOnWithTheNextAttempt) {
+  {
+    const auto state = server_.Lock();
+    auto& job = AddJob(state.state, 1, "succeeded");
+    for (const std::uint32_t number : {1u, 2u}) {
+      auto* attempt = job.add_attempts();
+      attempt->mutable_ref()->set_number(number);
+      attempt->set_state("ended");
+      attempt->set_started_at_ms(1);
+    }
+    state->logs[1] = "first\n";
+    state->logs[2] = "second\n";
+  }
+  EXPECT_EQ(Glim({"logs", "-f", "1"}).out, "second\n");
+  EXPECT_EQ(Glim({"logs", "-f", "1", "--attempt", "1"}).out, "first\n");
+
+  // Interrupted while it is followed: attempt 1 ends, the job waits, attempt 2 comes.
+  server_.Lock()->jobs[1].set_state("queued");
+  server_.Lock()->jobs[1].mutable_attempts()->RemoveLast();
+  server_.Lock()->jobs[1].mutable_attempts(0)->set_outcome("interrupted");
+  server_.Lock()->log_requests.clear();
+  GlimProcess process({"logs", "-f", "1"}, Options());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (server_.Lock()->log_requests.empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  {
+    const auto state = server_.Lock();
+    state->jobs[1].add_attempts()->mutable_ref()->set_number(2);  // never had its nodes: nothing to follow
+    auto* attempt = state->jobs[1].add_attempts();
+    attempt->mutable_ref()->set_number(3);
+    attempt->set_state("ended");
+    attempt->set_started_at_ms(1);
+    state->jobs[1].set_state("succeeded");
+    state->logs[3] = "third\n";
+  }
+  EXPECT_EQ(process.Finish().out, "first\nthird\n");
+}
+
+TEST_F(FollowTest, CtrlCEndsAFollowedLogCleanly) {
+  {
+    const auto state = server_.Lock();
+    auto* attempt = AddJob(state.state, 1, "running").add_attempts();
+    attempt->mutable_ref()->set_number(1);
+    attempt->set_state("running");
+    attempt->set_started_at_ms(1);
+    state->logs[1] = "hello\n";
+    state->hold_log = true;
+  }
+  GlimProcess process({"logs", "-f", "1"}, Options());
+  ASSERT_TRUE(process.AwaitOutput("hello\n"));
+  process.Signal(SIGINT);
+  const GlimResult result = process.Finish();
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(result.out, "hello\n");
+  EXPECT_EQ(result.err, "");
+}
+
+}  // namespace
+}  // namespace glim::cli

@@ -1,0 +1,50 @@
+// Where a command's words go: data to stdout, prose to stderr, nothing but JSON with `-o json`.
+// Borrows the two streams; used by the main thread only.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "sdk/base/status.h"
+
+namespace glim::cli {
+
+enum class OutputFormat { kTable, kJson };
+
+// How a table cell is tinted on a terminal. Never the only sign: the words say the same.
+enum class Style { kPlain, kBold, kGood, kWarn, kBad, kDim };
+
+class Output {
+ public:
+  Output(std::FILE* data, std::FILE* prose, OutputFormat format, bool colour)
+      : data_(data), prose_(prose), format_(format), colour_(colour) {}
+
+  OutputFormat format() const { return format_; }
+  bool json() const { return format_ == OutputFormat::kJson; }
+  bool colour() const { return colour_; }
+
+  // Data, as it is.
+  void Data(std::string_view text);
+  // One line for people; escaped here, and left out with JSON.
+  void Note(std::string_view line);
+  // On stderr, in the chosen format.
+  void Error(const Status& status);
+  // Flushes; fails if stdout could not take everything (a full disk).
+  Status Finish();
+
+ private:
+  std::FILE* data_;
+  std::FILE* prose_;
+  OutputFormat format_;
+  bool colour_;
+  bool failed_ = false;
+};
+
+// Colour only on a terminal that has it, and not against the user's wish (NO_COLOR).
+bool WantsColour(std::FILE* stream);
+
+// `text` between the codes of `style`, or as it is without colour.
+std::string Tint(std::string_view text, Style style, bool colour);
+
+}  // namespace glim::cli

@@ -1,0 +1,223 @@
+#include "cli/testing/fake_server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+namespace glim::cli {
+namespace {
+
+using grpc::ServerContext;
+using grpc::Status;
+using namespace glim::v1;  // NOLINT(build/namespaces): a test double made of little else
+
+// What every call does first: notes who asks, and refuses if the test says so.
+Status Enter(const ServerContext& context, FakeState* state) {
+  const auto found = context.client_metadata().find("glim-user");
+  state->user = found == context.client_metadata().end() ? "" : std::string(found->second.data(), found->second.size());
+  if (state->refusal.ok() || state->refusals_left == 0) return Status::OK;
+  if (state->refusals_left > 0) --state->refusals_left;
+  return state->refusal;
+}
+
+Status NoJob(std::uint64_t id) {
+  return Refusal(grpc::StatusCode::NOT_FOUND, "no job " + std::to_string(id), "NO_SUCH_JOB", "job_id",
+                 "'glim queue --all' lists the jobs");
+}
+
+}  // namespace
+
+grpc::Status Refusal(grpc::StatusCode code, const std::string& message, const std::string& reason,
+                     const std::string& field, const std::string& fix) {
+  ErrorDetail detail;
+  detail.set_reason(reason);
+  detail.set_field(field);
+  detail.set_fix(fix);
+  return Status(code, message, detail.SerializeAsString());
+}
+
+class FakeServer::ClientService : public ClientApi::Service {
+ public:
+  explicit ClientService(FakeServer* owner) : owner_(owner) {}
+
+  Status Submit(ServerContext* context, const SubmitRequest* request, SubmitResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->submits.push_back(*request);
+    if (request->validate_only()) return Status::OK;
+    SubmitRequest body = *request;
+    body.clear_request_id();
+    const std::string text = body.SerializeAsString();
+    const auto [known, fresh] = state->requests.emplace(request->request_id(), text);
+    if (!fresh && known->second != text) {
+      return Refusal(grpc::StatusCode::ALREADY_EXISTS, "this request_id was used for other specs", "REQUEST_ID_REUSED",
+                     "request_id", "leave it out");
+    }
+    auto& ids = state->ids[request->request_id()];
+    for (int i = 0; fresh && i < request->specs_size(); ++i) {
+      const std::uint64_t id = state->next_job_id++;
+      ids.push_back(id);
+      Job job;
+      job.set_id(id);
+      job.set_state("succeeded");
+      *job.mutable_spec() = request->specs(i);
+      state->jobs[id] = std::move(job);
+    }
+    for (const std::uint64_t id : ids) response->add_job_ids(id);
+    return Status::OK;
+  }
+
+  Status Cancel(ServerContext* context, const CancelRequest* request, CancelResponse* response) override {
+    return Change(*context, request->job_id(), "cancelling", response);
+  }
+  Status Suspend(ServerContext* context, const SuspendRequest* request, SuspendResponse* response) override {
+    return Change(*context, request->job_id(), "suspending", response);
+  }
+  Status Resume(ServerContext* context, const ResumeRequest* request, ResumeResponse* response) override {
+    return Change(*context, request->job_id(), "queued", response);
+  }
+
+  // One job a page, so that the client has to turn pages.
+  Status ListJobs(ServerContext* context, const ListJobsRequest* request, ListJobsResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    const std::uint64_t after = request->page_token().empty() ? 0 : std::stoull(request->page_token());
+    for (auto it = state->jobs.upper_bound(after); it != state->jobs.end(); ++it) {
+      const bool ended = it->second.state() == "succeeded" || it->second.state() == "failed";
+      if ((ended && !request->all()) || (!request->user().empty() && request->user() != it->second.user())) continue;
+      if (response->jobs_size() == 1) {
+        response->set_next_page_token(std::to_string(response->jobs(0).id()));
+        break;
+      }
+      *response->add_jobs() = it->second;
+    }
+    return Status::OK;
+  }
+
+  Status GetJob(ServerContext* context, const GetJobRequest* request, GetJobResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    const auto found = state->jobs.find(request->job_id());
+    if (found == state->jobs.end()) return NoJob(request->job_id());
+    *response->mutable_job() = found->second;
+    return Status::OK;
+  }
+
+  Status ListNodes(ServerContext* context, const ListNodesRequest*, ListNodesResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    for (const Node& node : state->nodes) *response->add_nodes() = node;
+    return Status::OK;
+  }
+
+  Status StreamLog(ServerContext* context, const StreamLogRequest* request,
+                   grpc::ServerWriter<StreamLogResponse>* writer) override {
+    std::uint32_t attempt = request->attempt();
+    std::string text;
+    std::string error;
+    bool hold = false;
+    {
+      const Handle state = owner_->Lock();
+      if (Status status = Enter(*context, state.state); !status.ok()) return status;
+      state->log_requests.push_back(*request);
+      if (!state->jobs.contains(request->job_id())) return NoJob(request->job_id());
+      if (attempt == 0 && !state->logs.empty()) attempt = state->logs.rbegin()->first;
+      text = state->logs[attempt];
+      error = std::exchange(state->log_error, "");
+      hold = state->hold_log && request->follow();
+    }
+    Write(text, request->offset(), attempt, error.empty() ? text.size() : text.size() / 2, writer);
+    if (!error.empty()) return Status(grpc::StatusCode::UNAVAILABLE, error);
+    if (hold) HoldUntilCancelled(*context);
+    return Status::OK;
+  }
+
+  Status GetVersion(ServerContext* context, const GetVersionRequest*, GetVersionResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    response->set_version("9.8.7");
+    response->set_protocol_version(1);
+    response->set_cluster_id("test");
+    return Status::OK;
+  }
+
+ private:
+  template <typename Response>
+  Status Change(const ServerContext& context, std::uint64_t job_id, const char* to, Response* response) {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(context, state.state); !status.ok()) return status;
+    const auto found = state->jobs.find(job_id);
+    if (found == state->jobs.end()) return NoJob(job_id);
+    found->second.set_state(to);
+    response->set_state(to);
+    return Status::OK;
+  }
+
+  // In parts of seven bytes: lines and characters are cut.
+  static void Write(const std::string& text, std::int64_t offset, std::uint32_t attempt, std::size_t end,
+                    grpc::ServerWriter<StreamLogResponse>* writer) {
+    for (std::size_t at = static_cast<std::size_t>(offset); at < end; at += 7) {
+      StreamLogResponse part;
+      part.set_data(text.substr(at, std::min<std::size_t>(7, end - at)));
+      part.set_offset(static_cast<std::int64_t>(at));
+      part.set_attempt(attempt);
+      writer->Write(part);
+    }
+  }
+
+  void HoldUntilCancelled(const ServerContext& context) {
+    ++owner_->Lock()->log_streams_open;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!context.IsCancelled() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    --owner_->Lock()->log_streams_open;
+  }
+
+  FakeServer* owner_;
+};
+
+class FakeServer::AdminService : public AdminApi::Service {
+ public:
+  explicit AdminService(FakeServer* owner) : owner_(owner) {}
+
+  Status GetSchedulerStatus(ServerContext* context, const GetSchedulerStatusRequest*,
+                            GetSchedulerStatusResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    response->set_epoch(3);
+    response->set_store("sqlite");
+    response->set_nodes(static_cast<std::uint32_t>(state->nodes.size()));
+    response->set_last_pass_us(1500);
+    return Status::OK;
+  }
+
+  Status ReturnNode(ServerContext* context, const ReturnNodeRequest* request, ReturnNodeResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->returned_nodes.push_back(request->node());
+    response->set_state("ready");
+    return Status::OK;
+  }
+
+ private:
+  FakeServer* owner_;
+};
+
+FakeServer::FakeServer()
+    : client_(std::make_unique<ClientService>(this)), admin_(std::make_unique<AdminService>(this)) {
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(client_.get());
+  builder.RegisterService(admin_.get());
+  server_ = builder.BuildAndStart();
+  address_ = "127.0.0.1:" + std::to_string(port);
+}
+
+FakeServer::~FakeServer() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+}  // namespace glim::cli

@@ -1,0 +1,69 @@
+// A scheduler for the CLI's tests: the real APIs on a real socket, with answers that the test sets. Records what was
+// asked. Threads: the services run on gRPC's; `state` is guarded, reach it through Lock().
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <grpcpp/server.h>
+
+#include "glim/v1/admin_api.grpc.pb.h"
+#include "glim/v1/client_api.grpc.pb.h"
+
+namespace glim::cli {
+
+struct FakeState {
+  std::map<std::uint64_t, glim::v1::Job> jobs;
+  std::vector<glim::v1::Node> nodes;
+  std::map<std::uint32_t, std::string> logs;   // by attempt
+  std::string log_error;                       // sent after the log, as UNAVAILABLE, once
+  bool hold_log = false;                       // a followed log stays open until the call is cancelled
+  std::uint64_t next_job_id = 1;
+  std::map<std::string, std::string> requests; // request_id to the serialised specs
+  std::map<std::string, std::vector<std::uint64_t>> ids;
+  grpc::Status refusal;                        // of every call, unless OK
+  int refusals_left = -1;                      // -1: always
+
+  // What was seen.
+  std::string user;
+  std::vector<glim::v1::SubmitRequest> submits;
+  std::vector<glim::v1::StreamLogRequest> log_requests;
+  std::vector<std::string> returned_nodes;
+  int log_streams_open = 0;
+};
+
+class FakeServer {
+ public:
+  FakeServer();
+  ~FakeServer();
+
+  const std::string& address() const { return address_; }
+
+  // Exclusive access to the state while the handle lives.
+  struct Handle {
+    std::unique_lock<std::mutex> lock;
+    FakeState* state;
+    FakeState* operator->() const { return state; }
+  };
+  Handle Lock() { return {std::unique_lock(mutex_), &state_}; }
+
+ private:
+  class ClientService;
+  class AdminService;
+
+  std::mutex mutex_;
+  FakeState state_;
+  std::unique_ptr<ClientService> client_;
+  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+// A refusal as the scheduler sends it, with its ErrorDetail.
+grpc::Status Refusal(grpc::StatusCode code, const std::string& message, const std::string& reason = "",
+                     const std::string& field = "", const std::string& fix = "");
+
+}  // namespace glim::cli

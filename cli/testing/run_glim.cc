@@ -1,0 +1,116 @@
+#include "cli/testing/run_glim.h"
+
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sdk/base/check.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(20);
+
+struct Pipe {
+  Pipe() { GLIM_CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe"); }
+  int ends[2];
+};
+
+std::vector<char*> Pointers(std::vector<std::string>* words) {
+  std::vector<char*> pointers;
+  for (std::string& word : *words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// True while there may be more.
+bool Drain(int fd, std::string* text) {
+  char buffer[4096];
+  const ssize_t count = read(fd, buffer, sizeof(buffer));
+  if (count > 0) text->append(buffer, static_cast<std::size_t>(count));
+  return count > 0 || (count < 0 && errno == EINTR);
+}
+
+}  // namespace
+
+GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOptions& options)
+    : begin_(std::chrono::steady_clock::now()) {
+  const std::string home = options.folder.empty() ? "/nonexistent" : options.folder;
+  std::vector<std::string> words = {GLIM_BINARY_DIR "/bin/glim"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> environment = {"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/xdg", "PATH=/usr/bin:/bin"};
+  for (const auto& [name, value] : options.env) environment.push_back(name + "=" + value);
+  const std::vector<char*> argv = Pointers(&words);
+  const std::vector<char*> envp = Pointers(&environment);
+  const Pipe in;
+  const Pipe out;
+  const Pipe err;
+  pid_ = fork();
+  GLIM_CHECK(pid_ >= 0, "no process");
+  if (pid_ == 0) {
+    dup2(in.ends[0], STDIN_FILENO);
+    dup2(out.ends[1], STDOUT_FILENO);
+    dup2(err.ends[1], STDERR_FILENO);
+    if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
+    execve(argv[0], argv.data(), envp.data());
+    _exit(127);
+  }
+  close(in.ends[0]);
+  close(out.ends[1]);
+  close(err.ends[1]);
+  out_fd_ = out.ends[0];
+  err_fd_ = err.ends[0];
+  GLIM_CHECK(write(in.ends[1], options.input.data(), options.input.size()) ==
+                 static_cast<ssize_t>(options.input.size()), "the input of a test fits a pipe");
+  close(in.ends[1]);
+}
+
+GlimProcess::~GlimProcess() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  close(out_fd_);
+  close(err_fd_);
+}
+
+void GlimProcess::Signal(int number) { kill(pid_, number); }
+
+bool GlimProcess::AwaitOutput(const std::string& text) {
+  const auto deadline = begin_ + kPatience;
+  while (out_.find(text) == std::string::npos) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    pollfd fd = {out_fd_, POLLIN, 0};
+    if (poll(&fd, 1, 100) > 0 && !Drain(out_fd_, &out_)) return false;
+  }
+  return true;
+}
+
+GlimResult GlimProcess::Finish() {
+  GlimResult result;
+  result.out = out_;
+  bool out_open = true;
+  bool err_open = true;
+  const auto deadline = begin_ + kPatience;
+  while ((out_open || err_open) && std::chrono::steady_clock::now() < deadline) {
+    pollfd fds[] = {{out_open ? out_fd_ : -1, POLLIN, 0}, {err_open ? err_fd_ : -1, POLLIN, 0}};
+    if (poll(fds, 2, 100) <= 0) continue;
+    if (fds[0].revents != 0) out_open = Drain(out_fd_, &result.out);
+    if (fds[1].revents != 0) err_open = Drain(err_fd_, &result.err);
+  }
+  const bool late = out_open || err_open;
+  if (late) kill(pid_, SIGKILL);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  result.took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin_);
+  if (late) return result;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace glim::cli

@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/gpus.h"
+#include "cli/render_table.h"
+#include "cli/text.h"
+#include "cli/time_text.h"
+#include "cli/views/views.h"
+#include "cli/words.h"
+
+namespace glim::cli {
+namespace {
+
+void AddLine(const char* label, const std::string& value, std::string* text) {
+  if (!value.empty()) *text += fmt::format("{:<11} {}\n", label, EscapeForTerminal(value));
+}
+
+std::string Size(const glim::v1::Job& job) {
+  const auto& spec = job.spec();
+  return fmt::format("{} x {} GPUs = {}", spec.nodes(), spec.gpus_per_node(),
+                     GpuText(GpusOf(job), HasSimulatedGpus(job)));
+}
+
+std::string Durable(const glim::v1::Job& job) {
+  if (job.durable_step() < 0) return "none yet";
+  return fmt::format("step {} in {}", job.durable_step(), job.durable_path());
+}
+
+std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
+  std::string text = fmt::format("job {} {}\n", job.id(),
+                                 Tint(EscapeForTerminal(job.spec().name()), Style::kBold, colour));
+  const std::string note = JobNote(job);
+  text += fmt::format("{:<11} {}{}\n", "state", Tint(EscapeForTerminal(job.state()), StateStyle(job.state()), colour),
+                      note.empty() ? "" : fmt::format(" ({})", EscapeForTerminal(note)));
+  AddLine("user", job.team().empty() ? job.user() : fmt::format("{} (team {})", job.user(), job.team()), &text);
+  AddLine("pool", fmt::format("{}, priority {}", job.spec().pool(), job.priority()), &text);
+  AddLine("nodes", Size(job), &text);
+  AddLine("submitted", FormatAgo({job.submitted_at_ms()}, now), &text);
+  if (job.ended_at_ms() != 0) AddLine("ended", FormatAgo({job.ended_at_ms()}, now), &text);
+  AddLine("interrupts", fmt::format("{}, {} steps lost in all", job.interrupts(), job.steps_lost()), &text);
+  AddLine("checkpoint", Durable(job), &text);
+  AddLine("run", Shorten(job.spec().run(), 100), &text);
+  return text;
+}
+
+std::string Zones(const glim::v1::Attempt& attempt) {
+  std::string zones;
+  for (const std::string& zone : attempt.zones()) zones += (zones.empty() ? "" : "+") + zone;
+  if (zones.empty()) return "";
+  return fmt::format(", zone{} {}", attempt.zones_size() > 1 ? "s" : "", zones);
+}
+
+std::string Times(const glim::v1::Attempt& attempt, TimePoint now) {
+  if (attempt.ended_at_ms() != 0) {
+    const std::int64_t begin = attempt.running_at_ms() != 0 ? attempt.running_at_ms() : attempt.started_at_ms();
+    const std::string ran = begin == 0 ? "never ran" : "ran " + FormatDuration({attempt.ended_at_ms() - begin});
+    return fmt::format(", {}, ended {}", ran, FormatAgo({attempt.ended_at_ms()}, now));
+  }
+  if (attempt.running_at_ms() != 0) return fmt::format(", began {}", FormatAgo({attempt.running_at_ms()}, now));
+  return fmt::format(", claimed {}", FormatAgo({attempt.claimed_at_ms()}, now));
+}
+
+// What its own wait was made of; only phases that happened.
+std::string WaitLine(const glim::v1::StartTimes& start) {
+  std::string text;
+  const auto add = [&text](const char* name, std::int64_t ms) {
+    if (ms >= 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, FormatDuration({ms}));
+  };
+  add("queued", start.queued_ms());
+  add("notify", start.notify_ms());
+  add("agree", start.agree_ms());
+  add("save", start.save_ms());
+  add("release", start.release_ms());
+  add("start", start.start_ms());
+  return text.empty() ? "" : fmt::format("  waited: {}\n", text);
+}
+
+std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_node, bool colour) {
+  Table table({{"RANK", true}, {"NODE", false, 40}, {"ZONE"}, {"GPUS", true}, {"PHASE"}, {"STEP", true},
+               {"EXIT", true}, {"NOTE", false, 80}});
+  for (const auto& task : attempt.tasks()) {
+    const bool ended = task.phase() == "exited" || task.phase() == "released";
+    table.AddRow({std::to_string(task.index()), task.node(), task.zone(),
+                  GpuText(gpus_per_node, task.simulated_gpus()), task.phase(),
+                  task.step() >= 0 ? std::to_string(task.step()) : "-",
+                  ended ? std::to_string(task.exit_code()) : "-", task.message()});
+  }
+  return table.empty() ? "" : table.Render(colour, 2);
+}
+
+}  // namespace
+
+std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& receipts, TimePoint now, bool colour) {
+  std::string text = Header(job, now, colour);
+  for (const auto& attempt : job.attempts()) {
+    text += fmt::format("\nattempt {}: {}{}{}, {}{}\n", attempt.ref().number(),
+                        Tint(EscapeForTerminal(AttemptVerdict(attempt)), AttemptStyle(attempt), colour),
+                        EscapeForTerminal(Zones(attempt)), attempt.borrowed() ? ", borrowed" : "", StepRange(attempt),
+                        Times(attempt, now));
+    if (!attempt.message().empty()) text += fmt::format("  {}\n", EscapeForTerminal(attempt.message()));
+    text += WaitLine(attempt.start());
+    text += TaskTable(attempt, job.spec().gpus_per_node(), colour);
+    for (const Receipt& receipt : receipts) {
+      if (receipt.attempt == attempt.ref().number()) text += ReceiptText(receipt);
+    }
+  }
+  if (job.blockers_size() > 0) text += "\nwaiting: " + WhyText(job, colour);
+  return text;
+}
+
+}  // namespace glim::cli

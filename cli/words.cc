@@ -1,0 +1,68 @@
+#include "cli/words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace glim::cli {
+
+bool HasEnded(const glim::v1::Job& job) {
+  return job.state() == "succeeded" || job.state() == "failed" || job.state() == "cancelled";
+}
+
+Style StateStyle(const std::string& state) {
+  if (state == "running" || state == "succeeded" || state == "ready") return Style::kGood;
+  if (state == "failed" || state == "lost" || state == "quarantined") return Style::kBad;
+  if (state == "interrupting" || state == "suspending" || state == "held" || state == "silent") return Style::kWarn;
+  if (state == "cancelled" || state == "cancelling") return Style::kDim;
+  return Style::kPlain;
+}
+
+std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
+  if (attempt.outcome().empty()) return attempt.state();
+  if (attempt.outcome() == "interrupted") {
+    if (attempt.save() == "saved") return "interrupted, saved";
+    if (attempt.save() == "left_unsaved") return "interrupted, left without saving";
+    if (attempt.save() == "killed") return "interrupted, killed at the end of its grace";
+    return "interrupted";
+  }
+  std::string words = attempt.outcome();
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+Style AttemptStyle(const glim::v1::Attempt& attempt) {
+  if (attempt.outcome().empty()) return StateStyle(attempt.state());
+  if (attempt.outcome() == "interrupted") return Style::kWarn;
+  if (attempt.outcome() == "failed") return Style::kBad;
+  return StateStyle(attempt.outcome());
+}
+
+std::string JobNote(const glim::v1::Job& job) {
+  std::string note;
+  const auto add = [&note](const std::string& part) { note += (note.empty() ? "" : "; ") + part; };
+  if (job.state() == "queued" && job.interrupts() > 0) {
+    add(job.durable_step() >= 0 ? fmt::format("interrupted, goes on after step {}", job.durable_step())
+                                : std::string("interrupted, will start again"));
+  }
+  if (job.state() == "queued" && job.blockers_size() > 0) add(job.blockers(0).message());
+  if (job.state() == "held") add("suspended: 'glim resume' puts it back");
+  if (!job.message().empty() && job.state() != "queued") add(job.message());
+  return note;
+}
+
+std::string StepRange(const glim::v1::Attempt& attempt) {
+  const auto first = attempt.base_step() + 1;
+  if (attempt.last_step() < first) return "no step";
+  return fmt::format("steps {}-{}", first, attempt.last_step());
+}
+
+std::string SuccessorText(const glim::v1::Round& round) {
+  if (round.successor().job_id() == 0) return "";
+  std::string text = fmt::format("job {}", round.successor().job_id());
+  if (!round.successor_name().empty()) text += " " + round.successor_name();
+  if (!round.successor_user().empty()) text += fmt::format(" (user {})", round.successor_user());
+  return text;
+}
+
+}  // namespace glim::cli

@@ -1,0 +1,271 @@
+"""One scheduler and its agents on this machine, in one private folder."""
+
+import json
+import os
+import shutil
+import tempfile
+
+from .glim_cli import Glim
+from .processes import Child, NotInTime, all_pids, environment_of, kill_process, start_time, tail, wait_until
+
+ENDED = ("succeeded", "failed", "cancelled")
+
+# Jobs here run for seconds: the guards that spare long ones from being interrupted too often are set accordingly.
+CONFIG = """\
+metrics: none
+policy:
+  min_run_factor: 1
+  default_save_cost: 50ms
+  default_restore_cost: 50ms
+  kill_after_term: 1s
+  start_backoff: 200ms
+  crossing_nodes_min: 16
+  links: [{zone_a: A, zone_b: B, jobs_max: 1, pairs_max: 1}]
+"""
+
+# name: (zone, leaf)
+FOUR_NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("B", "b1"), "n4": ("B", "b1")}
+
+
+def make_folder(prefix):
+    """Short: a Unix socket's address holds 107 bytes."""
+    return tempfile.mkdtemp(prefix=prefix, dir="/tmp")
+
+
+class LocalCluster:
+    """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent."""
+
+    def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info"):
+        self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
+        self.node_places = dict(FOUR_NODES if nodes is None else nodes)
+        self.logs = os.path.join(folder, "logs")
+        os.makedirs(self.logs, mode=0o700, exist_ok=True)
+        self.config = os.path.join(folder, "scheduler.yaml")
+        with open(self.config, "w") as file:
+            file.write(config)
+        self.scheduler, self.agents = None, {}
+        self.port, self.cluster_id, self.glim = None, None, None
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
+
+    @property
+    def server(self):
+        return f"127.0.0.1:{self.port}"
+
+    def program(self, name):
+        return os.path.join(self.bin, name)
+
+    # ---- start
+
+    def start(self):
+        """All or nothing: what was started is stopped again if the rest does not come."""
+        try:
+            self.start_scheduler()
+            for name in self.node_places:
+                self.start_agent(name)
+            self.wait_ready()
+            self.remember()
+        except BaseException:
+            self.stop(cancel=False)
+            raise
+        return self
+
+    def start_scheduler(self):
+        port_file = os.path.join(self.folder, "port")
+        if os.path.exists(port_file):
+            os.unlink(port_file)
+        argv = [self.program("glim-scheduler"), "--config", self.config, "--listen", f"127.0.0.1:{self.port or 0}",
+                "--store", f"sqlite:{self.folder}/glim.db", "--port-file", port_file, "--log-level", self.log_level]
+        self.scheduler = Child("glim-scheduler", argv, os.path.join(self.logs, "scheduler.log"), self._env)
+        self.port = int(wait_until(lambda: self.scheduler.check() or _read(port_file), 30,
+                                   lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log)))
+        self.glim = Glim(self.program("glim"), self.server, self.folder)
+        self.cluster_id = wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
+
+    def _ask_cluster_id(self):
+        self.scheduler.check()
+        result = self.glim.run("-o", "json", "version")
+        return _find(json.loads(result.stdout), "cluster_id") if result.returncode == 0 else None
+
+    def agent_command(self, name, state_dir=None, cluster_id=None):
+        zone, leaf = self.node_places[name]
+        return [self.program("glim-agent"), "--scheduler", self.server, "--cluster-id", cluster_id or self.cluster_id,
+                "--node-name", name, "--state-dir", state_dir or os.path.join(self.folder, name), "--zone", zone,
+                "--leaf", leaf, "--gpus", str(self.gpus), "--simulated-gpus", "--log-level", self.log_level]
+
+    def start_agent(self, name):
+        log = os.path.join(self.logs, f"agent-{name}.log")
+        self.agents[name] = Child(f"glim-agent {name}", self.agent_command(name), log, self._env)
+
+    def wait_ready(self, seconds=30):
+        def ready():
+            for agent in self.agents.values():
+                agent.check()
+            nodes = self.glim.nodes()
+            return nodes if all(nodes.get(n, {}).get("state") == "ready" for n in self.agents) else None
+        return wait_until(ready, seconds, f"{len(self.agents)} nodes are ready")
+
+    def check(self):
+        for child in [self.scheduler, *self.agents.values()]:
+            child.check()
+
+    # ---- jobs
+
+    def wait_job(self, job_id, condition, seconds, what, every=0.1):
+        """Until condition(job) is true; the job then. A job that has ended otherwise is an error at once."""
+        last = {}
+
+        def look():
+            self.check()
+            last.update(job=self.glim.job(job_id))
+            if condition(last["job"]):
+                return last["job"]
+            if last["job"]["state"] in ENDED:
+                raise AssertionError(f"job {job_id} ended before {what}: {self.describe(last['job'])}")
+            return None
+        return wait_until(look, seconds, lambda: f"{what}: {self.describe(last.get('job', {}))}", every)
+
+    def wait_state(self, job_id, state, seconds, every=0.1):
+        return self.wait_job(job_id, lambda job: job["state"] == state, seconds, f"job {job_id} is {state}", every)
+
+    def wait_idle(self, seconds=30):
+        """Until no node has a holder or a claim."""
+        def idle():
+            return all(not n["holder"] and not n["claim"] for n in self.glim.nodes().values())
+        wait_until(idle, seconds, "every node is free")
+
+    def describe(self, job):
+        if not job:
+            return "nothing is known of it"
+        lines = [f"job {job['id']} {job['spec']['name']} is {job['state']} {job['message']}"]
+        lines += [f"  attempt {a['ref']['number']}: {a['state']} {a['outcome']} {a['save']} {a['message']}"
+                  for a in job["attempts"]]
+        lines += [f"  blocked: {b['kind']}: {b['message']}" for b in job["blockers"]]
+        return "\n".join(lines)
+
+    def cancel_all(self, seconds=30):
+        """Cancels what has not ended, and waits until the nodes are free."""
+        cancel_queue(self.glim)
+        self.wait_idle(seconds)
+
+    # ---- looking around
+
+    def rank_log(self, job_id, attempt, rank):
+        """The path of a rank's output on its node; None if there is none."""
+        for name in self.node_places:
+            path = os.path.join(self.folder, name, "logs", f"{job_id}-{attempt}", f"rank-{rank}.log")
+            if os.path.exists(path):
+                return path
+        return None
+
+    def log_files(self):
+        found = [os.path.join(self.logs, name) for name in sorted(os.listdir(self.logs))]
+        for name in self.node_places:
+            for folder, _, files in os.walk(os.path.join(self.folder, name)):
+                found += [os.path.join(folder, f) for f in sorted(files) if f.endswith(".log")]
+        return [path for path in found if os.path.getsize(path)]
+
+    def tails(self, lines=25):
+        return "\n".join(f"==== {path}\n{tail(path, lines)}" for path in self.log_files())
+
+    # ---- stop
+
+    def stop(self, cancel=True):
+        """Jobs first, then agents, then the scheduler; never raises for a cluster that is half broken. Returns what
+        did not go as it should, in words. `cancel=False` kills the tasks instead, however many jobs there are."""
+        faults = []
+        if cancel and self.glim and self.scheduler and self.scheduler.alive():
+            try:
+                self.cancel_all()
+            except Exception as error:  # whatever it is, the processes must go
+                faults.append(f"the jobs could not be cancelled: {error}")
+        for child in [*self.agents.values(), self.scheduler]:
+            if child is not None and not child.stop():
+                faults.append(f"{child.name} did not end on SIGTERM")
+        left = kill_tasks_under(self.folder)
+        if left and cancel:
+            faults.append(f"tasks' processes had to be killed: {left}")
+        return faults
+
+    def remember(self):
+        """What a later process needs to stop a cluster that is left running."""
+        children = [*self.agents.values(), self.scheduler]
+        state = {"server": self.server, "bin": self.bin, "nodes": self.node_places,
+                 "processes": [{"name": c.name, "pid": c.pid, "start_time": c.start_time} for c in children]}
+        with open(os.path.join(self.folder, "cluster.json"), "w") as file:
+            json.dump(state, file)
+
+
+def cancel_queue(glim):
+    """Each job in its owner's name: nobody else may."""
+    for job in reversed(glim.json("queue")["jobs"]):
+        glim.run("cancel", job["id"], user=job["user"])
+
+
+def stop_remembered(folder):
+    """Stops a cluster that another process left running, and removes its folder."""
+    with open(os.path.join(folder, "cluster.json")) as file:
+        state = json.load(file)
+    glim = Glim(os.path.join(state["bin"], "glim"), state["server"], folder)
+    try:
+        cancel_queue(glim)
+        wait_until(lambda: not any(n["holder"] for n in glim.nodes().values()), 30, "every node is free")
+    except Exception as error:
+        print(f"the jobs could not be cancelled: {error}")
+    for sign, seconds in ((15, 10), (9, 5)):
+        for child in state["processes"]:
+            kill_process(child["pid"], child["start_time"], sign)
+        try:
+            wait_until(lambda: all(start_time(c["pid"]) != c["start_time"] for c in state["processes"]), seconds,
+                       "all have ended")
+            break
+        except NotInTime:
+            continue
+    kill_tasks_under(folder)
+    shutil.rmtree(folder)
+
+
+def kill_tasks_under(folder):
+    """Kills tasks' processes whose socket, and shims whose task folder, lies in a cluster's own folder."""
+    def ours(pid):
+        if environment_of(pid).get("GLIM_SOCKET", "").startswith(folder + "/"):
+            return True
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            return False
+        return (len(words) > 1 and os.path.basename(words[0]) == b"glim-shim"
+                and words[1].startswith(os.fsencode(folder) + b"/"))
+    killed = []
+    for _ in range(50):                      # what forks meanwhile is found the next time
+        left = [(pid, start_time(pid)) for pid in all_pids() if ours(pid)]
+        left = [(pid, started) for pid, started in left if started is not None]
+        if not left:
+            break
+        for pid, started in left:
+            kill_process(pid, started)
+        killed += [pid for pid, _ in left if pid not in killed]
+        try:
+            wait_until(lambda: all(start_time(pid) != started for pid, started in left), 0.2, "gone", every=0.02)
+        except NotInTime:
+            continue
+    return killed
+
+
+def _read(path):
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return None
+
+
+def _find(document, key):
+    """The value of `key`, wherever in the document it is."""
+    if isinstance(document, dict):
+        if key in document:
+            return document[key]
+        document = list(document.values())
+    if isinstance(document, list):
+        return next((v for v in (_find(part, key) for part in document) if v is not None), None)
+    return None

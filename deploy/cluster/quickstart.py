@@ -1,0 +1,177 @@
+"""The work of deploy/quickstart once the packages are there: build, start a cluster, run the story, tell, clean up."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from .local_cluster import LocalCluster, make_folder, stop_remembered
+from .receipt import story_json, story_lines
+from .spec import Examples
+from .story import Stage, Training, random_step
+from .verdict import problems_of_deaf, problems_of_interrupt, problems_of_stubborn
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.path.join(ROOT, "build", "release", "bin")
+PREFIX = "glim-qs-"
+
+
+class Steps:
+    """Says what is being done and how long it took."""
+
+    def __init__(self):
+        self.durations = {}
+
+    def say(self, line):
+        print(f"    {line}", flush=True)
+
+    def run(self, name, what, work):
+        print(f"==> {what}", flush=True)
+        began = time.monotonic()
+        result = work()
+        self.durations[name] = round(time.monotonic() - began, 2)
+        print(f"    {self.durations[name]:.1f} s", flush=True)
+        return result
+
+
+def build(log):
+    """Configures and builds the release preset; the log is shown only when that fails."""
+    with open(log, "wb") as file:
+        for argv in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release"]):
+            done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
+            if done.returncode != 0:
+                with open(log, errors="replace") as text:
+                    print("".join(text.readlines()[-60:]), file=sys.stderr)
+                raise SystemExit(f"{' '.join(argv)} failed; the whole log is in {log}")
+
+
+def tell_story(stage, steps, seed):
+    training = Training(seed=seed)
+    reference = steps.run("reference", "Job A, 4 ranks on 2 nodes, is left alone once, to know what must come out",
+                          lambda: stage.reference("reference", training))
+    steps.say(f"{reference['steps']} steps, accuracy {reference['accuracy']:.4f}, "
+              f"weights {reference['weights_digest'][:16]}")
+    step = random_step(seed, training, reference["steps"])
+    main = steps.run("interrupt", f"Job A again; job B, more urgent, comes after step {step}",
+                     lambda: stage.interrupted("digits", training, step, "reference"))
+    others = steps.run("deaf_and_stubborn", "Job C, which never answers, and job D, which leaves a daemon behind",
+                       lambda: stage.deaf_and_stubborn(30 + seed % 20))
+    problems = problems_of_interrupt(main) + problems_of_deaf(others) + problems_of_stubborn(others)
+    return reference, main, others, problems
+
+
+def print_ways(cluster):
+    print(f"""
+The cluster is left running. To look around:
+    export GLIM_SERVER={cluster.server} PATH={cluster.bin}:$PATH
+    glim nodes
+    glim queue --all
+    glim status 2
+    glim logs 2 --rank 3 --attempt 1
+    glim submit --nodes 1 --gpus-per-node 1 -- 'hostname; sleep 60'
+Logs and the database are in {cluster.folder}.
+To stop it and remove that folder:
+    {os.path.join(ROOT, 'deploy', 'quickstart')} --stop {cluster.folder}""")
+
+
+def options():
+    parser = argparse.ArgumentParser(
+        prog="deploy/quickstart", description="Builds Glim, starts a cluster on this machine, interrupts a training "
+        "job for a more urgent one, and tells what happened.")
+    parser.add_argument("--keep", action="store_true", help="leave the cluster running")
+    parser.add_argument("--json", metavar="FILE", help="also write what happened to FILE")
+    parser.add_argument("--seed", type=int, default=1, help="of the training and of the moment of the interrupt [1]")
+    parser.add_argument("--no-build", action="store_true", help="use the programs in build/release/bin as they are")
+    parser.add_argument("--stop", metavar="FOLDER", help="stop a cluster that --keep left running")
+    return parser.parse_args()
+
+
+def interrupt_on_signals():
+    """A SIGTERM or a closed terminal ends us like Ctrl-C: in order."""
+    def handle(number, frame):
+        raise KeyboardInterrupt
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, handle)
+
+
+def clean_up(cluster, folder, keep_folder):
+    """Stops the cluster; nothing may interrupt that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    faults = cluster.stop() if cluster else []
+    for fault in faults:
+        print(f"    {fault}", file=sys.stderr)
+    if not keep_folder and not faults:
+        shutil.rmtree(folder)
+    return faults
+
+
+def run(args, steps, folder):
+    """Returns (whether all is well, the cluster or None if it is stopped)."""
+    if not args.no_build:
+        steps.run("build", "Building (cmake, release preset); the first time takes minutes",
+                  lambda: build(os.path.join(folder, "build.log")))
+    cluster, ok, keep = LocalCluster(BIN, folder), False, False
+    try:
+        steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
+        jobs = os.path.join(folder, "jobs")
+        os.makedirs(jobs)
+        stage = Stage(cluster, Examples(ROOT, jobs), jobs, steps.say)
+        reference, main, others, problems = tell_story(stage, steps, args.seed)
+        print()
+        print("\n".join(story_lines(reference, main, others)))
+        ok = not problems
+        for problem in problems:
+            print(f"PROBLEM: {problem}", file=sys.stderr)
+        if args.json:
+            durations = {**steps.durations, "install_deps": float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))}
+            write_json(args.json, story_json(reference, main, others, durations, problems))
+        keep = args.keep and ok
+    except Exception as error:
+        print(f"\nerror: {error}\n\n{cluster.tails()}", file=sys.stderr)
+        if args.json:
+            write_json(args.json, {"version": 1, "ok": False, "problems": [str(error)], "durations_s": steps.durations})
+    finally:
+        if keep:
+            print_ways(cluster)
+        else:
+            print("==> Stopping what was started", flush=True)
+            faults = clean_up(cluster, folder, keep_folder=not ok)
+            ok = ok and not faults
+    if not ok:
+        print(f"The story did not hold; logs are in {folder}", file=sys.stderr)
+    return ok
+
+
+def write_json(path, document):
+    with open(path + ".part", "w") as file:
+        json.dump(document, file, indent=2)
+        file.write("\n")
+    os.replace(path + ".part", path)
+
+
+def main():
+    args = options()
+    if args.stop:
+        stop_remembered(args.stop)
+        return 0
+    interrupt_on_signals()
+    steps = Steps()
+    began = time.monotonic()
+    folder = make_folder(PREFIX)
+    try:
+        ok = run(args, steps, folder)
+    except KeyboardInterrupt:
+        print(f"\ninterrupted; everything was stopped, logs are in {folder}", file=sys.stderr)
+        return 130
+    if ok:
+        print(f"\nThe story holds. It took {time.monotonic() - began:.0f} s.")
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Job specs derived from the examples': other commands and folders, the rest as it stands in the example's file."""
+
+import json
+import os
+import re
+
+
+def replace_fields(text, fields):
+    """Replaces whole one-line fields of a spec. A value becomes JSON, which YAML reads. ValueError for a field that
+    is not there exactly once on one line: an example has changed."""
+    for name, value in fields.items():
+        line = re.compile(rf"^{re.escape(name)}:[^\n]*$", re.MULTILINE)
+        found = line.findall(text)
+        following = re.search(rf"^{re.escape(name)}:[^\n]*\n[ \t]+\S", text, re.MULTILINE)
+        if len(found) != 1 or following:
+            raise ValueError(f"{name}: found {len(found)} times on a line of its own, expected once")
+        text = line.sub(lambda _: f"{name}: {json.dumps(value)}", text)
+    return text
+
+
+class Examples:
+    """The examples of a checkout, and a folder for what is derived from them."""
+
+    def __init__(self, root, folder):
+        self.root, self.folder = root, folder
+        self.sdk = os.path.join(root, "sdk", "python")
+
+    def path(self, *parts):
+        return os.path.join(self.root, "deploy", "examples", *parts)
+
+    def derive(self, example, name, env=None, **fields):
+        """Writes a spec named `name` and returns its path. It runs in the example's folder with our SDK."""
+        with open(self.path(example, "job.yaml")) as file:
+            text = file.read()
+        values = {"name": name, "workdir": self.path(example), **fields}
+        variables = {"PYTHONPATH": self.sdk, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", **(env or {})}
+        if re.search(r"^env:", text, re.MULTILINE):
+            values["env"] = variables
+        else:
+            text += f"\nenv: {json.dumps(variables)}\n"
+        return self.write(name, replace_fields(text, values))
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, f"{name}.yaml")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def make(self, name, run, **fields):
+        """A spec from nothing but a command; the fields not given are small and quick ones."""
+        values = {"apiVersion": "glim/v1", "kind": "Job", "name": name, "run": run, "workdir": self.folder, "nodes": 1,
+                  "gpus_per_node": 1, **fields}
+        return self.write(name, "".join(f"{key}: {json.dumps(value)}\n" for key, value in values.items()))

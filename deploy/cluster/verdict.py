@@ -1,0 +1,109 @@
+"""Whether the story held: each function returns what is not as it must be, in words; an empty list is a good end."""
+
+from .story import PHASES
+
+ACCURACY_MIN = 0.95
+
+
+class Findings(list):
+    def expect(self, true, words):
+        if not true:
+            self.append(words)
+
+
+def released_at_ms(round_):
+    """When the last node of an interrupted attempt was released."""
+    times = round_["times"]
+    return round_["requested_at_ms"] + sum(max(0, times[f"{p}_ms"]) for p in ("notify", "agree", "save", "leave",
+                                                                              "release"))
+
+
+def only_round(job):
+    rounds = [r for a in job["attempts"] for r in a["rounds"] if r["state"] != "withdrawn"]
+    return rounds[0] if len(rounds) == 1 else None
+
+
+def check_swap(found, name, victim, successor, seen):
+    """The successor began on nodes that were empty of the victim."""
+    round_ = only_round(victim)
+    if round_ is None:
+        found.append(f"{name}: expected one interrupt, found {[a['rounds'] for a in victim['attempts']]}")
+        return
+    start = successor["attempts"][0]
+    found.expect(round_["successor"]["job_id"] == successor["id"],
+                 f"{name}: its receipt names job {round_['successor']} as successor, not {successor['id']}")
+    found.expect(round_["successor_user"] == successor["user"] and round_["reason"],
+                 f"{name}: its receipt does not say who and why: {round_['successor_user']!r} {round_['reason']!r}")
+    found.expect(0 <= released_at_ms(round_) <= start["started_at_ms"],
+                 f"{name}: released at {released_at_ms(round_)}, but its successor started at {start['started_at_ms']}")
+    for rank, report in enumerate(seen):
+        left = report["alive"][f"{victim['id']}.1"]
+        found.expect(not left, f"{name}: processes {left} lived when rank {rank} of its successor began")
+        found.expect(report["time"] * 1000 >= released_at_ms(round_),
+                     f"{name}: rank {rank} of its successor began before the release")
+
+
+def problems_of_interrupt(story, accuracy_min=ACCURACY_MIN):
+    """A was interrupted by B, lost nothing, and ended as if it had been left alone."""
+    found, a, b, check = Findings(), story["a"], story["b"], story["check"]
+    found.extend(f"A: {problem}" for problem in check["problems"])
+    found.expect(check["ok"] and check["equals_reference"], f"A: check.py is not content: {check}")
+    if accuracy_min is not None:
+        found.expect(check["accuracy"] is not None and check["accuracy"] >= accuracy_min,
+                     f"A: accuracy {check['accuracy']}, at least {accuracy_min} is wanted")
+    found.expect(a["steps_lost"] == 0, f"A: {a['steps_lost']} steps lost")
+    attempts = a["attempts"]
+    ends = [(t["outcome"], t["save"]) for t in attempts]
+    found.expect(len(ends) == 2 and ends[0] == ("interrupted", "saved") and ends[1][0] == "succeeded",
+                 f"A: its attempts ended as {ends}")
+    round_ = only_round(a)
+    if round_ and len(attempts) == 2:
+        stop = round_["stop_step"]
+        found.expect(stop >= story["asked_at_step"], f"A: agreed on step {stop}, asked at {story['asked_at_step']}")
+        found.expect(attempts[1]["base_step"] == stop, f"A: went on from {attempts[1]['base_step']}, stopped at {stop}")
+        ranges = story["steps_of_a"]
+        found.expect(ranges.get(1, (0, None))[1] == stop and ranges.get(2, (None, 0))[0] == stop + 1,
+                     f"A: its own files say {ranges}, the platform says {stop}")
+        used = round_["grace_used_ms"]
+        found.expect(used <= round_["grace_ms"], f"A: used {used} ms of its grace of {round_['grace_ms']} ms")
+    found.expect(len({task["node"] for task in b["attempts"][0]["tasks"]}) == 4, "B: did not run on four nodes")
+    for phase in PHASES:
+        found.expect(b["attempts"][0]["start"][f"{phase}_ms"] >= 0, f"B: its wait has no phase {phase}")
+    check_swap(found, "A", a, b, story["seen"])
+    return found
+
+
+def problems_of_deaf(story):
+    """C was killed at its deadline, lost the steps since its last save, and went on from there."""
+    found, c = Findings(), story["c"]
+    first, *others = c["attempts"]
+    found.expect((first["outcome"], first["save"]) == ("interrupted", "killed"),
+                 f"C: ended as {first['outcome']} {first['save']}, not as killed")
+    round_ = only_round(c)
+    if round_:
+        found.expect(round_["grace_used_ms"] >= round_["grace_ms"],
+                     f"C: killed after {round_['grace_used_ms']} ms, its grace was {round_['grace_ms']} ms")
+    lost = first["last_step"] - first["durable_step"]
+    found.expect(first["durable_step"] >= 0 and lost > 0, f"C: durable step {first['durable_step']}, {lost} steps lost")
+    found.expect(first["steps_lost"] == lost and c["steps_lost"] == lost,
+                 f"C: {first['steps_lost']} steps reported lost, last step {first['last_step']}, "
+                 f"durable {first['durable_step']}")
+    found.expect(len(others) == 1 and others[0]["base_step"] == first["durable_step"],
+                 f"C: went on from {[a['base_step'] for a in others]}, durable was {first['durable_step']}")
+    own = story["steps_of_c"]
+    found.expect(own.get(2, (None,))[0] == first["durable_step"] + 1, f"C: its own file says {own}")
+    check_swap(found, "C", c, story["e"], story["seen"])
+    return found
+
+
+def problems_of_stubborn(story):
+    """D's node was not given away until its last process was gone."""
+    found = Findings()
+    found.expect(not story["node_given_too_early"], f"D: node {story['node']} was given away while its daemon lived")
+    beat = story["heartbeat"]
+    found.expect(beat["last"] <= beat["successor_started"],
+                 f"D: the daemon was alive at {beat['last']}, its successor started at {beat['successor_started']}")
+    outcome = story["d"]["attempts"][0]["outcome"]
+    found.expect(outcome == "interrupted", f"D: its first attempt ended as {outcome}")
+    check_swap(found, "D", story["d"], story["e"], story["seen"])
+    return found

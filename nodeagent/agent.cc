@@ -1,0 +1,378 @@
+#include "nodeagent/agent.h"
+
+#include <spdlog/spdlog.h>
+#include <time.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+
+#include "nodeagent/launch_plan.h"
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/log_files.h"
+#include "nodeagent/runtime/process_runtime.h"
+#include "nodeagent/task_record.h"
+#include "nodeagent/wire.h"
+
+namespace glim::agent {
+namespace {
+
+constexpr std::uint32_t kProtocolVersion = 1;
+constexpr const char* kVersion = GLIM_VERSION;
+constexpr int kTasksMax = 256;
+constexpr std::size_t kRecordBytesMax = 64 * 1024;
+
+}  // namespace
+
+struct Agent::Task {
+  ObservedTask seen;                    // phase and controllable are taken from the runtime
+  TaskRecord record;
+  std::shared_ptr<TaskSocket> socket;   // null: nothing runs that could connect
+  bool in_runtime = false;              // false: it never was there; `fixed` says what to report
+  Inspection fixed;
+};
+
+TimePoint BootNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return TimePoint{now.tv_sec * 1000 + now.tv_nsec / 1'000'000 + 1};  // never 0, which means "not yet"
+}
+
+Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
+             v1::AgentApi::StubInterface* stub, std::uint64_t seed)
+    : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment()), gpus_(std::move(gpus)), stub_(stub),
+      seed_(seed), watch_(io), store_(options_.state_dir), wake_(io) {}
+
+Agent::~Agent() = default;
+
+Status Agent::Start() {
+  Result<std::string> boot_id = ReadBootId();
+  if (!boot_id.ok()) return boot_id.status();
+  boot_id_ = *boot_id;
+  if (Status status = store_.Claim(options_.cluster_id); !status.ok()) return status;
+  Result<v1::DesiredSet> wanted = store_.Load();
+  if (!wanted.ok()) return wanted.status();
+  wanted_ = std::move(*wanted);
+  desired_ = FromProto(wanted_, BootNow(), false);
+  if (Status status = watch_.Start(); !status.ok()) return status;
+  runtime_ = std::make_unique<ProcessRuntime>(io_, watch_, *gpus_, options_.state_dir, options_.shim, boot_id_,
+                                              [this](const TaskKey& key) { OnRuntimeChange(key); });
+  if (Status status = AdoptTasks(); !status.ok()) return status;
+  PruneOldLogs();
+  OpenStreams();
+  StepSoon();
+  return Status::Ok();
+}
+
+Status Agent::AdoptTasks() {
+  Result<std::vector<TaskKey>> keys = runtime_->Adopt();
+  if (!keys.ok()) return keys.status();
+  for (const TaskKey& key : *keys) {
+    Task& task = tasks_[key];
+    task.seen.key = key;
+    task.in_runtime = true;
+    const Result<std::string> text = ReadFile(TaskPaths(runtime_->FolderOf(key)).record(), kRecordBytesMax);
+    if (text.ok()) {
+      const Result<TaskRecord> record = ParseTaskRecord(*text);
+      if (!record.ok()) return record.status();
+      task.record = *record;
+    }
+    // Its ranks cannot be heard without a socket, but they run on, and stopping them works.
+    if (Status status = OpenSocket(task); !status.ok()) {
+      spdlog::error("event=task_socket_failed task={} error={}", ToString(key), Quoted(status.message()));
+    }
+    spdlog::info("event=task_adopted task={}", ToString(key));
+  }
+  return Status::Ok();
+}
+
+void Agent::OpenStreams() {
+  SyncSession::Hooks sync;
+  sync.hello = [this] { return MakeHello(); };
+  sync.report = [this] { return MakeReport(); };
+  sync.on_open = [this] { logs_->Up(); };
+  sync.on_closed = [this] { logs_->Down(); };
+  sync.on_desired = [this](v1::DesiredSet set) { OnDesired(std::move(set)); };
+  sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
+  LogService::Hooks logs;
+  logs.introduction = [this] { return MakeIntroduction(); };
+  logs.folder = [this](std::uint64_t job, std::uint32_t attempt) { return LogFolder(options_, job, attempt); };
+  logs.open = [this](std::uint64_t job, std::uint32_t attempt) { return LogIsOpen(job, attempt); };
+  logs_ = std::make_unique<LogService>(io_, stub_, watch_, seed_ + 1, std::move(logs));
+  sync_->Start();
+}
+
+void Agent::Stop() {
+  if (std::exchange(stopped_, true)) return;
+  sync_->Stop();
+  logs_->Down();
+  wake_.cancel();
+  for (auto& [key, task] : tasks_) {
+    if (task.socket) task.socket->Close();
+  }
+  runtime_->Stop();
+  watch_.Stop();
+}
+
+void Agent::OnDesired(v1::DesiredSet set) {
+  const Revision incoming{set.epoch(), set.revision()};
+  const Revision accepted = desired_.revision;
+  if (!Accepts(accepted, incoming)) {
+    spdlog::warn("event=stale_set_ignored epoch={} revision={} accepted_epoch={} accepted_revision={}", incoming.epoch,
+                 incoming.revision, accepted.epoch, accepted.revision);
+    return;
+  }
+  if (set.tasks_size() > kTasksMax) {
+    spdlog::error("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(),
+                  kTasksMax);
+    return;
+  }
+  Desired desired = FromProto(set, BootNow(), true);
+  if (Status status = store_.Save(set, NeedsDurability(desired)); !status.ok()) {
+    // Not acted on: after the reconnect the scheduler sends it again, and by then there may be room.
+    spdlog::error("event=desired_set_not_saved error={}", Quoted(status.message()));
+    return sync_->Restart();
+  }
+  wanted_ = std::move(set);
+  desired_ = std::move(desired);
+  Step();
+  sync_->Changed(Urgency::kNow);
+}
+
+// Whether acting on it starts or stops something that was not started or stopped before.
+bool Agent::NeedsDurability(const Desired& desired) const {
+  return std::any_of(desired.tasks.begin(), desired.tasks.end(), [this](const DesiredTask& wanted) {
+    const auto it = tasks_.find(wanted.key);
+    return it == tasks_.end() ? wanted.launch : wanted.stop && !it->second.record.terminated;
+  });
+}
+
+void Agent::OnRuntimeChange(const TaskKey& key) {
+  if (stopped_) return;
+  const auto it = tasks_.find(key);
+  if (it == tasks_.end()) return;
+  if (it->second.in_runtime && runtime_->Inspect(key).ended) logs_->TaskEnded(key.job, key.attempt);
+  sync_->Changed(Urgency::kNow);
+  StepSoon();
+}
+
+void Agent::StepSoon() {
+  if (std::exchange(step_pending_, true)) return;
+  boost::asio::post(io_, [this] {
+    step_pending_ = false;
+    if (!stopped_) Step();
+  });
+}
+
+void Agent::Step() {
+  for (const Action& action : Reconcile(desired_, Observe(), BootNow())) CarryOut(action);
+  const TimePoint due = NextWake(Observe());
+  if (!due) return;
+  wake_.expires_after(std::chrono::milliseconds(std::max<std::int64_t>(1, (due - BootNow()).ms)));
+  wake_.async_wait([this](boost::system::error_code error) {
+    if (!error && !stopped_) Step();
+  });
+}
+
+Observed Agent::Observe() const {
+  Observed observed;
+  observed.accepted = desired_.revision;
+  for (const auto& [key, task] : tasks_) {
+    ObservedTask seen = task.seen;
+    const Inspection inspection = task.in_runtime ? runtime_->Inspect(key) : task.fixed;
+    seen.phase = inspection.phase;
+    seen.controllable = inspection.controllable;
+    seen.signalled_round = task.record.signalled_round;
+    seen.terminated = task.record.terminated;
+    seen.kill_at = task.record.kill_at;
+    observed.tasks.push_back(std::move(seen));
+  }
+  return observed;
+}
+
+void Agent::CarryOut(const Action& action) {
+  if (action.kind == ActionKind::kLaunch) return Launch(action.key);
+  Task& task = tasks_[action.key];
+  switch (action.kind) {
+    case ActionKind::kReportLost:
+      spdlog::warn("event=task_unknown task={} note=\"reported lost\"", ToString(action.key));
+      task.seen.key = action.key;
+      task.fixed.phase = Phase::kReleased;
+      task.fixed.lost = true;
+      task.fixed.message = "this node knows nothing of the task";
+      sync_->Changed(Urgency::kNow);
+      break;
+    case ActionKind::kUpdateInterrupt:
+      task.seen.raised = action.interrupt;
+      if (task.socket) task.socket->SetInterrupt(*action.interrupt);
+      break;
+    case ActionKind::kSendSignal: SendSignal(task, *action.interrupt); break;
+    case ActionKind::kTerminate:
+    case ActionKind::kKill: StopTask(task, action); break;
+    case ActionKind::kForget: Forget(action.key); break;
+    case ActionKind::kMarkOrphan:
+      spdlog::warn("event=orphan task={} note=\"the scheduler does not list it; it is left alone\"",
+                   ToString(action.key));
+      task.seen.orphan = true;
+      break;
+    case ActionKind::kClearOrphan: task.seen.orphan = false; break;
+    case ActionKind::kLaunch: break;
+  }
+}
+
+void Agent::Launch(const TaskKey& key) {
+  Task& task = tasks_[key];
+  task.seen.key = key;
+  const auto order = std::find_if(wanted_.tasks().begin(), wanted_.tasks().end(), [&](const v1::DesiredTask& wanted) {
+    return KeyOf(wanted.attempt(), wanted.index()) == key;
+  });
+  GLIM_CHECK(order != wanted_.tasks().end(), "a launch that nobody asked for: " + ToString(key));
+  Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), order->launch());
+  Status status = spec.ok() ? MakeFolders(CheckpointFolder(options_, key, order->launch())) : spec.status();
+  if (status.ok()) status = runtime_->Create(key, *spec);
+  if (!status.ok()) {
+    spdlog::error("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
+    task.fixed.phase = Phase::kReleased;
+    task.fixed.start_failed = true;
+    task.fixed.message = status.message();
+    return;
+  }
+  task.in_runtime = true;
+  if (Status opened = OpenSocket(task); !opened.ok()) {
+    runtime_->Refuse(key, opened.message());
+  } else {
+    runtime_->Start(key);
+  }
+  spdlog::info("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
+               spec->ranks.size());
+}
+
+Status Agent::OpenSocket(Task& task) {
+  const TaskPaths paths(runtime_->FolderOf(task.seen.key));
+  TaskSocket::Options options;
+  options.socket_path = paths.socket();
+  options.state_path = paths.ranks();
+  options.task = ToString(task.seen.key);
+  for (const RankLaunch& rank : runtime_->SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
+  options.now = BootNow;
+  options.on_news = [this](RankNews news) {
+    if (!stopped_) sync_->Changed(news == RankNews::kProgress ? Urgency::kProgress : Urgency::kNow);
+  };
+  auto socket = std::make_shared<TaskSocket>(io_, std::move(options));
+  Status status = socket->Open();
+  task.socket = std::move(socket);
+  return status;
+}
+
+void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
+  task.record.signalled_round = interrupt.round;
+  const std::optional<int> signal = SignalNumber(interrupt.signal);
+  // Noted first: a second signal would end a job that is already saving.
+  Status status = SaveRecord(task);
+  if (!signal) {
+    status = InvalidArgument("interrupt.signal", interrupt.signal + " is no signal");
+  } else if (status.ok()) {
+    status = runtime_->Signal(task.seen.key, *signal);
+  }
+  spdlog::info("event=interrupt_signal task={} round={} signal={} error={}", ToString(task.seen.key), interrupt.round,
+               interrupt.signal, Quoted(status.message()));
+}
+
+void Agent::StopTask(Task& task, const Action& action) {
+  if (!task.record.terminated) {
+    spdlog::info("event=stop task={} kill_in_ms={} reason={}", ToString(action.key), (action.kill_at - BootNow()).ms,
+                 Quoted(action.reason));
+  }
+  const bool news = !task.record.terminated || task.record.kill_at != action.kill_at;
+  task.record.terminated = true;
+  task.record.kill_at = action.kill_at;
+  // The desired set, which is on the disk, asks for the same; without this file a restart only counts anew.
+  if (news) (void)SaveRecord(task);
+  if (action.kind == ActionKind::kTerminate) return runtime_->Terminate(action.key);
+  if (!task.seen.killed_at) spdlog::info("event=kill task={}", ToString(action.key));
+  task.seen.killed_at = BootNow();
+  runtime_->Kill(action.key);
+}
+
+void Agent::Forget(const TaskKey& key) {
+  const auto it = tasks_.find(key);
+  if (it->second.socket) it->second.socket->Close();
+  if (it->second.in_runtime) runtime_->Cleanup(key);
+  tasks_.erase(it);
+  spdlog::info("event=task_forgotten task={}", ToString(key));
+  sync_->Changed(Urgency::kNow);
+  PruneOldLogs();
+}
+
+Status Agent::SaveRecord(const Task& task) const {
+  Status status = WriteFileAtomically(TaskPaths(runtime_->FolderOf(task.seen.key)).record(), ToJson(task.record),
+                                      Durability::kProcess);
+  if (!status.ok()) {
+    spdlog::error("event=record_not_written task={} error={}", ToString(task.seen.key), Quoted(status.message()));
+  }
+  return status;
+}
+
+v1::Hello Agent::MakeHello() const {
+  v1::Hello hello;
+  hello.set_protocol_version(kProtocolVersion);
+  hello.set_cluster_id(options_.cluster_id);
+  hello.set_node_name(options_.node_name);
+  hello.set_machine_id(options_.machine_id);
+  hello.set_boot_id(boot_id_);
+  v1::NodeLabels& labels = *hello.mutable_labels();
+  labels.set_pool(options_.pool);
+  labels.set_zone(options_.zone);
+  labels.set_leaf(options_.leaf);
+  labels.set_gpu_type(options_.gpu_type);
+  labels.set_gpu_count(gpus_->count());
+  labels.set_nvlink(options_.nvlink);
+  labels.set_nic(options_.nic);
+  labels.set_simulated_gpus(gpus_->simulated());
+  hello.set_address(options_.address);
+  hello.set_agent_version(kVersion);
+  hello.set_runtime(runtime_->name());
+  hello.set_epoch(desired_.revision.epoch);
+  return hello;
+}
+
+v1::NodeReport Agent::MakeReport() const {
+  v1::NodeReport report;
+  report.set_epoch(desired_.revision.epoch);
+  report.set_revision(desired_.revision.revision);
+  for (const auto& [key, task] : tasks_) {
+    const Inspection inspection = task.in_runtime ? runtime_->Inspect(key) : task.fixed;
+    const TaskSocket* socket = task.socket.get();
+    ToProto(key, inspection, socket ? &socket->ranks() : nullptr,
+            [&](std::uint32_t rank) { return socket && socket->connected(rank); }, report.add_tasks());
+  }
+  return report;
+}
+
+v1::LogChunk Agent::MakeIntroduction() const {
+  v1::LogChunk chunk;
+  chunk.set_node_name(options_.node_name);
+  chunk.set_cluster_id(options_.cluster_id);
+  chunk.set_machine_id(options_.machine_id);
+  return chunk;
+}
+
+bool Agent::LogIsOpen(std::uint64_t job, std::uint32_t attempt) const {
+  for (auto it = tasks_.lower_bound(TaskKey{job, attempt, 0}); it != tasks_.end(); ++it) {
+    if (it->first.job != job || it->first.attempt != attempt) break;
+    if (it->second.in_runtime && !runtime_->Inspect(it->first).ended) return true;
+  }
+  return false;
+}
+
+void Agent::PruneOldLogs() {
+  const auto known = [this](const std::string& name) {
+    return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) {
+      return name == std::to_string(entry.first.job) + "-" + std::to_string(entry.first.attempt);
+    });
+  };
+  const int removed = PruneLogs(options_.state_dir + "/logs", options_.logs_bytes_max, options_.log_folders_max, known);
+  if (removed > 0) spdlog::info("event=logs_pruned attempts={}", removed);
+}
+
+}  // namespace glim::agent

@@ -1,0 +1,131 @@
+#include "nodeagent/agent_options.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/task_socket.h"
+
+namespace glim::agent {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 63;
+
+bool IsName(const std::string& text) {
+  return !text.empty() && text.size() <= kNameBytesMax && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
+bool IsNodeName(const std::string& text) {
+  return IsName(text) && std::none_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isupper(c) != 0 || c == '_';
+  });
+}
+
+bool IsPrintable(const std::string& text, std::size_t bytes_max) {
+  return !text.empty() && text.size() <= bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+Status CheckName(const std::string& option, const std::string& value, bool may_be_empty) {
+  if (IsName(value) || (may_be_empty && value.empty())) return Status::Ok();
+  return InvalidArgument(option, option + " \"" + value + "\" is not a name",
+                         "use 1 to 63 letters, digits, '-', '_' and '.'");
+}
+
+Status CheckOneOf(const std::string& option, const std::string& value, const std::set<std::string>& allowed) {
+  if (allowed.contains(value)) return Status::Ok();
+  std::string list;
+  for (const std::string& word : allowed) list += (list.empty() ? "" : ", ") + word;
+  return InvalidArgument(option, option + " \"" + value + "\" is unknown", "use one of " + list);
+}
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "";
+  std::string text = name;
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// The machine and the state folder (as a hash, FNV-1a), so that two agents on one machine, with folders of their own
+// and by mistake the same name, are told apart and the second is refused.
+std::string MachineId(const std::string& state_dir) {
+  const Result<std::string> file = ReadFile("/etc/machine-id", 256);
+  std::string id = file.ok() ? *file : "";
+  std::erase_if(id, [](unsigned char c) { return std::isxdigit(c) == 0; });
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : state_dir) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return (id.empty() ? HostName() : id) + "-" + digits;
+}
+
+Status CompletePaths(AgentOptions* options) {
+  std::error_code error;
+  if (options->state_dir.empty()) {
+    return InvalidArgument("--state-dir", "--state-dir is missing", "name a folder for the agent's own use");
+  }
+  if (Status status = MakePrivateFolder(std::filesystem::absolute(options->state_dir, error).string()); !status.ok()) {
+    return status;
+  }
+  options->state_dir = std::filesystem::canonical(options->state_dir, error).string();
+  // The longest that real ids make it; each task's own is checked again.
+  if (Status status = CheckSocketPath(options->state_dir + "/tasks/99999999.9999.9999/socket"); !status.ok()) {
+    return status;
+  }
+  if (options->shim.empty()) {
+    options->shim = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "glim-shim").string();
+  }
+  options->shim = std::filesystem::absolute(options->shim, error).string();
+  if (::access(options->shim.c_str(), X_OK) != 0) {
+    return InvalidArgument("--shim", "there is no program " + options->shim, "give glim-shim's path with --shim");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status CompleteOptions(AgentOptions* options) {
+  if (Status status = CompletePaths(options); !status.ok()) return status;
+  if (options->node_name.empty()) options->node_name = HostName();
+  if (options->machine_id.empty()) options->machine_id = MachineId(options->state_dir);
+  const AgentOptions& o = *options;
+  const Status checks[] = {
+      CheckName("--cluster-id", o.cluster_id, false), CheckName("--node-name", o.node_name, false),
+      CheckName("--pool", o.pool, false),             CheckName("--zone", o.zone, false),
+      CheckName("--leaf", o.leaf, false),             CheckName("--gpu-type", o.gpu_type, true),
+      CheckOneOf("--nvlink", o.nvlink, {"none", "pair", "full"}),
+      CheckOneOf("--nic", o.nic, {"infiniband", "roce", "ethernet"}),
+  };
+  for (const Status& status : checks) {
+    if (!status.ok()) return status;
+  }
+  if (!IsNodeName(o.node_name)) {
+    return InvalidArgument("--node-name", "--node-name \"" + o.node_name + "\" is not a node's name",
+                           "use a-z, 0-9, '.' and '-'");
+  }
+  if (!IsPrintable(o.machine_id, 128)) {
+    return InvalidArgument("--machine-id", "--machine-id must be 1 to 128 printable ASCII characters without blanks");
+  }
+  if (!IsPrintable(o.address, 253)) {
+    return InvalidArgument("--address", "--address must be a host name or an IP address that other nodes can reach");
+  }
+  const std::size_t colon = o.scheduler.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == o.scheduler.size()) {
+    return InvalidArgument("--scheduler", "--scheduler \"" + o.scheduler + "\" is no address", "use HOST:PORT");
+  }
+  if (o.log_limits.file_bytes_max < 4096 || o.log_limits.files_max < 2 || o.log_limits.files_max > 1000) {
+    return InvalidArgument("--log-file-bytes", "a rank's log needs 2 to 1000 files of at least 4096 bytes");
+  }
+  return Status::Ok();
+}
+
+}  // namespace glim::agent

@@ -1,0 +1,37 @@
+// What the agent is told on its command line. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nodeagent/runtime/task_files.h"
+#include "sdk/base/status.h"
+
+namespace glim::agent {
+
+struct AgentOptions {
+  std::string scheduler = "127.0.0.1:7601";
+  std::string cluster_id = "default";
+  std::string node_name;         // empty: the host's name
+  std::string state_dir;
+  std::string pool = "default";
+  std::string zone = "zone-1";
+  std::string leaf = "leaf-1";
+  std::string gpu_type;
+  std::uint32_t gpus = 0;
+  bool simulated_gpus = false;
+  std::string nvlink = "none";
+  std::string nic = "ethernet";
+  std::string address = "127.0.0.1";
+  std::string shim;              // empty: beside the agent's own program
+  std::string log_level = "info";
+  std::string machine_id;        // empty: /etc/machine-id and the state folder's path
+  LogLimits log_limits;
+  std::int64_t logs_bytes_max = std::int64_t{4} << 30;  // of all attempts' logs together
+  std::uint32_t log_folders_max = 1000;
+};
+
+// Fills in what was left out, makes the state folder (private), and checks everything. The error names the option.
+Status CompleteOptions(AgentOptions* options);
+
+}  // namespace glim::agent

@@ -1,0 +1,117 @@
+#include "nodeagent/launch_plan.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace glim::agent {
+namespace {
+
+using Env = std::map<std::string, std::string>;
+
+constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+Status CheckOrder(const v1::TaskLaunch& launch) {
+  if (launch.ranks() < 1 || launch.ranks() > kRanksPerTaskMax) {
+    return InvalidArgument("ranks", "ranks must be 1 to " + std::to_string(kRanksPerTaskMax));
+  }
+  if (!launch.image().empty() && launch.image() != "host") {
+    return InvalidArgument("image", "image \"" + launch.image() + "\": this node runs processes of the host only",
+                           "use image: host");
+  }
+  if (launch.run().empty() || HasNul(launch.run())) return InvalidArgument("run", "run is empty or holds a zero byte");
+  if (!launch.workdir().empty() && (launch.workdir()[0] != '/' || HasNul(launch.workdir()))) {
+    return InvalidArgument("workdir", "workdir must be an absolute path");
+  }
+  if (!launch.checkpoint_dir().empty() && (launch.checkpoint_dir()[0] != '/' || HasNul(launch.checkpoint_dir()))) {
+    return InvalidArgument("checkpoint.dir", "checkpoint.dir must be an absolute path");
+  }
+  for (const v1::EnvVar& var : launch.env()) {
+    if (var.name().empty() || var.name().find('=') != std::string::npos || HasNul(var.name()) || HasNul(var.value())) {
+      return InvalidArgument("env", "env: \"" + var.name().substr(0, 64) + "\" cannot be a variable's name or value");
+    }
+  }
+  return Status::Ok();
+}
+
+// What only the agent knows of one rank.
+Env RankEnvironment(const v1::TaskLaunch& launch, std::uint32_t local_rank) {
+  const std::string rank = std::to_string(launch.first_rank() + local_rank);
+  Env env = {{"GLIM_RANK", rank}};
+  if (launch.per_gpu()) {
+    env["RANK"] = rank;
+    env["LOCAL_RANK"] = std::to_string(local_rank);
+  }
+  return env;
+}
+
+// Last in PATH, so that `glim-task` is found and nothing of the job's is hidden.
+void AppendToPath(Env& env, const std::string& program) {
+  const std::string folder = std::filesystem::path(program).parent_path().string();
+  std::string& path = env["PATH"];
+  if (!folder.empty() && (":" + path + ":").find(":" + folder + ":") == std::string::npos) {
+    path += (path.empty() ? "" : ":") + folder;
+  }
+}
+
+std::string Shell() { return ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"; }
+
+}  // namespace
+
+Env BaseEnvironment() {
+  Env env;
+  for (const char* name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"}) {
+    if (const char* value = std::getenv(name)) env[name] = value;
+  }
+  if (!env.contains("PATH")) env["PATH"] = kDefaultPath;
+  // A service often starts without these two, and many programs fail without them.
+  if (const passwd* user = ::getpwuid(::geteuid())) {
+    env.emplace("HOME", user->pw_dir);
+    env.emplace("USER", user->pw_name);
+  }
+  env.emplace("HOME", "/");
+  return env;
+}
+
+std::string CheckpointFolder(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch) {
+  if (!launch.checkpoint_dir().empty()) return launch.checkpoint_dir();
+  return options.state_dir + "/checkpoints/" + std::to_string(key.job);
+}
+
+std::string LogFolder(const AgentOptions& options, std::uint64_t job, std::uint32_t attempt) {
+  return options.state_dir + "/logs/" + std::to_string(job) + "-" + std::to_string(attempt);
+}
+
+Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, const TaskKey& key,
+                              const std::string& task_folder, const v1::TaskLaunch& launch) {
+  if (Status status = CheckOrder(launch); !status.ok()) return status;
+  Env env = base;
+  for (const v1::EnvVar& var : launch.env()) env[var.name()] = var.value();
+  env.emplace("GLIM_GPUS_SIMULATED", options.simulated_gpus ? "1" : "0");
+  if (launch.per_gpu()) env.emplace("LOCAL_WORLD_SIZE", std::to_string(launch.ranks()));
+  AppendToPath(env, options.shim);
+  env["GLIM_SOCKET"] = TaskPaths(task_folder).socket();
+  env["GLIM_CHECKPOINT_DIR"] = CheckpointFolder(options, key, launch);
+
+  LaunchSpec spec;
+  spec.task = ToString(key);
+  spec.job_name = launch.job_name();
+  spec.workdir = launch.workdir().empty() ? base.at("HOME") : launch.workdir();
+  spec.run = launch.run();
+  spec.shell = Shell();
+  spec.log_folder = LogFolder(options, key.job, key.attempt);
+  spec.log_limits = options.log_limits;
+  spec.gpus = launch.gpus();
+  spec.env.assign(env.begin(), env.end());
+  for (std::uint32_t i = 0; i < launch.ranks(); ++i) {
+    const Env own = RankEnvironment(launch, i);
+    spec.ranks.push_back({launch.first_rank() + i, {own.begin(), own.end()}});
+  }
+  return spec;
+}
+
+}  // namespace glim::agent

@@ -1,0 +1,135 @@
+// glim-agent: the daemon of one node. It goes on SIGTERM and SIGINT; the tasks stay, and its next life adopts them.
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <random>
+
+#include "nodeagent/agent.h"
+#include "nodeagent/runtime/fd.h"
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/wire.h"
+
+namespace glim::agent {
+namespace {
+
+void AddOptions(CLI::App& app, AgentOptions& o) {
+  app.set_version_flag("--version", GLIM_VERSION);
+  app.add_option("--scheduler", o.scheduler, "where the scheduler listens for agents, HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--cluster-id", o.cluster_id, "the cluster that this node belongs to")->capture_default_str();
+  app.add_option("--node-name", o.node_name, "this node's name in the cluster (the host's name)");
+  app.add_option("--state-dir", o.state_dir, "the agent's own folder, private (0700); made when it is missing")
+      ->required();
+  app.add_option("--pool", o.pool, "the pool that this node belongs to")->capture_default_str();
+  app.add_option("--zone", o.zone, "the fabric that this node is in")->capture_default_str();
+  app.add_option("--leaf", o.leaf, "the leaf switch that this node hangs on")->capture_default_str();
+  app.add_option("--gpu-type", o.gpu_type, "what GPUs the node has, as jobs ask for them");
+  app.add_option("--gpus", o.gpus, "how many GPUs the node has")->capture_default_str();
+  app.add_flag("--simulated-gpus", o.simulated_gpus, "no real GPUs are behind --gpus: they are numbers to schedule by");
+  app.add_option("--nvlink", o.nvlink, "none, pair or full")->capture_default_str();
+  app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();
+  app.add_option("--address", o.address, "where other nodes reach this one's tasks (MASTER_ADDR)")
+      ->capture_default_str();
+  app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
+  app.add_option("--log-level", o.log_level, "debug, info, warn or error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))->capture_default_str();
+  app.add_option("--machine-id", o.machine_id,
+                 "tells this machine from another under the same name (/etc/machine-id and the state folder)");
+  app.add_option("--log-file-bytes", o.log_limits.file_bytes_max, "size at which a rank's log file is rotated")
+      ->capture_default_str();
+  app.add_option("--log-files", o.log_limits.files_max, "how many files of a rank's log are kept")
+      ->capture_default_str();
+  app.add_option("--logs-bytes", o.logs_bytes_max, "how much all finished attempts' logs may take")
+      ->capture_default_str();
+  app.add_option("--logs-attempts", o.log_folders_max, "of how many attempts logs are kept")->capture_default_str();
+}
+
+void SetUpLog(const AgentOptions& options) {
+  auto logger = spdlog::stderr_logger_st("agent");
+  logger->set_pattern("ts=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
+  logger->set_level(spdlog::level::from_str(options.log_level));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+// Held as long as the agent lives, whatever way it ends.
+Result<UniqueFd> LockStateFolder(const std::string& state_dir) {
+  const std::string path = state_dir + "/lock";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return FileError("open", path, errno);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Status(StatusCode::kFailedPrecondition, "another glim-agent uses " + state_dir)
+        .WithField("--state-dir").WithFix("stop it, or give this one a --state-dir of its own");
+  }
+  return fd;
+}
+
+std::shared_ptr<grpc::Channel> Connect(const AgentOptions& options) {
+  grpc::ChannelArguments arguments;
+  // The agent's own pauses decide when to try again, not the channel's, which grow to two minutes.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 3000);  // in truth the time a connection attempt may take
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // Pings rarer than servers tolerate by default; the timeout is also TCP's for unacknowledged data, so that a
+  // scheduler whose machine vanished is noticed by the next reports.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(options.scheduler, grpc::InsecureChannelCredentials(), arguments);
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "glim-agent: %s%s%s\n", status.message().c_str(), status.fix().empty() ? "" : ": ",
+               status.fix().c_str());
+  return 1;
+}
+
+int Main(int argc, char** argv) {
+  AgentOptions options;
+  CLI::App app("The agent of one Glim node: runs the tasks that the scheduler gives it");
+  AddOptions(app, options);
+  CLI11_PARSE(app, argc, argv);
+  ::umask(077);
+  SetUpLog(options);
+  if (Status status = CompleteOptions(&options); !status.ok()) return Fail(status);
+  Result<std::unique_ptr<GpuInventory>> gpus = MakeGpuInventory(options.gpus, options.simulated_gpus);
+  if (!gpus.ok()) return Fail(gpus.status());
+  Result<UniqueFd> lock = LockStateFolder(options.state_dir);
+  if (!lock.ok()) return Fail(lock.status());
+  ::signal(SIGPIPE, SIG_IGN);
+
+  boost::asio::io_context io(1);
+  const std::unique_ptr<v1::AgentApi::Stub> stub = v1::AgentApi::NewStub(Connect(options));
+  Agent agent(io, options, std::move(gpus).value(), stub.get(), std::random_device()());
+  if (Status status = agent.Start(); !status.ok()) return Fail(status);
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  signals.async_wait([&](boost::system::error_code, int signal) {
+    spdlog::info("event=stopping signal={} note=\"tasks stay\"", signal);
+    agent.Stop();
+  });
+  spdlog::info("event=started node={} cluster={} scheduler={} state_dir={} gpus={} simulated={}", options.node_name,
+               options.cluster_id, options.scheduler, Quoted(options.state_dir), options.gpus, options.simulated_gpus);
+  io.run();
+  return 0;
+}
+
+}  // namespace
+}  // namespace glim::agent
+
+int main(int argc, char** argv) {
+  try {
+    return glim::agent::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "glim-agent: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,76 @@
+// Runtime over plain processes: each task under a glim-shim of its own, its state in STATE_DIR/tasks/KEY/.
+//
+// Who is there is known from the shim's pidfd (it ends last of all) and its status file; only when a shim was killed,
+// or something has to be waited for that gives no sign, /proc is looked at again every few ten milliseconds.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "nodeagent/runtime/folder_watch.h"
+#include "nodeagent/runtime/gpu_inventory.h"
+#include "nodeagent/runtime/processes.h"
+#include "nodeagent/runtime/runtime.h"
+
+namespace glim::agent {
+
+class ProcessRuntime final : public Runtime {
+ public:
+  // References outlive the runtime. `shim` is the program's path.
+  ProcessRuntime(boost::asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
+                 std::string shim, std::string boot_id, OnChange on_change);
+  ~ProcessRuntime() override;
+
+  std::string name() const override { return "process"; }
+  Result<std::vector<TaskKey>> Adopt() override;
+  Status Create(const TaskKey& key, const LaunchSpec& spec) override;
+  void Start(const TaskKey& key) override;
+  void Refuse(const TaskKey& key, const std::string& message) override;
+  Status Signal(const TaskKey& key, int signal) override;
+  void Terminate(const TaskKey& key) override;
+  void Kill(const TaskKey& key) override;
+  Inspection Inspect(const TaskKey& key) const override;
+  std::vector<pid_t> Census(const TaskKey& key) const override;
+  const LaunchSpec& SpecOf(const TaskKey& key) const override;
+  std::string FolderOf(const TaskKey& key) const override;
+  void Cleanup(const TaskKey& key) override;
+  void Stop() override;
+
+ private:
+  struct Task;
+
+  using Step = void (ProcessRuntime::*)(Task&);
+
+  std::function<void(const boost::system::error_code&)> WithTask(const Task& task, Step step);
+  Task& Get(const TaskKey& key) const;
+  std::unique_ptr<Task> NewTask(const TaskKey& key, LaunchSpec spec);
+  Status AdoptFolder(const TaskKey& key, const std::string& folder);
+  Status Spawn(Task& task);
+  void AwaitSpawned(Task& task);
+  void OnSpawned(Task& task);
+  void AttachShim(Task& task);
+  void OnShimGone(Task& task);
+  bool ReadStatus(Task& task);
+  void WatchStatus(Task& task);
+  void Look(Task& task);
+  void LookLater(Task& task);
+  void OnTimer(Task& task);
+  std::vector<ProcessInfo> Find(const Task& task) const;
+  void SignalLeftovers(const Task& task, int signal) const;
+  void Notify(const TaskKey& key);
+
+  boost::asio::io_context& io_;
+  FolderWatch& watch_;
+  GpuInventory& gpus_;
+  const std::string tasks_dir_;
+  const std::string shim_;
+  const std::string boot_id_;
+  const OnChange on_change_;
+  std::map<TaskKey, std::unique_ptr<Task>> tasks_;
+};
+
+}  // namespace glim::agent

@@ -1,0 +1,65 @@
+// What runs the tasks of a node: plain processes under glim-shim now, containers behind the same interface.
+//
+// A runtime starts a task at most once, keeps it running while the agent is away, and knows it again afterwards.
+// Every call is made on the agent's loop and returns at once; whatever happens later is told by `on_change`, and
+// Inspect says what it is. Errors of Create are those of the node ("cannot create a folder"); what is wrong with the
+// task itself comes as start_failed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nodeagent/core/reconcile.h"
+#include "nodeagent/runtime/task_files.h"
+#include "sdk/base/result.h"
+
+namespace glim::agent {
+
+struct Inspection {
+  Phase phase = Phase::kStarting;
+  bool controllable = false;     // signals reach it
+  bool start_failed = false;
+  bool ended = false;            // nothing more comes of it, no output either
+  bool lost = false;             // its processes vanished without a word
+  int exit_code = 0;
+  std::string message;
+  std::int64_t first_output_ms = 0;
+  std::vector<RankStatus> ranks;
+  std::vector<pid_t> pids;       // what is still there of it, once its ranks have ended; bounded
+};
+
+class Runtime {
+ public:
+  using OnChange = std::function<void(const TaskKey&)>;
+
+  virtual ~Runtime() = default;
+  virtual std::string name() const = 0;
+
+  // Finds the tasks of the agent before this one, running or not, and takes them over without touching them.
+  virtual Result<std::vector<TaskKey>> Adopt() = 0;
+  // Makes the task known and its folder, and starts nothing yet: the caller puts its own files and the task socket
+  // there first. The task must not be known. After a failure it is not.
+  virtual Status Create(const TaskKey& key, const LaunchSpec& spec) = 0;
+  // Starts a task that was created; once.
+  virtual void Start(const TaskKey& key) = 0;
+  // Instead of Start: it ends as start_failed, for this reason.
+  virtual void Refuse(const TaskKey& key, const std::string& message) = 0;
+  // To every rank's process group, once.
+  virtual Status Signal(const TaskKey& key, int signal) = 0;
+  virtual void Terminate(const TaskKey& key) = 0;  // SIGTERM to all of it
+  virtual void Kill(const TaskKey& key) = 0;       // SIGKILL to all of it; to be repeated until it is released
+  virtual Inspection Inspect(const TaskKey& key) const = 0;
+  virtual std::vector<pid_t> Census(const TaskKey& key) const = 0;
+  virtual const LaunchSpec& SpecOf(const TaskKey& key) const = 0;
+  virtual std::string FolderOf(const TaskKey& key) const = 0;
+  // Drops a released task with its folder; its logs stay.
+  virtual void Cleanup(const TaskKey& key) = 0;
+  // The agent goes, the tasks stay.
+  virtual void Stop() = 0;
+};
+
+}  // namespace glim::agent

@@ -1,0 +1,91 @@
+// A task's folder, and what the agent and the shim tell each other in it. The folder is private (0700), every file
+// 0600 and replaced by rename, so either side may die and come back at any moment.
+//
+//   STATE_DIR/tasks/JOB.ATTEMPT.INDEX/
+//     launch.json   the agent, before the shim starts: what to run. May hold secrets: never in argv.
+//     shim.json     the shim, first of all: its identity
+//     status.json   the shim: ranks started, each exit (synced), the end (synced)
+//     record.json   the agent: how far a stop and the signals have got
+//     ranks.json    the agent: what the ranks said on the task socket
+//     socket        the task socket
+//     shim.log      the shim's own words, when something is wrong with it
+//   STATE_DIR/logs/JOB-ATTEMPT/rank-R.log   the ranks' output: log_files.h
+// Plain values; parsing refuses what does not fit, with the field's name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nodeagent/runtime/processes.h"
+#include "sdk/base/result.h"
+
+namespace glim::agent {
+
+inline constexpr std::uint32_t kRanksPerTaskMax = 256;
+
+struct LogLimits {
+  std::int64_t file_bytes_max = 16 * 1024 * 1024;
+  std::uint32_t files_max = 4;  // of one rank, the one being written to included
+};
+
+struct RankLaunch {
+  std::uint32_t rank = 0;        // global
+  std::vector<std::pair<std::string, std::string>> env;  // beside the common one, which it overrides
+};
+
+struct LaunchSpec {
+  std::string task;              // job.attempt.index
+  std::string job_name;
+  std::string workdir;
+  std::string run;
+  std::string shell = "/bin/bash";
+  std::string log_folder;
+  LogLimits log_limits;
+  std::uint32_t gpus = 0;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<RankLaunch> ranks;
+};
+
+struct RankStatus {
+  std::uint32_t rank = 0;
+  pid_t pid = 0;
+  bool exited = false;
+  int exit_code = 0;             // 128 + n after signal n
+};
+
+struct TaskStatus {
+  bool started = false;          // every rank's program runs
+  bool start_failed = false;     // one could not be started; the others were killed
+  bool ended = false;            // no process of the task is left
+  int exit_code = 0;             // of the first rank that failed
+  std::string message;
+  std::int64_t first_output_ms = 0;  // since the epoch; 0: none yet
+  std::vector<RankStatus> ranks;
+};
+
+struct TaskPaths {
+  explicit TaskPaths(std::string task_folder) : folder(std::move(task_folder)) {}
+  std::string folder;
+  std::string launch() const { return folder + "/launch.json"; }
+  std::string identity() const { return folder + "/shim.json"; }
+  std::string status() const { return folder + "/status.json"; }
+  std::string record() const { return folder + "/record.json"; }
+  std::string ranks() const { return folder + "/ranks.json"; }
+  std::string socket() const { return folder + "/socket"; }
+  std::string lock() const { return folder + "/lock"; }
+  std::string shim_log() const { return folder + "/shim.log"; }
+};
+
+std::string ToJson(const LaunchSpec& spec);
+Result<LaunchSpec> ParseLaunchSpec(const std::string& text);
+std::string ToJson(const ProcessIdentity& identity);
+Result<ProcessIdentity> ParseProcessIdentity(const std::string& text);
+std::string ToJson(const TaskStatus& status);
+Result<TaskStatus> ParseTaskStatus(const std::string& text);
+
+inline constexpr std::size_t kLaunchBytesMax = 8 * 1024 * 1024;
+inline constexpr std::size_t kStatusBytesMax = 1024 * 1024;
+
+}  // namespace glim::agent

@@ -1,0 +1,104 @@
+#include "nodeagent/shim/rank_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+namespace glim::agent {
+namespace {
+
+// posix_spawn's attribute objects, released when they go out of scope.
+struct SpawnPlan {
+  SpawnPlan() { posix_spawn_file_actions_init(&actions), posix_spawnattr_init(&attributes); }
+  ~SpawnPlan() { posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes); }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+Status CheckWorkdir(const std::string& workdir) {
+  struct stat info {};
+  std::string why;
+  if (::stat(workdir.c_str(), &info) != 0) {
+    why = std::strerror(errno);
+  } else if (!S_ISDIR(info.st_mode)) {
+    why = "it is not a folder";
+  } else if (::access(workdir.c_str(), X_OK) != 0) {
+    why = std::strerror(errno);
+  } else {
+    return Status::Ok();
+  }
+  return InvalidArgument("workdir", "workdir " + workdir + " cannot be used on this node: " + why,
+                         "name a folder that exists on every node");
+}
+
+std::vector<std::string> Environment(const LaunchSpec& spec, const RankLaunch& rank) {
+  std::map<std::string, std::string> merged(spec.env.begin(), spec.env.end());
+  for (const auto& [name, value] : rank.env) merged[name] = value;
+  // Marks every process of the task; first, where nothing that grows can push it out of sight.
+  std::vector<std::string> entries = {"GLIM_TASK=" + spec.task};
+  merged.erase("GLIM_TASK");
+  for (const auto& [name, value] : merged) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void Prepare(SpawnPlan& plan, const LaunchSpec& spec, int output) {
+  posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&plan.actions, output, 1);
+  posix_spawn_file_actions_adddup2(&plan.actions, output, 2);
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions, 3);
+  posix_spawn_file_actions_addchdir_np(&plan.actions, spec.workdir.c_str());
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&plan.attributes, &none);
+  posix_spawnattr_setsigdefault(&plan.attributes, &all);
+  posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+}  // namespace
+
+Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank) {
+  if (Status status = CheckWorkdir(spec.workdir); !status.ok()) return status;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return Status(StatusCode::kResourceExhausted, std::string("cannot make a pipe: ") + std::strerror(errno));
+  }
+  RankProcess process;
+  process.rank = rank.rank;
+  process.output.Reset(ends[0]);
+  const UniqueFd write_end(ends[1]);
+  ::fcntl(process.output.get(), F_SETFL, O_NONBLOCK);
+
+  SpawnPlan plan;
+  Prepare(plan, spec, write_end.get());
+  std::vector<std::string> arguments = {spec.shell, "-c", spec.run};
+  std::vector<std::string> environment = Environment(spec, rank);
+  const int error = ::posix_spawn(&process.pid, spec.shell.c_str(), &plan.actions, &plan.attributes,
+                                  Pointers(arguments).data(), Pointers(environment).data());
+  if (error == E2BIG) {
+    return InvalidArgument("run", "run or the environment is too large to start a program with",
+                           "keep `run` and every variable below 128 KiB, 2 MiB in all");
+  }
+  if (error != 0) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "cannot start " + spec.shell + " in " + spec.workdir + ": " + std::strerror(error));
+  }
+  return process;
+}
+
+}  // namespace glim::agent

@@ -1,0 +1,22 @@
+// Starts one rank of a task. Blocking for the few hundred microseconds that an exec takes; shim's only thread.
+#pragma once
+
+#include <string>
+
+#include "nodeagent/runtime/fd.h"
+#include "nodeagent/runtime/task_files.h"
+#include "sdk/base/result.h"
+
+namespace glim::agent {
+
+struct RankProcess {
+  std::uint32_t rank = 0;
+  pid_t pid = 0;
+  UniqueFd output;  // the read end of its stdout and stderr, non-blocking
+};
+
+// Runs `SHELL -c RUN` in the workdir, in a session of its own, with stdin from /dev/null, no inherited descriptor, no
+// inherited environment and every signal at its default. A failure says what is wrong for the job's owner.
+Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank);
+
+}  // namespace glim::agent

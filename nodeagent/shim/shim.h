@@ -1,0 +1,57 @@
+// The shim: what stands between a node's agent and a task's processes, and outlives the agent.
+//
+// It is the child subreaper of the task (a daemon that forks twice comes back to it), owns the pipes into which the
+// ranks write and the log files, and writes each exit down before anybody is told. It ends when the last descendant
+// has ended. One thread, one poll loop, nothing to wait for but descriptors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/log_files.h"
+#include "nodeagent/runtime/task_files.h"
+#include "nodeagent/shim/rank_process.h"
+
+namespace glim::agent {
+
+class Shim {
+ public:
+  // Every signal must be blocked already.
+  Shim(TaskPaths paths, LaunchSpec spec);
+
+  // Starts the ranks and stays until all is over. A Status that is not OK is about the shim itself.
+  Status Run();
+
+ private:
+  struct Rank {
+    RankProcess process;
+    LogWriter log;
+  };
+
+  Status Start();
+  void StartRanks();
+  void HandleSignals();
+  void Reap();
+  void NoteExit(pid_t pid, int wait_status);
+  void ReadOutput(Rank& rank);
+  bool Drained() const;
+  void SignalDescendants(int signal);
+  void SignalRanks(int signal);
+  void NoteFirstOutput();
+  void SaveStatus(Durability durability);
+
+  const TaskPaths paths_;
+  const LaunchSpec spec_;
+  UniqueFd signals_;
+  std::vector<Rank> ranks_;
+  TaskStatus status_;
+  bool killing_ = false;
+  bool childless_ = false;
+};
+
+// Writes down that nothing could be started, for a launch file that cannot be read.
+Status ReportUnstartable(const TaskPaths& paths, const std::string& message);
+
+}  // namespace glim::agent

@@ -1,0 +1,186 @@
+#include "nodeagent/testing/agent_fixture.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/log_files.h"
+#include "nodeagent/runtime/processes.h"
+
+extern char** environ;
+
+namespace glim::agent {
+
+bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  while (!check()) {
+    if (std::chrono::steady_clock::now() >= until) return check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+bool IsRunning(pid_t pid) {
+  const auto info = ReadProcess(pid);
+  return info && !info->gone;
+}
+
+const v1::ObservedTask* FindTask(const v1::NodeReport& report, const TaskKey& key) {
+  for (const v1::ObservedTask& task : report.tasks()) {
+    if (task.attempt().job_id() == key.job && task.attempt().number() == key.attempt && task.index() == key.index) {
+      return &task;
+    }
+  }
+  return nullptr;
+}
+
+AgentTest::AgentTest() {
+  char name[] = "/tmp/glim-nodeagent-XXXXXX";
+  folder_ = ::mkdtemp(name);
+  set_.set_epoch(1);
+}
+
+AgentTest::~AgentTest() {
+  if (HasFailure()) {
+    const auto log = ReadFile(folder_ + "/agent.log", 1 << 20);
+    if (log.ok()) std::fprintf(stderr, "--- the agent's log ---\n%s---\n", log->c_str());
+  }
+  if (agent_ > 0) KillAgent();
+  KillTasks();
+  (void)RemoveFolder(folder_);
+}
+
+void AgentTest::KillTasks() {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder_ + "/state/tasks", error), end; !error && it != end;
+       it.increment(error)) {
+    const auto gone = [&] {
+      const auto left = Marked(ListProcesses(), "GLIM_TASK=" + it->path().filename().string());
+      for (const ProcessInfo& process : left) SignalProcess(process, SIGKILL);
+      return left.empty();
+    };
+    Eventually(gone, std::chrono::seconds(5));
+  }
+}
+
+void AgentTest::StartAgent(const std::vector<std::string>& extra) {
+  const std::string bin = std::string(GLIM_BINARY_DIR) + "/bin/glim-agent";
+  std::vector<std::string> arguments = {bin,           "--scheduler",   scheduler_.address(), "--state-dir",
+                                        folder_ + "/state", "--node-name", "node-1", "--cluster-id", cluster_};
+  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const std::string log = folder_ + "/agent.log";
+  posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ASSERT_EQ(::posix_spawn(&agent_, bin.c_str(), &actions, nullptr, pointers.data(), environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+}
+
+void AgentTest::KillAgent() {
+  ::kill(agent_, SIGKILL);
+  ::waitpid(agent_, nullptr, 0);
+  agent_ = 0;
+}
+
+int AgentTest::EndAgent() {
+  ::kill(agent_, SIGTERM);
+  return AwaitAgent();
+}
+
+int AgentTest::AwaitAgent() {
+  int status = 0;
+  ::waitpid(agent_, &status, 0);
+  agent_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+v1::DesiredTask& AgentTest::Listed(const TaskKey& key) {
+  for (v1::DesiredTask& task : *set_.mutable_tasks()) {
+    if (task.attempt().job_id() == key.job && task.attempt().number() == key.attempt && task.index() == key.index) {
+      return task;
+    }
+  }
+  v1::DesiredTask& task = *set_.add_tasks();
+  task.mutable_attempt()->set_job_id(key.job);
+  task.mutable_attempt()->set_number(key.attempt);
+  task.set_index(key.index);
+  return task;
+}
+
+v1::DesiredTask& AgentTest::Launch(const TaskKey& key, const std::string& run,
+                                   const std::function<void(v1::TaskLaunch&)>& more) {
+  v1::DesiredTask& task = Listed(key);
+  v1::TaskLaunch& launch = *task.mutable_launch();
+  launch.set_job_name("test");
+  launch.set_workdir("/tmp");
+  launch.set_run(run);
+  launch.set_ranks(1);
+  if (more) more(launch);
+  return task;
+}
+
+void AgentTest::Unlist(const TaskKey& key) {
+  for (int i = 0; i < set_.tasks_size(); ++i) {
+    if (set_.tasks(i).attempt().job_id() == key.job) return set_.mutable_tasks()->DeleteSubrange(i, 1);
+  }
+}
+
+void AgentTest::Stop(const TaskKey& key, std::int64_t term_ms) {
+  v1::DesiredTask& task = Listed(key);
+  task.clear_launch();
+  task.mutable_stop()->set_reason("test");
+  task.mutable_stop()->set_term_ms(term_ms);
+}
+
+void AgentTest::Send() {
+  set_.set_revision(set_.revision() + 1);
+  scheduler_.Want(set_);
+}
+
+std::optional<v1::ObservedTask> AgentTest::WaitTask(const TaskKey& key,
+                                                    const std::function<bool(const v1::ObservedTask&)>& check) {
+  const auto report = scheduler_.WaitReport([&](const v1::NodeReport& r) {
+    const v1::ObservedTask* task = FindTask(r, key);
+    return task && check(*task);
+  });
+  if (!report) return std::nullopt;
+  return *FindTask(*report, key);
+}
+
+std::optional<v1::ObservedTask> AgentTest::WaitPhase(const TaskKey& key, v1::ObservedTask::Phase phase) {
+  return WaitTask(key, [&](const v1::ObservedTask& task) { return task.phase() == phase; });
+}
+
+std::string AgentTest::TaskFolder(const TaskKey& key) const { return folder_ + "/state/tasks/" + ToString(key); }
+
+std::string AgentTest::LogText(const TaskKey& key, std::uint32_t rank) const {
+  const std::string folder = folder_ + "/state/logs/" + std::to_string(key.job) + "-" + std::to_string(key.attempt);
+  const auto log = ReadLog(LogPath(folder, rank), 0, 1 << 20);
+  return log.ok() ? log->data : "";
+}
+
+std::string AgentTest::WaitLine(const TaskKey& key, std::uint32_t rank, const std::string& prefix) {
+  std::string rest;
+  const bool found = Eventually([&] {
+    const std::string text = "\n" + LogText(key, rank);
+    const std::size_t at = text.find("\n" + prefix);
+    if (at == std::string::npos) return false;
+    const std::size_t begin = at + 1 + prefix.size();
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) return false;
+    rest = text.substr(begin, end - begin);
+    return true;
+  });
+  EXPECT_TRUE(found) << "no line \"" << prefix << "\" in: " << LogText(key, rank);
+  return rest;
+}
+
+}  // namespace glim::agent

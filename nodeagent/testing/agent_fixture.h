@@ -1,0 +1,65 @@
+// Starts the real glim-agent, with the real glim-shim and real processes, against a FakeScheduler. One folder a test,
+// removed with everything that still runs in it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nodeagent/core/reconcile.h"
+#include "nodeagent/testing/fake_scheduler.h"
+
+namespace glim::agent {
+
+// Polls until `check` holds; for what gives no sign of its own.
+bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit = std::chrono::seconds(20));
+
+bool IsRunning(pid_t pid);
+
+const v1::ObservedTask* FindTask(const v1::NodeReport& report, const TaskKey& key);
+
+class AgentTest : public testing::Test {
+ protected:
+  AgentTest();
+  ~AgentTest() override;
+
+  void StartAgent(const std::vector<std::string>& extra = {});
+  // SIGKILL: nothing of the agent gets to say goodbye.
+  void KillAgent();
+  // SIGTERM; returns its exit status.
+  int EndAgent();
+  // Waits until it ends by itself; returns its exit status.
+  int AwaitAgent();
+
+  // A launch of one rank that runs `run`; `more` may change the order.
+  v1::DesiredTask& Launch(const TaskKey& key, const std::string& run,
+                          const std::function<void(v1::TaskLaunch&)>& more = {});
+  v1::DesiredTask& Listed(const TaskKey& key);
+  void Unlist(const TaskKey& key);
+  void Stop(const TaskKey& key, std::int64_t term_ms);
+  // Sends the set with the next revision.
+  void Send();
+
+  std::optional<v1::ObservedTask> WaitTask(const TaskKey& key,
+                                           const std::function<bool(const v1::ObservedTask&)>& check);
+  std::optional<v1::ObservedTask> WaitPhase(const TaskKey& key, v1::ObservedTask::Phase phase);
+
+  std::string TaskFolder(const TaskKey& key) const;
+  std::string LogText(const TaskKey& key, std::uint32_t rank) const;
+  // Waits until the rank's log holds a whole line that begins with `prefix`, and returns the rest of that line.
+  std::string WaitLine(const TaskKey& key, std::uint32_t rank, const std::string& prefix);
+
+  FakeScheduler scheduler_;
+  std::string cluster_ = "test";
+  std::string folder_;  // short: a socket's path has to fit
+  v1::DesiredSet set_;
+  pid_t agent_ = 0;
+
+ private:
+  void KillTasks();
+};
+
+}  // namespace glim::agent

@@ -1,0 +1,143 @@
+#include "nodeagent/testing/fake_scheduler.h"
+
+#include "sdk/base/check.h"
+
+namespace glim::agent {
+
+FakeScheduler::FakeScheduler() {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+  builder.RegisterService(this);
+  server_ = builder.BuildAndStart();
+  GLIM_CHECK(server_ && port_ > 0, "no port for the test's scheduler");
+}
+
+FakeScheduler::~FakeScheduler() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+void FakeScheduler::Refuse(grpc::Status status) {
+  std::lock_guard lock(mutex_);
+  refusal_ = std::move(status);
+}
+
+grpc::Status FakeScheduler::Sync(grpc::ServerContext* context, SyncStream* stream) {
+  v1::AgentMessage message;
+  if (!stream->Read(&message) || !message.has_hello()) return {grpc::StatusCode::INVALID_ARGUMENT, "no hello"};
+  {
+    std::lock_guard lock(mutex_);
+    hello_ = message.hello();
+    ++hellos_;
+    changed_.notify_all();
+    if (!refusal_.ok()) return refusal_;
+    v1::SchedulerMessage welcome;
+    welcome.mutable_welcome()->set_epoch(1);
+    welcome.mutable_welcome()->set_report_every_ms(report_every_ms_);
+    stream->Write(welcome);
+    if (wanted_) {
+      v1::SchedulerMessage desired;
+      *desired.mutable_desired() = *wanted_;
+      stream->Write(desired);
+    }
+    sync_ = stream;
+    sync_context_ = context;
+    newest_.Clear();
+    reports_ = 0;
+  }
+  while (stream->Read(&message)) {
+    std::lock_guard lock(mutex_);
+    if (sync_ != stream) continue;  // what a killed agent had still sent
+    newest_ = message.report();
+    ++reports_;
+    changed_.notify_all();
+  }
+  std::lock_guard lock(mutex_);
+  if (sync_ == stream) {
+    sync_ = nullptr;
+    sync_context_ = nullptr;
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeScheduler::ServeLogs(grpc::ServerContext*, LogStream* stream) {
+  v1::LogChunk chunk;
+  if (!stream->Read(&chunk)) return grpc::Status::OK;
+  {
+    std::lock_guard lock(mutex_);
+    introduction_ = chunk;
+    logs_ = stream;
+    changed_.notify_all();
+  }
+  while (stream->Read(&chunk)) {
+    std::lock_guard lock(mutex_);
+    chunks_[chunk.id()] = chunk;
+    changed_.notify_all();
+  }
+  std::lock_guard lock(mutex_);
+  if (logs_ == stream) logs_ = nullptr;
+  return grpc::Status::OK;
+}
+
+void FakeScheduler::Want(const v1::DesiredSet& set) {
+  std::lock_guard lock(mutex_);
+  wanted_ = set;
+  if (!sync_) return;
+  v1::SchedulerMessage message;
+  *message.mutable_desired() = set;
+  sync_->Write(message);
+}
+
+bool FakeScheduler::SendOnce(const v1::DesiredSet& set) {
+  std::lock_guard lock(mutex_);
+  v1::SchedulerMessage message;
+  *message.mutable_desired() = set;
+  return sync_ && sync_->Write(message);
+}
+
+void FakeScheduler::Disconnect() {
+  std::lock_guard lock(mutex_);
+  if (sync_context_) sync_context_->TryCancel();
+}
+
+bool FakeScheduler::WaitHello(int count) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return hellos_ >= count; });
+}
+
+v1::Hello FakeScheduler::last_hello() {
+  std::lock_guard lock(mutex_);
+  return hello_;
+}
+
+std::optional<v1::NodeReport> FakeScheduler::WaitReport(const std::function<bool(const v1::NodeReport&)>& check,
+                                                        std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  const bool seen = changed_.wait_for(lock, limit, [&] { return reports_ > 0 && check(newest_); });
+  return seen ? std::optional(newest_) : std::nullopt;
+}
+
+int FakeScheduler::reports() {
+  std::lock_guard lock(mutex_);
+  return reports_;
+}
+
+v1::NodeReport FakeScheduler::newest() {
+  std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+std::optional<v1::LogChunk> FakeScheduler::Fetch(v1::LogRequest request) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, std::chrono::seconds(20), [&] { return logs_ != nullptr; })) return std::nullopt;
+  request.set_id(next_request_++);
+  if (!logs_->Write(request)) return std::nullopt;
+  const auto come = [&] { return chunks_.contains(request.id()); };
+  if (!changed_.wait_for(lock, std::chrono::seconds(20), come)) return std::nullopt;
+  return chunks_.extract(request.id()).mapped();
+}
+
+v1::LogChunk FakeScheduler::introduction() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::seconds(20), [&] { return logs_ != nullptr; });
+  return introduction_;
+}
+
+}  // namespace glim::agent

@@ -1,0 +1,76 @@
+// A scheduler for tests: a real gRPC server that says what the test wants and remembers what the agent reports.
+// Thread-safe.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glim/v1/agent_api.grpc.pb.h"
+
+namespace glim::agent {
+
+class FakeScheduler final : public v1::AgentApi::Service {
+ public:
+  FakeScheduler();
+  ~FakeScheduler() override;
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  int port() const { return port_; }
+  void set_report_every_ms(int ms) { report_every_ms_ = ms; }
+  // Every Hello is refused with this until it is cleared with an OK status.
+  void Refuse(grpc::Status status);
+
+  // Remembered, and sent now and after each Welcome.
+  void Want(const v1::DesiredSet& set);
+  // Sent once to the agent that is connected, as a stale scheduler would.
+  bool SendOnce(const v1::DesiredSet& set);
+  void Disconnect();
+
+  bool WaitHello(int count);
+  v1::Hello last_hello();
+  // The first report of the newest stream, from now on (its newest one included), for which `check` holds.
+  std::optional<v1::NodeReport> WaitReport(const std::function<bool(const v1::NodeReport&)>& check,
+                                           std::chrono::milliseconds limit = std::chrono::seconds(20));
+  int reports();
+  v1::NodeReport newest();
+
+  // Asks for a log over the ServeLogs stream, waiting for the stream if needed.
+  std::optional<v1::LogChunk> Fetch(v1::LogRequest request);
+  v1::LogChunk introduction();
+
+ private:
+  using SyncStream = grpc::ServerReaderWriter<v1::SchedulerMessage, v1::AgentMessage>;
+  using LogStream = grpc::ServerReaderWriter<v1::LogRequest, v1::LogChunk>;
+
+  grpc::Status Sync(grpc::ServerContext* context, SyncStream* stream) override;
+  grpc::Status ServeLogs(grpc::ServerContext* context, LogStream* stream) override;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+  int report_every_ms_ = 1000;
+  grpc::Status refusal_;
+  SyncStream* sync_ = nullptr;
+  grpc::ServerContext* sync_context_ = nullptr;
+  LogStream* logs_ = nullptr;
+  std::optional<v1::DesiredSet> wanted_;
+  v1::Hello hello_;
+  int hellos_ = 0;
+  int reports_ = 0;
+  v1::NodeReport newest_;
+  v1::LogChunk introduction_;
+  std::uint64_t next_request_ = 1;
+  std::map<std::uint64_t, v1::LogChunk> chunks_;
+};
+
+}  // namespace glim::agent

@@ -1,0 +1,147 @@
+#include "nodeagent/wire.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "nodeagent/launch_plan.h"
+#include "nodeagent/reconnect.h"
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/testing/temp_folder.h"
+
+namespace glim::agent {
+namespace {
+
+TEST(Wire, SignalsByNameAndNumber) {
+  EXPECT_EQ(SignalNumber("USR1"), SIGUSR1);
+  EXPECT_EQ(SignalNumber("SIGTERM"), SIGTERM);
+  EXPECT_EQ(SignalNumber("2"), SIGINT);
+  for (const char* name : {"", "SIG", "usr1", "0", "32", "-9", "KILLER"}) EXPECT_FALSE(SignalNumber(name)) << name;
+}
+
+TEST(Wire, ADesiredSetIsReadWithItsDeadlinesOnOurClock) {
+  v1::DesiredSet set;
+  set.set_epoch(3);
+  set.set_revision(9);
+  v1::DesiredTask& task = *set.add_tasks();
+  task.mutable_attempt()->set_job_id(7);
+  task.mutable_attempt()->set_number(2);
+  task.set_index(1);
+  task.mutable_interrupt()->set_round(4);
+  task.mutable_interrupt()->set_grace_left_ms(5000);
+  task.mutable_interrupt()->set_stop_step(-1);
+  task.mutable_stop()->set_term_ms(30'000);
+  const Desired desired = FromProto(set, TimePoint{1000}, true);
+  EXPECT_EQ(desired.revision, (Revision{3, 9}));
+  ASSERT_EQ(desired.tasks.size(), 1u);
+  EXPECT_EQ(desired.tasks[0].key, (TaskKey{7, 2, 1}));
+  EXPECT_FALSE(desired.tasks[0].launch);
+  EXPECT_EQ(desired.tasks[0].interrupt->deadline.ms, 6000);
+  EXPECT_EQ(desired.tasks[0].stop->term_ms, 30'000);
+  task.mutable_interrupt()->set_grace_left_ms(std::numeric_limits<std::int64_t>::max());
+  task.mutable_stop()->set_term_ms(std::numeric_limits<std::int64_t>::max());
+  const Desired far = FromProto(set, TimePoint{1000}, true);
+  EXPECT_GT(far.tasks[0].interrupt->deadline.ms, 0) << "no overflow";
+  EXPECT_GT((TimePoint{1000} + Milliseconds(far.tasks[0].stop->term_ms)).ms, 0);
+}
+
+TEST(Wire, AMessageIsCutAtACharacter) {
+  Inspection inspection;
+  for (int i = 0; i < 4000; ++i) inspection.message += "\xc3\xa4";
+  v1::ObservedTask task;
+  ToProto({7, 1, 0}, inspection, nullptr, {}, &task);
+  EXPECT_LE(task.message().size(), 4000u);
+  EXPECT_EQ(task.message().size() % 2, 0u);
+  std::string bytes;
+  EXPECT_TRUE(task.SerializeToString(&bytes));
+}
+
+TEST(Wire, GraceIsToldForTheRoundThatWasAcknowledged) {
+  std::vector<RankState> ranks(1);
+  ranks[0].acked_round = 2;
+  ranks[0].extend_round = 1;
+  ranks[0].extend_ms = 9000;
+  v1::ObservedTask task;
+  ToProto({7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
+  EXPECT_EQ(task.ranks(0).extend_ms(), 0);
+  ranks[0].extend_round = 2;
+  task.Clear();
+  ToProto({7, 1, 0}, {}, &ranks, [](std::uint32_t) { return true; }, &task);
+  EXPECT_EQ(task.ranks(0).extend_ms(), 9000);
+  EXPECT_TRUE(task.ranks(0).connected());
+}
+
+TEST(Wire, ALogLineStaysOneLine) { EXPECT_EQ(Quoted("a \"b\"\nc\\"), R"("a \"b\" c\\")"); }
+
+TEST(Reconnect, GrowsToFiveSecondsWithJitter) {
+  Reconnect reconnect(1);
+  for (const std::int64_t longest : {100, 200, 400, 800, 1600, 3200, 5000, 5000}) {
+    const auto pause = reconnect.Next(false).count();
+    EXPECT_LE(pause, longest);
+    EXPECT_GE(pause, longest / 2);
+  }
+  reconnect.Succeeded();
+  EXPECT_LE(reconnect.Next(false).count(), 100);
+  EXPECT_GE(reconnect.Next(true).count(), 2500);
+}
+
+TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
+  AgentOptions options;
+  options.state_dir = "/state";
+  options.shim = "/opt/glim/bin/glim-shim";
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  for (const auto& [name, value] : {std::pair("GLIM_SOCKET", "/elsewhere"), std::pair("PATH", "/own"),
+                                    std::pair("GLIM_CHECKPOINT_DIR", "/no")}) {
+    launch.add_env()->set_name(name);
+    launch.mutable_env(launch.env_size() - 1)->set_value(value);
+  }
+  const std::map<std::string, std::string> base = {{"PATH", "/bin"}, {"HOME", "/home/a"}};
+  const auto spec = PlanLaunch(options, base, {7, 2, 0}, "/state/tasks/7.2.0", launch);
+  ASSERT_TRUE(spec.ok());
+  const std::map<std::string, std::string> env(spec->env.begin(), spec->env.end());
+  EXPECT_EQ(env.at("GLIM_SOCKET"), "/state/tasks/7.2.0/socket");
+  EXPECT_EQ(env.at("GLIM_CHECKPOINT_DIR"), "/state/checkpoints/7");
+  EXPECT_EQ(env.at("PATH"), "/own:/opt/glim/bin") << "so that glim-task is found";
+  EXPECT_EQ(spec->workdir, "/home/a") << "none was given";
+  EXPECT_EQ(spec->log_folder, "/state/logs/7-2");
+  launch.mutable_env(0)->set_name("A=B");
+  EXPECT_EQ(PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status().field(), "env");
+}
+
+TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
+  TempFolder folder;
+  AgentOptions good;
+  good.state_dir = folder.path() + "/state";
+  good.shim = "/bin/true";
+  good.node_name = "node-1";
+  AgentOptions complete = good;
+  ASSERT_TRUE(CompleteOptions(&complete).ok()) << CompleteOptions(&complete).message();
+  AgentOptions elsewhere = good;
+  elsewhere.state_dir = folder.path() + "/other";
+  ASSERT_TRUE(CompleteOptions(&elsewhere).ok());
+  EXPECT_NE(complete.machine_id, elsewhere.machine_id) << "two agents of one machine";
+  const std::pair<std::string, std::function<void(AgentOptions&)>> cases[] = {
+      {"--state-dir", [](auto& o) { o.state_dir = ""; }},
+      {"--state-dir", [&](auto& o) { o.state_dir = folder.path() + "/" + std::string(90, 'x'); }},
+      {"--shim", [](auto& o) { o.shim = "/nonexistent"; }},
+      {"--node-name", [](auto& o) { o.node_name = "Node 1"; }},
+      {"--cluster-id", [](auto& o) { o.cluster_id = ""; }},
+      {"--zone", [](auto& o) { o.zone = "a/b"; }},
+      {"--nvlink", [](auto& o) { o.nvlink = "some"; }},
+      {"--nic", [](auto& o) { o.nic = "pigeon"; }},
+      {"--scheduler", [](auto& o) { o.scheduler = "host"; }},
+      {"--machine-id", [](auto& o) { o.machine_id = "a b"; }},
+      {"--log-file-bytes", [](auto& o) { o.log_limits.file_bytes_max = 10; }},
+  };
+  for (const auto& [field, change] : cases) {
+    AgentOptions options = good;
+    change(options);
+    const Status status = CompleteOptions(&options);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << field;
+    EXPECT_EQ(status.field(), field) << status.message();
+  }
+}
+
+}  // namespace
+}  // namespace glim::agent

@@ -1,0 +1,148 @@
+#include "scheduler/core/attempt_end.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/job_machine.h"
+#include "scheduler/core/ledger.h"
+#include "scheduler/core/round_machine.h"
+
+namespace glim::core {
+namespace {
+
+struct Ending {
+  Outcome outcome = Outcome::kNone;
+  SaveResult save = SaveResult::kNone;
+  std::int32_t exit_code = 0;
+};
+
+// What the tasks' ends say together.
+struct Exits {
+  bool any_leaving = false;
+  bool any_yielded = false;
+  bool any_start_failed = false;
+  bool all_zero = true;
+  std::int32_t first_code = 0;
+};
+
+Exits CollectExits(const std::vector<const Task*>& tasks) {
+  Exits exits;
+  for (const Task* task : tasks) {
+    exits.any_start_failed |= task->start_failed;
+    exits.all_zero &= task->exit_code == 0 && !task->lost && !task->start_failed;
+    if (exits.first_code == 0) exits.first_code = task->exit_code;
+    for (const Rank& rank : task->ranks) {
+      exits.any_leaving |= rank.leaving;
+      exits.any_yielded |= rank.yielded;
+    }
+  }
+  return exits;
+}
+
+Ending LeftByItself(bool saved) {
+  return {Outcome::kInterrupted, saved ? SaveResult::kSaved : SaveResult::kLeftUnsaved, 0};
+}
+
+// Productive time since the last durable save is lost with a kill, a failure or a leave without saving; what the user
+// chose to end is not a loss.
+bool LosesAtRisk(const Ending& ending) {
+  switch (ending.outcome) {
+    case Outcome::kSucceeded:
+    case Outcome::kCancelled:
+      return false;
+    case Outcome::kInterrupted:
+      return ending.save != SaveResult::kSaved;
+    default:
+      return true;
+  }
+}
+
+Ending Classify(const Attempt& attempt, const Exits& exits) {
+  const Round* round = attempt.open_round();
+  switch (attempt.stop) {
+    case StopCause::kCancel:
+    case StopCause::kSuspend:
+      return {Outcome::kCancelled, SaveResult::kNone, exits.first_code};
+    case StopCause::kStartTimeout:
+      return {Outcome::kStartFailed, SaveResult::kNone, 0};
+    case StopCause::kNodeFailure:
+      return {Outcome::kNodeFailure, SaveResult::kNone, 0};
+    case StopCause::kDeadline:  // killed, whatever it had saved before: steps_lost says what that was worth
+      return {Outcome::kInterrupted, SaveResult::kKilled, 0};
+    case StopCause::kRankFailed:
+      return {exits.any_start_failed ? Outcome::kStartFailed : Outcome::kFailed, SaveResult::kNone, exits.first_code};
+    case StopCause::kFinished:
+      return {Outcome::kSucceeded, SaveResult::kNone, 0};
+    case StopCause::kNone:
+      break;
+  }
+  if (exits.any_yielded && !round) {
+    const bool saved = attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
+    return LeftByItself(saved);
+  }
+  if (exits.any_leaving && round) return LeftByItself(static_cast<bool>(round->saved_at));
+  if (round && round->state == RoundState::kSignalled) return LeftByItself(static_cast<bool>(round->saved_at));
+  if (exits.all_zero) return {Outcome::kSucceeded, SaveResult::kNone, 0};
+  return {Outcome::kFailed, SaveResult::kNone, exits.first_code};
+}
+
+std::int64_t StepsLost(const Attempt& attempt, Outcome outcome) {
+  if (outcome == Outcome::kSucceeded || attempt.last_step < 0) return 0;
+  const std::int64_t kept = std::max(attempt.base.step, attempt.durable_step);
+  return std::max<std::int64_t>(0, attempt.last_step - kept);
+}
+
+std::string Describe(const Ending& ending, const std::string& stop_message, std::int64_t lost) {
+  const std::string steps = std::to_string(lost) + (lost == 1 ? " step lost" : " steps lost");
+  switch (ending.outcome) {
+    case Outcome::kInterrupted:
+      if (ending.save == SaveResult::kSaved) return "saved and left, " + steps;
+      if (ending.save == SaveResult::kLeftUnsaved) return "left without saving, " + steps;
+      return "killed, " + steps;
+    case Outcome::kSucceeded:
+      return "";
+    case Outcome::kNodeFailure:
+      return stop_message + "; " + steps;
+    case Outcome::kFailed:
+      return stop_message.empty() ? "exited with code " + std::to_string(ending.exit_code) : stop_message;
+    default:
+      return stop_message;
+  }
+}
+
+}  // namespace
+
+void DropClaimOf(Changes& changes, NodeId node, const std::string& why) {
+  const AttemptId claimant = changes.node(node).claim;
+  if (!claimant) return;
+  DropClaims(changes, claimant, why);
+  Requeue(changes, claimant.job, {});
+}
+
+void EndAttempt(Changes& changes, AttemptId id) {
+  const std::vector<const Task*> tasks = TasksOf(changes.state(), id);
+  const Ending ending = Classify(changes.attempt(id), CollectExits(tasks));
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    attempt.steps_lost = StepsLost(attempt, ending.outcome);
+    attempt.outcome = ending.outcome;
+    attempt.save = ending.save;
+    if (attempt.exit_code == 0) attempt.exit_code = ending.exit_code;  // else: of the rank that failed first
+    attempt.message = Describe(ending, attempt.message, attempt.steps_lost);
+    attempt.ended_at = changes.now();
+    attempt.state = AttemptState::kEnded;
+    if (Round* round = attempt.open_round()) {
+      round->released_at = changes.now();
+      if (!round->left_at) round->left_at = changes.now();
+      round->state = RoundState::kEnded;
+    }
+  });
+  if (LosesAtRisk(ending)) {
+    for (const Task* task : TasksOf(changes.state(), id)) LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);
+  }
+  const Attempt ended = changes.attempt(id);
+  changes.Note("attempt_ended", id, {}, std::string(ToString(ended.outcome)) + ": " + ended.message);
+  JobAfterAttempt(changes, ended);
+}
+
+}  // namespace glim::core

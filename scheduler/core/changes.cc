@@ -1,0 +1,74 @@
+#include "scheduler/core/changes.h"
+
+#include "scheduler/core/ledger.h"
+
+namespace glim::core {
+
+void Changes::Write(Job row) {
+  const Job* old = state_.FindJob(row.id);
+  if (old && *old == row) return;
+  if (!old || old->state != row.state || old->not_before != row.not_before) state_.dirty = true;
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::Write(Attempt row) {
+  const Attempt* old = state_.FindAttempt(row.id);
+  if (old && *old == row) return;
+  const bool dirty = !old || old->state != row.state || old->rounds.size() != row.rounds.size();
+  if (dirty) state_.dirty = true;
+  const AttemptId id = row.id;
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+  BookAttempt(*this, id);
+}
+
+void Changes::Write(Task row) {
+  const Task* old = state_.FindTask(row.id);
+  if (old && *old == row) return;
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::Write(Node row) {
+  const Node* old = state_.FindNode(row.id);
+  BookNode(*this, old, row);
+  if (old && *old == row) return;
+  if (!old || IsFree(*old) != IsFree(row) || old->holder != row.holder || old->claim != row.claim ||
+      old->state != row.state || !(old->labels == row.labels)) {
+    state_.dirty = true;
+  }
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::EraseJob(JobId id) {
+  state_.EraseJob(id);
+  transition_.mutations.emplace_back(DeleteJob{id});
+}
+
+JobId Changes::NewJobId() {
+  const JobId id = state_.next_job_id;
+  state_.next_job_id = JobId(id.value + 1);
+  ids_changed_ = true;
+  return id;
+}
+
+NodeId Changes::NewNodeId() {
+  const NodeId id = state_.next_node_id;
+  state_.next_node_id = NodeId(id.value + 1);
+  ids_changed_ = true;
+  return id;
+}
+
+void Changes::SyncAttempt(const Attempt& attempt) {
+  for (const NodeId node : attempt.nodes) Sync(node);
+}
+
+void Changes::Note(std::string kind, AttemptId attempt, NodeId node, std::string text) {
+  transition_.mutations.emplace_back(
+      HistoryEntry{now_, std::move(kind), attempt.job, attempt.number, node, std::move(text)});
+}
+
+Transition Changes::Take() {
+  if (ids_changed_) transition_.mutations.emplace_back(PutIds{state_.next_job_id, state_.next_node_id});
+  return std::move(transition_);
+}
+
+}  // namespace glim::core

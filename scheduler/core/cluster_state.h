@@ -1,0 +1,136 @@
+// ClusterState: everything the scheduler knows. Rows are the truth; the index is derived from them, row by row, and
+// liveness is what the present leader has heard itself.
+//
+// One thread (the server's strand, the simulator's loop) owns a ClusterState and writes through Put and Erase alone,
+// so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/core/cow_table.h"
+#include "scheduler/core/rows.h"
+
+namespace glim::core {
+
+struct Tables {
+  CowTable<JobId, Job> jobs;
+  CowTable<AttemptId, Attempt> attempts;
+  CowTable<TaskId, Task> tasks;
+  CowTable<NodeId, Node> nodes;
+};
+
+// Every input that a planning verdict reads: jobs of one shape share one verdict, so that a pass costs what the shapes
+// cost and not what the queue is long.
+struct Shape {
+  std::string pool;
+  PriorityClass priority = PriorityClass::kNormal;
+  std::string user;
+  std::uint32_t nodes = 1;
+  std::uint32_t gpus_per_node = 0;
+  Placement placement;
+  friend auto operator<=>(const Shape&, const Shape&) = default;
+};
+
+// The order inside a shape: swap-aborted jobs first, then first submission; ties break by id.
+struct QueueKey {
+  bool not_swap_aborted = true;
+  TimePoint submitted_at;
+  JobId id;
+  friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
+};
+
+enum class BlockerKind : std::uint8_t {
+  kNodesBusy, kQuota, kNoFit, kMinRun, kLinkBusy, kBackoff, kReserved, kClaiming, kNotPlanned
+};
+const char* ToString(BlockerKind kind);
+
+// One reason, with amounts, why a job is not running.
+struct Blocker {
+  BlockerKind kind = BlockerKind::kNotPlanned;
+  std::string message;
+  std::int64_t have = 0;
+  std::int64_t need = 0;
+  std::vector<JobId> jobs;
+  friend bool operator==(const Blocker&, const Blocker&) = default;
+};
+
+using Verdicts = std::map<Shape, std::vector<Blocker>>;
+
+struct Liveness {
+  std::uint64_t session = 0;  // of the stream it talks through; 0: none
+  TimePoint last_heard;       // or when the present leader began
+};
+
+// Derived from the rows by ClusterState alone.
+struct Index {
+  std::map<Shape, std::set<QueueKey>> queue;             // plannable now
+  std::set<std::pair<TimePoint, JobId>> delayed;         // queued, in backoff until then
+  std::map<std::string, std::set<AttemptId>> live;       // attempts that have not ended, by pool
+  std::set<AttemptId> attention;                         // live and not simply running: their timers count
+  std::map<std::string, std::set<NodeId>> nodes_by_pool;
+  std::map<std::string, std::set<NodeId>> free_nodes;    // schedulable now, by pool
+  std::map<std::string, NodeId> node_by_name;
+  std::map<std::pair<std::string, std::string>, std::set<JobId>> requests;  // (user, request_id)
+  std::map<std::string, std::uint32_t> unfinished_by_user;
+  std::set<std::pair<TimePoint, JobId>> finished;        // by end, oldest first
+  std::map<AttemptId, std::set<NodeId>> claims;          // nodes whose claim it is
+  std::uint32_t unfinished = 0;
+  friend bool operator==(const Index&, const Index&) = default;
+};
+
+class ClusterState {
+ public:
+  const Tables& tables() const { return tables_; }
+  const Index& index() const { return index_; }
+
+  const Job* FindJob(JobId id) const { return tables_.jobs.Find(id); }
+  const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
+  const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
+  const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
+  // The newest attempt of a job if it has not ended, else null.
+  const Attempt* LiveAttempt(const Job& job) const;
+
+  // Each returns the row as stored, for the transition's mutations.
+  std::shared_ptr<const Job> Put(Job row);
+  std::shared_ptr<const Attempt> Put(Attempt row);
+  std::shared_ptr<const Task> Put(Task row);
+  std::shared_ptr<const Node> Put(Node row);
+  void EraseJob(JobId id);  // with its attempts and tasks
+
+  // Ids grow for ever; the store brings back the highest used.
+  JobId next_job_id{1};
+  NodeId next_node_id{1};
+
+  // Soft: not stored, begun anew by every leader.
+  TimePoint leader_since;
+  std::map<NodeId, Liveness> liveness;
+  bool outage = false;
+  bool dirty = true;                            // something changed that a plan reads
+  TimePoint look_again;                         // when a blocker of time ends: plan again; 0: none
+  std::shared_ptr<const Verdicts> verdicts = std::make_shared<Verdicts>();
+
+  // The index as it follows from the rows alone: for tests of the incremental one.
+  Index RebuildIndex() const;
+
+ private:
+  void IndexJob(const Job& row, bool add);
+  void IndexAttempt(const Attempt& row, bool add);
+  void IndexNode(const Node& row, bool add);
+
+  Tables tables_;
+  Index index_;
+};
+
+Shape ShapeOf(const Job& job);
+QueueKey QueueKeyOf(const Job& job);
+// Ready, without holder, claim, zombies or orphans.
+bool IsFree(const Node& node);
+
+}  // namespace glim::core

@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <iterator>
+
+#include "scheduler/core/scheduler_core.h"
+
+namespace glim::core {
+namespace {
+
+constexpr int kPassesMax = 8;
+
+void Append(Transition&& transition, std::vector<Mutation>& mutations, DriveResult& result) {
+  std::move(transition.mutations.begin(), transition.mutations.end(), std::back_inserter(mutations));
+  result.sync.merge(transition.sync);
+}
+
+// A time that a plan waits for counts as a deadline of the state.
+void WakeFor(TimePoint look_again, TimePoint& wake) {
+  if (look_again && (!wake || look_again < wake)) wake = look_again;
+}
+
+}  // namespace
+
+DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Event> batch, const CommitFn& commit) {
+  DriveResult result;
+  std::vector<Mutation> mutations;
+  if (batch.empty()) {
+    result.wake_at = NextWake(state, policy);
+    return result;
+  }
+  for (const Event& event : batch) {
+    if (state.look_again && event.now >= state.look_again) {
+      state.look_again = {};
+      state.dirty = true;
+    }
+    Transition transition = Apply(state, policy, event);
+    result.replies.push_back(std::move(transition.reply));
+    Append(std::move(transition), mutations, result);
+  }
+  // A pass that started something may have made others possible or requeued whom it displaced: look once more.
+  for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {
+    const TimePoint now = batch.back().now;
+    Plan plan = MakePlan(state, policy, now);
+    const bool last = plan.starts.empty();
+    state.dirty = false;
+    state.look_again = plan.look_again;
+    Append(Apply(state, policy, Event{0, now, PlanDecided{std::move(plan)}}), mutations, result);
+    result.planned = true;
+    if (last) break;
+  }
+  result.mutations = mutations.size();
+  if (!mutations.empty()) result.commit = commit(mutations);
+  result.wake_at = NextWake(state, policy);
+  WakeFor(state.look_again, result.wake_at);
+  return result;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,192 @@
+// Drive: the one loop that server, simulator and tests run. One commit a batch; the same events give the same bytes.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Labels;
+using testing::Spec;
+using testing::StoreMirror;
+using testing::Zones;
+
+constexpr TimePoint kNow{1'000'000};
+
+Event At(TimePoint now, decltype(Event::what) what) { return {1, now, std::move(what)}; }
+
+NodeConnected Connected(const std::string& name, std::uint64_t session) {
+  NodeConnected event;
+  event.session = session;
+  event.name = event.machine_id = name;
+  event.labels = Labels("z1", "l1");
+  return event;
+}
+
+SubmitJobs Submit(JobSpec spec) { return {"ann", "team", "", {std::move(spec)}, false}; }
+
+struct Committed {
+  int commits = 0;
+  std::size_t mutations = 0;
+  CommitFn Ok() {
+    return [this](const std::vector<Mutation>& m) {
+      ++commits;
+      mutations += m.size();
+      return Status::Ok();
+    };
+  }
+};
+
+TEST(Drive, ABatchIsOneCommitWithAReplyForEachEvent) {
+  ClusterState state;
+  Committed committed;
+  const std::vector<Event> batch = {At(kNow, Connected("n1", 1)), At(kNow, Submit(Spec(1))), At(kNow, Submit(Spec(5))),
+                                    At(kNow, CancelJob{JobId(9), "ann"})};
+  const DriveResult result = Drive(state, Policy{}, batch, committed.Ok());
+  EXPECT_EQ(committed.commits, 1);
+  EXPECT_EQ(committed.mutations, result.mutations);
+  ASSERT_EQ(result.replies.size(), 4u);
+  EXPECT_EQ(result.replies[0].node, NodeId(1));
+  EXPECT_EQ(result.replies[1].jobs, std::vector{JobId(1)});
+  EXPECT_EQ(result.replies[2].status.field(), "nodes");
+  EXPECT_EQ(result.replies[3].status.code(), StatusCode::kNotFound);
+  EXPECT_TRUE(result.planned);
+  EXPECT_EQ(state.FindJob(JobId(1))->state, JobState::kStarting) << "the pass is in the same commit";
+  EXPECT_EQ(result.sync, std::set{NodeId(1)});
+  EXPECT_TRUE(result.wake_at);
+}
+
+TEST(Drive, WhatChangesNothingCommitsNothingAndPlansNothing) {
+  ClusterState state;
+  Committed committed;
+  const Event connect = At(kNow, Connected("n1", 1));
+  Drive(state, Policy{}, std::span(&connect, 1), committed.Ok());
+  const Event report = At(kNow, NodeReported{NodeId(1), 1, true, {}});
+  const DriveResult result = Drive(state, Policy{}, std::span(&report, 1), committed.Ok());
+  EXPECT_EQ(committed.commits, 1);
+  EXPECT_EQ(result.mutations, 0u);
+  EXPECT_FALSE(result.planned);
+  EXPECT_TRUE(result.commit.ok());
+}
+
+TEST(Drive, AnEmptyBatchOnlySaysWhenToWake) {
+  ClusterState state;
+  Committed committed;
+  const Event connect = At(kNow, Connected("n1", 1));
+  Drive(state, Policy{}, std::span(&connect, 1), committed.Ok());
+  const DriveResult result = Drive(state, Policy{}, {}, committed.Ok());
+  EXPECT_EQ(result.wake_at, kNow + Seconds(15));
+  EXPECT_EQ(committed.commits, 1);
+}
+
+TEST(Drive, AFailedCommitIsReported) {
+  ClusterState state;
+  const Event event = At(kNow, Connected("n1", 1));
+  const DriveResult result = Drive(state, Policy{}, std::span(&event, 1), [](const std::vector<Mutation>&) {
+    return Status(StatusCode::kAborted, "another leader has the epoch");
+  });
+  EXPECT_EQ(result.commit.code(), StatusCode::kAborted);
+  EXPECT_EQ(result.commit.message(), "another leader has the epoch");
+}
+
+TEST(Drive, LooksAgainWhenABlockerOfTimeHasEnded) {
+  ClusterState state;
+  Committed committed;
+  const Event connect = At(kNow, Connected("n1", 1));
+  Drive(state, Policy{}, std::span(&connect, 1), committed.Ok());
+  state.look_again = kNow + Seconds(5);
+  const Event early = At(kNow + Seconds(4), TimePassed{});
+  DriveResult result = Drive(state, Policy{}, std::span(&early, 1), committed.Ok());
+  EXPECT_FALSE(result.planned);
+  EXPECT_EQ(result.wake_at, kNow + Seconds(5));
+  const Event due = At(kNow + Seconds(5), TimePassed{});
+  result = Drive(state, Policy{}, std::span(&due, 1), committed.Ok());
+  EXPECT_TRUE(result.planned);
+  EXPECT_FALSE(state.look_again);
+}
+
+// A job that was displaced by a start of the pass is planned again in the same drive.
+TEST(Drive, PassesUntilNothingStartsAnyMore) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId leaving = c.Running(Spec(1));
+  const JobId other = c.Running(Spec(1, PriorityClass::kLow));
+  c.script(other).acks = false;
+  c.Cancel(leaving);
+  const JobId claimed = c.Submit(Spec(1, PriorityClass::kNormal));
+  ASSERT_EQ(c.node(NodeId(1)).claim, c.attempt(claimed).id);
+  const JobId high = c.Submit(Spec(1, PriorityClass::kHigh), "bob");
+  EXPECT_EQ(c.node(NodeId(1)).claim, c.attempt(high).id);
+  EXPECT_EQ(c.attempt(claimed).id.number, 2u);
+  EXPECT_EQ(c.attempt(claimed).victims, std::vector{c.attempt(other).id});
+}
+
+// --- determinism: a life with failures, twice
+
+std::string Describe(const Mutation& mutation) {
+  std::ostringstream out;
+  if (const auto* job = std::get_if<std::shared_ptr<const Job>>(&mutation)) {
+    out << "job " << (*job)->id.value << " " << ToString((*job)->state) << " " << (*job)->message;
+    for (const std::int64_t ms : (*job)->ledger) out << " " << ms;
+  } else if (const auto* attempt = std::get_if<std::shared_ptr<const Attempt>>(&mutation)) {
+    out << "attempt " << ToString((*attempt)->id) << " " << ToString((*attempt)->state) << " " << (*attempt)->message;
+    for (const NodeId node : (*attempt)->nodes) out << " " << node.value;
+  } else if (const auto* node = std::get_if<std::shared_ptr<const Node>>(&mutation)) {
+    out << "node " << (*node)->id.value << " " << ToString((*node)->state) << " " << ToString((*node)->holder);
+  } else if (const auto* entry = std::get_if<HistoryEntry>(&mutation)) {
+    out << entry->at.ms << " " << entry->kind << " " << entry->text;
+  } else {
+    out << mutation.index();
+  }
+  return out.str();
+}
+
+std::vector<std::string> Record() {
+  ClusterState state;
+  std::vector<std::string> lines;
+  TimePoint now = kNow;
+  const auto drive = [&](decltype(Event::what) what) {
+    const Event event = At(now, std::move(what));
+    Drive(state, Policy{}, std::span(&event, 1), [&](const std::vector<Mutation>& mutations) {
+      for (const Mutation& mutation : mutations) lines.push_back(Describe(mutation));
+      return Status::Ok();
+    });
+    now = now + Milliseconds(137);
+  };
+  for (std::uint64_t n = 1; n <= 6; ++n) drive(Connected("n" + std::to_string(n), n));
+  for (std::uint32_t n = 0; n < 12; ++n) {
+    drive(Submit(Spec(1 + n % 3, n % 4 == 0 ? PriorityClass::kHigh : PriorityClass::kLow)));
+  }
+  for (int i = 0; i < 40; ++i) {
+    now = now + Seconds(5);
+    drive(TimePassed{});
+    drive(NodeReported{NodeId(1), 1, true, {}});
+    if (i == 10) drive(NodeDisconnected{NodeId(3), 3});
+    if (i == 20) drive(CancelJob{JobId(4), "ann"});
+  }
+  return lines;
+}
+
+TEST(Drive, TheSameEventsGiveTheSameBytes) {
+  const std::vector<std::string> first = Record();
+  EXPECT_GT(first.size(), 100u);
+  EXPECT_EQ(first, Record());
+}
+
+TEST(Drive, ALoadedStateDecidesLikeTheOneThatWasStored) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId low = c.Running(Spec(2, PriorityClass::kLow));
+  c.Save(low, 10);
+  c.Submit(Spec(4 - 1, PriorityClass::kNormal), "bob");
+  ClusterState loaded = c.store().Load();
+  EXPECT_EQ(loaded.index(), c.state().index());
+  const Plan here = MakePlan(c.state(), c.policy(), c.now() + Hours(1));
+  const Plan there = MakePlan(loaded, c.policy(), c.now() + Hours(1));
+  EXPECT_EQ(here.starts, there.starts);
+  EXPECT_EQ(*here.verdicts, *there.verdicts);
+}
+
+}  // namespace
+}  // namespace glim::core

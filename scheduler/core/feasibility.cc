@@ -1,0 +1,97 @@
+#include "scheduler/core/feasibility.h"
+
+#include <algorithm>
+#include <map>
+
+namespace glim::core {
+namespace {
+
+Status Infeasible(std::string field, std::string message, std::string fix) {
+  return Status(StatusCode::kFailedPrecondition, std::move(message))
+      .WithReason("INFEASIBLE").WithField(std::move(field)).WithFix(std::move(fix));
+}
+
+std::string PoolNames(const ClusterState& state) {
+  std::string names;
+  for (const auto& [pool, nodes] : state.index().nodes_by_pool) names += (names.empty() ? "" : ", ") + pool;
+  return names;
+}
+
+// The most nodes that one allocation could span.
+std::size_t LargestAllocation(const std::map<std::string, std::size_t>& by_zone, const Policy& policy,
+                              const JobSpec& spec) {
+  std::size_t largest = 0;
+  for (const auto& [zone, nodes] : by_zone) largest = std::max(largest, nodes);
+  if (!MayCross(spec, policy, largest)) return largest;
+  std::size_t best = largest;
+  for (auto a = by_zone.begin(); a != by_zone.end(); ++a) {
+    for (auto b = std::next(a); b != by_zone.end(); ++b) {
+      if (LinkJobsMax(policy, a->first, b->first) > 0) best = std::max(best, a->second + b->second);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+bool Fits(const NodeLabels& labels, const JobSpec& spec) {
+  const Placement& p = spec.placement;
+  return labels.pool == spec.pool && labels.gpu_count >= spec.gpus_per_node && labels.nvlink >= p.nvlink &&
+         (p.gpu_type.empty() || p.gpu_type == labels.gpu_type) && (p.nic.empty() || p.nic == labels.nic) &&
+         (p.zones.empty() || std::find(p.zones.begin(), p.zones.end(), labels.zone) != p.zones.end());
+}
+
+bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max) {
+  if (spec.placement.cross_zone == CrossZone::kNever) return false;
+  return spec.nodes >= policy.crossing_nodes_min || spec.nodes > zone_nodes_max;
+}
+
+std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b) {
+  if (policy.links.empty()) return 1;
+  for (const ZoneLink& link : policy.links) {
+    const bool same = (link.zone_a == zone_a && link.zone_b == zone_b) || (link.zone_a == zone_b && link.zone_b == zone_a);
+    if (same) return std::min(link.jobs_max, link.pairs_max);  // each crossing takes one pair
+  }
+  return 0;
+}
+
+Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec) {
+  const auto pool = state.index().nodes_by_pool.find(spec.pool);
+  if (pool == state.index().nodes_by_pool.end()) {
+    const std::string names = PoolNames(state);
+    return Infeasible("pool", "no node of pool '" + spec.pool + "' has ever registered",
+                      names.empty() ? "start an agent: the cluster has no nodes yet" : "use one of: " + names);
+  }
+  const std::size_t in_pool = pool->second.size();
+  if (spec.nodes > in_pool) {
+    return Infeasible("nodes", std::to_string(spec.nodes) + " nodes requested, pool " + spec.pool + " has " +
+                                   std::to_string(in_pool), "use at most " + std::to_string(in_pool) + " nodes");
+  }
+  std::map<std::string, std::size_t> by_zone;
+  std::size_t fitting = 0;
+  std::uint32_t gpus_max = 0;
+  for (const NodeId id : pool->second) {
+    const NodeLabels& labels = state.FindNode(id)->labels;
+    gpus_max = std::max(gpus_max, labels.gpu_count);
+    if (!Fits(labels, spec)) continue;
+    ++by_zone[labels.zone];
+    ++fitting;
+  }
+  if (spec.gpus_per_node > gpus_max) {
+    return Infeasible("gpus_per_node", std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " +
+                          spec.pool + " has " + std::to_string(gpus_max), "use at most " + std::to_string(gpus_max));
+  }
+  if (spec.nodes > fitting) {
+    return Infeasible("placement", "only " + std::to_string(fitting) + " nodes of pool " + spec.pool +
+                          " are as the placement asks, " + std::to_string(spec.nodes) + " are needed",
+                      "ask for fewer nodes, or loosen placement");
+  }
+  const std::size_t largest = LargestAllocation(by_zone, policy, spec);
+  if (spec.nodes > largest) {
+    return Infeasible("nodes", std::to_string(spec.nodes) + " nodes requested, the largest allocation that zones and links "
+                          "allow is " + std::to_string(largest), "use at most " + std::to_string(largest) + " nodes");
+  }
+  return Status::Ok();
+}
+
+}  // namespace glim::core

@@ -1,0 +1,147 @@
+#include "scheduler/core/invariants.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/feasibility.h"
+#include "scheduler/core/ledger.h"
+
+namespace glim::core {
+namespace {
+
+class Checker {
+ public:
+  Checker(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
+
+  std::vector<std::string> Run() {
+    state_.tables().nodes.ForEach([&](NodeId, const Node& node) { CheckNode(node); });
+    state_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& attempt) { CheckAttempt(attempt); });
+    state_.tables().jobs.ForEach([&](JobId, const Job& job) { CheckJob(job); });
+    CheckQuota();
+    CheckLinks();
+    return std::move(violations_);
+  }
+
+ private:
+  void Expect(bool holds, const std::string& what) {
+    if (!holds) violations_.push_back(what);
+  }
+
+  static bool Names(const Attempt& attempt, NodeId node) {
+    return std::find(attempt.nodes.begin(), attempt.nodes.end(), node) != attempt.nodes.end();
+  }
+
+  void CheckNode(const Node& node) {
+    const std::string who = "node " + node.name;
+    if (node.holder) {
+      const Attempt* holder = state_.FindAttempt(node.holder);
+      Expect(holder && holder->state != AttemptState::kEnded, who + " is held by an attempt that is over");
+      Expect(holder && Names(*holder, node.id), who + " is held by an attempt that does not name it");
+    }
+    if (node.claim) {
+      const Attempt* claimant = state_.FindAttempt(node.claim);
+      Expect(claimant && claimant->state == AttemptState::kClaimed, who + " is claimed by an attempt that is not claimed");
+      Expect(claimant && Names(*claimant, node.id), who + " is claimed by an attempt that does not name it");
+      Expect(static_cast<bool>(node.holder), who + " has a claim and no holder");
+      Expect(node.claim != node.holder, who + " is claimed by its holder");
+      const Attempt* holder = state_.FindAttempt(node.holder);
+      Expect(!holder || holder->stop != StopCause::kNone || holder->open_round(), who + " is claimed, and its holder stays");
+    }
+    const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
+                                (now_ - node.use_since).ms * node.labels.gpu_count;
+    Expect(booked == RegisteredGpuMs(node, now_), who + ": the ledger does not sum to the registered GPU-time");
+    Expect(UseOf(state_, node) == node.use, who + ": the ledger books another use than the node's");
+    for (const std::int64_t gpu_ms : node.ledger) Expect(gpu_ms >= 0, who + ": a negative entry in the ledger");
+  }
+
+  void CheckAttempt(const Attempt& attempt) {
+    const std::string who = "attempt " + ToString(attempt.id);
+    const Job* job = state_.FindJob(attempt.id.job);
+    Expect(job != nullptr, who + " has no job");
+    if (!job || attempt.state == AttemptState::kEnded) return;
+    Expect(attempt.id.number == job->attempts, who + " lives, and is not its job's newest");
+    Expect(attempt.nodes.size() == job->spec->nodes, who + " is not a whole gang");
+    Expect(attempt.zones.size() <= 2, who + " spans more than two zones");
+    if (attempt.state == AttemptState::kClaimed) {
+      CheckClaimed(attempt, who);
+      return;
+    }
+    const auto tasks = TasksOf(state_, attempt.id);
+    Expect(tasks.size() == attempt.nodes.size(), who + " has started without a task on each node");
+    for (const Task* task : tasks) {
+      const bool holds = state_.FindNode(task->node)->holder == attempt.id;
+      Expect(holds == (task->phase != TaskPhase::kReleased), who + ": a task and the holder of its node disagree");
+    }
+  }
+
+  void CheckClaimed(const Attempt& attempt, const std::string& who) {
+    std::uint32_t held = 0;
+    for (const NodeId id : attempt.nodes) {
+      const Node& node = *state_.FindNode(id);
+      if (node.holder == attempt.id) ++held;
+      Expect(node.holder == attempt.id || node.claim == attempt.id, who + " neither holds nor claims node " + node.name);
+    }
+    Expect(held == attempt.nodes_held, who + " miscounts the nodes that it holds");
+    Expect(held < attempt.nodes.size(), who + " holds all its nodes and has not started");
+  }
+
+  void CheckJob(const Job& job) {
+    const std::string who = "job " + std::to_string(job.id.value);
+    const Attempt* live = state_.LiveAttempt(job);
+    const bool waits = job.state == JobState::kQueued || job.state == JobState::kHeld || IsTerminal(job.state);
+    Expect(waits == (live == nullptr), who + " is " + ToString(job.state) + (live ? " with" : " without") + " a live attempt");
+    if (job.state == JobState::kRunning) Expect(live && live->state != AttemptState::kClaimed, who + " runs without nodes");
+    if (job.state == JobState::kQueued && !state_.dirty && !job.not_before) {
+      const auto verdict = state_.verdicts->find(ShapeOf(job));
+      Expect(verdict != state_.verdicts->end() && !verdict->second.empty(), who + " is queued without a blocker");
+    }
+    const bool counted = state_.index().unfinished_by_user.contains(job.user);
+    Expect(IsTerminal(job.state) || counted, who + " is not counted among its user's");
+  }
+
+  void CheckQuota() {
+    std::map<std::pair<std::string, PriorityClass>, std::uint32_t> used;
+    for (const auto& [pool, attempts] : state_.index().live) {
+      for (const AttemptId id : attempts) {
+        const Attempt& attempt = *state_.FindAttempt(id);
+        if (attempt.borrowed) continue;
+        used[{state_.FindJob(id.job)->user, attempt.charged}] += static_cast<std::uint32_t>(attempt.nodes.size());
+      }
+    }
+    for (const auto& [subject, nodes] : used) {
+      const auto own = policy_.user_quota.find(subject.first);
+      const Quota& quota = own == policy_.user_quota.end() ? policy_.default_user_quota : own->second;
+      Expect(nodes <= quota.For(subject.second), "user " + subject.first + " is beyond quota, unborrowed");
+    }
+  }
+
+  void CheckLinks() {
+    std::map<std::pair<std::string, std::string>, std::uint32_t> used;
+    for (const auto& [pool, attempts] : state_.index().live) {
+      for (const AttemptId id : attempts) {
+        const Attempt& attempt = *state_.FindAttempt(id);
+        // One that is leaving keeps its pair only until it has gone; its successor may hold the link already.
+        if (attempt.zones.size() != 2 || attempt.stop != StopCause::kNone || attempt.open_round()) continue;
+        const auto [low, high] = std::minmax(attempt.zones[0], attempt.zones[1]);
+        ++used[{low, high}];
+      }
+    }
+    for (const auto& [zones, jobs] : used) {
+      Expect(jobs <= LinkJobsMax(policy_, zones.first, zones.second), "too many jobs cross " + zones.first + "-" + zones.second);
+    }
+  }
+
+  const ClusterState& state_;
+  const Policy& policy_;
+  const TimePoint now_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace
+
+std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now) {
+  return Checker(state, policy, now).Run();
+}
+
+}  // namespace glim::core

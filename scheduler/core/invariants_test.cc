@@ -1,0 +1,155 @@
+// CheckInvariants: a sound state passes, and every violation that is planted is found.
+#include "scheduler/core/invariants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Cluster;
+using testing::Spec;
+using testing::Zones;
+
+const AttemptId kRunning{JobId(1), 1};
+const AttemptId kClaimed{JobId(2), 1};
+
+// Job 1 is being interrupted on nodes 1 and 2 for job 2, which also holds node 3; job 3 waits; node 4 is silent.
+struct Sound {
+  Sound() : c(Zones{.nodes = 4}) {
+    c.Silence(NodeId(4), true);
+    c.Running(Spec(2));
+    c.Submit(Spec(3, PriorityClass::kHigh), "bob");
+    c.Submit(Spec(1), "eve");
+  }
+  void Edit(JobId id, const std::function<void(Job&)>& change) {
+    Job row = c.job(id);
+    change(row);
+    c.state().Put(row);
+  }
+  void Edit(AttemptId id, const std::function<void(Attempt&)>& change) {
+    Attempt row = *c.state().FindAttempt(id);
+    change(row);
+    c.state().Put(row);
+  }
+  void Edit(NodeId id, const std::function<void(Node&)>& change) {
+    Node row = c.node(id);
+    change(row);
+    c.state().Put(row);
+  }
+  std::vector<std::string> Violations() { return CheckInvariants(c.state(), c.policy(), c.now()); }
+  Cluster c;
+};
+
+struct Violation {
+  const char* sentence;
+  void (*plant)(Sound&);
+};
+
+const Violation kViolations[] = {
+    {"node n1 is held by an attempt that is over",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.holder = {JobId(99), 1}; }); }},
+    {"node n4 is held by an attempt that does not name it",
+     [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.holder = kRunning; }); }},
+    {"node n1 is claimed by an attempt that is not claimed",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.claim = kRunning; }); }},
+    {"node n4 is claimed by an attempt that does not name it",
+     [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
+    {"node n4 has a claim and no holder", [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
+    {"node n3 is claimed by its holder", [](Sound& s) { s.Edit(NodeId(3), [](Node& n) { n.claim = n.holder; }); }},
+    {"node n1: the ledger does not sum", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { ++n.ledger[0]; }); }},
+    {"node n1: the ledger books another use",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.use = Use::kFree; }); }},
+    {"node n1: a negative entry",
+     [](Sound& s) {
+       s.Edit(NodeId(1), [](Node& n) {
+         n.ledger[7] -= 5;
+         n.ledger[0] += 5;
+       });
+     }},
+    {"attempt 1.1 lives, and is not its job's newest",
+     [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.attempts = 2; }); }},
+    {"attempt 1.1 is not a whole gang", [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.nodes.pop_back(); }); }},
+    {"attempt 1.1 spans more than two zones",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b", "c"}; }); }},
+    {"attempt 2.1 neither holds nor claims node n1",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.claim = {}; }); }},
+    {"attempt 2.1 miscounts the nodes that it holds",
+     [](Sound& s) { s.Edit(kClaimed, [](Attempt& a) { a.nodes_held = 2; }); }},
+    {"attempt 2.1 has started without a task on each node",
+     [](Sound& s) { s.Edit(kClaimed, [](Attempt& a) { a.state = AttemptState::kStarting; }); }},
+    {"attempt 1.1: a task and the holder of its node disagree",
+     [](Sound& s) {
+       Task task = *s.c.state().FindTask({kRunning, 0});
+       task.phase = TaskPhase::kReleased;
+       s.c.state().Put(task);
+     }},
+    {"job 1 is queued with a live attempt",
+     [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.state = JobState::kQueued; }); }},
+    {"job 3 is running without a live attempt",
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.state = JobState::kRunning; }); }},
+    {"job 2 runs without nodes", [](Sound& s) { s.Edit(JobId(2), [](Job& j) { j.state = JobState::kRunning; }); }},
+    {"job 3 is queued without a blocker", [](Sound& s) { s.c.state().verdicts = std::make_shared<Verdicts>(); }},
+    {"job 3 is queued without a blocker",
+     [](Sound& s) {
+       auto verdicts = std::make_shared<Verdicts>(*s.c.state().verdicts);
+       (*verdicts)[ShapeOf(s.c.job(JobId(3)))].clear();
+       s.c.state().verdicts = verdicts;
+     }},
+    {"user ann is beyond quota", [](Sound& s) { s.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1; }},
+    {"user bob is beyond quota",
+     [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
+    {"too many jobs cross a-b",
+     [](Sound& s) {
+       s.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
+       s.c.policy().links = {{"a", "b", 0, 0}};
+     }},
+};
+
+TEST(Invariants, ASoundStateHasNoViolation) { EXPECT_THAT(Sound().Violations(), IsEmpty()); }
+
+TEST(Invariants, EveryPlantedViolationIsFound) {
+  for (const Violation& violation : kViolations) {
+    SCOPED_TRACE(violation.sentence);
+    Sound sound;
+    violation.plant(sound);
+    EXPECT_THAT(sound.Violations(), Contains(HasSubstr(violation.sentence)));
+  }
+}
+
+// Nobody waits for a node whose holder was never asked to leave.
+TEST(Invariants, AClaimOnANodeThatNobodyIsLeavingIsFound) {
+  Sound sound;
+  sound.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kWithdrawn; });
+  EXPECT_THAT(sound.Violations(), ::testing::Not(IsEmpty()));
+}
+
+TEST(Invariants, WhatIsAllowedIsNotAViolation) {
+  Sound borrowed;
+  borrowed.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1;
+  borrowed.Edit(kRunning, [](Attempt& a) { a.borrowed = true; });
+  EXPECT_THAT(borrowed.Violations(), IsEmpty()) << "beyond quota, but borrowed";
+
+  Sound planning;
+  planning.c.state().verdicts = std::make_shared<Verdicts>();
+  planning.c.state().dirty = true;
+  EXPECT_THAT(planning.Violations(), IsEmpty()) << "no blocker, but the pass is yet to run";
+
+  Sound leaving;
+  leaving.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
+  leaving.c.policy().links = {{"a", "b", 0, 0}};
+  EXPECT_THAT(leaving.Violations(), IsEmpty()) << "one that is leaving gives its link up";
+}
+
+TEST(Invariants, TimeThatPassesIsNotAViolation) {
+  Sound sound;
+  EXPECT_THAT(CheckInvariants(sound.c.state(), sound.c.policy(), sound.c.now() + Hours(100)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace glim::core

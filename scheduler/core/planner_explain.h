@@ -1,0 +1,13 @@
+// Why a job waits: blockers with amounts, from what the pass saw.
+#pragma once
+
+#include <vector>
+
+#include "scheduler/core/planner_pass.h"
+
+namespace glim::core {
+
+// Never empty.
+std::vector<Blocker> Explain(const Pass& pass, const Job& job, PriorityClass priority, const Field& field);
+
+}  // namespace glim::core

@@ -1,0 +1,78 @@
+// What a user submitted, checked. Immutable after submission; shared by every copy of its job's row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sdk/base/result.h"
+#include "sdk/base/time.h"
+
+namespace glim::core {
+
+// HAI's classes by number; the order of the numbers is the order of urgency.
+enum class PriorityClass : std::int32_t {
+  kAuto = -1,  // the highest class with quota left, frozen at dispatch
+  kLow = 0,
+  kBelowNormal = 5,
+  kUnderNormal = 8,
+  kNormal = 10,
+  kAboveNormal = 20,
+  kHigh = 30,
+  kVeryHigh = 40,
+  kExtremeHigh = 50,
+};
+const char* ToString(PriorityClass priority);
+// Accepts names ("above_normal", "above-normal") and numbers ("20").
+Result<PriorityClass> ParsePriority(const std::string& text);
+
+enum class Launcher { kNode, kPerGpu };
+enum class InterruptMode { kCooperative, kSignal };
+enum class CrossZone { kAuto, kNever };
+enum class LeafPolicy { kPack, kAny };
+enum class NvLink { kNone, kPair, kFull };  // ordered: a node with more satisfies a request for less
+const char* ToString(NvLink nvlink);
+
+struct Placement {
+  std::vector<std::string> zones;  // any of these; empty: any
+  LeafPolicy leaf = LeafPolicy::kPack;
+  CrossZone cross_zone = CrossZone::kAuto;
+  std::string gpu_type;            // empty: any
+  NvLink nvlink = NvLink::kNone;
+  std::string nic;                 // empty: any
+  friend auto operator<=>(const Placement&, const Placement&) = default;
+};
+
+struct JobSpec {
+  std::string name;
+  std::string pool = "default";
+  PriorityClass priority = PriorityClass::kNormal;
+  std::uint32_t nodes = 1;
+  std::uint32_t gpus_per_node = 8;
+  Placement placement;
+  std::string image = "host";
+  std::string workdir;
+  std::string run;
+  Launcher launcher = Launcher::kNode;
+  std::vector<std::pair<std::string, std::string>> env;
+  InterruptMode interrupt_mode = InterruptMode::kCooperative;
+  Duration grace = Seconds(60);
+  Duration max_grace = Seconds(300);
+  std::string interrupt_signal = "TERM";
+  std::string checkpoint_dir;
+  Duration checkpoint_every;  // 0: not said
+  std::uint32_t checkpoint_keep = 3;
+  std::vector<std::string> restart_on = {"node_failure"};
+  std::uint32_t restart_max = 20;
+  Duration restart_backoff = Seconds(30);
+
+  std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+
+// Refuses what no cluster could run or show: bad names, control characters, negative or absurd amounts. Whether this
+// cluster can run it is CheckFeasible's question (feasibility.h).
+Status ValidateSpec(const JobSpec& spec);
+
+}  // namespace glim::core

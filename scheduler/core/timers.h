@@ -1,0 +1,14 @@
+// What falls due when time passes, and when that will next be the case.
+#pragma once
+
+#include "scheduler/core/changes.h"
+
+namespace glim::core {
+
+// Deadlines of rounds, starts and releases; silence; backoffs that have run out.
+void ApplyTimePassed(Changes& changes);
+
+// A new leader: silence and deadlines count from now.
+void ApplyLeaderStarted(Changes& changes);
+
+}  // namespace glim::core

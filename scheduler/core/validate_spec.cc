@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "scheduler/core/spec.h"
+
+namespace glim::core {
+namespace {
+
+constexpr std::size_t kNameMax = 128;
+constexpr std::size_t kTextMax = 16 * 1024;
+constexpr std::size_t kPathMax = 1024;
+constexpr std::size_t kEnvMax = 256;
+constexpr std::uint32_t kNodesMax = 20'000;
+constexpr std::uint32_t kGpusMax = 64;
+constexpr Duration kGraceMax = Hours(24);
+
+bool IsWordChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
+bool HasControl(const std::string& text, bool newline_allowed) {
+  return std::any_of(text.begin(), text.end(), [&](char c) {
+    const auto u = static_cast<unsigned char>(c);
+    return (u < 0x20 && !(newline_allowed && (c == '\n' || c == '\t'))) || u == 0x7f;
+  });
+}
+
+Status CheckWord(const char* field, const std::string& text, bool required) {
+  if (text.empty()) {
+    return required ? InvalidArgument(field, "is empty", "give it a name") : Status::Ok();
+  }
+  if (text.size() > kNameMax) {
+    return InvalidArgument(field, std::to_string(text.size()) + " characters are too many",
+                           "use at most " + std::to_string(kNameMax));
+  }
+  if (!std::all_of(text.begin(), text.end(), IsWordChar)) {
+    return InvalidArgument(field, "has characters that are not allowed", "use letters, digits, '.', '_' and '-'");
+  }
+  return Status::Ok();
+}
+
+Status CheckText(const std::string& field, const std::string& text, std::size_t bytes_max, bool newline_allowed) {
+  if (text.size() > bytes_max) {
+    return InvalidArgument(field, std::to_string(text.size()) + " bytes are too many",
+                           "use at most " + std::to_string(bytes_max));
+  }
+  if (HasControl(text, newline_allowed)) {
+    return InvalidArgument(field, "has control characters", "remove them");
+  }
+  return Status::Ok();
+}
+
+Status CheckRange(const char* field, std::int64_t value, std::int64_t low, std::int64_t high, const char* unit = "") {
+  if (value >= low && value <= high) return Status::Ok();
+  return InvalidArgument(field, std::to_string(value) + unit + " is out of range",
+                         "use " + std::to_string(low) + unit + " to " + std::to_string(high) + unit);
+}
+
+Status CheckEnv(const JobSpec& spec) {
+  if (spec.env.size() > kEnvMax) {
+    return InvalidArgument("env", std::to_string(spec.env.size()) + " variables are too many",
+                           "use at most " + std::to_string(kEnvMax));
+  }
+  std::set<std::string> seen;
+  for (const auto& [name, value] : spec.env) {
+    const bool word = !name.empty() && name.size() <= kNameMax && !(name[0] >= '0' && name[0] <= '9') &&
+                      std::all_of(name.begin(), name.end(), [](char c) { return IsWordChar(c) && c != '.' && c != '-'; });
+    if (!word) return InvalidArgument("env", "'" + name.substr(0, 40) + "' is not a variable name",
+                                      "use letters, digits and '_', not beginning with a digit");
+    if (!seen.insert(name).second) return InvalidArgument("env." + name, "is given twice", "keep one");
+    if (name.rfind("GLIM_", 0) == 0) {
+      return InvalidArgument("env." + name, "GLIM_ variables are set by the platform", "choose another name");
+    }
+    if (Status s = CheckText("env." + name, value, kTextMax, true); !s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+Status CheckInterrupt(const JobSpec& spec) {
+  static const std::set<std::string> kSignals = {"TERM", "INT", "HUP", "USR1", "USR2"};
+  if (Status s = CheckRange("interrupt.grace", spec.grace.ms, 0, kGraceMax.ms, " ms"); !s.ok()) return s;
+  if (Status s = CheckRange("interrupt.max_grace", spec.max_grace.ms, 0, kGraceMax.ms, " ms"); !s.ok()) return s;
+  if (spec.max_grace < spec.grace) {
+    return InvalidArgument("interrupt.max_grace", "is less than interrupt.grace", "raise it, or lower the grace");
+  }
+  if (!kSignals.contains(spec.interrupt_signal)) {
+    return InvalidArgument("interrupt.signal", "is not a signal that a job can be asked with",
+                           "use TERM, INT, HUP, USR1 or USR2");
+  }
+  return Status::Ok();
+}
+
+Status CheckRestart(const JobSpec& spec) {
+  static const std::set<std::string> kReasons = {"node_failure", "xid", "hang"};
+  if (spec.restart_on.size() > 16) return InvalidArgument("restart.on", "too many causes", "name each once");
+  for (const auto& reason : spec.restart_on) {
+    if (!kReasons.contains(reason)) {
+      return InvalidArgument("restart.on", "'" + reason.substr(0, 40) + "' is not a cause of restarts",
+                             "use node_failure, xid or hang");
+    }
+  }
+  if (Status s = CheckRange("restart.max", spec.restart_max, 0, 10'000); !s.ok()) return s;
+  return CheckRange("restart.backoff", spec.restart_backoff.ms, 0, Hours(24).ms, " ms");
+}
+
+Status CheckPlacement(const Placement& placement) {
+  if (placement.zones.size() > 64) return InvalidArgument("placement.zones", "too many zones", "use at most 64");
+  for (const auto& zone : placement.zones) {
+    if (Status s = CheckWord("placement.zones", zone, true); !s.ok()) return s;
+  }
+  if (Status s = CheckWord("placement.gpu_type", placement.gpu_type, false); !s.ok()) return s;
+  return CheckWord("placement.nic", placement.nic, false);
+}
+
+Status CheckCommand(const JobSpec& spec) {
+  if (spec.image != "host") {
+    return InvalidArgument("image", "only 'host' is supported by this version", "use image: host");
+  }
+  if (spec.workdir.empty() || spec.workdir[0] != '/') {
+    return InvalidArgument("workdir", "is not an absolute path on the nodes", "begin it with '/'");
+  }
+  if (spec.run.empty()) return InvalidArgument("run", "is empty", "say which command to run");
+  if (Status s = CheckText("workdir", spec.workdir, kPathMax, false); !s.ok()) return s;
+  if (Status s = CheckText("run", spec.run, kTextMax, true); !s.ok()) return s;
+  if (!spec.checkpoint_dir.empty() && spec.checkpoint_dir[0] != '/') {
+    return InvalidArgument("checkpoint.dir", "is not an absolute path on the nodes", "begin it with '/'");
+  }
+  return CheckText("checkpoint.dir", spec.checkpoint_dir, kPathMax, false);
+}
+
+}  // namespace
+
+Status ValidateSpec(const JobSpec& spec) {
+  if (Status s = CheckWord("name", spec.name, true); !s.ok()) return s;
+  if (Status s = CheckWord("pool", spec.pool, true); !s.ok()) return s;
+  if (Status s = CheckRange("nodes", spec.nodes, 1, kNodesMax); !s.ok()) return s;
+  const std::uint32_t gpus_min = spec.launcher == Launcher::kPerGpu ? 1 : 0;
+  if (Status s = CheckRange("gpus_per_node", spec.gpus_per_node, gpus_min, kGpusMax); !s.ok()) return s;
+  if (Status s = CheckPlacement(spec.placement); !s.ok()) return s;
+  if (Status s = CheckCommand(spec); !s.ok()) return s;
+  if (Status s = CheckEnv(spec); !s.ok()) return s;
+  if (Status s = CheckInterrupt(spec); !s.ok()) return s;
+  if (Status s = CheckRange("checkpoint.every", spec.checkpoint_every.ms, 0, Hours(24 * 30).ms, " ms"); !s.ok()) return s;
+  if (Status s = CheckRange("checkpoint.keep", spec.checkpoint_keep, 1, 1000); !s.ok()) return s;
+  return CheckRestart(spec);
+}
+
+}  // namespace glim::core

@@ -1,0 +1,110 @@
+#include "scheduler/server/config.h"
+
+#include <spdlog/common.h>
+
+#include <charconv>
+#include <exception>
+#include <fstream>
+#include <sstream>
+
+#include "scheduler/server/policy_config.h"
+#include "scheduler/server/yaml_reader.h"
+
+namespace glim::server {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+Status Refuse(const std::string& field, const std::string& message, std::string fix = "") {
+  return Status(StatusCode::kInvalidArgument, field + ": " + message)
+      .WithReason("BAD_CONFIG").WithField(field).WithFix(std::move(fix));
+}
+
+// "127.0.0.1:7601" or "[::1]:7601" into host and port; false if it is neither.
+bool SplitAddress(const std::string& address, std::string* host) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  *host = address.substr(0, colon);
+  if (host->front() == '[' && host->back() == ']') *host = host->substr(1, host->size() - 2);
+  unsigned port = 0;
+  const char* const end = address.data() + address.size();
+  const auto [at, error] = std::from_chars(address.data() + colon + 1, end, port);
+  return error == std::errc() && at == end && port <= 65'535 && !host->empty();
+}
+
+Status CheckAddress(const char* field, const std::string& address, bool insecure_allowed) {
+  std::string host;
+  if (!address.starts_with("unix:") && !SplitAddress(address, &host)) {
+    return Refuse(field, "'" + address + "' is not host:port", "write it like 127.0.0.1:7601");
+  }
+  if (!insecure_allowed && !IsLoopback(address)) {
+    return Refuse(field, address + " can be reached from other machines, and there are no tokens yet",
+                  "use 127.0.0.1, or --allow-insecure-listen on a network that you trust");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+bool IsLoopback(const std::string& address) {
+  if (address.starts_with("unix:")) return true;
+  std::string host;
+  if (!SplitAddress(address, &host)) return false;
+  if (host == "localhost" || host == "::1") return true;
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
+  const YamlFields fields = {
+      {"listen", IntoText(&config->listen)},
+      {"metrics", IntoText(&config->metrics)},
+      {"store", IntoText(&config->store)},
+      {"log_level", IntoText(&config->log_level)},
+      {"history_kept", IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+      {"policy", [config](const YAML::Node& value, const std::string& path) {
+         return ReadYamlMap(value, path, PolicyFields(&config->policy));
+       }}};
+  try {
+    return ReadYamlMap(YAML::Load(text), "", fields);
+  } catch (const std::exception& e) {
+    return Refuse(source, std::string("is not YAML: ") + e.what());
+  }
+}
+
+Status ReadConfigFile(const std::string& path, Config* config) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Status(StatusCode::kNotFound, "cannot read " + path).WithReason("BAD_CONFIG").WithField("--config");
+  }
+  std::string text(kFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kFileBytesMax) return Refuse("--config", path + " is larger than 1 MiB");
+  return ReadConfigText(text, path, config);
+}
+
+Status CheckConfig(const Config& config) {
+  if (Status s = CheckAddress("listen", config.listen, config.allow_insecure_listen); !s.ok()) return s;
+  if (config.metrics != "none") {
+    if (Status s = CheckAddress("metrics", config.metrics, config.allow_insecure_listen); !s.ok()) return s;
+    if (config.metrics.starts_with("unix:")) {
+      return Refuse("metrics", "cannot be a unix socket", "use host:port or none");
+    }
+  }
+  if (config.store.empty()) return Refuse("store", "is empty", "write it like sqlite:/var/lib/glim/glim.db");
+  if (spdlog::level::from_str(config.log_level) == spdlog::level::off && config.log_level != "off") {
+    return Refuse("log_level", "'" + config.log_level + "' is not a level",
+                  "use trace, debug, info, warning, error, critical or off");
+  }
+  return CheckPolicy(config.policy);
+}
+
+Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home) {
+  if (xdg_state_home && xdg_state_home[0] == '/') return std::string("sqlite:") + xdg_state_home + "/glim/glim.db";
+  if (home && home[0] == '/') return std::string("sqlite:") + home + "/.local/state/glim/glim.db";
+  return Status(StatusCode::kFailedPrecondition,
+                "there is no place for the store: neither XDG_STATE_HOME nor HOME is set")
+      .WithReason("NO_STORE").WithField("--store").WithFix("give --store sqlite:/path/glim.db");
+}
+
+}  // namespace glim::server

@@ -1,0 +1,84 @@
+// glim-scheduler: wiring only. Exit codes: 0 stopped on request, 1 could not start, 2 usage, 3 had to end (the store
+// refused a commit, or another leader took over): the supervisor starts it again, and it loads what was durable.
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "scheduler/server/command_line.h"
+#include "scheduler/server/server.h"
+
+namespace {
+
+using glim::Status;
+
+int SayError(const Status& status) {
+  fmt::print(stderr, "error: {}{}\n", status.message(), status.reason().empty() ? "" : "  [" + status.reason() + "]");
+  if (!status.fix().empty()) fmt::print(stderr, "  fix: {}\n", status.fix());
+  return 1;
+}
+
+void SetUpLog(const std::string& level) {
+  auto logger = spdlog::stderr_logger_mt("glim");
+  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%f%z level=%l %v");
+  logger->set_level(spdlog::level::from_str(level));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+// Whole or not at all: whoever waits for the file must not read half a number.
+bool WritePortFile(const std::string& path, int port) {
+  if (path.empty()) return true;
+  const std::string part = path + ".part";
+  {
+    std::ofstream file(part, std::ios::trunc);
+    file << port << "\n";
+    if (!file.flush()) return false;
+  }
+  return std::rename(part.c_str(), path.c_str()) == 0;
+}
+
+int Serve(const glim::server::Config& config) {
+  boost::asio::io_context io{1};
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  int exit_code = 0;
+  signals.async_wait([&](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    spdlog::info("stopping signal={}", signal);
+    io.stop();
+  });
+  auto server = glim::server::Server::Start(config, [&](const Status& status) {
+    boost::asio::post(io, [&, status] {
+      fmt::print(stderr, "error: the scheduler cannot go on: {}\n", status.message());
+      exit_code = 3;
+      io.stop();
+    });
+  });
+  if (!server.ok()) return SayError(server.status());
+  if (!WritePortFile(config.port_file, (*server)->port())) {
+    return SayError(Status(glim::StatusCode::kUnavailable, "cannot write " + config.port_file).WithReason("PORT_FILE"));
+  }
+  io.run();
+  (*server)->Stop();
+  spdlog::info("stopped exit={}", exit_code);
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto line = glim::server::ParseCommandLine(argc, argv);
+  if (!line.ok()) {
+    SayError(line.status());
+    return 2;
+  }
+  if (line->exit_code) return *line->exit_code;
+  std::signal(SIGPIPE, SIG_IGN);  // a log reader that went must not end the scheduler
+  SetUpLog(line->config.log_level);
+  return Serve(line->config);
+}

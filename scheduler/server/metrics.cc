@@ -1,0 +1,106 @@
+#include "scheduler/server/metrics.h"
+
+#include <exception>
+#include <map>
+#include <utility>
+
+#include "scheduler/server/protocol.h"
+
+namespace glim::server {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
+                                                          0.025,  0.05,    0.1,    0.25,  0.5,    1,     5};
+
+prometheus::MetricFamily Gauge(const std::string& name, const std::string& help) {
+  prometheus::MetricFamily family;
+  family.name = name;
+  family.help = help;
+  family.type = prometheus::MetricType::Gauge;
+  return family;
+}
+
+void Add(prometheus::MetricFamily* family, std::vector<prometheus::ClientMetric::Label> labels, double value) {
+  prometheus::ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.gauge.value = value;
+  family->metric.push_back(std::move(metric));
+}
+
+using Counts = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+
+prometheus::MetricFamily ByState(const std::string& name, const std::string& help, const char* label,
+                                 const Counts& counts) {
+  auto family = Gauge(name, help);
+  for (const auto& [key, count] : counts) {
+    Add(&family, {{label, key.first}, {"state", key.second}}, static_cast<double>(count));
+  }
+  return family;
+}
+
+class SnapshotGauges final : public prometheus::Collectable {
+ public:
+  explicit SnapshotGauges(const SchedulerLoop* loop) : loop_(loop) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    const SnapshotPtr snapshot = loop_->snapshot();
+    Counts jobs, nodes;
+    snapshot->tables.jobs.ForEach(
+        [&](core::JobId, const core::Job& job) { ++jobs[{job.spec->pool, core::ToString(job.state)}]; });
+    snapshot->tables.nodes.ForEach(
+        [&](core::NodeId, const core::Node& node) { ++nodes[{node.labels.zone, core::ToString(node.state)}]; });
+    std::vector<prometheus::MetricFamily> families;
+    families.push_back(ByState("glim_jobs", "Jobs that the scheduler keeps, by state.", "pool", jobs));
+    families.push_back(ByState("glim_nodes", "Registered nodes, by state.", "zone", nodes));
+    families.push_back(Gauge("glim_build_info", "1, with the version as a label."));
+    Add(&families.back(), {{"version", kVersion}}, 1);
+    families.push_back(Gauge("glim_leader_epoch", "The fencing number of this leader."));
+    Add(&families.back(), {}, static_cast<double>(snapshot->epoch));
+    families.push_back(Gauge("glim_outage", "1 while so many nodes are silent that none is declared lost."));
+    Add(&families.back(), {}, snapshot->outage ? 1 : 0);
+    return families;
+  }
+
+ private:
+  const SchedulerLoop* loop_;
+};
+
+}  // namespace
+
+Metrics::Metrics() {
+  pass_ = &prometheus::BuildHistogram()
+               .Name("glim_sched_pass_seconds").Help("Taking a batch of events in and planning, without the commit.")
+               .Register(*registry_).Add({}, kSeconds);
+  commit_ = &prometheus::BuildHistogram()
+                 .Name("glim_commit_seconds").Help("One durable commit of a batch.")
+                 .Register(*registry_).Add({}, kSeconds);
+  interrupts_ = &prometheus::BuildCounter()
+                     .Name("glim_interrupts_total").Help("Attempts that an interrupt ended, by how they left.")
+                     .Register(*registry_);
+  for (const auto result : {core::SaveResult::kSaved, core::SaveResult::kLeftUnsaved, core::SaveResult::kKilled}) {
+    interrupts_->Add({{"outcome", core::ToString(result)}});
+  }
+}
+
+void Metrics::OnInterruptEnded(core::SaveResult result) {
+  const char* outcome = result == core::SaveResult::kNone ? "none" : core::ToString(result);
+  interrupts_->Add({{"outcome", outcome}}).Increment();
+}
+
+Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& address, const Metrics& metrics,
+                                                            const SchedulerLoop* loop) {
+  std::unique_ptr<MetricsServer> server(new MetricsServer());
+  try {
+    server->exposer_ = std::make_unique<prometheus::Exposer>(address, 1);
+    server->port_ = server->exposer_->GetListeningPorts().at(0);
+  } catch (const std::exception& e) {
+    return Status(StatusCode::kUnavailable, "cannot serve metrics on " + address + ": " + e.what())
+        .WithReason("BIND_FAILED").WithField("metrics").WithFix("choose another --metrics, or none");
+  }
+  server->gauges_ = std::make_shared<SnapshotGauges>(loop);
+  server->exposer_->RegisterCollectable(metrics.registry());
+  server->exposer_->RegisterCollectable(server->gauges_);
+  return server;
+}
+
+}  // namespace glim::server

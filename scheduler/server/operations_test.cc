@@ -1,0 +1,137 @@
+// What operators' tools rely on: health, reflection, metrics, a port that is ours alone.
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <sstream>
+
+#include "scheduler/server/fake_agent_testing.h"
+#include "scheduler/server/server_testing.h"
+
+namespace glim::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Bytes(grpc::ByteBuffer buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string bytes;
+  if (!buffer.Dump(&slices).ok()) return bytes;
+  for (const auto& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return bytes;
+}
+
+class OperationsTest : public ServerTest {
+ protected:
+  void UseMetrics() {
+    config_.metrics = "127.0.0.1:0";
+    RestartServer();
+  }
+  // One message there, one back, on a method that we have no stub for.
+  grpc::Status Ask(const std::string& method, const std::string& request, std::string* response) {
+    grpc::GenericStub stub(channel_);
+    grpc::CompletionQueue queue;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    auto call = stub.PrepareCall(&context, method, &queue);
+    const auto wait = [&] {
+      void* tag = nullptr;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    call->StartCall(nullptr);
+    wait();
+    const grpc::Slice slice(request);
+    call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+    wait();
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    if (wait()) *response = Bytes(answer);
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    wait();
+    return status;
+  }
+  std::string Scrape() {
+    boost::asio::ip::tcp::iostream stream("127.0.0.1", std::to_string(server_->metrics_port()));
+    stream << "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n" << std::flush;
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  }
+};
+
+TEST_F(OperationsTest, HealthSaysServing) {
+  std::string response;
+  const grpc::Status status = Ask("/grpc.health.v1.Health/Check", "", &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response, std::string("\x08\x01"));  // HealthCheckResponse{status: SERVING}
+}
+
+TEST_F(OperationsTest, ReflectionListsTheApis) {
+  std::string response;  // ServerReflectionRequest{list_services: "*"}
+  const grpc::Status status =
+      Ask("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*", &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  for (const char* service : {"glim.v1.ClientApi", "glim.v1.AgentApi", "glim.v1.AdminApi"}) {
+    EXPECT_THAT(response, HasSubstr(service));
+  }
+}
+
+TEST_F(OperationsTest, MetricsCountJobsNodesPassesAndInterrupts) {
+  UseMetrics();
+  FakeAgent agent(channel_, MakeHello(server_->cluster_id(), "node-1"));
+  ASSERT_TRUE(agent.WaitWelcome());
+  const std::uint64_t job = MustSubmit(Spec("low", 1, "low"));
+  ASSERT_TRUE(agent.WaitLaunch(job));
+  agent.Report({Observed(job, 1, 0, v1::ObservedTask::RUNNING, 1)});
+  WaitState(job, "running");
+  const std::string text = Scrape();
+  EXPECT_THAT(text, HasSubstr("glim_jobs{pool=\"default\",state=\"running\"} 1"));
+  EXPECT_THAT(text, HasSubstr("glim_nodes{zone=\"A\",state=\"ready\"} 1"));
+  EXPECT_THAT(text, HasSubstr("glim_sched_pass_seconds_count"));
+  EXPECT_THAT(text, HasSubstr("glim_commit_seconds_bucket"));
+  EXPECT_THAT(text, HasSubstr("glim_build_info{version=\"0.1.0\"} 1"));
+  EXPECT_THAT(text, HasSubstr("glim_interrupts_total{outcome=\"left_unsaved\"} 0"));
+
+  MustSubmit(Spec("high", 1, "high"));
+  const auto order = agent.WaitInterrupt(job, [](const v1::InterruptOrder&) { return true; });
+  ASSERT_TRUE(order);
+  auto task = Observed(job, 1, 0, v1::ObservedTask::RELEASED, 1);
+  task.mutable_ranks(0)->set_acked_round(order->interrupt().round());
+  task.mutable_ranks(0)->set_hold(1);
+  task.mutable_ranks(0)->set_leaving(true);
+  agent.Report({task});
+  WaitState(job, "queued");
+  EXPECT_THAT(Scrape(), HasSubstr("glim_interrupts_total{outcome=\"left_unsaved\"} 1"));
+}
+
+TEST_F(OperationsTest, ASecondSchedulerOnTheSamePortFails) {
+  Config second = config_;
+  second.listen = "127.0.0.1:" + std::to_string(port());
+  second.metrics = "none";
+  second.store = "memory";
+  const auto server = Server::Start(second, [](const Status&) {});
+  ASSERT_FALSE(server.ok());
+  EXPECT_EQ(server.status().reason(), "BIND_FAILED");
+}
+
+TEST_F(OperationsTest, ASecondSchedulerOnTheSameFileFails) {
+  Config second = config_;
+  second.metrics = "none";
+  EXPECT_FALSE(Server::Start(second, [](const Status&) {}).ok());
+}
+
+TEST_F(OperationsTest, StreamsAreEndedAtAStop) {
+  FakeAgent agent(channel_, MakeHello(server_->cluster_id(), "node-1"));
+  ASSERT_TRUE(agent.WaitWelcome());
+  const auto begin = std::chrono::steady_clock::now();
+  server_->Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  const auto end = agent.WaitEnd();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace glim::server

@@ -1,0 +1,152 @@
+#include "scheduler/server/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "scheduler/server/admin_service.h"
+#include "scheduler/server/agent_service.h"
+#include "scheduler/server/client_service.h"
+#include "scheduler/server/metrics.h"
+#include "scheduler/store/open_store.h"
+
+namespace glim::server {
+namespace {
+
+constexpr int kReceiveBytesMax = 16 << 20;       // kSpecsMax specs of 8 KiB
+constexpr int kStreamsPerConnectionMax = 1000;
+constexpr auto kStopGrace = std::chrono::seconds(3);
+
+std::string NewClusterId() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 16; ++i) {
+    constexpr char kHex[] = "0123456789abcdef";
+    const unsigned byte = random() & 0xff;
+    id += kHex[byte >> 4];
+    id += kHex[byte & 15];
+  }
+  return id;
+}
+
+// A peer that went without a word is noticed within half a minute; impatient pings of clients are put up with.
+void SetConnectionArguments(grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(kReceiveBytesMax);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  // A second scheduler on the same port must fail, not share it.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+}  // namespace
+
+struct Server::Parts {
+  Metrics metrics;
+  std::string cluster_id;
+  std::unique_ptr<SchedulerLoop> loop;
+  AgentStrand strand;
+  std::unique_ptr<AgentHub> hub;
+  std::unique_ptr<LogBroker> broker;
+  std::unique_ptr<ClientService> client;
+  std::unique_ptr<AgentService> agent;
+  std::unique_ptr<AdminService> admin;
+  std::unique_ptr<grpc::Server> grpc;
+  int port = 0;
+  std::unique_ptr<MetricsServer> metrics_server;
+  bool stopped = false;
+
+  Status OpenLoop(const Config& config, OnFatal on_fatal);
+  Status Serve(const std::string& listen);
+};
+
+Server::Server() : parts_(std::make_unique<Parts>()) {}
+
+Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
+  auto store = store::OpenStore(config.store);
+  if (!store.ok()) return store.status();
+  auto id = (*store)->ClusterId(NewClusterId());
+  if (!id.ok()) return id.status();
+  cluster_id = *id;
+  SchedulerLoop::Options options;
+  options.policy = config.policy;
+  options.clock = MonotonicWallClock();
+  options.history_kept = config.history_kept;
+  options.observer = &metrics;
+  options.on_fatal = std::move(on_fatal);
+  auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
+  if (!opened.ok()) return opened.status();
+  loop = std::move(opened).value();
+  return Status::Ok();
+}
+
+Status Server::Parts::Serve(const std::string& listen) {
+  hub = std::make_unique<AgentHub>(&strand, loop.get(), cluster_id);
+  broker = std::make_unique<LogBroker>(&strand);
+  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), cluster_id);
+  agent = std::make_unique<AgentService>(hub.get(), broker.get());
+  admin = std::make_unique<AdminService>(loop.get());
+  loop->set_on_sync([this](const std::set<core::NodeId>& nodes) { hub->SyncNodes(nodes); });
+  loop->Start();
+
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  SetConnectionArguments(&builder);
+  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(client.get());
+  builder.RegisterService(agent.get());
+  builder.RegisterService(admin.get());
+  grpc = builder.BuildAndStart();
+  if (!grpc || (port == 0 && !listen.starts_with("unix:"))) {
+    return Status(StatusCode::kUnavailable, "cannot listen on " + listen)
+        .WithReason("BIND_FAILED").WithField("listen").WithFix("is another scheduler running? choose another --listen");
+  }
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<Server>> Server::Start(const Config& config, OnFatal on_fatal) {
+  if (Status s = CheckConfig(config); !s.ok()) return s;
+  std::unique_ptr<Server> server(new Server());
+  Parts& parts = *server->parts_;
+  if (Status s = parts.OpenLoop(config, std::move(on_fatal)); !s.ok()) return s;
+  if (Status s = parts.Serve(config.listen); !s.ok()) return s;
+  if (config.metrics != "none") {
+    auto metrics = MetricsServer::Start(config.metrics, parts.metrics, parts.loop.get());
+    if (!metrics.ok()) return metrics.status();
+    parts.metrics_server = std::move(metrics).value();
+  }
+  spdlog::info("serving listen={} port={} metrics_port={} cluster={} epoch={}", config.listen, parts.port,
+               server->metrics_port(), parts.cluster_id, parts.loop->epoch());
+  return server;
+}
+
+Server::~Server() { Stop(); }
+
+void Server::Stop() {
+  if (std::exchange(parts_->stopped, true)) return;
+  if (parts_->hub) parts_->hub->EndAll({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
+  if (parts_->broker) parts_->strand.Post([broker = parts_->broker.get()] { broker->Stop(); });
+  if (parts_->grpc) {
+    parts_->grpc->Shutdown(std::chrono::system_clock::now() + kStopGrace);
+    parts_->grpc->Wait();
+  }
+  if (parts_->loop) parts_->loop->Stop();
+  parts_->strand.Stop();
+  parts_->metrics_server.reset();  // last: its own threads take up to two seconds to notice
+}
+
+int Server::port() const { return parts_->port; }
+int Server::metrics_port() const { return parts_->metrics_server ? parts_->metrics_server->port() : 0; }
+const std::string& Server::cluster_id() const { return parts_->cluster_id; }
+SnapshotPtr Server::snapshot() const { return parts_->loop->snapshot(); }
+
+}  // namespace glim::server

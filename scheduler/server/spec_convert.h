@@ -1,0 +1,15 @@
+// A job's spec between the wire and the core. Pure.
+#pragma once
+
+#include "glim/v1/job.pb.h"
+#include "scheduler/core/spec.h"
+
+namespace glim::server {
+
+// What is empty or 0 in the message was not said, and gets the core's default; words that mean nothing are refused with
+// the field's path. Amounts and names are ValidateSpec's business.
+Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto);
+
+void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto);
+
+}  // namespace glim::server

@@ -1,0 +1,248 @@
+#include "scheduler/sim/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/core/invariants.h"
+
+namespace glim::sim {
+namespace {
+
+using core::JobId;
+using core::NodeId;
+
+constexpr std::uint64_t kDrainActionsMax = 500'000;
+
+core::Policy MakePolicy(Rng& rng) {
+  core::Policy policy;
+  policy.crossing_nodes_min = 4;
+  policy.default_save_cost = Milliseconds(rng.Between(10, 2000));
+  policy.default_restore_cost = Milliseconds(rng.Between(10, 2000));
+  policy.reserve_after = Minutes(rng.Between(1, 20));
+  policy.release_max = Seconds(20);
+  policy.finished_jobs_kept = 30;
+  if (rng.OneIn(2)) {
+    policy.default_user_quota.nodes = {{core::PriorityClass::kExtremeHigh, 2}, {core::PriorityClass::kVeryHigh, 4},
+                                       {core::PriorityClass::kHigh, 6}};
+  }
+  if (rng.OneIn(3)) policy.links = {{"z0", "z1", static_cast<std::uint32_t>(rng.Between(0, 2)), 1}};
+  return policy;
+}
+
+std::uint64_t Mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ value) * 0x100000001b3ULL; }
+
+}  // namespace
+
+World::World(WorldOptions options) : options_(options), rng_(options.seed) {
+  policy_ = MakePolicy(rng_);
+  report_.seed = options.seed;
+}
+
+void World::Violation(const std::string& what) {
+  report_.violations.push_back("at " + std::to_string(timeline_.now().ms) + " ms: " + what);
+}
+
+void World::Post(decltype(core::Event::what) what) {
+  inbox_.push_back({++seq_, timeline_.now(), std::move(what)});
+  submissions_in_inbox_.push_back(std::exchange(next_scripts_, {}));
+  ++report_.events;
+  if (drain_due_) return;
+  drain_due_ = true;
+  // Batches of one and batches of many.
+  timeline_.After(Milliseconds(rng_.OneIn(4) ? rng_.Between(1, 60) : 0), [this] { Drain(); });
+}
+
+void World::CountEnd(const core::Mutation& mutation) {
+  if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) {
+    const core::Attempt& row = **attempt;
+    report_.digest = Mix(report_.digest, row.id.job.value * 1000 + row.id.number * 10 + static_cast<int>(row.state));
+    for (const NodeId node : row.nodes) report_.digest = Mix(report_.digest, node.value);
+    if (row.state != core::AttemptState::kEnded) return;
+    report_.saved += row.save == core::SaveResult::kSaved;
+    report_.left_unsaved += row.save == core::SaveResult::kLeftUnsaved;
+    report_.killed += row.save == core::SaveResult::kKilled;
+  } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
+    report_.interrupts += entry->kind == "interrupt_requested";
+    report_.withdrawn += entry->kind == "interrupt_withdrawn";
+    report_.swap_aborted += entry->kind == "swap_aborted";
+    report_.succeeded += entry->kind == "job_succeeded";
+    report_.failed += entry->kind == "job_failed";
+    report_.cancelled += entry->kind == "job_cancelled";
+  }
+}
+
+void World::Drain() {
+  drain_due_ = false;
+  const std::vector<core::Event> batch = std::exchange(inbox_, {});
+  const auto scripts = std::exchange(submissions_in_inbox_, {});
+  ++report_.batches;
+  // Scripts are wanted as soon as a plan starts the job, and ids are given in order.
+  std::uint64_t next = state_.next_job_id.value;
+  std::vector<core::Event> stamped = batch;
+  for (core::Event& event : stamped) event.now = timeline_.now();
+  const core::DriveResult result = core::Drive(state_, policy_, stamped, [&](const std::vector<core::Mutation>& mutations) {
+    for (const core::Mutation& mutation : mutations) CountEnd(mutation);
+    return Status::Ok();
+  });
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (scripts[i].empty() || result.replies[i].jobs.empty()) continue;
+    for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
+      const JobId id = result.replies[i].jobs[k];
+      if (id.value != next++) Violation("job ids are not given in order");
+      scripts_.emplace(id, scripts[i][k]);
+      unfinished_.push_back(id);
+      ++report_.jobs;
+    }
+  }
+  for (const NodeId node : result.sync) SendDesired(node);
+  if (result.wake_at && (!wake_ || result.wake_at < wake_ || wake_ <= timeline_.now())) {
+    wake_ = std::max(result.wake_at, timeline_.now() + Milliseconds(1));
+    timeline_.At(wake_, [this, at = wake_] {
+      if (wake_ != at) return;
+      wake_ = {};
+      Post(core::TimePassed{});
+    });
+  }
+  Check();
+}
+
+void World::Check() {
+  if (!options_.check_invariants) return;
+  for (const std::string& violation : core::CheckInvariants(state_, policy_, timeline_.now())) Violation(violation);
+  // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
+  if (report_.batches % 64 == 0 && state_.RebuildIndex() != state_.index()) Violation("the index is not what the rows say");
+  std::erase_if(unfinished_, [&](JobId id) {
+    const core::Job* job = state_.FindJob(id);
+    if (!job) Violation("acknowledged job " + std::to_string(id.value) + " is gone");
+    return !job || core::IsTerminal(job->state);
+  });
+}
+
+void World::SendDesired(NodeId node) {
+  std::vector<SentTask> sent;
+  for (const core::DesiredTask& task : core::DesiredFor(state_.tables(), node)) {
+    SentTask one;
+    one.id = task.id;
+    one.launch = task.launch;
+    one.stop = task.stop;
+    one.interrupt = task.interrupt;
+    if (task.interrupt) one.round = task.attempt->rounds.back();
+    if (task.attempt) one.base_step = task.attempt->base.step;
+    sent.push_back(std::move(one));
+  }
+  TimePoint& lands = desired_lands_[node];
+  lands = std::max(lands, timeline_.now() + Milliseconds(rng_.Between(0, 40)));
+  timeline_.At(lands, [this, node, sent = std::move(sent)] { agents_.at(node)->TakeIn(sent); });
+}
+
+const JobScript& World::ScriptOf(JobId job) { return scripts_.at(job); }
+
+std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
+  auto& run = runs_[task.attempt];
+  if (run) return run;
+  const core::AttemptId id = task.attempt;
+  run = std::make_shared<SimRun>(
+      id, ScriptOf(id.job), base_step, timeline_, rng_,
+      SimRun::Hooks{[this, id](std::uint32_t index) {
+                      const core::Attempt* attempt = state_.FindAttempt(id);
+                      if (attempt) agents_.at(attempt->nodes[index])->Changed();
+                    },
+                    [this](const std::string& what) { Violation(what); }});
+  return run;
+}
+
+SimAgent::World World::WorldForAgents() {
+  return {timeline_,
+          rng_,
+          [this](core::NodeReported report) { Post(std::move(report)); },
+          [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
+          [this](JobId job) -> const JobScript& { return ScriptOf(job); },
+          [this](const std::string& what) { Violation(what); },
+          policy_.kill_after_term};
+}
+
+void World::AddNodes() {
+  std::uint32_t number = 0;
+  for (std::uint32_t z = 0; z < options_.zones; ++z) {
+    for (std::uint32_t l = 0; l < options_.leaves_per_zone; ++l) {
+      for (std::uint32_t n = 0; n < options_.nodes_per_leaf; ++n) {
+        core::NodeConnected hello;
+        hello.session = ++session_;
+        hello.name = "n" + std::to_string(++number);
+        hello.machine_id = hello.name;
+        hello.labels.zone = "z" + std::to_string(z);
+        hello.labels.leaf = "l" + std::to_string(l);
+        hello.labels.gpu_count = 8;
+        const NodeId id(number);
+        agents_[id] = std::make_unique<SimAgent>(id, session_, WorldForAgents());
+        Post(hello);
+        timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
+      }
+    }
+  }
+}
+
+// One user's whim, and the next some time later, until the events are used up.
+void World::UserActs() {
+  const auto nodes = static_cast<std::uint32_t>(agents_.size());
+  const auto highest = static_cast<std::int64_t>(state_.next_job_id.value);
+  const JobId some(static_cast<std::uint64_t>(rng_.Between(std::max<std::int64_t>(1, highest - 10), highest)));
+  const std::string user = "u" + std::to_string(rng_.Between(1, 3));
+  const core::Job* job = state_.FindJob(some);
+  const std::string owner = job ? job->user : user;
+  const std::int64_t whim = rng_.Between(0, 19);
+  if (whim == 0) {
+    Post(core::CancelJob{some, owner});
+  } else if (whim == 1) {
+    Post(core::SuspendJob{some, owner});
+  } else if (whim <= 3) {
+    Post(core::ResumeJob{some, owner});
+  } else {
+    core::SubmitJobs submit;
+    submit.user = user;
+    const std::int64_t count = rng_.OneIn(5) ? rng_.Between(2, 4) : 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+      next_scripts_.push_back(MakeScript(rng_, nodes));
+      submit.specs.push_back(next_scripts_.back().spec);
+    }
+    Post(std::move(submit));
+  }
+  if (report_.events < options_.events) timeline_.After(Milliseconds(rng_.Between(1, 15'000)), [this] { UserActs(); });
+}
+
+bool World::AllOver() const {
+  return std::all_of(unfinished_.begin(), unfinished_.end(),
+                     [&](JobId id) { return state_.FindJob(id)->state == core::JobState::kHeld; });
+}
+
+std::string World::Unfinished() const {
+  std::string text;
+  for (const JobId id : unfinished_) {
+    const core::Job& job = *state_.FindJob(id);
+    if (job.state == core::JobState::kHeld) continue;
+    const core::Attempt* attempt = state_.LiveAttempt(job);
+    text += "job " + std::to_string(id.value) + " " + core::ToString(job.state);
+    if (attempt) text += std::string(" (attempt ") + std::to_string(attempt->id.number) + " " + core::ToString(attempt->state) + ")";
+    text += "; ";
+  }
+  return text;
+}
+
+WorldReport World::Run() {
+  Post(core::LeaderStarted{});
+  AddNodes();
+  timeline_.After(Seconds(1), [this] { UserActs(); });
+  std::uint64_t actions_after = 0;
+  while (report_.violations.empty() && timeline_.Step()) {
+    if (report_.events < options_.events) continue;
+    // The users have gone home: what they left must come to its end.
+    if (AllOver()) break;
+    if (++actions_after > kDrainActionsMax) {
+      Violation("still unfinished long after the last submission: " + Unfinished());
+    }
+  }
+  report_.virtual_ms = timeline_.now().ms;
+  return report_;
+}
+
+}  // namespace glim::sim

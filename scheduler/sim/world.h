@@ -1,0 +1,90 @@
+// A cluster in virtual time: the production core and its Drive loop, with simulated agents, ranks and users around it.
+//
+// Everything follows from the seed. Invariants are checked after every batch; what ranks and nodes would suffer (two
+// attempts on a node, a step beyond S, S changed) is checked where it would happen. A violation ends the run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/scheduler_core.h"
+#include "scheduler/sim/sim_agent.h"
+#include "scheduler/sim/sim_run.h"
+#include "scheduler/sim/timeline.h"
+#include "scheduler/sim/workload.h"
+#include "sdk/base/rng.h"
+
+namespace glim::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t events = 2000;   // driven before the users go home
+  std::uint32_t zones = 2;
+  std::uint32_t leaves_per_zone = 2;
+  std::uint32_t nodes_per_leaf = 3;
+  bool check_invariants = true;
+};
+
+struct WorldReport {
+  std::uint64_t seed = 0;
+  std::uint64_t events = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t interrupts = 0;
+  std::uint64_t saved = 0;
+  std::uint64_t left_unsaved = 0;
+  std::uint64_t killed = 0;
+  std::uint64_t withdrawn = 0;
+  std::uint64_t swap_aborted = 0;
+  std::int64_t virtual_ms = 0;
+  std::uint64_t digest = 0;  // of every mutation, in order: the same seed gives the same digest
+  std::vector<std::string> violations;
+};
+
+class World {
+ public:
+  explicit World(WorldOptions options);
+  WorldReport Run();
+
+ private:
+  void AddNodes();
+  void UserActs();
+  void Post(decltype(core::Event::what) what);
+  void Drain();
+  void SendDesired(core::NodeId node);
+  void Check();
+  void CountEnd(const core::Mutation& mutation);
+  void Violation(const std::string& what);
+  bool AllOver() const;
+  std::string Unfinished() const;
+  std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step);
+  const JobScript& ScriptOf(core::JobId job);
+  SimAgent::World WorldForAgents();
+
+  const WorldOptions options_;
+  core::Policy policy_;
+  Rng rng_;
+  Timeline timeline_;
+  core::ClusterState state_;
+  std::vector<core::Event> inbox_;
+  std::vector<std::vector<JobScript>> submissions_in_inbox_;  // beside inbox_, empty for other events
+  std::vector<JobScript> next_scripts_;
+  bool drain_due_ = false;
+  TimePoint wake_;
+  std::uint64_t seq_ = 0;
+  std::uint64_t session_ = 0;
+  std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;
+  std::map<core::NodeId, TimePoint> desired_lands_;  // desired sets of one stream arrive in order
+  std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
+  std::map<core::JobId, JobScript> scripts_;
+  std::vector<core::JobId> unfinished_;  // acknowledged and not over
+  WorldReport report_;
+};
+
+}  // namespace glim::sim

@@ -1,0 +1,49 @@
+// A store that forgets: for the simulator and for tests. It keeps rows as coded text, so that a reload goes through the
+// same codec as everywhere else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/store/commit_batch.h"
+#include "scheduler/store/store.h"
+
+namespace glim::store {
+
+// What would be the file. Several stores may share one, as a leader and its successor share a database.
+struct MemoryData {
+  std::uint64_t epoch = 0;
+  std::string cluster_id;
+  core::PutIds ids{core::JobId{1}, core::NodeId{1}};
+  std::map<core::NodeId, std::string> nodes;
+  std::map<core::JobId, std::string> jobs;
+  std::map<core::AttemptId, std::string> attempts;
+  std::map<core::TaskId, std::string> tasks;
+  std::map<std::uint64_t, std::string> history;
+  std::uint64_t last_history = 0;
+};
+
+class MemoryStore final : public Store {
+ public:
+  MemoryStore() : MemoryStore(std::make_shared<MemoryData>()) {}
+  explicit MemoryStore(std::shared_ptr<MemoryData> data) : data_(std::move(data)) {}
+
+  Result<std::uint64_t> AcquireEpoch() override { return ++data_->epoch; }
+  Result<std::unique_ptr<core::ClusterState>> Load() override;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) override;
+  Result<std::vector<StoredHistory>> History(core::JobId job, std::uint64_t after, std::size_t limit) override;
+  Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
+  Result<std::string> ClusterId(const std::string& if_new) override;
+  const char* name() const override { return "memory"; }
+
+ private:
+  Status CheckOwners(const CommitBatch& batch) const;
+  void Delete(core::JobId job);
+
+  std::shared_ptr<MemoryData> data_;  // never null
+};
+
+}  // namespace glim::store

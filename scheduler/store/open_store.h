@@ -1,0 +1,18 @@
+// The store that a URL of the configuration names:
+//   memory                  forgets at the end; for trying things out
+//   sqlite:/var/lib/glim/scheduler.db
+//   postgres:LOCATION       as postgres_conninfo.h says, for example postgres:service=glim
+//   postgresql://user@host/dbname
+// kInvalidArgument for anything else, and for a password in it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "scheduler/store/store.h"
+
+namespace glim::store {
+
+Result<std::unique_ptr<Store>> OpenStore(const std::string& url);
+
+}  // namespace glim::store

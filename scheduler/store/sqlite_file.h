@@ -1,0 +1,33 @@
+// The database's place on the disk: its directory, its file with safe permissions, and the lock that keeps a second
+// scheduler out.
+#pragma once
+
+#include <string>
+
+#include "sdk/base/result.h"
+
+namespace glim::store {
+
+// Holds `<path>.lock` by flock until it is destroyed or the process ends. The lock file stays: removing it would let
+// two openers lock two files of one name.
+class SqliteFile {
+ public:
+  // Creates missing directories (0700) and the file (0600; an existing one loses its group's and others' rights).
+  // Fails with kFailedPrecondition, reason STORE_LOCKED, while another scheduler has it.
+  static Result<SqliteFile> Claim(const std::string& path);
+
+  SqliteFile(SqliteFile&& other) noexcept;
+  SqliteFile& operator=(SqliteFile&& other) noexcept;
+  ~SqliteFile();
+
+  // Absolute, without symbolic links: whatever name it was given, one database has one lock.
+  const std::string& path() const { return path_; }
+
+ private:
+  SqliteFile(std::string path, int lock_fd) : path_(std::move(path)), lock_fd_(lock_fd) {}
+
+  std::string path_;
+  int lock_fd_ = -1;
+};
+
+}  // namespace glim::store

@@ -1,0 +1,187 @@
+#include "scheduler/store/sqlite_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scheduler/store/enum_names.h"
+#include "scheduler/store/row_codec.h"
+#include "scheduler/store/state_loader.h"
+#include "scheduler/store/store_limits.h"
+
+namespace glim::store {
+
+Result<std::string> SqliteStore::Meta(const char* key) {
+  sql_.get_meta.Bind(std::string_view(key));
+  auto row = sql_.get_meta.Step();
+  if (!row.ok()) return row.status();
+  if (!*row) {
+    return Status(StatusCode::kDataLoss, fmt::format("table meta, row {}: missing", key)).WithReason("STORE_CORRUPT");
+  }
+  std::string value(sql_.get_meta.Text(0));
+  sql_.get_meta.Reset();
+  return value;
+}
+
+Result<std::uint64_t> SqliteStore::MetaNumber(const char* key) {
+  auto text = Meta(key);
+  if (!text.ok()) return text.status();
+  std::uint64_t number = 0;
+  const char* end = text->data() + text->size();
+  if (const auto parsed = std::from_chars(text->data(), end, number); parsed.ec != std::errc() || parsed.ptr != end) {
+    return Status(StatusCode::kDataLoss, fmt::format("table meta, row {}: not a number", key))
+        .WithReason("STORE_CORRUPT");
+  }
+  return number;
+}
+
+Status SqliteStore::CheckEpoch(std::uint64_t epoch) {
+  auto newest = MetaNumber("epoch");
+  if (!newest.ok()) return newest.status();
+  return epoch == *newest ? Status::Ok() : StaleEpoch(epoch, *newest);
+}
+
+Result<std::uint64_t> SqliteStore::AcquireEpoch() {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  auto epoch = MetaNumber("epoch");
+  if (!epoch.ok()) return epoch.status();
+  const std::uint64_t next = *epoch + 1;
+  if (Status s = sql_.set_meta.Run("epoch", std::to_string(next)); !s.ok()) return s;
+  if (Status s = transaction.Commit(); !s.ok()) return s;
+  return next;
+}
+
+Status SqliteStore::LoadRows(StateLoader& loader) {
+  const auto each = [](SqliteStatement& statement, auto add) -> Status {
+    for (;;) {
+      auto row = statement.Step();
+      if (!row.ok()) return row.status();
+      if (!*row) return Status::Ok();
+      if (Status s = add(); !s.ok()) {
+        statement.Reset();
+        return s;
+      }
+    }
+  };
+  auto& nodes = sql_.load_nodes;
+  Status status = each(nodes, [&] {
+    return loader.AddNode(core::NodeId(static_cast<std::uint32_t>(nodes.Int(0))), nodes.Text(1));
+  });
+  if (!status.ok()) return status;
+  auto& jobs = sql_.load_jobs;
+  status = each(jobs, [&] { return loader.AddJob(core::JobId(jobs.Unsigned(0)), jobs.Text(1)); });
+  if (!status.ok()) return status;
+  const auto attempt_id = [](const SqliteStatement& row) {
+    return core::AttemptId{core::JobId(row.Unsigned(0)), static_cast<std::uint32_t>(row.Int(1))};
+  };
+  auto& attempts = sql_.load_attempts;
+  status = each(attempts, [&] { return loader.AddAttempt(attempt_id(attempts), attempts.Text(2)); });
+  if (!status.ok()) return status;
+  auto& tasks = sql_.load_tasks;
+  return each(tasks, [&] {
+    return loader.AddTask({attempt_id(tasks), static_cast<std::uint32_t>(tasks.Int(2))}, tasks.Text(3));
+  });
+}
+
+Result<std::unique_ptr<core::ClusterState>> SqliteStore::Load() {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  StateLoader loader;
+  if (Status s = LoadRows(loader); !s.ok()) return s;
+  auto next_job = MetaNumber("next_job");
+  if (!next_job.ok()) return next_job.status();
+  auto next_node = MetaNumber("next_node");
+  if (!next_node.ok()) return next_node.status();
+  return std::move(loader).Finish({core::JobId(*next_job), core::NodeId(static_cast<std::uint32_t>(*next_node))});
+}
+
+Status SqliteStore::Write(const CommitBatch& batch) {
+  for (const core::JobId job : batch.deleted_jobs) {
+    if (Status s = sql_.delete_job.Run(job.value); !s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.nodes) {
+    if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.jobs) {
+    Status s = sql_.put_job.Run(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms,
+                                EncodeJob(*row));
+    if (!s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.attempts) {
+    Status s = sql_.put_attempt.Run(id.job.value, id.number, StoredName(row->state), EncodeAttempt(*row));
+    if (!s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.tasks) {
+    Status s = sql_.put_task.Run(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
+    if (!s.ok()) return s;
+  }
+  for (const core::HistoryEntry* entry : batch.history) {
+    Status s = sql_.add_history.Run(entry->at.ms, CleanText(entry->kind), entry->job.value, entry->attempt,
+                                    entry->node.value, CleanText(entry->text));
+    if (!s.ok()) return s;
+  }
+  if (!batch.ids) return Status::Ok();
+  if (Status s = sql_.raise_meta.Run("next_job", batch.ids->next_job.value); !s.ok()) return s;
+  return sql_.raise_meta.Run("next_node", batch.ids->next_node.value);
+}
+
+Status SqliteStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) {
+  const CommitBatch batch = Coalesce(mutations);
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = CheckEpoch(epoch); !s.ok()) return s;
+  if (Status s = Write(batch); !s.ok()) return s;
+  return transaction.Commit();
+}
+
+Result<std::vector<Store::StoredHistory>> SqliteStore::History(core::JobId job, std::uint64_t after,
+                                                               std::size_t limit) {
+  SqliteStatement& query = job ? sql_.history_of_job : sql_.history;
+  const std::size_t most = std::min(limit, kHistoryMax);
+  const auto from = std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max());
+  if (job) {
+    query.Bind(from, most, job.value);
+  } else {
+    query.Bind(from, most);
+  }
+  std::vector<StoredHistory> found;
+  for (;;) {
+    auto row = query.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return found;
+    core::HistoryEntry entry;
+    entry.at = TimePoint{query.Int(1)};
+    entry.kind = query.Text(2);
+    entry.job = core::JobId(query.Unsigned(3));
+    entry.attempt = static_cast<std::uint32_t>(query.Int(4));
+    entry.node = core::NodeId(static_cast<std::uint32_t>(query.Int(5)));
+    entry.text = query.Text(6);
+    found.push_back({query.Unsigned(0), std::move(entry)});
+  }
+}
+
+Result<std::size_t> SqliteStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = CheckEpoch(epoch); !s.ok()) return s;
+  if (Status s = sql_.prune.Run(before.ms, kPruneMax); !s.ok()) return s;
+  const auto pruned = static_cast<std::size_t>(db_->changes());
+  if (Status s = transaction.Commit(); !s.ok()) return s;
+  return pruned;
+}
+
+Result<std::string> SqliteStore::ClusterId(const std::string& if_new) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = sql_.add_meta.Run("cluster_id", CleanText(if_new)); !s.ok()) return s;
+  auto id = Meta("cluster_id");
+  if (!id.ok()) return id.status();
+  if (Status s = transaction.Commit(); !s.ok()) return s;
+  return id;
+}
+
+}  // namespace glim::store

@@ -1,0 +1,70 @@
+"""What the platform tells a rank through environment variables (docs/protocols/task-socket.md), checked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Mapping, Optional
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One rank's view of its attempt. Off the cluster `socket_path` is empty and the rest has harmless defaults."""
+
+    socket_path: str = ""
+    rank: int = 0                     # global rank of this process
+    declared_rank: int = 0            # the rank by which the platform knows it
+    job_id: str = ""
+    attempt: int = 1
+    checkpoint_dir: str = ""          # empty: not said
+    resume_path: str = ""             # empty: this attempt starts from the beginning
+    resume_step: int = -1             # last complete step of that save; -1: from the beginning
+    checkpoint_every_ms: int = 0      # 0: not said
+    checkpoint_keep: int = 0          # 0: not said
+    local_rank: int = 0
+    launched_workers: bool = False    # a node-level launcher (torchrun) started this process as one of several
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this process is the one that the platform knows under `declared_rank`."""
+        return bool(self.socket_path) and (not self.launched_workers or self.local_rank == 0)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this rank writes the save of a replicated job."""
+        return self.rank == 0
+
+    @classmethod
+    def read(cls, variables: Optional[Mapping[str, str]] = None) -> "Environment":
+        env = os.environ if variables is None else variables
+
+        def number(name: str, default: int, least: int = 0) -> int:
+            return _integer(name, env.get(name) or str(default), least)
+
+        declared = number("GLIM_RANK", number("RANK", 0))
+        rank = number("RANK", declared)
+        return cls(
+            socket_path=env.get("GLIM_SOCKET", ""),
+            rank=rank,
+            declared_rank=declared,
+            job_id=env.get("GLIM_JOB_ID", ""),
+            attempt=number("GLIM_ATTEMPT", 1, least=1),
+            checkpoint_dir=env.get("GLIM_CHECKPOINT_DIR", ""),
+            resume_path=env.get("GLIM_RESUME_PATH", ""),
+            resume_step=number("GLIM_RESUME_STEP", -1, least=-1),
+            checkpoint_every_ms=number("GLIM_CHECKPOINT_EVERY_MS", 0),
+            checkpoint_keep=number("GLIM_CHECKPOINT_KEEP", 0),
+            local_rank=number("LOCAL_RANK", 0),
+            # With `launcher: node` the platform knows one rank a node; torchrun starts workers with ranks of their own.
+            launched_workers="TORCHELASTIC_RUN_ID" in env or rank != declared,
+        )
+
+
+def _integer(name: str, text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise ValueError(f"{name}: {text!r} is not an integer; the platform sets it, do not overwrite it") from None
+    if not least <= value <= 2**62:
+        raise ValueError(f"{name}: {value} is out of range, at least {least} is needed")
+    return value

@@ -1,0 +1,307 @@
+"""The session: what a training script talks to."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Dict, Iterable, Iterator, Optional
+
+from .client import Client
+from .environment import Environment
+from .hold_point import HoldPoint
+from .interrupt import Interrupt
+from .loop import Loop
+from .save_folder import SaveFolder
+
+# Exit code 0 without an acknowledged `leaving` looks like success: an agent that just restarts is worth a wait.
+LEAVE_WITHIN_S = 60.0
+FINISH_WITHIN_S = 2.0
+
+
+class Session:
+    """One rank's connection to the platform; use it as a context manager. Off the cluster (no GLIM_SOCKET) every method
+    is harmless: `steps()` just iterates, and saves go to `checkpoint_dir` if there is one.
+
+    High level: track(), restore(), steps() or epochs(), progress(). At the agreed step, steps() ends on every rank
+    after rank 0 has saved; leaving the `with` block tells the platform, and the script then exits with 0. Ask
+    `run.interrupted()` or `run.stopped` to skip what comes after the training.
+
+    Low level: begin_step() before each step, or should_stop_after() after it, then save, checkpoint_saved(), leave(),
+    exit. The first begin_step(), should_stop_after() or steps() says that this rank has boundaries to stop at; a
+    process that calls none of them sees interrupted(), but never takes part in an agreement.
+
+    Training-thread methods must be called from one thread; interrupted(), progress() and extend() from any. A forked
+    child (a DataLoader worker) must not use it.
+    """
+
+    def __init__(self, checkpoint_dir: Optional[str] = None, environment: Optional[Environment] = None) -> None:
+        self.environment = env = Environment.read() if environment is None else environment
+        self._hold = HoldPoint(is_chief=env.is_chief, may_agree=not env.launched_workers)
+        self._loop = Loop(self, self._hold)
+        self._state: Any = None                  # glim.torch.TorchState once something is tracked
+        self.loss: Optional[float] = None        # the newest that progress() was given
+        self._left = False
+        self._closed = False
+        self._flag_lock = threading.Lock()
+        self._flag: Optional[Dict[str, Any]] = None
+        root = env.checkpoint_dir or checkpoint_dir or ""
+        self._folder = SaveFolder(root, env.attempt, env.checkpoint_keep, env.resume_path) if root else None
+        self._client = Client(env.socket_path, env.declared_rank, self._on_message) if env.speaks else None
+        if self._client is not None:
+            self._client.start()
+
+    # ---- high level
+
+    def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
+        """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...), and
+        the sampler, whose set_epoch() steps() then calls. Needs torch.
+
+        Before each step the generators of torch, numpy and Python are seeded from (seed, rank, step), and before each
+        fetch from (seed, rank, epoch, position), so that a
+        resumed rank goes on with exactly the numbers that it would have had. `seed` is torch.initial_seed() if not
+        given; `reseed=False` leaves the generators alone."""
+        from .torch import TorchState
+
+        if self._state is None:
+            self._state = TorchState(self.environment.rank)
+        self._state.track(objects, sampler, seed, reseed)
+
+    def restore(self) -> int:
+        """Puts the tracked objects back as the platform's save (GLIM_RESUME_PATH, and no other) has them. Returns the
+        next step to do: 0 when there is nothing to go on from. With nothing tracked it only returns that number, and
+        steps() skips as many items of its iterable: read `run.resume_path` yourself.
+        Off the cluster the newest save under `checkpoint_dir` counts. Raises RuntimeError for an unreadable save."""
+        began = time.monotonic()
+        path, step = self.environment.resume_path, self.environment.resume_step
+        if not path and not self.environment.socket_path and self._folder is not None and self._state is not None:
+            path = self._folder.newest() or ""
+        if self._state is not None and path:
+            cursor = self._state.load(path)
+            if step >= 0 and cursor["step"] != step:
+                raise RuntimeError(f"{path}: holds step {cursor['step']}, but GLIM_RESUME_STEP is {step}")
+            self._loop.go_on_from(**cursor)
+        elif self._state is None and step >= 0:
+            self._loop.go_on_from(step, epoch=0, position=step + 1)
+        if self._loop.next_step > 0:
+            self.restored(self._loop.next_step - 1, duration_ms=round((time.monotonic() - began) * 1000))
+        return self._loop.next_step
+
+    def steps(self, source: Iterable[Any], *, epochs: Optional[int] = None, start: Optional[int] = None,
+              save_every: Optional[int] = None) -> Iterator[Any]:
+        """Iterates over a loader or any iterable, one item a step, until its end or the agreed stop.
+
+        epochs: go over `source` until that many epochs are done, all in one loop; without it, do (the rest of) the
+        current epoch. After a restore, the items already done of a broken-off epoch are fetched and dropped, unless
+        the tracked sampler brings itself back. start: number from here instead, dropping nothing. save_every: rank 0
+        saves after every so many steps; default: every GLIM_CHECKPOINT_EVERY_MS, if set.
+        The item after the last one done has been fetched from `source` when the loop stops."""
+        if save_every is not None and save_every < 1:
+            raise ValueError(f"save_every: {save_every} is no number of steps; give 1 or more, or leave it out")
+        return self._loop.steps(source, epochs, start, save_every)
+
+    def epochs(self, total: int) -> Iterator[int]:
+        """The epochs still to do, for scripts with something between them: `for epoch in run.epochs(10): for batch in
+        run.steps(loader): ...`. Ends at a stop."""
+        return self._loop.epochs(total)
+
+    def save(self, step: Optional[int] = None) -> Optional[str]:
+        """Saves the tracked objects as of the last complete step (or `step`) and reports it. The path; None on every
+        rank but 0, and where there is no folder. steps() calls it by itself."""
+        step = self._loop.next_step - 1 if step is None else step
+        if self._state is None or self._folder is None or not self.is_chief or step < 0:
+            return None
+        began = time.monotonic()
+        path = self._folder.path(step)
+        size = self._state.save(path, step, self._loop.epoch, self._loop.position)
+        self._loop.last_saved_step = step
+        entry = self.checkpoint_saved(path, step, bytes=size, duration_ms=round((time.monotonic() - began) * 1000))
+        self._folder.saved(path, entry)
+        return path
+
+    def progress(self, step: Optional[int] = None, loss: Optional[float] = None) -> None:
+        """Tells the last complete step; inside steps() that happens by itself, and `step` need not be given. The
+        platform keeps steps, not losses: `loss` is accepted for the script's own use as `run.loss`."""
+        if loss is not None:
+            self.loss = loss
+        if step is not None and self._client is not None:
+            self._client.post_progress(int(step), self._hold.step_ms())
+
+    # ---- low level
+
+    def interrupted(self) -> Optional[Interrupt]:
+        """The interrupt that is up, or None. It stays up until this process exits, unless it is withdrawn."""
+        with self._flag_lock:
+            flag = None if self._flag is None else dict(self._flag)
+        if flag is None:
+            return None
+        return Interrupt(stop_step=self._hold.stop_step, no_agreement=self._hold.no_agreement, **flag)
+
+    def begin_step(self, step: int) -> bool:
+        """Ask before each step, with growing numbers. False: do not start it; save, leave(), exit. It may wait a
+        moment while the ranks agree on the last step, or for as long as the scheduler is away."""
+        if not self._hold.participates:
+            self._hold.join(step)
+            self.answer_interrupt()
+        return self._hold.begin_step(step)
+
+    def should_stop_after(self, step: int) -> bool:
+        """The same question at the other end: `step` is done; is it the last one? Reports the progress, too. A rank
+        that asks this takes step + 1 as started when the answer is False."""
+        self.progress(step)
+        return not self.begin_step(step + 1)
+
+    def checkpoint_saved(self, path: "str | os.PathLike[str]", step: int, *, bytes: int = 0, shard: int = 0,
+                         shards: int = 1, duration_ms: int = 0) -> Any:
+        """This rank's shard of a save is durable (synced, under its final name). The save counts once all `shards`
+        were reported; every shard names the same `path`. Call it for periodic saves and at a stop."""
+        if not 0 <= shard < shards:
+            raise ValueError(f"shard: {shard} is not one of {shards}; count from 0")
+        return self._post({"type": "saved", "step": int(step), "path": os.fspath(path), "bytes": int(bytes),
+                           "shard": int(shard), "shards": int(shards), "duration_ms": int(duration_ms)})
+
+    def restored(self, step: int, *, duration_ms: int = 0) -> None:
+        """This rank goes on from the save of that step. restore() says it by itself."""
+        self._post({"type": "restored", "step": int(step), "duration_ms": int(duration_ms)})
+
+    def extend(self, seconds: float) -> bool:
+        """Asks for a grace of `seconds` in all, counted from the request, cut to the job's max_grace. False: there is
+        no interrupt."""
+        flag = self.interrupted()
+        if flag is not None:
+            self._post({"type": "needs", "round": flag.round, "seconds": max(1, math.ceil(seconds))})
+        return flag is not None
+
+    def leave(self, timeout_s: float = LEAVE_WITHIN_S) -> bool:
+        """The answer to an interrupt (or a yield): this process exits now, saved or not. Waits at most `timeout_s`
+        until the agent has taken in everything, and returns whether it has; exit with 0 either way. On every rank."""
+        if not self._left:
+            self._left = True
+            flag = self.interrupted()
+            self._post({"type": "leaving", "round": flag.round if flag else 0})
+        return self._client is None or self._client.flush(timeout_s)
+
+    def yield_now(self) -> None:
+        """Give the nodes back unasked. The loop ends after the current step, and it is saved, as at an interrupt. Call
+        it on every rank in the same step."""
+        self._hold.yield_after_this_step()
+
+    @contextlib.contextmanager
+    def critical(self) -> Iterator[None]:
+        """Inside, an interrupt is visible but not answered, so this rank goes on past its boundaries. An agreement
+        reached before stands. Keep it short: ranks that do not answer within the agreement's seconds (10 at most)
+        leave only the chief's lone save."""
+        self._hold.enter_critical()
+        try:
+            yield
+        finally:
+            if self._hold.leave_critical():
+                self.answer_interrupt()
+
+    def finish(self) -> None:
+        """This rank's steps are over: any stop step suits it. steps(epochs=...), epochs() and the end of the `with`
+        block say it by themselves."""
+        if not self._hold.finished and self._hold.participates:
+            self._hold.finish()
+            self._post({"type": "finished"})
+
+    # ---- both
+
+    @property
+    def resume_path(self) -> str:
+        """The save to go on from; empty: from the beginning."""
+        return self.environment.resume_path
+
+    @property
+    def stopped(self) -> bool:
+        """The loop was stopped early, by an interrupt or a yield."""
+        return self._hold.stopped
+
+    @property
+    def is_chief(self) -> bool:
+        return self.environment.is_chief
+
+    @property
+    def checkpoint_every_ms(self) -> int:
+        return self.environment.checkpoint_every_ms
+
+    @property
+    def state(self) -> Any:
+        return self._state
+
+    def answer_interrupt(self) -> None:
+        """Lets the socket's thread answer an interrupt that could not be answered before."""
+        if self._client is not None and self.interrupted() is not None:
+            self._client.poke()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            if kind is None and self._hold.stopped:
+                self.leave()
+            elif kind is None and not self._left:
+                self.finish()
+            elif kind is not None and issubclass(kind, Exception) and self._hold.no_agreement:
+                # Peers leave at boundaries of their own, so a collective breaks: that is no failure of the program.
+                print("glim: stopped by an interrupt without an agreement; what broke meanwhile:", file=sys.stderr)
+                traceback.print_exception(kind, error, trace)
+                self.leave()
+                raise SystemExit(0) from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Sends what is left, within two seconds, and ends the connection. The `with` block does it."""
+        if not self._closed:
+            self._closed = True
+            if self._client is not None:
+                self._client.close(FINISH_WITHIN_S)
+
+    # ---- socket's thread
+
+    def _on_message(self, message: Dict[str, Any]) -> None:
+        kind = message["type"]
+        if kind == "interrupt":
+            flag = {"round": int(message["round"]), "reason": str(message.get("reason", "")),
+                    "successor": str(message.get("successor", "")),
+                    "deadline": time.monotonic() + max(0, int(message["grace_left_ms"])) / 1000}
+            with self._flag_lock:
+                if self._flag is not None and flag["round"] < self._flag["round"]:
+                    return
+                self._flag = flag
+            self._answer(flag["round"])
+        elif kind == "stop_at":
+            self._hold.stop_at(int(message["round"]), int(message["step"]))
+        elif kind == "stop_now":
+            self._hold.stop_now(int(message["round"]))
+        elif kind == "withdrawn":
+            if self._hold.withdrawn(int(message["round"])):
+                with self._flag_lock:
+                    self._flag = None
+        elif kind == "poke":
+            with self._flag_lock:
+                round_ = 0 if self._flag is None else self._flag["round"]
+            if round_:
+                self._answer(round_)
+
+    def _answer(self, round_: int) -> None:
+        hold = self._hold.interrupt(round_)
+        if hold is not None:
+            self._post({"type": "ack", "round": round_, "hold": hold})
+        elif self._hold.finished:
+            self._post({"type": "ack", "round": round_, "finished": True})
+
+    def _post(self, message: Dict[str, Any]) -> Any:
+        return self._client.post(message) if self._client is not None and not self._closed else None
+
+
+def session(checkpoint_dir: Optional[str] = None) -> Session:
+    """Opens this rank's session: `with glim.session() as run:`. One a process. `checkpoint_dir` is where saves go off
+    the cluster; on it, the job's checkpoint folder counts."""
+    return Session(checkpoint_dir)

@@ -1,0 +1,193 @@
+"""tests/bench/run main: the figures of the main job."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "deploy"))
+
+from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
+from cluster.processes import Child, wait_until  # noqa: E402
+from cluster.spec import Examples  # noqa: E402
+from cluster.story import PYTHON  # noqa: E402
+from figures import Figures, fdatasync_ms, filesystem_of  # noqa: E402
+
+BIN = os.path.join(ROOT, "build", "release", "bin")
+BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
+
+
+def first_line(path):
+    """The first line of a task's log, once it is whole; None before."""
+    try:
+        with open(path) as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    return text.split("\n")[0] if "\n" in text else None
+
+
+class Bench:
+    def __init__(self, folder, figures):
+        self.folder, self.figures = folder, figures
+        self.cluster = LocalCluster(BIN, folder, config=CONFIG + BOUNDS, log_level="error")
+        self.examples = None
+
+    def __enter__(self):
+        self.cluster.start()
+        jobs = os.path.join(self.folder, "jobs")
+        os.makedirs(jobs)
+        self.examples = Examples(ROOT, jobs)
+        return self
+
+    def __exit__(self, *_):
+        for fault in self.cluster.stop(cancel=False):
+            print(fault, file=sys.stderr)
+
+    @property
+    def glim(self):
+        return self.cluster.glim
+
+    # ---- submission to the first line
+
+    def submission_to_first_line(self, times):
+        """One job after the other. The job itself prints when it got to run."""
+        spec = self.examples.make("first-line", "echo $EPOCHREALTIME")
+        began, ids = {}, []
+        for _ in range(times):
+            before = time.time()
+            job_id = self.glim.submit(spec)
+            began[job_id] = (before, time.time())
+            ids.append(job_id)
+            self.cluster.wait_state(job_id, "succeeded", 30, every=0.01)
+            self.cluster.wait_idle(10)
+        phases = {name: [] for name in ("total", "command_to_accepted", "accepted_to_claimed", "claimed_to_started",
+                                        "started_to_first_line")}
+        for job_id in ids:
+            job = self.glim.job(job_id)
+            attempt = job["attempts"][0]
+            line = float(first_line(self.cluster.rank_log(job_id, 1, 0))) * 1000
+            phases["total"].append(line - began[job_id][0] * 1000)
+            phases["command_to_accepted"].append(job["submitted_at_ms"] - began[job_id][0] * 1000)
+            phases["accepted_to_claimed"].append(attempt["claimed_at_ms"] - job["submitted_at_ms"])
+            phases["claimed_to_started"].append(attempt["started_at_ms"] - attempt["claimed_at_ms"])
+            phases["started_to_first_line"].append(line - attempt["started_at_ms"])
+        self.figures.percentiles("submission_to_first_line", phases.pop("total"), {"p99": 100})
+        for name, values in phases.items():
+            self.figures.percentiles(f"submission_to_first_line.{name}", values)
+        self.figures.percentiles("glim_submit_command", [(b - a) * 1000 for a, b in began.values()])
+
+    # ---- interrupt latency
+
+    def interrupts(self, times, load):
+        """One job on all nodes is interrupted again and again; `load` names what runs beside it."""
+        out = os.path.join(self.folder, f"victim-{load}")
+        os.makedirs(out)
+        victim = self.glim.submit(self.examples.make(
+            f"victim-{load}", f"exec {PYTHON} {ROOT}/tests/bench/victim.py --out {out}", nodes=4, launcher="per-gpu",
+            env={"PYTHONPATH": self.examples.sdk, "PYTHONDONTWRITEBYTECODE": "1"},
+            checkpoint={"dir": os.path.join(self.folder, "ckpt", "$GLIM_JOB_ID")}))
+        visitor = self.examples.make("visitor", "echo $EPOCHREALTIME", nodes=4, priority="high")
+        visitors = []
+        for number in range(1, times + 1):
+            wait_until(lambda: self.cluster.check() or len(self.events(out, "begins", number)) == 4, 60,
+                       lambda: f"attempt {number}: {self.cluster.describe(self.glim.job(victim))}", every=0.02)
+            self.cluster.wait_state(victim, "running", 60, every=0.02)
+            visitors.append(self.glim.submit(visitor))
+            self.cluster.wait_state(visitors[-1], "succeeded", 60, every=0.02)
+        self.tell_interrupts(victim, out, visitors, load)
+        self.glim.text("cancel", victim)
+        self.cluster.wait_idle(30)
+
+    def events(self, out, event, attempt):
+        times = []
+        for rank in range(4):
+            try:
+                with open(os.path.join(out, f"rank-{rank}.jsonl")) as file:
+                    notes = [json.loads(line) for line in file.read().split("\n")[:-1]]
+            except FileNotFoundError:
+                continue
+            times += [n["time"] * 1000 for n in notes if (n["event"], n["attempt"]) == (event, attempt)]
+        return times
+
+    def tell_interrupts(self, victim, out, visitors, load):
+        flags, starts, acks = [], [], []
+        attempts = {a["ref"]["number"]: a for a in self.glim.job(victim)["attempts"]}
+        for number, visitor in enumerate(visitors, 1):
+            round_ = attempts[number]["rounds"][-1]
+            flags += [at - round_["requested_at_ms"] for at in self.events(out, "flag", number)]
+            acks.append(round_["times"]["notify_ms"])
+            lines = [float(first_line(self.cluster.rank_log(visitor, 1, rank))) * 1000 for rank in range(4)]
+            starts.append(min(lines) - max(self.events(out, "leaving", number)))
+        self.figures.percentiles("interrupt_request_to_flag", flags, {"p99": 50}, beside=load)
+        self.figures.percentiles("interrupt_request_to_last_ack", acks, beside=load)
+        self.figures.percentiles("last_leaving_to_first_line", starts, {"p99": 200}, beside=load)
+
+    def interrupts_beside_training(self, times):
+        """Two trainings keep both cores busy."""
+        train = os.path.join(ROOT, "deploy", "examples", "digits", "train.py")
+        env = {**os.environ, "PYTHONPATH": self.examples.sdk, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        loads = []
+        try:
+            for number in range(os.cpu_count() or 2):
+                out = os.path.join(self.folder, f"load-{number}")
+                loads.append(Child(f"training {number}", [PYTHON, train, "--epochs", "100000", "--out", out],
+                                   os.path.join(self.cluster.logs, f"load-{number}.log"),
+                                   {**env, "MASTER_PORT": str(30100 + number)}))
+            for number, child in enumerate(loads):
+                path = os.path.join(self.folder, f"load-{number}", "rank-0.txt")
+                wait_until(lambda: child.check() or (os.path.exists(path) and os.path.getsize(path)), 60, "it trains")
+            self.interrupts(times, "training")
+        finally:
+            for child in loads:
+                child.stop()
+
+    # ---- submissions
+
+    def submissions(self, seconds):
+        blocker = self.glim.submit(self.examples.make("blocker", "exec sleep 3600", nodes=4))
+        self.cluster.wait_state(blocker, "running", 30)
+        runs = ((1, 1, None, "durable_submissions_one_at_a_time"), (1, 16, 5000, "durable_submissions"),
+                (100, 1, 11000, "durable_submissions_batched"))
+        for batch, outstanding, aim, metric in runs:
+            argv = [os.path.join(BIN, "glim-bench-submit"), "--server", self.cluster.server, "--clients", "8",
+                    "--batch", str(batch), "--outstanding", str(outstanding), "--seconds", str(seconds)]
+            result = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 90)
+            if result.returncode != 0:
+                raise RuntimeError(f"glim-bench-submit: {result.stderr}")
+            told = json.loads(result.stdout)
+            self.figures.tell(metric, told["per_second"], "jobs/s", told["jobs"], aim, clients=8, batch=batch,
+                              outstanding_each=outstanding,
+                              rpc_p50_ms=told["rpc_p50_ms"], rpc_p99_ms=told["rpc_p99_ms"])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/bench/run main", description=__doc__)
+    parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made: not a tmpfs [/var/tmp]")
+    parser.add_argument("--jobs", type=int, default=200, help="one-node jobs, one after the other [200]")
+    parser.add_argument("--interrupts", type=int, default=50, help="idle, and as many beside training [50]")
+    parser.add_argument("--seconds", type=float, default=5, help="of each way of submitting [5]")
+    args = parser.parse_args()
+    kind = filesystem_of(args.dir)
+    if kind in ("tmpfs", "ramfs"):
+        sys.exit(f"{args.dir} is a {kind}: nothing is durable there; give another folder with --dir")
+    figures = Figures("main")
+    folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
+    try:
+        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
+        with Bench(folder, figures) as bench:
+            bench.submission_to_first_line(args.jobs)
+            bench.interrupts(args.interrupts, "nothing")
+            bench.interrupts_beside_training(args.interrupts)
+            bench.submissions(args.seconds)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

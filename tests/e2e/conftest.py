@@ -1,0 +1,84 @@
+"""One real cluster for all tests of this folder: the built programs, real processes, real sockets. A test that fails
+prints the tails of all logs. Tests wait for conditions, each with a bound."""
+
+import os
+import shutil
+import signal
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "deploy"))
+sys.dont_write_bytecode = True
+
+from cluster.local_cluster import LocalCluster, make_folder  # noqa: E402
+from cluster.spec import Examples  # noqa: E402
+from cluster.story import Stage  # noqa: E402
+
+BIN = os.environ.get("GLIM_TEST_BIN", os.path.join(ROOT, "build", "release", "bin"))
+
+
+def pytest_sessionstart(session):
+    """A SIGTERM ends the tests like Ctrl-C: with everything stopped."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        item.failed_phase = report.when
+        cluster = item.funcargs.get("cluster")
+        if cluster is not None:
+            report.sections.append(("logs", cluster.tails()))
+
+
+@pytest.fixture(scope="session")
+def shared_cluster():
+    folder = make_folder("glim-e2e-")
+    cluster = LocalCluster(BIN, folder)
+    try:
+        cluster.start()
+    except BaseException:
+        print(cluster.tails())
+        shutil.rmtree(folder)
+        raise
+    yield cluster
+    faults = cluster.stop()
+    shutil.rmtree(folder)
+    assert faults == []
+
+
+@pytest.fixture
+def cluster(shared_cluster):
+    """The shared cluster, idle before and after each test."""
+    shared_cluster.check()
+    shared_cluster.wait_ready()
+    shared_cluster.wait_idle()
+    yield shared_cluster
+    shared_cluster.cancel_all()
+    shared_cluster.check()
+
+
+@pytest.fixture
+def stage(cluster, tmp_path_factory, request):
+    """The cluster with a short folder for this test's jobs."""
+    folder = make_folder("glim-job-")
+    yield Stage(cluster, Examples(ROOT, folder), folder, print)
+    if not hasattr(request.node, "failed_phase"):
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def glim(cluster):
+    return cluster.glim
+
+
+@pytest.fixture
+def fresh_folder():
+    """For a cluster of a test's own."""
+    folder = make_folder("glim-own-")
+    yield folder
+    shutil.rmtree(folder)
