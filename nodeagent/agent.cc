@@ -49,7 +49,6 @@ Status Agent::Start() {
   Result<std::string> boot_id = ReadBootId();
   if (!boot_id.ok()) return boot_id.status();
   boot_id_ = *boot_id;
-  if (Status status = store_.Claim(options_.cluster_id); !status.ok()) return status;
   Result<v1::DesiredSet> wanted = store_.Load();
   if (!wanted.ok()) return wanted.status();
   wanted_ = std::move(*wanted);

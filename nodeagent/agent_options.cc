@@ -99,7 +99,7 @@ Status CompleteOptions(AgentOptions* options) {
   if (options->machine_id.empty()) options->machine_id = MachineId(options->state_dir);
   const AgentOptions& o = *options;
   const Status checks[] = {
-      CheckName("--cluster-id", o.cluster_id, false), CheckName("--node-name", o.node_name, false),
+      CheckName("--cluster-id", o.cluster_id, true), CheckName("--node-name", o.node_name, false),
       CheckName("--pool", o.pool, false),             CheckName("--zone", o.zone, false),
       CheckName("--leaf", o.leaf, false),             CheckName("--gpu-type", o.gpu_type, true),
       CheckOneOf("--nvlink", o.nvlink, {"none", "pair", "full"}),

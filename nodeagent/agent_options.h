@@ -11,7 +11,7 @@ namespace glim::agent {
 
 struct AgentOptions {
   std::string scheduler = "127.0.0.1:7601";
-  std::string cluster_id = "default";
+  std::string cluster_id;        // empty: the one that the state folder was first used for
   std::string node_name;         // empty: the host's name
   std::string state_dir;
   std::string pool = "default";

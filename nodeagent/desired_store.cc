@@ -9,12 +9,18 @@ constexpr std::size_t kDesiredBytesMax = 64 * 1024 * 1024;
 
 }  // namespace
 
-Status DesiredStore::Claim(const std::string& cluster_id) {
+Result<std::string> DesiredStore::Claim(const std::string& cluster_id) {
   const std::string path = state_dir_ + "/cluster";
   const Result<std::string> owner = ReadFile(path, 1024);
   if (!owner.ok() && owner.status().code() != StatusCode::kNotFound) return owner.status();
-  if (!owner.ok()) return WriteFileAtomically(path, cluster_id, Durability::kMachine);
-  if (*owner == cluster_id) return Status::Ok();
+  if (owner.ok() && (cluster_id.empty() || *owner == cluster_id)) return owner;
+  if (!owner.ok() && cluster_id.empty()) {
+    return InvalidArgument("--cluster-id", "--cluster-id is missing", "`glim version` shows the cluster's id");
+  }
+  if (!owner.ok()) {
+    const Status written = WriteFileAtomically(path, cluster_id, Durability::kMachine);
+    return written.ok() ? Result<std::string>(cluster_id) : Result<std::string>(written);
+  }
   return Status(StatusCode::kFailedPrecondition,
                 state_dir_ + " belongs to cluster " + *owner + ", not to " + cluster_id)
       .WithField("--cluster-id").WithFix("give each cluster's agent a --state-dir of its own");

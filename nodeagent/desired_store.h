@@ -13,8 +13,9 @@ class DesiredStore {
  public:
   explicit DesiredStore(std::string state_dir) : state_dir_(std::move(state_dir)) {}
 
-  // FAILED_PRECONDITION when the folder belongs to another cluster: its tasks are not this one's.
-  Status Claim(const std::string& cluster_id);
+  // The cluster that the folder belongs to from now on. An empty `cluster_id` asks for the one it was claimed for
+  // before. FAILED_PRECONDITION when it belongs to another cluster: its tasks are not this one's.
+  Result<std::string> Claim(const std::string& cluster_id);
   // An empty set when nothing was ever saved.
   Result<v1::DesiredSet> Load();
   // `durable`: it is on the disk, not only in the page cache, when this returns.

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "nodeagent/agent.h"
+#include "nodeagent/desired_store.h"
 #include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/wire.h"
@@ -24,7 +25,8 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.set_version_flag("--version", GLIM_VERSION);
   app.add_option("--scheduler", o.scheduler, "where the scheduler listens for agents, HOST:PORT")
       ->capture_default_str();
-  app.add_option("--cluster-id", o.cluster_id, "the cluster that this node belongs to")->capture_default_str();
+  app.add_option("--cluster-id", o.cluster_id,
+                 "the cluster that this node belongs to, as `glim version` shows it (the state folder's own)");
   app.add_option("--node-name", o.node_name, "this node's name in the cluster (the host's name)");
   app.add_option("--state-dir", o.state_dir, "the agent's own folder, private (0700); made when it is missing")
       ->required();
@@ -105,6 +107,9 @@ int Main(int argc, char** argv) {
   if (!gpus.ok()) return Fail(gpus.status());
   Result<UniqueFd> lock = LockStateFolder(options.state_dir);
   if (!lock.ok()) return Fail(lock.status());
+  Result<std::string> cluster = DesiredStore(options.state_dir).Claim(options.cluster_id);
+  if (!cluster.ok()) return Fail(cluster.status());
+  options.cluster_id = *cluster;
   ::signal(SIGPIPE, SIG_IGN);
 
   boost::asio::io_context io(1);

@@ -126,7 +126,7 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
       {"--state-dir", [&](auto& o) { o.state_dir = folder.path() + "/" + std::string(90, 'x'); }},
       {"--shim", [](auto& o) { o.shim = "/nonexistent"; }},
       {"--node-name", [](auto& o) { o.node_name = "Node 1"; }},
-      {"--cluster-id", [](auto& o) { o.cluster_id = ""; }},
+      {"--cluster-id", [](auto& o) { o.cluster_id = "a b"; }},
       {"--zone", [](auto& o) { o.zone = "a/b"; }},
       {"--nvlink", [](auto& o) { o.nvlink = "some"; }},
       {"--nic", [](auto& o) { o.nic = "pigeon"; }},

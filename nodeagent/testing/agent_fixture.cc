@@ -11,6 +11,7 @@
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/processes.h"
+#include "nodeagent/runtime/task_files.h"
 
 extern char** environ;
 
@@ -60,7 +61,7 @@ void AgentTest::KillTasks() {
   for (std::filesystem::directory_iterator it(folder_ + "/state/tasks", error), end; !error && it != end;
        it.increment(error)) {
     const auto gone = [&] {
-      const auto left = Marked(ListProcesses(), "GLIM_TASK=" + it->path().filename().string());
+      const auto left = Marked(ListProcesses(), "GLIM_SOCKET=" + TaskPaths(it->path().string()).socket());
       for (const ProcessInfo& process : left) SignalProcess(process, SIGKILL);
       return left.empty();
     };
@@ -71,7 +72,8 @@ void AgentTest::KillTasks() {
 void AgentTest::StartAgent(const std::vector<std::string>& extra) {
   const std::string bin = std::string(GLIM_BINARY_DIR) + "/bin/glim-agent";
   std::vector<std::string> arguments = {bin,           "--scheduler",   scheduler_.address(), "--state-dir",
-                                        folder_ + "/state", "--node-name", "node-1", "--cluster-id", cluster_};
+                                        folder_ + "/state", "--node-name", "node-1"};
+  if (!cluster_.empty()) arguments.insert(arguments.end(), {"--cluster-id", cluster_});
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());

@@ -100,8 +100,18 @@ TEST_F(AgentRestartTest, TwoAgentsNeverShareAFolder) {
 }
 
 TEST_F(AgentRestartTest, TheFolderBelongsToOneCluster) {
+  cluster_ = "";
+  StartAgent();
+  EXPECT_EQ(AwaitAgent(), 1);
+  EXPECT_NE(AgentLog().find("--cluster-id is missing"), std::string::npos);
+  cluster_ = "test";
   StartAgent();
   ASSERT_TRUE(scheduler_.WaitHello(1));
+  EXPECT_EQ(EndAgent(), 0);
+  cluster_ = "";
+  StartAgent();
+  ASSERT_TRUE(scheduler_.WaitHello(2));
+  EXPECT_EQ(scheduler_.last_hello().cluster_id(), "test") << "remembered";
   EXPECT_EQ(EndAgent(), 0);
   cluster_ = "other";
   StartAgent();
