@@ -110,6 +110,7 @@ TEST_F(AgentStopTest, AnOrphanIsReportedAndLeftAlone) {
   Launch(kKey, "echo pid $$; sleep 1000");
   Send();
   const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  ASSERT_TRUE(WaitPhase(kKey, kRunning));  // the first line may come before the agent has seen the rank start
   Unlist(kKey);
   Send();
   const std::uint64_t revision = set_.revision();
