@@ -119,6 +119,7 @@ class LogReader {
       if (attempt.ref().number() != last || attempt.outcome().empty()) continue;
       before = fmt::format("attempt {} ended: {}; ", last, AttemptVerdict(attempt));
     }
+    if (job.state() == "cancelling") return fmt::format("{}job {} is being cancelled", before, job.id());
     return fmt::format("{}job {} is {}, waiting for its next attempt", before, job.id(), job.state());
   }
 

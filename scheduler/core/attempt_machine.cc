@@ -34,6 +34,14 @@ void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& 
   changes.Note("attempt_running", id, {}, "");
 }
 
+// "exited with code 137 (signal 9)": shells report a signal as 128 + its number, and 127 when there was no such program.
+std::string DescribeExit(std::int32_t code) {
+  std::string text = "exited with code " + std::to_string(code);
+  if (code == 127) text += " (command not found)";
+  if (code > 128 && code < 128 + 65) text += " (signal " + std::to_string(code - 128) + ")";
+  return text;
+}
+
 // The first failure stops the rest; an answered interrupt is not a failure.
 void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
   const Attempt& attempt = changes.attempt(id);
@@ -58,7 +66,7 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
       if (!rank.exited || rank.exit_code == 0 || excused) continue;
       const std::int32_t code = rank.exit_code;
       StopAttempt(changes, id, StopCause::kRankFailed,
-                  "rank " + std::to_string(rank.rank) + where + " exited with code " + std::to_string(code));
+                  "rank " + std::to_string(rank.rank) + where + " " + DescribeExit(code));
       changes.EditAttempt(id, [&](Attempt& row) { row.exit_code = code; });
       return;
     }

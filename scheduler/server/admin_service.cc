@@ -42,9 +42,10 @@ grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* 
     reactor->Finish(ToGrpc(InvalidArgument("node", "is no node's name", "glim nodes lists the nodes")));
     return reactor;
   }
-  spdlog::info("node returned by an operator node={} peer={}", request->node(), context->peer());
   const Status posted =
-      loop_->Post(core::ReturnNode{request->node()}, [reactor, response](const core::Reply& reply) {
+      loop_->Post(core::ReturnNode{request->node()}, [reactor, response, node = request->node(),
+                                                      peer = context->peer()](const core::Reply& reply) {
+        if (reply.status.ok()) spdlog::info("node returned by an operator node={} peer={}", node, peer);
         response->set_state(reply.state);
         reactor->Finish(ToGrpc(reply.status));
       });

@@ -42,6 +42,7 @@ class ObedientStore final : public store::Store {
     return store_.History(job, after, limit);
   }
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override {
+    std::lock_guard lock(orders_->mutex);
     return store_.PruneHistory(epoch, before);
   }
   Result<std::string> ClusterId(const std::string& if_new) override { return store_.ClusterId(if_new); }
@@ -175,7 +176,10 @@ TEST_F(LoopTest, ALeaderThatWasReplacedCannotWrite) {
   Open();
   Call(Node("node-1", 1));
   store::MemoryStore successor(data_);
-  ASSERT_TRUE(successor.AcquireEpoch().ok());
+  {
+    std::lock_guard lock(orders_->mutex);
+    ASSERT_TRUE(successor.AcquireEpoch().ok());
+  }
   EXPECT_EQ(Call(Job("lost")).status.code(), StatusCode::kUnavailable);
   ASSERT_TRUE(Eventually([&] { return fatal_calls_ == 1; }));
 }
@@ -198,7 +202,9 @@ TEST_F(LoopTest, SilenceIsJudgedAfterTheReportsThatWait) {
   ASSERT_TRUE(Eventually([&] { return answered == 22; }));
   Call(core::TimePassed{});
   store::MemoryStore reader(data_);
+  std::unique_lock lock(orders_->mutex);
   const auto history = reader.History(core::JobId{}, 0, 1000);
+  lock.unlock();
   ASSERT_TRUE(history.ok());
   for (const auto& stored : *history) EXPECT_NE(stored.entry.kind, "node_lost");
 
