@@ -158,7 +158,9 @@ void LogWriter::Rotate() {
 Result<LogData> ReadLog(const std::string& path, std::int64_t offset, std::size_t bytes_max) {
   // A rotation in the middle would give the wrong bytes for an offset: then it is read again.
   for (int attempt = 0; attempt < 16; ++attempt) {
-    const std::vector<Segment> before = ListSegments(path);
+    std::vector<Segment> before = ListSegments(path);
+    // The first rotation has a moment at which one look finds neither the old name nor the new one; a second does.
+    if (before.empty()) before = ListSegments(path);
     if (before.empty()) return Status(StatusCode::kNotFound, "there is no log " + path);
     Result<LogData> result = ReadFrom(before, offset, bytes_max);
     if (SameFiles(before, ListSegments(path))) return result;

@@ -11,6 +11,7 @@ namespace {
 struct Dispatch {
   Changes& changes;
   void operator()(const LeaderStarted&) const { ApplyLeaderStarted(changes); }
+  void operator()(const Overslept&) const { ApplyOverslept(changes); }
   void operator()(const SubmitJobs& e) const { ApplySubmit(changes, e); }
   void operator()(const CancelJob& e) const { ApplyCancel(changes, e); }
   void operator()(const SuspendJob& e) const { ApplySuspend(changes, e); }

@@ -1,5 +1,6 @@
 #include "scheduler/core/cluster_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sdk/base/check.h"
@@ -96,6 +97,7 @@ void ClusterState::IndexNode(const Node& row, bool add) {
 
 std::shared_ptr<const Job> ClusterState::Put(Job row) {
   if (const Job* old = FindJob(row.id)) IndexJob(*old, false);
+  newest = std::max({newest, row.submitted_at, row.queued_at, row.ended_at});
   auto stored = std::make_shared<const Job>(std::move(row));
   tables_.jobs.Put(stored->id, stored);
   IndexJob(*stored, true);
@@ -105,6 +107,7 @@ std::shared_ptr<const Job> ClusterState::Put(Job row) {
 
 std::shared_ptr<const Attempt> ClusterState::Put(Attempt row) {
   if (const Attempt* old = FindAttempt(row.id)) IndexAttempt(*old, false);
+  newest = std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at});
   auto stored = std::make_shared<const Attempt>(std::move(row));
   tables_.attempts.Put(stored->id, stored);
   IndexAttempt(*stored, true);
@@ -119,6 +122,7 @@ std::shared_ptr<const Task> ClusterState::Put(Task row) {
 
 std::shared_ptr<const Node> ClusterState::Put(Node row) {
   if (const Node* old = FindNode(row.id)) IndexNode(*old, false);
+  newest = std::max(newest, row.use_since);
   auto stored = std::make_shared<const Node>(std::move(row));
   tables_.nodes.Put(stored->id, stored);
   IndexNode(*stored, true);

@@ -108,8 +108,12 @@ class ClusterState {
   JobId next_job_id{1};
   NodeId next_node_id{1};
 
+  // The latest moment that any row speaks of: a leader's clock must not begin before it.
+  TimePoint newest;
+
   // Soft: not stored, begun anew by every leader.
   TimePoint leader_since;
+  TimePoint promised_wake;                      // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
   bool outage = false;
   bool dirty = true;                            // something changed that a plan reads

@@ -27,6 +27,10 @@ DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Eve
     result.wake_at = NextWake(state, policy);
     return result;
   }
+  const TimePoint first = batch.front().now;
+  if (state.promised_wake && first > state.promised_wake + policy.oversleep_max) {
+    Append(Apply(state, policy, Event{0, first, Overslept{}}), mutations, result);
+  }
   for (const Event& event : batch) {
     if (state.look_again && event.now >= state.look_again) {
       state.look_again = {};
@@ -51,6 +55,7 @@ DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Eve
   if (!mutations.empty()) result.commit = commit(mutations);
   result.wake_at = NextWake(state, policy);
   WakeFor(state.look_again, result.wake_at);
+  state.promised_wake = result.wake_at;
   return result;
 }
 

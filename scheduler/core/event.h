@@ -59,6 +59,9 @@ struct NodeReported {
   std::vector<ObservedTask> tasks;
 };
 
+// This leader did not run for a while (a stopped process, a clock that was set): what it did not hear is no silence.
+struct Overslept {};
+
 // Nothing but the clock has moved: deadlines are due.
 struct TimePassed {};
 
@@ -69,7 +72,7 @@ struct PlanDecided { Plan plan; };
 struct Event {
   std::uint64_t seq = 0;
   TimePoint now;
-  std::variant<LeaderStarted, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeDisconnected,
+  std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeDisconnected,
                NodeReported, TimePassed, ReturnNode, PlanDecided>
       what;
 };

@@ -53,6 +53,7 @@ struct Policy {
 
   // Nodes.
   Duration node_lost_after = Seconds(60);
+  Duration oversleep_max = Seconds(5);       // a wake that is later than this was not slept through by choice
   std::uint32_t outage_percent = 20;         // more than this share silent at once: an outage, nobody is lost
 
   // Bounds.

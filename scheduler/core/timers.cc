@@ -88,8 +88,20 @@ void ApplyTimePassed(Changes& changes) {
   }
 }
 
-void ApplyLeaderStarted(Changes& changes) {
+void ApplyOverslept(Changes& changes) {
   changes.SetLeaderSince(changes.now());
+  const std::vector<AttemptId> open(changes.state().index().attention.begin(), changes.state().index().attention.end());
+  for (const AttemptId id : open) {
+    GrantLeaderChange(changes, id);
+    // The release bound counts from when the order can be heard.
+    if (changes.attempt(id).stop != StopCause::kNone) {
+      changes.EditAttempt(id, [&](Attempt& attempt) { attempt.stop_at = changes.now(); });
+    }
+  }
+}
+
+void ApplyLeaderStarted(Changes& changes) {
+  ApplyOverslept(changes);
   changes.MarkDirty();
   std::vector<NodeId> nodes;
   changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { nodes.push_back(id); });
@@ -102,14 +114,6 @@ void ApplyLeaderStarted(Changes& changes) {
         node.message = "not heard yet by this scheduler";
       }
     });
-  }
-  const std::vector<AttemptId> open(changes.state().index().attention.begin(), changes.state().index().attention.end());
-  for (const AttemptId id : open) {
-    GrantLeaderChange(changes, id);
-    // The release bound counts from when the order can be heard.
-    if (changes.attempt(id).stop != StopCause::kNone) {
-      changes.EditAttempt(id, [&](Attempt& attempt) { attempt.stop_at = changes.now(); });
-    }
   }
 }
 

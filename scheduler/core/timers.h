@@ -8,6 +8,9 @@ namespace glim::core {
 // Deadlines of rounds, starts and releases; silence; backoffs that have run out.
 void ApplyTimePassed(Changes& changes);
 
+// Silence and deadlines count from now; nothing else changes.
+void ApplyOverslept(Changes& changes);
+
 // A new leader: silence and deadlines count from now.
 void ApplyLeaderStarted(Changes& changes);
 

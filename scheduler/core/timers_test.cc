@@ -112,6 +112,7 @@ TEST(TimePassed, LongAfterSeveralDeadlinesDoesAllThatIsDue) {
   const JobId job = c.Running(Spec(2));
   c.script(job).stuck = true;
   c.Suspend(job);
+  c.policy().oversleep_max = Hours(2);  // late, and yet by choice
   c.SetNow(c.now() + Hours(1));
   c.Do(TimePassed{});
   EXPECT_EQ(c.attempt(job).stop, StopCause::kDeadline);
@@ -188,6 +189,30 @@ TEST(LeaderStarted, AStartThatNobodyHeardGetsItsFullTime) {
   c.Settle();
   EXPECT_EQ(c.job(job).state, JobState::kRunning);
   EXPECT_EQ(c.job(job).start_failures, 0u);
+}
+
+TEST(Overslept, SilenceIsCountedFromTheAwakening) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Running(Spec(2));
+  // The process was stopped for two minutes; the agents' reports wait somewhere on the way.
+  c.SetNow(c.now() + Minutes(2));
+  c.Do(TimePassed{});
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  EXPECT_EQ(c.Noted("node_lost"), 0);
+  // From here on silence counts again.
+  c.SetNow(c.Wake());
+  c.Do(TimePassed{});
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kSilent);
+}
+
+TEST(Overslept, NobodyIsKilledForTheTimeInWhichNobodyListened) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Running(Spec(2));
+  c.Suspend(job);
+  c.SetNow(c.now() + Minutes(10));  // far beyond the grace
+  c.Do(TimePassed{});
+  EXPECT_EQ(c.attempt(job).stop, StopCause::kNone);
+  EXPECT_GT(c.round(job).deadline, c.now());
 }
 
 }  // namespace

@@ -188,6 +188,7 @@ TEST_F(LoopTest, SilenceIsJudgedAfterTheReportsThatWait) {
   SchedulerLoop::Options options;
   options.batch_max = 1;
   options.policy.node_lost_after = Seconds(1);
+  options.policy.oversleep_max = Hours(1);  // here the clock jumps, and the loop has not slept
   Open(std::move(options));
   const core::NodeId node = Call(Node("node-1", 7)).node;
   Hold(true);

@@ -51,6 +51,12 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   auto state = loop->store_->Load();
   if (!state.ok()) return state.status();
   loop->state_ = std::move(state).value();
+  // The clock may have been set back since the last leader wrote: time goes on from where the rows are.
+  const Duration behind = loop->state_->newest - loop->options_.clock();
+  if (behind.ms > 0) {
+    spdlog::warn("the clock is behind the store, going on from the store's time behind_ms={}", behind.ms);
+    loop->options_.clock = [clock = loop->options_.clock, behind] { return clock() + behind; };
+  }
 
   auto first = std::make_shared<Snapshot>();
   first->tables = loop->state_->tables();

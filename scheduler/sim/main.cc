@@ -15,14 +15,17 @@ nlohmann::ordered_json ToJson(const glim::sim::WorldReport& r) {
           {"jobs", r.jobs},           {"succeeded", r.succeeded},   {"failed", r.failed},
           {"cancelled", r.cancelled}, {"interrupts", r.interrupts}, {"saved", r.saved},
           {"left_unsaved", r.left_unsaved}, {"killed", r.killed},   {"withdrawn", r.withdrawn},
-          {"swap_aborted", r.swap_aborted}, {"virtual_ms", r.virtual_ms}, {"digest", r.digest},
+          {"swap_aborted", r.swap_aborted}, {"node_failures", r.node_failures}, {"nodes_lost", r.nodes_lost},
+          {"outages", r.outages},     {"scheduler_restarts", r.scheduler_restarts},
+          {"agent_restarts", r.agent_restarts}, {"messages_lost", r.messages_lost}, {"clock_steps", r.clock_steps},
+          {"virtual_ms", r.virtual_ms}, {"digest", r.digest},
           {"invariant_violations", r.violations.size()}};
 }
 
 void PrintFailure(const glim::sim::WorldReport& report, const glim::sim::WorldOptions& options) {
   std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(report.seed), report.violations.front().c_str());
-  std::fprintf(stderr, "  again: glim-sim --seed %llu --events %llu\n", static_cast<unsigned long long>(report.seed),
-               static_cast<unsigned long long>(options.events));
+  std::fprintf(stderr, "  again: glim-sim --seed %llu --events %llu%s\n", static_cast<unsigned long long>(report.seed),
+               static_cast<unsigned long long>(options.events), options.faults ? " --faults" : "");
 }
 
 }  // namespace
@@ -38,6 +41,7 @@ int main(int argc, char** argv) {
   app.add_option("--zones", options.zones)->check(CLI::Range(1, 8))->capture_default_str();
   app.add_option("--leaves", options.leaves_per_zone, "a zone")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--nodes", options.nodes_per_leaf, "a leaf")->check(CLI::Range(1, 64))->capture_default_str();
+  app.add_flag("--faults", options.faults, "lose nodes, messages, agents, schedulers and the time");
   app.add_flag("--json", json, "a JSON line a seed");
   CLI11_PARSE(app, argc, argv);
 

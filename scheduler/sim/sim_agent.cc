@@ -6,7 +6,24 @@ namespace glim::sim {
 
 using core::TaskPhase;
 
-void SimAgent::TakeIn(const std::vector<SentTask>& desired) {
+void SimAgent::SetSession(std::uint64_t session) {
+  session_ = session;
+  report_lands_ = {};
+  if (session) ReportSoon();
+}
+
+void SimAgent::Reboot() {
+  for (auto& [id, task] : tasks_) {
+    if (task.phase == TaskPhase::kReleased) continue;
+    if (task.run) task.run->Killed(id.index);
+    task.phase = TaskPhase::kReleased;
+    task.lost = true;
+  }
+}
+
+void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
+  if (std::pair(epoch, revision) < newest_) return;
+  newest_ = {epoch, revision};
   for (const SentTask& wanted : desired) {
     const auto known = tasks_.find(wanted.id);
     if (known == tasks_.end()) {
@@ -64,7 +81,7 @@ void SimAgent::Stop(core::TaskId id) {
 
 void SimAgent::Kill(core::TaskId id) {
   const auto it = tasks_.find(id);
-  if (it == tasks_.end() || !it->second.run) return;
+  if (it == tasks_.end() || !it->second.run || it->second.phase == TaskPhase::kReleased) return;
   it->second.run->Killed(id.index);
   Release(id);
 }
@@ -76,7 +93,7 @@ void SimAgent::Release(core::TaskId id) {
   task.phase = TaskPhase::kExited;
   world_.timeline.After(Milliseconds(world_.rng.Between(1, 800)), [this, id] {
     const auto it = tasks_.find(id);
-    if (it == tasks_.end()) return;
+    if (it == tasks_.end() || it->second.phase == TaskPhase::kReleased) return;
     it->second.phase = TaskPhase::kReleased;
     ReportSoon();
   });
@@ -96,7 +113,7 @@ void SimAgent::ReportSoon() {
 
 void SimAgent::SendReport() {
   report_due_ = false;
-  core::NodeReported report{node_, session_, true, {}};
+  core::NodeReported report{node_, session_, false, {}};
   std::vector<core::TaskId> gone;
   for (auto& [id, task] : tasks_) {
     core::ObservedTask seen;
@@ -111,8 +128,12 @@ void SimAgent::SendReport() {
     }
     report.tasks.push_back(std::move(seen));
   }
-  report_lands_ = std::max(report_lands_, world_.timeline.now() + Milliseconds(world_.rng.Between(0, 40)));
-  world_.timeline.At(report_lands_, [this, report = std::move(report)] { world_.report(report); });
+  if (session_) {
+    report_lands_ = std::max(report_lands_, world_.timeline.now() + Milliseconds(world_.rng.Between(0, 40)));
+    world_.timeline.At(report_lands_, [this, report = std::move(report), epoch = newest_.first] {
+      if (report.session == session_) world_.report(report, epoch);
+    });
+  }
   for (const core::TaskId id : gone) Release(id);
 }
 

@@ -30,16 +30,24 @@ class SimAgent {
   struct World {
     Timeline& timeline;
     Rng& rng;
-    std::function<void(core::NodeReported)> report;
+    // Lands at the scheduler: the report, and the epoch of the desired set that it answers.
+    std::function<void(core::NodeReported, std::uint64_t epoch)> report;
     std::function<std::shared_ptr<SimRun>(core::TaskId, std::int64_t base_step)> join;  // the attempt's gang
     std::function<const JobScript&(core::JobId)> script;
     std::function<void(const std::string&)> violation;
     Duration kill_after_term;
   };
 
-  SimAgent(core::NodeId node, std::uint64_t session, World world) : node_(node), session_(session), world_(std::move(world)) {}
+  SimAgent(core::NodeId node, World world) : node_(node), world_(std::move(world)) {}
 
-  void TakeIn(const std::vector<SentTask>& desired);
+  // A new stream; 0: there is none, and what is under way in either direction is lost.
+  void SetSession(std::uint64_t session);
+  std::uint64_t session() const { return session_; }
+
+  // Older (epoch, revision) pairs than the newest taken in are ignored.
+  void TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
+  // The machine starts anew: its processes are gone, the agent's records are not.
+  void Reboot();
   // Something of this task changed: report soon.
   void Changed() { ReportSoon(); }
   void Heartbeat();
@@ -62,7 +70,8 @@ class SimAgent {
   void SendReport();
 
   const core::NodeId node_;
-  const std::uint64_t session_;
+  std::uint64_t session_ = 0;
+  std::pair<std::uint64_t, std::uint64_t> newest_{0, 0};
   const World world_;
   std::map<core::TaskId, SimTask> tasks_;
   bool report_due_ = false;

@@ -6,8 +6,9 @@
 namespace glim::sim {
 namespace {
 
-WorldReport RunSeed(std::uint64_t seed, std::uint64_t events) {
+WorldReport RunSeed(std::uint64_t seed, std::uint64_t events, bool faults = false) {
   WorldOptions options;
+  options.faults = faults;
   options.seed = seed;
   options.events = events;
   return World(options).Run();
@@ -24,6 +25,38 @@ TEST_P(Seeds, NothingIsViolatedAndEveryJobComesToItsEnd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByTwentyFive, Seeds, ::testing::Values(1, 26, 51, 76, 101, 126, 151, 176));
+
+class FaultySeeds : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(FaultySeeds, NothingIsViolatedAndEveryJobComesToItsEnd) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 25; ++seed) {
+    const WorldReport report = RunSeed(seed, 2000, true);
+    ASSERT_TRUE(report.violations.empty()) << "seed " << seed << " with faults: " << report.violations.front();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ByTwentyFive, FaultySeeds, ::testing::Values(1, 26, 51, 76, 101, 126, 151, 176));
+
+TEST(Simulation, ReachesEveryFault) {
+  WorldReport sum;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const WorldReport report = RunSeed(seed, 2000, true);
+    sum.node_failures += report.node_failures;
+    sum.nodes_lost += report.nodes_lost;
+    sum.outages += report.outages;
+    sum.scheduler_restarts += report.scheduler_restarts;
+    sum.agent_restarts += report.agent_restarts;
+    sum.messages_lost += report.messages_lost;
+    sum.clock_steps += report.clock_steps;
+  }
+  EXPECT_GT(sum.node_failures, 0u);
+  EXPECT_GT(sum.nodes_lost, 0u);
+  EXPECT_GT(sum.outages, 0u);
+  EXPECT_GT(sum.scheduler_restarts, 0u);
+  EXPECT_GT(sum.agent_restarts, 0u);
+  EXPECT_GT(sum.messages_lost, 0u);
+  EXPECT_GT(sum.clock_steps, 0u);
+}
 
 TEST(Simulation, TheSameSeedGivesTheSameHistory) {
   const WorldReport first = RunSeed(7, 1500);

@@ -36,6 +36,7 @@ std::uint64_t Mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ 
 World::World(WorldOptions options) : options_(options), rng_(options.seed) {
   policy_ = MakePolicy(rng_);
   report_.seed = options.seed;
+  epoch_ = *store_.AcquireEpoch();
 }
 
 void World::Violation(const std::string& what) {
@@ -43,8 +44,10 @@ void World::Violation(const std::string& what) {
 }
 
 void World::Post(decltype(core::Event::what) what) {
+  const std::vector<JobScript> scripts = std::exchange(next_scripts_, {});
+  if (down_) return;  // refused: nobody is there
   inbox_.push_back({++seq_, timeline_.now(), std::move(what)});
-  submissions_in_inbox_.push_back(std::exchange(next_scripts_, {}));
+  submissions_in_inbox_.push_back(scripts);
   ++report_.events;
   if (drain_due_) return;
   drain_due_ = true;
@@ -61,7 +64,10 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.saved += row.save == core::SaveResult::kSaved;
     report_.left_unsaved += row.save == core::SaveResult::kLeftUnsaved;
     report_.killed += row.save == core::SaveResult::kKilled;
+    report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
+    report_.nodes_lost += entry->kind == "node_lost";
+    report_.outages += entry->kind == "outage_began";
     report_.interrupts += entry->kind == "interrupt_requested";
     report_.withdrawn += entry->kind == "interrupt_withdrawn";
     report_.swap_aborted += entry->kind == "swap_aborted";
@@ -71,48 +77,73 @@ void World::CountEnd(const core::Mutation& mutation) {
   }
 }
 
+TimePoint World::SchedulerNow() const { return timeline_.now() + clock_offset_; }
+
+Status World::Commit(const std::vector<core::Mutation>& mutations) {
+  if (crash_before_commit_) return Status(StatusCode::kUnavailable, "the scheduler was killed");
+  if (options_.faults) {
+    if (Status status = store_.Commit(epoch_, mutations); !status.ok()) {
+      Violation("the store refused a commit: " + status.message());
+      return status;
+    }
+  }
+  for (const core::Mutation& mutation : mutations) CountEnd(mutation);
+  return Status::Ok();
+}
+
 void World::Drain() {
   drain_due_ = false;
-  const std::vector<core::Event> batch = std::exchange(inbox_, {});
+  if (inbox_.empty()) return;  // the scheduler it was meant for is gone
+  std::vector<core::Event> batch = std::exchange(inbox_, {});
   const auto scripts = std::exchange(submissions_in_inbox_, {});
   ++report_.batches;
-  // Scripts are wanted as soon as a plan starts the job, and ids are given in order.
-  std::uint64_t next = state_.next_job_id.value;
-  std::vector<core::Event> stamped = batch;
-  for (core::Event& event : stamped) event.now = timeline_.now();
-  const core::DriveResult result = core::Drive(state_, policy_, stamped, [&](const std::vector<core::Mutation>& mutations) {
-    for (const core::Mutation& mutation : mutations) CountEnd(mutation);
-    return Status::Ok();
-  });
+  last_now_ = SchedulerNow();
+  for (core::Event& event : batch) event.now = last_now_;
+  const core::DriveResult result = core::Drive(
+      *state_, policy_, batch, [&](const std::vector<core::Mutation>& mutations) { return Commit(mutations); });
+  if (!result.commit.ok()) {
+    CrashScheduler();
+    return;
+  }
+  // Scripts are wanted as soon as a plan has started the job: before anybody is told of it.
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (scripts[i].empty() || result.replies[i].jobs.empty()) continue;
+    if (scripts[i].empty()) continue;
     for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
       const JobId id = result.replies[i].jobs[k];
-      if (id.value != next++) Violation("job ids are not given in order");
-      scripts_.emplace(id, scripts[i][k]);
+      if (!scripts_.emplace(id, scripts[i][k]).second) Violation("job id " + std::to_string(id.value) + " was given twice");
       unfinished_.push_back(id);
       ++report_.jobs;
     }
   }
-  for (const NodeId node : result.sync) SendDesired(node);
-  if (result.wake_at && (!wake_ || result.wake_at < wake_ || wake_ <= timeline_.now())) {
-    wake_ = std::max(result.wake_at, timeline_.now() + Milliseconds(1));
-    timeline_.At(wake_, [this, at = wake_] {
-      if (wake_ != at) return;
-      wake_ = {};
-      Post(core::TimePassed{});
-    });
-  }
   Check();
+  if (std::exchange(crash_after_commit_, false)) {
+    CrashScheduler();
+    return;
+  }
+  ++revision_;
+  for (const NodeId node : result.sync) SendDesired(node);
+  ArmWake(result.wake_at);
+}
+
+void World::ArmWake(TimePoint wake_at) {
+  if (!wake_at) return;
+  const TimePoint at = std::max(wake_at - clock_offset_, timeline_.now() + Milliseconds(1));
+  if (wake_ && at >= wake_ && wake_ > timeline_.now()) return;
+  wake_ = at;
+  timeline_.At(at, [this, at] {
+    if (wake_ != at) return;
+    wake_ = {};
+    Post(core::TimePassed{});
+  });
 }
 
 void World::Check() {
   if (!options_.check_invariants) return;
-  for (const std::string& violation : core::CheckInvariants(state_, policy_, timeline_.now())) Violation(violation);
+  for (const std::string& violation : core::CheckInvariants(*state_, policy_, last_now_)) Violation(violation);
   // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
-  if (report_.batches % 64 == 0 && state_.RebuildIndex() != state_.index()) Violation("the index is not what the rows say");
+  if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index()) Violation("the index is not what the rows say");
   std::erase_if(unfinished_, [&](JobId id) {
-    const core::Job* job = state_.FindJob(id);
+    const core::Job* job = state_->FindJob(id);
     if (!job) Violation("acknowledged job " + std::to_string(id.value) + " is gone");
     return !job || core::IsTerminal(job->state);
   });
@@ -120,7 +151,7 @@ void World::Check() {
 
 void World::SendDesired(NodeId node) {
   std::vector<SentTask> sent;
-  for (const core::DesiredTask& task : core::DesiredFor(state_.tables(), node)) {
+  for (const core::DesiredTask& task : core::DesiredFor(state_->tables(), node)) {
     SentTask one;
     one.id = task.id;
     one.launch = task.launch;
@@ -130,9 +161,28 @@ void World::SendDesired(NodeId node) {
     if (task.attempt) one.base_step = task.attempt->base.step;
     sent.push_back(std::move(one));
   }
+  SimAgent& agent = *agents_.at(node);
+  const std::uint64_t session = agent.session();
+  if (!session) return;
+  const auto deliver = [this, node, session, epoch = epoch_, revision = revision_, sent = std::move(sent)] {
+    if (agents_.at(node)->session() == session) agents_.at(node)->TakeIn(epoch, revision, sent);
+  };
   TimePoint& lands = desired_lands_[node];
-  lands = std::max(lands, timeline_.now() + Milliseconds(rng_.Between(0, 40)));
-  timeline_.At(lands, [this, node, sent = std::move(sent)] { agents_.at(node)->TakeIn(sent); });
+  const TimePoint arrival = timeline_.now() + Milliseconds(rng_.Between(0, 40));
+  if (options_.faults && !healing_) {
+    if (rng_.OneIn(60)) {  // lost, and the stream with it: that is how a stream loses something
+      ++report_.messages_lost;
+      Disconnect(node, Milliseconds(rng_.Between(10, 3000)));
+      return;
+    }
+    if (rng_.OneIn(30)) timeline_.At(arrival + Milliseconds(rng_.Between(0, 5000)), deliver);  // again, and late
+    if (rng_.OneIn(20)) {  // overtaken by those after it
+      timeline_.At(arrival + Milliseconds(rng_.Between(0, 2000)), deliver);
+      return;
+    }
+  }
+  lands = std::max(lands, arrival);
+  timeline_.At(lands, deliver);
 }
 
 const JobScript& World::ScriptOf(JobId job) { return scripts_.at(job); }
@@ -144,7 +194,7 @@ std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
   run = std::make_shared<SimRun>(
       id, ScriptOf(id.job), base_step, timeline_, rng_,
       SimRun::Hooks{[this, id](std::uint32_t index) {
-                      const core::Attempt* attempt = state_.FindAttempt(id);
+                      const core::Attempt* attempt = state_->FindAttempt(id);
                       if (attempt) agents_.at(attempt->nodes[index])->Changed();
                     },
                     [this](const std::string& what) { Violation(what); }});
@@ -154,7 +204,10 @@ std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
 SimAgent::World World::WorldForAgents() {
   return {timeline_,
           rng_,
-          [this](core::NodeReported report) { Post(std::move(report)); },
+          [this](core::NodeReported report, std::uint64_t epoch) {
+            report.current = epoch == epoch_;
+            Post(std::move(report));
+          },
           [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
           [this](JobId job) -> const JobScript& { return ScriptOf(job); },
           [this](const std::string& what) { Violation(what); },
@@ -166,29 +219,47 @@ void World::AddNodes() {
   for (std::uint32_t z = 0; z < options_.zones; ++z) {
     for (std::uint32_t l = 0; l < options_.leaves_per_zone; ++l) {
       for (std::uint32_t n = 0; n < options_.nodes_per_leaf; ++n) {
-        core::NodeConnected hello;
-        hello.session = ++session_;
-        hello.name = "n" + std::to_string(++number);
+        const NodeId id(++number);
+        core::NodeConnected& hello = hellos_[id];
+        hello.name = "n" + std::to_string(number);
         hello.machine_id = hello.name;
         hello.labels.zone = "z" + std::to_string(z);
         hello.labels.leaf = "l" + std::to_string(l);
         hello.labels.gpu_count = 8;
-        const NodeId id(number);
-        agents_[id] = std::make_unique<SimAgent>(id, session_, WorldForAgents());
-        Post(hello);
+        agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
+        Connect(id);
         timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
       }
     }
   }
 }
 
+void World::Connect(NodeId node) {
+  if (down_) return;  // the next leader's beginning brings it back
+  core::NodeConnected hello = hellos_.at(node);
+  hello.session = ++session_;
+  agents_.at(node)->SetSession(hello.session);
+  desired_lands_[node] = {};
+  Post(std::move(hello));
+}
+
+void World::Disconnect(NodeId node, Duration away) {
+  const std::uint64_t session = agents_.at(node)->session();
+  if (!session) return;
+  agents_.at(node)->SetSession(0);
+  Post(core::NodeDisconnected{node, session});
+  timeline_.After(away, [this, node] {
+    if (!agents_.at(node)->session()) Connect(node);
+  });
+}
+
 // One user's whim, and the next some time later, until the events are used up.
 void World::UserActs() {
   const auto nodes = static_cast<std::uint32_t>(agents_.size());
-  const auto highest = static_cast<std::int64_t>(state_.next_job_id.value);
+  const auto highest = static_cast<std::int64_t>(state_->next_job_id.value);
   const JobId some(static_cast<std::uint64_t>(rng_.Between(std::max<std::int64_t>(1, highest - 10), highest)));
   const std::string user = "u" + std::to_string(rng_.Between(1, 3));
-  const core::Job* job = state_.FindJob(some);
+  const core::Job* job = state_->FindJob(some);
   const std::string owner = job ? job->user : user;
   const std::int64_t whim = rng_.Between(0, 19);
   if (whim == 0) {
@@ -212,15 +283,15 @@ void World::UserActs() {
 
 bool World::AllOver() const {
   return std::all_of(unfinished_.begin(), unfinished_.end(),
-                     [&](JobId id) { return state_.FindJob(id)->state == core::JobState::kHeld; });
+                     [&](JobId id) { return state_->FindJob(id)->state == core::JobState::kHeld; });
 }
 
 std::string World::Unfinished() const {
   std::string text;
   for (const JobId id : unfinished_) {
-    const core::Job& job = *state_.FindJob(id);
+    const core::Job& job = *state_->FindJob(id);
     if (job.state == core::JobState::kHeld) continue;
-    const core::Attempt* attempt = state_.LiveAttempt(job);
+    const core::Attempt* attempt = state_->LiveAttempt(job);
     text += "job " + std::to_string(id.value) + " " + core::ToString(job.state);
     if (attempt) text += std::string(" (attempt ") + std::to_string(attempt->id.number) + " " + core::ToString(attempt->state) + ")";
     text += "; ";
@@ -232,10 +303,12 @@ WorldReport World::Run() {
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });
+  if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   std::uint64_t actions_after = 0;
   while (report_.violations.empty() && timeline_.Step()) {
     if (report_.events < options_.events) continue;
-    // The users have gone home: what they left must come to its end.
+    // The users have gone home, and faults have ended: what was left must come to its end.
+    if (options_.faults && !std::exchange(healing_, true)) Heal();
     if (AllOver()) break;
     if (++actions_after > kDrainActionsMax) {
       Violation("still unfinished long after the last submission: " + Unfinished());

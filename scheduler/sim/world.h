@@ -15,6 +15,7 @@
 #include "scheduler/sim/sim_run.h"
 #include "scheduler/sim/timeline.h"
 #include "scheduler/sim/workload.h"
+#include "scheduler/store/memory_store.h"
 #include "sdk/base/rng.h"
 
 namespace glim::sim {
@@ -26,6 +27,7 @@ struct WorldOptions {
   std::uint32_t leaves_per_zone = 2;
   std::uint32_t nodes_per_leaf = 3;
   bool check_invariants = true;
+  bool faults = false;           // see world_faults.cc
 };
 
 struct WorldReport {
@@ -42,6 +44,13 @@ struct WorldReport {
   std::uint64_t killed = 0;
   std::uint64_t withdrawn = 0;
   std::uint64_t swap_aborted = 0;
+  std::uint64_t node_failures = 0;
+  std::uint64_t nodes_lost = 0;
+  std::uint64_t outages = 0;
+  std::uint64_t scheduler_restarts = 0;
+  std::uint64_t agent_restarts = 0;
+  std::uint64_t messages_lost = 0;
+  std::uint64_t clock_steps = 0;
   std::int64_t virtual_ms = 0;
   std::uint64_t digest = 0;  // of every mutation, in order: the same seed gives the same digest
   std::vector<std::string> violations;
@@ -61,6 +70,18 @@ class World {
   void Check();
   void CountEnd(const core::Mutation& mutation);
   void Violation(const std::string& what);
+  void Connect(core::NodeId node);
+  void Disconnect(core::NodeId node, Duration away);
+  TimePoint SchedulerNow() const;
+  Status Commit(const std::vector<core::Mutation>& mutations);
+  void ArmWake(TimePoint wake_at);
+  // Faults.
+  void FaultActs();
+  void CrashScheduler();
+  void Partition();
+  void StepClock();
+  void Heal();
+  core::NodeId AnyNode();
   bool AllOver() const;
   std::string Unfinished() const;
   std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step);
@@ -71,7 +92,17 @@ class World {
   core::Policy policy_;
   Rng rng_;
   Timeline timeline_;
-  core::ClusterState state_;
+  std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
+  store::MemoryStore store_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t revision_ = 0;
+  Duration clock_offset_;        // of the scheduler's clock, which is read once, when a leader begins
+  Duration machine_offset_;      // of the machine's, which is set now and then
+  TimePoint last_now_;
+  bool crash_before_commit_ = false;
+  bool crash_after_commit_ = false;
+  bool healing_ = false;
+  bool down_ = false;            // the scheduler was killed and is not back yet
   std::vector<core::Event> inbox_;
   std::vector<std::vector<JobScript>> submissions_in_inbox_;  // beside inbox_, empty for other events
   std::vector<JobScript> next_scripts_;
@@ -80,6 +111,7 @@ class World {
   std::uint64_t seq_ = 0;
   std::uint64_t session_ = 0;
   std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;
+  std::map<core::NodeId, core::NodeConnected> hellos_;
   std::map<core::NodeId, TimePoint> desired_lands_;  // desired sets of one stream arrive in order
   std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
   std::map<core::JobId, JobScript> scripts_;

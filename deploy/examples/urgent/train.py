@@ -58,5 +58,14 @@ def main():
         sys.exit("it did not learn")
 
 
+def end_process():
+    """Ends without tearing PyTorch down: gloo's threads and the interpreter's end race, and the loser aborts the process
+    with "terminate called without an active exception", a failure of a job that has done all its work."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 if __name__ == "__main__":
     main()
+    end_process()
