@@ -80,7 +80,8 @@ std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_n
   Table table({{"RANK", true}, {"NODE", false, 40}, {"ZONE"}, {"GPUS", true}, {"PHASE"}, {"STEP", true},
                {"EXIT", true}, {"NOTE", false, 80}});
   for (const auto& task : attempt.tasks()) {
-    const bool ended = task.phase() == "exited" || task.phase() == "released";
+    const bool never_ran = attempt.outcome() == "start_failed" && task.exit_code() == 0;
+    const bool ended = !never_ran && (task.phase() == "exited" || task.phase() == "released");
     table.AddRow({std::to_string(task.index()), task.node(), task.zone(),
                   GpuText(gpus_per_node, task.simulated_gpus()), task.phase(),
                   task.step() >= 0 ? std::to_string(task.step()) : "-",

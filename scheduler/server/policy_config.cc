@@ -84,6 +84,7 @@ YamlFields PolicyFields(core::Policy* p) {
       {"start_failures_max", IntoNumber(&p->start_failures_max, 1, 1000)},
       {"start_backoff", IntoDuration(&p->start_backoff, {}, day)},
       {"node_lost_after", IntoDuration(&p->node_lost_after, Milliseconds(200), day)},
+      {"oversleep_max", IntoDuration(&p->oversleep_max, Milliseconds(100), day)},
       {"outage_percent", IntoNumber(&p->outage_percent, 1, 100)},
       {"unfinished_jobs_max", IntoNumber(&p->unfinished_jobs_max, 1, kCountMax)},
       {"unfinished_jobs_per_user_max", IntoNumber(&p->unfinished_jobs_per_user_max, 1, kCountMax)},
