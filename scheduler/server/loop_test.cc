@@ -29,17 +29,27 @@ class ObedientStore final : public store::Store {
 
   Result<std::uint64_t> AcquireEpoch() override { return store_.AcquireEpoch(); }
   Result<std::unique_ptr<core::ClusterState>> Load() override { return store_.Load(); }
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) override {
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<store::EndedJob>& ended) override {
     std::unique_lock lock(orders_->mutex);
     orders_->held = orders_->hold;
     orders_->changed.notify_all();
     orders_->changed.wait(lock, [&] { return !orders_->hold; });
     orders_->held = false;
     ++orders_->commits;
-    return orders_->fail.ok() ? store_.Commit(epoch, mutations) : orders_->fail;
+    return orders_->fail.ok() ? store_.Commit(epoch, mutations, ended) : orders_->fail;
   }
-  Result<std::vector<StoredHistory>> History(core::JobId job, std::uint64_t after, std::size_t limit) override {
-    return store_.History(job, after, limit);
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.History(query);
+  }
+  Result<std::vector<store::EndedJob>> EndedJobs(const store::EndedJobsQuery& query) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.EndedJobs(query);
+  }
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.TrimHistory(epoch, entries_max, ended_jobs_max);
   }
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override {
     std::lock_guard lock(orders_->mutex);
@@ -204,7 +214,7 @@ TEST_F(LoopTest, SilenceIsJudgedAfterTheReportsThatWait) {
   Call(core::TimePassed{});
   store::MemoryStore reader(data_);
   std::unique_lock lock(orders_->mutex);
-  const auto history = reader.History(core::JobId{}, 0, 1000);
+  const auto history = reader.History({.limit = 1000});
   lock.unlock();
   ASSERT_TRUE(history.ok());
   for (const auto& stored : *history) EXPECT_NE(stored.entry.kind, "node_lost");

@@ -24,6 +24,7 @@ struct MemoryData {
   std::map<core::TaskId, std::string> tasks;
   std::map<std::uint64_t, std::string> history;
   std::uint64_t last_history = 0;
+  std::map<core::JobId, std::string> ended_jobs;
 };
 
 class MemoryStore final : public Store {
@@ -33,15 +34,20 @@ class MemoryStore final : public Store {
 
   Result<std::uint64_t> AcquireEpoch() override { return ++data_->epoch; }
   Result<std::unique_ptr<core::ClusterState>> Load() override;
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) override;
-  Result<std::vector<StoredHistory>> History(core::JobId job, std::uint64_t after, std::size_t limit) override;
+  using Store::Commit;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<EndedJob>& ended) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "memory"; }
 
  private:
   Status CheckOwners(const CommitBatch& batch) const;
   void Delete(core::JobId job);
+  Result<std::vector<EndedJob>> AllEndedJobs() const;  // newest first
 
   std::shared_ptr<MemoryData> data_;  // never null
 };

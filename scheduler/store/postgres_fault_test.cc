@@ -29,7 +29,7 @@ class PostgresFault : public testing::Test {
 
   std::vector<std::string> Notes() {
     std::vector<std::string> texts;
-    const auto entries = direct_->History(core::JobId{}, 0, 100);
+    const auto entries = direct_->History({.limit = 100});
     EXPECT_TRUE(entries.ok()) << entries.status().message();
     for (const auto& stored : *entries) texts.push_back(stored.entry.text);
     return texts;

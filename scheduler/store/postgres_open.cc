@@ -41,6 +41,11 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "SELECT at_ms, kind, job_id, attempt, node_id, text "
      "FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) "
      "WITH ORDINALITY AS new (at_ms, kind, job_id, attempt, node_id, text, place) ORDER BY place"},
+    {"put_ended_jobs",
+     "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) "
+     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) "
+     "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
+     "state = excluded.state, body = excluded.body"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",
@@ -49,12 +54,32 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "SELECT job_id, attempt, idx, body FROM tasks WHERE (job_id, attempt, idx) > ($1, $2, $3) "
      "ORDER BY job_id, attempt, idx LIMIT $4"},
     {"history",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history WHERE seq > $1 ORDER BY seq LIMIT $2"},
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
     {"history_of_job",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history WHERE job_id = $3 AND seq > $1 "
-     "ORDER BY seq LIMIT $2"},
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "WHERE job_id = $4 AND seq > $1 AND seq >= $2 AND ($5 = 0 OR node_id = $5) ORDER BY seq LIMIT $3"},
+    {"history_of_node",
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "WHERE node_id = $4 AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
+    {"history_since", "SELECT seq FROM history WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1"},
+    {"ended_jobs",
+     "SELECT job_id, body FROM ended_jobs WHERE (ended_at_ms, job_id) < ($1, $2) AND ended_at_ms >= $3 "
+     "AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
+    {"ended_jobs_of_user",
+     "SELECT job_id, body FROM ended_jobs WHERE user_name = $6 AND (ended_at_ms, job_id) < ($1, $2) "
+     "AND ended_at_ms >= $3 AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
     {"prune",
      "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)"},
+    {"prune_ended_jobs",
+     "DELETE FROM ended_jobs WHERE job_id IN "
+     "(SELECT job_id FROM ended_jobs WHERE ended_at_ms < $1 ORDER BY ended_at_ms LIMIT $2)"},
+    {"trim",
+     "DELETE FROM history WHERE seq IN "
+     "(SELECT seq FROM history WHERE seq <= (SELECT max(seq) FROM history) - $1 ORDER BY seq LIMIT $2)"},
+    {"trim_ended_jobs",
+     "DELETE FROM ended_jobs WHERE job_id IN "
+     "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT $2 OFFSET $1)"},
 };
 
 // Through set_variable and prepare, so that libpqxx restores them should it reconnect by itself.

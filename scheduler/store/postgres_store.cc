@@ -30,7 +30,7 @@ Fence LockFence(pqxx::work& transaction) {
   return {rows[1][1].as<std::uint64_t>(), rows[0][1].as<std::uint64_t>()};
 }
 
-std::vector<PostgresWrite> WritesOf(const CommitBatch& batch) {
+std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<EndedJob>& ended) {
   std::vector<PostgresWrite> writes;
   {
     PostgresArrays jobs("delete_jobs", writes);
@@ -63,6 +63,12 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch) {
     for (const core::HistoryEntry* entry : batch.history) {
       history.Row(entry->at.ms, CleanText(entry->kind), entry->job.value, entry->attempt, entry->node.value,
                   CleanText(entry->text));
+    }
+  }
+  {
+    PostgresArrays jobs("put_ended_jobs", writes);
+    for (const EndedJob& job : ended) {
+      jobs.Row(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state), EncodeEndedJob(job));
     }
   }
   return writes;
@@ -131,6 +137,13 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
   });
 }
 
+// The first entry that is not older: found by its index, for entries are written in the order of their time.
+std::int64_t FirstSince(pqxx::nontransaction& query, TimePoint since) {
+  if (since.ms <= 0) return 0;
+  const pqxx::result rows = query.exec_prepared("history_since", since.ms);
+  return rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows[0][0].as<std::int64_t>();
+}
+
 }  // namespace
 
 Result<std::uint64_t> PostgresStore::AcquireEpoch() {
@@ -163,9 +176,10 @@ Result<std::unique_ptr<core::ClusterState>> PostgresStore::Load() {
   return state;
 }
 
-Status PostgresStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) {
+Status PostgresStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                             const std::vector<EndedJob>& ended) {
   const CommitBatch batch = Coalesce(mutations);
-  const std::vector<PostgresWrite> writes = WritesOf(batch);
+  const std::vector<PostgresWrite> writes = WritesOf(batch, ended);
   std::optional<std::uint64_t> in_doubt;  // what `commits` would be had the last try gone through
   return session_.Run("commit", [&](pqxx::connection& connection) -> Status {
     pqxx::work transaction(connection);
@@ -181,16 +195,18 @@ Status PostgresStore::Commit(std::uint64_t epoch, const std::vector<core::Mutati
   });
 }
 
-Result<std::vector<Store::StoredHistory>> PostgresStore::History(core::JobId job, std::uint64_t after,
-                                                                 std::size_t limit) {
+Result<std::vector<Store::StoredHistory>> PostgresStore::History(const HistoryQuery& wanted) {
   std::vector<StoredHistory> found;
-  const auto most = std::min(limit, kHistoryMax);
-  const auto from = std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max());
+  const auto most = std::min(wanted.limit, kHistoryMax);
+  const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
   Status status = session_.Run("read history", [&](pqxx::connection& connection) -> Status {
     found.clear();
     pqxx::nontransaction query(connection);
-    const pqxx::result rows = job ? query.exec_prepared("history_of_job", from, most, job.value)
-                                  : query.exec_prepared("history", from, most);
+    const std::int64_t first = FirstSince(query, wanted.since);
+    const pqxx::result rows =
+        wanted.job    ? query.exec_prepared("history_of_job", from, first, most, wanted.job.value, wanted.node.value)
+        : wanted.node ? query.exec_prepared("history_of_node", from, first, most, wanted.node.value)
+                      : query.exec_prepared("history", from, first, most);
     for (const pqxx::row& row : rows) {
       core::HistoryEntry entry;
       entry.at = TimePoint{row[1].as<std::int64_t>()};
@@ -207,18 +223,53 @@ Result<std::vector<Store::StoredHistory>> PostgresStore::History(core::JobId job
   return found;
 }
 
-Result<std::size_t> PostgresStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
-  std::size_t pruned = 0;
-  // Repeated after a lost answer it prunes the next ones: the count is of the last run.
+Result<std::vector<EndedJob>> PostgresStore::EndedJobs(const EndedJobsQuery& query) {
+  std::vector<EndedJob> found;
+  const auto most = std::min(query.limit, kHistoryMax);
+  const auto id = std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
+  Status status = session_.Run("read ended jobs", [&](pqxx::connection& connection) -> Status {
+    found.clear();
+    pqxx::nontransaction read(connection);
+    const pqxx::result rows =
+        query.user.empty()
+            ? read.exec_prepared("ended_jobs", query.before_at.ms, id, query.since.ms, query.state, most)
+            : read.exec_prepared("ended_jobs_of_user", query.before_at.ms, id, query.since.ms, query.state, most,
+                                 query.user);
+    for (const pqxx::row& row : rows) {
+      auto job = DecodeEndedJob(core::JobId(row[0].as<std::uint64_t>()), Text(row[1]));
+      if (!job.ok()) return job.status();
+      found.push_back(std::move(job).value());
+    }
+    return Status::Ok();
+  });
+  if (!status.ok()) return status;
+  return found;
+}
+
+Result<std::size_t> PostgresStore::DeleteHistory(std::uint64_t epoch, const char* entries, std::int64_t entries_bound,
+                                                 const char* ended_jobs, std::int64_t ended_jobs_bound) {
+  std::size_t gone = 0;
+  // Repeated after a lost answer it deletes the next ones: the count is of the last run.
   Status status = session_.Run("prune history", [&](pqxx::connection& connection) -> Status {
     pqxx::work transaction(connection);
     if (const Fence fence = LockFence(transaction); fence.epoch != epoch) return StaleEpoch(epoch, fence.epoch);
-    pruned = transaction.exec_prepared("prune", before.ms, kPruneMax).affected_rows();
+    gone = transaction.exec_prepared(entries, entries_bound, kPruneMax).affected_rows();
+    gone += transaction.exec_prepared(ended_jobs, ended_jobs_bound, kPruneMax).affected_rows();
     transaction.commit();
     return Status::Ok();
   });
   if (!status.ok()) return status;
-  return pruned;
+  return gone;
+}
+
+Result<std::size_t> PostgresStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
+  return DeleteHistory(epoch, "prune", before.ms, "prune_ended_jobs", before.ms);
+}
+
+Result<std::size_t> PostgresStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max,
+                                               std::size_t ended_jobs_max) {
+  return DeleteHistory(epoch, "trim", static_cast<std::int64_t>(entries_max), "trim_ended_jobs",
+                       static_cast<std::int64_t>(ended_jobs_max));
 }
 
 Result<std::string> PostgresStore::ClusterId(const std::string& if_new) {

@@ -34,9 +34,13 @@ class PostgresStore final : public Store {
 
   Result<std::uint64_t> AcquireEpoch() override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) override;
-  Result<std::vector<StoredHistory>> History(core::JobId job, std::uint64_t after, std::size_t limit) override;
+  using Store::Commit;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<EndedJob>& ended) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "postgres"; }
 
@@ -44,6 +48,8 @@ class PostgresStore final : public Store {
   explicit PostgresStore(std::string conninfo, const PostgresRetry& retry);
 
   Status CheckEncoding();
+  Result<std::size_t> DeleteHistory(std::uint64_t epoch, const char* entries, std::int64_t entries_bound,
+                                    const char* ended_jobs, std::int64_t ended_jobs_bound);
   Status Migrate(std::span<const Migration> all);
 
   PostgresSession session_;

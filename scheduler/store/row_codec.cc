@@ -83,6 +83,7 @@ std::string EncodeAttempt(const core::Attempt& row) { return Encode(row, 768 + 5
 std::string EncodeTask(const core::Task& row) { return Encode(row, 256 + 384 * row.ranks.size()); }
 std::string EncodeNode(const core::Node& row) { return Encode(row, 1024); }
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
+std::string EncodeEndedJob(const EndedJob& row) { return Encode(row, 640 + row.message.size()); }
 
 Result<core::Job> DecodeJob(core::JobId id, std::string_view body) {
   core::Job row;
@@ -110,6 +111,12 @@ Result<core::Node> DecodeNode(core::NodeId id, std::string_view body) {
 
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body) {
   return Decode(core::HistoryEntry{}, body, "history", std::to_string(seq));
+}
+
+Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body) {
+  EndedJob row;
+  row.id = id;
+  return Decode(std::move(row), body, "ended_jobs", std::to_string(id.value));
 }
 
 }  // namespace glim::store

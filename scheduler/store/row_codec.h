@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "scheduler/core/rows.h"
+#include "scheduler/store/ended_job.h"
 #include "sdk/base/result.h"
 
 namespace glim::store {
@@ -17,12 +18,14 @@ std::string EncodeAttempt(const core::Attempt& row);
 std::string EncodeTask(const core::Task& row);
 std::string EncodeNode(const core::Node& row);
 std::string EncodeHistory(const core::HistoryEntry& row);
+std::string EncodeEndedJob(const EndedJob& row);
 
 Result<core::Job> DecodeJob(core::JobId id, std::string_view body);
 Result<core::Attempt> DecodeAttempt(core::AttemptId id, std::string_view body);
 Result<core::Task> DecodeTask(core::TaskId id, std::string_view body);
 Result<core::Node> DecodeNode(core::NodeId id, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body);
+Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body);
 
 // What a text column may hold in every dialect: UTF-8 without NUL.
 std::string CleanText(std::string_view text);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "scheduler/core/rows.h"
+#include "scheduler/store/ended_job.h"
 
 namespace glim::store {
 
@@ -225,6 +226,30 @@ void Fields(Io& io, RowRef<Io, core::HistoryEntry> row) {
   io.Field("attempt", row.attempt);
   io.Field("node", row.node);
   io.Field("text", row.text);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, EndedJob> row) {
+  io.Field("name", row.name);
+  io.Field("user", row.user);
+  io.Field("team", row.team);
+  io.Field("pool", row.pool);
+  io.Field("priority", row.priority);
+  io.Required("state", row.state);
+  io.Field("message", row.message);
+  io.Field("nodes", row.nodes);
+  io.Field("gpus_per_node", row.gpus_per_node);
+  io.Field("simulated_gpus", row.simulated_gpus);
+  io.Field("submitted_at_ms", row.submitted_at);
+  io.Field("started_at_ms", row.started_at);
+  io.Required("ended_at_ms", row.ended_at);
+  io.Field("attempts", row.attempts);
+  io.Field("interrupts", row.interrupts);
+  io.Field("restarts", row.restarts);
+  io.Field("steps_lost", row.steps_lost);
+  io.Field("durable_step", row.durable_step);
+  io.Field("waited_ms", row.waited);
+  io.Field("ledger_gpu_ms", row.ledger);
 }
 
 // A type with such a list.

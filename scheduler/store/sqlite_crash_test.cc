@@ -71,10 +71,10 @@ std::uint64_t WholeCommit(SqliteStore& store) {
     if (attempt == nullptr) continue;
     EXPECT_EQ(attempt->last_step, static_cast<std::int64_t>(id));
   }
-  const auto last = store.History(JobId(n), 0, 10);
+  const auto last = store.History({.job = JobId(n), .limit = 10});
   EXPECT_TRUE(last.ok());
   EXPECT_EQ(last->size(), 1u) << "of commit " << n;
-  EXPECT_TRUE(store.History(JobId(n + 1), 0, 10)->empty());
+  EXPECT_TRUE(store.History({.job = JobId(n + 1), .limit = 10})->empty());
   return n;
 }
 
@@ -167,7 +167,7 @@ TEST(SqliteCrash, AWriteThatTheSystemRefusesLeavesWholeCommits) {
   const TempDir dir;
   const std::string path = dir.File("s.db");
   // The write-ahead log meets the limit in the middle of a commit.
-  CommittingChild child(path, 1, 300'000);
+  CommittingChild child(path, 1, 400'000);
   ASSERT_TRUE(child.WaitUntilBusy());
   int status = 0;
   const std::uint64_t acknowledged = child.Last(&status);

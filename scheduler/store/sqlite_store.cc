@@ -129,24 +129,49 @@ Status SqliteStore::Write(const CommitBatch& batch) {
   return sql_.raise_meta.Run("next_node", batch.ids->next_node.value);
 }
 
-Status SqliteStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) {
+Status SqliteStore::WriteEndedJobs(const std::vector<EndedJob>& ended) {
+  for (const EndedJob& job : ended) {
+    Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state),
+                                      EncodeEndedJob(job));
+    if (!s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+Status SqliteStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                           const std::vector<EndedJob>& ended) {
   const CommitBatch batch = Coalesce(mutations);
   SqliteTransaction transaction(*db_);
   if (Status s = transaction.Begin(); !s.ok()) return s;
   if (Status s = CheckEpoch(epoch); !s.ok()) return s;
   if (Status s = Write(batch); !s.ok()) return s;
+  if (Status s = WriteEndedJobs(ended); !s.ok()) return s;
   return transaction.Commit();
 }
 
-Result<std::vector<Store::StoredHistory>> SqliteStore::History(core::JobId job, std::uint64_t after,
-                                                               std::size_t limit) {
-  SqliteStatement& query = job ? sql_.history_of_job : sql_.history;
-  const std::size_t most = std::min(limit, kHistoryMax);
-  const auto from = std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max());
-  if (job) {
-    query.Bind(from, most, job.value);
+Result<std::int64_t> SqliteStore::FirstSince(TimePoint since) {
+  if (since.ms <= 0) return std::int64_t{0};
+  sql_.history_since.Bind(since.ms);
+  auto row = sql_.history_since.Step();
+  if (!row.ok()) return row.status();
+  if (!*row) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t seq = sql_.history_since.Int(0);
+  sql_.history_since.Reset();
+  return seq;
+}
+
+Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuery& wanted) {
+  SqliteStatement& query = wanted.job ? sql_.history_of_job : wanted.node ? sql_.history_of_node : sql_.history;
+  const std::size_t most = std::min(wanted.limit, kHistoryMax);
+  const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
+  auto first = FirstSince(wanted.since);
+  if (!first.ok()) return first.status();
+  if (wanted.job) {
+    query.Bind(from, *first, most, wanted.job.value, wanted.node.value);
+  } else if (wanted.node) {
+    query.Bind(from, *first, most, wanted.node.value);
   } else {
-    query.Bind(from, most);
+    query.Bind(from, *first, most);
   }
   std::vector<StoredHistory> found;
   for (;;) {
@@ -164,14 +189,52 @@ Result<std::vector<Store::StoredHistory>> SqliteStore::History(core::JobId job, 
   }
 }
 
-Result<std::size_t> SqliteStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
+Result<std::vector<EndedJob>> SqliteStore::EndedJobs(const EndedJobsQuery& query) {
+  SqliteStatement& rows = query.user.empty() ? sql_.ended_jobs : sql_.ended_jobs_of_user;
+  const std::size_t most = std::min(query.limit, kHistoryMax);
+  const auto before_id =
+      std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
+  if (query.user.empty()) {
+    rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most);
+  } else {
+    rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most, query.user);
+  }
+  std::vector<EndedJob> found;
+  for (;;) {
+    auto row = rows.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return found;
+    auto job = DecodeEndedJob(core::JobId(rows.Unsigned(0)), rows.Text(1));
+    if (!job.ok()) {
+      rows.Reset();
+      return job.status();
+    }
+    found.push_back(std::move(job).value());
+  }
+}
+
+Result<std::size_t> SqliteStore::DeleteHistory(std::uint64_t epoch, SqliteStatement& entries,
+                                               std::int64_t entries_bound, SqliteStatement& ended_jobs,
+                                               std::int64_t ended_jobs_bound) {
   SqliteTransaction transaction(*db_);
   if (Status s = transaction.Begin(); !s.ok()) return s;
   if (Status s = CheckEpoch(epoch); !s.ok()) return s;
-  if (Status s = sql_.prune.Run(before.ms, kPruneMax); !s.ok()) return s;
-  const auto pruned = static_cast<std::size_t>(db_->changes());
+  if (Status s = entries.Run(entries_bound, kPruneMax); !s.ok()) return s;
+  std::int64_t gone = db_->changes();
+  if (Status s = ended_jobs.Run(ended_jobs_bound, kPruneMax); !s.ok()) return s;
+  gone += db_->changes();
   if (Status s = transaction.Commit(); !s.ok()) return s;
-  return pruned;
+  return static_cast<std::size_t>(gone);
+}
+
+Result<std::size_t> SqliteStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
+  return DeleteHistory(epoch, sql_.prune, before.ms, sql_.prune_ended_jobs, before.ms);
+}
+
+Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max,
+                                             std::size_t ended_jobs_max) {
+  return DeleteHistory(epoch, sql_.trim, static_cast<std::int64_t>(entries_max), sql_.trim_ended_jobs,
+                       static_cast<std::int64_t>(ended_jobs_max));
 }
 
 Result<std::string> SqliteStore::ClusterId(const std::string& if_new) {

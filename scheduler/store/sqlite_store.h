@@ -29,18 +29,24 @@ class SqliteStore final : public Store {
 
   Result<std::uint64_t> AcquireEpoch() override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) override;
-  Result<std::vector<StoredHistory>> History(core::JobId job, std::uint64_t after, std::size_t limit) override;
+  using Store::Commit;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<EndedJob>& ended) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "sqlite"; }
 
  private:
   struct Statements {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
-    SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history;
+    SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks;
-    SqliteStatement history, history_of_job, prune;
+    SqliteStatement history, history_of_job, history_of_node, history_since;
+    SqliteStatement ended_jobs, ended_jobs_of_user;
+    SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
   };
 
   SqliteStore(SqliteFile file, std::unique_ptr<SqliteDb> db) : file_(std::move(file)), db_(std::move(db)) {}
@@ -50,6 +56,11 @@ class SqliteStore final : public Store {
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);
   Status Write(const CommitBatch& batch);
+  // The first entry that is not older: found by its index, for entries are written in the order of their time.
+  Result<std::int64_t> FirstSince(TimePoint since);
+  Status WriteEndedJobs(const std::vector<EndedJob>& ended);
+  Result<std::size_t> DeleteHistory(std::uint64_t epoch, SqliteStatement& entries, std::int64_t entries_bound,
+                                    SqliteStatement& ended_jobs, std::int64_t ended_jobs_bound);
   Status LoadRows(class StateLoader& loader);
 
   SqliteFile file_;  // unlocked after the database is closed

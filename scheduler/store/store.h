@@ -12,6 +12,7 @@
 
 #include "scheduler/core/cluster_state.h"
 #include "scheduler/core/transition.h"
+#include "scheduler/store/ended_job.h"
 #include "sdk/base/result.h"
 
 namespace glim::store {
@@ -26,18 +27,34 @@ class Store {
   // Rows and next ids, index included; the soft part of the state is empty.
   virtual Result<std::unique_ptr<core::ClusterState>> Load() = 0;
 
-  // Mutations in order; the later one of the same row wins.
-  virtual Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) = 0;
+  // Mutations in order; the later one of the same row wins. `ended` are put into the history's own table and stay there
+  // when their jobs are deleted.
+  virtual Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                        const std::vector<EndedJob>& ended) = 0;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) {
+    return Commit(epoch, mutations, {});
+  }
 
-  // Newest last, at most `limit`, of one job (or of all, for JobId{}) with a sequence number above `after`.
   struct StoredHistory {
     std::uint64_t seq = 0;
     core::HistoryEntry entry;
   };
-  virtual Result<std::vector<StoredHistory>> History(core::JobId job, std::uint64_t after, std::size_t limit) = 0;
+  // Newest last, at most `limit`, with a sequence number above `after`, from the first entry on that is not older than
+  // `since` (entries are written in the order of their time).
+  struct HistoryQuery {
+    core::JobId job{};    // 0: all
+    core::NodeId node{};  // 0: all
+    std::uint64_t after = 0;
+    TimePoint since{};    // 0: from the beginning
+    std::size_t limit = 0;
+  };
+  virtual Result<std::vector<StoredHistory>> History(const HistoryQuery& query) = 0;
+  virtual Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) = 0;
 
-  // Deletes history from before then; bounded work a call. Returns how many entries went.
+  // Deletes history and ended jobs from before then; bounded work a call. Returns how many went.
   virtual Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) = 0;
+  // Deletes the oldest beyond these numbers; bounded work a call. Returns how many went.
+  virtual Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) = 0;
 
   // Written at the first start, the same for ever: agents of another cluster are refused.
   virtual Result<std::string> ClusterId(const std::string& if_new) = 0;

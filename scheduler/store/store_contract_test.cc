@@ -4,7 +4,6 @@
 #include <map>
 
 #include "scheduler/store/row_testing.h"
-#include "scheduler/store/store_limits.h"
 
 namespace glim::store {
 
@@ -138,7 +137,7 @@ TEST_P(StoreContract, ANewStoreIsEmpty) {
   Model().ExpectEqual(*state);
   EXPECT_EQ(state->next_job_id, JobId(1));
   EXPECT_EQ(state->next_node_id, NodeId(1));
-  EXPECT_TRUE(store_->History(JobId{}, 0, 10).value().empty());
+  EXPECT_TRUE(store_->History({.limit = 10}).value().empty());
 }
 
 TEST_P(StoreContract, RandomMutationsComeBackAlsoAfterReopening) {
@@ -160,7 +159,7 @@ TEST_P(StoreContract, RandomMutationsComeBackAlsoAfterReopening) {
     }
     Reopen();
     ASSERT_NO_FATAL_FAILURE(model.ExpectEqual(*Load()));
-    const auto history = store_->History(JobId{}, 0, 10'000);
+    const auto history = store_->History({.limit = 10'000});
     ASSERT_TRUE(history.ok()) << history.status().message();
     ASSERT_EQ(history->size(), model.history.size());
     for (std::size_t i = 0; i < model.history.size(); ++i) ASSERT_EQ((*history)[i].entry, model.history[i]) << i;
@@ -195,7 +194,7 @@ TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {
   EXPECT_EQ(state->tables().attempts.size(), 4u);
   EXPECT_EQ(state->tables().tasks.size(), 4u);
   EXPECT_EQ(state->FindAttempt({JobId(2), 1}), nullptr);
-  EXPECT_EQ(store_->History(JobId(2), 0, 10).value().size(), 1u) << "history outlives the job";
+  EXPECT_EQ(store_->History({.job = JobId(2), .limit = 10}).value().size(), 1u) << "history outlives the job";
 }
 
 TEST_P(StoreContract, IdsAreNeverGivenOutAgain) {
@@ -235,7 +234,7 @@ TEST_P(StoreContract, AStaleEpochIsRefusedAndChangesNothing) {
   ASSERT_EQ(state->tables().jobs.size(), 1u);
   EXPECT_EQ(state->FindJob(JobId(1))->message, "before");
   EXPECT_EQ(state->next_job_id, JobId(2));
-  EXPECT_EQ(store_->History(JobId{}, 0, 10).value().size(), 1u);
+  EXPECT_EQ(store_->History({.limit = 10}).value().size(), 1u);
   Commit({Put(JobWith(2, "new"))});
   EXPECT_EQ(Load()->tables().jobs.size(), 2u);
 }
@@ -258,58 +257,9 @@ TEST_P(StoreContract, ACommitThatFailsHalfwayChangesNothing) {
   EXPECT_EQ(status.code(), StatusCode::kInternal);
   EXPECT_EQ(status.reason(), "STORE_CONSTRAINT");
   EXPECT_TRUE(Load()->tables().jobs.empty());
-  EXPECT_TRUE(store_->History(JobId{}, 0, 10).value().empty());
+  EXPECT_TRUE(store_->History({.limit = 10}).value().empty());
   Commit({Put(JobWith(1, ""))});
   EXPECT_EQ(Load()->tables().jobs.size(), 1u);
-}
-
-TEST_P(StoreContract, HistoryIsReadByJobAndPage) {
-  std::vector<core::Mutation> mutations;
-  for (int i = 0; i < 30; ++i) mutations.push_back(Entry(1 + i % 3, 1000 + i, "entry " + std::to_string(i)));
-  mutations.push_back(Entry(1, 2000, std::string("nul \0 and \xff", 11)));
-  Commit(mutations);
-  std::vector<std::string> texts;
-  std::uint64_t after = 0;
-  for (int page = 0; page < 4; ++page) {
-    const auto entries = store_->History(JobId(2), after, 4);
-    ASSERT_TRUE(entries.ok()) << entries.status().message();
-    for (const auto& [seq, entry] : *entries) {
-      EXPECT_GT(seq, after);
-      EXPECT_EQ(entry.job, JobId(2));
-      after = seq;
-      texts.push_back(entry.text);
-    }
-  }
-  ASSERT_EQ(texts.size(), 10u);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(texts[i], "entry " + std::to_string(1 + 3 * i));
-  const auto all = store_->History(JobId{}, 0, 100).value();
-  ASSERT_EQ(all.size(), 31u);
-  EXPECT_EQ(all.back().entry.text, "nul \xEF\xBF\xBD and \xEF\xBF\xBD");
-  EXPECT_TRUE(store_->History(JobId(9), 0, 100).value().empty());
-  EXPECT_TRUE(store_->History(JobId{}, all.back().seq, 100).value().empty());
-  EXPECT_TRUE(store_->History(JobId{}, ~std::uint64_t{0}, 100).value().empty());
-  EXPECT_TRUE(store_->History(JobId{}, 0, 0).value().empty());
-}
-
-TEST_P(StoreContract, HistoryIsPrunedByAgeInBoundedSteps) {
-  std::vector<core::Mutation> mutations;
-  for (std::size_t i = 0; i < kPruneMax + 10; ++i) mutations.push_back(Entry(1, 100, "old"));
-  mutations.push_back(Entry(1, 200, "young"));
-  Commit(mutations);
-  const std::uint64_t last = store_->History(JobId{}, kPruneMax + 10, 10).value().back().seq;
-  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{200}).value(), kPruneMax);
-  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{200}).value(), 10u);
-  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{200}).value(), 0u);
-  auto left = store_->History(JobId{}, 0, 10).value();
-  ASSERT_EQ(left.size(), 1u);
-  EXPECT_EQ(left[0].entry.text, "young");
-  // A pruned sequence number never comes back: a reader that pages would miss it.
-  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{201}).value(), 1u);
-  Reopen();
-  Commit({Entry(1, 300, "next")});
-  left = store_->History(JobId{}, last, 10).value();
-  ASSERT_EQ(left.size(), 1u);
-  EXPECT_GT(left[0].seq, last);
 }
 
 TEST_P(StoreContract, TheClusterIdStaysTheFirst) {
