@@ -6,6 +6,7 @@
 #include "scheduler/core/attempt_progress.h"
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/ledger.h"
+#include "scheduler/core/planted.h"
 #include "scheduler/core/round_machine.h"
 
 namespace glim::core {
@@ -177,7 +178,7 @@ void ReleaseNode(Changes& changes, NodeId id) {
   bool complete = false;
   changes.EditAttempt(next, [&](Attempt& attempt) {
     ++attempt.nodes_held;
-    complete = attempt.nodes_held == attempt.nodes.size();
+    complete = attempt.nodes_held + Planted(PlantedBug::kHalfGang) == attempt.nodes.size();
   });
   if (complete) BeginStart(changes, next);
 }
@@ -216,7 +217,8 @@ void AdvanceAttempt(Changes& changes, AttemptId id) {
       all_released = false;
       continue;
     }
-    if (changes.node(task->node).holder == id) {
+    const bool lost = Planted(PlantedBug::kLostRelease) && changes.node(task->node).claim;
+    if (changes.node(task->node).holder == id && !lost) {
       GiveBack(changes, task->id, task->node);
     }
   }

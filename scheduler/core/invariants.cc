@@ -24,8 +24,15 @@ class Checker {
   }
 
  private:
-  void Expect(bool holds, const std::string& what) {
-    if (!holds) violations_.push_back(what);
+  static std::string Text(const std::string& text) { return text; }
+  static std::string Text(const Node* node) { return "node " + node->name; }
+  static std::string Text(const Attempt* attempt) { return "attempt " + ToString(attempt->id); }
+  static std::string Text(const Job* job) { return "job " + std::to_string(job->id.value); }
+
+  // The sentence is put together when it is needed: most of the time all is well.
+  template <typename... Parts>
+  void Expect(bool holds, const Parts&... parts) {
+    if (!holds) violations_.push_back((Text(parts) + ...));
   }
 
   static bool Names(const Attempt& attempt, NodeId node) {
@@ -33,71 +40,93 @@ class Checker {
   }
 
   void CheckNode(const Node& node) {
-    const std::string who = "node " + node.name;
+    const Node* who = &node;
     if (node.holder) {
       const Attempt* holder = state_.FindAttempt(node.holder);
-      Expect(holder && holder->state != AttemptState::kEnded, who + " is held by an attempt that is over");
-      Expect(holder && Names(*holder, node.id), who + " is held by an attempt that does not name it");
+      Expect(holder && holder->state != AttemptState::kEnded, who, " is held by an attempt that is over");
+      Expect(holder && Names(*holder, node.id), who, " is held by an attempt that does not name it");
     }
     if (node.claim) {
       const Attempt* claimant = state_.FindAttempt(node.claim);
-      Expect(claimant && claimant->state == AttemptState::kClaimed, who + " is claimed by an attempt that is not claimed");
-      Expect(claimant && Names(*claimant, node.id), who + " is claimed by an attempt that does not name it");
-      Expect(static_cast<bool>(node.holder), who + " has a claim and no holder");
-      Expect(node.claim != node.holder, who + " is claimed by its holder");
+      const bool claims = claimant && claimant->state == AttemptState::kClaimed;
+      Expect(claims, who, " is claimed by an attempt that is not claimed");
+      Expect(claimant && Names(*claimant, node.id), who, " is claimed by an attempt that does not name it");
+      Expect(static_cast<bool>(node.holder), who, " has a claim and no holder");
+      Expect(node.claim != node.holder, who, " is claimed by its holder");
       const Attempt* holder = state_.FindAttempt(node.holder);
-      Expect(!holder || holder->stop != StopCause::kNone || holder->open_round(), who + " is claimed, and its holder stays");
+      const bool leaves = !holder || holder->stop != StopCause::kNone || holder->open_round();
+      Expect(leaves, who, " is claimed, and its holder stays");
     }
     const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
                                 (now_ - node.use_since).ms * node.labels.gpu_count;
-    Expect(booked == RegisteredGpuMs(node, now_), who + ": the ledger does not sum to the registered GPU-time");
-    Expect(UseOf(state_, node) == node.use, who + ": the ledger books another use than the node's");
-    for (const std::int64_t gpu_ms : node.ledger) Expect(gpu_ms >= 0, who + ": a negative entry in the ledger");
+    Expect(booked == RegisteredGpuMs(node, now_), who, ": the ledger does not sum to the registered GPU-time");
+    Expect(UseOf(state_, node) == node.use, who, ": the ledger books another use than the node's");
+    for (const std::int64_t gpu_ms : node.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
   }
 
   void CheckAttempt(const Attempt& attempt) {
-    const std::string who = "attempt " + ToString(attempt.id);
+    const Attempt* who = &attempt;
     const Job* job = state_.FindJob(attempt.id.job);
-    Expect(job != nullptr, who + " has no job");
+    Expect(job != nullptr, who, " has no job");
+    CheckRounds(attempt);
+    const bool earlier = attempt.base.step < 0 || attempt.base.attempt < attempt.id.number;
+    Expect(earlier, who, " goes on from a save that is not an earlier attempt's");
     if (!job || attempt.state == AttemptState::kEnded) return;
-    Expect(attempt.id.number == job->attempts, who + " lives, and is not its job's newest");
-    Expect(attempt.nodes.size() == job->spec->nodes, who + " is not a whole gang");
-    Expect(attempt.zones.size() <= 2, who + " spans more than two zones");
+    Expect(attempt.id.number == job->attempts, who, " lives, and is not its job's newest");
+    Expect(attempt.nodes.size() == job->spec->nodes, who, " is not a whole gang");
+    Expect(attempt.zones.size() <= 2, who, " spans more than two zones");
+    Expect(attempt.base.step <= job->durable.step, who, " goes on from a save that its job does not have");
     if (attempt.state == AttemptState::kClaimed) {
-      CheckClaimed(attempt, who);
+      CheckClaimed(attempt);
       return;
     }
     const auto tasks = TasksOf(state_, attempt.id);
-    Expect(tasks.size() == attempt.nodes.size(), who + " has started without a task on each node");
+    Expect(tasks.size() == attempt.nodes.size(), who, " has started without a task on each node");
     for (const Task* task : tasks) {
       const bool holds = state_.FindNode(task->node)->holder == attempt.id;
-      Expect(holds == (task->phase != TaskPhase::kReleased), who + ": a task and the holder of its node disagree");
+      Expect(holds == (task->phase != TaskPhase::kReleased), who, ": a task and the holder of its node disagree");
     }
   }
 
-  void CheckClaimed(const Attempt& attempt, const std::string& who) {
+  void CheckRounds(const Attempt& attempt) {
+    const Attempt* who = &attempt;
+    for (std::size_t i = 0; i < attempt.rounds.size(); ++i) {
+      const Round& round = attempt.rounds[i];
+      const bool over = round.state == RoundState::kWithdrawn || round.state == RoundState::kEnded;
+      Expect(round.id == i + 1, who, ": its rounds are not counted from one");
+      Expect(over || i + 1 == attempt.rounds.size(), who, " was interrupted twice: a round is open before its last");
+      Expect(over || attempt.state != AttemptState::kEnded, who, " is over, and its round is open");
+      Expect(round.state != RoundState::kAgreed || round.agreed_at, who, " has agreed at no time");
+    }
+  }
+
+  void CheckClaimed(const Attempt& attempt) {
+    const Attempt* who = &attempt;
     std::uint32_t held = 0;
     for (const NodeId id : attempt.nodes) {
       const Node& node = *state_.FindNode(id);
       if (node.holder == attempt.id) ++held;
-      Expect(node.holder == attempt.id || node.claim == attempt.id, who + " neither holds nor claims node " + node.name);
+      Expect(node.holder == attempt.id || node.claim == attempt.id, who, " neither holds nor claims ", &node);
     }
-    Expect(held == attempt.nodes_held, who + " miscounts the nodes that it holds");
-    Expect(held < attempt.nodes.size(), who + " holds all its nodes and has not started");
+    Expect(held == attempt.nodes_held, who, " miscounts the nodes that it holds");
+    Expect(held < attempt.nodes.size(), who, " holds all its nodes and has not started");
   }
 
   void CheckJob(const Job& job) {
-    const std::string who = "job " + std::to_string(job.id.value);
+    const Job* who = &job;
     const Attempt* live = state_.LiveAttempt(job);
     const bool waits = job.state == JobState::kQueued || job.state == JobState::kHeld || IsTerminal(job.state);
-    Expect(waits == (live == nullptr), who + " is " + ToString(job.state) + (live ? " with" : " without") + " a live attempt");
-    if (job.state == JobState::kRunning) Expect(live && live->state != AttemptState::kClaimed, who + " runs without nodes");
+    Expect(waits == (live == nullptr), who, " is ", ToString(job.state), live ? " with" : " without", " a live attempt");
+    const bool has_nodes = live && live->state != AttemptState::kClaimed;
+    Expect(job.state != JobState::kRunning || has_nodes, who, " runs without nodes");
     if (job.state == JobState::kQueued && !state_.dirty && !job.not_before) {
       const auto verdict = state_.verdicts->find(ShapeOf(job));
-      Expect(verdict != state_.verdicts->end() && !verdict->second.empty(), who + " is queued without a blocker");
+      Expect(verdict != state_.verdicts->end() && !verdict->second.empty(), who, " is queued without a blocker");
     }
     const bool counted = state_.index().unfinished_by_user.contains(job.user);
-    Expect(IsTerminal(job.state) || counted, who + " is not counted among its user's");
+    Expect(IsTerminal(job.state) || counted, who, " is not counted among its user's");
+    Expect(job.durable.attempt <= job.attempts, who, " has a save of an attempt that was not yet");
+    for (const std::int64_t gpu_ms : job.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
   }
 
   void CheckQuota() {
@@ -112,7 +141,7 @@ class Checker {
     for (const auto& [subject, nodes] : used) {
       const auto own = policy_.user_quota.find(subject.first);
       const Quota& quota = own == policy_.user_quota.end() ? policy_.default_user_quota : own->second;
-      Expect(nodes <= quota.For(subject.second), "user " + subject.first + " is beyond quota, unborrowed");
+      Expect(nodes <= quota.For(subject.second), "user ", subject.first, " is beyond quota, unborrowed");
     }
   }
 
@@ -128,7 +157,8 @@ class Checker {
       }
     }
     for (const auto& [zones, jobs] : used) {
-      Expect(jobs <= LinkJobsMax(policy_, zones.first, zones.second), "too many jobs cross " + zones.first + "-" + zones.second);
+      const std::uint32_t most = LinkJobsMax(policy_, zones.first, zones.second);
+      Expect(jobs <= most, "too many jobs cross ", zones.first, "-", zones.second);
     }
   }
 

@@ -104,6 +104,26 @@ const Violation kViolations[] = {
     {"user ann is beyond quota", [](Sound& s) { s.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1; }},
     {"user bob is beyond quota",
      [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
+    {"attempt 1.1 was interrupted twice: a round is open before its last",
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) {
+         a.rounds.push_back(a.rounds.back());
+         a.rounds.back().id = 2;
+       });
+     }},
+    {"attempt 1.1: its rounds are not counted from one",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().id = 2; }); }},
+    {"attempt 1.1 is over, and its round is open",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.state = AttemptState::kEnded; }); }},
+    {"attempt 1.1 has agreed at no time",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kAgreed; }); }},
+    {"attempt 1.1 goes on from a save that is not an earlier attempt's",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.base = {4, "/c", 1, 1, {}}; }); }},
+    {"attempt 1.1 goes on from a save that its job does not have",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.base = {4, "/c", 1, 0, {}}; }); }},
+    {"job 3 has a save of an attempt that was not yet",
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.durable.attempt = 1; }); }},
+    {"job 1: a negative entry in the ledger", [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.ledger[7] = -5; }); }},
     {"too many jobs cross a-b",
      [](Sound& s) {
        s.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });

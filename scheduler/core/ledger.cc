@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scheduler/core/changes.h"
+#include "scheduler/core/planted.h"
 
 namespace glim::core {
 namespace {
@@ -36,6 +37,7 @@ void BookUntilNow(Changes& changes, Node& node, AttemptId holder) {
   if (gpu_ms == 0) return;
   node.ledger[At(node.use)] += gpu_ms;
   if (node.use == Use::kProductive) node.at_risk_gpu_ms += gpu_ms;
+  if (Planted(PlantedBug::kLedgerLeak) && node.use == Use::kStopping) return;
   if (holder && changes.state().FindJob(holder.job)) {
     changes.EditJob(holder.job, [&](Job& job) { job.ledger[At(node.use)] += gpu_ms; });
   }

@@ -5,7 +5,9 @@
 
 #include "scheduler/core/attempt_end.h"
 #include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/attempt_progress.h"
 #include "scheduler/core/job_machine.h"
+#include "scheduler/core/planted.h"
 
 namespace glim::core {
 namespace {
@@ -81,6 +83,11 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
              std::vector<AttemptId>& orphans) {
   const Task* task = changes.state().FindTask(seen.id);
   if (IsZombie(changes.node(node), seen.id)) {
+    if (Planted(PlantedBug::kZombieCheckpoint) && task) {
+      Task told = *task;
+      told.ranks = seen.ranks;
+      SeeProgress(changes, seen.id.attempt, {&told});
+    }
     if (seen.phase == TaskPhase::kReleased || seen.lost) {
       changes.EditNode(node, [&](Node& row) { std::erase(row.zombies, seen.id); });
     }

@@ -5,6 +5,7 @@
 
 #include "scheduler/core/attempt_machine.h"
 #include "scheduler/core/job_machine.h"
+#include "scheduler/core/planted.h"
 #include "scheduler/core/round_machine.h"
 
 namespace glim::core {
@@ -57,6 +58,7 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
       if (!wanted) continue;
       ChangeSuccessor(changes, victim, by);
     }
+    if (Planted(PlantedBug::kDoubleClaim)) continue;
     DropClaims(changes, displaced, "a more urgent job claims its nodes");
     Requeue(changes, displaced.job, {});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/planted.h"
 
 namespace glim::core {
 namespace {
@@ -45,7 +46,7 @@ void OpenRound(Changes& changes, AttemptId id, const RoundRequest& request) {
   bool opened = false;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Round* round = attempt.open_round();
-    if (!round) {
+    if (!round || Planted(PlantedBug::kInterruptedTwice)) {
       opened = true;
       round = &attempt.rounds.emplace_back();
       round->id = static_cast<std::uint32_t>(attempt.rounds.size());
@@ -89,6 +90,9 @@ void AdvanceRound(Changes& changes, AttemptId id) {
       round.state = RoundState::kAgreed;
     } else if (round.state == RoundState::kNotifying && changes.now() >= round.agree_by) {
       round.state = RoundState::kNoAgreement;
+    }
+    if (Planted(PlantedBug::kMovedStop) && round.state == RoundState::kAgreed) {
+      round.stop_step = std::max(round.stop_step, answers.step_max + 1);
     }
     if (answers.extend.ms > 0) {
       round.deadline = std::max(round.deadline, round.requested_at + std::min(answers.extend, max_grace));

@@ -17,7 +17,7 @@ nlohmann::ordered_json ToJson(const glim::sim::WorldReport& r) {
           {"left_unsaved", r.left_unsaved}, {"killed", r.killed},   {"withdrawn", r.withdrawn},
           {"swap_aborted", r.swap_aborted}, {"node_failures", r.node_failures}, {"nodes_lost", r.nodes_lost},
           {"outages", r.outages},     {"scheduler_restarts", r.scheduler_restarts},
-          {"agent_restarts", r.agent_restarts}, {"messages_lost", r.messages_lost}, {"clock_steps", r.clock_steps},
+          {"agent_restarts", r.agent_restarts}, {"rivals", r.rivals}, {"messages_lost", r.messages_lost}, {"clock_steps", r.clock_steps},
           {"virtual_ms", r.virtual_ms}, {"digest", r.digest},
           {"invariant_violations", r.violations.size()}};
 }

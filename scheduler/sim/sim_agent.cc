@@ -21,6 +21,14 @@ void SimAgent::Reboot() {
   }
 }
 
+std::vector<core::TaskId> SimAgent::Running() const {
+  std::vector<core::TaskId> running;
+  for (const auto& [id, task] : tasks_) {
+    if (task.phase != TaskPhase::kReleased) running.push_back(id);
+  }
+  return running;
+}
+
 void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
   if (std::pair(epoch, revision) < newest_) return;
   newest_ = {epoch, revision};

@@ -46,6 +46,8 @@ class SimAgent {
 
   // Older (epoch, revision) pairs than the newest taken in are ignored.
   void TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
+  // What has processes on this machine.
+  std::vector<core::TaskId> Running() const;
   // The machine starts anew: its processes are gone, the agent's records are not.
   void Reboot();
   // Something of this task changed: report soon.

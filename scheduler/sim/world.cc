@@ -80,7 +80,7 @@ void World::CountEnd(const core::Mutation& mutation) {
 TimePoint World::SchedulerNow() const { return timeline_.now() + clock_offset_; }
 
 Status World::Commit(const std::vector<core::Mutation>& mutations) {
-  if (crash_before_commit_) return Status(StatusCode::kUnavailable, "the scheduler was killed");
+  if (std::exchange(crash_before_commit_, false)) return Status(StatusCode::kUnavailable, "the scheduler was killed");
   if (options_.faults) {
     if (Status status = store_.Commit(epoch_, mutations); !status.ok()) {
       Violation("the store refused a commit: " + status.message());
@@ -88,6 +88,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
     }
   }
   for (const core::Mutation& mutation : mutations) CountEnd(mutation);
+  truth_.Committed(mutations);
   return Status::Ok();
 }
 
@@ -99,10 +100,12 @@ void World::Drain() {
   ++report_.batches;
   last_now_ = SchedulerNow();
   for (core::Event& event : batch) event.now = last_now_;
+  core::Tables before;
+  if (crash_before_commit_) before = state_->tables();
   const core::DriveResult result = core::Drive(
       *state_, policy_, batch, [&](const std::vector<core::Mutation>& mutations) { return Commit(mutations); });
   if (!result.commit.ok()) {
-    CrashScheduler();
+    CrashScheduler(before);
     return;
   }
   // Scripts are wanted as soon as a plan has started the job: before anybody is told of it.
@@ -110,14 +113,18 @@ void World::Drain() {
     if (scripts[i].empty()) continue;
     for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
       const JobId id = result.replies[i].jobs[k];
-      if (!scripts_.emplace(id, scripts[i][k]).second) Violation("job id " + std::to_string(id.value) + " was given twice");
-      unfinished_.push_back(id);
+      if (truth_.Acknowledged(id)) scripts_.emplace(id, scripts[i][k]);
       ++report_.jobs;
     }
   }
-  Check();
+  Check(batch);
   if (std::exchange(crash_after_commit_, false)) {
-    CrashScheduler();
+    const core::Tables committed = state_->tables();
+    if (rng_.OneIn(2)) {
+      rival_ = std::move(state_);
+      rival_epoch_ = epoch_;
+    }
+    CrashScheduler(committed);
     return;
   }
   ++revision_;
@@ -137,16 +144,17 @@ void World::ArmWake(TimePoint wake_at) {
   });
 }
 
-void World::Check() {
+void World::Check(const std::vector<core::Event>& batch) {
   if (!options_.check_invariants) return;
   for (const std::string& violation : core::CheckInvariants(*state_, policy_, last_now_)) Violation(violation);
   // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
   if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index()) Violation("the index is not what the rows say");
-  std::erase_if(unfinished_, [&](JobId id) {
-    const core::Job* job = state_->FindJob(id);
-    if (!job) Violation("acknowledged job " + std::to_string(id.value) + " is gone");
-    return !job || core::IsTerminal(job->state);
-  });
+  truth_.CheckJobs(*state_);
+  truth_.CheckLedger();
+  for (const core::Event& event : batch) {
+    if (const auto* report = std::get_if<core::NodeReported>(&event.what)) truth_.CheckReleases(*state_, *report);
+  }
+  for (const auto& [node, agent] : agents_) truth_.CheckRunning(*state_, node, agent->Running());
 }
 
 void World::SendDesired(NodeId node) {
@@ -282,13 +290,13 @@ void World::UserActs() {
 }
 
 bool World::AllOver() const {
-  return std::all_of(unfinished_.begin(), unfinished_.end(),
+  return std::all_of(truth_.unfinished().begin(), truth_.unfinished().end(),
                      [&](JobId id) { return state_->FindJob(id)->state == core::JobState::kHeld; });
 }
 
 std::string World::Unfinished() const {
   std::string text;
-  for (const JobId id : unfinished_) {
+  for (const JobId id : truth_.unfinished()) {
     const core::Job& job = *state_->FindJob(id);
     if (job.state == core::JobState::kHeld) continue;
     const core::Attempt* attempt = state_->LiveAttempt(job);
@@ -306,7 +314,7 @@ WorldReport World::Run() {
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   std::uint64_t actions_after = 0;
   while (report_.violations.empty() && timeline_.Step()) {
-    if (report_.events < options_.events) continue;
+    if (report_.events < options_.events || !report_.violations.empty()) continue;
     // The users have gone home, and faults have ended: what was left must come to its end.
     if (options_.faults && !std::exchange(healing_, true)) Heal();
     if (AllOver()) break;

@@ -1,7 +1,8 @@
 // A cluster in virtual time: the production core and its Drive loop, with simulated agents, ranks and users around it.
 //
 // Everything follows from the seed. Invariants are checked after every batch; what ranks and nodes would suffer (two
-// attempts on a node, a step beyond S, S changed) is checked where it would happen. A violation ends the run.
+// attempts on a node, a step beyond S, S changed) is checked where it would happen, and what the world knows beside the
+// scheduler is held against its rows (truth.h). A violation ends the run.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "scheduler/sim/sim_agent.h"
 #include "scheduler/sim/sim_run.h"
 #include "scheduler/sim/timeline.h"
+#include "scheduler/sim/truth.h"
 #include "scheduler/sim/workload.h"
 #include "scheduler/store/memory_store.h"
 #include "sdk/base/rng.h"
@@ -49,6 +51,7 @@ struct WorldReport {
   std::uint64_t outages = 0;
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
+  std::uint64_t rivals = 0;  // leaders that woke beside their successor
   std::uint64_t messages_lost = 0;
   std::uint64_t clock_steps = 0;
   std::int64_t virtual_ms = 0;
@@ -67,7 +70,7 @@ class World {
   void Post(decltype(core::Event::what) what);
   void Drain();
   void SendDesired(core::NodeId node);
-  void Check();
+  void Check(const std::vector<core::Event>& batch);
   void CountEnd(const core::Mutation& mutation);
   void Violation(const std::string& what);
   void Connect(core::NodeId node);
@@ -77,7 +80,10 @@ class World {
   void ArmWake(TimePoint wake_at);
   // Faults.
   void FaultActs();
-  void CrashScheduler();
+  // `committed`: the rows of the last commit that was taken.
+  void CrashScheduler(const core::Tables& committed);
+  void BeginLeader();
+  void WakeRival();
   void Partition();
   void StepClock();
   void Heal();
@@ -101,6 +107,8 @@ class World {
   TimePoint last_now_;
   bool crash_before_commit_ = false;
   bool crash_after_commit_ = false;
+  std::unique_ptr<core::ClusterState> rival_;  // of a leader that sleeps, and will wake beside its successor
+  std::uint64_t rival_epoch_ = 0;
   bool healing_ = false;
   bool down_ = false;            // the scheduler was killed and is not back yet
   std::vector<core::Event> inbox_;
@@ -115,8 +123,8 @@ class World {
   std::map<core::NodeId, TimePoint> desired_lands_;  // desired sets of one stream arrive in order
   std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
   std::map<core::JobId, JobScript> scripts_;
-  std::vector<core::JobId> unfinished_;  // acknowledged and not over
   WorldReport report_;
+  Truth truth_{[this](const std::string& what) { Violation(what); }};
 };
 
 }  // namespace glim::sim

@@ -56,7 +56,7 @@ void World::StepClock() {
   machine_offset_ = machine_offset_ + Milliseconds(rng_.Between(-1'200'000, 1'200'000));
 }
 
-void World::CrashScheduler() {
+void World::CrashScheduler(const core::Tables& committed) {
   ++report_.scheduler_restarts;
   crash_before_commit_ = crash_after_commit_ = false;
   down_ = true;
@@ -70,18 +70,37 @@ void World::CrashScheduler() {
     return;
   }
   state_ = std::move(loaded).value();
+  truth_.CheckReload(committed, *state_);
   epoch_ = *store_.AcquireEpoch();
   revision_ = 0;
-  timeline_.After(Milliseconds(rng_.Between(100, 90'000)), [this] {
-    down_ = false;
-    clock_offset_ = std::max(timeline_.now() + machine_offset_, state_->newest) - timeline_.now();
-    Post(core::LeaderStarted{});
-    for (const auto& [node, agent] : agents_) {
-      timeline_.After(Milliseconds(rng_.Between(1, 10'000)), [this, node = node] {
-        if (!agents_.at(node)->session()) Connect(node);
-      });
-    }
-  });
+  timeline_.After(Milliseconds(rng_.Between(100, 90'000)), [this] { BeginLeader(); });
+}
+
+void World::BeginLeader() {
+  down_ = false;
+  clock_offset_ = std::max(timeline_.now() + machine_offset_, state_->newest) - timeline_.now();
+  Post(core::LeaderStarted{});
+  for (const auto& [node, agent] : agents_) {
+    timeline_.After(Milliseconds(rng_.Between(1, 10'000)), [this, node = node] {
+      if (!agents_.at(node)->session()) Connect(node);
+    });
+  }
+  if (rival_) timeline_.After(Milliseconds(rng_.Between(1, 30'000)), [this] { WakeRival(); });
+}
+
+// The leader before was not dead, it slept. A user who still talks to it must get no answer but a refusal.
+void World::WakeRival() {
+  const std::unique_ptr<core::ClusterState> state = std::move(rival_);
+  if (!state) return;
+  ++report_.rivals;
+  core::SubmitJobs submit;
+  submit.user = "u1";
+  submit.specs.emplace_back().name = "too late";
+  const core::Event event{++seq_, SchedulerNow(), std::move(submit)};
+  const core::DriveResult result = core::Drive(
+      *state, policy_, {&event, 1},
+      [&](const std::vector<core::Mutation>& mutations) { return store_.Commit(rival_epoch_, mutations); });
+  if (result.mutations > 0 && result.commit.ok()) Violation("the store took a commit of a leader whose time is over");
 }
 
 void World::Heal() {

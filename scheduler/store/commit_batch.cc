@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/core/planted.h"
 #include "sdk/base/check.h"
 
 namespace glim::store {
@@ -24,6 +25,7 @@ struct Backward {
   }
   void operator()(const std::shared_ptr<const core::Job>& row) {
     GLIM_CHECK(row != nullptr, "a mutation without its row");
+    if (core::Planted(core::PlantedBug::kDroppedSubmission) && row->attempts == 0) return;
     if (!Deleted(row->id)) batch.jobs.try_emplace(row->id, row.get());
   }
   void operator()(const std::shared_ptr<const core::Attempt>& row) {

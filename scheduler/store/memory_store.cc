@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "scheduler/store/enum_names.h"
 #include "scheduler/core/planted.h"
+#include "scheduler/store/enum_names.h"
 #include "scheduler/store/row_codec.h"
 #include "scheduler/store/state_loader.h"
 #include "scheduler/store/store_limits.h"
@@ -93,6 +93,10 @@ Result<std::vector<Store::StoredHistory>> MemoryStore::History(const HistoryQuer
     found.push_back({it->first, std::move(entry).value()});
   }
   return found;
+}
+
+Result<std::uint64_t> MemoryStore::LastHistory() {
+  return data_->history.empty() ? 0 : data_->history.rbegin()->first;
 }
 
 Result<std::vector<EndedJob>> MemoryStore::AllEndedJobs() const {
