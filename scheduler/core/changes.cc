@@ -1,5 +1,6 @@
 #include "scheduler/core/changes.h"
 
+#include "scheduler/core/feasibility.h"
 #include "scheduler/core/ledger.h"
 
 namespace glim::core {
@@ -14,8 +15,9 @@ void Changes::Write(Job row) {
 void Changes::Write(Attempt row) {
   const Attempt* old = state_.FindAttempt(row.id);
   if (old && *old == row) return;
+  const bool link_given_up = old && row.zones.size() == 2 && !LeavesItsLink(*old) && LeavesItsLink(row);
   const bool dirty = !old || old->state != row.state || old->rounds.size() != row.rounds.size();
-  if (dirty) state_.dirty = true;
+  if (dirty || link_given_up) state_.dirty = true;
   const AttemptId id = row.id;
   transition_.mutations.emplace_back(state_.Put(std::move(row)));
   BookAttempt(*this, id);

@@ -55,6 +55,11 @@ std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const
   return 0;
 }
 
+bool LeavesItsLink(const Attempt& attempt) {
+  const Round* round = attempt.open_round();
+  return attempt.stop != StopCause::kNone || (round && round->state != RoundState::kNotifying);
+}
+
 Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec) {
   const auto pool = state.index().nodes_by_pool.find(spec.pool);
   if (pool == state.index().nodes_by_pool.end()) {

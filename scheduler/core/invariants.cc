@@ -145,15 +145,26 @@ class Checker {
     }
   }
 
+  static std::pair<std::string, std::string> LinkOf(const Attempt& attempt) {
+    return std::minmax(attempt.zones[0], attempt.zones[1]);
+  }
+
+  // One that may still stay has given its link to a successor alone: if that goes away, it stays with the link.
+  bool GaveItsLink(const Attempt& attempt) const {
+    if (LeavesItsLink(attempt)) return true;
+    return std::any_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId id) {
+      const Node* node = state_.FindNode(id);
+      const Attempt* next = node && node->holder == attempt.id ? state_.FindAttempt(node->claim) : nullptr;
+      return next && next->zones.size() == 2 && LinkOf(*next) == LinkOf(attempt);
+    });
+  }
+
   void CheckLinks() {
     std::map<std::pair<std::string, std::string>, std::uint32_t> used;
     for (const auto& [pool, attempts] : state_.index().live) {
       for (const AttemptId id : attempts) {
         const Attempt& attempt = *state_.FindAttempt(id);
-        // One that is leaving keeps its pair only until it has gone; its successor may hold the link already.
-        if (attempt.zones.size() != 2 || attempt.stop != StopCause::kNone || attempt.open_round()) continue;
-        const auto [low, high] = std::minmax(attempt.zones[0], attempt.zones[1]);
-        ++used[{low, high}];
+        if (attempt.zones.size() == 2 && !GaveItsLink(attempt)) ++used[LinkOf(attempt)];
       }
     }
     for (const auto& [zones, jobs] : used) {

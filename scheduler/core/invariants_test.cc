@@ -124,6 +124,11 @@ const Violation kViolations[] = {
     {"job 3 has a save of an attempt that was not yet",
      [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.durable.attempt = 1; }); }},
     {"job 1: a negative entry in the ledger", [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.ledger[7] = -5; }); }},
+    {"too many jobs cross a-b",  // job 1 may stay yet, and job 2 needs no link
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) { a.zones = {"b", "a"}; });
+       s.c.policy().links = {{"a", "b", 0, 0}};
+     }},
     {"too many jobs cross a-b",
      [](Sound& s) {
        s.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
@@ -161,9 +166,18 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   EXPECT_THAT(planning.Violations(), IsEmpty()) << "no blocker, but the pass is yet to run";
 
   Sound leaving;
-  leaving.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
+  leaving.Edit(kRunning, [](Attempt& a) {
+    a.zones = {"a", "b"};
+    a.rounds.back().state = RoundState::kNoAgreement;
+  });
   leaving.c.policy().links = {{"a", "b", 0, 0}};
-  EXPECT_THAT(leaving.Violations(), IsEmpty()) << "one that is leaving gives its link up";
+  EXPECT_THAT(leaving.Violations(), IsEmpty()) << "one that will leave gives its link up";
+
+  Sound handed_on;
+  handed_on.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
+  handed_on.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
+  handed_on.c.policy().links = {{"a", "b", 1, 1}};
+  EXPECT_THAT(handed_on.Violations(), IsEmpty()) << "its successor has its link";
 }
 
 TEST(Invariants, TimeThatPassesIsNotAViolation) {

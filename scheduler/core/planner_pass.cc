@@ -133,7 +133,9 @@ bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vecto
   if (const auto it = links_.find(key); it != links_.end()) {
     for (const AttemptId id : it->second) {
       const Attempt& attempt = *state_.FindAttempt(id);
-      const bool going = attempt.stop != StopCause::kNone || attempt.open_round() || doomed_.contains(id) ||
+      // Victims of other jobs' swaps are not among them: their rounds may yet be withdrawn.
+      const bool displaced = attempt.state == AttemptState::kClaimed && doomed_.contains(id);
+      const bool going = LeavesItsLink(attempt) || displaced ||
                          std::find(leaving.begin(), leaving.end(), id) != leaving.end();
       if (!going) ++used;
     }
