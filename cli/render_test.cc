@@ -173,6 +173,7 @@ TEST(NodesView, Golden) {
   node.mutable_labels()->set_nvlink("pair");
   node.mutable_labels()->set_nic("infiniband");
   node.mutable_labels()->set_simulated_gpus(true);
+  node.set_runtime("runc");
   node.mutable_holder()->set_job_id(7);
   node.mutable_holder()->set_number(2);
   node.set_last_heard_ms((kNow - Seconds(2)).ms);
@@ -184,9 +185,9 @@ TEST(NodesView, Golden) {
   lost.set_message("unheard for 60 s");
   lost.add_orphans()->set_job_id(3);
   EXPECT_EQ(NodesTable({node, lost}, kNow, false),
-            "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         HOLDER  CLAIM  HEARD    NOTE\n"
-            "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  7.2     -      2 s ago\n"
-            "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  -       -      2 s ago"
+            "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    NOTE\n"
+            "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  runc     7.2     -      2 s ago\n"
+            "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  runc     -       -      2 s ago"
             "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "cli/spec_keys.h"
+#include "cli/size_text.h"
 #include "cli/spec_limits.h"
 #include "cli/text.h"
 #include "cli/time_text.h"
@@ -127,6 +129,63 @@ std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, s
   if (error == std::errc::result_out_of_range) value = text.front() == '-' ? INT64_MIN : INT64_MAX;
   Fail(node.mark, CheckRange(field, value, least, most));
   return ok() ? static_cast<std::uint32_t>(value) : fallback;
+}
+
+bool FieldReader::Flag(std::string_view key, bool fallback) {
+  const YamlEntry* entry = Find(key);
+  if (entry == nullptr || !ok()) return fallback;
+  const std::string text = ScalarText(*entry->value, PathOf(key), "true or false");
+  if (!ok()) return fallback;
+  if (entry->value->quoted || (text != "true" && text != "false")) {
+    Fail(entry->value->mark, PathOf(key), fmt::format("{} found, true or false wanted", DescribeFound(*entry->value)),
+         "write true or false, without quotes");
+  }
+  return text == "true";
+}
+
+std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most) {
+  const YamlEntry* entry = Find(key);
+  if (entry == nullptr || !ok()) return fallback;
+  const std::string field = PathOf(key);
+  const std::string text = ScalarText(*entry->value, field, "a size such as 512MiB or 64GiB");
+  if (!ok()) return fallback;
+  const auto bytes = ParseSize(text);
+  if (!bytes) {
+    Fail(entry->value->mark, field,
+         fmt::format("{} found, a size such as 512MiB or 64GiB wanted", DescribeFound(*entry->value)),
+         "a whole number and one of KiB, MiB, GiB, TiB");
+    return fallback;
+  }
+  if (*bytes < least || *bytes > most) {
+    Fail(entry->value->mark, field, fmt::format("{} is too {}", Shown(text), *bytes < least ? "little" : "much"),
+         fmt::format("use {} to {}", FormatSize(least), FormatSize(most)));
+  }
+  return *bytes;
+}
+
+std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback, std::int64_t least,
+                                    std::int64_t most) {
+  const YamlEntry* entry = Find(key);
+  if (entry == nullptr || !ok()) return fallback;
+  const std::string field = PathOf(key);
+  const std::string text = ScalarText(*entry->value, field, "a number of CPUs such as 16 or 1.5");
+  if (!ok()) return fallback;
+  double cpus = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, cpus, std::chars_format::fixed);
+  if (entry->value->quoted || error != std::errc() || rest != end || !std::isfinite(cpus)) {
+    Fail(entry->value->mark, field,
+         fmt::format("{} found, a number of CPUs such as 16 or 1.5 wanted", DescribeFound(*entry->value)),
+         "write it in digits, without quotes");
+    return fallback;
+  }
+  // Compared before it becomes a whole number, which a huge one would not fit.
+  if (cpus * 1000 < static_cast<double>(least) || cpus * 1000 > static_cast<double>(most)) {
+    Fail(entry->value->mark, field, fmt::format("{} is out of range", Shown(text)),
+         fmt::format("use {} to {}", static_cast<double>(least) / 1000, most / 1000));
+    return fallback;
+  }
+  return std::llround(cpus * 1000);
 }
 
 Duration FieldReader::Time(std::string_view key, Duration fallback, Duration least, Duration most) {

@@ -31,6 +31,11 @@ class FieldReader {
   std::string RequiredText(std::string_view key, const std::string& fix, const Check& check);
   std::string OneOf(std::string_view key, std::string_view fallback, std::span<const std::string_view> words);
   std::uint32_t Count(std::string_view key, std::uint32_t fallback, std::int64_t least, std::int64_t most);
+  bool Flag(std::string_view key, bool fallback);
+  // Bytes, as "512MiB" or "64GiB".
+  std::int64_t Size(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
+  // Thousandths of a CPU, from "16" or "1.5".
+  std::int64_t CpuMillis(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
   Duration Time(std::string_view key, Duration fallback, Duration least, Duration most);
   // A list of at most `items_max` different texts.
   std::vector<std::string> List(std::string_view key, std::vector<std::string> fallback, std::size_t items_max,

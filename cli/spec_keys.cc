@@ -15,18 +15,22 @@ namespace {
 constexpr SpecKey kTop[] = {
     {"apiVersion"}, {"kind"}, {"name"}, {"pool"}, {"priority"}, {"nodes"}, {"gpus_per_node"}, {"placement"},
     {"image"}, {"workdir"}, {"run"}, {"launcher"}, {"env"}, {"interrupt"}, {"checkpoint"}, {"restart"},
-    {"mounts", false}, {"watchdog", false}, {"limits", false}, {"after", false}, {"services", false},
-    {"compat", false}};
+    {"mounts"}, {"limits"}, {"watchdog", false}, {"after", false}, {"services", false}, {"compat", false}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}};
 constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", false}};
 
+constexpr SpecKey kMount[] = {{"source"}, {"target"}, {"read_only"}};
+constexpr SpecKey kLimits[] = {{"memory"}, {"cpus"}, {"pids"}, {"shm"}, {"time", false}};
+
 constexpr SpecSection kSections[] = {{"", kTop},
                                      {"placement", kPlacement},
                                      {"interrupt", kInterrupt},
                                      {"checkpoint", kCheckpoint},
-                                     {"restart", kRestart}};
+                                     {"restart", kRestart},
+                                     {"mounts[]", kMount},
+                                     {"limits", kLimits}};
 
 // What other schedulers call the same thing.
 struct Synonym {
@@ -44,8 +48,11 @@ constexpr Synonym kSynonyms[] = {{"command", "run"},     {"cmd", "run"},        
 std::span<const SpecSection> SpecSections() { return kSections; }
 
 const SpecSection& FindSpecSection(std::string_view path) {
+  // "mounts[3]" is one of "mounts[]".
+  const bool item = path.ends_with(']');
+  const std::string name = item ? std::string(path.substr(0, path.find('['))) + "[]" : std::string(path);
   const auto* found = std::find_if(std::begin(kSections), std::end(kSections),
-                                   [path](const SpecSection& section) { return section.path == path; });
+                                   [&name](const SpecSection& section) { return section.path == name; });
   GLIM_CHECK(found != std::end(kSections), "no such section of a job spec");
   return *found;
 }

@@ -14,13 +14,13 @@ struct SpecKey {
 };
 
 struct SpecSection {
-  std::string_view path;  // "" for the top level
+  std::string_view path;  // "" for the top level; "mounts[]" for each item of a list
   std::span<const SpecKey> keys;
 };
 
 std::span<const SpecSection> SpecSections();
 
-// The section at `path`; asking for one that does not exist is a bug (CHECK).
+// The section at `path` ("interrupt", "mounts[3]"); asking for one that does not exist is a bug (CHECK).
 const SpecSection& FindSpecSection(std::string_view path);
 
 // How to mend an unknown `key` of section `path`: "did you mean 'nodes'?", "did you mean 'interrupt.grace'?", or the

@@ -66,6 +66,17 @@ Status CheckRun(const std::string& field, const std::string& value) {
   return CheckText(field, value, kRunBytesMax, /*allow_lines=*/true);
 }
 
+Status CheckMountPath(const std::string& field, const std::string& value) {
+  if (Status s = CheckPath(field, value); !s.ok()) return s;
+  const std::string closed = value + "/";
+  const bool plain = value.size() > 1 && value[0] == '/' && value.back() != '/' &&
+                     value.find("//") == std::string::npos && closed.find("/../") == std::string::npos &&
+                     closed.find("/./") == std::string::npos;
+  if (plain) return Status::Ok();
+  return InvalidArgument(field, fmt::format("'{}' is not a plain absolute path", Shorten(EscapeForTerminal(value), 64)),
+                         "write it like /data/set");
+}
+
 Status CheckPath(const std::string& field, const std::string& value) {
   if (value.empty()) return InvalidArgument(field, "empty", "write a path");
   if (value.front() == '~') {

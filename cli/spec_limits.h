@@ -20,6 +20,13 @@ inline constexpr std::size_t kEnvEntriesMax = 256;
 inline constexpr std::size_t kZonesMax = 64;
 inline constexpr std::int64_t kNodesMax = 20'000;
 inline constexpr std::int64_t kGpusPerNodeMax = 64;
+inline constexpr std::size_t kMountsMax = 64;
+inline constexpr std::int64_t kSizeMin = 1 << 20;
+inline constexpr std::int64_t kSizeMax = std::int64_t{1} << 50;
+inline constexpr std::int64_t kCpuMillisMin = 10;
+inline constexpr std::int64_t kCpuMillisMax = 4'096'000;
+inline constexpr std::int64_t kPidsMin = 16;
+inline constexpr std::int64_t kPidsMax = 4'194'304;
 inline constexpr std::int64_t kKeepMax = 1000;
 inline constexpr std::int64_t kRestartsMax = 10'000;
 
@@ -42,6 +49,8 @@ Status CheckPriority(const std::string& field, const std::string& value);
 Status CheckRun(const std::string& field, const std::string& value);
 // Absolute, without control characters; $GLIM_JOB_ID and $GLIM_JOB_NAME are the only variables.
 Status CheckCheckpointDir(const std::string& field, const std::string& value);
+// Absolute and in its one spelling: no '..', '.', '//' or '/' at its end.
+Status CheckMountPath(const std::string& field, const std::string& value);
 Status CheckPath(const std::string& field, const std::string& value);
 // A shell variable's name that is not one of Glim's own.
 Status CheckEnvName(const std::string& field, const std::string& value);

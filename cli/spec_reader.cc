@@ -40,6 +40,8 @@ class DocumentReader {
     WithSection(top, "interrupt", [this](FieldReader& section) { ReadInterrupt(section); });
     WithSection(top, "checkpoint", [this](FieldReader& section) { ReadCheckpoint(section); });
     WithSection(top, "restart", [this](FieldReader& section) { ReadRestart(section); });
+    WithSection(top, "limits", [this](FieldReader& section) { ReadLimits(section); });
+    ReadMounts(top);
     if (!status_.ok()) return status_;
     return std::move(spec_);
   }
@@ -158,6 +160,40 @@ class DocumentReader {
     for (const std::string& cause : causes) restart->add_on(cause);
     restart->set_max(section.Count("max", 20, 0, kRestartsMax));
     restart->set_backoff_ms(section.Time("backoff", Seconds(30), Duration{0}, Hours(24)).ms);
+  }
+
+  void ReadLimits(FieldReader& section) {
+    glim::v1::TaskLimits limits;
+    limits.set_memory_bytes(section.Size("memory", 0, kSizeMin, kSizeMax));
+    limits.set_cpu_millis(section.CpuMillis("cpus", 0, kCpuMillisMin, kCpuMillisMax));
+    limits.set_pids(section.Count("pids", 0, kPidsMin, kPidsMax));
+    limits.set_shm_bytes(section.Size("shm", 0, kSizeMin, kSizeMax));
+    if (limits.ByteSizeLong() > 0) *spec_.mutable_limits() = limits;
+  }
+
+  void ReadMounts(FieldReader& top) {
+    const YamlNode* list = top.Section("mounts");
+    if (list == nullptr || !status_.ok()) return;
+    if (list->kind != YamlNode::Kind::kSequence) {
+      return top.Fail(list->mark, "mounts", fmt::format("{} found, a list wanted", DescribeFound(*list)),
+                      "write [{source: /data, read_only: true}]");
+    }
+    if (list->items.size() > kMountsMax) {
+      return top.Fail(list->mark, "mounts", fmt::format("{} entries, at most {} are allowed", list->items.size(),
+                                                        kMountsMax));
+    }
+    for (std::size_t i = 0; i < list->items.size() && status_.ok(); ++i) {
+      FieldReader item(source_.name, fmt::format("mounts[{}]", i), *list->items[i], &status_);
+      if (!status_.ok()) return;
+      glim::v1::Mount* mount = spec_.add_mounts();
+      mount->set_source(item.RequiredText("source", "name a folder of the nodes", CheckMountPath));
+      mount->set_target(item.Text("target", mount->source(), CheckMountPath));
+      mount->set_read_only(item.Flag("read_only", false));
+      for (int before = 0; before + 1 < spec_.mounts_size(); ++before) {
+        if (spec_.mounts(before).target() != mount->target()) continue;
+        item.FailAt("target", InvalidArgument(item.PathOf("target"), "the target of another mount", "keep one of them"));
+      }
+    }
   }
 
   const SpecSource& source_;

@@ -179,16 +179,42 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     NotYet, BadSpecTest,
     testing::Values(
-        BadSpec{"limits", With("limits: {time: 7d}"), "'limits' is not supported by this version", "limits", "remove"},
+        BadSpec{"time_limit", With("limits: {time: 7d}"), "'limits.time' is not supported by this version",
+                "limits.time", "remove"},
         BadSpec{"after", With("after: [812:ok]"), "not supported by this version", "after", ""},
         BadSpec{"watchdog", With("watchdog: {no_progress: 30m}"), "not supported by this version", "watchdog", ""},
         BadSpec{"services", With("services: []"), "not supported by this version", "services", ""},
         BadSpec{"compat", With("compat: hfai"), "not supported by this version", "compat", ""},
-        BadSpec{"mounts", With("mounts: []"), "not supported by this version", "mounts", ""},
         BadSpec{"mpi", With("launcher: mpi"), "not supported by this version", "launcher", "per-gpu"},
         BadSpec{"fence", With("restart: {require_fence: true}"), "not supported by this version",
                 "restart.require_fence", ""},
         BadSpec{"image", With("image: ubuntu:22.04"), "not supported by this version", "image", "host"}),
+    [](const auto& info) { return info.param.label; });
+
+INSTANTIATE_TEST_SUITE_P(
+    MountsAndLimits, BadSpecTest,
+    testing::Values(
+        BadSpec{"mounts_text", With("mounts: /data"), "'/data' found, a list wanted", "mounts", "write [{source"},
+        BadSpec{"mount_text", With("mounts: [/data]"), "found, a mapping (key: value) wanted", "mounts[0]", ""},
+        BadSpec{"no_source", With("mounts: [{target: /d}]"), "'mounts[0].source' is missing", "mounts[0].source", ""},
+        BadSpec{"relative", With("mounts: [{source: data}]"), "'data' is not a plain absolute path",
+                "mounts[0].source", "/data/set"},
+        BadSpec{"dots", With("mounts: [{source: /a, target: /b}, {source: /a/../b}]"), "not a plain absolute path",
+                "mounts[1].source", ""},
+        BadSpec{"same_target", With("mounts: [{source: /a, target: /d}, {source: /b, target: /d}]"),
+                "the target of another mount", "mounts[1].target", "keep one"},
+        BadSpec{"read_only", With("mounts: [{source: /a, read_only: yes}]"), "'yes' found, true or false wanted",
+                "mounts[0].read_only", ""},
+        BadSpec{"mount_key", With("mounts: [{source: /a, readonly: true}]"), "unknown key 'readonly'",
+                "mounts[0].readonly", "read_only"},
+        BadSpec{"memory_bare", With("limits: {memory: 64}"), "a size such as 512MiB or 64GiB wanted", "limits.memory",
+                "KiB, MiB"},
+        BadSpec{"memory_little", With("limits: {memory: 1KiB}"), "1KiB is too little", "limits.memory", "1MiB"},
+        BadSpec{"shm_much", With("limits: {shm: 4000TiB}"), "4000TiB is too much", "limits.shm", "1024TiB"},
+        BadSpec{"cpus_text", With("limits: {cpus: many}"), "a number of CPUs", "limits.cpus", ""},
+        BadSpec{"cpus_none", With("limits: {cpus: 0}"), "0 is out of range", "limits.cpus", "0.01 to 4096"},
+        BadSpec{"cpus_huge", With("limits: {cpus: 1000000000000000000000000}"), "out of range", "limits.cpus", ""},
+        BadSpec{"pids_few", With("limits: {pids: 3}"), "", "limits.pids", ""}),
     [](const auto& info) { return info.param.label; });
 
 INSTANTIATE_TEST_SUITE_P(

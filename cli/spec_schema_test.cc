@@ -22,9 +22,15 @@ json Schema() {
   return json::parse(file);
 }
 
-const json& Properties(const json& schema, std::string_view section) {
-  return section.empty() ? schema["properties"] : schema["properties"][std::string(section)]["properties"];
+// The schema's object for a section; that of "mounts[]" describes the items of a list.
+const json& Object(const json& schema, std::string_view section) {
+  if (section.empty()) return schema;
+  const bool items = section.ends_with("[]");
+  const json& found = schema["properties"][std::string(section.substr(0, section.size() - (items ? 2 : 0)))];
+  return items ? found["items"] : found;
 }
+
+const json& Properties(const json& schema, std::string_view section) { return Object(schema, section)["properties"]; }
 
 TEST(JobSchema, HasExactlyTheKeysThatAreSupported) {
   const json schema = Schema();
@@ -36,8 +42,7 @@ TEST(JobSchema, HasExactlyTheKeysThatAreSupported) {
     std::set<std::string> theirs;
     for (const auto& [name, value] : Properties(schema, section.path).items()) theirs.insert(name);
     EXPECT_EQ(ours, theirs) << section.path;
-    const json& object = section.path.empty() ? schema : schema["properties"][std::string(section.path)];
-    EXPECT_EQ(object["additionalProperties"], false) << section.path;
+    EXPECT_EQ(Object(schema, section.path)["additionalProperties"], false) << section.path;
   }
   EXPECT_EQ(schema["required"], json({"name", "run"}));
 }
@@ -85,7 +90,7 @@ TEST(JobSchema, BoundsAreTheReaders) {
       ++bounds;
     }
   }
-  EXPECT_EQ(bounds, 4);
+  EXPECT_EQ(bounds, 5);
 }
 
 // Writing out every default of the schema changes nothing.

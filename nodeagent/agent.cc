@@ -10,7 +10,7 @@
 #include "nodeagent/launch_plan.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
-#include "nodeagent/runtime/process_runtime.h"
+#include "nodeagent/runtime/shim_runtime.h"
 #include "nodeagent/task_record.h"
 #include "nodeagent/wire.h"
 
@@ -21,6 +21,13 @@ constexpr std::uint32_t kProtocolVersion = 1;
 constexpr const char* kVersion = GLIM_VERSION;
 constexpr int kTasksMax = 256;
 constexpr std::size_t kRecordBytesMax = 64 * 1024;
+
+std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
+  if (options.runtime != "runc") return MakeProcessConfinement();
+  const std::string folder = options.shim.substr(0, options.shim.rfind('/'));
+  return MakeRuncConfinement({options.runc, folder + "/glim-init", folder + "/glim-task", options.state_dir,
+                              options.cgroup_parent, options.node_name, options.mount_allow});
+}
 
 }  // namespace
 
@@ -40,7 +47,7 @@ TimePoint BootNow() {
 
 Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
              v1::AgentApi::StubInterface* stub, std::uint64_t seed)
-    : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment()), gpus_(std::move(gpus)), stub_(stub),
+    : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment(options_.address)), gpus_(std::move(gpus)), stub_(stub),
       seed_(seed), watch_(io), store_(options_.state_dir), wake_(io) {}
 
 Agent::~Agent() = default;
@@ -54,8 +61,8 @@ Status Agent::Start() {
   wanted_ = std::move(*wanted);
   desired_ = FromProto(wanted_, BootNow(), false);
   if (Status status = watch_.Start(); !status.ok()) return status;
-  runtime_ = std::make_unique<ProcessRuntime>(io_, watch_, *gpus_, options_.state_dir, options_.shim, boot_id_,
-                                              [this](const TaskKey& key) { OnRuntimeChange(key); });
+  runtime_ = std::make_unique<ShimRuntime>(io_, watch_, *gpus_, options_.state_dir, options_.shim, boot_id_,
+                                           MakeConfinement(options_), [this](const TaskKey& key) { OnRuntimeChange(key); });
   if (Status status = AdoptTasks(); !status.ok()) return status;
   PruneOldLogs();
   OpenStreams();

@@ -78,7 +78,7 @@ Status CompletePaths(AgentOptions* options) {
   }
   options->state_dir = std::filesystem::canonical(options->state_dir, error).string();
   // The longest that real ids make it; each task's own is checked again.
-  if (Status status = CheckSocketPath(options->state_dir + "/tasks/99999999.9999.9999/socket"); !status.ok()) {
+  if (Status status = CheckSocketPath(options->state_dir + "/tasks/99999999.9999.9999/run/socket"); !status.ok()) {
     return status;
   }
   if (options->shim.empty()) {
@@ -87,6 +87,50 @@ Status CompletePaths(AgentOptions* options) {
   options->shim = std::filesystem::absolute(options->shim, error).string();
   if (::access(options->shim.c_str(), X_OK) != 0) {
     return InvalidArgument("--shim", "there is no program " + options->shim, "give glim-shim's path with --shim");
+  }
+  return Status::Ok();
+}
+
+std::string FindProgram(const std::string& name) {
+  for (const char* folder : {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/"}) {
+    if (::access((folder + name).c_str(), X_OK) == 0) return folder + name;
+  }
+  return "";
+}
+
+bool IsFolderPath(const std::string& path) {
+  return path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("/../") == std::string::npos &&
+         path.find("//") == std::string::npos;
+}
+
+// Containers need root (control groups, mounts) and runc. `auto` takes what there is and says so in the node's record.
+Status CompleteRuntime(AgentOptions* options) {
+  if (options->runc.empty()) options->runc = FindProgram("runc");
+  const bool possible = ::geteuid() == 0 && !options->runc.empty() && ::access(options->runc.c_str(), X_OK) == 0;
+  if (options->runtime == "auto") options->runtime = possible ? "runc" : "process";
+  if (options->runtime == "process") return Status::Ok();
+  if (!possible) {
+    return InvalidArgument("--runtime", ::geteuid() == 0 ? "--runtime runc: there is no program runc"
+                                                         : "--runtime runc: only root may make containers",
+                           ::geteuid() == 0 ? "install runc, or name it with --runc"
+                                            : "run the agent as root, or use --runtime process");
+  }
+  if (options->cgroup_parent.empty()) {
+    options->cgroup_parent = "/glim/" + options->machine_id.substr(options->machine_id.rfind('-') + 1);
+  }
+  if (!IsFolderPath(options->cgroup_parent)) {
+    return InvalidArgument("--cgroup-parent", "--cgroup-parent \"" + options->cgroup_parent + "\" is no absolute path",
+                           "for example /glim");
+  }
+  for (std::string& folder : options->mount_allow) {
+    std::error_code error;
+    if (folder != "/" && !IsFolderPath(folder)) {
+      return InvalidArgument("--mount-allow", "--mount-allow \"" + folder + "\" is no absolute path",
+                             "name folders like /data");
+    }
+    // Jobs' paths are compared after their links are followed, so these have to be, too.
+    const auto real = std::filesystem::canonical(folder, error);
+    if (!error) folder = real.string();
   }
   return Status::Ok();
 }
@@ -104,6 +148,7 @@ Status CompleteOptions(AgentOptions* options) {
       CheckName("--leaf", o.leaf, false),             CheckName("--gpu-type", o.gpu_type, true),
       CheckOneOf("--nvlink", o.nvlink, {"none", "pair", "full"}),
       CheckOneOf("--nic", o.nic, {"infiniband", "roce", "ethernet"}),
+      CheckOneOf("--runtime", o.runtime, {"auto", "process", "runc"}),
   };
   for (const Status& status : checks) {
     if (!status.ok()) return status;
@@ -125,7 +170,7 @@ Status CompleteOptions(AgentOptions* options) {
   if (o.log_limits.file_bytes_max < 4096 || o.log_limits.files_max < 2 || o.log_limits.files_max > 1000) {
     return InvalidArgument("--log-file-bytes", "a rank's log needs 2 to 1000 files of at least 4096 bytes");
   }
-  return Status::Ok();
+  return CompleteRuntime(options);
 }
 
 }  // namespace glim::agent

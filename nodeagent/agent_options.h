@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "nodeagent/runtime/task_files.h"
 #include "sdk/base/status.h"
@@ -24,6 +25,10 @@ struct AgentOptions {
   std::string nic = "ethernet";
   std::string address = "127.0.0.1";
   std::string shim;              // empty: beside the agent's own program
+  std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
+  std::string runc;              // the program; empty: looked for in the usual folders
+  std::string cgroup_parent;     // of the tasks' control groups; empty: one of the agent's own below /glim
+  std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
   std::string log_level = "info";
   std::string machine_id;        // empty: /etc/machine-id and the state folder's path
   LogLimits log_limits;
@@ -31,7 +36,7 @@ struct AgentOptions {
   std::uint32_t log_folders_max = 1000;
 };
 
-// Fills in what was left out, makes the state folder (private), and checks everything. The error names the option.
+// Fills in what was left out (also what `auto` stands for), makes the state folder (private), and checks everything. The error names the option.
 Status CompleteOptions(AgentOptions* options);
 
 }  // namespace glim::agent

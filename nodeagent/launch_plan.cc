@@ -1,5 +1,9 @@
 #include "nodeagent/launch_plan.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -15,6 +19,8 @@ constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/
 
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
+bool IsAbsolute(const std::string& path) { return !path.empty() && path[0] == '/' && !HasNul(path); }
+
 Status CheckOrder(const v1::TaskLaunch& launch) {
   if (launch.ranks() < 1 || launch.ranks() > kRanksPerTaskMax) {
     return InvalidArgument("ranks", "ranks must be 1 to " + std::to_string(kRanksPerTaskMax));
@@ -24,11 +30,16 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
                            "use image: host");
   }
   if (launch.run().empty() || HasNul(launch.run())) return InvalidArgument("run", "run is empty or holds a zero byte");
-  if (!launch.workdir().empty() && (launch.workdir()[0] != '/' || HasNul(launch.workdir()))) {
+  if (!launch.workdir().empty() && !IsAbsolute(launch.workdir())) {
     return InvalidArgument("workdir", "workdir must be an absolute path");
   }
-  if (!launch.checkpoint_dir().empty() && (launch.checkpoint_dir()[0] != '/' || HasNul(launch.checkpoint_dir()))) {
+  if (!launch.checkpoint_dir().empty() && !IsAbsolute(launch.checkpoint_dir())) {
     return InvalidArgument("checkpoint.dir", "checkpoint.dir must be an absolute path");
+  }
+  for (const v1::Mount& mount : launch.mounts()) {
+    if (!IsAbsolute(mount.source()) || !IsAbsolute(mount.target())) {
+      return InvalidArgument("mounts", "mounts: source and target must be absolute paths");
+    }
   }
   for (const v1::EnvVar& var : launch.env()) {
     if (var.name().empty() || var.name().find('=') != std::string::npos || HasNul(var.name()) || HasNul(var.value())) {
@@ -58,12 +69,34 @@ void AppendToPath(Env& env, const std::string& program) {
   }
 }
 
+// The interface that has this numeric address; empty for loopback and for what is none of ours.
+std::string InterfaceOf(const std::string& address) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return "";
+  std::string name;
+  for (const ifaddrs* entry = list; entry != nullptr && name.empty(); entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    char text[NI_MAXHOST];
+    if (::getnameinfo(entry->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 && address == text) {
+      name = entry->ifa_name;
+    }
+  }
+  ::freeifaddrs(list);
+  return name;
+}
+
 std::string Shell() { return ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"; }
 
 }  // namespace
 
-Env BaseEnvironment() {
+Env BaseEnvironment(const std::string& address) {
   Env env;
+  if (const std::string interface = InterfaceOf(address); !interface.empty()) {
+    env["GLOO_SOCKET_IFNAME"] = env["NCCL_SOCKET_IFNAME"] = interface;
+  }
   for (const char* name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"}) {
     if (const char* value = std::getenv(name)) env[name] = value;
   }
@@ -90,6 +123,9 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
                               const std::string& task_folder, const v1::TaskLaunch& launch) {
   if (Status status = CheckOrder(launch); !status.ok()) return status;
   Env env = base;
+  // A container has no home of its own; its /tmp is there, writable and its own.
+  if (options.runtime == "runc") env["HOME"] = "/tmp";
+  const std::string home = env.at("HOME");
   for (const v1::EnvVar& var : launch.env()) env[var.name()] = var.value();
   env.emplace("GLIM_GPUS_SIMULATED", options.simulated_gpus ? "1" : "0");
   if (launch.per_gpu()) env.emplace("LOCAL_WORLD_SIZE", std::to_string(launch.ranks()));
@@ -100,12 +136,18 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
   LaunchSpec spec;
   spec.task = ToString(key);
   spec.job_name = launch.job_name();
-  spec.workdir = launch.workdir().empty() ? base.at("HOME") : launch.workdir();
+  spec.workdir = launch.workdir().empty() ? home : launch.workdir();
   spec.run = launch.run();
   spec.shell = Shell();
   spec.log_folder = LogFolder(options, key.job, key.attempt);
   spec.log_limits = options.log_limits;
   spec.gpus = launch.gpus();
+  spec.checkpoint_folder = CheckpointFolder(options, key, launch);
+  for (const v1::Mount& mount : launch.mounts()) {
+    spec.mounts.push_back({mount.source(), mount.target(), mount.read_only()});
+  }
+  const v1::TaskLimits& limits = launch.limits();
+  spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   spec.env.assign(env.begin(), env.end());
   for (std::uint32_t i = 0; i < launch.ranks(); ++i) {
     const Env own = RankEnvironment(launch, i);

@@ -12,8 +12,10 @@
 
 namespace glim::agent {
 
-// What a task gets to see of the agent's own environment: PATH, HOME, USER, LANG, LC_ALL, TZ, and nothing else.
-std::map<std::string, std::string> BaseEnvironment();
+// What a task gets to see of the agent's own environment: PATH, HOME, USER, LANG, LC_ALL, TZ, and nothing else. With it
+// come GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME, the interface of this node that has `address`, so that ranks meet
+// where the node is reached and not where its host name happens to lead; nothing for a loopback or unknown address.
+std::map<std::string, std::string> BaseEnvironment(const std::string& address);
 
 // The folder that GLIM_CHECKPOINT_DIR names: the order's, or the agent's own for the job.
 std::string CheckpointFolder(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch);

@@ -41,6 +41,12 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--address", o.address, "where other nodes reach this one's tasks (MASTER_ADDR)")
       ->capture_default_str();
   app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
+  app.add_option("--runtime", o.runtime, "what tasks run in: runc (containers), process, or auto: runc for root where it "
+                                         "is installed, else process")->capture_default_str();
+  app.add_option("--runc", o.runc, "the program runc (looked for in the usual folders)");
+  app.add_option("--cgroup-parent", o.cgroup_parent, "the control group below which the tasks' are (one below /glim)");
+  app.add_option("--mount-allow", o.mount_allow, "folders of this node that jobs may name as workdir, checkpoint.dir or "
+                                                 "in mounts, with all below; for containers")->capture_default_str();
   app.add_option("--log-level", o.log_level, "debug, info, warn or error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))->capture_default_str();
   app.add_option("--machine-id", o.machine_id,
@@ -121,8 +127,8 @@ int Main(int argc, char** argv) {
     spdlog::info("event=stopping signal={} note=\"tasks stay\"", signal);
     agent.Stop();
   });
-  spdlog::info("event=started node={} cluster={} scheduler={} state_dir={} gpus={} simulated={}", options.node_name,
-               options.cluster_id, options.scheduler, Quoted(options.state_dir), options.gpus, options.simulated_gpus);
+  spdlog::info("event=started node={} cluster={} scheduler={} runtime={} state_dir={} gpus={} simulated={}", options.node_name,
+               options.cluster_id, options.scheduler, options.runtime, Quoted(options.state_dir), options.gpus, options.simulated_gpus);
   io.run();
   return 0;
 }

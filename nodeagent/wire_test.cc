@@ -100,7 +100,7 @@ TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
   const auto spec = PlanLaunch(options, base, {7, 2, 0}, "/state/tasks/7.2.0", launch);
   ASSERT_TRUE(spec.ok());
   const std::map<std::string, std::string> env(spec->env.begin(), spec->env.end());
-  EXPECT_EQ(env.at("GLIM_SOCKET"), "/state/tasks/7.2.0/socket");
+  EXPECT_EQ(env.at("GLIM_SOCKET"), "/state/tasks/7.2.0/run/socket");
   EXPECT_EQ(env.at("GLIM_CHECKPOINT_DIR"), "/state/checkpoints/7");
   EXPECT_EQ(env.at("PATH"), "/own:/opt/glim/bin") << "so that glim-task is found";
   EXPECT_EQ(spec->workdir, "/home/a") << "none was given";

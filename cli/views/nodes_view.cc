@@ -26,12 +26,12 @@ std::string NodeNote(const glim::v1::Node& node) {
 
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour) {
   Table table({{"NODE", false, 40}, {"STATE"}, {"POOL", false, 16}, {"ZONE"}, {"LEAF"}, {"GPUS", true}, {"TYPE"},
-               {"NVLINK"}, {"NIC"}, {"HOLDER"}, {"CLAIM"}, {"HEARD"}, {"NOTE", false, 100}});
+               {"NVLINK"}, {"NIC"}, {"RUNTIME"}, {"HOLDER"}, {"CLAIM"}, {"HEARD"}, {"NOTE", false, 100}});
   for (const auto& node : nodes) {
     const auto& labels = node.labels();
     table.AddRow({node.name(), Cell(node.state(), StateStyle(node.state())), labels.pool(), labels.zone(),
                   labels.leaf(), GpuText(labels.gpu_count(), labels.simulated_gpus()), labels.gpu_type(),
-                  labels.nvlink(), labels.nic(), RefText(node.holder()), RefText(node.claim()),
+                  labels.nvlink(), labels.nic(), node.runtime(), RefText(node.holder()), RefText(node.claim()),
                   FormatAgo({node.last_heard_ms()}, now), NodeNote(node)});
   }
   return table.Render(colour);

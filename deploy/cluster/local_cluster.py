@@ -1,13 +1,17 @@
-"""One scheduler and its agents on this machine, in one private folder."""
+"""One scheduler and its agents on this machine, in one private folder. Run by root, each agent has a network namespace
+of its own and runs its tasks in containers (runc); otherwise all share the loopback address and tasks are processes."""
 
+import hashlib
 import json
 import os
 import shutil
 import tempfile
 
 from .glim_cli import Glim
+from .network import Network, remove_control_groups
 from .processes import Child, NotInTime, all_pids, environment_of, kill_process, start_time, tail, wait_until
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENDED = ("succeeded", "failed", "cancelled")
 
 # Jobs here run for seconds: the guards that spare long ones from being interrupted too often are set accordingly.
@@ -27,16 +31,28 @@ policy:
 FOUR_NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("B", "b1"), "n4": ("B", "b1")}
 
 
+def default_runtime():
+    """What the tasks of a cluster on this machine run in; GLIM_TEST_RUNTIME overrides it."""
+    return os.environ.get("GLIM_TEST_RUNTIME") or ("runc" if os.geteuid() == 0 else "process")
+
+
 def make_folder(prefix):
     """Short: a Unix socket's address holds 107 bytes."""
     return tempfile.mkdtemp(prefix=prefix, dir="/tmp")
 
 
+def tag_of(folder):
+    """A short name for what belongs to a cluster and cannot lie in its folder."""
+    return "glim-" + hashlib.sha256(os.path.normpath(folder).encode()).hexdigest()[:8]
+
+
 class LocalCluster:
     """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent."""
 
-    def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info"):
+    def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info", runtime=None):
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
+        self.runtime = runtime or default_runtime()
+        self.tag = tag_of(folder)
         self.node_places = dict(FOUR_NODES if nodes is None else nodes)
         self.logs = os.path.join(folder, "logs")
         os.makedirs(self.logs, mode=0o700, exist_ok=True)
@@ -45,11 +61,20 @@ class LocalCluster:
             file.write(config)
         self.scheduler, self.agents = None, {}
         self.port, self.cluster_id, self.glim = None, None, None
+        self.network = Network(self.tag, self.node_places) if self.runtime == "runc" else None
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
 
     @property
     def server(self):
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
+
+    @property
+    def host(self):
+        return self.network.host_address if self.network else "127.0.0.1"
+
+    @property
+    def control_group(self):
+        return f"/glim/{self.tag}"
 
     def program(self, name):
         return os.path.join(self.bin, name)
@@ -59,6 +84,8 @@ class LocalCluster:
     def start(self):
         """All or nothing: what was started is stopped again if the rest does not come."""
         try:
+            if self.network:
+                self.network.create()
             self.start_scheduler()
             for name in self.node_places:
                 self.start_agent(name)
@@ -73,8 +100,8 @@ class LocalCluster:
         port_file = os.path.join(self.folder, "port")
         if os.path.exists(port_file):
             os.unlink(port_file)
-        argv = [self.program("glim-scheduler"), "--config", self.config, "--listen", f"127.0.0.1:{self.port or 0}",
-                "--store", f"sqlite:{self.folder}/glim.db", "--port-file", port_file, "--log-level", self.log_level]
+        argv = [self.program("glim-scheduler"), "--config", self.config, "--listen", f"{self.host}:{self.port or 0}",
+                *(["--allow-insecure-listen"] if self.network else []), "--store", f"sqlite:{self.folder}/glim.db", "--port-file", port_file, "--log-level", self.log_level]
         self.scheduler = Child("glim-scheduler", argv, os.path.join(self.logs, "scheduler.log"), self._env)
         self.port = int(wait_until(lambda: self.scheduler.check() or _read(port_file), 30,
                                    lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log)))
@@ -88,9 +115,17 @@ class LocalCluster:
 
     def agent_command(self, name, state_dir=None, cluster_id=None):
         zone, leaf = self.node_places[name]
-        return [self.program("glim-agent"), "--scheduler", self.server, "--cluster-id", cluster_id or self.cluster_id,
+        return [*(self.network.inside(name) if self.network else []), self.program("glim-agent"), "--scheduler", self.server, "--cluster-id", cluster_id or self.cluster_id,
                 "--node-name", name, "--state-dir", state_dir or os.path.join(self.folder, name), "--zone", zone,
-                "--leaf", leaf, "--gpus", str(self.gpus), "--simulated-gpus", "--log-level", self.log_level]
+                "--leaf", leaf, "--gpus", str(self.gpus), "--simulated-gpus", "--log-level", self.log_level,
+                *self.runtime_options(name)]
+
+    def runtime_options(self, name):
+        """The examples, what tests write, and this machine's processes (for witness.py) may be mounted."""
+        if self.runtime != "runc":
+            return ["--runtime", self.runtime]
+        return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent", self.control_group,
+                "--mount-allow", ROOT, "/tmp", "/proc"]
 
     def start_agent(self, name):
         log = os.path.join(self.logs, f"agent-{name}.log")
@@ -182,14 +217,21 @@ class LocalCluster:
             if child is not None and not child.stop():
                 faults.append(f"{child.name} did not end on SIGTERM")
         left = kill_tasks_under(self.folder)
+        self.remove_network()
         if left and cancel:
             faults.append(f"tasks' processes had to be killed: {left}")
         return faults
 
+    def remove_network(self):
+        if self.network:
+            self.network.remove()
+            remove_control_groups(self.control_group)
+
     def remember(self):
         """What a later process needs to stop a cluster that is left running."""
         children = [*self.agents.values(), self.scheduler]
-        state = {"server": self.server, "bin": self.bin, "nodes": self.node_places,
+        state = {"server": self.server, "bin": self.bin, "nodes": self.node_places, "runtime": self.runtime,
+                 "prefix": self.network.prefix if self.network else None,
                  "processes": [{"name": c.name, "pid": c.pid, "start_time": c.start_time} for c in children]}
         with open(os.path.join(self.folder, "cluster.json"), "w") as file:
             json.dump(state, file)
@@ -221,6 +263,10 @@ def stop_remembered(folder):
         except NotInTime:
             continue
     kill_tasks_under(folder)
+    if state["prefix"]:
+        tag = tag_of(folder)
+        Network(tag, state["nodes"], state["prefix"]).remove()
+        remove_control_groups(f"/glim/{tag}")
     shutil.rmtree(folder)
 
 

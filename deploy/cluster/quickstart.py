@@ -10,10 +10,10 @@ import sys
 import time
 
 from .local_cluster import LocalCluster, make_folder, stop_remembered
-from .receipt import story_json, story_lines
+from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples
 from .story import Stage, Training, random_step
-from .verdict import problems_of_deaf, problems_of_interrupt, problems_of_stubborn
+from .verdict import problems_of_deaf, problems_of_interrupt, problems_of_runtime, problems_of_stubborn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.path.join(ROOT, "build", "release", "bin")
@@ -60,7 +60,8 @@ def tell_story(stage, steps, seed):
                      lambda: stage.interrupted("digits", training, step, "reference"))
     others = steps.run("deaf_and_stubborn", "Job C, which never answers, and job D, which leaves a daemon behind",
                        lambda: stage.deaf_and_stubborn(30 + seed % 20))
-    problems = problems_of_interrupt(main) + problems_of_deaf(others) + problems_of_stubborn(others)
+    problems = (problems_of_runtime(stage.cluster.runtime, stage.glim.nodes(), main["seen"])
+                + problems_of_interrupt(main) + problems_of_deaf(others) + problems_of_stubborn(others))
     return reference, main, others, problems
 
 
@@ -118,18 +119,20 @@ def run(args, steps, folder):
     cluster, ok, keep = LocalCluster(BIN, folder), False, False
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
+        steps.say(f"tasks will run {runtime_words(cluster.runtime)}")
         jobs = os.path.join(folder, "jobs")
         os.makedirs(jobs)
-        stage = Stage(cluster, Examples(ROOT, jobs), jobs, steps.say)
+        stage = Stage(cluster, Examples(ROOT, jobs, cluster.runtime), jobs, steps.say)
         reference, main, others, problems = tell_story(stage, steps, args.seed)
         print()
-        print("\n".join(story_lines(reference, main, others)))
+        print("\n".join(story_lines(cluster.runtime, reference, main, others)))
         ok = not problems
         for problem in problems:
             print(f"PROBLEM: {problem}", file=sys.stderr)
         if args.json:
             durations = {**steps.durations, "install_deps": float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))}
-            write_json(args.json, story_json(reference, main, others, durations, problems))
+            write_json(args.json, story_json(cluster.runtime, cluster.glim.nodes(), reference, main, others,
+                                             durations, problems))
         keep = args.keep and ok
     except Exception as error:
         print(f"\nerror: {error}\n\n{cluster.tails()}", file=sys.stderr)

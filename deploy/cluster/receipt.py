@@ -68,10 +68,16 @@ def wait_line(job):
     return f"    its wait: {shown}"
 
 
-def story_lines(reference, main, others):
+def runtime_words(runtime):
+    return {"runc": "in containers (runc), each node with a network of its own",
+            "process": "as plain processes (containers need root)"}[runtime]
+
+
+def story_lines(runtime, reference, main, others):
     """The readable receipt of the whole story."""
     a, b, check = main["a"], main["b"], main["check"]
-    yield f"What happened (four nodes n1 to n4 in zones A and B, {GPUS} each, process runtime)"
+    yield f"What happened (four nodes n1 to n4 in zones A and B, {GPUS} each)"
+    yield f"  Tasks ran {runtime_words(runtime)}"
     yield f"  Job {a['id']} A {a['spec']['name']}, user {a['user']}, {a['priority']}"
     yield from interrupt_lines(a)
     yield from attempt_lines(a)
@@ -98,13 +104,14 @@ def story_lines(reference, main, others):
            + (": TOO EARLY" if others["node_given_too_early"] else ""))
 
 
-def story_json(reference, main, others, durations, problems):
+def story_json(runtime, nodes, reference, main, others, durations, problems):
     """What --json writes."""
     a, b, check = main["a"], main["b"], main["check"]
     jobs = [a, b, others["c"], others["d"], others["e"]]
     round_ = only_round(a)
     return {
-        "version": 1, "ok": not problems, "problems": list(problems), "runtime": "process",
+        "version": 1, "ok": not problems, "problems": list(problems), "runtime": runtime,
+        "nodes": {name: {"runtime": node["runtime"], "address": node["address"]} for name, node in nodes.items()},
         "accuracy": check["accuracy"], "reference_accuracy": reference["accuracy"],
         "digest_equal": check["weights_digest"] == reference["weights_digest"],
         "batches_equal": check["equals_reference"],

@@ -21,9 +21,17 @@ def replace_fields(text, fields):
 class Examples:
     """The examples of a checkout, and a folder for what is derived from them."""
 
-    def __init__(self, root, folder):
-        self.root, self.folder = root, folder
+    def __init__(self, root, folder, runtime="process"):
+        self.root, self.folder, self.runtime = root, folder, runtime
         self.sdk = os.path.join(root, "sdk", "python")
+
+    def mounts(self):
+        """What the jobs need of this machine beside their workdir: the checkout, where they write, and for witness.py
+        the machine's processes."""
+        mounts = [{"source": self.root, "read_only": True}, {"source": self.folder}]
+        if self.runtime == "runc":
+            mounts.append({"source": "/proc", "target": "/host/proc", "read_only": True})
+        return mounts
 
     def path(self, *parts):
         return os.path.join(self.root, "deploy", "examples", *parts)
@@ -38,7 +46,7 @@ class Examples:
             values["env"] = variables
         else:
             text += f"\nenv: {json.dumps(variables)}\n"
-        return self.write(name, replace_fields(text, values))
+        return self.write(name, replace_fields(text, values) + f"\nmounts: {json.dumps(self.mounts())}\n")
 
     def write(self, name, text):
         path = os.path.join(self.folder, f"{name}.yaml")
@@ -49,5 +57,5 @@ class Examples:
     def make(self, name, run, **fields):
         """A spec from nothing but a command; the fields not given are small and quick ones."""
         values = {"apiVersion": "glim/v1", "kind": "Job", "name": name, "run": run, "workdir": self.folder, "nodes": 1,
-                  "gpus_per_node": 1, **fields}
+                  "gpus_per_node": 1, "mounts": self.mounts(), **fields}
         return self.write(name, "".join(f"{key}: {json.dumps(value)}\n" for key, value in values.items()))

@@ -8,7 +8,7 @@ import random
 import subprocess
 from dataclasses import dataclass
 
-from .processes import start_time, wait_until
+from .processes import process_inside, processes_of, start_time, wait_until
 
 PYTHON = "/usr/bin/python3"
 WITNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "witness.py")
@@ -173,7 +173,9 @@ class Stage:
         path = self.path(name, "1", "daemon.pid")
         wait_until(lambda: self.cluster.check() or os.path.exists(path), seconds, f"{name}'s daemon runs")
         with open(path) as file:
-            pid = int(file.read())
+            inside = int(file.read())
+        job = next(j["id"] for j in self.glim.json("queue")["jobs"] if j["spec"]["name"] == name)
+        pid = process_inside(processes_of(self.cluster.folder, job), inside)
         return pid, start_time(pid)
 
     def watch_node(self, node, job_id, daemon, seconds):

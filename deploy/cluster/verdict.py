@@ -43,6 +43,21 @@ def check_swap(found, name, victim, successor, seen):
                      f"{name}: rank {rank} of its successor began before the release")
 
 
+def problems_of_runtime(wanted, nodes, seen):
+    """Every task ran in what was wanted: the nodes say so, and what B's ranks found around them bears it out."""
+    found = Findings()
+    for name, node in sorted(nodes.items()):
+        found.expect(node["runtime"] == wanted, f"node {name} runs {node['runtime']}, not {wanted}")
+    if wanted != "runc":
+        return found
+    for rank, report in enumerate(seen):
+        found.expect(report["init"] == "glim-init", f"rank {rank} of B was in no container: process 1 is {report['init']}")
+    for kind in ("net", "pid"):
+        spaces = {report["namespaces"][kind] for report in seen}
+        found.expect(len(spaces) == len(seen), f"B's {len(seen)} nodes share {kind} namespaces: {sorted(spaces)}")
+    return found
+
+
 def problems_of_interrupt(story, accuracy_min=ACCURACY_MIN):
     """A was interrupted by B, lost nothing, and ended as if it had been left alone."""
     found, a, b, check = Findings(), story["a"], story["b"], story["check"]

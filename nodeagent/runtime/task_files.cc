@@ -24,6 +24,43 @@ EnvList EnvFromJson(const json& list) {
   return env;
 }
 
+json MountsToJson(const std::vector<Mount>& mounts) {
+  json list = json::array();
+  for (const Mount& mount : mounts) list.push_back({mount.source, mount.target, mount.read_only});
+  return list;
+}
+
+std::vector<Mount> MountsFromJson(const json& list) {
+  std::vector<Mount> mounts;
+  for (const json& mount : list) {
+    mounts.push_back({mount.at(0).get<std::string>(), mount.at(1).get<std::string>(), mount.at(2).get<bool>()});
+  }
+  return mounts;
+}
+
+json LimitsToJson(const TaskLimits& limits) {
+  return {{"memory_bytes", limits.memory_bytes},
+          {"cpu_millis", limits.cpu_millis},
+          {"pids", limits.pids},
+          {"shm_bytes", limits.shm_bytes}};
+}
+
+TaskLimits LimitsFromJson(const json& value) {
+  return {value.at("memory_bytes").get<std::int64_t>(), value.at("cpu_millis").get<std::int64_t>(),
+          value.at("pids").get<std::int64_t>(), value.at("shm_bytes").get<std::int64_t>()};
+}
+
+json ContainerToJson(const std::optional<ContainerLaunch>& container) {
+  if (!container) return nullptr;
+  return {{"runc", container->runc}, {"root", container->root}, {"id", container->id}, {"bundle", container->bundle}};
+}
+
+std::optional<ContainerLaunch> ContainerFromJson(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  return ContainerLaunch{value.at("runc").get<std::string>(), value.at("root").get<std::string>(),
+                         value.at("id").get<std::string>(), value.at("bundle").get<std::string>()};
+}
+
 // Runs `read` on the parsed text; whatever is wrong with it becomes a Status: exceptions end here.
 template <typename T, typename Read>
 Result<T> Parse(const std::string& what, const std::string& text, Read read) {
@@ -54,6 +91,10 @@ std::string ToJson(const LaunchSpec& spec) {
                {"log_files_max", spec.log_limits.files_max},
                {"gpus", spec.gpus},
                {"env", EnvToJson(spec.env)},
+               {"checkpoint_folder", spec.checkpoint_folder},
+               {"mounts", MountsToJson(spec.mounts)},
+               {"limits", LimitsToJson(spec.limits)},
+               {"container", ContainerToJson(spec.container)},
                {"ranks", ranks}});
 }
 
@@ -70,6 +111,10 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
     spec.log_limits.files_max = value.at("log_files_max").get<std::uint32_t>();
     spec.gpus = value.at("gpus").get<std::uint32_t>();
     spec.env = EnvFromJson(value.at("env"));
+    spec.checkpoint_folder = value.at("checkpoint_folder").get<std::string>();
+    spec.mounts = MountsFromJson(value.at("mounts"));
+    spec.limits = LimitsFromJson(value.at("limits"));
+    spec.container = ContainerFromJson(value.at("container"));
     for (const json& rank : value.at("ranks")) {
       spec.ranks.push_back({rank.at("rank").get<std::uint32_t>(), EnvFromJson(rank.at("env"))});
     }

@@ -7,13 +7,16 @@
 //     status.json   the shim: ranks started, each exit (synced), the end (synced)
 //     record.json   the agent: how far a stop and the signals have got
 //     ranks.json    the agent: what the ranks said on the task socket
-//     socket        the task socket
+//     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
+//     bundle/       the container's root and configuration, where there is a container
+//     tmp/          the container's /tmp
 //     shim.log      the shim's own words, when something is wrong with it
 //   STATE_DIR/logs/JOB-ATTEMPT/rank-R.log   the ranks' output: log_files.h
 // Plain values; parsing refuses what does not fit, with the field's name.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +38,29 @@ struct RankLaunch {
   std::vector<std::pair<std::string, std::string>> env;  // beside the common one, which it overrides
 };
 
+// A folder or file of the node that the task is to see.
+struct Mount {
+  std::string source;            // absolute, on the node
+  std::string target;            // absolute, in the task
+  bool read_only = false;
+};
+
+// What the task may use of its node; 0: as much as the node has.
+struct TaskLimits {
+  std::int64_t memory_bytes = 0;
+  std::int64_t cpu_millis = 0;   // thousandths of a CPU
+  std::int64_t pids = 0;
+  std::int64_t shm_bytes = 0;    // /dev/shm
+};
+
+// The container that the shim has to start the ranks in.
+struct ContainerLaunch {
+  std::string runc;              // the program
+  std::string root;              // where runc keeps its own state
+  std::string id;
+  std::string bundle;            // holds config.json
+};
+
 struct LaunchSpec {
   std::string task;              // job.attempt.index
   std::string job_name;
@@ -46,6 +72,10 @@ struct LaunchSpec {
   std::uint32_t gpus = 0;
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<RankLaunch> ranks;
+  std::string checkpoint_folder;
+  std::vector<Mount> mounts;
+  TaskLimits limits;
+  std::optional<ContainerLaunch> container;  // none: plain processes of the node
 };
 
 struct RankStatus {
@@ -73,7 +103,10 @@ struct TaskPaths {
   std::string status() const { return folder + "/status.json"; }
   std::string record() const { return folder + "/record.json"; }
   std::string ranks() const { return folder + "/ranks.json"; }
-  std::string socket() const { return folder + "/socket"; }
+  std::string run() const { return folder + "/run"; }
+  std::string socket() const { return run() + "/socket"; }
+  std::string bundle() const { return folder + "/bundle"; }
+  std::string tmp() const { return folder + "/tmp"; }
   std::string lock() const { return folder + "/lock"; }
   std::string shim_log() const { return folder + "/shim.log"; }
 };

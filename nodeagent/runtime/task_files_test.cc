@@ -24,6 +24,10 @@ LaunchSpec SomeSpec() {
   spec.gpus = 8;
   spec.env = {{"A", ""}, {"B", "x=y\nz"}};
   spec.ranks = {{6, {{"RANK", "6"}}}, {7, {}}};
+  spec.checkpoint_folder = "/ckpt/7";
+  spec.mounts = {{"/data", "/in", true}, {"/out", "/out", false}};
+  spec.limits = {1 << 30, 1500, 64, 1 << 20};
+  spec.container = ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle"};
   return spec;
 }
 
@@ -44,6 +48,29 @@ TEST(TaskFiles, ALaunchComesBackAsItWas) {
   ASSERT_EQ(back->ranks.size(), 2u);
   EXPECT_EQ(back->ranks[0].rank, 6u);
   EXPECT_EQ(back->ranks[0].env, spec.ranks[0].env);
+  EXPECT_EQ(back->checkpoint_folder, "/ckpt/7");
+  ASSERT_EQ(back->mounts.size(), 2u);
+  EXPECT_EQ(back->mounts[0].source, "/data");
+  EXPECT_EQ(back->mounts[0].target, "/in");
+  EXPECT_TRUE(back->mounts[0].read_only);
+  EXPECT_FALSE(back->mounts[1].read_only);
+  EXPECT_EQ(back->limits.memory_bytes, 1 << 30);
+  EXPECT_EQ(back->limits.cpu_millis, 1500);
+  EXPECT_EQ(back->limits.pids, 64);
+  EXPECT_EQ(back->limits.shm_bytes, 1 << 20);
+  ASSERT_TRUE(back->container);
+  EXPECT_EQ(back->container->runc, "/usr/sbin/runc");
+  EXPECT_EQ(back->container->root, "/state/runc");
+  EXPECT_EQ(back->container->id, "7.1.0");
+  EXPECT_EQ(back->container->bundle, "/state/tasks/7.1.0/bundle");
+}
+
+TEST(TaskFiles, WithoutAContainerThereIsNone) {
+  LaunchSpec spec = SomeSpec();
+  spec.container.reset();
+  const auto back = ParseLaunchSpec(ToJson(spec));
+  ASSERT_TRUE(back.ok());
+  EXPECT_FALSE(back->container);
 }
 
 TEST(TaskFiles, AStatusComesBackAsItWas) {

@@ -72,23 +72,24 @@ void Prepare(SpawnPlan& plan, const LaunchSpec& spec, int output) {
 
 }  // namespace
 
-Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank) {
-  if (Status status = CheckWorkdir(spec.workdir); !status.ok()) return status;
+Result<OutputPipe> MakeOutputPipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return Status(StatusCode::kResourceExhausted, std::string("cannot make a pipe: ") + std::strerror(errno));
   }
-  RankProcess process;
-  process.rank = rank.rank;
-  process.output.Reset(ends[0]);
-  const UniqueFd write_end(ends[1]);
-  ::fcntl(process.output.get(), F_SETFL, O_NONBLOCK);
+  OutputPipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
 
+Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int output) {
+  if (Status status = CheckWorkdir(spec.workdir); !status.ok()) return status;
   SpawnPlan plan;
-  Prepare(plan, spec, write_end.get());
+  Prepare(plan, spec, output);
   std::vector<std::string> arguments = {spec.shell, "-c", spec.run};
   std::vector<std::string> environment = Environment(spec, rank);
-  const int error = ::posix_spawn(&process.pid, spec.shell.c_str(), &plan.actions, &plan.attributes,
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, spec.shell.c_str(), &plan.actions, &plan.attributes,
                                   Pointers(arguments).data(), Pointers(environment).data());
   if (error == E2BIG) {
     return InvalidArgument("run", "run or the environment is too large to start a program with",
@@ -98,7 +99,15 @@ Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank) {
     return Status(StatusCode::kFailedPrecondition,
                   "cannot start " + spec.shell + " in " + spec.workdir + ": " + std::strerror(error));
   }
-  return process;
+  return pid;
+}
+
+Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank) {
+  Result<OutputPipe> pipe = MakeOutputPipe();
+  if (!pipe.ok()) return pipe.status();
+  const Result<pid_t> pid = SpawnRank(spec, rank, pipe->write.get());
+  if (!pid.ok()) return pid.status();
+  return RankProcess{rank.rank, *pid, std::move(pipe->read)};
 }
 
 }  // namespace glim::agent

@@ -37,7 +37,7 @@ Shim::Shim(TaskPaths paths, LaunchSpec spec) : paths_(std::move(paths)), spec_(s
 Status Shim::Run() {
   if (Status status = Start(); !status.ok()) return status;
   while (!childless_ || !Drained()) {
-    std::vector<pollfd> waits = {{signals_.get(), POLLIN, 0}};
+    std::vector<pollfd> waits = {{signals_.get(), POLLIN, 0}, {container_ ? container_->control() : -1, POLLIN, 0}};
     for (const Rank& rank : ranks_) waits.push_back({rank.process.output.get(), POLLIN, 0});  // -1: ignored
     const int ready = ::poll(waits.data(), waits.size(), killing_ && !childless_ ? kKillRepeatMs : childless_ ? 0 : -1);
     if (ready < 0 && errno != EINTR) return Status(StatusCode::kInternal, std::string("poll: ") + std::strerror(errno));
@@ -48,6 +48,7 @@ Status Shim::Run() {
     Reap();
     if (killing_ && !childless_) SignalDescendants(SIGKILL);
   }
+  if (container_) EndContainer();
   status_.ended = true;
   SaveStatus(Durability::kMachine);
   return Status::Ok();
@@ -66,19 +67,50 @@ Status Shim::Start() {
 }
 
 void Shim::StartRanks() {
-  ranks_.reserve(spec_.ranks.size());
-  for (const RankLaunch& launch : spec_.ranks) {
-    LogWriter log(LogPath(spec_.log_folder, launch.rank), spec_.log_limits);
-    Status opened = log.Open();
-    Result<RankProcess> process = opened.ok() ? StartRank(spec_, launch) : Result<RankProcess>(opened);
+  if (Status status = OpenLogs(); !status.ok()) {
+    status_.start_failed = true;
+    status_.message = status.message();
+    return;
+  }
+  if (spec_.container) return StartContainer();
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    Result<RankProcess> process = StartRank(spec_, spec_.ranks[i]);
     if (!process.ok()) {
       status_.start_failed = true;
-      status_.message = "rank " + std::to_string(launch.rank) + ": " + process.status().message();
+      status_.message = "rank " + std::to_string(spec_.ranks[i].rank) + ": " + process.status().message();
       killing_ = true;
       return;
     }
-    status_.ranks.push_back({launch.rank, process->pid, false, 0});
-    ranks_.push_back({std::move(*process), std::move(log)});
+    ranks_[i].process = std::move(*process);
+    status_.ranks.push_back({ranks_[i].process.rank, ranks_[i].process.pid, false, 0});
+  }
+  status_.started = true;
+}
+
+Status Shim::OpenLogs() {
+  ranks_.reserve(spec_.ranks.size());
+  for (const RankLaunch& launch : spec_.ranks) {
+    LogWriter log(LogPath(spec_.log_folder, launch.rank), spec_.log_limits);
+    if (Status status = log.Open(); !status.ok()) {
+      return Status(status.code(), "rank " + std::to_string(launch.rank) + ": " + status.message());
+    }
+    ranks_.push_back({std::move(log), {}});
+  }
+  return Status::Ok();
+}
+
+void Shim::StartContainer() {
+  std::vector<RankProcess> processes;
+  Result<std::unique_ptr<Container>> container = Container::Start(spec_, &processes);
+  if (!container.ok()) {
+    status_.start_failed = true;
+    status_.message = container.status().message();
+    return;
+  }
+  container_ = std::move(*container);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    status_.ranks.push_back({processes[i].rank, processes[i].pid, false, 0});
+    ranks_[i].process = std::move(processes[i]);
   }
   status_.started = true;
 }
@@ -94,26 +126,54 @@ void Shim::HandleSignals() {
 }
 
 void Shim::Reap() {
-  bool changed = false;
+  bool changed = NoteContainerExits();
   for (;;) {
     int wait_status = 0;
     const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
     if (pid < 0 && errno == ECHILD) childless_ = true;
     if (pid <= 0) break;
-    for (const Rank& rank : ranks_) changed = changed || rank.process.pid == pid;
-    NoteExit(pid, wait_status);
+    if (container_) continue;
+    for (RankStatus& rank : status_.ranks) {
+      if (rank.pid != pid || rank.exited) continue;
+      NoteExit(rank, wait_status);
+      changed = true;
+    }
   }
   // Without children the end follows at once and is written with the exits.
   if (changed && !childless_) SaveStatus(Durability::kMachine);
 }
 
-void Shim::NoteExit(pid_t pid, int wait_status) {
-  for (RankStatus& rank : status_.ranks) {
-    if (rank.pid != pid || rank.exited) continue;
-    rank.exited = true;
-    rank.exit_code = ExitCode(wait_status);
-    if (status_.exit_code == 0) status_.exit_code = rank.exit_code;
+void Shim::NoteExit(RankStatus& rank, int wait_status) {
+  rank.exited = true;
+  rank.exit_code = ExitCode(wait_status);
+  if (status_.exit_code == 0) status_.exit_code = rank.exit_code;
+}
+
+// True when there was one.
+bool Shim::NoteContainerExits() {
+  bool changed = false;
+  if (!container_) return changed;
+  for (const Container::Exit& exit : container_->TakeExits()) {
+    if (exit.rank >= status_.ranks.size() || status_.ranks[exit.rank].exited) continue;
+    NoteExit(status_.ranks[exit.rank], exit.wait_status);
+    changed = true;
   }
+  return changed;
+}
+
+// Its first process has ended, and with it all the others.
+void Shim::EndContainer() {
+  NoteContainerExits();
+  for (RankStatus& rank : status_.ranks) {
+    if (!rank.exited) NoteExit(rank, SIGKILL);
+  }
+  if (const int kills = container_->MemoryKills(); kills > 0) {
+    status_.message = "out of memory: the kernel killed " + std::to_string(kills) + " process(es) of the task";
+    if (spec_.limits.memory_bytes > 0) {
+      status_.message += " at limits.memory, " + std::to_string(spec_.limits.memory_bytes >> 20) + " MiB";
+    }
+  }
+  container_->Remove();
 }
 
 void Shim::ReadOutput(Rank& rank) {
@@ -144,6 +204,7 @@ void Shim::SignalDescendants(int signal) {
 }
 
 void Shim::SignalRanks(int signal) {
+  if (container_) return container_->Signal(signal);
   for (const RankStatus& rank : status_.ranks) {
     // Not reaped yet, so the pid and with it the group are still its own.
     if (!rank.exited) ::kill(-rank.pid, signal);

@@ -2,7 +2,8 @@
 //
 // It is the child subreaper of the task (a daemon that forks twice comes back to it), owns the pipes into which the
 // ranks write and the log files, and writes each exit down before anybody is told. It ends when the last descendant
-// has ended. One thread, one poll loop, nothing to wait for but descriptors.
+// has ended. One thread, one poll loop, nothing to wait for but descriptors. Where the task has a container, that
+// container's first process starts and reaps the ranks and tells the shim; all else is the same.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/task_files.h"
+#include "nodeagent/shim/container.h"
 #include "nodeagent/shim/rank_process.h"
 
 namespace glim::agent {
@@ -26,15 +28,19 @@ class Shim {
 
  private:
   struct Rank {
-    RankProcess process;
     LogWriter log;
+    RankProcess process;
   };
 
   Status Start();
   void StartRanks();
+  Status OpenLogs();
+  void StartContainer();
   void HandleSignals();
   void Reap();
-  void NoteExit(pid_t pid, int wait_status);
+  void NoteExit(RankStatus& rank, int wait_status);
+  bool NoteContainerExits();
+  void EndContainer();
   void ReadOutput(Rank& rank);
   bool Drained() const;
   void SignalDescendants(int signal);
@@ -46,6 +52,7 @@ class Shim {
   const LaunchSpec spec_;
   UniqueFd signals_;
   std::vector<Rank> ranks_;
+  std::unique_ptr<Container> container_;  // null: plain processes
   TaskStatus status_;
   bool killing_ = false;
   bool childless_ = false;

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -53,7 +54,26 @@ AgentTest::~AgentTest() {
   }
   if (agent_ > 0) KillAgent();
   KillTasks();
+  RemoveControlGroups();
   (void)RemoveFolder(folder_);
+}
+
+// runc removes each container's; the one above them is the agent's, which outlives every container.
+void AgentTest::RemoveControlGroups() {
+  std::error_code error;
+  const std::string name = "/glim/" + std::filesystem::path(folder_).filename().string();
+  for (std::filesystem::directory_iterator it("/sys/fs/cgroup", error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    for (const auto& task : std::filesystem::directory_iterator(it->path().string() + name, ignored)) {
+      std::filesystem::remove(task.path(), ignored);
+    }
+    std::filesystem::remove(it->path().string() + name, ignored);
+  }
+}
+
+std::vector<std::string> Runtimes() {
+  if (::geteuid() == 0) return {"process", "runc"};
+  return {"process"};
 }
 
 void AgentTest::KillTasks() {
@@ -72,7 +92,9 @@ void AgentTest::KillTasks() {
 void AgentTest::StartAgent(const std::vector<std::string>& extra) {
   const std::string bin = std::string(GLIM_BINARY_DIR) + "/bin/glim-agent";
   std::vector<std::string> arguments = {bin,           "--scheduler",   scheduler_.address(), "--state-dir",
-                                        folder_ + "/state", "--node-name", "node-1"};
+                                        folder_ + "/state", "--node-name", "node-1", "--runtime", GetParam(),
+                                        "--mount-allow", "/tmp", "--cgroup-parent",
+                                        "/glim/" + std::filesystem::path(folder_).filename().string()};
   if (!cluster_.empty()) arguments.insert(arguments.end(), {"--cluster-id", cluster_});
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   std::vector<char*> pointers;
@@ -183,6 +205,20 @@ std::string AgentTest::WaitLine(const TaskKey& key, std::uint32_t rank, const st
   });
   EXPECT_TRUE(found) << "no line \"" << prefix << "\" in: " << LogText(key, rank);
   return rest;
+}
+
+pid_t AgentTest::WaitPid(const TaskKey& key, std::uint32_t rank, const std::string& prefix) {
+  const pid_t printed = std::atoi(WaitLine(key, rank, prefix).c_str());
+  if (!in_container() || printed <= 0) return printed;
+  const std::string wanted = "\t" + std::to_string(printed);
+  for (const ProcessInfo& process : Marked(ListProcesses(), "GLIM_SOCKET=" + TaskPaths(TaskFolder(key)).socket())) {
+    const auto status = ReadFile("/proc/" + std::to_string(process.pid) + "/status", 1 << 16);
+    if (!status.ok()) continue;
+    const std::size_t begin = status->find("\nNSpid:") + 1;
+    const std::string line = status->substr(begin, status->find('\n', begin) - begin);
+    if (line.ends_with(wanted)) return process.pid;
+  }
+  return 0;
 }
 
 }  // namespace glim::agent

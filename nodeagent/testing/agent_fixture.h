@@ -1,5 +1,6 @@
 // Starts the real glim-agent, with the real glim-shim and real processes, against a FakeScheduler. One folder a test,
-// removed with everything that still runs in it.
+// removed with everything that still runs in it. Every test is a contract for each runtime: plain processes, and runc
+// where the tests run as root.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ bool IsRunning(pid_t pid);
 
 const v1::ObservedTask* FindTask(const v1::NodeReport& report, const TaskKey& key);
 
-class AgentTest : public testing::Test {
+class AgentTest : public testing::TestWithParam<std::string> {
  protected:
   AgentTest();
   ~AgentTest() override;
@@ -51,6 +52,10 @@ class AgentTest : public testing::Test {
   std::string LogText(const TaskKey& key, std::uint32_t rank) const;
   // Waits until the rank's log holds a whole line that begins with `prefix`, and returns the rest of that line.
   std::string WaitLine(const TaskKey& key, std::uint32_t rank, const std::string& prefix);
+  // WaitLine for a process id that one of the task's processes printed: this machine's number for that process, also
+  // when it has another one in its container. 0 when there is none.
+  pid_t WaitPid(const TaskKey& key, std::uint32_t rank, const std::string& prefix);
+  bool in_container() const { return GetParam() == "runc"; }
 
   FakeScheduler scheduler_;
   std::string cluster_ = "test";
@@ -60,6 +65,14 @@ class AgentTest : public testing::Test {
 
  private:
   void KillTasks();
+  void RemoveControlGroups();
 };
+
+// The runtimes that can be tried here.
+std::vector<std::string> Runtimes();
+
+#define GLIM_FOR_EACH_RUNTIME(suite)                                             \
+  INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(Runtimes()), \
+                           [](const auto& info) { return info.param; })
 
 }  // namespace glim::agent

@@ -16,7 +16,7 @@ constexpr auto kReleased = v1::ObservedTask::RELEASED;
 
 class AgentLaunchTest : public AgentTest {};
 
-TEST_F(AgentLaunchTest, IntroducesItself) {
+TEST_P(AgentLaunchTest, IntroducesItself) {
   StartAgent({"--gpus", "8", "--simulated-gpus", "--zone", "z2", "--pool", "a100", "--gpu-type", "a100"});
   ASSERT_TRUE(scheduler_.WaitHello(1));
   const v1::Hello hello = scheduler_.last_hello();
@@ -29,11 +29,11 @@ TEST_F(AgentLaunchTest, IntroducesItself) {
   EXPECT_TRUE(hello.labels().simulated_gpus());
   EXPECT_EQ(hello.labels().zone(), "z2");
   EXPECT_EQ(hello.labels().pool(), "a100");
-  EXPECT_EQ(hello.runtime(), "process");
+  EXPECT_EQ(hello.runtime(), GetParam());
   EXPECT_EQ(hello.epoch(), 0u);
 }
 
-TEST_F(AgentLaunchTest, RunsAndReportsToTheEnd) {
+TEST_P(AgentLaunchTest, RunsAndReportsToTheEnd) {
   StartAgent();
   Launch(kKey, "echo hello; echo there >&2");
   Send();
@@ -51,7 +51,7 @@ TEST_F(AgentLaunchTest, RunsAndReportsToTheEnd) {
   EXPECT_EQ(scheduler_.newest().revision(), 1u);
 }
 
-TEST_F(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
+TEST_P(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
   ::setenv("GLIM_TEST_SECRET", "leaked", 1);
   StartAgent();
   ::unsetenv("GLIM_TEST_SECRET");
@@ -76,13 +76,13 @@ TEST_F(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
     const std::string rank = std::to_string(6 + i);
     std::ostringstream expected;
     // ls sees 0, 1, 2 and the folder that it reads.
-    expected << rank << " " << i << " 8 " << rank << " 7.1.0 a b []\n" << TaskFolder(kKey) << "/socket\n"
+    expected << rank << " " << i << " 8 " << rank << " 7.1.0 a b []\n" << TaskFolder(kKey) << "/run/socket\n"
              << folder_ << "/state/checkpoints/7\nstdin 0\nfds 4\n/tmp\n";
     EXPECT_EQ(LogText(kKey, static_cast<std::uint32_t>(6 + i)), expected.str());
   }
 }
 
-TEST_F(AgentLaunchTest, ExitStatusesAndSignals) {
+TEST_P(AgentLaunchTest, ExitStatusesAndSignals) {
   StartAgent();
   const std::pair<std::string, int> cases[] = {{"exit 7", 7}, {"kill -KILL $$", 137}, {"kill -TERM $$", 143},
                                               {"/nonexistent/program", 127}};
@@ -100,7 +100,7 @@ TEST_F(AgentLaunchTest, ExitStatusesAndSignals) {
   }
 }
 
-TEST_F(AgentLaunchTest, TheFirstFailureIsToldWhileTheOthersRun) {
+TEST_P(AgentLaunchTest, TheFirstFailureIsToldWhileTheOthersRun) {
   StartAgent();
   Launch(kKey, "[ $RANK = 1 ] && exit 3; sleep 1000", [](v1::TaskLaunch& launch) {
     launch.set_ranks(3);
@@ -123,7 +123,7 @@ TEST_F(AgentLaunchTest, TheFirstFailureIsToldWhileTheOthersRun) {
   EXPECT_EQ(ended->ranks(0).exit_code(), 137);
 }
 
-TEST_F(AgentLaunchTest, WhatCannotStartSaysWhy) {
+TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
   StartAgent();
   struct Case {
     std::string said;
@@ -156,7 +156,7 @@ TEST_F(AgentLaunchTest, WhatCannotStartSaysWhy) {
 }
 
 // Submission to first line is to take 100 ms at the 99th percentile, in all; this is the node's part of it.
-TEST_F(AgentLaunchTest, TheFirstByteComesSoon) {
+TEST_P(AgentLaunchTest, TheFirstByteComesSoon) {
   StartAgent();
   ASSERT_TRUE(scheduler_.WaitReport([](const auto&) { return true; }));
   std::vector<double> milliseconds;
@@ -176,6 +176,8 @@ TEST_F(AgentLaunchTest, TheFirstByteComesSoon) {
   RecordProperty("median_ms", std::to_string(milliseconds[milliseconds.size() / 2]));
   EXPECT_LT(milliseconds[milliseconds.size() / 2], 500) << "generous: the machine may be busy with other things";
 }
+
+GLIM_FOR_EACH_RUNTIME(AgentLaunchTest);
 
 }  // namespace
 }  // namespace glim::agent

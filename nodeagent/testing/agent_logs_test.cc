@@ -25,7 +25,7 @@ class AgentLogsTest : public AgentTest {
   }
 };
 
-TEST_F(AgentLogsTest, FollowsALogToItsEnd) {
+TEST_P(AgentLogsTest, FollowsALogToItsEnd) {
   StartAgent();
   Launch(kKey, "echo one; while ! [ -e go ]; do sleep 0.01; done; echo two",
          [this](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
@@ -60,7 +60,7 @@ TEST_F(AgentLogsTest, FollowsALogToItsEnd) {
   EXPECT_FALSE(chunk->ended()) << "there is more";
 }
 
-TEST_F(AgentLogsTest, OffsetsHoldAcrossRotationAndTheAgentsRestart) {
+TEST_P(AgentLogsTest, OffsetsHoldAcrossRotationAndTheAgentsRestart) {
   StartAgent({"--log-file-bytes", "4096", "--log-files", "3"});
   Launch(kKey, "for i in $(seq 1000 3999); do echo line $i; done; sleep 1000");  // 10 bytes a line, 30,000 in all
   Send();
@@ -79,7 +79,7 @@ TEST_F(AgentLogsTest, OffsetsHoldAcrossRotationAndTheAgentsRestart) {
   EXPECT_EQ(chunk->offset() + static_cast<std::int64_t>(chunk->data().size()), 30'000);
 }
 
-TEST_F(AgentLogsTest, UnknownOnesAreRefusedAndFinishedOnesStay) {
+TEST_P(AgentLogsTest, UnknownOnesAreRefusedAndFinishedOnesStay) {
   StartAgent();
   Launch(kKey, "echo here");
   Send();
@@ -100,7 +100,7 @@ TEST_F(AgentLogsTest, UnknownOnesAreRefusedAndFinishedOnesStay) {
   EXPECT_NE(chunk->error().find("attempt 7.9"), std::string::npos) << chunk->error();
 }
 
-TEST_F(AgentLogsTest, AQuietTaskIsWaitedFor) {
+TEST_P(AgentLogsTest, AQuietTaskIsWaitedFor) {
   StartAgent();
   Launch(kKey, "while ! [ -e go ]; do sleep 0.01; done; head -c 200000 /dev/zero | tr '\\0' x; sleep 1000",
          [this](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
@@ -117,6 +117,8 @@ TEST_F(AgentLogsTest, AQuietTaskIsWaitedFor) {
   }
   EXPECT_EQ(all, std::string(200'000, 'x'));
 }
+
+GLIM_FOR_EACH_RUNTIME(AgentLogsTest);
 
 }  // namespace
 }  // namespace glim::agent

@@ -89,13 +89,13 @@ class AgentRanksTest : public AgentTest {
     order.set_stop_step(-1);
     return order;
   }
-  std::string Socket() const { return TaskFolder(kKey) + "/socket"; }
+  std::string Socket() const { return TaskFolder(kKey) + "/run/socket"; }
   static v1::ObservedRank Rank(const std::optional<v1::ObservedTask>& task) {
     return task && task->ranks_size() > 0 ? task->ranks(0) : v1::ObservedRank();
   }
 };
 
-TEST_F(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
+TEST_P(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   LaunchSleeper();
   struct stat info {};
   ASSERT_EQ(::stat(Socket().c_str(), &info), 0);
@@ -137,7 +137,7 @@ TEST_F(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   EXPECT_FALSE(seen.yielded());
 }
 
-TEST_F(AgentRanksTest, WhatWasAcknowledgedOutlivesTheAgent) {
+TEST_P(AgentRanksTest, WhatWasAcknowledgedOutlivesTheAgent) {
   LaunchSleeper();
   {
     RawRank rank(Socket());
@@ -165,7 +165,7 @@ TEST_F(AgentRanksTest, WhatWasAcknowledgedOutlivesTheAgent) {
   EXPECT_EQ(seen.saves(3).step(), 36);
 }
 
-TEST_F(AgentRanksTest, ALateConnectionHearsWhatIsInForceAndASecondReplacesTheFirst) {
+TEST_P(AgentRanksTest, ALateConnectionHearsWhatIsInForceAndASecondReplacesTheFirst) {
   LaunchSleeper();
   Order(3).set_no_agreement(true);
   Send();
@@ -185,7 +185,7 @@ TEST_F(AgentRanksTest, ALateConnectionHearsWhatIsInForceAndASecondReplacesTheFir
   EXPECT_EQ(second.Hear(), (json{{"type", "withdrawn"}, {"round", 3}}));
 }
 
-TEST_F(AgentRanksTest, WhatDoesNotFitIsRefusedAndDoesNoHarm) {
+TEST_P(AgentRanksTest, WhatDoesNotFitIsRefusedAndDoesNoHarm) {
   LaunchSleeper();
   {
     RawRank stranger(Socket());
@@ -214,7 +214,7 @@ TEST_F(AgentRanksTest, WhatDoesNotFitIsRefusedAndDoesNoHarm) {
   EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return !t.ranks(0).connected(); }));
 }
 
-TEST_F(AgentRanksTest, StepsAreThrottledAndAnswersAreNot) {
+TEST_P(AgentRanksTest, StepsAreThrottledAndAnswersAreNot) {
   LaunchSleeper();
   RawRank rank(Socket());
   rank.Hello(0);
@@ -228,7 +228,7 @@ TEST_F(AgentRanksTest, StepsAreThrottledAndAnswersAreNot) {
   EXPECT_LT(scheduler_.reports() - before, 50) << "of 500 steps";
 }
 
-TEST_F(AgentRanksTest, ASignalModeJobGetsItsSignalOnce) {
+TEST_P(AgentRanksTest, ASignalModeJobGetsItsSignalOnce) {
   StartAgent();
   Launch(kKey, "n=0; trap 'n=$((n+1)); echo got $n' USR1; echo up; while :; do sleep 0.01; done");
   Send();
@@ -249,7 +249,7 @@ TEST_F(AgentRanksTest, ASignalModeJobGetsItsSignalOnce) {
   EXPECT_EQ(text, "up\ngot 1\ngot 2\n") << "once a round, the agent's restart notwithstanding";
 }
 
-TEST_F(AgentRanksTest, AShellScriptSavesAndLeavesByGlimTask) {
+TEST_P(AgentRanksTest, AShellScriptSavesAndLeavesByGlimTask) {
   StartAgent();
   Launch(kKey, "step=0; while :; do glim-task progress $step --step-seconds 0.02 || exit 80\n"
                "if glim-task interrupted; then echo state > \"$GLIM_CHECKPOINT_DIR/s\"; glim-task needs 3;"
@@ -277,7 +277,7 @@ TEST_F(AgentRanksTest, AShellScriptSavesAndLeavesByGlimTask) {
   EXPECT_EQ(seen.saves(0).bytes(), 6);
 }
 
-TEST_F(AgentRanksTest, AScriptWithoutStepsWaitsForTheFlagAndLeaves) {
+TEST_P(AgentRanksTest, AScriptWithoutStepsWaitsForTheFlagAndLeaves) {
   StartAgent();
   Launch(kKey, "glim-task interrupted; echo not yet $?; glim-task interrupted --wait; echo now $?; glim-task leave");
   Send();
@@ -300,6 +300,8 @@ TEST(GlimTask, OutsideAJobItIsHarmless) {
     EXPECT_EQ(WEXITSTATUS(status), code) << command;
   }
 }
+
+GLIM_FOR_EACH_RUNTIME(AgentRanksTest);
 
 }  // namespace
 }  // namespace glim::agent

@@ -27,11 +27,11 @@ class AgentRestartTest : public AgentTest {
   }
 };
 
-TEST_F(AgentRestartTest, TasksOutliveAKilledAgentAndAreAdopted) {
+TEST_P(AgentRestartTest, TasksOutliveAKilledAgentAndAreAdopted) {
   StartAgent();
   LaunchWaiter();
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
   ASSERT_TRUE(WaitPhase(kKey, kRunning));
   KillAgent();
   EXPECT_TRUE(IsRunning(rank));
@@ -47,15 +47,15 @@ TEST_F(AgentRestartTest, TasksOutliveAKilledAgentAndAreAdopted) {
   ASSERT_TRUE(task);
   EXPECT_EQ(task->exit_code(), 9);
   EXPECT_FALSE(task->lost());
-  EXPECT_EQ(LogText(kKey, 0), "pid " + std::to_string(rank) + "\nwent\n");
+  EXPECT_EQ(LogText(kKey, 0), "pid " + WaitLine(kKey, 0, "pid ") + "\nwent\n") << "nothing twice, nothing missing";
   EXPECT_EQ(*ReadFile(folder_ + "/starts", 1 << 16), "started\n");
 }
 
-TEST_F(AgentRestartTest, AnExitWhileTheAgentIsAwayIsNotMissed) {
+TEST_P(AgentRestartTest, AnExitWhileTheAgentIsAwayIsNotMissed) {
   StartAgent();
   LaunchWaiter();
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
   ASSERT_TRUE(WaitPhase(kKey, kRunning));
   EXPECT_EQ(EndAgent(), 0);
   EXPECT_TRUE(IsRunning(rank)) << "SIGTERM is for the agent, not for the tasks";
@@ -72,11 +72,11 @@ TEST_F(AgentRestartTest, AnExitWhileTheAgentIsAwayIsNotMissed) {
   EXPECT_GT(task->first_output_ms(), 0);
 }
 
-TEST_F(AgentRestartTest, AStopGoesOnInTheNextLifeAndNeedsNoScheduler) {
+TEST_P(AgentRestartTest, AStopGoesOnInTheNextLifeAndNeedsNoScheduler) {
   StartAgent();
   Launch(kKey, "trap '' TERM; echo pid $$; while :; do sleep 1000; done");
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
   Stop(kKey, 1500);
   Send();
   const std::uint64_t revision = set_.revision();
@@ -88,7 +88,7 @@ TEST_F(AgentRestartTest, AStopGoesOnInTheNextLifeAndNeedsNoScheduler) {
   EXPECT_TRUE(Eventually([&] { return !IsRunning(rank); }));
 }
 
-TEST_F(AgentRestartTest, TwoAgentsNeverShareAFolder) {
+TEST_P(AgentRestartTest, TwoAgentsNeverShareAFolder) {
   StartAgent();
   ASSERT_TRUE(scheduler_.WaitHello(1));
   const pid_t first = agent_;
@@ -99,7 +99,7 @@ TEST_F(AgentRestartTest, TwoAgentsNeverShareAFolder) {
   EXPECT_EQ(EndAgent(), 0);
 }
 
-TEST_F(AgentRestartTest, TheFolderBelongsToOneCluster) {
+TEST_P(AgentRestartTest, TheFolderBelongsToOneCluster) {
   cluster_ = "";
   StartAgent();
   EXPECT_EQ(AwaitAgent(), 1);
@@ -119,7 +119,7 @@ TEST_F(AgentRestartTest, TheFolderBelongsToOneCluster) {
   EXPECT_NE(AgentLog().find("belongs to cluster test, not to other"), std::string::npos);
 }
 
-TEST_F(AgentRestartTest, ARefusalIsToldOnceAndTriedAgainSlowly) {
+TEST_P(AgentRestartTest, ARefusalIsToldOnceAndTriedAgainSlowly) {
   scheduler_.Refuse({grpc::StatusCode::ALREADY_EXISTS, "node name node-1 belongs to another machine"});
   StartAgent();
   const auto begin = std::chrono::steady_clock::now();
@@ -134,7 +134,7 @@ TEST_F(AgentRestartTest, ARefusalIsToldOnceAndTriedAgainSlowly) {
   EXPECT_TRUE(scheduler_.WaitReport([](const auto&) { return true; }));
 }
 
-TEST_F(AgentRestartTest, ABrokenStreamIsOpenedAgainAtOnce) {
+TEST_P(AgentRestartTest, ABrokenStreamIsOpenedAgainAtOnce) {
   StartAgent();
   ASSERT_TRUE(scheduler_.WaitReport([](const auto&) { return true; }));
   const auto begin = std::chrono::steady_clock::now();
@@ -143,11 +143,13 @@ TEST_F(AgentRestartTest, ABrokenStreamIsOpenedAgainAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
 }
 
-TEST_F(AgentRestartTest, GpusThatAreNotThereAreRefused) {
+TEST_P(AgentRestartTest, GpusThatAreNotThereAreRefused) {
   StartAgent({"--gpus", "512"});
   EXPECT_EQ(AwaitAgent(), 1);
   EXPECT_NE(AgentLog().find("--simulated-gpus"), std::string::npos);
 }
+
+GLIM_FOR_EACH_RUNTIME(AgentRestartTest);
 
 }  // namespace
 }  // namespace glim::agent

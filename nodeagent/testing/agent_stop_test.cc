@@ -25,7 +25,7 @@ class AgentStopTest : public AgentTest {
   }
 };
 
-TEST_F(AgentStopTest, SigtermReachesEverythingAndItsAnswerCounts) {
+TEST_P(AgentStopTest, SigtermReachesEverythingAndItsAnswerCounts) {
   StartAgent();
   Launch(kKey, "trap 'echo term; exit 5' TERM; (trap 'echo child; exit' TERM; echo up; while :; do sleep 0.05; done) &"
                " while :; do sleep 0.05; done");
@@ -40,13 +40,13 @@ TEST_F(AgentStopTest, SigtermReachesEverythingAndItsAnswerCounts) {
   EXPECT_NE(LogText(kKey, 0).find("child\n"), std::string::npos);
 }
 
-TEST_F(AgentStopTest, ADaemonThatIgnoresSigtermHoldsTheReleaseUntilItIsKilled) {
+TEST_P(AgentStopTest, ADaemonThatIgnoresSigtermHoldsTheReleaseUntilItIsKilled) {
   StartAgent();
   Launch(kKey, "( setsid bash -c 'trap \"\" TERM; echo daemon $$; while :; do sleep 1000; done' & ) ; "
                "while ! [ -e ready ]; do sleep 0.01; done; exit 0",
          [&](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
   Send();
-  const pid_t daemon = std::atoi(WaitLine(kKey, 0, "daemon ").c_str());
+  const pid_t daemon = WaitPid(kKey, 0, "daemon ");
   ASSERT_GT(daemon, 0);
   ASSERT_TRUE(WriteFileAtomically(folder_ + "/ready", "", Durability::kProcess).ok());
   const auto exited = WaitTask(kKey, [&](const v1::ObservedTask& t) {
@@ -64,11 +64,11 @@ TEST_F(AgentStopTest, ADaemonThatIgnoresSigtermHoldsTheReleaseUntilItIsKilled) {
   EXPECT_FALSE(IsRunning(daemon));
 }
 
-TEST_F(AgentStopTest, AStopThatBeganCompletesWithoutAScheduler) {
+TEST_P(AgentStopTest, AStopThatBeganCompletesWithoutAScheduler) {
   StartAgent();
   Launch(kKey, "trap '' TERM; echo pid $$; while :; do sleep 1000; done");
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
   Stop(kKey, 700);
   Send();
   const std::uint64_t revision = set_.revision();
@@ -79,7 +79,7 @@ TEST_F(AgentStopTest, AStopThatBeganCompletesWithoutAScheduler) {
   EXPECT_TRUE(Eventually([&] { return !IsRunning(rank); }));
 }
 
-TEST_F(AgentStopTest, AStopWithoutTermKillsAtOnce) {
+TEST_P(AgentStopTest, AStopWithoutTermKillsAtOnce) {
   StartAgent();
   Launch(kKey, "trap 'echo term' TERM; echo up; while :; do sleep 1000; done");
   Send();
@@ -92,7 +92,7 @@ TEST_F(AgentStopTest, AStopWithoutTermKillsAtOnce) {
   EXPECT_EQ(LogText(kKey, 0), "up\n");
 }
 
-TEST_F(AgentStopTest, AnUnknownTaskWithoutLaunchIsReportedLost) {
+TEST_P(AgentStopTest, AnUnknownTaskWithoutLaunchIsReportedLost) {
   StartAgent();
   Listed(kKey);
   Send();
@@ -105,11 +105,11 @@ TEST_F(AgentStopTest, AnUnknownTaskWithoutLaunchIsReportedLost) {
   EXPECT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& r) { return r.tasks_size() == 0; }));
 }
 
-TEST_F(AgentStopTest, AnOrphanIsReportedAndLeftAlone) {
+TEST_P(AgentStopTest, AnOrphanIsReportedAndLeftAlone) {
   StartAgent();
   Launch(kKey, "echo pid $$; sleep 1000");
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
   ASSERT_TRUE(WaitPhase(kKey, kRunning));  // the first line may come before the agent has seen the rank start
   Unlist(kKey);
   Send();
@@ -124,12 +124,12 @@ TEST_F(AgentStopTest, AnOrphanIsReportedAndLeftAlone) {
   EXPECT_TRUE(WaitPhase(kKey, kReleased)) << "an explicit stop ends an orphan, too";
 }
 
-TEST_F(AgentStopTest, AStaleSetIsIgnored) {
+TEST_P(AgentStopTest, AStaleSetIsIgnored) {
   StartAgent();
   set_.set_epoch(5);
   Launch(kKey, "echo pid $$; sleep 1000");
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
   for (const auto& [epoch, revision] : {std::pair(4, 900), std::pair(5, 0)}) {
     v1::DesiredSet stale = set_;
     stale.set_epoch(static_cast<std::uint64_t>(epoch));
@@ -147,7 +147,7 @@ TEST_F(AgentStopTest, AStaleSetIsIgnored) {
   EXPECT_TRUE(IsRunning(rank));
 }
 
-TEST_F(AgentStopTest, AReleasedTaskIsForgottenWhenUnlisted) {
+TEST_P(AgentStopTest, AReleasedTaskIsForgottenWhenUnlisted) {
   StartAgent();
   Launch(kKey, "echo done");
   Send();
@@ -160,18 +160,18 @@ TEST_F(AgentStopTest, AReleasedTaskIsForgottenWhenUnlisted) {
   EXPECT_EQ(LogText(kKey, 0), "done\n") << "the log stays";
 }
 
-TEST_F(AgentStopTest, WithoutItsShimATaskIsStillFoundAndCanBeStopped) {
+TEST_P(AgentStopTest, WithoutItsShimATaskIsStillFoundAndCanBeStopped) {
   StartAgent();
   Launch(kKey, "( setsid sleep 1000 & echo daemon $! ) ; echo pid $$; exec sleep 1000");
   Send();
-  const pid_t rank = std::atoi(WaitLine(kKey, 0, "pid ").c_str());
-  const pid_t daemon = std::atoi(WaitLine(kKey, 0, "daemon ").c_str());
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
+  const pid_t daemon = WaitPid(kKey, 0, "daemon ");
   ASSERT_TRUE(WaitPhase(kKey, kRunning));
   ASSERT_GT(ShimPid(), 0);
   ::kill(ShimPid(), SIGTERM);  // not one of the agent's: it takes no notice
   ::kill(ShimPid(), SIGKILL);
   const auto task =
-      WaitTask(kKey, [](const v1::ObservedTask& t) { return t.phase() == kExited && t.pids_size() == 2; });
+      WaitTask(kKey, [&](const v1::ObservedTask& t) { return t.phase() == kExited && t.pids_size() == (in_container() ? 3 : 2); });
   ASSERT_TRUE(task);
   EXPECT_TRUE(task->lost());
   EXPECT_NE(task->message().find("supervisor"), std::string::npos);
@@ -183,6 +183,8 @@ TEST_F(AgentStopTest, WithoutItsShimATaskIsStillFoundAndCanBeStopped) {
   EXPECT_FALSE(IsRunning(rank));
   EXPECT_FALSE(IsRunning(daemon));
 }
+
+GLIM_FOR_EACH_RUNTIME(AgentStopTest);
 
 }  // namespace
 }  // namespace glim::agent

@@ -44,6 +44,23 @@ struct Placement {
   friend auto operator<=>(const Placement&, const Placement&) = default;
 };
 
+// A folder or file of the node that a task is to see.
+struct Mount {
+  std::string source;              // absolute, on the node
+  std::string target;              // absolute, in the task
+  bool read_only = false;
+  friend bool operator==(const Mount&, const Mount&) = default;
+};
+
+// Of each node; 0: as much as the node has.
+struct TaskLimits {
+  std::int64_t memory_bytes = 0;
+  std::int64_t cpu_millis = 0;     // thousandths of a CPU
+  std::int64_t pids = 0;           // processes and threads
+  std::int64_t shm_bytes = 0;      // /dev/shm
+  friend bool operator==(const TaskLimits&, const TaskLimits&) = default;
+};
+
 struct JobSpec {
   std::string name;
   std::string pool = "default";
@@ -66,6 +83,8 @@ struct JobSpec {
   std::vector<std::string> restart_on = {"node_failure"};
   std::uint32_t restart_max = 20;
   Duration restart_backoff = Seconds(30);
+  std::vector<Mount> mounts;
+  TaskLimits limits;
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

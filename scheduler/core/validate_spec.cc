@@ -14,6 +14,9 @@ constexpr std::size_t kPathMax = 1024;
 constexpr std::size_t kEnvMax = 256;
 constexpr std::uint32_t kNodesMax = 20'000;
 constexpr std::uint32_t kGpusMax = 64;
+constexpr std::size_t kMountsMax = 64;
+constexpr std::int64_t kMebibyte = 1 << 20;
+constexpr std::int64_t kMemoryMax = std::int64_t{1} << 50;
 constexpr Duration kGraceMax = Hours(24);
 
 bool IsWordChar(char c) {
@@ -130,6 +133,42 @@ Status CheckCommand(const JobSpec& spec) {
   return CheckText("checkpoint.dir", spec.checkpoint_dir, kPathMax, false);
 }
 
+// Absolute, and with one spelling: "/data", not "/data/", "//data" or "/x/../data".
+Status CheckMountPath(const std::string& field, const std::string& path) {
+  const bool plain = path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("//") == std::string::npos &&
+                     (path + "/").find("/../") == std::string::npos && (path + "/").find("/./") == std::string::npos;
+  if (!plain) return InvalidArgument(field, "is not a plain absolute path", "write it like /data/set");
+  return CheckText(field, path, kPathMax, false);
+}
+
+Status CheckMounts(const std::vector<Mount>& mounts) {
+  if (mounts.size() > kMountsMax) {
+    return InvalidArgument("mounts", std::to_string(mounts.size()) + " mounts are too many",
+                           "use at most " + std::to_string(kMountsMax));
+  }
+  std::set<std::string> targets;
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    const std::string field = "mounts[" + std::to_string(i) + "]";
+    if (Status s = CheckMountPath(field + ".source", mounts[i].source); !s.ok()) return s;
+    if (Status s = CheckMountPath(field + ".target", mounts[i].target); !s.ok()) return s;
+    if (!targets.insert(mounts[i].target).second) {
+      return InvalidArgument(field + ".target", mounts[i].target + " is given twice", "keep one");
+    }
+  }
+  return Status::Ok();
+}
+
+// 0 is "no limit"; less than the least would keep any program from starting.
+Status CheckLimits(const TaskLimits& limits) {
+  const auto check = [](const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
+    return value == 0 ? Status::Ok() : CheckRange(field, value, least, most);
+  };
+  if (Status s = check("limits.memory", limits.memory_bytes, kMebibyte, kMemoryMax); !s.ok()) return s;
+  if (Status s = check("limits.cpus", limits.cpu_millis, 10, 4'096'000); !s.ok()) return s;
+  if (Status s = check("limits.pids", limits.pids, 16, 4'194'304); !s.ok()) return s;
+  return check("limits.shm", limits.shm_bytes, kMebibyte, kMemoryMax);
+}
+
 }  // namespace
 
 Status ValidateSpec(const JobSpec& spec) {
@@ -144,7 +183,9 @@ Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckInterrupt(spec); !s.ok()) return s;
   if (Status s = CheckRange("checkpoint.every", spec.checkpoint_every.ms, 0, Hours(24 * 30).ms, " ms"); !s.ok()) return s;
   if (Status s = CheckRange("checkpoint.keep", spec.checkpoint_keep, 1, 1000); !s.ok()) return s;
-  return CheckRestart(spec);
+  if (Status s = CheckRestart(spec); !s.ok()) return s;
+  if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;
+  return CheckLimits(spec.limits);
 }
 
 }  // namespace glim::core

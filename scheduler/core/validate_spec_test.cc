@@ -65,6 +65,18 @@ const Refusal kRefusals[] = {
     {"too many restarts", "restart.max", [](JobSpec& s) { s.restart_max = 10'001; }},
     {"a negative backoff", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Seconds(-1); }},
     {"a backoff of days", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Hours(25); }},
+    {"too many mounts", "mounts",
+     [](JobSpec& s) { for (int i = 0; i < 65; ++i) s.mounts.push_back({"/d", "/d" + std::to_string(i)}); }},
+    {"a relative mount", "mounts[0].source", [](JobSpec& s) { s.mounts = {{"data", "/data"}}; }},
+    {"a mount that climbs out", "mounts[0].source", [](JobSpec& s) { s.mounts = {{"/data/../etc", "/data"}}; }},
+    {"a mount over everything", "mounts[0].target", [](JobSpec& s) { s.mounts = {{"/data", "/"}}; }},
+    {"a target with two spellings", "mounts[1].target", [](JobSpec& s) { s.mounts = {{"/a", "/a"}, {"/a", "/b/"}}; }},
+    {"two mounts at one place", "mounts[1].target", [](JobSpec& s) { s.mounts = {{"/a", "/d"}, {"/b", "/d"}}; }},
+    {"negative memory", "limits.memory", [](JobSpec& s) { s.limits.memory_bytes = -1; }},
+    {"next to no memory", "limits.memory", [](JobSpec& s) { s.limits.memory_bytes = 1000; }},
+    {"next to no CPU", "limits.cpus", [](JobSpec& s) { s.limits.cpu_millis = 9; }},
+    {"too few processes", "limits.pids", [](JobSpec& s) { s.limits.pids = 15; }},
+    {"too much shared memory", "limits.shm", [](JobSpec& s) { s.limits.shm_bytes = std::int64_t{1} << 51; }},
 };
 
 TEST(ValidateSpec, EveryRefusalNamesItsFieldAndAFix) {

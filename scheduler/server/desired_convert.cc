@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "scheduler/core/scheduler_core.h"
+#include "scheduler/server/spec_convert.h"
 
 namespace glim::server {
 namespace {
@@ -109,6 +110,8 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_per_gpu(spec.launcher == core::Launcher::kPerGpu);
   launch->set_checkpoint_dir(CheckpointDir(*task.job));
   launch->set_gpus(spec.gpus_per_node);
+  MountsToProto(spec, launch->mutable_mounts());
+  if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());
   SetEnv(task, node, cache->For(snapshot, *task.attempt), launch);
 }
 

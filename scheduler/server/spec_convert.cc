@@ -87,6 +87,9 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
     spec.restart_max = proto.restart().max();
     spec.restart_backoff = Milliseconds(proto.restart().backoff_ms());
   }
+  for (const auto& mount : proto.mounts()) spec.mounts.push_back({mount.source(), mount.target(), mount.read_only()});
+  const v1::TaskLimits& limits = proto.limits();
+  spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   return spec;
 }
 
@@ -124,6 +127,24 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   for (const auto& reason : spec.restart_on) restart->add_on(reason);
   restart->set_max(spec.restart_max);
   restart->set_backoff_ms(spec.restart_backoff.ms);
+  MountsToProto(spec, proto->mutable_mounts());
+  if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
+}
+
+void MountsToProto(const core::JobSpec& spec, google::protobuf::RepeatedPtrField<v1::Mount>* mounts) {
+  for (const core::Mount& mount : spec.mounts) {
+    v1::Mount* added = mounts->Add();
+    added->set_source(mount.source);
+    added->set_target(mount.target);
+    added->set_read_only(mount.read_only);
+  }
+}
+
+void LimitsToProto(const core::TaskLimits& limits, v1::TaskLimits* proto) {
+  proto->set_memory_bytes(limits.memory_bytes);
+  proto->set_cpu_millis(limits.cpu_millis);
+  proto->set_pids(limits.pids);
+  proto->set_shm_bytes(limits.shm_bytes);
 }
 
 }  // namespace glim::server

@@ -11,5 +11,7 @@ namespace glim::server {
 Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto);
 
 void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto);
+void MountsToProto(const core::JobSpec& spec, google::protobuf::RepeatedPtrField<v1::Mount>* mounts);
+void LimitsToProto(const core::TaskLimits& limits, v1::TaskLimits* proto);
 
 }  // namespace glim::server

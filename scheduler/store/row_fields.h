@@ -25,6 +25,21 @@ void Fields(Io& io, RowRef<Io, core::Placement> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Mount> row) {
+  io.Field("source", row.source);
+  io.Field("target", row.target);
+  io.Field("read_only", row.read_only);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::TaskLimits> row) {
+  io.Field("memory_bytes", row.memory_bytes);
+  io.Field("cpu_millis", row.cpu_millis);
+  io.Field("pids", row.pids);
+  io.Field("shm_bytes", row.shm_bytes);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("name", row.name);
   io.Field("pool", row.pool);
@@ -47,6 +62,8 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("restart_on", row.restart_on);
   io.Field("restart_max", row.restart_max);
   io.Field("restart_backoff_ms", row.restart_backoff);
+  io.Field("mounts", row.mounts);
+  io.Field("limits", row.limits);
 }
 
 template <typename Io>

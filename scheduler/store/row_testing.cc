@@ -81,8 +81,16 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
+  }
+  void Fill(core::Mount& row) {
+    auto& [source, target, read_only] = row;
+    All(source, target, read_only);
+  }
+  void Fill(core::TaskLimits& row) {
+    auto& [memory, cpu, pids, shm] = row;
+    All(memory, cpu, pids, shm);
   }
   void Fill(core::Checkpoint& row) {
     auto& [step, path, bytes, attempt, at] = row;

@@ -42,7 +42,7 @@ class Bench:
         self.cluster.start()
         jobs = os.path.join(self.folder, "jobs")
         os.makedirs(jobs)
-        self.examples = Examples(ROOT, jobs)
+        self.examples = Examples(ROOT, jobs, self.cluster.runtime)
         return self
 
     def __exit__(self, *_):
@@ -166,12 +166,52 @@ class Bench:
                               rpc_p50_ms=told["rpc_p50_ms"], rpc_p99_ms=told["rpc_p99_ms"])
 
 
+def simulation(figures, seeds):
+    """Events a second of the whole simulated cluster, every invariant checked after every batch; on one core."""
+    for metric, faults in (("simulated_events", []), ("simulated_events_with_faults", ["--faults"])):
+        began = time.perf_counter()
+        result = subprocess.run([os.path.join(BIN, "glim-sim"), "--seeds", str(seeds), "--json", *faults],
+                                capture_output=True, text=True)
+        took = time.perf_counter() - began
+        if result.returncode != 0:
+            raise RuntimeError(f"glim-sim: {result.stderr}")
+        events = sum(json.loads(line)["events"] for line in result.stdout.splitlines())
+        figures.tell(metric, round(events / took), "events/s", events, seeds=seeds, violations=0)
+
+
+def recovery(folder, figures, times, running=1000, queued=10000):
+    """From the start of the scheduler's process, on a store with so many jobs, until it is of use again."""
+    program = os.path.join(BIN, "glim-bench-recovery")
+    filled = os.path.join(folder, "filled")
+    os.makedirs(filled)
+    ask([program, "fill", "--store", f"sqlite:{filled}/glim.db", "--running", str(running), "--queued", str(queued)])
+    told = []
+    for number in range(times):
+        copy = shutil.copytree(filled, os.path.join(folder, f"recovery-{number}"))
+        told.append(json.loads(ask([program, "measure", "--scheduler", os.path.join(BIN, "glim-scheduler"), "--store",
+                                    f"sqlite:{copy}/glim.db", "--folder", copy, "--agents", str(running)])))
+        shutil.rmtree(copy)
+    for metric, key in (("recovery_to_first_list_jobs", "exec_to_first_list_jobs_ms"),
+                        ("recovery_to_first_start", "exec_to_first_start_ms"),
+                        ("recovery_to_all_agents_reported", "exec_to_all_agents_reported_ms")):
+        figures.percentiles(metric, [t[key] for t in told], running_jobs=running, queued_jobs=queued, agents=running)
+
+
+def ask(argv):
+    result = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    if result.returncode != 0:
+        raise RuntimeError(f"{os.path.basename(argv[0])}: {result.stderr}")
+    return result.stdout
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tests/bench/run main", description=__doc__)
     parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made: not a tmpfs [/var/tmp]")
     parser.add_argument("--jobs", type=int, default=200, help="one-node jobs, one after the other [200]")
     parser.add_argument("--interrupts", type=int, default=50, help="idle, and as many beside training [50]")
     parser.add_argument("--seconds", type=float, default=5, help="of each way of submitting [5]")
+    parser.add_argument("--seeds", type=int, default=100, help="of the simulation, without faults and with [100]")
+    parser.add_argument("--recoveries", type=int, default=5, help="starts of a scheduler on a full store [5]")
     args = parser.parse_args()
     kind = filesystem_of(args.dir)
     if kind in ("tmpfs", "ramfs"):
@@ -185,6 +225,8 @@ def main():
             bench.interrupts(args.interrupts, "nothing")
             bench.interrupts_beside_training(args.interrupts)
             bench.submissions(args.seconds)
+        recovery(folder, figures, args.recoveries)
+        simulation(figures, args.seeds)
     finally:
         shutil.rmtree(folder)
 

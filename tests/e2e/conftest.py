@@ -66,7 +66,7 @@ def cluster(shared_cluster):
 def stage(cluster, tmp_path_factory, request):
     """The cluster with a short folder for this test's jobs."""
     folder = make_folder("glim-job-")
-    yield Stage(cluster, Examples(ROOT, folder), folder, print)
+    yield Stage(cluster, Examples(ROOT, folder, cluster.runtime), folder, print)
     if not hasattr(request.node, "failed_phase"):
         shutil.rmtree(folder)
 

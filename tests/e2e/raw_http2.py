@@ -41,10 +41,10 @@ def frames_of(data):
     return found
 
 
-def exchange(port, sent, seconds=10):
+def exchange(host, port, sent, seconds=10):
     """Sends, and returns the frames that come until the server ends stream 1 or the connection."""
     data = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
+    with socket.create_connection((host, port), timeout=seconds) as connection:
         connection.sendall(sent)
         try:
             while not any(s == 1 and f & END_STREAM for _, f, s, _ in frames_of(data)):
@@ -57,7 +57,7 @@ def exchange(port, sent, seconds=10):
     return frames_of(data)
 
 
-def drop(port, sent):
+def drop(host, port, sent):
     """Sends and hangs up in the middle."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection((host, port), timeout=10) as connection:
         connection.sendall(sent)

@@ -102,7 +102,7 @@ TORN = {
 @pytest.mark.parametrize("case", TORN)
 def test_torn_bytes_and_a_hang_up_harm_nobody(stage, cluster, glim, case):
     for _ in range(5):
-        h2.drop(cluster.port, TORN[case])
+        h2.drop(cluster.host, cluster.port, TORN[case])
     job = glim.submit(stage.examples.make("after", "true"))
     cluster.wait_state(job, "succeeded", 30)
 
@@ -112,7 +112,7 @@ def test_torn_bytes_and_a_hang_up_harm_nobody(stage, cluster, glim, case):
 def test_a_message_that_is_no_protobuf_is_answered(stage, cluster, glim, path):
     """Field 1 says that 127 bytes follow; two do."""
     sent = OPENING + h2.call_headers(path) + h2.frame(h2.DATA, h2.END_STREAM, 1, h2.message(b"\x0a\x7fab"))
-    answers = [(kind, flags) for kind, flags, stream, _ in h2.exchange(cluster.port, sent) if stream == 1]
+    answers = [(kind, flags) for kind, flags, stream, _ in h2.exchange(cluster.host, cluster.port, sent) if stream == 1]
     assert any(kind == h2.HEADERS and flags & h2.END_STREAM for kind, flags in answers), answers
     cluster.check()
     job = glim.submit(stage.examples.make("after", "true"))

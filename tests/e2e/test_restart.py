@@ -21,7 +21,7 @@ def own(fresh_folder):
         cluster.start()
         jobs = os.path.join(fresh_folder, "jobs")
         os.makedirs(jobs)
-        yield Stage(cluster, Examples(ROOT, jobs), jobs, print)
+        yield Stage(cluster, Examples(ROOT, jobs, cluster.runtime), jobs, print)
     except BaseException:
         print(cluster.tails())
         raise

@@ -1,4 +1,5 @@
-// Runtime over plain processes: each task under a glim-shim of its own, its state in STATE_DIR/tasks/KEY/.
+// The runtime: each task under a glim-shim of its own, its state in STATE_DIR/tasks/KEY/, its processes confined as
+// the Confinement says (a container, or nothing).
 //
 // Who is there is known from the shim's pidfd (it ends last of all) and its status file; only when a shim was killed,
 // or something has to be waited for that gives no sign, /proc is looked at again every few ten milliseconds.
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "nodeagent/runtime/confinement.h"
 #include "nodeagent/runtime/folder_watch.h"
 #include "nodeagent/runtime/gpu_inventory.h"
 #include "nodeagent/runtime/processes.h"
@@ -18,14 +20,14 @@
 
 namespace glim::agent {
 
-class ProcessRuntime final : public Runtime {
+class ShimRuntime final : public Runtime {
  public:
   // References outlive the runtime. `shim` is the program's path.
-  ProcessRuntime(boost::asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
-                 std::string shim, std::string boot_id, OnChange on_change);
-  ~ProcessRuntime() override;
+  ShimRuntime(boost::asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
+                 std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement, OnChange on_change);
+  ~ShimRuntime() override;
 
-  std::string name() const override { return "process"; }
+  std::string name() const override { return confinement_->name(); }
   Result<std::vector<TaskKey>> Adopt() override;
   Status Create(const TaskKey& key, const LaunchSpec& spec) override;
   void Start(const TaskKey& key) override;
@@ -43,7 +45,7 @@ class ProcessRuntime final : public Runtime {
  private:
   struct Task;
 
-  using Step = void (ProcessRuntime::*)(Task&);
+  using Step = void (ShimRuntime::*)(Task&);
 
   std::function<void(const boost::system::error_code&)> WithTask(const Task& task, Step step);
   Task& Get(const TaskKey& key) const;
@@ -69,6 +71,7 @@ class ProcessRuntime final : public Runtime {
   const std::string tasks_dir_;
   const std::string shim_;
   const std::string boot_id_;
+  const std::unique_ptr<Confinement> confinement_;
   const OnChange on_change_;
   std::map<TaskKey, std::unique_ptr<Task>> tasks_;
 };

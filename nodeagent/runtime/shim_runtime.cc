@@ -1,4 +1,4 @@
-#include "nodeagent/runtime/process_runtime.h"
+#include "nodeagent/runtime/shim_runtime.h"
 
 #include <signal.h>
 #include <sys/file.h>
@@ -41,7 +41,7 @@ bool LockIsHeld(const TaskPaths& paths) { return !LockShimFile(paths.lock()).ok(
 
 }  // namespace
 
-struct ProcessRuntime::Task {
+struct ShimRuntime::Task {
   Task(asio::io_context& io, TaskKey task_key, std::string folder, LaunchSpec launch)
       : key(task_key), paths(std::move(folder)), spec(std::move(launch)), shim(io), spawner(io), timer(io) {}
 
@@ -72,32 +72,33 @@ struct ProcessRuntime::Task {
   }
 };
 
-ProcessRuntime::ProcessRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
-                               std::string shim, std::string boot_id, OnChange on_change)
+ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
+                         std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement,
+                         OnChange on_change)
     : io_(io), watch_(watch), gpus_(gpus), tasks_dir_(state_dir + "/tasks"), shim_(std::move(shim)),
-      boot_id_(std::move(boot_id)), on_change_(std::move(on_change)) {}
+      boot_id_(std::move(boot_id)), confinement_(std::move(confinement)), on_change_(std::move(on_change)) {}
 
-ProcessRuntime::~ProcessRuntime() = default;
+ShimRuntime::~ShimRuntime() = default;
 
-ProcessRuntime::Task& ProcessRuntime::Get(const TaskKey& key) const {
+ShimRuntime::Task& ShimRuntime::Get(const TaskKey& key) const {
   const auto it = tasks_.find(key);
   GLIM_CHECK(it != tasks_.end(), "no task " + ToString(key));
   return *it->second;
 }
 
-std::string ProcessRuntime::FolderOf(const TaskKey& key) const { return tasks_dir_ + "/" + ToString(key); }
-const LaunchSpec& ProcessRuntime::SpecOf(const TaskKey& key) const { return Get(key).spec; }
+std::string ShimRuntime::FolderOf(const TaskKey& key) const { return tasks_dir_ + "/" + ToString(key); }
+const LaunchSpec& ShimRuntime::SpecOf(const TaskKey& key) const { return Get(key).spec; }
 
-void ProcessRuntime::Notify(const TaskKey& key) {
+void ShimRuntime::Notify(const TaskKey& key) {
   // Never from within a call of the owner's.
   asio::post(io_, [this, key] { on_change_(key); });
 }
 
-std::unique_ptr<ProcessRuntime::Task> ProcessRuntime::NewTask(const TaskKey& key, LaunchSpec spec) {
+std::unique_ptr<ShimRuntime::Task> ShimRuntime::NewTask(const TaskKey& key, LaunchSpec spec) {
   return std::make_unique<Task>(io_, key, FolderOf(key), std::move(spec));
 }
 
-Result<std::vector<TaskKey>> ProcessRuntime::Adopt() {
+Result<std::vector<TaskKey>> ShimRuntime::Adopt() {
   if (Status status = MakePrivateFolder(tasks_dir_); !status.ok()) return status;
   std::vector<std::string> names;
   std::error_code error;
@@ -117,7 +118,7 @@ Result<std::vector<TaskKey>> ProcessRuntime::Adopt() {
   return adopted;
 }
 
-Status ProcessRuntime::AdoptFolder(const TaskKey& key, const std::string& folder) {
+Status ShimRuntime::AdoptFolder(const TaskKey& key, const std::string& folder) {
   const TaskPaths paths(folder);
   const Result<std::string> text = ReadFile(paths.launch(), kLaunchBytesMax);
   // Without a launch file nothing was ever started from this folder.
@@ -139,26 +140,29 @@ Status ProcessRuntime::AdoptFolder(const TaskKey& key, const std::string& folder
   return Status::Ok();
 }
 
-Status ProcessRuntime::Create(const TaskKey& key, const LaunchSpec& spec) {
+Status ShimRuntime::Create(const TaskKey& key, const LaunchSpec& spec) {
   GLIM_CHECK(!tasks_.contains(key), "created twice: " + ToString(key));
-  auto task = NewTask(key, spec);
-  Status status = MakeFolder(task->paths.folder);
+  const TaskPaths paths(FolderOf(key));
+  LaunchSpec confined = spec;
+  Status status = MakeFolder(paths.folder);
+  if (status.ok()) status = MakeFolder(paths.run());
   if (status.ok()) status = MakeFolders(spec.log_folder);
-  if (status.ok()) status = WriteFileAtomically(task->paths.launch(), ToJson(spec), Durability::kProcess);
+  if (status.ok()) status = confinement_->Prepare(paths, &confined);
+  if (status.ok()) status = WriteFileAtomically(paths.launch(), ToJson(confined), Durability::kProcess);
   if (!status.ok()) {
-    (void)RemoveFolder(task->paths.folder);
+    (void)RemoveFolder(paths.folder);
     return status;
   }
-  WatchStatus(*tasks_.emplace(key, std::move(task)).first->second);
+  WatchStatus(*tasks_.emplace(key, NewTask(key, std::move(confined))).first->second);
   return Status::Ok();
 }
 
-void ProcessRuntime::Start(const TaskKey& key) {
+void ShimRuntime::Start(const TaskKey& key) {
   Task& task = Get(key);
   if (Status status = Spawn(task); !status.ok()) Refuse(key, status.message());
 }
 
-void ProcessRuntime::Refuse(const TaskKey& key, const std::string& message) {
+void ShimRuntime::Refuse(const TaskKey& key, const std::string& message) {
   Task& task = Get(key);
   task.status.start_failed = true;
   task.status.ended = true;
@@ -168,7 +172,7 @@ void ProcessRuntime::Refuse(const TaskKey& key, const std::string& message) {
   OnShimGone(task);
 }
 
-Status ProcessRuntime::Spawn(Task& task) {
+Status ShimRuntime::Spawn(Task& task) {
   Result<UniqueFd> lock = LockShimFile(task.paths.lock());
   if (!lock.ok()) return lock.status();
   Result<pid_t> pid = SpawnShim(shim_, task.paths, lock->get());
@@ -182,18 +186,18 @@ Status ProcessRuntime::Spawn(Task& task) {
 }
 
 // A completion handler that does nothing when the wait was called off or the task has been cleaned up meanwhile.
-std::function<void(const boost::system::error_code&)> ProcessRuntime::WithTask(const Task& task, Step step) {
+std::function<void(const boost::system::error_code&)> ShimRuntime::WithTask(const Task& task, Step step) {
   return [this, key = task.key, step](const boost::system::error_code& error) {
     const auto it = tasks_.find(key);
     if (!error && it != tasks_.end()) (this->*step)(*it->second);
   };
 }
 
-void ProcessRuntime::AwaitSpawned(Task& task) {
-  task.spawner.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ProcessRuntime::OnSpawned));
+void ShimRuntime::AwaitSpawned(Task& task) {
+  task.spawner.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ShimRuntime::OnSpawned));
 }
 
-void ProcessRuntime::OnSpawned(Task& task) {
+void ShimRuntime::OnSpawned(Task& task) {
   task.spawner.close();
   int wait_status = 0;
   const pid_t reaped = ::waitpid(task.spawner_pid, &wait_status, 0);
@@ -206,7 +210,7 @@ void ProcessRuntime::OnSpawned(Task& task) {
   Refuse(task.key, "glim-shim could not start the task: " + (words.ok() && !words->empty() ? *words : "it was killed"));
 }
 
-void ProcessRuntime::AttachShim(Task& task) {
+void ShimRuntime::AttachShim(Task& task) {
   const Result<std::string> text = ReadFile(task.paths.identity(), kStatusBytesMax);
   Result<ProcessIdentity> identity = text.ok() ? ParseProcessIdentity(*text) : Result<ProcessIdentity>(text.status());
   if (identity.ok()) task.identity = *identity;
@@ -217,11 +221,11 @@ void ProcessRuntime::AttachShim(Task& task) {
     return;
   }
   task.shim.assign(fd.Release());
-  task.shim.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ProcessRuntime::OnShimGone));
+  task.shim.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ShimRuntime::OnShimGone));
   if (task.all_exited()) Look(task);
 }
 
-void ProcessRuntime::OnShimGone(Task& task) {
+void ShimRuntime::OnShimGone(Task& task) {
   boost::system::error_code ignored;
   task.shim.close(ignored);
   ReadStatus(task);
@@ -231,7 +235,7 @@ void ProcessRuntime::OnShimGone(Task& task) {
   Notify(task.key);
 }
 
-void ProcessRuntime::WatchStatus(Task& task) {
+void ShimRuntime::WatchStatus(Task& task) {
   Result<FolderWatch::Id> watch = watch_.Add(task.paths.folder, [this, &task] {
     if (!ReadStatus(task)) return;
     if (task.all_exited() && !task.shim_gone) LookLater(task);
@@ -246,7 +250,7 @@ void ProcessRuntime::WatchStatus(Task& task) {
 }
 
 // True when it says something new.
-bool ProcessRuntime::ReadStatus(Task& task) {
+bool ShimRuntime::ReadStatus(Task& task) {
   if (task.shim_gone) return false;
   const Result<std::string> text = ReadFile(task.paths.status(), kStatusBytesMax);
   if (!text.ok() || *text == task.status_text) return false;
@@ -257,7 +261,7 @@ bool ProcessRuntime::ReadStatus(Task& task) {
   return true;
 }
 
-std::vector<ProcessInfo> ProcessRuntime::Find(const Task& task) const {
+std::vector<ProcessInfo> ShimRuntime::Find(const Task& task) const {
   // After a reboot nothing of it can be there, and a pid would be somebody else's.
   if (!task.identity.boot_id.empty() && task.identity.boot_id != boot_id_) return {};
   const std::vector<ProcessInfo> all = ListProcesses();
@@ -274,7 +278,7 @@ std::vector<ProcessInfo> ProcessRuntime::Find(const Task& task) const {
 }
 
 // Looks at what is left, once the ranks have ended or the shim is gone, and comes back while anything is.
-void ProcessRuntime::Look(Task& task) {
+void ShimRuntime::Look(Task& task) {
   if (task.released) return;
   const std::vector<pid_t> before = std::exchange(task.pids, {});
   for (const ProcessInfo& process : Find(task)) {
@@ -292,13 +296,13 @@ void ProcessRuntime::Look(Task& task) {
   if (!task.released) LookLater(task);
 }
 
-void ProcessRuntime::LookLater(Task& task) {
+void ShimRuntime::LookLater(Task& task) {
   task.timer.expires_after(task.pause);
   task.pause = std::min(task.pause * 2, task.stopping || task.shim_gone ? kLookWaiting : kLookIdle);
-  task.timer.async_wait(WithTask(task, &ProcessRuntime::OnTimer));
+  task.timer.async_wait(WithTask(task, &ShimRuntime::OnTimer));
 }
 
-void ProcessRuntime::OnTimer(Task& task) {
+void ShimRuntime::OnTimer(Task& task) {
   if (task.shim.is_open() || task.shim_gone) {
     if (ReadStatus(task)) Notify(task.key);
     if (task.shim_gone || task.all_exited()) {
@@ -316,17 +320,17 @@ void ProcessRuntime::OnTimer(Task& task) {
   }
 }
 
-void ProcessRuntime::SignalLeftovers(const Task& task, int signal) const {
+void ShimRuntime::SignalLeftovers(const Task& task, int signal) const {
   for (const ProcessInfo& process : Find(task)) SignalProcess(process, signal);
 }
 
-Status ProcessRuntime::Signal(const TaskKey& key, int signal) {
+Status ShimRuntime::Signal(const TaskKey& key, int signal) {
   Task& task = Get(key);
   if (task.shim.is_open() && QueueSignal(task.shim.native_handle(), SignalRanksSignal(), signal)) return Status::Ok();
   return Status(StatusCode::kFailedPrecondition, "the task's supervisor is gone");
 }
 
-void ProcessRuntime::Terminate(const TaskKey& key) {
+void ShimRuntime::Terminate(const TaskKey& key) {
   Task& task = Get(key);
   task.stopping = true;
   if (!task.shim.is_open() || !QueueSignal(task.shim.native_handle(), TerminateSignal(), 0)) {
@@ -334,7 +338,7 @@ void ProcessRuntime::Terminate(const TaskKey& key) {
   }
 }
 
-void ProcessRuntime::Kill(const TaskKey& key) {
+void ShimRuntime::Kill(const TaskKey& key) {
   Task& task = Get(key);
   task.stopping = true;
   ++task.kills;
@@ -347,7 +351,7 @@ void ProcessRuntime::Kill(const TaskKey& key) {
   if (!told || task.kills > kDirectKillAfter) SignalLeftovers(task, SIGKILL);
 }
 
-Inspection ProcessRuntime::Inspect(const TaskKey& key) const {
+Inspection ShimRuntime::Inspect(const TaskKey& key) const {
   const Task& task = Get(key);
   Inspection result;
   result.phase = task.released                            ? Phase::kReleased
@@ -372,23 +376,24 @@ Inspection ProcessRuntime::Inspect(const TaskKey& key) const {
   return result;
 }
 
-std::vector<pid_t> ProcessRuntime::Census(const TaskKey& key) const {
+std::vector<pid_t> ShimRuntime::Census(const TaskKey& key) const {
   std::vector<pid_t> pids;
   for (const ProcessInfo& process : Find(Get(key))) pids.push_back(process.pid);
   return pids;
 }
 
-void ProcessRuntime::Cleanup(const TaskKey& key) {
+void ShimRuntime::Cleanup(const TaskKey& key) {
   Task& task = Get(key);
   GLIM_CHECK(task.released, "cleanup of a task that is still there: " + ToString(key));
   watch_.Remove(task.watch);
+  confinement_->Sweep(task.spec);
   // Renamed first: a half-removed folder must not look like a task to the next agent.
   const std::string trash = tasks_dir_ + "/" + kTrashPrefix + ToString(key);
   if (::rename(task.paths.folder.c_str(), trash.c_str()) == 0) (void)RemoveFolder(trash);
   tasks_.erase(key);
 }
 
-void ProcessRuntime::Stop() {
+void ShimRuntime::Stop() {
   boost::system::error_code ignored;
   for (auto& [key, task] : tasks_) {
     task->shim.close(ignored);

@@ -1,0 +1,48 @@
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "nodeagent/runtime/confinement.h"
+#include "nodeagent/runtime/files.h"
+
+namespace glim::agent {
+namespace {
+
+constexpr const char* kFix = "run the node's agent with --runtime runc";
+
+Status RefuseLimit(const char* field, std::int64_t amount) {
+  if (amount == 0) return Status::Ok();
+  return InvalidArgument(field, std::string(field) + " cannot be kept on this node, which runs plain processes", kFix);
+}
+
+class ProcessConfinement final : public Confinement {
+ public:
+  std::string name() const override { return "process"; }
+
+  Status Prepare(const TaskPaths&, LaunchSpec* spec) const override {
+    for (std::size_t i = 0; i < spec->mounts.size(); ++i) {
+      const Mount& mount = spec->mounts[i];
+      const std::string field = "mounts[" + std::to_string(i) + "]";
+      if (mount.source != mount.target) {
+        return InvalidArgument(field + ".target", field + ": this node runs plain processes, which see " +
+                                                      mount.source + " at its own path only", kFix);
+      }
+      struct stat info {};
+      if (::stat(mount.source.c_str(), &info) != 0) return FileError("mount", mount.source, errno);
+    }
+    for (const Status& status :
+         {RefuseLimit("limits.memory", spec->limits.memory_bytes), RefuseLimit("limits.cpus", spec->limits.cpu_millis),
+          RefuseLimit("limits.pids", spec->limits.pids), RefuseLimit("limits.shm", spec->limits.shm_bytes)}) {
+      if (!status.ok()) return status;
+    }
+    return Status::Ok();
+  }
+
+  void Sweep(const LaunchSpec&) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Confinement> MakeProcessConfinement() { return std::make_unique<ProcessConfinement>(); }
+
+}  // namespace glim::agent

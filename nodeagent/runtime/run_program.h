@@ -1,0 +1,17 @@
+// Runs a program to its end. Blocking.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sdk/base/result.h"
+
+namespace glim::agent {
+
+// Without a shell, an environment (but PATH) or any descriptor but those of `fds` ({ours, theirs}; theirs from 3 up);
+// input from /dev/null, output to `output`, appended. Returns the exit status, 128 + n after signal n.
+Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
+                       const std::vector<std::pair<int, int>>& fds = {});
+
+}  // namespace glim::agent

@@ -1,0 +1,166 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "nodeagent/runtime/confinement.h"
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/run_program.h"
+#include "nodeagent/runtime/runc_config.h"
+
+namespace glim::agent {
+namespace {
+
+constexpr const char* kInitTarget = "/run/glim-init";
+constexpr const char* kSystemFolders[] = {"/usr", "/etc", "/opt"};
+// A mount over one of these would be another system than the image's, or none.
+constexpr const char* kReservedTargets[] = {"/usr", "/etc",  "/opt",   "/bin",   "/sbin", "/lib",
+                                            "/lib32", "/lib64", "/libx32", "/proc", "/sys",  "/dev", "/run"};
+constexpr const char* kTopLinks[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+
+bool IsWithin(const std::string& path, const std::string& folder) {
+  return folder == "/" || path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+bool IsReserved(const std::string& target) {
+  return target == "/" || std::any_of(std::begin(kReservedTargets), std::end(kReservedTargets),
+                                      [&](const char* folder) { return IsWithin(target, folder); });
+}
+
+class RuncConfinement final : public Confinement {
+ public:
+  explicit RuncConfinement(RuncOptions options) : options_(std::move(options)) {}
+
+  std::string name() const override { return "runc"; }
+
+  Status Prepare(const TaskPaths& paths, LaunchSpec* spec) const override {
+    Result<std::vector<Mount>> binds = Binds(paths, *spec);
+    if (!binds.ok()) return binds.status();
+    Status status = MakeRootfs(paths);
+    if (status.ok()) status = MakeFolder(paths.tmp());
+    if (status.ok() && ::chmod(paths.tmp().c_str(), 01777) != 0) status = FileError("open up", paths.tmp(), errno);
+    if (!status.ok()) return status;
+    ContainerPlan plan;
+    plan.hostname = options_.hostname;
+    plan.cgroup = options_.cgroup_parent + "/" + spec->task;
+    plan.rootfs = paths.bundle() + "/rootfs";
+    plan.args = {kInitTarget};
+    // What a census knows the task's processes by: everything in the container is below this one.
+    plan.env = {"GLIM_TASK=" + spec->task, "GLIM_SOCKET=" + paths.socket()};
+    plan.binds = std::move(*binds);
+    plan.limits = spec->limits;
+    spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle()};
+    return WriteFileAtomically(paths.bundle() + "/config.json", RuncConfig(plan), Durability::kProcess);
+  }
+
+  void Sweep(const LaunchSpec& spec) const override {
+    if (!spec.container) return;
+    std::error_code ignored;
+    if (!std::filesystem::exists(spec.container->root + "/" + spec.container->id, ignored)) return;
+    (void)RunProgram({spec.container->runc, "--root", spec.container->root, "delete", "--force", spec.container->id},
+                     "/dev/null");
+  }
+
+ private:
+  std::string RuncRoot() const { return options_.state_dir + "/runc"; }
+
+  // The system's folders first, then by path: a folder is mounted before what lies in it.
+  Result<std::vector<Mount>> Binds(const TaskPaths& paths, const LaunchSpec& spec) const {
+    std::vector<Mount> binds;
+    for (const char* folder : kSystemFolders) {
+      if (std::filesystem::is_directory(folder)) binds.push_back({folder, folder, true});
+    }
+    std::vector<Mount> own = {{paths.tmp(), "/tmp", false}, {paths.run(), paths.run(), false},
+                              {options_.init, kInitTarget, true}};
+    if (!IsReserved(options_.task_program) && ::access(options_.task_program.c_str(), X_OK) == 0) {
+      own.push_back({options_.task_program, options_.task_program, true});
+    }
+    if (Status status = AddAsked(spec, &own); !status.ok()) return status;
+    std::stable_sort(own.begin(), own.end(), [](const Mount& a, const Mount& b) { return a.target < b.target; });
+    binds.insert(binds.end(), own.begin(), own.end());
+    return binds;
+  }
+
+  // What the job itself names: mounts, workdir, checkpoint folder.
+  Status AddAsked(const LaunchSpec& spec, std::vector<Mount>* own) const {
+    for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
+      const std::string field = "mounts[" + std::to_string(i) + "]";
+      const Mount& mount = spec.mounts[i];
+      if (IsReserved(mount.target)) {
+        return InvalidArgument(field + ".target", field + ".target " + mount.target + " belongs to the image",
+                               "mount it elsewhere, for example at /data");
+      }
+      if (Status status = Add(field + ".source", mount, own); !status.ok()) return status;
+    }
+    const bool own_checkpoints = IsWithin(spec.checkpoint_folder, options_.state_dir + "/checkpoints");
+    const Mount checkpoints{spec.checkpoint_folder, spec.checkpoint_folder, false};
+    if (own_checkpoints) {
+      own->push_back(checkpoints);
+    } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, own); !status.ok()) {
+      return status;
+    }
+    return AddUnlessSeen("workdir", {spec.workdir, spec.workdir, false}, spec, own);
+  }
+
+  Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, std::vector<Mount>* own) const {
+    // It is in the image, or in one of the job's mounts, and then it has to be there.
+    const bool seen = IsReserved(mount.target) || std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
+      return IsWithin(mount.target, m.target);
+    });
+    return seen ? Status::Ok() : Add(field, mount, own);
+  }
+
+  Status Add(const std::string& field, const Mount& mount, std::vector<Mount>* own) const {
+    // Without symbolic links, so that no link leads out of what is allowed.
+    char real[PATH_MAX];
+    if (::realpath(mount.source.c_str(), real) == nullptr) {
+      return InvalidArgument(field, field + " " + mount.source + " cannot be used on this node: " + std::strerror(errno),
+                             "name a folder that exists on every node");
+    }
+    const std::string source = real;
+    const bool allowed = std::any_of(options_.mount_allow.begin(), options_.mount_allow.end(),
+                                     [&](const std::string& folder) { return IsWithin(source, folder); });
+    if (!allowed) {
+      return InvalidArgument(field, field + " " + mount.source + " is not among the folders that this node gives to jobs",
+                             "use one that is, or ask the operator for --mount-allow on the node's agent");
+    }
+    own->push_back({source, mount.target, mount.read_only});
+    return Status::Ok();
+  }
+
+  // The folders that something is mounted on are made by runc.
+  Status MakeRootfs(const TaskPaths& paths) const {
+    const std::string root = paths.bundle() + "/rootfs";
+    for (const std::string& folder : {paths.bundle(), root, root + "/usr", root + "/var"}) {
+      if (Status status = MakeFolder(folder); !status.ok()) return status;
+    }
+    // Private folders are the agent's; the container's root is for everybody in it.
+    for (const std::string& folder : {root, root + "/usr", root + "/var"}) {
+      if (::chmod(folder.c_str(), 0755) != 0) return FileError("open up", folder, errno);
+    }
+    for (const char* name : kTopLinks) {
+      std::error_code error;
+      const std::filesystem::path host = std::string("/") + name;
+      if (!std::filesystem::is_symlink(host, error)) continue;
+      std::filesystem::create_symlink(std::filesystem::read_symlink(host, error), root + "/" + name, error);
+      if (error) return FileError("link", root + "/" + name, error.value());
+    }
+    if (::symlink("/tmp", (root + "/var/tmp").c_str()) != 0) return FileError("link", root + "/var/tmp", errno);
+    return Status::Ok();
+  }
+
+  const RuncOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Confinement> MakeRuncConfinement(RuncOptions options) {
+  return std::make_unique<RuncConfinement>(std::move(options));
+}
+
+}  // namespace glim::agent

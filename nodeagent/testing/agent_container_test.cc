@@ -1,0 +1,240 @@
+// What only a container does: it shows a task no more of the node than it was given, and holds it to its limits.
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/task_files.h"
+#include "nodeagent/testing/agent_fixture.h"
+
+namespace glim::agent {
+namespace {
+
+constexpr TaskKey kKey{7, 1, 0};
+constexpr auto kRunning = v1::ObservedTask::RUNNING;
+constexpr auto kReleased = v1::ObservedTask::RELEASED;
+
+void AddMount(v1::TaskLaunch& launch, const std::string& source, const std::string& target, bool read_only) {
+  v1::Mount& mount = *launch.add_mounts();
+  mount.set_source(source);
+  mount.set_target(target);
+  mount.set_read_only(read_only);
+}
+
+class AgentContainerTest : public AgentTest {
+ protected:
+  // Runs it to the end and returns what it printed.
+  std::string Run(const std::string& run, const std::function<void(v1::TaskLaunch&)>& more = {}) {
+    if (agent_ == 0) StartAgent();
+    Launch(kKey, run, more);
+    Send();
+    const auto task = WaitPhase(kKey, kReleased);
+    EXPECT_TRUE(task);
+    if (task) ended_ = *task;
+    return LogText(kKey, 0);
+  }
+  std::string Folder(const std::string& name) {
+    const std::string path = folder_ + "/" + name;
+    std::filesystem::create_directories(path);
+    return path;
+  }
+  bool LeavesNothing() {
+    std::error_code error;
+    const std::string group = "/glim/" + std::filesystem::path(folder_).filename().string() + "/7.1.0";
+    for (const auto& controller : std::filesystem::directory_iterator("/sys/fs/cgroup")) {
+      if (std::filesystem::exists(controller.path().string() + group, error)) return false;
+    }
+    return !std::filesystem::exists(folder_ + "/state/runc/7.1.0", error);
+  }
+  v1::ObservedTask ended_;
+};
+
+TEST_P(AgentContainerTest, SeesNoOtherProcessAndNoOtherFolder) {
+  Folder("hidden");
+  const std::string text = Run(
+      "echo first $(cat /proc/1/comm); echo processes $(ls -d /proc/[0-9]* | wc -l);"
+      "[ -e " + folder_ + "/hidden ] || echo hidden; [ -e /root ] || echo no-root; [ -s /etc/shadow ] || echo no-shadow;"
+      "hostname; touch /usr/x 2>/dev/null || echo usr-is-read-only; touch /tmp/mine && echo tmp-is-mine",
+      [](auto& launch) { launch.set_workdir("/usr"); });
+  // init, the shell, and ls in its subshell's pipe
+  EXPECT_NE(text.find("first glim-init\nprocesses "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nhidden\nno-root\nno-shadow\nnode-1\nusr-is-read-only\ntmp-is-mine\n"), std::string::npos) << text;
+  EXPECT_EQ(ended_.exit_code(), 0);
+}
+
+TEST_P(AgentContainerTest, HasNoPrivilegeAndGetsNone) {
+  const std::string text = Run(
+      "grep -E '^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\t';"
+      "for c in 'unshare -U true' 'unshare -n true' 'mount -t tmpfs none /tmp' 'chroot / true' 'date -s 2000-01-01'; do"
+      "  $c >/dev/null 2>&1 || echo refused: $c; done; [ -b /dev/sda ] || mknod /tmp/disk b 8 0 2>/dev/null || echo no-node");
+  EXPECT_EQ(text,
+            "CapPrm:0000000000000000\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n"
+            "refused: unshare -U true\nrefused: unshare -n true\nrefused: mount -t tmpfs none /tmp\n"
+            "refused: chroot / true\nrefused: date -s 2000-01-01\nno-node\n");
+}
+
+TEST_P(AgentContainerTest, GetsItsMountsAsAskedFor) {
+  const std::string data = Folder("data"), out = Folder("out"), inner = Folder("out/inner");
+  ASSERT_TRUE(WriteFileAtomically(data + "/set", "numbers\n", Durability::kProcess).ok());
+  const std::string text = Run("cat /in/set; touch /in/x 2>/dev/null || echo read-only; echo made > /out/made;"
+                               "cat /out/deep/set; pwd; echo w > w; echo c > $GLIM_CHECKPOINT_DIR/c",
+                               [&](auto& launch) {
+                                 AddMount(launch, data, "/out/deep", true);  // inside another, and named before it
+                                 AddMount(launch, data, "/in", true);
+                                 AddMount(launch, out, "/out", false);
+                                 launch.set_workdir(inner);
+                                 launch.set_checkpoint_dir(folder_ + "/ckpt");
+                               });
+  EXPECT_EQ(text, "numbers\nread-only\nnumbers\n" + inner + "\n");
+  EXPECT_EQ(*ReadFile(out + "/made", 100), "made\n");
+  EXPECT_EQ(*ReadFile(inner + "/w", 100), "w\n");
+  EXPECT_EQ(*ReadFile(folder_ + "/ckpt/c", 100), "c\n");
+}
+
+TEST_P(AgentContainerTest, RefusesWhatTheNodeDoesNotGive) {
+  StartAgent();
+  std::filesystem::create_directory_symlink("/root", folder_ + "/way-out");
+  struct Case {
+    std::string said;
+    std::function<void(v1::TaskLaunch&)> more;
+  };
+  const Case cases[] = {
+      {"mounts[0].source /root is not among the folders", [](auto& l) { AddMount(l, "/root", "/r", true); }},
+      {"mounts[0].source " + folder_ + "/way-out is not among",
+       [&](auto& l) { AddMount(l, folder_ + "/way-out", "/r", true); }},
+      {"mounts[0].source /tmp/not/there cannot be used on this node: No such file",
+       [](auto& l) { AddMount(l, "/tmp/not/there", "/r", true); }},
+      {"mounts[0].target /usr/lib belongs to the image", [](auto& l) { AddMount(l, "/tmp", "/usr/lib", true); }},
+      {"mounts[0].target / belongs to the image", [](auto& l) { AddMount(l, "/tmp", "/", true); }},
+      {"workdir /root is not among the folders", [](auto& l) { l.set_workdir("/root"); }},
+      {"checkpoint.dir /var/tmp is not among the folders", [](auto& l) { l.set_checkpoint_dir("/var/tmp"); }},
+  };
+  std::uint64_t job = 20;
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.said);
+    const TaskKey key{job++, 1, 0};
+    Launch(key, "echo never", c.more);
+    Send();
+    const auto task = WaitPhase(key, kReleased);
+    ASSERT_TRUE(task);
+    EXPECT_TRUE(task->start_failed());
+    EXPECT_NE(task->message().find(c.said), std::string::npos) << task->message();
+  }
+}
+
+TEST_P(AgentContainerTest, TooMuchMemoryEndsItAndIsSaid) {
+  Run("exec /usr/bin/python3 -c 'b = bytearray(256 << 20); print(len(b))'",
+      [](auto& launch) { launch.mutable_limits()->set_memory_bytes(64 << 20); });
+  EXPECT_EQ(ended_.exit_code(), 137);
+  EXPECT_EQ(ended_.message(), "out of memory: the kernel killed 1 process(es) of the task at limits.memory, 64 MiB");
+}
+
+TEST_P(AgentContainerTest, IsHeldToProcessesAndSharedMemory) {
+  const std::string text = Run(
+      "exec /usr/bin/python3 -c '\n"
+      "import os, time\n"
+      "made = 0\n"
+      "try:\n"
+      "    while made < 100:\n"
+      "        if os.fork() == 0: time.sleep(60)\n"
+      "        made += 1\n"
+      "except BlockingIOError: print(\"refused\", 5 < made < 32, flush=True)\n"
+      "try:\n"
+      "    open(\"/dev/shm/x\", \"wb\").write(bytes(2 << 20))\n"
+      "except OSError as error: print(error.strerror, flush=True)\n"
+      "os.kill(1, 9)\n"  // init does not hear it from within
+      "os.killpg(0, 9)'",
+      [](auto& launch) {
+        launch.mutable_limits()->set_pids(32);
+        launch.mutable_limits()->set_shm_bytes(1 << 20);
+        launch.mutable_limits()->set_cpu_millis(1500);
+      });
+  EXPECT_EQ(text, "refused True\nNo space left on device\n");
+  EXPECT_EQ(ended_.exit_code(), 137);
+}
+
+TEST_P(AgentContainerTest, LeavesNothingBehind) {
+  Run("echo done; setsid sleep 0.1 &");
+  EXPECT_TRUE(LeavesNothing());
+}
+
+TEST_P(AgentContainerTest, LeavesNothingBehindWhenItsShimWasKilled) {
+  StartAgent();
+  Launch(kKey, "echo up; sleep 1000");
+  Send();
+  WaitLine(kKey, 0, "up");
+  ASSERT_TRUE(WaitPhase(kKey, kRunning));
+  const auto identity = ParseProcessIdentity(*ReadFile(TaskPaths(TaskFolder(kKey)).identity(), 1 << 16));
+  ASSERT_TRUE(identity.ok());
+  ::kill(identity->pid, SIGKILL);
+  ASSERT_TRUE(WaitTask(kKey, [](const v1::ObservedTask& t) { return t.lost(); }));
+  EXPECT_FALSE(LeavesNothing());
+  Stop(kKey, 0);
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  Unlist(kKey);
+  Send();
+  ASSERT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& r) { return r.tasks_size() == 0; }));
+  EXPECT_TRUE(LeavesNothing());
+}
+
+// All that the kernel has of a container goes with its first process.
+TEST_P(AgentContainerTest, NothingInItOutlivesItsFirstProcess) {
+  StartAgent();
+  Launch(kKey, "(trap '' TERM; setsid bash -c 'echo inner $$; exec sleep 1000') & wait");
+  Send();
+  const pid_t inner = WaitPid(kKey, 0, "inner ");
+  ASSERT_GT(inner, 0);
+  Stop(kKey, 0);
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->exit_code(), 137);
+  EXPECT_FALSE(IsRunning(inner));
+}
+
+class AgentWithoutContainerTest : public AgentTest {};
+
+TEST_P(AgentWithoutContainerTest, RefusesWhatItCannotKeep) {
+  StartAgent();
+  struct Case {
+    std::string said;
+    std::function<void(v1::TaskLaunch&)> more;
+  };
+  const Case cases[] = {
+      {"mounts[0]: this node runs plain processes, which see /tmp at its own path only",
+       [](auto& l) { AddMount(l, "/tmp", "/data", true); }},
+      {"cannot mount /tmp/not/there", [](auto& l) { AddMount(l, "/tmp/not/there", "/tmp/not/there", true); }},
+      {"limits.memory cannot be kept on this node", [](auto& l) { l.mutable_limits()->set_memory_bytes(1 << 30); }},
+      {"limits.cpus cannot be kept", [](auto& l) { l.mutable_limits()->set_cpu_millis(1000); }},
+      {"limits.pids cannot be kept", [](auto& l) { l.mutable_limits()->set_pids(100); }},
+      {"limits.shm cannot be kept", [](auto& l) { l.mutable_limits()->set_shm_bytes(1 << 30); }},
+  };
+  std::uint64_t job = 20;
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.said);
+    const TaskKey key{job++, 1, 0};
+    Launch(key, "echo never", c.more);
+    Send();
+    const auto task = WaitPhase(key, kReleased);
+    ASSERT_TRUE(task);
+    EXPECT_TRUE(task->start_failed());
+    EXPECT_NE(task->message().find(c.said), std::string::npos) << task->message();
+  }
+}
+
+std::vector<std::string> Containers() {
+  if (::geteuid() == 0) return {"runc"};
+  return {};
+}
+
+INSTANTIATE_TEST_SUITE_P(Containers, AgentContainerTest, testing::ValuesIn(Containers()),
+                         [](const auto& info) { return info.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AgentContainerTest);
+INSTANTIATE_TEST_SUITE_P(Processes, AgentWithoutContainerTest, testing::Values("process"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace glim::agent
