@@ -149,12 +149,14 @@ class Checker {
     return std::minmax(attempt.zones[0], attempt.zones[1]);
   }
 
-  // One that may still stay has given its link to a successor alone: if that goes away, it stays with the link.
+  // One that may still stay has given its link to a successor alone: if that goes away, it stays with the link. A gang
+  // that has released a node is at its end.
   bool GaveItsLink(const Attempt& attempt) const {
     if (LeavesItsLink(attempt)) return true;
     return std::any_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId id) {
       const Node* node = state_.FindNode(id);
-      const Attempt* next = node && node->holder == attempt.id ? state_.FindAttempt(node->claim) : nullptr;
+      if (!node || node->holder != attempt.id) return attempt.state != AttemptState::kClaimed;
+      const Attempt* next = state_.FindAttempt(node->claim);
       return next && next->zones.size() == 2 && LinkOf(*next) == LinkOf(attempt);
     });
   }

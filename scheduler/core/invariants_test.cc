@@ -178,6 +178,13 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   handed_on.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
   handed_on.c.policy().links = {{"a", "b", 1, 1}};
   EXPECT_THAT(handed_on.Violations(), IsEmpty()) << "its successor has its link";
+
+  Sound half_gone;
+  half_gone.c.Exit(JobId(1), 0, 0);
+  ASSERT_EQ(half_gone.c.attempt(JobId(1)).rounds.back().state, RoundState::kNotifying);
+  half_gone.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
+  half_gone.c.policy().links = {{"a", "b", 0, 0}};
+  EXPECT_THAT(half_gone.Violations(), IsEmpty()) << "a gang that has released a node is at its end";
 }
 
 TEST(Invariants, TimeThatPassesIsNotAViolation) {

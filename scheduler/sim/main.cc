@@ -17,7 +17,8 @@ nlohmann::ordered_json ToJson(const glim::sim::WorldReport& r) {
           {"left_unsaved", r.left_unsaved}, {"killed", r.killed},   {"withdrawn", r.withdrawn},
           {"swap_aborted", r.swap_aborted}, {"node_failures", r.node_failures}, {"nodes_lost", r.nodes_lost},
           {"outages", r.outages},     {"scheduler_restarts", r.scheduler_restarts},
-          {"agent_restarts", r.agent_restarts}, {"rivals", r.rivals}, {"messages_lost", r.messages_lost}, {"clock_steps", r.clock_steps},
+          {"agent_restarts", r.agent_restarts}, {"rivals", r.rivals}, {"messages_lost", r.messages_lost},
+          {"clock_steps", r.clock_steps},
           {"virtual_ms", r.virtual_ms}, {"digest", r.digest},
           {"invariant_violations", r.violations.size()}};
 }
@@ -37,7 +38,8 @@ int main(int argc, char** argv) {
   bool json = false;
   app.add_option("--seed", options.seed, "the first seed")->capture_default_str();
   app.add_option("--seeds", seeds, "how many seeds, counting up")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--events", options.events, "events driven for a seed")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--events", options.events, "driven for a seed; then as many as it takes until every job has ended")
+      ->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--zones", options.zones)->check(CLI::Range(1, 8))->capture_default_str();
   app.add_option("--leaves", options.leaves_per_zone, "a zone")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--nodes", options.nodes_per_leaf, "a leaf")->check(CLI::Range(1, 64))->capture_default_str();
