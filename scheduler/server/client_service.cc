@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/server/history_listing.h"
 #include "scheduler/server/job_listing.h"
 #include "scheduler/server/protocol.h"
 #include "scheduler/server/row_convert.h"
@@ -138,6 +139,28 @@ grpc::ServerWriteReactor<v1::StreamLogResponse>* ClientService::StreamLog(grpc::
                                                                           const v1::StreamLogRequest* request) {
   const auto user = CallerOf(*context);
   return LogStream::Open(&logs_, *request, user.ok() ? Status::Ok() : user.status());
+}
+
+grpc::ServerWriteReactor<v1::StreamEventsResponse>* ClientService::StreamEvents(
+    grpc::CallbackServerContext* context, const v1::StreamEventsRequest* request) {
+  const auto user = CallerOf(*context);
+  return EventStream::Open(feed_, *request, user.ok() ? Status::Ok() : user.status());
+}
+
+grpc::ServerUnaryReactor* ClientService::ListHistory(grpc::CallbackServerContext* context,
+                                                     const v1::ListHistoryRequest* request,
+                                                     v1::ListHistoryResponse* response) {
+  if (auto user = CallerOf(*context); !user.ok()) return Answer(context, user.status());
+  auto query = HistoryQueryOf(*request, loop_->Now());
+  if (!query.ok()) return Answer(context, query.status());
+  auto* reactor = context->DefaultReactor();
+  const Status posted = loop_->Read([reactor, response, query = *query](store::Store& store) {
+    auto list = server::ListHistory(store, query);
+    if (list.ok()) *response = std::move(list).value();
+    reactor->Finish(ToGrpc(list.status()));
+  });
+  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* ClientService::GetVersion(grpc::CallbackServerContext* context, const v1::GetVersionRequest*,

@@ -1,9 +1,11 @@
-// ClientApi: what users' programs ask. Handlers only decode, check and post; reads are answered from the snapshot.
+// ClientApi: what users' programs ask. Handlers only decode, check and post; reads are answered
+// from the snapshot, those of the past from the store, by way of the strand.
 #pragma once
 
 #include <string>
 
 #include "glim/v1/client_api.grpc.pb.h"
+#include "scheduler/server/event_stream.h"
 #include "scheduler/server/log_stream.h"
 #include "scheduler/server/scheduler_loop.h"
 
@@ -14,8 +16,8 @@ inline constexpr int kSpecsMax = 2'000;  // in one Submit; ServerOptions' messag
 class ClientService final : public v1::ClientApi::CallbackService {
  public:
   // All outlive the service.
-  ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, std::string cluster_id)
-      : loop_(loop), cluster_id_(std::move(cluster_id)), logs_{strand, broker, loop, {}} {}
+  ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed, std::string cluster_id)
+      : loop_(loop), feed_(feed), cluster_id_(std::move(cluster_id)), logs_{strand, broker, loop, {}} {}
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
                                    v1::SubmitResponse* response) override;
@@ -33,6 +35,10 @@ class ClientService final : public v1::ClientApi::CallbackService {
                                       v1::ListNodesResponse* response) override;
   grpc::ServerWriteReactor<v1::StreamLogResponse>* StreamLog(grpc::CallbackServerContext* context,
                                                              const v1::StreamLogRequest* request) override;
+  grpc::ServerWriteReactor<v1::StreamEventsResponse>* StreamEvents(grpc::CallbackServerContext* context,
+                                                                   const v1::StreamEventsRequest* request) override;
+  grpc::ServerUnaryReactor* ListHistory(grpc::CallbackServerContext* context, const v1::ListHistoryRequest* request,
+                                        v1::ListHistoryResponse* response) override;
   grpc::ServerUnaryReactor* GetVersion(grpc::CallbackServerContext* context, const v1::GetVersionRequest* request,
                                        v1::GetVersionResponse* response) override;
 
@@ -43,6 +49,7 @@ class ClientService final : public v1::ClientApi::CallbackService {
                                        Response* response);
 
   SchedulerLoop* loop_;
+  EventFeed* feed_;
   const std::string cluster_id_;
   LogStream::Owner logs_;
 };

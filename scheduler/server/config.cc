@@ -61,6 +61,8 @@ Status ReadConfigText(const std::string& text, const std::string& source, Config
       {"store", IntoText(&config->store)},
       {"log_level", IntoText(&config->log_level)},
       {"history_kept", IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+      {"history_max", IntoNumber(&config->history_max, 1'000, 100'000'000)},
+      {"ended_jobs_max", IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
       {"policy", [config](const YAML::Node& value, const std::string& path) {
          return ReadYamlMap(value, path, PolicyFields(&config->policy));
        }}};

@@ -18,6 +18,8 @@ metrics: none
 store: sqlite:/var/lib/glim/glim.db
 log_level: debug
 history_kept: 7d
+history_max: 50000
+ended_jobs_max: 2000
 policy:
   agree_max: 2s
   node_lost_after: 1500ms
@@ -34,6 +36,8 @@ policy:
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(config.listen, "127.0.0.1:9000");
   EXPECT_EQ(config.history_kept, Hours(24 * 7));
+  EXPECT_EQ(config.history_max, 50'000u);
+  EXPECT_EQ(config.ended_jobs_max, 2'000u);
   EXPECT_EQ(config.policy.agree_max, Seconds(2));
   EXPECT_EQ(config.policy.node_lost_after, Milliseconds(1500));
   EXPECT_EQ(config.policy.min_run_factor, 0);
@@ -53,6 +57,7 @@ TEST(ConfigTest, RefusalsNameThePath) {
     const char* path;
   } cases[] = {
       {"listn: 127.0.0.1:1", "listn"},
+      {"history_max: 10", "history_max"},
       {"policy: {agree_maxx: 1s}", "policy.agree_maxx"},
       {"policy: {agree_max: soon}", "policy.agree_max"},
       {"policy: {agree_max: 10}", "policy.agree_max"},

@@ -43,6 +43,10 @@ class ObedientStore final : public store::Store {
     std::lock_guard lock(orders_->mutex);
     return store_.History(query);
   }
+  Result<std::uint64_t> LastHistory() override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.LastHistory();
+  }
   Result<std::vector<store::EndedJob>> EndedJobs(const store::EndedJobsQuery& query) override {
     std::lock_guard lock(orders_->mutex);
     return store_.EndedJobs(query);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "scheduler/server/chronicle.h"
 #include "sdk/base/check.h"
 
 namespace glim::server {
@@ -15,6 +16,11 @@ namespace {
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Status Stopping() {
+  return Status(StatusCode::kUnavailable, "the scheduler is stopping")
+      .WithReason("STOPPING").WithFix("try again in a few seconds");
 }
 
 bool ChangesMembership(const SchedulerLoop::Payload& what) {
@@ -71,10 +77,19 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   items.push_back({core::LeaderStarted{}, [&started](const core::Reply& reply) { started = reply.status; }, false});
   loop->RunBatch(std::move(items), false, loop->Now());
   if (!started.ok()) return started;
+  if (Status told = loop->TellStart(); !told.ok()) return told;
   loop->options_.on_fatal = on_fatal;
   spdlog::info("leadership taken epoch={} store={} jobs={} nodes={}", loop->epoch_, loop->store_name_,
                loop->state_->tables().jobs.size(), loop->state_->tables().nodes.size());
   return loop;
+}
+
+Status SchedulerLoop::TellStart() {
+  core::HistoryEntry entry;
+  entry.at = last_now_;
+  entry.kind = "scheduler_started";
+  entry.text = "epoch " + std::to_string(epoch_) + ", version " GLIM_VERSION;
+  return store_->Commit(epoch_, {std::move(entry)});
 }
 
 void SchedulerLoop::Start() {
@@ -115,10 +130,7 @@ Status SchedulerLoop::Push(Item item) {
   bool schedule = false;
   {
     std::lock_guard lock(mutex_);
-    if (closed_) {
-      return Status(StatusCode::kUnavailable, "the scheduler is stopping")
-          .WithReason("STOPPING").WithFix("try again in a few seconds");
-    }
+    if (closed_) return Stopping();
     if (item.counted && counted_ >= options_.inbox_max) {
       return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
           .WithReason("OVERLOADED").WithFix("try again in a few seconds; submit jobs in batches");
@@ -129,6 +141,25 @@ Status SchedulerLoop::Push(Item item) {
     schedule = !std::exchange(scheduled_, true);
   }
   if (schedule) boost::asio::post(io_, [this] { Drain(); });
+  return Status::Ok();
+}
+
+Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return Stopping();
+  if (reads_ >= options_.reads_max) {
+    return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
+        .WithReason("OVERLOADED").WithFix("try again in a few seconds");
+  }
+  ++reads_;
+  // Under the lock: Stop closes first and posts its own end after it, so this is run before that.
+  boost::asio::post(io_, [this, read = std::move(read)] {
+    {
+      std::lock_guard done(mutex_);
+      --reads_;
+    }
+    read(*store_);
+  });
   return Status::Ok();
 }
 
@@ -212,19 +243,22 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
     if (items[i].done) items[i].done(result.replies[i]);
   }
   if (!result.sync.empty() && options_.on_sync) options_.on_sync(result.sync);
+  if (std::exchange(has_history_, false) && options_.on_history) options_.on_history();
   return true;
 }
 
 Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
   if (mutations.empty()) return Status::Ok();
+  const SnapshotPtr before = snapshot_.load();
+  const Chronicle chronicle = MakeChronicle(before->tables, *state_, mutations, last_now_);
+  has_history_ = chronicle.has_history;
   const auto begin = std::chrono::steady_clock::now();
-  Status status = store_->Commit(epoch_, mutations);
+  Status status = store_->Commit(epoch_, chronicle.mutations, chronicle.ended);
   commit_seconds_ = SecondsSince(begin);
   if (!status.ok()) return status;
   ++revision_;
   if (options_.observer) {
     options_.observer->OnCommit(commit_seconds_);
-    const SnapshotPtr before = snapshot_.load();
     for (const auto& [id, save] : EndedInterrupts(mutations, before->tables)) options_.observer->OnInterruptEnded(save);
   }
   return status;
@@ -266,9 +300,13 @@ void SchedulerLoop::ArmTimer(TimePoint now) {
 
 void SchedulerLoop::PruneHistory(TimePoint now) {
   const auto gone = store_->PruneHistory(epoch_, now - options_.history_kept);
-  if (!gone.ok()) spdlog::warn("history not pruned error=\"{}\"", gone.status().message());
+  const auto trimmed = store_->TrimHistory(epoch_, options_.history_max, options_.ended_jobs_max);
+  for (const auto& result : {gone, trimmed}) {
+    if (!result.ok()) spdlog::warn("history not pruned error=\"{}\"", result.status().message());
+  }
   // Bounded work a call: while there is more, go on soon; else look again in an hour.
-  prune_at_ = now + (gone.ok() && *gone > 0 ? Seconds(1) : Hours(1));
+  const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0);
+  prune_at_ = now + (more ? Seconds(1) : Hours(1));
 }
 
 void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {

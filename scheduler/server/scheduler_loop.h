@@ -48,10 +48,14 @@ class SchedulerLoop {
     Clock clock;
     std::size_t inbox_max = 20'000;   // events of clients that wait
     std::size_t batch_max = 2'000;    // events a commit
+    std::size_t reads_max = 512;      // of the store, waiting
     Duration history_kept = Hours(24 * 30);
+    std::size_t history_max = 1'000'000;   // entries
+    std::size_t ended_jobs_max = 200'000;  // records
     LoopObserver* observer = nullptr;  // outlives the loop; may be null
     // On the strand, after the answers: these nodes' desired sets may have changed.
     std::function<void(const std::set<core::NodeId>&)> on_sync;
+    std::function<void()> on_history;  // on the strand: there is more to read
     std::function<void(const Status&)> on_fatal;
   };
 
@@ -60,11 +64,12 @@ class SchedulerLoop {
   static Result<std::unique_ptr<SchedulerLoop>> Open(Options options, std::unique_ptr<store::Store> store);
   ~SchedulerLoop();
 
-  // Starts the strand's thread. Before it, on_sync may still be set.
+  // Starts the strand's thread. Before it, on_sync and on_history may still be set.
   void Start();
   void set_on_sync(std::function<void(const std::set<core::NodeId>&)> on_sync) {
     options_.on_sync = std::move(on_sync);
   }
+  void set_on_history(std::function<void()> on_history) { options_.on_history = std::move(on_history); }
   // Takes nothing more in, finishes what waits in the inbox, joins the thread, closes the store. Idempotent.
   void Stop();
 
@@ -74,6 +79,9 @@ class SchedulerLoop {
   // For events of which each sender has at most one in the inbox (agents, operators): no flood of clients may make a
   // node look silent, so they do not count.
   Status PostUnbounded(Payload what, Done done);
+  // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for everything
+  // else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE (STOPPING).
+  Status Read(std::function<void(store::Store&)> read);
   // The stream of an agent says that another leader came after us.
   void FailAsStale(std::uint64_t newer_epoch);
 
@@ -99,6 +107,7 @@ class SchedulerLoop {
   bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
   Status Commit(const std::vector<core::Mutation>& mutations);
   void Publish(const core::DriveResult& result, bool membership, TimePoint now);
+  Status TellStart();
   void ArmTimer(TimePoint now);
   void PruneHistory(TimePoint now);
   void Fail(const Status& status, std::vector<Item> items);
@@ -114,6 +123,7 @@ class SchedulerLoop {
   std::deque<Item> inbox_;
   std::size_t counted_ = 0;
   std::uint64_t posted_ = 0;
+  std::size_t reads_ = 0;
   bool scheduled_ = false;
   bool closed_ = false;
 
@@ -128,6 +138,7 @@ class SchedulerLoop {
   TimePoint liveness_at_;
   TimePoint prune_at_;
   double commit_seconds_ = 0;   // in the present batch
+  bool has_history_ = false;    // the present batch wrote some
   std::uint64_t revision_ = 0;
   std::int64_t last_pass_us_ = 0;
   bool failed_ = false;

@@ -56,6 +56,7 @@ struct Server::Parts {
   AgentStrand strand;
   std::unique_ptr<AgentHub> hub;
   std::unique_ptr<LogBroker> broker;
+  std::unique_ptr<EventFeed> feed;
   std::unique_ptr<ClientService> client;
   std::unique_ptr<AgentService> agent;
   std::unique_ptr<AdminService> admin;
@@ -80,6 +81,8 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   options.policy = config.policy;
   options.clock = MonotonicWallClock();
   options.history_kept = config.history_kept;
+  options.history_max = config.history_max;
+  options.ended_jobs_max = config.ended_jobs_max;
   options.observer = &metrics;
   options.on_fatal = std::move(on_fatal);
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
@@ -91,10 +94,12 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
 Status Server::Parts::Serve(const std::string& listen) {
   hub = std::make_unique<AgentHub>(&strand, loop.get(), cluster_id);
   broker = std::make_unique<LogBroker>(&strand);
-  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), cluster_id);
+  feed = std::make_unique<EventFeed>(&strand, loop.get());
+  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), cluster_id);
   agent = std::make_unique<AgentService>(hub.get(), broker.get());
   admin = std::make_unique<AdminService>(loop.get());
   loop->set_on_sync([this](const std::set<core::NodeId>& nodes) { hub->SyncNodes(nodes); });
+  loop->set_on_history([this] { feed->Wake(); });
   loop->Start();
 
   grpc::EnableDefaultHealthCheckService(true);
@@ -135,6 +140,7 @@ void Server::Stop() {
   if (std::exchange(parts_->stopped, true)) return;
   if (parts_->hub) parts_->hub->EndAll({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
   if (parts_->broker) parts_->strand.Post([broker = parts_->broker.get()] { broker->Stop(); });
+  if (parts_->feed) parts_->strand.Post([feed = parts_->feed.get()] { feed->Stop(); });
   if (parts_->grpc) {
     parts_->grpc->Shutdown(std::chrono::system_clock::now() + kStopGrace);
     parts_->grpc->Wait();

@@ -223,6 +223,17 @@ Result<std::vector<Store::StoredHistory>> PostgresStore::History(const HistoryQu
   return found;
 }
 
+Result<std::uint64_t> PostgresStore::LastHistory() {
+  std::uint64_t last = 0;
+  Status status = session_.Run("read the newest history", [&](pqxx::connection& connection) -> Status {
+    pqxx::nontransaction query(connection);
+    last = query.exec_prepared1("last_history")[0].as<std::uint64_t>();
+    return Status::Ok();
+  });
+  if (!status.ok()) return status;
+  return last;
+}
+
 Result<std::vector<EndedJob>> PostgresStore::EndedJobs(const EndedJobsQuery& query) {
   std::vector<EndedJob> found;
   const auto most = std::min(query.limit, kHistoryMax);

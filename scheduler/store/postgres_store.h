@@ -38,6 +38,7 @@ class PostgresStore final : public Store {
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
                 const std::vector<EndedJob>& ended) override;
   Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::uint64_t> LastHistory() override;
   Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;

@@ -128,6 +128,7 @@ Status SqliteStore::Prepare() {
        "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
        "WHERE node_id = ?4 AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
       {sql_.history_since, "SELECT seq FROM history WHERE at_ms >= ?1 ORDER BY at_ms, seq LIMIT 1"},
+      {sql_.last_history, "SELECT coalesce(max(seq), 0) FROM history"},
       {sql_.ended_jobs,
        "SELECT job_id, body FROM ended_jobs WHERE (ended_at_ms, job_id) < (?1, ?2) AND ended_at_ms >= ?3 "
        "AND (?4 = '' OR state = ?4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?5"},

@@ -189,6 +189,14 @@ Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuer
   }
 }
 
+Result<std::uint64_t> SqliteStore::LastHistory() {
+  auto row = sql_.last_history.Step();
+  if (!row.ok()) return row.status();
+  const std::uint64_t last = *row ? sql_.last_history.Unsigned(0) : 0;
+  sql_.last_history.Reset();
+  return last;
+}
+
 Result<std::vector<EndedJob>> SqliteStore::EndedJobs(const EndedJobsQuery& query) {
   SqliteStatement& rows = query.user.empty() ? sql_.ended_jobs : sql_.ended_jobs_of_user;
   const std::size_t most = std::min(query.limit, kHistoryMax);

@@ -33,6 +33,7 @@ class SqliteStore final : public Store {
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
                 const std::vector<EndedJob>& ended) override;
   Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::uint64_t> LastHistory() override;
   Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
@@ -44,7 +45,7 @@ class SqliteStore final : public Store {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
     SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks;
-    SqliteStatement history, history_of_job, history_of_node, history_since;
+    SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
     SqliteStatement ended_jobs, ended_jobs_of_user;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
   };

@@ -49,6 +49,8 @@ class Store {
     std::size_t limit = 0;
   };
   virtual Result<std::vector<StoredHistory>> History(const HistoryQuery& query) = 0;
+  // The newest entry's sequence number; 0: there is none.
+  virtual Result<std::uint64_t> LastHistory() = 0;
   virtual Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) = 0;
 
   // Deletes history and ended jobs from before then; bounded work a call. Returns how many went.

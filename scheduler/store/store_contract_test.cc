@@ -138,6 +138,8 @@ TEST_P(StoreContract, ANewStoreIsEmpty) {
   EXPECT_EQ(state->next_job_id, JobId(1));
   EXPECT_EQ(state->next_node_id, NodeId(1));
   EXPECT_TRUE(store_->History({.limit = 10}).value().empty());
+  EXPECT_EQ(store_->LastHistory().value(), 0u);
+  EXPECT_TRUE(store_->EndedJobs({.limit = 10}).value().empty());
 }
 
 TEST_P(StoreContract, RandomMutationsComeBackAlsoAfterReopening) {

@@ -53,6 +53,7 @@ TEST_P(StoreContract, HistoryIsReadByJobAndPage) {
   const auto all = store_->History({.limit = 100}).value();
   ASSERT_EQ(all.size(), 31u);
   EXPECT_EQ(all.back().entry.text, "nul \xEF\xBF\xBD and \xEF\xBF\xBD");
+  EXPECT_EQ(store_->LastHistory().value(), all.back().seq);
   EXPECT_TRUE(store_->History({.job = JobId(9), .limit = 100}).value().empty());
   EXPECT_TRUE(store_->History({.after = all.back().seq, .limit = 100}).value().empty());
   EXPECT_TRUE(store_->History({.after = ~std::uint64_t{0}, .limit = 100}).value().empty());
