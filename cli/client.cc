@@ -66,16 +66,27 @@ Status Client::Explain(const grpc::Status& status) const {
       .WithFix("try again, or allow more time with --timeout");
 }
 
-Status Client::StreamLog(const glim::v1::StreamLogRequest& request,
-                         const std::function<void(const glim::v1::StreamLogResponse&)>& take) {
+template <typename Reader, typename Request, typename Response>
+Status Client::Stream(Reader (glim::v1::ClientApi::Stub::*method)(grpc::ClientContext*, const Request&),
+                      const Request& request, const std::function<void(const Response&)>& take) {
   grpc::ClientContext context;
   Prepare(&context, /*bounded=*/!request.follow());
   const Interruption::Watch watch(interruption_, &context);
-  const auto reader = client_->StreamLog(&context, request);
-  glim::v1::StreamLogResponse part;
+  const Reader reader = (client_.get()->*method)(&context, request);
+  Response part;
   while (reader->Read(&part)) take(part);
   const grpc::Status status = reader->Finish();
   return status.ok() ? Status::Ok() : Explain(status);
+}
+
+Status Client::StreamLog(const glim::v1::StreamLogRequest& request,
+                         const std::function<void(const glim::v1::StreamLogResponse&)>& take) {
+  return Stream(&glim::v1::ClientApi::Stub::StreamLog, request, take);
+}
+
+Status Client::StreamEvents(const glim::v1::StreamEventsRequest& request,
+                            const std::function<void(const glim::v1::StreamEventsResponse&)>& take) {
+  return Stream(&glim::v1::ClientApi::Stub::StreamEvents, request, take);
 }
 
 Result<glim::v1::Job> Client::GetJob(std::uint64_t job_id) {

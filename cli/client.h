@@ -39,6 +39,10 @@ class Client {
   Status StreamLog(const glim::v1::StreamLogRequest& request,
                    const std::function<void(const glim::v1::StreamLogResponse&)>& take);
 
+  // Hands every page of events to `take`; no deadline if the request says `follow`.
+  Status StreamEvents(const glim::v1::StreamEventsRequest& request,
+                      const std::function<void(const glim::v1::StreamEventsResponse&)>& take);
+
   Result<glim::v1::Job> GetJob(std::uint64_t job_id);
 
   const std::string& server() const { return settings_.server; }
@@ -55,6 +59,10 @@ class Client {
     return response;
   }
 
+  // A call that is answered part by part.
+  template <typename Reader, typename Request, typename Response>
+  Status Stream(Reader (glim::v1::ClientApi::Stub::*method)(grpc::ClientContext*, const Request&),
+                const Request& request, const std::function<void(const Response&)>& take);
   void Prepare(grpc::ClientContext* context, bool bounded) const;
   Status Explain(const grpc::Status& status) const;
 

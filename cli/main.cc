@@ -12,6 +12,7 @@
 #include "cli/errors.h"
 #include "cli/interruption.h"
 #include "cli/output.h"
+#include "cli/suggest.h"
 
 namespace glim::cli {
 namespace {
@@ -47,12 +48,33 @@ void AddGlobals(CLI::App* app, GlobalFlags* flags) {
 
 void AddCommands(CLI::App* app, Selection* selection) {
   app->require_subcommand(1);
-  for (const auto add : {AddSubmit, AddQueue, AddStatus, AddWhy, AddLogs, AddCancel, AddSuspend, AddResume, AddNodes,
-                         AddWait, AddVersion, AddAdmin}) {
+  for (const auto add : {AddSubmit, AddQueue, AddStatus, AddWhy, AddLogs, AddCancel, AddSuspend, AddResume, AddEvents,
+                         AddHistory, AddNodes, AddWait, AddVersion, AddAdmin}) {
     add(app, selection);
   }
   // Global flags may stand behind the command too.
   for (CLI::App* command : app->get_subcommands([](CLI::App*) { return true; })) command->fallthrough();
+}
+
+// A word where a command should be is what is wrong, whatever else the parser found missing.
+Status ParseError(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::vector<std::string> names;
+  for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+    for (const std::string& alias : command->get_aliases()) names.push_back(alias);
+  }
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  const auto word = std::find_if(rest.begin(), rest.end(), [](const auto& w) { return !w.starts_with("-"); });
+  if (names.empty() || word == rest.end()) {
+    return UsageError(error.what(), "'glim --help' and 'glim COMMAND --help' list what there is");
+  }
+  const std::string program = at == &app ? "glim" : "glim " + at->get_name();
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string near = Nearest(*word, known);
+  return UsageError("'" + *word + "' is no command of '" + program + "'",
+                    near.empty() ? "'" + program + " --help' lists them" : "did you mean '" + program + " " + near + "'?");
 }
 
 Status Parse(CLI::App* app, const CommandLine& line, const Selection& selection, bool* done) {
@@ -64,7 +86,7 @@ Status Parse(CLI::App* app, const CommandLine& line, const Selection& selection,
     app->exit(help);
     return Status::Ok();
   } catch (const CLI::Error& error) {
-    return UsageError(error.what(), "'glim --help' and 'glim COMMAND --help' list what there is");
+    return ParseError(*app, error);
   }
   if (line.has_tail && !selection.takes_tail) return UsageError("only 'glim submit' takes a command after '--'");
   return Status::Ok();

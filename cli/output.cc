@@ -14,6 +14,10 @@ void Output::Data(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), data_) != text.size()) failed_ = true;
 }
 
+void Output::Flush() {
+  if (std::fflush(data_) != 0) failed_ = true;
+}
+
 void Output::Note(std::string_view line) {
   if (json()) return;
   std::fflush(data_);  // on a terminal both end up in one place, in order

@@ -26,6 +26,8 @@ class Output {
 
   // Data, as it is.
   void Data(std::string_view text);
+  // So that who follows sees what there is.
+  void Flush();
   // One line for people; escaped here, and left out with JSON.
   void Note(std::string_view line);
   // On stderr, in the chosen format.

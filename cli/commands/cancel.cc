@@ -1,10 +1,11 @@
-// glim cancel: stop a job for good.
+// glim cancel: stop jobs for good.
 #include "cli/commands/change_state.h"
 
 namespace glim::cli {
 
 void AddCancel(CLI::App* app, Selection* selection) {
-  AddStateCommand(app, selection, "cancel", "Stop a job for good", &glim::v1::ClientApi::Stub::Cancel);
+  AddStateCommand(app, selection, "cancel", "Stop jobs for good", "were not cancelled",
+                  &glim::v1::ClientApi::Stub::Cancel);
 }
 
 }  // namespace glim::cli

@@ -1,7 +1,9 @@
-// What cancel, suspend and resume share: one job, one call, the job's new state as the answer.
+// What cancel, suspend and resume share: one call a job, the job's new state as the answer. Every job is tried, whatever
+// becomes of the others.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,26 +13,38 @@
 namespace glim::cli {
 
 template <typename Request, typename Response>
-void AddStateCommand(CLI::App* app, Selection* selection, const char* name, const char* help,
+Status ChangeState(CommandContext& context, std::uint64_t job_id,
+                   Method<glim::v1::ClientApi::Stub, Request, Response> method) {
+  Request request;
+  request.set_job_id(job_id);
+  Result<Response> response = context.client.Call(method, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["job_id"] = job_id;
+    document["state"] = response->state();
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("job {} is {}", job_id, response->state()));
+  }
+  return Status::Ok();
+}
+
+template <typename Request, typename Response>
+void AddStateCommand(CLI::App* app, Selection* selection, const char* name, const char* help, const char* failed,
                      Method<glim::v1::ClientApi::Stub, Request, Response> method) {
-  const auto job_id = std::make_shared<std::uint64_t>(0);
+  const auto job_ids = std::make_shared<std::vector<std::uint64_t>>();
   CLI::App* command = app->add_subcommand(name, help);
-  AddJobArgument(command, job_id.get());
+  AddJobsArgument(command, job_ids.get());
   command->callback([=] {
     selection->run = [=](CommandContext& context) -> Status {
-      Request request;
-      request.set_job_id(*job_id);
-      Result<Response> response = context.client.Call(method, request);
-      if (!response.ok()) return response.status();
-      if (context.output.json()) {
-        Json document = NewDocument();
-        document["job_id"] = *job_id;
-        document["state"] = response->state();
-        context.output.Data(DumpJson(document));
-      } else {
-        context.output.Note(fmt::format("job {} is {}", *job_id, response->state()));
+      std::vector<Status> failures;
+      for (const std::uint64_t job_id : *job_ids) {
+        Status status = ChangeState(context, job_id, method);
+        if (status.code() == StatusCode::kCancelled) return status;
+        if (!status.ok()) failures.push_back(std::move(status));
       }
-      return Status::Ok();
+      return Together(failures, job_ids->size(), failed);
     };
   });
 }

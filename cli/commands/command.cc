@@ -3,23 +3,51 @@
 #include <charconv>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "cli/time_text.h"
 
 namespace glim::cli {
 
-void AddJobArgument(CLI::App* command, std::uint64_t* job_id) {
-  command
+namespace {
+
+std::uint64_t JobNumber(const std::string& word) {
+  std::uint64_t number = 0;
+  const char* const end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || rest != end || number == 0) {
+    throw CLI::ValidationError("JOB", "'" + word + "' is no job number; 'glim queue' lists them");
+  }
+  return number;
+}
+
+}  // namespace
+
+CLI::Option* AddJobArgument(CLI::App* command, std::uint64_t* job_id) {
+  return command
       ->add_option_function<std::string>(
-          "JOB",
-          [job_id](const std::string& word) {
-            const char* const end = word.data() + word.size();
-            const auto [rest, error] = std::from_chars(word.data(), end, *job_id);
-            if (error != std::errc() || rest != end || *job_id == 0) {
-              throw CLI::ValidationError("JOB", "'" + word + "' is no job number; 'glim queue' lists them");
-            }
-          },
+          "JOB", [job_id](const std::string& word) { *job_id = JobNumber(word); },
           "the job's number, as 'glim submit' printed it")
       ->required();
+}
+
+void AddJobsArgument(CLI::App* command, std::vector<std::uint64_t>* job_ids) {
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "JOB",
+          [job_ids](const std::vector<std::string>& words) {
+            for (const std::string& word : words) job_ids->push_back(JobNumber(word));
+          },
+          "the jobs' numbers, as 'glim submit' printed them")
+      ->required();
+}
+
+Status Together(const std::vector<Status>& failures, std::size_t of, const char* what) {
+  if (failures.empty()) return Status::Ok();
+  if (failures.size() == 1) return failures.front();
+  std::string message = fmt::format("{} of {} jobs {}", failures.size(), of, what);
+  for (const Status& failure : failures) message += "\n" + failure.message();
+  return Status(failures.front().code(), message).WithReason(failures.front().reason());
 }
 
 CLI::Option* AddDurationOption(CLI::App* command, const std::string& names, Duration* target,

@@ -41,13 +41,21 @@ void AddLogs(CLI::App* app, Selection* selection);
 void AddCancel(CLI::App* app, Selection* selection);
 void AddSuspend(CLI::App* app, Selection* selection);
 void AddResume(CLI::App* app, Selection* selection);
+void AddEvents(CLI::App* app, Selection* selection);
+void AddHistory(CLI::App* app, Selection* selection);
 void AddNodes(CLI::App* app, Selection* selection);
 void AddWait(CLI::App* app, Selection* selection);
 void AddVersion(CLI::App* app, Selection* selection);
 void AddAdmin(CLI::App* app, Selection* selection);
 
 // Adds the argument JOB, a job's number, to `command`.
-void AddJobArgument(CLI::App* command, std::uint64_t* job_id);
+CLI::Option* AddJobArgument(CLI::App* command, std::uint64_t* job_id);
+// Adds the argument JOB..., one or more of them.
+void AddJobsArgument(CLI::App* command, std::vector<std::uint64_t>* job_ids);
+
+// What is to be said when some of several jobs failed: one failure as it is, more than one as a list under `what`
+// ("2 of 3 jobs were not cancelled"). Ok if there is none. The first one's code counts.
+Status Together(const std::vector<Status>& failures, std::size_t of, const char* what);
 
 // Adds an option whose value is a duration ("30s", "5m"; a bare number is seconds).
 CLI::Option* AddDurationOption(CLI::App* command, const std::string& names, Duration* target, const std::string& help);

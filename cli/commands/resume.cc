@@ -1,10 +1,10 @@
-// glim resume: put a suspended job back into the queue.
+// glim resume: put suspended jobs back into the queue.
 #include "cli/commands/change_state.h"
 
 namespace glim::cli {
 
 void AddResume(CLI::App* app, Selection* selection) {
-  AddStateCommand(app, selection, "resume", "Put a suspended job back into the queue",
+  AddStateCommand(app, selection, "resume", "Put suspended jobs back into the queue", "were not resumed",
                   &glim::v1::ClientApi::Stub::Resume);
 }
 

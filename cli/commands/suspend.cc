@@ -1,10 +1,10 @@
-// glim suspend: stop a job and hold it until it is resumed.
+// glim suspend: stop jobs and hold them until they are resumed.
 #include "cli/commands/change_state.h"
 
 namespace glim::cli {
 
 void AddSuspend(CLI::App* app, Selection* selection) {
-  AddStateCommand(app, selection, "suspend", "Stop a job and hold it until it is resumed",
+  AddStateCommand(app, selection, "suspend", "Stop jobs and hold them until they are resumed", "were not suspended",
                   &glim::v1::ClientApi::Stub::Suspend);
 }
 

@@ -1,6 +1,9 @@
-// glim wait: returns when a job has ended, with its verdict as the exit code.
+// glim wait: returns when jobs have ended, with their verdict as the exit code.
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "cli/commands/command.h"
 #include "cli/wait_for_job.h"
@@ -9,24 +12,34 @@ namespace glim::cli {
 namespace {
 
 struct Options {
-  std::uint64_t job_id = 0;
+  std::vector<std::uint64_t> job_ids;
   Duration timeout{-1};  // negative: none
 };
 
+// One after the other: they are all over when the last of them is. The time is that of the whole wait.
 Status Run(CommandContext& context, const Options& options) {
-  const auto timeout = options.timeout.ms < 0 ? std::nullopt : std::optional(options.timeout);
-  Result<glim::v1::Job> job =
-      WaitForJob(context.client, context.interruption, context.output, options.job_id, timeout);
-  if (!job.ok()) return job.status();
-  return ReportEnd(*job, context.output);
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Status> failures;
+  for (const std::uint64_t job_id : options.job_ids) {
+    std::optional<Duration> left;
+    if (options.timeout.ms >= 0) {
+      const auto gone = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+      left = Milliseconds(std::max<std::int64_t>(0, options.timeout.ms - gone.count()));
+    }
+    Result<glim::v1::Job> job = WaitForJob(context.client, context.interruption, context.output, job_id, left);
+    Status status = job.ok() ? ReportEnd(*job, context.output) : job.status();
+    if (status.code() == StatusCode::kCancelled || status.code() == StatusCode::kUnavailable) return status;
+    if (!status.ok()) failures.push_back(std::move(status));
+  }
+  return Together(failures, options.job_ids.size(), "did not succeed");
 }
 
 }  // namespace
 
 void AddWait(CLI::App* app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("wait", "Wait until a job has ended: 0 succeeded, 1 failed or cancelled");
-  AddJobArgument(command, &options->job_id);
+  CLI::App* command = app->add_subcommand("wait", "Wait until jobs have ended: 0 succeeded, 1 failed or cancelled");
+  AddJobsArgument(command, &options->job_ids);
   AddDurationOption(command, "--timeout", &options->timeout, "give up after this long, with exit code 7");
   command->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/receipt.h"
+#include "glim/v1/client_api.pb.h"
 #include "glim/v1/job.pb.h"
 #include "glim/v1/node.pb.h"
 #include "sdk/base/time.h"
@@ -17,5 +18,8 @@ std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, 
 std::string WhyText(const glim::v1::Job& job, bool colour);
 // The job, then attempt by attempt with nodes and receipts.
 std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& receipts, TimePoint now, bool colour);
+// One line and a newline: time, of whom, what, why.
+std::string EventLine(const glim::v1::Event& event, bool colour);
+std::string HistoryTable(const std::vector<glim::v1::EndedJob>& jobs, TimePoint now, bool colour);
 
 }  // namespace glim::cli

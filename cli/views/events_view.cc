@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "cli/text.h"
+#include "cli/time_text.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+std::string Subject(const glim::v1::Event& event) {
+  std::string subject;
+  if (event.job_id() != 0) subject = fmt::format("job {}", event.job_id());
+  if (event.attempt() != 0) subject += fmt::format(".{}", event.attempt());
+  if (event.node().empty()) return subject.empty() ? "cluster" : subject;
+  return subject + (subject.empty() ? "node " : " on ") + event.node();
+}
+
+Style StyleOf(const std::string& kind) {
+  if (kind == "job_failed" || kind == "node_lost" || kind == "node_quarantined" || kind == "outage_began") {
+    return Style::kBad;
+  }
+  if (kind == "job_succeeded" || kind == "attempt_running" || kind == "node_ready") return Style::kGood;
+  const bool warns = kind.starts_with("interrupt_") || kind == "no_agreement" || kind == "node_silent";
+  return warns || kind == "orphan" ? Style::kWarn : Style::kPlain;
+}
+
+}  // namespace
+
+std::string EventLine(const glim::v1::Event& event, bool colour) {
+  std::string what = event.kind();
+  std::replace(what.begin(), what.end(), '_', ' ');
+  const std::string tinted = Tint(EscapeForTerminal(what), StyleOf(event.kind()), colour);
+  const std::string why = event.message().empty() ? "" : ": " + EscapeForTerminal(event.message());
+  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), EscapeForTerminal(Subject(event)),
+                     tinted, why);
+}
+
+}  // namespace glim::cli
