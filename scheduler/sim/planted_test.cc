@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <ostream>
 #include <string>
 
 #include "scheduler/core/planted.h"
@@ -22,6 +23,8 @@ struct Bug {
   const char* name;
   const char* found_as;  // part of the violation: the bug was seen for what it is, not for a distant effect
 };
+
+void PrintTo(const Bug& bug, std::ostream* out) { *out << bug.name; }
 
 const Bug kBugs[] = {
     {PlantedBug::kLostRelease, "LostRelease", "its node was released by the agent, and it still holds the node"},
