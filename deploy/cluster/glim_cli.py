@@ -3,6 +3,10 @@
 import json
 import os
 import subprocess
+import time
+import uuid
+
+UNREACHABLE = 8                              # docs/cli.md, exit codes
 
 
 class GlimError(RuntimeError):
@@ -19,13 +23,19 @@ class Glim:
 
     def __init__(self, program, server, folder):
         self.program, self.server, self.folder = program, server, folder
+        self.patience = 0                    # seconds for which a scheduler that cannot be reached is asked again
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
         self.env.update(GLIM_SERVER=server, XDG_CONFIG_HOME=os.path.join(folder, "config"), NO_COLOR="1")
 
     def run(self, *args, user=None, timeout=60, stdin=None):
         argv = [self.program, *(["--as", user] if user else []), *map(str, args)]
-        return subprocess.run(argv, cwd=self.folder, env=self.env, input=stdin if stdin is not None else "",
-                              capture_output=True, text=True, errors="replace", timeout=timeout)
+        until = time.monotonic() + self.patience
+        while True:
+            result = subprocess.run(argv, cwd=self.folder, env=self.env, input=stdin if stdin is not None else "",
+                                    capture_output=True, text=True, errors="replace", timeout=timeout)
+            if result.returncode != UNREACHABLE or time.monotonic() >= until:
+                return result
+            time.sleep(0.05)
 
     def text(self, *args, **keywords):
         result = self.run(*args, **keywords)
@@ -43,7 +53,8 @@ class Glim:
                                     stdin=subprocess.DEVNULL, stdout=file, stderr=errors)
 
     def submit(self, spec, *args, user=None):
-        """The job's number."""
+        """The job's number. Asked again for a lost answer, it is still one job."""
+        args = (*args, "--request-id", uuid.uuid4().hex)
         return self.json("submit", spec, *args, user=user)["job_ids"][0]
 
     def job(self, job_id):

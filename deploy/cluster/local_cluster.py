@@ -60,6 +60,7 @@ class LocalCluster:
         with open(self.config, "w") as file:
             file.write(config)
         self.scheduler, self.agents = None, {}
+        self.away = set()                    # daemons that a test has ended and will start again: no alarm
         self.port, self.cluster_id, self.glim = None, None, None
         self.network = Network(self.tag, self.node_places) if self.runtime == "runc" else None
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
@@ -105,7 +106,8 @@ class LocalCluster:
         self.scheduler = Child("glim-scheduler", argv, os.path.join(self.logs, "scheduler.log"), self._env)
         self.port = int(wait_until(lambda: self.scheduler.check() or _read(port_file), 30,
                                    lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log)))
-        self.glim = Glim(self.program("glim"), self.server, self.folder)
+        if self.glim is None:
+            self.glim = Glim(self.program("glim"), self.server, self.folder)
         self.cluster_id = wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
 
     def _ask_cluster_id(self):
@@ -140,8 +142,27 @@ class LocalCluster:
         return wait_until(ready, seconds, f"{len(self.agents)} nodes are ready")
 
     def check(self):
-        for child in [self.scheduler, *self.agents.values()]:
-            child.check()
+        for name, child in [("scheduler", self.scheduler), *self.agents.items()]:
+            if name not in self.away:
+                child.check()
+
+    def kill(self, name):
+        """SIGKILL to the scheduler ("scheduler") or to a node's agent; nothing of it gets to say goodbye."""
+        self.away.add(name)
+        child = self.scheduler if name == "scheduler" else self.agents[name]
+        child.process.kill()
+        child.process.wait()
+
+    def start_again(self, name):
+        if name == "scheduler":
+            self.start_scheduler()
+        else:
+            self.start_agent(name)
+        self.away.discard(name)
+
+    def kill_tasks_of(self, node):
+        """SIGKILL to all that runs on a node but its agent, supervisors and containers included: a machine's death."""
+        return kill_tasks_under(os.path.join(self.folder, node))
 
     # ---- jobs
 
@@ -197,7 +218,7 @@ class LocalCluster:
         for name in self.node_places:
             for folder, _, files in os.walk(os.path.join(self.folder, name)):
                 found += [os.path.join(folder, f) for f in sorted(files) if f.endswith(".log")]
-        return [path for path in found if os.path.getsize(path)]
+        return [path for path in found if _size(path)]
 
     def tails(self, lines=25):
         return "\n".join(f"==== {path}\n{tail(path, lines)}" for path in self.log_files())
@@ -296,6 +317,13 @@ def kill_tasks_under(folder):
         except NotInTime:
             continue
     return killed
+
+
+def _size(path):
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:                # a task's folder may go at any moment
+        return 0
 
 
 def _read(path):

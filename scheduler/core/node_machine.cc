@@ -212,7 +212,7 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
 void JudgeSilence(Changes& changes) {
   const Policy& policy = changes.policy();
   std::vector<NodeId> overdue;
-  std::size_t judged = 0;
+  std::size_t judged = 0, silent = 0;
   std::vector<NodeId> all;
   changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { all.push_back(id); });
   for (const NodeId id : all) {
@@ -224,11 +224,14 @@ void JudgeSilence(Changes& changes) {
     if (state == NodeState::kReady && silence >= policy.node_lost_after / 4) {
       SetState(changes, id, NodeState::kSilent, "nothing heard from its agent");
     }
+    if (changes.node(id).state == NodeState::kSilent) ++silent;
     if (silence >= policy.node_lost_after) overdue.push_back(id);
   }
-  const bool outage = overdue.size() >= 2 && overdue.size() * 100 > judged * policy.outage_percent;
+  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to fall
+  // due is alone for a moment in every outage.
+  const bool outage = !overdue.empty() && silent >= 2 && silent * 100 > judged * policy.outage_percent;
   if (outage != changes.state().outage) {
-    changes.Note(outage ? "outage_began" : "outage_ended", {}, {}, std::to_string(overdue.size()) + " nodes silent");
+    changes.Note(outage ? "outage_began" : "outage_ended", {}, {}, std::to_string(silent) + " nodes silent");
     changes.SetOutage(outage);
     changes.MarkDirty();
   }

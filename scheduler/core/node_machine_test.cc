@@ -205,6 +205,24 @@ TEST(OutageRule, NobodyIsLostUntilAgentsReturn) {
   EXPECT_EQ(c.Noted("outage_ended"), 1);
 }
 
+// As agents fall silent in a real outage: each in the middle of its own heartbeat.
+TEST(OutageRule, NodesThatFallSilentOneAfterTheOtherAreOneOutage) {
+  for (const Duration apart : {Milliseconds(100), Seconds(1), Seconds(15)}) {
+    SCOPED_TRACE(apart.ms);
+    Cluster c(Zones{.nodes = 6});
+    const JobId job = c.Running(Spec(2));
+    for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) {
+      c.Silence(node);
+      c.Advance(apart);
+    }
+    c.Advance(Minutes(5));
+    EXPECT_TRUE(c.state().outage);
+    for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) EXPECT_EQ(c.node(node).state, NodeState::kSilent);
+    EXPECT_EQ(c.job(job).state, JobState::kRunning);
+    EXPECT_EQ(c.Noted("node_lost"), 0);
+  }
+}
+
 // Job 1 was cancelled and does not go.
 struct Stuck {
   Stuck() {
