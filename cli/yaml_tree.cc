@@ -18,6 +18,9 @@
 namespace glim::cli {
 namespace {
 
+// Keys and tags may hold escaped control characters, of which CheckBytes sees nothing.
+std::string Shown(std::string_view text) { return Shorten(EscapeForTerminal(text), 64); }
+
 YamlMark FromYaml(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
 // Carries a refusal out of yaml-cpp's parser; never leaves this file.
@@ -28,14 +31,22 @@ struct Refused {
 // Builds one document's tree from the parser's events.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string_view source, const YamlLimits& limits) : source_(source), limits_(limits) {}
+  TreeBuilder(std::string_view text, std::string_view source, const YamlLimits& limits)
+      : lines_(text), source_(source), limits_(limits) {}
 
   YamlPtr TakeRoot() {
     anchors_.clear();
     return std::move(root_);
   }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  // yaml-cpp takes what follows a complete value for another document: {name: a} {name: b} would be two jobs.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (first_) {
+      first_ = false;
+    } else if (!LineAt(mark.line).starts_with("---")) {
+      Refuse(mark, "text behind the end of a document", "write '---' on a line of its own between two jobs");
+    }
+  }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -81,13 +92,22 @@ class TreeBuilder : public YAML::EventHandler {
     std::unordered_set<std::string> keys;
   };
 
+  // The rest of the text from line `line` on, counted from 0; it is asked for in rising order.
+  std::string_view LineAt(int line) {
+    for (; line_ < line; ++line_) {
+      const auto end = lines_.find('\n');
+      lines_.remove_prefix(end == std::string_view::npos ? lines_.size() : end + 1);
+    }
+    return lines_;
+  }
+
   [[noreturn]] void Refuse(const YAML::Mark& mark, const std::string& message, std::string fix = "") {
     throw Refused{YamlError(source_, FromYaml(mark), "", message, std::move(fix))};
   }
 
   void CheckTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    Refuse(mark, fmt::format("the tag '{}' is not supported", Shorten(tag, 40)), "leave tags out");
+    Refuse(mark, fmt::format("the tag '{}' is not supported", Shown(tag)), "leave tags out");
   }
 
   std::shared_ptr<YamlNode> NewNode(YamlNode::Kind kind, const YAML::Mark& mark) {
@@ -147,11 +167,14 @@ class TreeBuilder : public YAML::EventHandler {
   void AddKey(Frame& frame, const YamlNode& key, const YAML::Mark& mark) {
     if (key.kind != YamlNode::Kind::kScalar) Refuse(mark, "a key must be a plain word");
     if (!frame.keys.insert(key.scalar).second) {
-      Refuse(mark, fmt::format("key '{}' stands here twice", Shorten(key.scalar, 64)), "keep one of them");
+      Refuse(mark, fmt::format("key '{}' stands here twice", Shown(key.scalar)), "keep one of them");
     }
     frame.pending = YamlEntry{key.scalar, FromYaml(mark), nullptr};
   }
 
+  std::string_view lines_;  // the text from line_ on
+  int line_ = 0;
+  bool first_ = true;
   std::string_view source_;
   const YamlLimits& limits_;
   std::size_t nodes_ = 0;
@@ -200,7 +223,7 @@ Status CheckBytes(std::string_view text, std::string_view source, const YamlLimi
 
 Result<std::vector<YamlPtr>> ParseDocuments(std::string_view text, std::string_view source, const YamlLimits& limits) {
   std::vector<YamlPtr> documents;
-  TreeBuilder builder(source, limits);
+  TreeBuilder builder(text, source, limits);
   // yaml-cpp takes a quoted text that is never closed for one that ends with the file; an end mark makes it see that.
   std::istringstream stream(std::string(text) + "\n...\n");
   YAML::Parser parser(stream);
@@ -232,7 +255,7 @@ Result<std::vector<YamlPtr>> ParseYaml(std::string_view text, std::string_view s
     return refused.status;
   } catch (const YAML::Exception& error) {
     const YamlMark mark = error.mark.is_null() ? YamlMark{} : FromYaml(error.mark);
-    return YamlError(source, mark, "", fmt::format("not valid YAML: {}", error.msg));
+    return YamlError(source, mark, "", fmt::format("not valid YAML: {}", Shorten(EscapeForTerminal(error.msg), 200)));
   } catch (const std::exception& error) {
     return InvalidArgument("", fmt::format("{}: not valid YAML: {}", source, error.what()));
   }

@@ -1,7 +1,8 @@
 """Adds up what the parts' JUnit files say. A part without a file, without tests, or that ended badly although no test
 failed counts as one failure; so does every skipped test: what was not run has not passed.
 
-    count_results.py FOLDER PART...      FOLDER/PART.xml and FOLDER/PART.code (the exit code)
+    count_results.py FOLDER PART...      FOLDER/PART.xml, FOLDER/PART.code (the exit code) and, where it is there,
+                                         FOLDER/PART.faults (a line for each failure that is no test: a report)
 """
 
 import os
@@ -28,6 +29,10 @@ def count_part(folder, part):
             code = int(file.read())
     except (OSError, ValueError, xml.ParseError) as error:
         return 0, [f"{part} could not run: {error}"]
+    faults = os.path.join(folder, f"{part}.faults")
+    if os.path.exists(faults):
+        with open(faults) as file:
+            bad += file.read().splitlines()
     if passed + len(bad) == 0:
         bad.append(f"{part} has no tests")
     if code != 0 and not bad:

@@ -27,3 +27,10 @@ def test_a_part_without_readable_results_is_a_failure(tmp_path, content):
         (tmp_path / "p.xml").write_text(content)
     passed, bad = count_part(str(tmp_path), "p")
     assert passed == 0 and len(bad) == 1 and "could not run" in bad[0]
+
+
+def test_each_report_of_a_sanitizer_is_a_failure_though_every_test_passed(tmp_path):
+    (tmp_path / "p.xml").write_text(f"<testsuite>{GOOD}</testsuite>")
+    (tmp_path / "p.code").write_text("0\n")
+    (tmp_path / "p.faults").write_text("tsan report.glim-agent.17\ntsan report.glim-shim.18\n")
+    assert count_part(str(tmp_path), "p") == (1, ["tsan report.glim-agent.17", "tsan report.glim-shim.18"])

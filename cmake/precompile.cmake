@@ -1,0 +1,90 @@
+# Precompiled headers: they make a clean build cheaper. -DGLIM_PCH=OFF builds without, to see that every source
+# includes what it uses.
+#
+# There are a few sets of headers; each is compiled once and shared by the targets that link what it is about.
+option(GLIM_PCH "precompile the heavy headers (GCC only)" ON)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(GLIM_PCH OFF)
+endif()
+if(GLIM_PCH)
+  add_compile_options(-pthread)  # or code without it could not use the headers of code that has it
+  if(GLIM_CCACHE)
+    # ccache sees neither the macros nor the dates in a precompiled header; it must be told that this is well.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${GLIM_CCACHE})
+  endif()
+endif()
+
+# Part of every set. No <chrono>, <thread> or <random>: the pure libraries have no business with them.
+set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map> <memory> <optional> <set> <span>
+    <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
+
+# glim_precompiled_set(NAME HEADERS... LINKS...): defines it, and is built only where a target uses it.
+function(glim_precompiled_set name)
+  cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
+  set(source ${CMAKE_BINARY_DIR}/precompile/${name}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// GCC needs a source to precompile headers for.\n")
+  add_library(glim_pch_${name} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(glim_pch_${name} PRIVATE ${arg_LINKS})
+  target_precompile_headers(glim_pch_${name} PRIVATE ${glim_std_headers} ${arg_HEADERS})
+endfunction()
+
+# Every library that `target` is compiled against, our own followed.
+function(glim_all_links target result)
+  set(found)
+  set(pending ${target})
+  while(pending)
+    list(POP_FRONT pending next)
+    get_target_property(imported ${next} IMPORTED)
+    if(imported)
+      continue()
+    endif()
+    foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+      get_target_property(links ${next} ${property})
+      foreach(link ${links})
+        if(TARGET ${link} AND NOT link IN_LIST found)
+          list(APPEND found ${link})
+          list(APPEND pending ${link})
+        endif()
+      endforeach()
+    endforeach()
+  endwhile()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+function(glim_precompile target)
+  if(NOT GLIM_PCH)
+    return()
+  endif()
+  glim_all_links(${target} links)
+  if(glim_proto IN_LIST links AND GTest::gtest IN_LIST links)
+    set(set grpc_test)
+  elseif(GTest::gtest IN_LIST links)
+    set(set test)
+  elseif(glim_proto IN_LIST links AND spdlog::spdlog IN_LIST links)
+    set(set service)
+  elseif(glim_proto IN_LIST links)
+    set(set grpc)
+  elseif(nlohmann_json::nlohmann_json IN_LIST links)
+    set(set json)
+  else()
+    set(set std)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM glim_pch_${set})
+endfunction()
+
+if(GLIM_PCH)
+  set(json <nlohmann/json.hpp>)
+  set(grpc <grpcpp/grpcpp.h> <glim/v1/client_api.grpc.pb.h> <glim/v1/admin_api.grpc.pb.h>
+      <glim/v1/agent_api.grpc.pb.h>)
+  set(service <chrono> <filesystem> <mutex> <thread> <boost/asio/io_context.hpp> <boost/asio/post.hpp>
+      <boost/asio/steady_timer.hpp> <spdlog/spdlog.h>)
+  set(test ${json} <gtest/gtest.h> <gmock/gmock.h>)
+  set(test_links GTest::gtest GTest::gmock nlohmann_json::nlohmann_json)
+  glim_precompiled_set(std)
+  glim_precompiled_set(json HEADERS ${json} LINKS nlohmann_json::nlohmann_json)
+  glim_precompiled_set(grpc HEADERS ${grpc} LINKS glim_proto)
+  glim_precompiled_set(service HEADERS ${grpc} ${service} LINKS glim_proto spdlog::spdlog Boost::headers)
+  glim_precompiled_set(test HEADERS ${test} LINKS ${test_links})
+  glim_precompiled_set(grpc_test HEADERS ${test} ${grpc} LINKS ${test_links} glim_proto)
+endif()
