@@ -105,6 +105,48 @@ TEST_F(CliTest, ARefusalSaysWhatWhyFieldAndFix) {
   EXPECT_EQ(document["error"]["exit_code"], 6);
 }
 
+TEST_F(CliTest, AWordThatIsNoCommandIsToldSo) {
+  EXPECT_EQ(Glim({"cancle", "3"}).err,
+            "error: 'cancle' is no command of 'glim'  [USAGE]\n  fix: did you mean 'glim cancel'?\n");
+  EXPECT_EQ(Glim({"-o", "table", "frobnicate"}).err,
+            "error: 'frobnicate' is no command of 'glim'  [USAGE]\n  fix: 'glim --help' lists them\n");
+  EXPECT_THAT(Glim({"admin", "node", "retrun", "n1"}).err, HasSubstr("did you mean 'glim admin node return'?"));
+  EXPECT_THAT(Glim({}).err, HasSubstr("no command was given after 'glim'"));
+  EXPECT_THAT(Glim({"admin", "node"}).err, HasSubstr("no command was given after 'glim admin node'"));
+  EXPECT_THAT(Glim({"queue", "--nonsense"}).err, HasSubstr("--nonsense"));
+  EXPECT_THAT(Glim({"submit", "--grace", "60", "--", "true"}).err, HasSubstr("'60' has no unit"));
+}
+
+TEST_F(CliTest, SeveralJobsAreAllTriedAndTheFailingOnesNamed) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 1, "running");
+    AddJob(state.state, 3, "running");
+  }
+  const GlimResult some = Glim({"cancel", "1", "2", "3"});
+  EXPECT_EQ(some.exit_code, 3);
+  EXPECT_THAT(some.err, HasSubstr("job 1 is cancelling\njob 3 is cancelling\nerror: no job 2"));
+  const GlimResult more = Glim({"suspend", "8", "1", "9"});
+  EXPECT_EQ(more.exit_code, 3);
+  EXPECT_THAT(more.err, HasSubstr("error: 2 of 3 jobs were not suspended  [NO_SUCH_JOB]\n  no job 8\n  no job 9\n"));
+  EXPECT_EQ(Glim({"resume", "1", "3", "-o", "json"}).out,
+            "{\"version\":1,\"job_id\":1,\"state\":\"queued\"}\n{\"version\":1,\"job_id\":3,\"state\":\"queued\"}\n");
+  EXPECT_EQ(Glim({"cancel", "1", "x"}).exit_code, 2);
+  EXPECT_EQ(server_.Lock()->jobs[1].state(), "queued") << "nothing was done";
+
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 1, "succeeded");
+    AddJob(state.state, 2, "failed").set_message("exited with code 7");
+    AddJob(state.state, 3, "cancelled");
+  }
+  EXPECT_EQ(Glim({"wait", "1", "1"}).exit_code, 0);
+  const GlimResult verdict = Glim({"wait", "2", "1", "3"});
+  EXPECT_EQ(verdict.exit_code, 1);
+  EXPECT_THAT(verdict.err, HasSubstr("2 of 3 jobs did not succeed"));
+  EXPECT_THAT(verdict.err, HasSubstr("job 2 failed: exited with code 7\n  job 3 was cancelled"));
+}
+
 TEST_F(CliTest, UsageErrorsAreJsonToo) {
   const json document = json::parse(Glim({"nonsense", "-o", "json"}).err);
   EXPECT_EQ(document["error"]["reason"], "USAGE");

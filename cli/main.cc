@@ -59,7 +59,11 @@ void AddCommands(CLI::App* app, Selection* selection) {
 // A word where a command should be is what is wrong, whatever else the parser found missing.
 Status ParseError(const CLI::App& app, const CLI::Error& error) {
   const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::string program = "glim";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    program += " " + at->get_name();
+  }
   std::vector<std::string> names;
   for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
@@ -67,14 +71,17 @@ Status ParseError(const CLI::App& app, const CLI::Error& error) {
   }
   const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
   const auto word = std::find_if(rest.begin(), rest.end(), [](const auto& w) { return !w.starts_with("-"); });
+  if (!names.empty() && rest.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    return UsageError("no command was given after '" + program + "'", "'" + program + " --help' lists them");
+  }
   if (names.empty() || word == rest.end()) {
     return UsageError(error.what(), "'glim --help' and 'glim COMMAND --help' list what there is");
   }
-  const std::string program = at == &app ? "glim" : "glim " + at->get_name();
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::string near = Nearest(*word, known);
   return UsageError("'" + *word + "' is no command of '" + program + "'",
-                    near.empty() ? "'" + program + " --help' lists them" : "did you mean '" + program + " " + near + "'?");
+                    near.empty() ? "'" + program + " --help' lists them"
+                                 : "did you mean '" + program + " " + near + "'?");
 }
 
 Status Parse(CLI::App* app, const CommandLine& line, const Selection& selection, bool* done) {

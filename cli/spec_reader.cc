@@ -255,7 +255,11 @@ Status ApplyOverrides(const SpecOverrides& overrides, glim::v1::JobSpec* spec) {
   keep(CheckRanks(per_gpu ? "per-gpu" : "node", spec->gpus_per_node()));
   if (overrides.grace) {
     const auto grace = ParseDuration(*overrides.grace);
-    if (!grace || *grace > kGraceMax) {
+    const std::string& word = *overrides.grace;
+    if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
+      keep(InvalidArgument("interrupt.grace", fmt::format("'{}' has no unit", word),
+                           fmt::format("write {}s or {}m", word, word)));
+    } else if (!grace || *grace > kGraceMax) {
       keep(InvalidArgument("interrupt.grace", fmt::format("'{}' is no duration of at most 24h", *overrides.grace),
                            "write it like 60s or 5m"));
     } else {

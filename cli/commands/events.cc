@@ -57,7 +57,9 @@ class EventReader {
       context_.output.Data(context_.output.json() ? DumpJson(EventJson(event))
                                                   : EventLine(event, context_.output.colour()));
     }
+    // From here on the place is known: what happens during an absence is old when it is over, and wanted all the same.
     request_.set_after(page.next_after());
+    request_.set_max_age_ms(0);
     if (follow_) context_.output.Flush();
   }
 

@@ -135,6 +135,47 @@ class FakeServer::ClientService : public ClientApi::Service {
     return Status::OK;
   }
 
+  // One event a page.
+  Status StreamEvents(ServerContext* context, const StreamEventsRequest* request,
+                      grpc::ServerWriter<StreamEventsResponse>* writer) override {
+    std::vector<Event> events;
+    std::string error;
+    bool hold = false;
+    {
+      const Handle state = owner_->Lock();
+      if (Status status = Enter(*context, state.state); !status.ok()) return status;
+      state->event_requests.push_back(*request);
+      events = state->events;
+      error = std::exchange(state->events_error, "");
+      hold = state->hold_events && request->follow();
+    }
+    int written = 0;
+    for (const Event& event : events) {
+      if (event.seq() <= request->after()) continue;
+      if (!error.empty() && written == 2) return Status(grpc::StatusCode::UNAVAILABLE, error);
+      StreamEventsResponse page;
+      *page.add_events() = event;
+      page.set_next_after(event.seq());
+      writer->Write(page);
+      ++written;
+    }
+    if (hold) HoldUntilCancelled(*context);
+    return Status::OK;
+  }
+
+  // At most two jobs a page.
+  Status ListHistory(ServerContext* context, const ListHistoryRequest* request,
+                     ListHistoryResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->history_requests.push_back(*request);
+    std::size_t at = request->page_token().empty() ? 0 : std::stoull(request->page_token());
+    const std::size_t end = std::min({state->ended_jobs.size(), at + 2, at + request->page_size()});
+    for (; at < end; ++at) *response->add_jobs() = state->ended_jobs[at];
+    if (at < state->ended_jobs.size()) response->set_next_page_token(std::to_string(at));
+    return Status::OK;
+  }
+
   Status GetVersion(ServerContext* context, const GetVersionRequest*, GetVersionResponse* response) override {
     const Handle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;

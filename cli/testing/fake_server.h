@@ -18,6 +18,10 @@ namespace glim::cli {
 struct FakeState {
   std::map<std::uint64_t, glim::v1::Job> jobs;
   std::vector<glim::v1::Node> nodes;
+  std::vector<glim::v1::Event> events;
+  std::vector<glim::v1::EndedJob> ended_jobs;
+  std::string events_error;                    // sent after two events, as UNAVAILABLE, once
+  bool hold_events = false;                    // a followed stream stays open until the call is cancelled
   std::map<std::uint32_t, std::string> logs;   // by attempt
   std::string log_error;                       // sent after the log, as UNAVAILABLE, once
   bool hold_log = false;                       // a followed log stays open until the call is cancelled
@@ -31,6 +35,8 @@ struct FakeState {
   std::string user;
   std::vector<glim::v1::SubmitRequest> submits;
   std::vector<glim::v1::StreamLogRequest> log_requests;
+  std::vector<glim::v1::StreamEventsRequest> event_requests;
+  std::vector<glim::v1::ListHistoryRequest> history_requests;
   std::vector<std::string> returned_nodes;
   int log_streams_open = 0;
 };

@@ -83,14 +83,16 @@ class Recorder {
     const core::Round& is = row->rounds.back();
     if (is.saved_at && !was.saved_at) {
       Add("interrupt_saved", row->id, {},
-          fmt::format("through step {}, {} after the request", row->durable_step, Words(is.saved_at - is.requested_at)));
+          fmt::format("through step {}, {} after the request", row->durable_step,
+                      Words(is.saved_at - is.requested_at)));
     }
     if (is.deadline > was.deadline) {
       Add("grace_extended", row->id, {}, fmt::format("to {}", Words(is.deadline - is.requested_at)));
     }
     if (is.left_at && !was.left_at && row->stop != core::StopCause::kDeadline) {
       Add("interrupt_left", row->id, {},
-          fmt::format("{} of {} grace used", Words(is.left_at - is.requested_at), Words(is.deadline - is.requested_at)));
+          fmt::format("{} of {} grace used", Words(is.left_at - is.requested_at),
+                      Words(is.deadline - is.requested_at)));
     }
   }
 
@@ -176,7 +178,8 @@ void Recorder::CompleteAttempt(const core::Attempt& attempt, core::HistoryEntry*
     for (const core::AttemptId victim : attempt.victims) victims.insert(victim.job);
     std::string waits_for;
     for (const core::JobId victim : victims) {
-      if (waits_for.size() < kTextBytesMax / 4) waits_for += (waits_for.empty() ? "" : ", ") + std::to_string(victim.value);
+      if (waits_for.size() > kTextBytesMax / 4) break;
+      waits_for += (waits_for.empty() ? "" : ", ") + std::to_string(victim.value);
     }
     entry->text = fmt::format("{}: {}", Names(attempt.nodes), entry->text);
     if (!victims.empty()) entry->text += fmt::format("; waits for job{} {}", victims.size() == 1 ? "" : "s", waits_for);

@@ -54,7 +54,8 @@ void EventFeed::Refresh() {
   }
   more_ = false;
   const Status posted = loop_->Read([this, after = newest_](store::Store& store) {
-    strand_->Post([this, read = store.History({.after = after, .limit = kReadMax})]() mutable { Take(std::move(read)); });
+    auto entries = store.History({.after = after, .limit = kReadMax});
+    strand_->Post([this, read = std::move(entries)]() mutable { Take(std::move(read)); });
   });
   if (!posted.ok()) reading_ = false;  // it is stopping, or so busy that the next batch is not far
 }

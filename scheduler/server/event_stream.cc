@@ -120,7 +120,8 @@ void EventStream::Add(const store::Store::StoredHistory& stored) {
 
 bool EventStream::Write() {
   snapshot_ = nullptr;
-  if (out_.events().empty()) return false;
+  if (out_.events().empty() && (greeted_ || !caught_up_)) return false;
+  greeted_ = true;
   out_.set_next_after(query_.after);
   writing_ = true;
   StartWrite(&out_);

@@ -44,7 +44,7 @@ class EventStream : public grpc::ServerWriteReactor<v1::StreamEventsResponse>,
   void TakeRecent();
   bool Wanted(const core::HistoryEntry& entry) const;
   void Add(const store::Store::StoredHistory& stored);
-  // Whether there was something to write.
+  // Whether there was something to write: the first page of a follower may be empty, it says where the stream stands.
   bool Write();
 
   EventFeed* feed_;
@@ -54,6 +54,7 @@ class EventStream : public grpc::ServerWriteReactor<v1::StreamEventsResponse>,
   SnapshotPtr snapshot_;              // for the names of the page in the making
   v1::StreamEventsResponse out_;
   bool told_any_ = false;
+  bool greeted_ = false;              // has written anything
   bool reading_ = false;
   bool writing_ = false;
   bool caught_up_ = false;

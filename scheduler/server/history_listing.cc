@@ -19,7 +19,8 @@ std::string TokenOf(const v1::EndedJob& last) {
 
 Status ReadToken(const std::string& token, store::EndedJobsQuery* query) {
   const char* const end = token.data() + token.size();
-  const auto bad = InvalidArgument("page_token", "is not one of ours", "send next_page_token as it was given, or nothing");
+  const auto bad =
+      InvalidArgument("page_token", "is not one of ours", "send next_page_token as it was given, or nothing");
   if (!token.starts_with(kTokenForm)) return bad;
   const auto time = std::from_chars(token.data() + 2, end, query->before_at.ms);
   if (time.ec != std::errc() || time.ptr == end || *time.ptr != '.') return bad;

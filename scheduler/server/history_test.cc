@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "scheduler/server/event_reader_testing.h"
 #include "scheduler/server/fake_agent_testing.h"
 #include "scheduler/server/server_testing.h"
 
@@ -12,36 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// One StreamEvents call, read by the test event by event.
-class EventReader {
- public:
-  EventReader(v1::ClientApi::Stub* client, const v1::StreamEventsRequest& request) {
-    context_.AddMetadata("glim-user", "kim");
-    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
-    stream_ = client->StreamEvents(&context_, request);
-  }
-  // False at the end of the stream.
-  bool Next(v1::Event* event) {
-    while (at_ == page_.events_size()) {
-      at_ = 0;
-      if (!stream_->Read(&page_)) return false;
-      EXPECT_LE(page_.events_size(), 500);
-      EXPECT_GE(page_.next_after(), page_.events(page_.events_size() - 1).seq());
-    }
-    *event = page_.events(at_++);
-    return true;
-  }
-  std::uint64_t next_after() const { return page_.next_after(); }
-  void Cancel() { context_.TryCancel(); }
-  grpc::Status Finish() { return stream_->Finish(); }
-
- private:
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReader<v1::StreamEventsResponse>> stream_;
-  v1::StreamEventsResponse page_;
-  int at_ = 0;
-};
 
 class HistoryTest : public ServerTest {
  protected:
@@ -269,6 +240,19 @@ TEST_F(HistoryTest, FollowingBringsWhatHappensNextOnce) {
   server_->Stop();
   EXPECT_FALSE(of_node.Next(&event));
   EXPECT_EQ(of_node.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(HistoryTest, AFollowerIsToldWhereItStandsThoughNothingHappens) {
+  v1::StreamEventsRequest request;
+  request.set_follow(true);
+  request.set_max_age_ms(1);
+  request.set_job_id(MustSubmit(Spec("quiet")));
+  grpc::ClientContext context;
+  SetUser(&context);
+  const auto stream = client_->StreamEvents(&context, request);
+  v1::StreamEventsResponse page;
+  while (page.next_after() < Events({}).back().seq()) ASSERT_TRUE(stream->Read(&page));
+  context.TryCancel();
 }
 
 TEST_F(HistoryTest, AFollowerThatFallsFarBehindMissesNothing) {

@@ -127,7 +127,8 @@ TEST_P(StoreContract, EndedJobsOutliveTheirRowsAndAreReadNewestFirst) {
   core::Job row;
   row.id = JobId(1);
   row.spec = std::make_shared<core::JobSpec>();
-  ASSERT_TRUE(store_->Commit(epoch_, {std::make_shared<const core::Job>(row), core::PutIds{JobId(2), NodeId(1)}}, {first}).ok());
+  const core::Mutation put = std::make_shared<const core::Job>(row);
+  ASSERT_TRUE(store_->Commit(epoch_, {put, core::PutIds{JobId(2), NodeId(1)}}, {first}).ok());
   ASSERT_TRUE(store_->Commit(epoch_, {core::DeleteJob{JobId(1)}}, {}).ok());
   std::vector<EndedJob> more;
   for (std::uint64_t id = 2; id <= 9; ++id) {

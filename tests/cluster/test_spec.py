@@ -21,7 +21,7 @@ def test_refuses_a_field_that_is_not_there_once_on_one_line(text):
         replace_fields(text, {"run": "x"})
 
 
-@pytest.mark.parametrize("example", ["digits", "urgent", "deaf", "stubborn"])
+@pytest.mark.parametrize("example", ["digits", "urgent", "deaf", "stubborn", "bash"])
 def test_every_example_can_be_derived(tmp_path, example):
     path = Examples(ROOT, str(tmp_path)).derive(example, "other", env={"OUT": "/tmp/x"}, run="true")
     with open(path) as file:

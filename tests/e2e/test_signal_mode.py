@@ -1,5 +1,5 @@
-"""Jobs that know nothing of Glim but a signal: told once, any exit afterwards is an interrupt; who stays is killed at the
-end of the grace."""
+"""Jobs that know nothing of Glim but a signal: told once, any exit afterwards is an interrupt; who stays is killed at
+the end of the grace."""
 
 import os
 
@@ -8,8 +8,8 @@ import pytest
 from cluster.processes import processes_of, wait_until
 from cluster.verdict import Findings, check_swap
 
-# Counts to 100; after the signal it writes how far it came and exits with a code of its own, as programs do. The trap only
-# notes the signal: it may come in the middle of a count.
+# Counts to 100; after the signal it writes how far it came and exits with a code of its own, as programs do. The trap
+# only notes the signal: it may come in the middle of a count.
 COUNTER = """\
 state={state}
 count=0
@@ -98,7 +98,8 @@ def test_with_glim_task_its_save_counts(stage, cluster):
 def test_who_ignores_the_signal_is_killed_at_the_end_of_its_grace(stage, cluster, glim):
     ready = stage.path("deaf.ready")
     spec = stage.examples.make(
-        "deaf", f"trap '' USR1 TERM; touch {ready}.$GLIM_ATTEMPT; [ $GLIM_ATTEMPT -gt 1 ] || while :; do sleep 0.05; done",
+        "deaf", f"trap '' USR1 TERM; touch {ready}.$GLIM_ATTEMPT; "
+        "[ $GLIM_ATTEMPT -gt 1 ] || while :; do sleep 0.05; done",
         interrupt={"mode": "signal", "signal": "USR1", "grace": "1s"})
     job_id = glim.submit(spec, user="ana")
     wait_until(lambda: cluster.check() or os.path.exists(f"{ready}.1"), 60, "the deaf job runs")
