@@ -97,18 +97,20 @@ class LocalCluster:
             raise
         return self
 
-    def start_scheduler(self):
+    def start_scheduler(self, cluster_id=None):
         port_file = os.path.join(self.folder, "port")
         if os.path.exists(port_file):
             os.unlink(port_file)
         argv = [self.program("glim-scheduler"), "--config", self.config, "--listen", f"{self.host}:{self.port or 0}",
-                *(["--allow-insecure-listen"] if self.network else []), "--store", f"sqlite:{self.folder}/glim.db", "--port-file", port_file, "--log-level", self.log_level]
+                *(["--allow-insecure-listen"] if self.network else []), "--store", f"sqlite:{self.folder}/glim.db", "--port-file", port_file, "--log-level", self.log_level,
+                *(["--cluster-id", cluster_id] if cluster_id else [])]
         self.scheduler = Child("glim-scheduler", argv, os.path.join(self.logs, "scheduler.log"), self._env)
         self.port = int(wait_until(lambda: self.scheduler.check() or _read(port_file), 30,
                                    lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log)))
         if self.glim is None:
             self.glim = Glim(self.program("glim"), self.server, self.folder)
-        self.cluster_id = wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
+        wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
+        self.cluster_id = self.cluster_id or self._ask_cluster_id()
 
     def _ask_cluster_id(self):
         self.scheduler.check()

@@ -4,6 +4,11 @@
 #include "scheduler/core/ledger.h"
 
 namespace glim::core {
+namespace {
+
+constexpr std::uint64_t kJobIdSkippedMax = 1'000'000'000'000;
+
+}  // namespace
 
 void Changes::Write(Job row) {
   const Job* old = state_.FindJob(row.id);
@@ -50,6 +55,13 @@ JobId Changes::NewJobId() {
   state_.next_job_id = JobId(id.value + 1);
   ids_changed_ = true;
   return id;
+}
+
+void Changes::SkipJobIds(JobId known) {
+  // What an agent says is bounded, or one lie would use up all numbers.
+  if (known < state_.next_job_id || known.value > kJobIdSkippedMax) return;
+  state_.next_job_id = JobId(known.value + 1);
+  ids_changed_ = true;
 }
 
 NodeId Changes::NewNodeId() {

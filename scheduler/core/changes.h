@@ -60,6 +60,8 @@ class Changes {
   void EraseJob(JobId id);
 
   JobId NewJobId();
+  // No job of ours gets `known`'s number or a smaller one.
+  void SkipJobIds(JobId known);
   NodeId NewNodeId();
 
   // Soft state.

@@ -186,7 +186,11 @@ void ApplyReported(Changes& changes, const NodeReported& event) {
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);
   if (orphans != changes.node(event.node).orphans) {
-    for (const AttemptId orphan : orphans) changes.Note("orphan", orphan, event.node, "left running");
+    for (const AttemptId orphan : orphans) {
+      // Under a store that forgot them, a job of ours with an orphan's number would find its checkpoints.
+      changes.SkipJobIds(orphan.job);
+      changes.Note("orphan", orphan, event.node, "left running");
+    }
     changes.EditNode(event.node, [&](Node& row) { row.orphans = orphans; });
   }
   for (const AttemptId attempt : touched) AdvanceAttempt(changes, attempt);

@@ -332,6 +332,12 @@ TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
   EXPECT_EQ(c.job(job).state, JobState::kStarting);
 }
 
+TEST(Orphans, NoJobOfOursGetsTheirNumber) {
+  Cluster c;
+  c.Do(Report(c, NodeId(1), {Seen({JobId(55), 2}), Seen({JobId(~0ULL), 1})}));
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
+}
+
 TEST(Orphans, ATaskOfAKnownJobOnTheWrongNodeIsOneAsWell) {
   Cluster c;
   const JobId job = c.Running(Spec(1));

@@ -61,6 +61,7 @@ Status ReadConfigText(const std::string& text, const std::string& source, Config
       {"store", IntoText(&config->store)},
       {"log_level", IntoText(&config->log_level)},
       {"history_kept", IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+      {"cluster_id", IntoText(&config->cluster_id)},
       {"history_max", IntoNumber(&config->history_max, 1'000, 100'000'000)},
       {"ended_jobs_max", IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
       {"policy", [config](const YAML::Node& value, const std::string& path) {
@@ -98,6 +99,11 @@ Status CheckConfig(const Config& config) {
     return Refuse("log_level", "'" + config.log_level + "' is not a level",
                   "use trace, debug, info, warning, error, critical or off");
   }
+  const bool name = config.cluster_id.size() <= 63 &&
+                    std::all_of(config.cluster_id.begin(), config.cluster_id.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+                    });
+  if (!name) return Refuse("cluster_id", "is not an id", "use at most 63 letters, digits, '-', '_' and '.'");
   return CheckPolicy(config.policy);
 }
 

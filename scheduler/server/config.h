@@ -16,6 +16,7 @@ struct Config {
   std::string port_file;                   // gets the bound port, once calls are served
   bool allow_insecure_listen = false;
   Duration history_kept = Hours(24 * 30);
+  std::string cluster_id;                  // of a store that is new; empty: a random one
   std::uint32_t history_max = 1'000'000;   // events kept at most
   std::uint32_t ended_jobs_max = 200'000;  // jobs that `glim history` shows at most
   core::Policy policy;

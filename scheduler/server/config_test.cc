@@ -49,6 +49,8 @@ policy:
   ASSERT_EQ(config.policy.links.size(), 1u);
   EXPECT_EQ(config.policy.links[0].pairs_max, 4u);
   EXPECT_TRUE(CheckConfig(config).ok());
+  config.cluster_id = "a b";
+  EXPECT_EQ(CheckConfig(config).field(), "cluster_id");
 }
 
 TEST(ConfigTest, RefusalsNameThePath) {

@@ -27,7 +27,7 @@ class ObedientStore final : public store::Store {
   explicit ObedientStore(std::shared_ptr<Orders> orders, std::shared_ptr<store::MemoryData> data)
       : orders_(std::move(orders)), store_(std::move(data)) {}
 
-  Result<std::uint64_t> AcquireEpoch() override { return store_.AcquireEpoch(); }
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override { return store_.AcquireEpoch(at_least); }
   Result<std::unique_ptr<core::ClusterState>> Load() override { return store_.Load(); }
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
                 const std::vector<store::EndedJob>& ended) override {

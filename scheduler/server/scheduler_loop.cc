@@ -51,7 +51,7 @@ SchedulerLoop::~SchedulerLoop() { Stop(); }
 Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std::unique_ptr<store::Store> store) {
   GLIM_CHECK(options.clock && store, "a loop needs a clock and a store");
   std::unique_ptr<SchedulerLoop> loop(new SchedulerLoop(std::move(options), std::move(store)));
-  auto epoch = loop->store_->AcquireEpoch();
+  auto epoch = loop->store_->AcquireEpoch(loop->options_.epoch_at_least);
   if (!epoch.ok()) return epoch.status();
   loop->epoch_ = *epoch;
   auto state = loop->store_->Load();

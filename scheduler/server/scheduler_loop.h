@@ -51,6 +51,7 @@ class SchedulerLoop {
     std::size_t reads_max = 512;      // of the store, waiting
     Duration history_kept = Hours(24 * 30);
     std::size_t history_max = 1'000'000;   // entries
+    std::uint64_t epoch_at_least = 0;
     std::size_t ended_jobs_max = 200'000;  // records
     LoopObserver* observer = nullptr;  // outlives the loop; may be null
     // On the strand, after the answers: these nodes' desired sets may have changed.

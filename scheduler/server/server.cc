@@ -74,14 +74,22 @@ Server::Server() : parts_(std::make_unique<Parts>()) {}
 Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   auto store = store::OpenStore(config.store);
   if (!store.ok()) return store.status();
-  auto id = (*store)->ClusterId(NewClusterId());
+  auto id = (*store)->ClusterId(config.cluster_id.empty() ? NewClusterId() : config.cluster_id);
   if (!id.ok()) return id.status();
   cluster_id = *id;
+  if (!config.cluster_id.empty() && cluster_id != config.cluster_id) {
+    return Status(StatusCode::kFailedPrecondition, "the store belongs to cluster " + cluster_id + ", not to " +
+                                                       config.cluster_id)
+        .WithReason("WRONG_CLUSTER").WithField("cluster_id").WithFix("leave cluster_id out, or use the right store");
+  }
   SchedulerLoop::Options options;
   options.policy = config.policy;
   options.clock = MonotonicWallClock();
   options.history_kept = config.history_kept;
   options.history_max = config.history_max;
+  // Agents obey the highest epoch that they have seen. Seconds since 1970 outrun a counter of leaders, so that a new,
+  // empty database is obeyed after an old one.
+  options.epoch_at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(0, options.clock().ms / 1000));
   options.ended_jobs_max = config.ended_jobs_max;
   options.observer = &metrics;
   options.on_fatal = std::move(on_fatal);

@@ -2,6 +2,7 @@
 // same codec as everywhere else.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,7 +33,10 @@ class MemoryStore final : public Store {
   MemoryStore() : MemoryStore(std::make_shared<MemoryData>()) {}
   explicit MemoryStore(std::shared_ptr<MemoryData> data) : data_(std::move(data)) {}
 
-  Result<std::uint64_t> AcquireEpoch() override { return ++data_->epoch; }
+  using Store::AcquireEpoch;
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override {
+    return data_->epoch = std::max(data_->epoch + 1, at_least);
+  }
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,

@@ -146,12 +146,12 @@ std::int64_t FirstSince(pqxx::nontransaction& query, TimePoint since) {
 
 }  // namespace
 
-Result<std::uint64_t> PostgresStore::AcquireEpoch() {
+Result<std::uint64_t> PostgresStore::AcquireEpoch(std::uint64_t at_least) {
   std::uint64_t next = 0;
   // Repeated after a lost answer it skips a number, which is allowed.
   Status status = session_.Run("acquire the epoch", [&](pqxx::connection& connection) -> Status {
     pqxx::work transaction(connection);
-    next = LockFence(transaction).epoch + 1;
+    next = std::max(LockFence(transaction).epoch + 1, at_least);
     transaction.exec_prepared0("set_meta", "epoch", std::to_string(next));
     transaction.commit();
     return Status::Ok();

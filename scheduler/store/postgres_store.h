@@ -32,7 +32,8 @@ class PostgresStore final : public Store {
   // `location` as postgres_conninfo.h says. Migrates as needed; two schedulers may do so at once.
   static Result<std::unique_ptr<PostgresStore>> Open(const std::string& location, const PostgresOptions& options = {});
 
-  Result<std::uint64_t> AcquireEpoch() override;
+  using Store::AcquireEpoch;
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,

@@ -44,12 +44,12 @@ Status SqliteStore::CheckEpoch(std::uint64_t epoch) {
   return epoch == *newest ? Status::Ok() : StaleEpoch(epoch, *newest);
 }
 
-Result<std::uint64_t> SqliteStore::AcquireEpoch() {
+Result<std::uint64_t> SqliteStore::AcquireEpoch(std::uint64_t at_least) {
   SqliteTransaction transaction(*db_);
   if (Status s = transaction.Begin(); !s.ok()) return s;
   auto epoch = MetaNumber("epoch");
   if (!epoch.ok()) return epoch.status();
-  const std::uint64_t next = *epoch + 1;
+  const std::uint64_t next = std::max(*epoch + 1, at_least);
   if (Status s = sql_.set_meta.Run("epoch", std::to_string(next)); !s.ok()) return s;
   if (Status s = transaction.Commit(); !s.ok()) return s;
   return next;

@@ -27,7 +27,8 @@ class SqliteStore final : public Store {
   // wrote it (STORE_TOO_NEW), or it is another program's (STORE_FOREIGN). kDataLoss: it is not a database.
   static Result<std::unique_ptr<SqliteStore>> Open(const std::string& path, const SqliteOptions& options = {});
 
-  Result<std::uint64_t> AcquireEpoch() override;
+  using Store::AcquireEpoch;
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,

@@ -241,6 +241,14 @@ TEST_P(StoreContract, AStaleEpochIsRefusedAndChangesNothing) {
   EXPECT_EQ(Load()->tables().jobs.size(), 2u);
 }
 
+TEST_P(StoreContract, AnEpochIsAtLeastWhatWasAskedForAndStillGrows) {
+  EXPECT_EQ(store_->AcquireEpoch(1'700'000'000).value(), 1'700'000'000u);
+  EXPECT_EQ(store_->AcquireEpoch(1'700'000'000).value(), 1'700'000'001u);
+  EXPECT_EQ(store_->AcquireEpoch(5).value(), 1'700'000'002u);
+  epoch_ = 1'700'000'002;
+  Commit({Put(JobWith(1, "under the newest"))});
+}
+
 TEST_P(StoreContract, EpochsGrowAlsoAfterReopening) {
   std::uint64_t last = epoch_;
   for (int i = 0; i < 3; ++i) {
