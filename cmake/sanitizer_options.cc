@@ -1,5 +1,8 @@
 // What the sanitizers' runtimes ask each of our programs for (sanitize.cmake). The environment's ASAN_OPTIONS and its
 // like come on top.
+#include <unistd.h>
+
+#include <cstdio>
 
 #define GLIM_REPORTS "log_path=" GLIM_REPORT_PATH ":log_exe_name=1:exitcode=66"
 
@@ -13,6 +16,52 @@ const char* __ubsan_default_options() { return GLIM_REPORTS ":print_stacktrace=1
 
 // Debian's gRPC, libpq and the like are not instrumented: the sanitizer does not see their locks, and would call what
 // they hand from thread to thread a race.
-const char* __tsan_default_options() { return GLIM_REPORTS ":ignore_noninstrumented_modules=1"; }
+const char* __tsan_default_options() { return GLIM_REPORTS ":ignore_noninstrumented_modules=1:history_size=7"; }
+
+// For the same reason, of gRPC's headers, which are compiled with our code. Our handlers, which gRPC calls, are seen:
+// "race_top" is about the innermost function alone, and nothing named here has our handlers inside it.
+const char* __tsan_default_suppressions() {
+  return
+      // gRPC's own fields, and the strings and functions in them
+      "race_top:^grpc::\n"
+      "race:^grpc::internal::CallOpSet<\n"
+      "race:^grpc::internal::InterceptorBatchMethodsImpl::\n"
+      "race:^grpc::internal::CallbackWithSuccessTag::Set(\n"
+      "race:^grpc::internal::CallbackWithSuccessTag::Clear(\n"
+      "race:^grpc::internal::ServerCallbackCall::Unref(\n"
+      "race:^grpc::internal::ServerCallbackCall::ServerCallbackCall(\n"
+      "race:^grpc::Status::\n"
+      "race_top:^std::function<void (bool)>\n"
+      "race_top:^std::_Function_base::\n"
+      "race_top:^std::__atomic_base<grpc::\n"
+      // messages that gRPC fills or empties on its threads
+      "race_top:^google::protobuf::\n"
+      // what is made before gRPC first knows of it: a stream before its first callback, the server before it listens
+      "race:^glim::server::*Stream::Open(\n"
+      "race:^glim::server::*Stream::*Stream(\n"
+      "race:^glim::server::*Stream::OnDone(\n"  // and its last one, which only posts it away
+      "race:^glim::server::Server::Start(\n"
+      // libstdc++ 12's atomic<shared_ptr> unlocks a reader's pointer in an order too weak for the sanitizer
+      "race:^std::_Sp_atomic<\n";
+}
+
+__attribute__((weak)) void __ubsan_get_current_report_data(const char** kind, const char** message, const char** file,
+                                                           unsigned* line, unsigned* column, char** address);
+
+// Beside ASan, UBSan forgets log_path and writes to standard error; here is its file.
+void __ubsan_on_report() {
+  const char *kind = "", *message = "", *file = "";
+  unsigned line = 0, column = 0;
+  char* address = nullptr;
+  if (__ubsan_get_current_report_data) {
+    __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
+  }
+  char name[4096];
+  std::snprintf(name, sizeof name, "%s.undefined.%d", GLIM_REPORT_PATH, static_cast<int>(::getpid()));
+  if (std::FILE* out = std::fopen(name, "w")) {
+    std::fprintf(out, "%s:%u:%u: %s: %s\n", file, line, column, kind, message);
+    std::fclose(out);
+  }
+}
 
 }  // extern "C"
