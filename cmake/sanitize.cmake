@@ -4,7 +4,6 @@ set(GLIM_SANITIZE "" CACHE STRING "value for -fsanitize=, empty for none")
 if(GLIM_SANITIZE)
   add_compile_options(-fsanitize=${GLIM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GLIM_SANITIZE})
-  add_compile_options(-Wno-maybe-uninitialized)  # GCC sees ghosts in instrumented code; the release build sees the rest
 endif()
 if(GLIM_SANITIZE MATCHES thread)
   add_compile_options(-Wno-tsan)  # Asio's fences are unknown to it, and warnings are errors
