@@ -129,7 +129,7 @@ class LocalCluster:
         if self.runtime != "runc":
             return ["--runtime", self.runtime]
         return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent", self.control_group,
-                "--mount-allow", ROOT, "/tmp", "/proc"]
+                "--mount-allow", ROOT, self.folder, "/tmp", "/proc"]
 
     def start_agent(self, name):
         log = os.path.join(self.logs, f"agent-{name}.log")

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -124,6 +125,8 @@ int Main() {
   sigfillset(&all);
   ::sigprocmask(SIG_BLOCK, &all, nullptr);
   ::fcntl(kControl, F_SETFD, FD_CLOEXEC);
+  // The ranks have init's user id; this keeps them from tracing it and from taking its descriptors.
+  ::prctl(PR_SET_DUMPABLE, 0);
   Result<LaunchSpec> spec = ReceiveLaunch();
   if (!spec.ok()) {
     std::fprintf(stderr, "glim-init: %s\n", spec.status().message().c_str());

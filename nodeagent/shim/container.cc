@@ -20,7 +20,10 @@ namespace glim::agent {
 namespace {
 
 constexpr std::size_t kSmallFileMax = 64 * 1024;
+constexpr std::size_t kSocketHolds = 64 * 1024;  // less than half of Linux's default buffer
 constexpr int kAnswerSeconds = 30;  // a rank starts within milliseconds; this bounds a machine that hangs
+
+constexpr const char* kSilent = "the container's first process does not answer";
 
 // The newest complaint in runc's log: a line of JSON with "level" and "msg".
 std::string RuncComplaint(const std::string& path) {
@@ -93,6 +96,7 @@ Status Container::RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* rank
     outputs.push_back(std::move(pipe->write));
     ranks->push_back({rank.rank, 0, std::move(pipe->read)});
   }
+  if (Status status = SendLaunch(spec); !status.ok()) return status;
   const std::string pid_file = launch_.bundle + "/pid";
   const Result<int> code = RunProgram(
       {launch_.runc, "--root", launch_.root, "--log", RuncLog(), "--log-format", "json", "run", "--detach", "--bundle",
@@ -110,13 +114,21 @@ Status Container::RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* rank
   return Status::Ok();
 }
 
-Status Container::StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* ranks) {
+Status Container::SendLaunch(const LaunchSpec& spec) {
+  const std::string launch = ToJson(spec);
+  if (init_ == 0 && launch.size() > kSocketHolds) return Status::Ok();  // nobody would empty it
   const timeval limit{kAnswerSeconds, 0};
   ::setsockopt(control_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  const std::string launch = ToJson(spec);
-  const Status silent(StatusCode::kInternal, "the container's first process does not answer");
-  if (!SendAll(control_.get(), std::to_string(launch.size()) + "\n" + launch)) return silent;
+  launch_sent_ = SendAll(control_.get(), std::to_string(launch.size()) + "\n" + launch);
+  return launch_sent_ ? Status::Ok() : Status(StatusCode::kInternal, kSilent);
+}
+
+Status Container::StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* ranks) {
+  const Status silent(StatusCode::kInternal, kSilent);
+  if (!launch_sent_) {
+    if (Status status = SendLaunch(spec); !status.ok()) return status;
+  }
   for (RankProcess& rank : *ranks) {
     const Result<std::string> line = ReadLine();
     if (!line.ok()) return silent;

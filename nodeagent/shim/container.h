@@ -35,6 +35,8 @@ class Container {
  private:
   explicit Container(ContainerLaunch launch) : launch_(std::move(launch)) {}
 
+  // Gives init its order; at once, so that it need not wait for runc's end, if the socket holds it all.
+  Status SendLaunch(const LaunchSpec& spec);
   Status RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* ranks);
   Status StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* ranks);
   Result<std::string> ReadLine();
@@ -45,6 +47,7 @@ class Container {
   UniqueFd control_;
   pid_t init_ = 0;
   std::string memory_folder_;  // of its control group; empty: there is none
+  bool launch_sent_ = false;
   std::string received_;
 };
 

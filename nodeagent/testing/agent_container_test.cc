@@ -75,6 +75,16 @@ TEST_P(AgentContainerTest, HasNoPrivilegeAndGetsNone) {
             "refused: chroot / true\nrefused: date -s 2000-01-01\nno-node\n");
 }
 
+TEST_P(AgentContainerTest, CannotReachItsFirstProcess) {
+  const std::string text = Run(
+      "exec /usr/bin/python3 -c '\n"
+      "import ctypes, os\n"
+      "libc = ctypes.CDLL(None, use_errno=True)\n"
+      "print(\"traced\" if libc.ptrace(16, 1, 0, 0) == 0 else os.strerror(ctypes.get_errno()))\n"  // PTRACE_ATTACH
+      "print(\"taken\" if libc.syscall(438, os.pidfd_open(1), 3, 0) >= 0 else os.strerror(ctypes.get_errno()))'");
+  EXPECT_EQ(text, "Operation not permitted\nOperation not permitted\n");
+}
+
 TEST_P(AgentContainerTest, GetsItsMountsAsAskedFor) {
   const std::string data = Folder("data"), out = Folder("out"), inner = Folder("out/inner");
   ASSERT_TRUE(WriteFileAtomically(data + "/set", "numbers\n", Durability::kProcess).ok());

@@ -73,6 +73,7 @@ grpc::Status FakeScheduler::ServeLogs(grpc::ServerContext*, LogStream* stream) {
   }
   std::lock_guard lock(mutex_);
   if (logs_ == stream) logs_ = nullptr;
+  changed_.notify_all();
   return grpc::Status::OK;
 }
 
@@ -126,12 +127,18 @@ v1::NodeReport FakeScheduler::newest() {
 
 std::optional<v1::LogChunk> FakeScheduler::Fetch(v1::LogRequest request) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, std::chrono::seconds(20), [&] { return logs_ != nullptr; })) return std::nullopt;
-  request.set_id(next_request_++);
-  if (!logs_->Write(request)) return std::nullopt;
-  const auto come = [&] { return chunks_.contains(request.id()); };
-  if (!changed_.wait_for(lock, std::chrono::seconds(20), come)) return std::nullopt;
-  return chunks_.extract(request.id()).mapped();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  // Asked again when the stream ends first: that of an agent just killed may still look alive.
+  while (changed_.wait_until(lock, until, [&] { return logs_ != nullptr; })) {
+    LogStream* const asked = logs_;
+    request.set_id(next_request_++);
+    const bool sent = asked->Write(request);
+    const auto come = [&] { return chunks_.contains(request.id()); };
+    const bool told = changed_.wait_until(lock, until, [&] { return come() || logs_ != asked; });
+    if (sent && come()) return chunks_.extract(request.id()).mapped();
+    if (!told) break;
+  }
+  return std::nullopt;
 }
 
 v1::LogChunk FakeScheduler::introduction() {

@@ -12,6 +12,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 
+from bare_runc import BareRunc  # noqa: E402
 from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
 from cluster.processes import Child, wait_until  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
@@ -33,9 +34,9 @@ def first_line(path):
 
 
 class Bench:
-    def __init__(self, folder, figures):
+    def __init__(self, folder, figures, runtime):
         self.folder, self.figures = folder, figures
-        self.cluster = LocalCluster(BIN, folder, config=CONFIG + BOUNDS, log_level="error")
+        self.cluster = LocalCluster(BIN, folder, config=CONFIG + BOUNDS, log_level="error", runtime=runtime)
         self.examples = None
 
     def __enter__(self):
@@ -55,10 +56,24 @@ class Bench:
 
     # ---- submission to the first line
 
+    def percentiles(self, metric, values_ms, aims=None, **more):
+        self.figures.percentiles(metric, values_ms, aims, runtime=self.cluster.runtime, **more)
+
+    def bare_runc(self):
+        """A copy of a task's container, for runc alone."""
+        model = self.glim.submit(self.examples.make("model", "exec sleep 600"))
+        task = self.cluster.wait_state(model, "running", 30)["attempts"][0]["tasks"][0]
+        task_folder = os.path.join(self.folder, task["node"], "tasks", f"{model}.1.0")
+        bare = BareRunc(os.path.join(self.folder, "bare"), task_folder, self.cluster.control_group)
+        self.glim.text("cancel", model)
+        self.cluster.wait_idle(10)
+        return bare
+
     def submission_to_first_line(self, times):
-        """One job after the other. The job itself prints when it got to run."""
+        """One job after the other. The job itself prints when it got to run. Beside containers, runc alone, in turn."""
         spec = self.examples.make("first-line", "echo $EPOCHREALTIME")
-        began, ids = {}, []
+        began, ids, alone = {}, [], []
+        bare = self.bare_runc() if self.cluster.runtime == "runc" else None
         for _ in range(times):
             before = time.time()
             job_id = self.glim.submit(spec)
@@ -66,6 +81,9 @@ class Bench:
             ids.append(job_id)
             self.cluster.wait_state(job_id, "succeeded", 30, every=0.01)
             self.cluster.wait_idle(10)
+            if bare:
+                alone.append(bare.start_to_first_line_ms())
+        self.percentiles("bare_runc_start_to_first_line", alone)
         phases = {name: [] for name in ("total", "command_to_accepted", "accepted_to_claimed", "claimed_to_started",
                                         "started_to_first_line")}
         for job_id in ids:
@@ -77,21 +95,21 @@ class Bench:
             phases["accepted_to_claimed"].append(attempt["claimed_at_ms"] - job["submitted_at_ms"])
             phases["claimed_to_started"].append(attempt["started_at_ms"] - attempt["claimed_at_ms"])
             phases["started_to_first_line"].append(line - attempt["started_at_ms"])
-        self.figures.percentiles("submission_to_first_line", phases.pop("total"), {"p99": 100})
+        self.percentiles("submission_to_first_line", phases.pop("total"), {"p99": 100})
         for name, values in phases.items():
-            self.figures.percentiles(f"submission_to_first_line.{name}", values)
-        self.figures.percentiles("glim_submit_command", [(b - a) * 1000 for a, b in began.values()])
+            self.percentiles(f"submission_to_first_line.{name}", values)
+        self.percentiles("glim_submit_command", [(b - a) * 1000 for a, b in began.values()])
 
     # ---- interrupt latency
 
     def interrupts(self, times, load):
         """One job on all nodes is interrupted again and again; `load` names what runs beside it."""
-        out = os.path.join(self.folder, f"victim-{load}")
+        out = os.path.join(self.examples.folder, f"victim-{load}")
         os.makedirs(out)
         victim = self.glim.submit(self.examples.make(
             f"victim-{load}", f"exec {PYTHON} {ROOT}/tests/bench/victim.py --out {out}", nodes=4, launcher="per-gpu",
             env={"PYTHONPATH": self.examples.sdk, "PYTHONDONTWRITEBYTECODE": "1"},
-            checkpoint={"dir": os.path.join(self.folder, "ckpt", "$GLIM_JOB_ID")}))
+            checkpoint={"dir": os.path.join(self.examples.folder, "ckpt", "$GLIM_JOB_ID")}))
         visitor = self.examples.make("visitor", "echo $EPOCHREALTIME", nodes=4, priority="high")
         visitors = []
         for number in range(1, times + 1):
@@ -124,9 +142,9 @@ class Bench:
             acks.append(round_["times"]["notify_ms"])
             lines = [float(first_line(self.cluster.rank_log(visitor, 1, rank))) * 1000 for rank in range(4)]
             starts.append(min(lines) - max(self.events(out, "leaving", number)))
-        self.figures.percentiles("interrupt_request_to_flag", flags, {"p99": 50}, beside=load)
-        self.figures.percentiles("interrupt_request_to_last_ack", acks, beside=load)
-        self.figures.percentiles("last_leaving_to_first_line", starts, {"p99": 200}, beside=load)
+        self.percentiles("interrupt_request_to_flag", flags, {"p99": 50}, beside=load)
+        self.percentiles("interrupt_request_to_last_ack", acks, beside=load)
+        self.percentiles("last_leaving_to_first_line", starts, {"p99": 200}, beside=load)
 
     def interrupts_beside_training(self, times):
         """Two trainings keep both cores busy."""
@@ -220,11 +238,15 @@ def main():
     folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
     try:
         figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
-        with Bench(folder, figures) as bench:
-            bench.submission_to_first_line(args.jobs)
-            bench.interrupts(args.interrupts, "nothing")
-            bench.interrupts_beside_training(args.interrupts)
-            bench.submissions(args.seconds)
+        for runtime in ("runc", "process") if os.geteuid() == 0 else ("process",):
+            own = os.path.join(folder, runtime)
+            os.makedirs(own)
+            with Bench(own, figures, runtime) as bench:
+                bench.submission_to_first_line(args.jobs)
+                bench.interrupts(args.interrupts, "nothing")
+                bench.interrupts_beside_training(args.interrupts)
+                if runtime == "process":
+                    bench.submissions(args.seconds)
         recovery(folder, figures, args.recoveries)
         simulation(figures, args.seeds)
     finally:
