@@ -14,6 +14,8 @@
 #include <memory>
 #include <utility>
 
+#include "sdk/base/hand_over.h"
+
 namespace glim::agent {
 
 template <typename Out, typename In>
@@ -32,6 +34,7 @@ class BidiStream final : public grpc::ClientBidiReactor<Out, In> {
     bind(&stream->context_, stream.get());
     stream->AddHold();  // Start* comes from the loop, not from reactions
     stream->StartRead(&stream->in_);
+    HandOver(stream.get());
     stream->StartCall();
     return stream;
   }
@@ -51,7 +54,11 @@ class BidiStream final : public grpc::ClientBidiReactor<Out, In> {
 
   template <typename Function>
   void Post(Function function) {
-    boost::asio::post(work_.get_executor(), [self = self_, function = std::move(function)] { function(*self); });
+    TakeOver(this);
+    auto call = [self = self_, function = std::move(function)] { function(*self); };
+    const auto loop = work_.get_executor();
+    HandOver(this);  // to OnDone; once posted, the stream may go at any time
+    boost::asio::post(loop, std::move(call));
   }
 
   void OnReadDone(bool ok) override {
@@ -75,6 +82,7 @@ class BidiStream final : public grpc::ClientBidiReactor<Out, In> {
   }
 
   void OnDone(const grpc::Status& status) override {
+    TakeOver(this);
     // Moved out: when the posted function has run, the stream goes, and with it its hold on the loop.
     boost::asio::post(work_.get_executor(), [self = std::move(self_), status] { self->handlers_.on_done(status); });
   }

@@ -20,7 +20,7 @@
 #include "nodeagent/init/protocol.h"
 #include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/task_files.h"
-#include "nodeagent/shim/rank_process.h"
+#include "nodeagent/init/rank_process.h"
 
 namespace glim::agent {
 namespace {

@@ -1,4 +1,4 @@
-// What runs the tasks of a node: plain processes under glim-shim now, containers behind the same interface.
+// What runs the tasks of a node.
 //
 // A runtime starts a task at most once, keeps it running while the agent is away, and knows it again afterwards.
 // Every call is made on the agent's loop and returns at once; whatever happens later is told by `on_change`, and

@@ -15,7 +15,7 @@
 
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/spawn_shim.h"
-#include "nodeagent/shim/control.h"
+#include "nodeagent/runtime/shim_control.h"
 
 namespace glim::agent {
 namespace {

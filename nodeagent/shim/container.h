@@ -8,7 +8,7 @@
 
 #include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/task_files.h"
-#include "nodeagent/shim/rank_process.h"
+#include "nodeagent/init/rank_process.h"
 
 namespace glim::agent {
 

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "nodeagent/shim/control.h"
+#include "nodeagent/runtime/shim_control.h"
 
 namespace glim::agent {
 namespace {

@@ -14,7 +14,7 @@
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/task_files.h"
 #include "nodeagent/shim/container.h"
-#include "nodeagent/shim/rank_process.h"
+#include "nodeagent/init/rank_process.h"
 
 namespace glim::agent {
 

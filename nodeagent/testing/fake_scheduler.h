@@ -25,7 +25,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   int port() const { return port_; }
-  void set_report_every_ms(int ms) { report_every_ms_ = ms; }
+  void set_report_every_ms(int ms);
   // Every Hello is refused with this until it is cleared with an OK status.
   void Refuse(grpc::Status status);
 

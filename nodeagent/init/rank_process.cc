@@ -1,4 +1,4 @@
-#include "nodeagent/shim/rank_process.h"
+#include "nodeagent/init/rank_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
