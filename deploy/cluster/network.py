@@ -1,9 +1,12 @@
 """A network for the nodes of one machine: a bridge, and for each node a network namespace with an address of its own.
 Needs root, and iproute2, util-linux and nftables."""
 
+import glob
 import hashlib
 import os
 import subprocess
+
+from .processes import NotInTime, wait_until
 
 
 def run(*argv, stdin=None, check=True):
@@ -87,11 +90,18 @@ class Network:
 
 
 def remove_control_groups(parent):
-    """Removes the empty control groups below `parent` ("/glim/NAME"), of every controller, and it with them."""
-    for controller in sorted(os.listdir("/sys/fs/cgroup")) if os.path.isdir("/sys/fs/cgroup") else []:
-        top = f"/sys/fs/cgroup/{controller}{parent}"
-        for folder, _, _ in os.walk(top, topdown=False):
-            try:
-                os.rmdir(folder)
-            except OSError:
-                pass
+    """Removes the control groups below `parent` ("/glim/NAME"), of every controller, and it with them. Their processes
+    are gone, or are just being killed: the kernel takes a moment to let go."""
+    def removed():
+        tops = glob.glob(f"/sys/fs/cgroup{parent}") + glob.glob(f"/sys/fs/cgroup/*{parent}")
+        for top in tops:
+            for folder, _, _ in os.walk(top, topdown=False):
+                try:
+                    os.rmdir(folder)
+                except OSError:
+                    pass
+        return not any(map(os.path.exists, tops))
+    try:
+        wait_until(removed, 5, f"the control groups {parent} are removed")
+    except NotInTime as error:
+        print(error)
