@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -26,7 +27,7 @@ std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
   if (options.runtime != "runc") return MakeProcessConfinement();
   const std::string folder = options.shim.substr(0, options.shim.rfind('/'));
   return MakeRuncConfinement({options.runc, folder + "/glim-init", folder + "/glim-task", options.state_dir,
-                              options.cgroup_parent, options.node_name, options.mount_allow});
+                              options.cgroup_parent, options.node_name, options.mount_allow, options.task_user});
 }
 
 }  // namespace
@@ -234,8 +235,7 @@ void Agent::Launch(const TaskKey& key) {
   });
   GLIM_CHECK(order != wanted_.tasks().end(), "a launch that nobody asked for: " + ToString(key));
   Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), order->launch());
-  Status status = spec.ok() ? MakeFolders(CheckpointFolder(options_, key, order->launch())) : spec.status();
-  if (status.ok()) status = runtime_->Create(key, *spec);
+  const Status status = spec.ok() ? runtime_->Create(key, *spec) : spec.status();
   if (!status.ok()) {
     spdlog::error("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
     task.fixed.phase = Phase::kReleased;
@@ -260,6 +260,7 @@ Status Agent::OpenSocket(Task& task) {
   options.state_path = paths.ranks();
   options.task = ToString(task.seen.key);
   for (const RankLaunch& rank : runtime_->SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
+  options.peer_uid = options_.runtime == "runc" ? options_.task_user.uid : ::geteuid();
   options.now = BootNow;
   options.on_news = [this](RankNews news) {
     if (!stopped_) sync_->Changed(news == RankNews::kProgress ? Urgency::kProgress : Urgency::kNow);

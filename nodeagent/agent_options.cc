@@ -103,12 +103,27 @@ bool IsFolderPath(const std::string& path) {
          path.find("//") == std::string::npos;
 }
 
+Status ParseTaskUser(const std::string& text, TaskUser* user) {
+  unsigned uid = 0, gid = 0;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%9u:%9u%n", &uid, &gid, &end) != 2 || static_cast<std::size_t>(end) != text.size()) {
+    return InvalidArgument("--task-user", "--task-user \"" + text + "\" is not UID:GID", "for example 1000:1000");
+  }
+  *user = {uid, gid};
+  return Status::Ok();
+}
+
 // Containers need root (control groups, mounts) and runc. `auto` takes what there is and says so in the node's record.
 Status CompleteRuntime(AgentOptions* options) {
   if (options->runc.empty()) options->runc = FindProgram("runc");
   const bool possible = ::geteuid() == 0 && !options->runc.empty() && ::access(options->runc.c_str(), X_OK) == 0;
   if (options->runtime == "auto") options->runtime = possible ? "runc" : "process";
-  if (options->runtime == "process") return Status::Ok();
+  if (Status status = ParseTaskUser(options->task_user_text, &options->task_user); !status.ok()) return status;
+  if (options->runtime == "process") {
+    if (options->task_user_text == "0:0") return Status::Ok();
+    return InvalidArgument("--task-user", "--task-user: plain processes run as the agent's own user",
+                           "use --runtime runc, or leave it out");
+  }
   if (!possible) {
     return InvalidArgument("--runtime", ::geteuid() == 0 ? "--runtime runc: there is no program runc"
                                                          : "--runtime runc: only root may make containers",

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "nodeagent/runtime/confinement.h"
 #include "nodeagent/runtime/task_files.h"
 #include "sdk/base/status.h"
 
@@ -28,6 +29,8 @@ struct AgentOptions {
   std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
   std::string runc;              // the program; empty: looked for in the usual folders
   std::string cgroup_parent;     // of the tasks' control groups; empty: one of the agent's own below /glim
+  std::string task_user_text = "0:0";
+  TaskUser task_user;            // of containers' processes, from the text
   std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
   std::string log_level = "info";
   std::string machine_id;        // empty: /etc/machine-id and the state folder's path

@@ -45,6 +45,7 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                                          "is installed, else process")->capture_default_str();
   app.add_option("--runc", o.runc, "the program runc (looked for in the usual folders)");
   app.add_option("--cgroup-parent", o.cgroup_parent, "the control group below which the tasks' are (one below /glim)");
+  app.add_option("--task-user", o.task_user_text, "UID:GID that containers' processes run as")->capture_default_str();
   app.add_option("--mount-allow", o.mount_allow, "folders of this node that jobs may name as workdir, checkpoint.dir or "
                                                  "in mounts, with all below; for containers")->capture_default_str();
   app.add_option("--log-level", o.log_level, "debug, info, warn or error")

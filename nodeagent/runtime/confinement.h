@@ -4,6 +4,8 @@
 // are about the task ("mounts[0].source ...") or about the node ("cannot create a folder").
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 
@@ -16,7 +18,8 @@ class Confinement {
  public:
   virtual ~Confinement() = default;
   virtual std::string name() const = 0;
-  // The task's folder is there. Adds to it, and to the spec, what the shim needs.
+  // The task's folder is there. Makes the checkpoint folder, and adds to the task's, and to the spec, what the shim
+  // needs.
   virtual Status Prepare(const TaskPaths& paths, LaunchSpec* spec) const = 0;
   // Removes what a task leaves outside its folder when its shim was killed; its processes are gone.
   virtual void Sweep(const LaunchSpec& spec) const = 0;
@@ -26,6 +29,12 @@ class Confinement {
 // not keep them.
 std::unique_ptr<Confinement> MakeProcessConfinement();
 
+// Who a container's processes are.
+struct TaskUser {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
 struct RuncOptions {
   std::string runc;                        // the program
   std::string init;                        // the program glim-init
@@ -34,6 +43,7 @@ struct RuncOptions {
   std::string cgroup_parent;               // absolute, below each controller's root
   std::string hostname;
   std::vector<std::string> mount_allow;    // what of the node jobs may name: these folders and all below
+  TaskUser user;
 };
 
 // A container for each task, under runc, with the node's own /usr, /etc and /opt, read-only, as its system ("image:

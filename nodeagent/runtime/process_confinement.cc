@@ -35,7 +35,7 @@ class ProcessConfinement final : public Confinement {
           RefuseLimit("limits.pids", spec->limits.pids), RefuseLimit("limits.shm", spec->limits.shm_bytes)}) {
       if (!status.ok()) return status;
     }
-    return Status::Ok();
+    return MakeFolders(spec->checkpoint_folder);
   }
 
   void Sweep(const LaunchSpec&) const override {}

@@ -48,7 +48,7 @@ json Resources(const TaskLimits& limits) {
 json Process(const ContainerPlan& plan) {
   const json none = json::array();
   return {{"terminal", false},
-          {"user", {{"uid", 0}, {"gid", 0}}},
+          {"user", {{"uid", plan.uid}, {"gid", plan.gid}}},
           {"args", plan.args},
           {"env", plan.env},
           {"cwd", "/"},

@@ -1,6 +1,8 @@
 // A container's config.json (Open Container Initiative runtime specification 1.0.2), as runc takes it. Pure.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct ContainerPlan {
   std::vector<std::string> env;      // its environment: "NAME=value"
   std::vector<Mount> binds;          // carried out in this order: a folder before what lies in it
   TaskLimits limits;
+  uid_t uid = 0;
+  gid_t gid = 0;
 };
 
 // The container: namespaces of its own for processes, mounts, IPC and host name; the network of who starts it; no

@@ -39,10 +39,13 @@ class RuncConfinement final : public Confinement {
   std::string name() const override { return "runc"; }
 
   Status Prepare(const TaskPaths& paths, LaunchSpec* spec) const override {
+    Status status = MakeCheckpointFolder(spec->checkpoint_folder);
+    if (!status.ok()) return status;
     Result<std::vector<Mount>> binds = Binds(paths, *spec);
     if (!binds.ok()) return binds.status();
-    Status status = MakeRootfs(paths);
+    status = MakeRootfs(paths);
     if (status.ok()) status = MakeFolder(paths.tmp());
+    if (status.ok()) status = GiveToUser(paths.run());
     if (status.ok() && ::chmod(paths.tmp().c_str(), 01777) != 0) status = FileError("open up", paths.tmp(), errno);
     if (!status.ok()) return status;
     ContainerPlan plan;
@@ -54,6 +57,8 @@ class RuncConfinement final : public Confinement {
     plan.env = {"GLIM_TASK=" + spec->task, "GLIM_SOCKET=" + paths.socket()};
     plan.binds = std::move(*binds);
     plan.limits = spec->limits;
+    plan.uid = options_.user.uid;
+    plan.gid = options_.user.gid;
     spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle()};
     return WriteFileAtomically(paths.bundle() + "/config.json", RuncConfig(plan), Durability::kProcess);
   }
@@ -68,6 +73,40 @@ class RuncConfinement final : public Confinement {
 
  private:
   std::string RuncRoot() const { return options_.state_dir + "/runc"; }
+
+  Status GiveToUser(const std::string& folder) const {
+    if (::lchown(folder.c_str(), options_.user.uid, options_.user.gid) == 0) return Status::Ok();
+    return FileError("give the task's user", folder, errno);
+  }
+
+  bool IsAllowed(const std::string& real) const {
+    return std::any_of(options_.mount_allow.begin(), options_.mount_allow.end(),
+                       [&](const std::string& folder) { return IsWithin(real, folder); });
+  }
+
+  Status RefuseFolder(const std::string& field, const std::string& path) const {
+    return InvalidArgument(field, field + " " + path + " is not among the folders that this node gives to jobs",
+                           "use one that is, or ask the operator for --mount-allow on the node's agent");
+  }
+
+  bool IsOwnCheckpointFolder(const std::string& path) const {
+    return IsWithin(path, options_.state_dir + "/checkpoints");
+  }
+
+  // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
+  Status MakeCheckpointFolder(const std::string& path) const {
+    std::error_code error;
+    if (IsReserved(path)) return RefuseFolder("checkpoint.dir", path);
+    if (std::filesystem::exists(path, error)) return Status::Ok();
+    if (!IsOwnCheckpointFolder(path)) {
+      std::filesystem::path above = std::filesystem::path(path).lexically_normal();
+      while (above.has_relative_path() && !std::filesystem::exists(above, error)) above = above.parent_path();
+      const std::string real = std::filesystem::canonical(above, error).string();
+      if (error || !IsAllowed(real)) return RefuseFolder("checkpoint.dir", path);
+    }
+    if (Status status = MakeFolders(path); !status.ok()) return status;
+    return GiveToUser(path);
+  }
 
   // The system's folders first, then by path: a folder is mounted before what lies in it.
   Result<std::vector<Mount>> Binds(const TaskPaths& paths, const LaunchSpec& spec) const {
@@ -97,9 +136,8 @@ class RuncConfinement final : public Confinement {
       }
       if (Status status = Add(field + ".source", mount, own); !status.ok()) return status;
     }
-    const bool own_checkpoints = IsWithin(spec.checkpoint_folder, options_.state_dir + "/checkpoints");
     const Mount checkpoints{spec.checkpoint_folder, spec.checkpoint_folder, false};
-    if (own_checkpoints) {
+    if (IsOwnCheckpointFolder(spec.checkpoint_folder)) {
       own->push_back(checkpoints);
     } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, own); !status.ok()) {
       return status;
@@ -123,12 +161,7 @@ class RuncConfinement final : public Confinement {
                              "name a folder that exists on every node");
     }
     const std::string source = real;
-    const bool allowed = std::any_of(options_.mount_allow.begin(), options_.mount_allow.end(),
-                                     [&](const std::string& folder) { return IsWithin(source, folder); });
-    if (!allowed) {
-      return InvalidArgument(field, field + " " + mount.source + " is not among the folders that this node gives to jobs",
-                             "use one that is, or ask the operator for --mount-allow on the node's agent");
-    }
+    if (!IsAllowed(source)) return RefuseFolder(field, mount.source);
     own->push_back({source, mount.target, mount.read_only});
     return Status::Ok();
   }

@@ -72,6 +72,9 @@ Status TaskSocket::Open() {
   ::umask(mask);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) return FileError("listen on", options_.socket_path, error.value());
+  if (options_.peer_uid != ::geteuid() && ::lchown(options_.socket_path.c_str(), options_.peer_uid, -1) != 0) {
+    return FileError("give the ranks", options_.socket_path, errno);
+  }
   Accept();
   return Status::Ok();
 }
@@ -104,7 +107,7 @@ void TaskSocket::Admit(Protocol::socket socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-      (peer.uid != 0 && peer.uid != ::geteuid())) {
+      (peer.uid != 0 && peer.uid != ::geteuid() && peer.uid != options_.peer_uid)) {
     spdlog::warn("event=task_socket_refused task={} uid={} reason=\"not the task's user\"", options_.task, peer.uid);
     return;
   }

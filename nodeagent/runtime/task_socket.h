@@ -31,6 +31,7 @@ class TaskSocket : public std::enable_shared_from_this<TaskSocket> {
     std::string state_path;             // ranks.json
     std::string task;                   // for the log
     std::vector<std::uint32_t> ranks;   // those of this node, declared at launch
+    uid_t peer_uid = 0;                 // the ranks' user: only they, root and we may connect
     std::function<TimePoint()> now;     // the clock of Interrupt::deadline
     std::function<void(RankNews)> on_news;
   };

@@ -103,6 +103,37 @@ TEST_P(AgentContainerTest, GetsItsMountsAsAskedFor) {
   EXPECT_EQ(*ReadFile(folder_ + "/ckpt/c", 100), "c\n");
 }
 
+TEST_P(AgentContainerTest, RunsAsTheUserThatTheNodeHasForTasks) {
+  const std::string work = Folder("work");
+  ASSERT_EQ(::chown(work.c_str(), 4321, 4321), 0);
+  StartAgent({"--task-user", "4321:4322"});
+  const std::string text = Run("id -u; id -g; glim-task progress 5 && echo told; echo x > $GLIM_CHECKPOINT_DIR/x && echo saved;"
+                               "echo y > y && echo worked; touch /tmp/z && echo tmp",
+                               [&](auto& launch) {
+                                 launch.set_workdir(work);
+                                 launch.add_env()->set_name("PATH");
+                                 launch.mutable_env(0)->set_value("/usr/bin:/bin");
+                               });
+  EXPECT_EQ(text, "4321\n4322\ntold\nsaved\nworked\ntmp\n");
+  EXPECT_EQ(ended_.ranks(0).step(), 5);
+}
+
+TEST_P(AgentContainerTest, MakesNoFolderWhereItGivesNone) {
+  StartAgent();
+  std::filesystem::create_directory_symlink("/var/lib", folder_ + "/out");
+  for (const std::string& path : {std::string("/var/lib/glim-test-new/ckpt"), folder_ + "/out/glim-test-new"}) {
+    SCOPED_TRACE(path);
+    Run("echo never", [&](auto& launch) { launch.set_checkpoint_dir(path); });
+    EXPECT_TRUE(ended_.start_failed());
+    EXPECT_NE(ended_.message().find("checkpoint.dir " + path + " is not among the folders"), std::string::npos)
+        << ended_.message();
+    EXPECT_FALSE(std::filesystem::exists("/var/lib/glim-test-new"));
+    Unlist(kKey);
+    Send();
+    ASSERT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& r) { return r.tasks_size() == 0; }));
+  }
+}
+
 TEST_P(AgentContainerTest, RefusesWhatTheNodeDoesNotGive) {
   StartAgent();
   std::filesystem::create_directory_symlink("/root", folder_ + "/way-out");
