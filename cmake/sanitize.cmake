@@ -26,9 +26,18 @@ function(glim_sanitize target)
   endif()
 endfunction()
 
+# Takes everything of the sanitizers from a program again, which then links no library of ours.
+function(glim_unsanitize target)
+  if(GLIM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+    target_link_options(${target} PRIVATE -fno-sanitize=all)
+    set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # they are compiled for the others
+  endif()
+endfunction()
+
 # Called when every target is there: the sanitizers' libraries are shared ones, and a static program cannot have them.
 function(glim_sanitize_links)
-  foreach(target glim-shim glim-init glim-task)
+  foreach(target glim-shim glim-task)
     if(GLIM_SANITIZE AND TARGET ${target})
       get_target_property(options ${target} LINK_OPTIONS)
       list(REMOVE_ITEM options -static -static-libstdc++ -static-libgcc)

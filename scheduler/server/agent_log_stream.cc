@@ -6,17 +6,20 @@
 
 #include "scheduler/server/printable.h"
 #include "scheduler/server/rpc_status.h"
+#include "sdk/base/hand_over.h"
 
 namespace glim::server {
 
 AgentLogStream* AgentLogStream::Open(const Owner* owner, grpc::CallbackServerContext* context) {
   std::shared_ptr<AgentLogStream> stream(new AgentLogStream(owner, context));
   stream->self_ = stream;
+  HandOver(stream.get());
   stream->StartRead(&stream->in_);
   return stream.get();
 }
 
 void AgentLogStream::OnReadDone(bool ok) {
+  TakeOver(this);
   owner_->strand->Post([self = shared_from_this(), ok] {
     if (self->ended_) return;
     if (!ok) return self->End(grpc::Status::OK);
@@ -25,6 +28,7 @@ void AgentLogStream::OnReadDone(bool ok) {
 }
 
 void AgentLogStream::OnWriteDone(bool ok) {
+  TakeOver(this);
   owner_->strand->Post([self = shared_from_this(), ok] {
     self->writing_ = false;
     if (self->ended_) return self->Finish(self->end_status_);
@@ -34,6 +38,7 @@ void AgentLogStream::OnWriteDone(bool ok) {
 }
 
 void AgentLogStream::OnDone() {
+  TakeOver(this);
   owner_->strand->Post([self = std::move(self_)] {});
 }
 

@@ -10,6 +10,7 @@
 #include "scheduler/server/protocol.h"
 #include "scheduler/server/report_convert.h"
 #include "scheduler/server/rpc_status.h"
+#include "sdk/base/hand_over.h"
 
 namespace glim::server {
 namespace {
@@ -31,6 +32,7 @@ Status Unexpected(const char* what) {
 AgentStream* AgentStream::Open(AgentHub* hub, grpc::CallbackServerContext* context) {
   std::shared_ptr<AgentStream> stream(new AgentStream(hub, context));
   stream->self_ = stream;
+  HandOver(stream.get());
   hub->strand().Post([stream] { stream->Begin(); });
   return stream.get();
 }
@@ -53,6 +55,7 @@ void AgentStream::Begin() {
 }
 
 void AgentStream::OnReadDone(bool ok) {
+  TakeOver(this);
   if (!ok) {
     hub_->strand().Post([self = shared_from_this()] { self->End(grpc::Status::OK); });
     return;
@@ -67,6 +70,7 @@ void AgentStream::OnReadDone(bool ok) {
 }
 
 void AgentStream::OnWriteDone(bool ok) {
+  TakeOver(this);
   hub_->strand().Post([self = shared_from_this(), ok] {
     self->writing_ = false;
     if (self->ended_) {
@@ -82,6 +86,7 @@ void AgentStream::OnWriteDone(bool ok) {
 }
 
 void AgentStream::OnDone() {
+  TakeOver(this);
   hub_->strand().Post([self = std::move(self_)] { self->hub_->Closed(self); });
 }
 

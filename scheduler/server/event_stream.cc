@@ -6,6 +6,7 @@
 #include "scheduler/server/event_convert.h"
 #include "scheduler/server/printable.h"
 #include "scheduler/server/rpc_status.h"
+#include "sdk/base/hand_over.h"
 
 namespace glim::server {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kPageMax = 500;
 EventStream* EventStream::Open(EventFeed* feed, const v1::StreamEventsRequest& request, const Status& admitted) {
   std::shared_ptr<EventStream> stream(new EventStream(feed, request));
   stream->self_ = stream;
+  HandOver(stream.get());
   feed->strand().Post([stream, admitted] {
     if (!admitted.ok()) return stream->Fail(admitted);
     if (stream->feed_->stopping()) return stream->End({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
@@ -131,6 +133,7 @@ bool EventStream::Write() {
 void EventStream::Fail(const Status& status) { End(ToGrpc(status)); }
 
 void EventStream::OnWriteDone(bool ok) {
+  TakeOver(this);
   feed_->strand().Post([self = shared_from_this(), ok] {
     self->writing_ = false;
     if (self->ended_) return self->Finish(self->end_);
@@ -142,10 +145,12 @@ void EventStream::OnWriteDone(bool ok) {
 }
 
 void EventStream::OnCancel() {
+  TakeOver(this);
   feed_->strand().Post([self = shared_from_this()] { self->End(grpc::Status::CANCELLED); });
 }
 
 void EventStream::OnDone() {
+  TakeOver(this);
   feed_->strand().Post([self = std::move(self_)] {});
 }
 

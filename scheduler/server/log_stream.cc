@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduler/server/rpc_status.h"
+#include "sdk/base/hand_over.h"
 
 namespace glim::server {
 namespace {
@@ -25,6 +26,7 @@ Status NotYet(std::string message, const std::string& fix) {
 LogStream* LogStream::Open(Owner* owner, const v1::StreamLogRequest& request, const Status& admitted) {
   std::shared_ptr<LogStream> stream(new LogStream(owner, request));
   stream->self_ = stream;
+  HandOver(stream.get());
   const bool room = owner->open.fetch_add(1) < kOpenMax;
   owner->strand->Post([stream, room, admitted] {
     if (!admitted.ok()) return stream->End(ToGrpc(admitted));
@@ -140,6 +142,7 @@ void LogStream::Retry(const Status& status) {
 }
 
 void LogStream::OnWriteDone(bool ok) {
+  TakeOver(this);
   owner_->strand->Post([self = shared_from_this(), ok] {
     self->writing_ = false;
     if (self->ended_) return self->Finish(grpc::Status::CANCELLED);
@@ -150,10 +153,12 @@ void LogStream::OnWriteDone(bool ok) {
 }
 
 void LogStream::OnCancel() {
+  TakeOver(this);
   owner_->strand->Post([self = shared_from_this()] { self->End(grpc::Status::CANCELLED); });
 }
 
 void LogStream::OnDone() {
+  TakeOver(this);
   owner_->open.fetch_sub(1);
   owner_->strand->Post([self = std::move(self_)] {});
 }
