@@ -90,6 +90,7 @@ Status CheckCheckpointDir(const std::string& field, const std::string& value) {
   if (value.front() != '/') {
     return InvalidArgument(field, fmt::format("'{}' is not absolute", Shown(value)), "start it with '/'");
   }
+  if (Status plain = CheckMountPath(field, value); !plain.ok()) return plain;
   for (auto at = value.find('$'); at != std::string::npos; at = value.find('$', at + 1)) {
     std::size_t end = at + 1;
     while (end < value.size() && (IsAlnum(value[end]) || value[end] == '_')) ++end;

@@ -21,6 +21,7 @@ inline constexpr std::size_t kZonesMax = 64;
 inline constexpr std::int64_t kNodesMax = 20'000;
 inline constexpr std::int64_t kGpusPerNodeMax = 64;
 inline constexpr std::size_t kMountsMax = 64;
+inline constexpr std::int64_t kMemoryMin = 16 << 20;  // with less no program starts
 inline constexpr std::int64_t kSizeMin = 1 << 20;
 inline constexpr std::int64_t kSizeMax = std::int64_t{1} << 50;
 inline constexpr std::int64_t kCpuMillisMin = 10;

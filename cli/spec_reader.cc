@@ -164,7 +164,7 @@ class DocumentReader {
 
   void ReadLimits(FieldReader& section) {
     glim::v1::TaskLimits limits;
-    limits.set_memory_bytes(section.Size("memory", 0, kSizeMin, kSizeMax));
+    limits.set_memory_bytes(section.Size("memory", 0, kMemoryMin, kSizeMax));
     limits.set_cpu_millis(section.CpuMillis("cpus", 0, kCpuMillisMin, kCpuMillisMax));
     limits.set_pids(section.Count("pids", 0, kPidsMin, kPidsMax));
     limits.set_shm_bytes(section.Size("shm", 0, kSizeMin, kSizeMax));

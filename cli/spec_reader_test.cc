@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "mounts[0].readonly", "read_only"},
         BadSpec{"memory_bare", With("limits: {memory: 64}"), "a size such as 512MiB or 64GiB wanted", "limits.memory",
                 "KiB, MiB"},
-        BadSpec{"memory_little", With("limits: {memory: 1KiB}"), "1KiB is too little", "limits.memory", "1MiB"},
+        BadSpec{"memory_little", With("limits: {memory: 1KiB}"), "1KiB is too little", "limits.memory", "16MiB"},
         BadSpec{"shm_much", With("limits: {shm: 4000TiB}"), "4000TiB is too much", "limits.shm", "1024TiB"},
         BadSpec{"cpus_text", With("limits: {cpus: many}"), "a number of CPUs", "limits.cpus", ""},
         BadSpec{"cpus_none", With("limits: {cpus: 0}"), "0 is out of range", "limits.cpus", "0.01 to 4096"},

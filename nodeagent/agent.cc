@@ -240,7 +240,7 @@ void Agent::Launch(const TaskKey& key) {
     spdlog::error("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
     task.fixed.phase = Phase::kReleased;
     task.fixed.start_failed = true;
-    task.fixed.message = status.message();
+    task.fixed.message = status.message() + (status.fix().empty() ? "" : ": " + status.fix());
     return;
   }
   task.in_runtime = true;
@@ -325,6 +325,7 @@ v1::Hello Agent::MakeHello() const {
   hello.set_protocol_version(kProtocolVersion);
   hello.set_cluster_id(options_.cluster_id);
   hello.set_node_name(options_.node_name);
+  hello.set_highest_job_id(HighestJob(options_.state_dir));
   hello.set_machine_id(options_.machine_id);
   hello.set_boot_id(boot_id_);
   v1::NodeLabels& labels = *hello.mutable_labels();

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -19,7 +20,10 @@ constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/
 
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-bool IsAbsolute(const std::string& path) { return !path.empty() && path[0] == '/' && !HasNul(path); }
+// With one spelling: what a job may name is told by its path.
+bool IsAbsolute(const std::string& path) {
+  return !path.empty() && path[0] == '/' && !HasNul(path) && std::filesystem::path(path).lexically_normal() == path;
+}
 
 Status CheckOrder(const v1::TaskLaunch& launch) {
   if (launch.ranks() < 1 || launch.ranks() > kRanksPerTaskMax) {
@@ -113,6 +117,19 @@ Env BaseEnvironment(const std::string& address) {
 std::string CheckpointFolder(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch) {
   if (!launch.checkpoint_dir().empty()) return launch.checkpoint_dir();
   return options.state_dir + "/checkpoints/" + std::to_string(key.job);
+}
+
+std::uint64_t HighestJob(const std::string& state_dir) {
+  std::uint64_t highest = 0;
+  for (const char* folder : {"/tasks", "/logs", "/checkpoints"}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(state_dir + folder, error), end; !error && it != end;
+         it.increment(error)) {
+      // "7.1.0", "7-1", "7"
+      highest = std::max<std::uint64_t>(highest, std::strtoull(it->path().filename().c_str(), nullptr, 10));
+    }
+  }
+  return highest;
 }
 
 std::string LogFolder(const AgentOptions& options, std::uint64_t job, std::uint32_t attempt) {

@@ -1,6 +1,7 @@
 // From the scheduler's launch order to what the shim runs. Pure but for what is handed in.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -19,6 +20,8 @@ std::map<std::string, std::string> BaseEnvironment(const std::string& address);
 
 // The folder that GLIM_CHECKPOINT_DIR names: the order's, or the agent's own for the job.
 std::string CheckpointFolder(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch);
+// The highest job number that the state folder holds logs, checkpoints or a task of; 0: none.
+std::uint64_t HighestJob(const std::string& state_dir);
 std::string LogFolder(const AgentOptions& options, std::uint64_t job, std::uint32_t attempt);
 
 // INVALID_ARGUMENT with the field when the order cannot be carried out; that is a failed start, not a broken agent.

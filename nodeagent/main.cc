@@ -44,7 +44,8 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--runtime", o.runtime, "what tasks run in: runc (containers), process, or auto: runc for root where it "
                                          "is installed, else process")->capture_default_str();
   app.add_option("--runc", o.runc, "the program runc (looked for in the usual folders)");
-  app.add_option("--cgroup-parent", o.cgroup_parent, "the control group below which the tasks' are (one below /glim)");
+  app.add_option("--cgroup-parent", o.cgroup_parent,
+                 "the control group below which the tasks' are; this agent's alone (one below /glim)");
   app.add_option("--task-user", o.task_user_text, "UID:GID that containers' processes run as")->capture_default_str();
   app.add_option("--mount-allow", o.mount_allow, "folders of this node that jobs may name as workdir, checkpoint.dir or "
                                                  "in mounts, with all below; for containers")->capture_default_str();
@@ -122,12 +123,14 @@ int Main(int argc, char** argv) {
   boost::asio::io_context io(1);
   const std::unique_ptr<v1::AgentApi::Stub> stub = v1::AgentApi::NewStub(Connect(options));
   Agent agent(io, options, std::move(gpus).value(), stub.get(), std::random_device()());
-  if (Status status = agent.Start(); !status.ok()) return Fail(status);
+  // Before the start: whoever hears the agent's first word may already stop it.
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&](boost::system::error_code, int signal) {
+  signals.async_wait([&](boost::system::error_code error, int signal) {
+    if (error) return;
     spdlog::info("event=stopping signal={} note=\"tasks stay\"", signal);
     agent.Stop();
   });
+  if (Status status = agent.Start(); !status.ok()) return Fail(status);
   spdlog::info("event=started node={} cluster={} scheduler={} runtime={} state_dir={} gpus={} simulated={}", options.node_name,
                options.cluster_id, options.scheduler, options.runtime, Quoted(options.state_dir), options.gpus, options.simulated_gpus);
   io.run();

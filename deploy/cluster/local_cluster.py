@@ -4,7 +4,7 @@ of its own and runs its tasks in containers (runc); otherwise all share the loop
 import hashlib
 import json
 import os
-import shutil
+import subprocess
 import tempfile
 
 from .glim_cli import Glim
@@ -38,12 +38,19 @@ def default_runtime():
 
 def make_folder(prefix):
     """Short: a Unix socket's address holds 107 bytes."""
-    return tempfile.mkdtemp(prefix=prefix, dir="/tmp")
+    return os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
 
 
 def tag_of(folder):
     """A short name for what belongs to a cluster and cannot lie in its folder."""
     return "glim-" + hashlib.sha256(os.path.normpath(folder).encode()).hexdigest()[:8]
+
+
+def remove_folder(folder):
+    """What tasks wrote may lie deeper than Python follows. What --stop goes by goes last."""
+    for name in sorted(os.listdir(folder), key=lambda name: name == "cluster.json"):
+        subprocess.run(["rm", "-rf", "--", os.path.join(folder, name)], check=True)
+    os.rmdir(folder)
 
 
 class LocalCluster:
@@ -54,8 +61,9 @@ class LocalCluster:
         self.runtime = runtime or default_runtime()
         self.tag = tag_of(folder)
         self.node_places = dict(FOUR_NODES if nodes is None else nodes)
-        self.logs = os.path.join(folder, "logs")
-        os.makedirs(self.logs, mode=0o700, exist_ok=True)
+        self.logs, self.jobs = os.path.join(folder, "logs"), os.path.join(folder, "jobs")
+        for path in (self.logs, self.jobs):
+            os.makedirs(path, mode=0o700, exist_ok=True)
         self.config = os.path.join(folder, "scheduler.yaml")
         with open(self.config, "w") as file:
             file.write(config)
@@ -108,7 +116,7 @@ class LocalCluster:
         self.port = int(wait_until(lambda: self.scheduler.check() or _read(port_file), 30,
                                    lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log)))
         if self.glim is None:
-            self.glim = Glim(self.program("glim"), self.server, self.folder)
+            self.glim = Glim(self.program("glim"), self.server, self.jobs)
         wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
         self.cluster_id = self.cluster_id or self._ask_cluster_id()
 
@@ -125,11 +133,12 @@ class LocalCluster:
                 *self.runtime_options(name)]
 
     def runtime_options(self, name):
-        """The examples, what tests write, and this machine's processes (for witness.py) may be mounted."""
+        """Jobs may have the examples, the SDK, and what lies in the folder of jobs; not the cluster's own folders."""
         if self.runtime != "runc":
             return ["--runtime", self.runtime]
-        return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent", self.control_group,
-                "--mount-allow", ROOT, self.folder, "/tmp", "/proc"]
+        allowed = [self.jobs, *(os.path.join(ROOT, part) for part in ("deploy", "sdk", "tests"))]
+        return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent",
+                f"{self.control_group}/{name}", "--mount-allow", *allowed]
 
     def start_agent(self, name):
         log = os.path.join(self.logs, f"agent-{name}.log")
@@ -268,8 +277,12 @@ def cancel_queue(glim):
 
 def stop_remembered(folder):
     """Stops a cluster that another process left running, and removes its folder."""
-    with open(os.path.join(folder, "cluster.json")) as file:
-        state = json.load(file)
+    folder = os.path.realpath(folder)
+    try:
+        with open(os.path.join(folder, "cluster.json")) as file:
+            state = json.load(file)
+    except OSError:
+        raise SystemExit(f"{folder} is not the folder of a cluster that --keep left running") from None
     glim = Glim(os.path.join(state["bin"], "glim"), state["server"], folder)
     try:
         cancel_queue(glim)
@@ -290,7 +303,7 @@ def stop_remembered(folder):
         tag = tag_of(folder)
         Network(tag, state["nodes"], state["prefix"]).remove()
         remove_control_groups(f"/glim/{tag}")
-    shutil.rmtree(folder)
+    remove_folder(folder)
 
 
 def kill_tasks_under(folder):

@@ -23,21 +23,21 @@ def wait_until(condition, seconds, what, every=0.05):
         time.sleep(every)
 
 
-def start_time(pid, proc="/proc"):
+def start_time(pid):
     """When the process started, in clock ticks since boot; None if there is none or it is a zombie. With the process
     id it names one process for good."""
     try:
-        with open(f"{proc}/{pid}/stat") as file:
+        with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
     except (OSError, ValueError):
         return None
     return None if fields[0] in "ZX" else int(fields[19])
 
 
-def environment_of(pid, proc="/proc"):
+def environment_of(pid):
     """{name: value} as the process was started with; empty if it is gone or another user's."""
     try:
-        with open(f"{proc}/{pid}/environ", "rb") as file:
+        with open(f"/proc/{pid}/environ", "rb") as file:
             entries = file.read().split(b"\0")
     except OSError:
         return {}
@@ -45,11 +45,11 @@ def environment_of(pid, proc="/proc"):
     return {name: value for name, _, value in pairs}
 
 
-def all_pids(proc="/proc"):
-    return [int(name) for name in os.listdir(proc) if name.isdigit()]
+def all_pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def processes_of(folder, job, attempt=None, proc="/proc"):
+def processes_of(folder, job, attempt=None):
     """Process ids of a job's tasks (of one attempt, if given), those that daemonised too: GLIM_TASK marks them all.
     Zombies do not count, nor does another cluster on this machine: `folder` is the one of the cluster."""
     prefix = f"{job}." if attempt is None else f"{job}.{attempt}."
@@ -57,8 +57,7 @@ def processes_of(folder, job, attempt=None, proc="/proc"):
     def belongs(environment):
         return (environment.get("GLIM_TASK", "").startswith(prefix)
                 and environment.get("GLIM_SOCKET", "").startswith(folder + "/"))
-    return [pid for pid in all_pids(proc)
-            if belongs(environment_of(pid, proc)) and start_time(pid, proc) is not None]
+    return [pid for pid in all_pids() if belongs(environment_of(pid)) and start_time(pid) is not None]
 
 
 def process_inside(pids, inside):

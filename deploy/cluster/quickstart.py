@@ -3,13 +3,12 @@
 import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from .local_cluster import LocalCluster, make_folder, stop_remembered
+from .local_cluster import LocalCluster, make_folder, remove_folder, stop_remembered
 from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples
 from .story import Stage, Training, random_step
@@ -107,7 +106,7 @@ def clean_up(cluster, folder, keep_folder):
     for fault in faults:
         print(f"    {fault}", file=sys.stderr)
     if not keep_folder and not faults:
-        shutil.rmtree(folder)
+        remove_folder(folder)
     return faults
 
 
@@ -120,9 +119,7 @@ def run(args, steps, folder):
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
         steps.say(f"tasks will run {runtime_words(cluster.runtime)}")
-        jobs = os.path.join(folder, "jobs")
-        os.makedirs(jobs)
-        stage = Stage(cluster, Examples(ROOT, jobs, cluster.runtime), jobs, steps.say)
+        stage = Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, steps.say)
         reference, main, others, problems = tell_story(stage, steps, args.seed)
         print()
         print("\n".join(story_lines(cluster.runtime, reference, main, others)))

@@ -21,17 +21,14 @@ def replace_fields(text, fields):
 class Examples:
     """The examples of a checkout, and a folder for what is derived from them."""
 
-    def __init__(self, root, folder, runtime="process"):
-        self.root, self.folder, self.runtime = root, folder, runtime
+    def __init__(self, root, folder):
+        self.root, self.folder = root, folder
         self.sdk = os.path.join(root, "sdk", "python")
 
     def mounts(self):
-        """What the jobs need of this machine beside their workdir: the checkout, where they write, and for witness.py
-        the machine's processes."""
-        mounts = [{"source": self.root, "read_only": True}, {"source": self.folder}]
-        if self.runtime == "runc":
-            mounts.append({"source": "/proc", "target": "/host/proc", "read_only": True})
-        return mounts
+        """What the jobs need of this machine beside their workdir: programs of the checkout, and where they write."""
+        parts = [os.path.join(self.root, name) for name in ("deploy", "sdk", "tests")]
+        return [*({"source": part, "read_only": True} for part in parts), {"source": self.folder}]
 
     def path(self, *parts):
         return os.path.join(self.root, "deploy", "examples", *parts)

@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 
 from .processes import process_inside, processes_of, start_time, wait_until
+from .watch import Watch
 
 PYTHON = "/usr/bin/python3"
 WITNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "witness.py")
@@ -74,20 +75,21 @@ class Stage:
 
     def submit_urgent(self, name, victims, steps=200, user="ben"):
         """Job B on all four nodes. Before anything else, each of its ranks writes down who of its victims is there."""
-        spec = self.examples.derive("urgent", name, run=f"{self.witness(name, victims)} && exec {PYTHON} train.py "
+        spec = self.examples.derive("urgent", name, run=f"{self.witness(name, victims, 4)} && exec {PYTHON} train.py "
                                     f"--steps {steps}", placement={"leaf": "pack", "cross_zone": "auto"})
         return self.glim.submit(spec, user=user)
 
     def submit_visitor(self, name, victims, nodes=4, user="ben", then="true", **fields):
         """A job of high priority that looks whether its victims' first attempts are gone, does `then`, and ends."""
-        spec = self.examples.make(name, f"{self.witness(name, victims)} && {then}", nodes=nodes, priority="high",
+        spec = self.examples.make(name, f"{self.witness(name, victims, nodes)} && {then}", nodes=nodes, priority="high",
                                   **fields)
         return self.glim.submit(spec, user=user)
 
-    def witness(self, name, victims):
-        attempts = ",".join(f"{job}.1" for job in victims)
-        return (f"{PYTHON} {WITNESS} --cluster {self.cluster.folder} --attempts {attempts} "
-                f"--out {self.path(name + '-saw')}")
+    def witness(self, name, victims, ranks):
+        """The command line that has each rank's beginning witnessed."""
+        out = self.path(name + "-saw")
+        Watch(self.cluster.folder, [f"{job}.1" for job in victims], out, ranks).start()
+        return f"{PYTHON} {WITNESS} --out {out}"
 
     def seen(self, name, ranks):
         """What a submitted job's ranks saw at their beginning, in rank order."""

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "nodeagent/runtime/task_files.h"
@@ -23,6 +24,8 @@ class Confinement {
   virtual Status Prepare(const TaskPaths& paths, LaunchSpec* spec) const = 0;
   // Removes what a task leaves outside its folder when its shim was killed; its processes are gone.
   virtual void Sweep(const LaunchSpec& spec) const = 0;
+  // When the agent starts: removes what is left of tasks that are none of `tasks`, and kills nothing.
+  virtual void SweepOthers(const std::set<std::string>& tasks) const = 0;
 };
 
 // Plain processes of the agent's own user. Refuses mounts that are not where they already are, and limits: it could

@@ -39,6 +39,7 @@ class ProcessConfinement final : public Confinement {
   }
 
   void Sweep(const LaunchSpec&) const override {}
+  void SweepOthers(const std::set<std::string>&) const override {}
 };
 
 }  // namespace

@@ -56,4 +56,11 @@ Result<int> RunProgram(const std::vector<std::string>& arguments, const std::str
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+void RunInBackground(const std::vector<std::string>& arguments) {
+  // The shell ends at once, and what it started is nobody's child.
+  std::vector<std::string> words = {"/bin/sh", "-c", "\"$@\" &", "sh"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  (void)RunProgram(words, "/dev/null");
+}
+
 }  // namespace glim::agent

@@ -1,4 +1,4 @@
-// Runs a program to its end. Blocking.
+// Runs programs of the system.
 #pragma once
 
 #include <string>
@@ -9,9 +9,12 @@
 
 namespace glim::agent {
 
-// Without a shell, an environment (but PATH) or any descriptor but those of `fds` ({ours, theirs}; theirs from 3 up);
+// Waits for its end. Without a shell, an environment (but PATH) or any descriptor but those of `fds` ({ours, theirs}; theirs from 3 up);
 // input from /dev/null, output to `output`, appended. Returns the exit status, 128 + n after signal n.
 Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
                        const std::vector<std::pair<int, int>>& fds = {});
+
+// The same without waiting for its end; nobody hears of how it ends.
+void RunInBackground(const std::vector<std::string>& arguments);
 
 }  // namespace glim::agent

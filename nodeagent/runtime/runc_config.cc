@@ -35,9 +35,11 @@ json Mounts(const ContainerPlan& plan) {
   return mounts;
 }
 
-json Resources(const TaskLimits& limits) {
+json Resources(const TaskLimits& limits, bool swap_counts) {
   json resources = {{"devices", {{{"allow", false}, {"access", "rwm"}}}}};
   if (limits.memory_bytes > 0) resources["memory"] = {{"limit", limits.memory_bytes}};
+  // "swap" is the two together: no more by swapping.
+  if (limits.memory_bytes > 0 && swap_counts) resources["memory"]["swap"] = limits.memory_bytes;
   if (limits.cpu_millis > 0) {
     resources["cpu"] = {{"period", kCpuPeriodUs}, {"quota", limits.cpu_millis * kCpuPeriodUs / 1000}};
   }
@@ -66,10 +68,11 @@ json Namespaces() {
 
 std::string RuncConfig(const ContainerPlan& plan) {
   // What would show keys and passwords of the machine, and what would steer it.
-  const json masked = {"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/glim", "/etc/ssh",
+  json masked = {"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/glim", "/etc/ssh",
                        "/etc/ssl/private", "/etc/sudoers", "/etc/sudoers.d", "/etc/krb5.keytab", "/etc/wireguard",
                        "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
                        "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"};
+  for (const std::string& path : plan.masked) masked.push_back(path);
   const json read_only = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"};
   const json config = {{"ociVersion", "1.0.2"},
                        {"process", Process(plan)},
@@ -78,7 +81,7 @@ std::string RuncConfig(const ContainerPlan& plan) {
                        {"mounts", Mounts(plan)},
                        {"linux",
                         {{"cgroupsPath", plan.cgroup},
-                         {"resources", Resources(plan.limits)},
+                         {"resources", Resources(plan.limits, plan.swap_counts)},
                          {"namespaces", Namespaces()},
                          {"maskedPaths", masked},
                          {"readonlyPaths", read_only},

@@ -18,6 +18,8 @@ struct ContainerPlan {
   std::vector<std::string> env;      // its environment: "NAME=value"
   std::vector<Mount> binds;          // carried out in this order: a folder before what lies in it
   TaskLimits limits;
+  std::vector<std::string> masked;   // paths that it is not to see, beside the usual ones
+  bool swap_counts = false;          // the kernel can hold memory and swap together to the limit
   uid_t uid = 0;
   gid_t gid = 0;
 };

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "nodeagent/runtime/confinement.h"
+#include "nodeagent/runtime/control_groups.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/run_program.h"
 #include "nodeagent/runtime/runc_config.h"
@@ -17,6 +18,7 @@ namespace glim::agent {
 namespace {
 
 constexpr const char* kInitTarget = "/run/glim-init";
+constexpr std::size_t kMaskedMax = 1000;
 constexpr const char* kSystemFolders[] = {"/usr", "/etc", "/opt"};
 // A mount over one of these would be another system than the image's, or none.
 constexpr const char* kReservedTargets[] = {"/usr", "/etc",  "/opt",   "/bin",   "/sbin", "/lib",
@@ -32,14 +34,36 @@ bool IsReserved(const std::string& target) {
                                       [&](const char* folder) { return IsWithin(target, folder); });
 }
 
+// What not everybody on the node may read: the container's user may be root, for whom the kernel makes no difference.
+std::vector<std::string> PrivateFiles(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code error;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+  for (; !error && it != end && found.size() < kMaskedMax; it.increment(error)) {
+    std::error_code gone;
+    const fs::file_status status = it->symlink_status(gone);
+    if (gone || fs::is_symlink(status)) continue;
+    const fs::perms wanted =
+        fs::is_directory(status) ? fs::perms::others_read | fs::perms::others_exec : fs::perms::others_read;
+    if ((status.permissions() & wanted) == wanted) continue;
+    found.push_back(it->path().string());
+    if (fs::is_directory(status)) it.disable_recursion_pending();
+  }
+  return found;
+}
+
 class RuncConfinement final : public Confinement {
  public:
-  explicit RuncConfinement(RuncOptions options) : options_(std::move(options)) {}
+  explicit RuncConfinement(RuncOptions options)
+      : options_(std::move(options)),
+        masked_(PrivateFiles("/etc")),
+        swap_counts_(std::filesystem::exists("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes")) {}
 
   std::string name() const override { return "runc"; }
 
   Status Prepare(const TaskPaths& paths, LaunchSpec* spec) const override {
-    Status status = MakeCheckpointFolder(spec->checkpoint_folder);
+    Status status = MakeCheckpointFolder(*spec);
     if (!status.ok()) return status;
     Result<std::vector<Mount>> binds = Binds(paths, *spec);
     if (!binds.ok()) return binds.status();
@@ -59,16 +83,26 @@ class RuncConfinement final : public Confinement {
     plan.limits = spec->limits;
     plan.uid = options_.user.uid;
     plan.gid = options_.user.gid;
-    spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle()};
+    plan.masked = masked_;
+    plan.swap_counts = swap_counts_;
+    spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(), plan.cgroup};
     return WriteFileAtomically(paths.bundle() + "/config.json", RuncConfig(plan), Durability::kProcess);
   }
 
   void Sweep(const LaunchSpec& spec) const override {
     if (!spec.container) return;
+    (void)RemoveControlGroup(spec.container->cgroup);
     std::error_code ignored;
     if (!std::filesystem::exists(spec.container->root + "/" + spec.container->id, ignored)) return;
-    (void)RunProgram({spec.container->runc, "--root", spec.container->root, "delete", "--force", spec.container->id},
-                     "/dev/null");
+    // In the background: it takes its time, and nobody waits for it.
+    RunInBackground({spec.container->runc, "--root", spec.container->root, "delete", "--force", spec.container->id});
+  }
+
+  void SweepOthers(const std::set<std::string>& tasks) const override {
+    for (const std::string& name : ControlGroupsIn(options_.cgroup_parent)) {
+      // Never with something in it: what nobody knows is left alone, and it may be another agent's.
+      if (!tasks.contains(name)) RemoveEmptyControlGroup(options_.cgroup_parent + "/" + name);
+    }
   }
 
  private:
@@ -79,7 +113,13 @@ class RuncConfinement final : public Confinement {
     return FileError("give the task's user", folder, errno);
   }
 
+  // Whatever the operator's list says, a job gets neither the agent's own folder, nor one that holds it, nor the
+  // kernel's.
   bool IsAllowed(const std::string& real) const {
+    if (IsWithin(real, options_.state_dir) || IsWithin(options_.state_dir, real)) return false;
+    for (const char* folder : {"/proc", "/sys", "/dev"}) {
+      if (IsWithin(real, folder)) return false;
+    }
     return std::any_of(options_.mount_allow.begin(), options_.mount_allow.end(),
                        [&](const std::string& folder) { return IsWithin(real, folder); });
   }
@@ -89,17 +129,20 @@ class RuncConfinement final : public Confinement {
                            "use one that is, or ask the operator for --mount-allow on the node's agent");
   }
 
-  bool IsOwnCheckpointFolder(const std::string& path) const {
-    return IsWithin(path, options_.state_dir + "/checkpoints");
+  // The one that the agent gives a job which names none.
+  bool IsOwnCheckpointFolder(const LaunchSpec& spec) const {
+    const std::string job = spec.task.substr(0, spec.task.find('.'));
+    return spec.checkpoint_folder == options_.state_dir + "/checkpoints/" + job;
   }
 
   // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
-  Status MakeCheckpointFolder(const std::string& path) const {
+  Status MakeCheckpointFolder(const LaunchSpec& spec) const {
+    const std::string& path = spec.checkpoint_folder;
     std::error_code error;
     if (IsReserved(path)) return RefuseFolder("checkpoint.dir", path);
     if (std::filesystem::exists(path, error)) return Status::Ok();
-    if (!IsOwnCheckpointFolder(path)) {
-      std::filesystem::path above = std::filesystem::path(path).lexically_normal();
+    if (!IsOwnCheckpointFolder(spec)) {
+      std::filesystem::path above = path;
       while (above.has_relative_path() && !std::filesystem::exists(above, error)) above = above.parent_path();
       const std::string real = std::filesystem::canonical(above, error).string();
       if (error || !IsAllowed(real)) return RefuseFolder("checkpoint.dir", path);
@@ -130,14 +173,15 @@ class RuncConfinement final : public Confinement {
     for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
       const std::string field = "mounts[" + std::to_string(i) + "]";
       const Mount& mount = spec.mounts[i];
-      if (IsReserved(mount.target)) {
+      if (IsReserved(mount.target) || IsWithin(options_.state_dir, mount.target)) {
         return InvalidArgument(field + ".target", field + ".target " + mount.target + " belongs to the image",
                                "mount it elsewhere, for example at /data");
       }
       if (Status status = Add(field + ".source", mount, own); !status.ok()) return status;
     }
     const Mount checkpoints{spec.checkpoint_folder, spec.checkpoint_folder, false};
-    if (IsOwnCheckpointFolder(spec.checkpoint_folder)) {
+    if (IsOwnCheckpointFolder(spec)) {
+      if (std::filesystem::is_symlink(spec.checkpoint_folder)) return RefuseFolder("checkpoint.dir", checkpoints.source);
       own->push_back(checkpoints);
     } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, own); !status.ok()) {
       return status;
@@ -147,7 +191,7 @@ class RuncConfinement final : public Confinement {
 
   Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, std::vector<Mount>* own) const {
     // It is in the image, or in one of the job's mounts, and then it has to be there.
-    const bool seen = IsReserved(mount.target) || std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
+    const bool seen = IsReserved(mount.target) || mount.target == "/tmp" || std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
       return IsWithin(mount.target, m.target);
     });
     return seen ? Status::Ok() : Add(field, mount, own);
@@ -188,6 +232,8 @@ class RuncConfinement final : public Confinement {
   }
 
   const RuncOptions options_;
+  const std::vector<std::string> masked_;
+  const bool swap_counts_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/run_program.h"
 #include "nodeagent/runtime/spawn_shim.h"
 #include "nodeagent/runtime/shim_control.h"
 
@@ -36,6 +37,9 @@ bool ParseKey(const std::string& name, TaskKey* key) {
   key->job = job;
   return ToString(*key) == name && static_cast<std::size_t>(end) == name.size();
 }
+
+// A task's /tmp may hold millions of files, or folders deeper than a program can follow with open descriptors.
+void RemoveInBackground(const std::string& folder) { RunInBackground({"/bin/rm", "-rf", "--", folder}); }
 
 bool LockIsHeld(const TaskPaths& paths) { return !LockShimFile(paths.lock()).ok(); }
 
@@ -110,11 +114,14 @@ Result<std::vector<TaskKey>> ShimRuntime::Adopt() {
   for (const std::string& name : names) {
     TaskKey key;
     const std::string folder = tasks_dir_ + "/" + name;
-    if (name.starts_with(kTrashPrefix)) (void)RemoveFolder(folder);
+    if (name.starts_with(kTrashPrefix)) RemoveInBackground(folder);
     if (!ParseKey(name, &key)) continue;
     if (Status status = AdoptFolder(key, folder); !status.ok()) return status;
     if (tasks_.contains(key)) adopted.push_back(key);
   }
+  std::set<std::string> known;
+  for (const TaskKey& key : adopted) known.insert(ToString(key));
+  confinement_->SweepOthers(known);
   return adopted;
 }
 
@@ -389,7 +396,7 @@ void ShimRuntime::Cleanup(const TaskKey& key) {
   confinement_->Sweep(task.spec);
   // Renamed first: a half-removed folder must not look like a task to the next agent.
   const std::string trash = tasks_dir_ + "/" + kTrashPrefix + ToString(key);
-  if (::rename(task.paths.folder.c_str(), trash.c_str()) == 0) (void)RemoveFolder(trash);
+  if (::rename(task.paths.folder.c_str(), trash.c_str()) == 0) RemoveInBackground(trash);
   tasks_.erase(key);
 }
 

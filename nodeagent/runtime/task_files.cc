@@ -52,13 +52,15 @@ TaskLimits LimitsFromJson(const json& value) {
 
 json ContainerToJson(const std::optional<ContainerLaunch>& container) {
   if (!container) return nullptr;
-  return {{"runc", container->runc}, {"root", container->root}, {"id", container->id}, {"bundle", container->bundle}};
+  return {{"runc", container->runc}, {"root", container->root}, {"id", container->id}, {"bundle", container->bundle},
+          {"cgroup", container->cgroup}};
 }
 
 std::optional<ContainerLaunch> ContainerFromJson(const json& value) {
   if (value.is_null()) return std::nullopt;
   return ContainerLaunch{value.at("runc").get<std::string>(), value.at("root").get<std::string>(),
-                         value.at("id").get<std::string>(), value.at("bundle").get<std::string>()};
+                         value.at("id").get<std::string>(), value.at("bundle").get<std::string>(),
+                         value.at("cgroup").get<std::string>()};
 }
 
 // Runs `read` on the parsed text; whatever is wrong with it becomes a Status: exceptions end here.

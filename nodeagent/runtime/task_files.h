@@ -59,6 +59,7 @@ struct ContainerLaunch {
   std::string root;              // where runc keeps its own state
   std::string id;
   std::string bundle;            // holds config.json
+  std::string cgroup;            // absolute, below each controller's root
 };
 
 struct LaunchSpec {

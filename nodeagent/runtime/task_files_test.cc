@@ -27,7 +27,7 @@ LaunchSpec SomeSpec() {
   spec.checkpoint_folder = "/ckpt/7";
   spec.mounts = {{"/data", "/in", true}, {"/out", "/out", false}};
   spec.limits = {1 << 30, 1500, 64, 1 << 20};
-  spec.container = ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle"};
+  spec.container = ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle", "/glim/7.1.0"};
   return spec;
 }
 
@@ -63,6 +63,7 @@ TEST(TaskFiles, ALaunchComesBackAsItWas) {
   EXPECT_EQ(back->container->root, "/state/runc");
   EXPECT_EQ(back->container->id, "7.1.0");
   EXPECT_EQ(back->container->bundle, "/state/tasks/7.1.0/bundle");
+  EXPECT_EQ(back->container->cgroup, "/glim/7.1.0");
 }
 
 TEST(TaskFiles, WithoutAContainerThereIsNone) {

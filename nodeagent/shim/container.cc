@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "nodeagent/init/protocol.h"
+#include "nodeagent/runtime/control_groups.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/run_program.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::size_t kSmallFileMax = 64 * 1024;
 constexpr std::size_t kSocketHolds = 64 * 1024;  // less than half of Linux's default buffer
+constexpr int kRemoveTries = 100;  // the kernel takes a moment to let go of what was killed
+constexpr useconds_t kRemovePauseUs = 10'000;
 constexpr int kAnswerSeconds = 30;  // a rank starts within milliseconds; this bounds a machine that hangs
 
 constexpr const char* kSilent = "the container's first process does not answer";
@@ -101,8 +104,12 @@ Status Container::RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* rank
   const Result<int> code = RunProgram(
       {launch_.runc, "--root", launch_.root, "--log", RuncLog(), "--log-format", "json", "run", "--detach", "--bundle",
        launch_.bundle, "--pid-file", pid_file, "--preserve-fds", std::to_string(fds.size()), launch_.id},
-      launch_.bundle + "/output.log", fds);
+      "/dev/null", fds);  // init has the same output, and no bound on it
   if (!code.ok()) return code.status();
+  if (*code > 128) {
+    return Status(StatusCode::kFailedPrecondition, "runc was killed by signal " + std::to_string(*code - 128) +
+                                                       " while it started the container");
+  }
   if (*code != 0) {
     return Status(StatusCode::kFailedPrecondition, "runc could not start the container: " + RuncComplaint(RuncLog()));
   }
@@ -220,6 +227,8 @@ int Container::MemoryKills() const {
 
 void Container::Remove() {
   (void)RunProgram({launch_.runc, "--root", launch_.root, "delete", "--force", launch_.id}, RuncLog());
+  // A runc that was killed in the middle has left no record that `delete` could go by.
+  for (int i = 0; i < kRemoveTries && !RemoveControlGroup(launch_.cgroup); ++i) ::usleep(kRemovePauseUs);
 }
 
 }  // namespace glim::agent

@@ -158,7 +158,18 @@ bool Shim::NoteContainerExits() {
     NoteExit(status_.ranks[exit.rank], exit.wait_status);
     changed = true;
   }
+  if (changed) NoteMemoryKills();
   return changed;
+}
+
+// Told with the exit that it caused.
+void Shim::NoteMemoryKills() {
+  const int kills = container_->MemoryKills();
+  if (kills == 0) return;
+  status_.message = "out of memory: the kernel killed " + std::to_string(kills) + " process(es) of the task";
+  if (spec_.limits.memory_bytes > 0) {
+    status_.message += " at limits.memory, " + std::to_string(spec_.limits.memory_bytes >> 20) + " MiB";
+  }
 }
 
 // Its first process has ended, and with it all the others.
@@ -167,12 +178,7 @@ void Shim::EndContainer() {
   for (RankStatus& rank : status_.ranks) {
     if (!rank.exited) NoteExit(rank, SIGKILL);
   }
-  if (const int kills = container_->MemoryKills(); kills > 0) {
-    status_.message = "out of memory: the kernel killed " + std::to_string(kills) + " process(es) of the task";
-    if (spec_.limits.memory_bytes > 0) {
-      status_.message += " at limits.memory, " + std::to_string(spec_.limits.memory_bytes >> 20) + " MiB";
-    }
-  }
+  NoteMemoryKills();
   container_->Remove();
 }
 

@@ -40,6 +40,7 @@ class Shim {
   void Reap();
   void NoteExit(RankStatus& rank, int wait_status);
   bool NoteContainerExits();
+  void NoteMemoryKills();
   void EndContainer();
   void ReadOutput(Rank& rank);
   bool Drained() const;

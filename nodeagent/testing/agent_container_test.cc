@@ -4,8 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <thread>
 
 #include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/processes.h"
 #include "nodeagent/runtime/task_files.h"
 #include "nodeagent/testing/agent_fixture.h"
 
@@ -40,13 +43,17 @@ class AgentContainerTest : public AgentTest {
     std::filesystem::create_directories(path);
     return path;
   }
-  bool LeavesNothing() {
+  bool NoGroup(const std::string& task) {
     std::error_code error;
-    const std::string group = "/glim/" + std::filesystem::path(folder_).filename().string() + "/7.1.0";
+    const std::string group = "/glim/" + std::filesystem::path(root_).filename().string() + task;
     for (const auto& controller : std::filesystem::directory_iterator("/sys/fs/cgroup")) {
       if (std::filesystem::exists(controller.path().string() + group, error)) return false;
     }
-    return !std::filesystem::exists(folder_ + "/state/runc/7.1.0", error);
+    return true;
+  }
+  bool LeavesNothing() {
+    std::error_code error;
+    return NoGroup("/7.1.0") && !std::filesystem::exists(state_ + "/runc/7.1.0", error);
   }
   v1::ObservedTask ended_;
 };
@@ -149,6 +156,20 @@ TEST_P(AgentContainerTest, RefusesWhatTheNodeDoesNotGive) {
        [](auto& l) { AddMount(l, "/tmp/not/there", "/r", true); }},
       {"mounts[0].target /usr/lib belongs to the image", [](auto& l) { AddMount(l, "/tmp", "/usr/lib", true); }},
       {"mounts[0].target / belongs to the image", [](auto& l) { AddMount(l, "/tmp", "/", true); }},
+      {"mounts[0].target " + root_ + " belongs to the image", [&](auto& l) { AddMount(l, folder_, root_, true); }},
+      {"mounts[0].source " + state_ + "/checkpoints is not among",
+       [&](auto& l) { AddMount(l, state_ + "/checkpoints", "/c", true); }},
+      {"mounts[0].source " + root_ + " is not among", [&](auto& l) { AddMount(l, root_, "/c", true); }},
+      {"mounts[0].source /proc is not among", [](auto& l) { AddMount(l, "/proc", "/p", true); }},
+      {"mounts[0].source /sys/fs is not among", [](auto& l) { AddMount(l, "/sys/fs", "/p", true); }},
+      {"mounts: source and target must be absolute", [](auto& l) { AddMount(l, "/tmp/../root", "/p", true); }},
+      {"checkpoint.dir " + state_ + "/checkpoints is not among",
+       [&](auto& l) { l.set_checkpoint_dir(state_ + "/checkpoints"); }},
+      {"checkpoint.dir " + state_ + "/checkpoints/5 is not among",
+       [&](auto& l) { l.set_checkpoint_dir(state_ + "/checkpoints/5"); }},
+      {"checkpoint.dir must be an absolute path",
+       [&](auto& l) { l.set_checkpoint_dir(state_ + "/checkpoints/5/../../../w"); }},
+      {"workdir must be an absolute path", [](auto& l) { l.set_workdir("/tmp/../root"); }},
       {"workdir /root is not among the folders", [](auto& l) { l.set_workdir("/root"); }},
       {"checkpoint.dir /var/tmp is not among the folders", [](auto& l) { l.set_checkpoint_dir("/var/tmp"); }},
   };
@@ -218,7 +239,64 @@ TEST_P(AgentContainerTest, LeavesNothingBehindWhenItsShimWasKilled) {
   Unlist(kKey);
   Send();
   ASSERT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& r) { return r.tasks_size() == 0; }));
-  EXPECT_TRUE(LeavesNothing());
+  EXPECT_TRUE(Eventually([&] { return LeavesNothing(); }));
+}
+
+TEST_P(AgentContainerTest, LeavesNothingBehindWhenRuncIsKilledInTheMiddle) {
+  StartAgent();
+  std::mt19937 random(7);
+  for (std::uint64_t job = 100; job < 130; ++job) {
+    const TaskKey key{job, 1, 0};
+    set_.clear_tasks();
+    Launch(key, "echo up; sleep 1000");
+    Send();
+    // Some are caught before runc, some in it, some after.
+    ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(TaskPaths(TaskFolder(key)).bundle()); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
+    for (const ProcessInfo& process : ListProcesses()) {
+      const std::string folder = "/proc/" + std::to_string(process.pid);
+      const auto name = ReadFile(folder + "/comm", 1 << 10), command = ReadFile(folder + "/cmdline", 1 << 16);
+      if (name.ok() && name->starts_with("runc") && command.ok() && command->find(state_) != std::string::npos) {
+        SignalProcess(process, SIGKILL);
+      }
+    }
+    Stop(key, 0);
+    Send();
+    ASSERT_TRUE(WaitPhase(key, kReleased));
+    set_.clear_tasks();
+    Send();
+    ASSERT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& r) { return r.tasks_size() == 0; }));
+    EXPECT_TRUE(Eventually([&] { return NoGroup("/" + ToString(key)); })) << ToString(key);
+  }
+}
+
+TEST_P(AgentContainerTest, AnAgentRemovesTheGroupsOfTasksThatAreNoMore) {
+  const std::string tree = std::filesystem::exists("/sys/fs/cgroup/pids") ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
+  const std::string group = tree + "/glim/" + std::filesystem::path(root_).filename().string() + "/5.1.0";
+  std::filesystem::create_directories(group);
+  StartAgent();
+  ASSERT_TRUE(scheduler_.WaitHello(1));
+  EXPECT_FALSE(std::filesystem::exists(group));
+}
+
+TEST_P(AgentContainerTest, AFolderDeeperThanDescriptorsGoIsRemoved) {
+  Run("exec /usr/bin/python3 -c 'import os\n"
+      "os.chdir(\"/tmp\")\n"
+      "for _ in range(5000): os.mkdir(\"d\"); os.chdir(\"d\")'");
+  EXPECT_EQ(ended_.exit_code(), 0);
+  Unlist(kKey);
+  Send();
+  EXPECT_TRUE(Eventually([&] { return std::filesystem::is_empty(state_ + "/tasks"); }));
+}
+
+TEST_P(AgentContainerTest, TellsTheHighestJobItHasAnythingOf) {
+  Run("true");
+  KillAgent();
+  std::filesystem::create_directories(state_ + "/logs/41-2");
+  std::filesystem::create_directories(state_ + "/checkpoints/40");
+  StartAgent();
+  ASSERT_TRUE(scheduler_.WaitHello(2));
+  EXPECT_EQ(scheduler_.last_hello().highest_job_id(), 41u);
 }
 
 // All that the kernel has of a container goes with its first process.

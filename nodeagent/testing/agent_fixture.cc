@@ -43,7 +43,10 @@ const v1::ObservedTask* FindTask(const v1::NodeReport& report, const TaskKey& ke
 
 AgentTest::AgentTest() {
   char name[] = "/tmp/glim-nodeagent-XXXXXX";
-  folder_ = ::mkdtemp(name);
+  root_ = ::mkdtemp(name);
+  folder_ = root_ + "/w";
+  state_ = root_ + "/s";
+  std::filesystem::create_directory(folder_);
   set_.set_epoch(1);
 }
 
@@ -55,14 +58,14 @@ AgentTest::~AgentTest() {
   if (agent_ > 0) KillAgent();
   KillTasks();
   RemoveControlGroups();
-  (void)RemoveFolder(folder_);
+  (void)RemoveFolder(root_);
 }
 
 // runc removes each container's, unless its shim was killed; the one above them is the agent's, which outlives every
 // container. One whose processes are just being killed is busy for a moment.
 void AgentTest::RemoveControlGroups() {
   if (!in_container()) return;
-  const std::string name = "/glim/" + std::filesystem::path(folder_).filename().string();
+  const std::string name = "/glim/" + std::filesystem::path(root_).filename().string();
   const auto removed = [&] {
     bool all = true;
     std::error_code ignored;
@@ -86,7 +89,7 @@ std::vector<std::string> Runtimes() {
 
 void AgentTest::KillTasks() {
   std::error_code error;
-  for (std::filesystem::directory_iterator it(folder_ + "/state/tasks", error), end; !error && it != end;
+  for (std::filesystem::directory_iterator it(state_ + "/tasks", error), end; !error && it != end;
        it.increment(error)) {
     const auto gone = [&] {
       const auto left = Marked(ListProcesses(), "GLIM_SOCKET=" + TaskPaths(it->path().string()).socket());
@@ -100,9 +103,9 @@ void AgentTest::KillTasks() {
 void AgentTest::StartAgent(const std::vector<std::string>& extra) {
   const std::string bin = std::string(GLIM_BINARY_DIR) + "/bin/glim-agent";
   std::vector<std::string> arguments = {bin,           "--scheduler",   scheduler_.address(), "--state-dir",
-                                        folder_ + "/state", "--node-name", "node-1", "--runtime", GetParam(),
+                                        state_, "--node-name", "node-1", "--runtime", GetParam(),
                                         "--mount-allow", "/tmp", "--cgroup-parent",
-                                        "/glim/" + std::filesystem::path(folder_).filename().string()};
+                                        "/glim/" + std::filesystem::path(root_).filename().string()};
   if (!cluster_.empty()) arguments.insert(arguments.end(), {"--cluster-id", cluster_});
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   std::vector<char*> pointers;
@@ -191,10 +194,10 @@ std::optional<v1::ObservedTask> AgentTest::WaitPhase(const TaskKey& key, v1::Obs
   return WaitTask(key, [&](const v1::ObservedTask& task) { return task.phase() == phase; });
 }
 
-std::string AgentTest::TaskFolder(const TaskKey& key) const { return folder_ + "/state/tasks/" + ToString(key); }
+std::string AgentTest::TaskFolder(const TaskKey& key) const { return state_ + "/tasks/" + ToString(key); }
 
 std::string AgentTest::LogText(const TaskKey& key, std::uint32_t rank) const {
-  const std::string folder = folder_ + "/state/logs/" + std::to_string(key.job) + "-" + std::to_string(key.attempt);
+  const std::string folder = state_ + "/logs/" + std::to_string(key.job) + "-" + std::to_string(key.attempt);
   const auto log = ReadLog(LogPath(folder, rank), 0, 1 << 20);
   return log.ok() ? log->data : "";
 }

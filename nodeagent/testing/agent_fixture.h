@@ -59,7 +59,9 @@ class AgentTest : public testing::TestWithParam<std::string> {
 
   FakeScheduler scheduler_;
   std::string cluster_ = "test";
-  std::string folder_;  // short: a socket's path has to fit
+  std::string root_;    // short: a socket's path has to fit
+  std::string folder_;  // for jobs, the agent's log and the test
+  std::string state_;   // the agent's own
   v1::DesiredSet set_;
   pid_t agent_ = 0;
 

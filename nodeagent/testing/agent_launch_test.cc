@@ -77,7 +77,7 @@ TEST_P(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
     std::ostringstream expected;
     // ls sees 0, 1, 2 and the folder that it reads.
     expected << rank << " " << i << " 8 " << rank << " 7.1.0 a b []\n" << TaskFolder(kKey) << "/run/socket\n"
-             << folder_ << "/state/checkpoints/7\nstdin 0\nfds 4\n/tmp\n";
+             << state_ << "/checkpoints/7\nstdin 0\nfds 4\n/tmp\n";
     EXPECT_EQ(LogText(kKey, static_cast<std::uint32_t>(6 + i)), expected.str());
   }
 }

@@ -56,7 +56,8 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
   for (const Task* task : tasks) {
     const std::string where = " on node " + changes.node(task->node).name;
     if (task->lost) {
-      StopAttempt(changes, id, StopCause::kNodeFailure, "its processes are gone" + where);
+      StopAttempt(changes, id, StopCause::kNodeFailure,
+                  "its processes are gone" + where + (task->message.empty() ? "" : ": " + task->message));
       return;
     }
     if (task->start_failed) {
@@ -67,7 +68,8 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
       if (!rank.exited || rank.exit_code == 0 || excused) continue;
       const std::int32_t code = rank.exit_code;
       StopAttempt(changes, id, StopCause::kRankFailed,
-                  "rank " + std::to_string(rank.rank) + where + " " + DescribeExit(code));
+                  "rank " + std::to_string(rank.rank) + where + " " + DescribeExit(code) +
+                      (task->message.empty() ? "" : ": " + task->message));
       changes.EditAttempt(id, [&](Attempt& row) { row.exit_code = code; });
       return;
     }

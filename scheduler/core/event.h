@@ -35,6 +35,7 @@ struct NodeConnected {
   std::string address;
   std::string agent_version;
   std::string runtime;
+  JobId highest_job;          // that the node has anything of; 0: none
 };
 
 struct NodeDisconnected { NodeId node; std::uint64_t session = 0; };

@@ -160,6 +160,8 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   node.agent_version = event.agent_version;
   node.runtime = event.runtime;
   changes.Write(std::move(node));
+  // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
+  if (event.highest_job) changes.SkipJobIds(event.highest_job);
   changes.liveness(id) = {event.session, changes.now()};
   HeardAgain(changes, id);
   changes.Sync(id);

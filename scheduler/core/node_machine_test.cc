@@ -338,6 +338,17 @@ TEST(Orphans, NoJobOfOursGetsTheirNumber) {
   EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
 }
 
+TEST(Orphans, NorTheNumberOfAJobThatANodeHasSomethingOf) {
+  Cluster c;
+  NodeConnected hello;
+  hello.session = 99;
+  hello.name = "n-new";
+  hello.machine_id = "m-new";
+  hello.highest_job = JobId(70);
+  c.Do(hello);
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(71));
+}
+
 TEST(Orphans, ATaskOfAKnownJobOnTheWrongNodeIsOneAsWell) {
   Cluster c;
   const JobId job = c.Running(Spec(1));

@@ -117,28 +117,35 @@ Status CheckPlacement(const Placement& placement) {
   return CheckWord("placement.nic", placement.nic, false);
 }
 
+// Absolute, and with one spelling: "/data", not "/data/", "//data" or "/x/../data". What is allowed to a job is told by
+// its path, so a path must not mean another than it says.
+Status CheckPath(const std::string& field, const std::string& path) {
+  const std::string closed = path + "/";
+  const bool plain = path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("//") == std::string::npos &&
+                     closed.find("/../") == std::string::npos && closed.find("/./") == std::string::npos;
+  if (!plain) return InvalidArgument(field, "is not a plain absolute path", "write it like /data/set");
+  return CheckText(field, path, kPathMax, false);
+}
+
 Status CheckCommand(const JobSpec& spec) {
   if (spec.image != "host") {
     return InvalidArgument("image", "only 'host' is supported by this version", "use image: host");
   }
-  if (spec.workdir.empty() || spec.workdir[0] != '/') {
-    return InvalidArgument("workdir", "is not an absolute path on the nodes", "begin it with '/'");
-  }
   if (spec.run.empty()) return InvalidArgument("run", "is empty", "say which command to run");
-  if (Status s = CheckText("workdir", spec.workdir, kPathMax, false); !s.ok()) return s;
-  if (Status s = CheckText("run", spec.run, kTextMax, true); !s.ok()) return s;
-  if (!spec.checkpoint_dir.empty() && spec.checkpoint_dir[0] != '/') {
-    return InvalidArgument("checkpoint.dir", "is not an absolute path on the nodes", "begin it with '/'");
+  if (spec.workdir != "/") {
+    if (Status s = CheckPath("workdir", spec.workdir); !s.ok()) return s;
   }
-  return CheckText("checkpoint.dir", spec.checkpoint_dir, kPathMax, false);
+  if (Status s = CheckText("run", spec.run, kTextMax, true); !s.ok()) return s;
+  return spec.checkpoint_dir.empty() ? Status::Ok() : CheckPath("checkpoint.dir", spec.checkpoint_dir);
 }
 
-// Absolute, and with one spelling: "/data", not "/data/", "//data" or "/x/../data".
-Status CheckMountPath(const std::string& field, const std::string& path) {
-  const bool plain = path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("//") == std::string::npos &&
-                     (path + "/").find("/../") == std::string::npos && (path + "/").find("/./") == std::string::npos;
-  if (!plain) return InvalidArgument(field, "is not a plain absolute path", "write it like /data/set");
-  return CheckText(field, path, kPathMax, false);
+// What every image has there itself.
+bool IsOfTheImage(const std::string& target) {
+  static const char* const kFolders[] = {"/usr", "/etc",   "/opt",  "/bin", "/sbin", "/lib", "/lib32",
+                                         "/lib64", "/libx32", "/proc", "/sys", "/dev",  "/run"};
+  return target == "/tmp" || std::any_of(std::begin(kFolders), std::end(kFolders), [&](const std::string folder) {
+    return target == folder || target.starts_with(folder + "/");
+  });
 }
 
 Status CheckMounts(const std::vector<Mount>& mounts) {
@@ -149,8 +156,12 @@ Status CheckMounts(const std::vector<Mount>& mounts) {
   std::set<std::string> targets;
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     const std::string field = "mounts[" + std::to_string(i) + "]";
-    if (Status s = CheckMountPath(field + ".source", mounts[i].source); !s.ok()) return s;
-    if (Status s = CheckMountPath(field + ".target", mounts[i].target); !s.ok()) return s;
+    if (Status s = CheckPath(field + ".source", mounts[i].source); !s.ok()) return s;
+    if (Status s = CheckPath(field + ".target", mounts[i].target); !s.ok()) return s;
+    if (IsOfTheImage(mounts[i].target)) {
+      return InvalidArgument(field + ".target", mounts[i].target + " belongs to the image",
+                             "mount it elsewhere, for example at /data");
+    }
     if (!targets.insert(mounts[i].target).second) {
       return InvalidArgument(field + ".target", mounts[i].target + " is given twice", "keep one");
     }
@@ -163,7 +174,7 @@ Status CheckLimits(const TaskLimits& limits) {
   const auto check = [](const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
     return value == 0 ? Status::Ok() : CheckRange(field, value, least, most);
   };
-  if (Status s = check("limits.memory", limits.memory_bytes, kMebibyte, kMemoryMax); !s.ok()) return s;
+  if (Status s = check("limits.memory", limits.memory_bytes, 16 * kMebibyte, kMemoryMax); !s.ok()) return s;
   if (Status s = check("limits.cpus", limits.cpu_millis, 10, 4'096'000); !s.ok()) return s;
   if (Status s = check("limits.pids", limits.pids, 16, 4'194'304); !s.ok()) return s;
   return check("limits.shm", limits.shm_bytes, kMebibyte, kMemoryMax);

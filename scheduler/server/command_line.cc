@@ -18,7 +18,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--listen", listen, "Address of the gRPC APIs [" + config.listen + "]; port 0: any");
   app.add_option("--metrics", metrics, "Address of /metrics [" + config.metrics + "], or none");
   app.add_option("--store", store, "Where the state lives [sqlite:$XDG_STATE_HOME/glim/glim.db]");
-  app.add_option("--cluster-id", cluster_id,
+  const auto* const id_option = app.add_option("--cluster-id", cluster_id,
                  "The id that a new, empty store gets, to go on with an existing cluster's agents [a random one]");
   app.add_option("--log-level", log_level, "trace, debug, info, warning, error [" + config.log_level + "]");
   app.add_option("--port-file", config.port_file, "Gets the bound port once calls are served");
@@ -36,6 +36,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (!listen.empty()) config.listen = listen;
   if (!metrics.empty()) config.metrics = metrics;
   if (!store.empty()) config.store = store;
+  if (id_option->count() > 0 && cluster_id.empty()) {
+    return InvalidArgument("--cluster-id", "--cluster-id is empty", "give the cluster's id, or leave the option out");
+  }
   if (!cluster_id.empty()) config.cluster_id = cluster_id;
   if (!log_level.empty()) config.log_level = log_level;
   if (config.store.empty()) {

@@ -174,6 +174,7 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.address = hello.address();
   event.agent_version = hello.agent_version();
   event.runtime = hello.runtime();
+  event.highest_job = core::JobId(hello.highest_job_id());
   return event;
 }
 

@@ -41,9 +41,7 @@ class Bench:
 
     def __enter__(self):
         self.cluster.start()
-        jobs = os.path.join(self.folder, "jobs")
-        os.makedirs(jobs)
-        self.examples = Examples(ROOT, jobs, self.cluster.runtime)
+        self.examples = Examples(ROOT, self.cluster.jobs)
         return self
 
     def __exit__(self, *_):

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 
 import pytest
@@ -67,8 +68,8 @@ def cluster(shared_cluster):
 @pytest.fixture
 def stage(cluster, tmp_path_factory, request):
     """The cluster with a short folder for this test's jobs."""
-    folder = make_folder("glim-job-")
-    yield Stage(cluster, Examples(ROOT, folder, cluster.runtime), folder, print)
+    folder = tempfile.mkdtemp(dir=cluster.jobs)
+    yield Stage(cluster, Examples(ROOT, folder), folder, print)
     if not hasattr(request.node, "failed_phase"):
         shutil.rmtree(folder)
 
@@ -97,7 +98,7 @@ class Pause:
         if self.began_at is not None:
             return
         cluster = self.cluster.start()
-        examples = Examples(ROOT, cluster.folder, cluster.runtime)
+        examples = Examples(ROOT, cluster.jobs)
         self.job = cluster.glim.submit(examples.make("stays", "exec sleep 3600", nodes=2))
         cluster.wait_state(self.job, "running", 30)
         self.before = self.processes()

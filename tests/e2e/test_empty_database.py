@@ -16,9 +16,7 @@ def own(fresh_folder):
     cluster = LocalCluster(BIN, fresh_folder)
     try:
         cluster.start()
-        jobs = os.path.join(fresh_folder, "jobs")
-        os.makedirs(jobs)
-        yield Stage(cluster, Examples(ROOT, jobs, cluster.runtime), jobs, print)
+        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
     except BaseException:
         print(cluster.tails())
         raise

@@ -61,7 +61,7 @@ def test_follow_brings_what_happens_next_and_outlasts_a_restart(fresh_folder):
     cluster = LocalCluster(BIN, fresh_folder, nodes={"n1": ("A", "a1")})
     try:
         cluster.start()
-        follow_through_a_restart(cluster, Examples(ROOT, fresh_folder, cluster.runtime))
+        follow_through_a_restart(cluster, Examples(ROOT, cluster.jobs))
     except BaseException:
         print(cluster.tails())
         raise

@@ -24,9 +24,7 @@ def six(fresh_folder):
     assert cluster.network, "only root can pull a cable"
     try:
         cluster.start()
-        jobs = os.path.join(fresh_folder, "jobs")
-        os.makedirs(jobs)
-        yield Stage(cluster, Examples(ROOT, jobs, cluster.runtime), jobs, print)
+        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
     except BaseException:
         print(cluster.tails())
         raise

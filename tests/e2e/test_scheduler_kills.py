@@ -1,6 +1,5 @@
 """The scheduler is killed (SIGKILL) at twenty random moments of the story, and nobody loses anything by it."""
 
-import os
 import random
 import threading
 
@@ -60,9 +59,7 @@ def five(fresh_folder):
     cluster = LocalCluster(BIN, fresh_folder, nodes=NODES)
     try:
         cluster.start()
-        jobs = os.path.join(fresh_folder, "jobs")
-        os.makedirs(jobs)
-        yield Stage(cluster, Examples(ROOT, jobs, cluster.runtime), jobs, print)
+        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
     except BaseException:
         print(cluster.tails())
         raise

@@ -10,9 +10,7 @@ from conftest import BIN, ROOT
 
 def make_cluster(folder):
     cluster = LocalCluster(BIN, folder).start()
-    jobs = os.path.join(folder, "jobs")
-    os.makedirs(jobs)
-    spec = Examples(ROOT, jobs, cluster.runtime).make("sleeper", "exec sleep 600", nodes=4)
+    spec = Examples(ROOT, cluster.jobs).make("sleeper", "exec sleep 600", nodes=4)
     job = cluster.glim.submit(spec)
     cluster.wait_state(job, "running", 30)
     return cluster, job
