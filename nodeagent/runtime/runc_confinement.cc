@@ -191,10 +191,10 @@ class RuncConfinement final : public Confinement {
 
   Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, std::vector<Mount>* own) const {
     // It is in the image, or in one of the job's mounts, and then it has to be there.
-    const bool seen = IsReserved(mount.target) || mount.target == "/tmp" || std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
-      return IsWithin(mount.target, m.target);
-    });
-    return seen ? Status::Ok() : Add(field, mount, own);
+    const bool in_image = IsReserved(mount.target) || mount.target == "/tmp";
+    const bool in_mount = std::any_of(spec.mounts.begin(), spec.mounts.end(),
+                                      [&](const Mount& m) { return IsWithin(mount.target, m.target); });
+    return in_image || in_mount ? Status::Ok() : Add(field, mount, own);
   }
 
   Status Add(const std::string& field, const Mount& mount, std::vector<Mount>* own) const {

@@ -122,7 +122,10 @@ class Recorder {
   }
 
   void Push(core::HistoryEntry entry) {
-    if (entry.text.size() > kTextBytesMax) entry.text = entry.text.substr(0, kTextBytesMax - 3) + "...";
+    if (entry.text.size() > kTextBytesMax) {
+      entry.text.resize(kTextBytesMax - 3);
+      entry.text += "...";
+    }
     out_.mutations.emplace_back(std::move(entry));
     out_.has_history = true;
   }
