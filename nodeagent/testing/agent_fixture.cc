@@ -101,7 +101,7 @@ void AgentTest::KillTasks() {
 }
 
 void AgentTest::StartAgent(const std::vector<std::string>& extra) {
-  const std::string bin = std::string(GLIM_BINARY_DIR) + "/bin/glim-agent";
+  const char* const bin = GLIM_BINARY_DIR "/bin/glim-agent";
   std::vector<std::string> arguments = {bin,           "--scheduler",   scheduler_.address(), "--state-dir",
                                         state_, "--node-name", "node-1", "--runtime", GetParam(),
                                         "--mount-allow", "/tmp", "--cgroup-parent",
@@ -115,7 +115,7 @@ void AgentTest::StartAgent(const std::vector<std::string>& extra) {
   posix_spawn_file_actions_init(&actions);
   const std::string log = folder_ + "/agent.log";
   posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ASSERT_EQ(::posix_spawn(&agent_, bin.c_str(), &actions, nullptr, pointers.data(), environ), 0);
+  ASSERT_EQ(::posix_spawn(&agent_, bin, &actions, nullptr, pointers.data(), environ), 0);
   posix_spawn_file_actions_destroy(&actions);
 }
 
