@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 
 from bare_runc import BareRunc  # noqa: E402
-from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
+from cluster.local_cluster import CONFIG, LocalCluster, remove_folder  # noqa: E402
 from cluster.processes import Child, wait_until  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import PYTHON  # noqa: E402
@@ -248,7 +248,7 @@ def main():
         recovery(folder, figures, args.recoveries)
         simulation(figures, args.seeds)
     finally:
-        shutil.rmtree(folder)
+        remove_folder(folder)
 
 
 if __name__ == "__main__":

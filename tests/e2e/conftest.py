@@ -2,7 +2,6 @@
 prints the tails of all logs. Tests wait for conditions, each with a bound."""
 
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -14,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 sys.dont_write_bytecode = True
 
-from cluster.local_cluster import LocalCluster, make_folder  # noqa: E402
+from cluster.local_cluster import LocalCluster, make_folder, remove_folder  # noqa: E402
 from cluster.processes import processes_of, start_time, wait_until  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import Stage  # noqa: E402
@@ -46,11 +45,11 @@ def shared_cluster():
         cluster.start()
     except BaseException:
         print(cluster.tails())
-        shutil.rmtree(folder)
+        remove_folder(folder)
         raise
     yield cluster
     faults = cluster.stop()
-    shutil.rmtree(folder)
+    remove_folder(folder)
     assert faults == []
 
 
@@ -71,7 +70,7 @@ def stage(cluster, tmp_path_factory, request):
     folder = tempfile.mkdtemp(dir=cluster.jobs)
     yield Stage(cluster, Examples(ROOT, folder), folder, print)
     if not hasattr(request.node, "failed_phase"):
-        shutil.rmtree(folder)
+        remove_folder(folder)
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ def fresh_folder():
     """For a cluster of a test's own."""
     folder = make_folder("glim-own-")
     yield folder
-    shutil.rmtree(folder)
+    remove_folder(folder)
 
 
 class Pause:
@@ -124,4 +123,4 @@ def paused():
         pause.cluster.scheduler.process.send_signal(signal.SIGCONT)
         faults = pause.cluster.stop()
         assert faults == []
-    shutil.rmtree(folder)
+    remove_folder(folder)
