@@ -12,6 +12,7 @@
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/processes.h"
+#include "nodeagent/runtime/run_program.h"
 #include "nodeagent/runtime/task_files.h"
 
 extern char** environ;
@@ -58,7 +59,8 @@ AgentTest::~AgentTest() {
   if (agent_ > 0) KillAgent();
   KillTasks();
   RemoveControlGroups();
-  (void)RemoveFolder(root_);
+  // Beside the agent's own removals, which may still be under way.
+  (void)RunProgram({"/bin/rm", "-rf", "--", root_}, "/dev/null");
 }
 
 // runc removes each container's, unless its shim was killed; the one above them is the agent's, which outlives every
