@@ -1,6 +1,7 @@
 """One real cluster for all tests of this folder: the built programs, real processes, real sockets. A test that fails
 prints the tails of all logs. Tests wait for conditions, each with a bound."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -84,6 +85,21 @@ def fresh_folder():
     folder = make_folder("glim-own-")
     yield folder
     remove_folder(folder)
+
+
+@contextlib.contextmanager
+def own_stage(folder, cancel=True, **options):
+    """A running cluster of a test's own, with a folder for its jobs; its logs are printed at the end, which pytest shows
+    of a test that failed. `cancel=False`: jobs may be left that the scheduler does not know, and are killed."""
+    cluster = LocalCluster(BIN, folder, **options)
+    try:
+        cluster.start()
+        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
+    finally:
+        print(cluster.tails())
+        cluster.glim.patience = 0
+        faults = cluster.stop(cancel=cancel)
+    assert faults == []
 
 
 class Pause:

@@ -4,25 +4,14 @@ import os
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
 from cluster.processes import processes_of, start_time, wait_until
-from cluster.spec import Examples
-from cluster.story import Stage
-from conftest import BIN, ROOT
+from conftest import own_stage
 
 
 @pytest.fixture
 def own(fresh_folder):
-    cluster = LocalCluster(BIN, fresh_folder)
-    try:
-        cluster.start()
-        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
-    except BaseException:
-        print(cluster.tails())
-        raise
-    finally:
-        print(cluster.tails())
-        cluster.stop(cancel=False)
+    with own_stage(fresh_folder, cancel=False) as stage:
+        yield stage
 
 
 def lose_database(cluster):

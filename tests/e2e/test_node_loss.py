@@ -5,11 +5,10 @@ import os
 
 import pytest
 
-from cluster.local_cluster import CONFIG, LocalCluster
+from cluster.local_cluster import CONFIG
 from cluster.processes import processes_of, start_time, wait_until
-from cluster.spec import Examples
-from cluster.story import PYTHON, Stage, ranges_by_attempt, steps_done
-from conftest import BIN, ROOT
+from cluster.story import PYTHON, ranges_by_attempt, steps_done
+from conftest import own_stage
 
 LOST_AFTER_S = 3
 CONFIG_HERE = CONFIG + f"  node_lost_after: {LOST_AFTER_S}s\n"
@@ -20,18 +19,9 @@ SAVE_EVERY = 10
 
 @pytest.fixture
 def six(fresh_folder):
-    cluster = LocalCluster(BIN, fresh_folder, nodes=NODES, config=CONFIG_HERE)
-    assert cluster.network, "only root can pull a cable"
-    try:
-        cluster.start()
-        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
-    except BaseException:
-        print(cluster.tails())
-        raise
-    finally:
-        print(cluster.tails())
-        faults = cluster.stop()
-    assert faults == []
+    with own_stage(fresh_folder, nodes=NODES, config=CONFIG_HERE) as stage:
+        assert stage.cluster.network, "only root can pull a cable"
+        yield stage
 
 
 def submit_saver(stage, steps):

@@ -4,29 +4,16 @@ import os
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
 from cluster.processes import processes_of, start_time, wait_until
-from cluster.spec import Examples
-from cluster.story import Stage
-from conftest import BIN, ROOT
+from conftest import own_stage
 
 COUNT = "import sys, time; [(open(sys.argv[1], \"a\").write(\"x\"), time.sleep(0.05)) for _ in range(2400)]"
 
 
 @pytest.fixture
 def own(fresh_folder):
-    """A cluster of this test's own, with a folder for its jobs."""
-    cluster = LocalCluster(BIN, fresh_folder)
-    try:
-        cluster.start()
-        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
-    except BaseException:
-        print(cluster.tails())
-        raise
-    finally:
-        print(cluster.tails())
-        faults = cluster.stop()
-    assert faults == []
+    with own_stage(fresh_folder) as stage:
+        yield stage
 
 
 def identities(cluster, job):

@@ -5,12 +5,10 @@ import threading
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
 from cluster.processes import processes_of, start_time, wait_until
-from cluster.spec import Examples
-from cluster.story import Stage, Training
+from cluster.story import Training
 from cluster.verdict import problems_of_interrupt
-from conftest import BIN, ROOT
+from conftest import own_stage
 
 KILLS = 20
 NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("B", "b1"), "n4": ("B", "b1"), "n5": ("B", "b2")}
@@ -56,17 +54,8 @@ class Killer(threading.Thread):
 
 @pytest.fixture
 def five(fresh_folder):
-    cluster = LocalCluster(BIN, fresh_folder, nodes=NODES)
-    try:
-        cluster.start()
-        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
-    except BaseException:
-        print(cluster.tails())
-        raise
-    finally:
-        cluster.glim.patience = 0
-        faults = cluster.stop()
-    assert faults == []
+    with own_stage(fresh_folder, nodes=NODES) as stage:
+        yield stage
 
 
 def test_the_story_ends_the_same_whenever_the_scheduler_is_killed(five):
