@@ -208,6 +208,67 @@ TEST_F(CliTest, StatusJoinsTheReceiptWithTheSuccessorsWait) {
   EXPECT_EQ(Glim({"status", "9"}).exit_code, 3);
 }
 
+TEST_F(CliTest, WhyShowsWhatWasTried) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 1, "queued");
+    state->explanation.mutable_outlook()->set_ahead_count(2);
+    auto* tried = state->explanation.add_counterfactuals();
+    tried->set_change("nodes");
+    tried->set_value("1");
+    tried->set_message("with 1 node it starts now");
+    tried->mutable_start()->add_victims()->set_job_id(4);
+  }
+  const std::string text = Glim({"why", "1"}).out;
+  EXPECT_THAT(text, HasSubstr("before it    2 queued jobs"));
+  EXPECT_THAT(text, HasSubstr("tried        with 1 node it starts now"));
+  const json document = json::parse(Glim({"why", "1", "-o", "json"}).out);
+  EXPECT_EQ(document["job_id"], 1);
+  EXPECT_EQ(document["outlook"]["ahead_count"], 2);
+  EXPECT_EQ(document["counterfactuals"][0]["start"]["victims"][0]["job_id"], 4);
+  EXPECT_EQ(Glim({"why", "9"}).exit_code, 3);
+}
+
+// The scheduler answers one such question of a user at a time: another one's end is waited for.
+TEST_F(CliTest, WhyWaitsForItsTurn) {
+  AddJob(server_.Lock().state, 1, "queued");
+  Refuse(Refusal(grpc::StatusCode::RESOURCE_EXHAUSTED, "another question of user kim is being answered", "OVERLOADED"));
+  server_.Lock()->refusals_left = 2;
+  const GlimResult result = Glim({"why", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("job 1 sft is queued"));
+  Refuse(Refusal(grpc::StatusCode::RESOURCE_EXHAUSTED, "no", "ANOTHER_REASON"));
+  server_.Lock()->refusals_left = 1;
+  EXPECT_NE(Glim({"why", "1"}).exit_code, 0) << "only that is waited for";
+}
+
+TEST_F(CliTest, PlanSaysWhatASubmissionWouldComeTo) {
+  server_.Lock()->plan.add_jobs()->set_name("sft");
+  auto* start = server_.Lock()->plan.mutable_jobs(0)->mutable_start();
+  start->set_message("starts now");
+  start->add_nodes()->set_name("n3");
+  Write("job.yaml", "name: sft\nrun: x\nnodes: 2\nafter: [7:any]\nlimits: {time: 2h}\n");
+  const GlimResult planned = Glim({"plan", "job.yaml", "--priority", "high"});
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_THAT(planned.out, HasSubstr("sft starts now"));
+  EXPECT_THAT(planned.out, HasSubstr("n3"));
+  EXPECT_THAT(planned.err, HasSubstr("nothing was submitted"));
+  {
+    const auto state = server_.Lock();
+    ASSERT_EQ(state->plans.size(), 1u);
+    const glim::v1::JobSpec& spec = state->plans[0].specs(0);
+    EXPECT_EQ(spec.priority(), "high");
+    EXPECT_EQ(spec.after(0).job_id(), 7u);
+    EXPECT_EQ(spec.time_limit_ms(), 7'200'000);
+    EXPECT_TRUE(state->submits.empty());
+  }
+  const json document = json::parse(Glim({"plan", "--json", "--", "python", "train.py"}).out);
+  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["jobs"][0]["starts_now"], true);
+  EXPECT_EQ(document["jobs"][0]["start"]["nodes"][0]["name"], "n3");
+  EXPECT_EQ(Glim({"plan"}).exit_code, 2);
+}
+
 TEST_F(CliTest, TheOtherCommandsAnswer) {
   {
     const auto state = server_.Lock();

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "cli/file.h"
-#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/yaml_tree.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {

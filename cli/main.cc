@@ -12,7 +12,7 @@
 #include "cli/errors.h"
 #include "cli/interruption.h"
 #include "cli/output.h"
-#include "cli/suggest.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {
@@ -48,8 +48,8 @@ void AddGlobals(CLI::App* app, GlobalFlags* flags) {
 
 void AddCommands(CLI::App* app, Selection* selection) {
   app->require_subcommand(1);
-  for (const auto add : {AddSubmit, AddQueue, AddStatus, AddWhy, AddLogs, AddCancel, AddSuspend, AddResume, AddEvents,
-                         AddHistory, AddNodes, AddWait, AddVersion, AddAdmin}) {
+  for (const auto add : {AddSubmit, AddPlan, AddQueue, AddStatus, AddWhy, AddLogs, AddCancel, AddSuspend, AddResume,
+                         AddEvents, AddHistory, AddNodes, AddWait, AddVersion, AddAdmin}) {
     add(app, selection);
   }
   // Global flags may stand behind the command too.
@@ -95,7 +95,9 @@ Status Parse(CLI::App* app, const CommandLine& line, const Selection& selection,
   } catch (const CLI::Error& error) {
     return ParseError(*app, error);
   }
-  if (line.has_tail && !selection.takes_tail) return UsageError("only 'glim submit' takes a command after '--'");
+  if (line.has_tail && !selection.takes_tail) {
+    return UsageError("only 'glim submit' and 'glim plan' take a command after '--'");
+  }
   return Status::Ok();
 }
 

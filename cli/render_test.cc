@@ -5,6 +5,7 @@
 #include "cli/receipt.h"
 #include "cli/render_json.h"
 #include "cli/render_table.h"
+#include "cli/views/outlook_text.h"
 #include "cli/views/views.h"
 #include "cli/words.h"
 
@@ -203,11 +204,97 @@ TEST(WhyView, Golden) {
   auto* backoff = job.add_blockers();
   backoff->set_kind("backoff");
   backoff->set_message("restarts in 20 s");
-  EXPECT_EQ(WhyText(job, false),
+  glim::v1::ExplainJobResponse why;
+  *why.mutable_job() = job;
+  EXPECT_EQ(WhyText(why, kNow, false),
             "job 7 llama-sft is queued\n"
             "REASON      HAVE  NEED  HELD BY  WHY\n"
             "nodes_busy     3     4  12       3 of 4 nodes are free\n"
             "backoff        -     -  -        restarts in 20 s\n");
+}
+
+glim::v1::Outlook MakeOutlook() {
+  glim::v1::Outlook outlook;
+  outlook.set_ahead_count(7);
+  for (const std::uint64_t id : {3, 5, 6, 8, 9, 11}) outlook.add_ahead_job_ids(id);
+  outlook.set_promised_by_at_ms(kNow.ms + 25 * 3'600'000);
+  outlook.mutable_estimate()->set_earliest_at_ms(kNow.ms + 600'000);
+  outlook.mutable_estimate()->set_latest_at_ms(kNow.ms + 2 * 3'600'000);
+  return outlook;
+}
+
+TEST(WhyView, SaysWhatIsBeforeItWhenItMayStartAndWhatWasTried) {
+  glim::v1::ExplainJobResponse why;
+  why.mutable_job()->set_id(7);
+  why.mutable_job()->mutable_spec()->set_name("sft\x1b[31m");
+  why.mutable_job()->set_state("queued");
+  *why.mutable_outlook() = MakeOutlook();
+  why.add_counterfactuals()->set_message("with 7 nodes it starts now");
+  why.add_counterfactuals()->set_message("in zone B\x1b it starts now");
+  EXPECT_EQ(WhyText(why, kNow, false),
+            "job 7 sft\\x1b[31m is queued\n"
+            "\n"
+            "before it    7 queued jobs: 3, 5, 6, 8, 9, ...\n"
+            "start        between in 10 min and in 2 h\n"
+            "promised     in 1 d 1 h at the latest, unless higher classes take everything\n"
+            "tried        with 7 nodes it starts now\n"
+            "             in zone B\\x1b it starts now\n");
+  why.clear_counterfactuals();
+  EXPECT_NE(WhyText(why, kNow, false).find("it would not start now with any of them"), std::string::npos);
+}
+
+// A range or nothing: never one moment that looks certain.
+TEST(WhyView, AnEstimateIsARangeOrUnknown) {
+  const auto line = [](std::int64_t earliest_s, std::int64_t latest_s, const std::string& unknown) {
+    glim::v1::Outlook outlook;
+    if (earliest_s >= 0) outlook.mutable_estimate()->set_earliest_at_ms(kNow.ms + earliest_s * 1000);
+    if (latest_s >= 0) outlook.mutable_estimate()->set_latest_at_ms(kNow.ms + latest_s * 1000);
+    outlook.mutable_estimate()->set_unknown(unknown);
+    const std::string lines = OutlookLines(outlook, kNow, 0);
+    const std::size_t begin = lines.find("start        ") + 13;
+    return lines.substr(begin, lines.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line(0, 60, ""), "between now and in 1 min");
+  EXPECT_EQ(line(-1, -1, "too few jobs have ended"), "unknown: too few jobs have ended");
+  EXPECT_EQ(line(60, -1, "beyond its quota"), "not before in 1 min; how late is unknown: beyond its quota");
+}
+
+TEST(PlanView, Golden) {
+  glim::v1::PlanJobResponse plan;
+  auto* starts = plan.add_jobs();
+  starts->set_name("sft");
+  starts->mutable_start()->set_message("starts now by interrupting job 12 (debt 0.4 GPU-hours)");
+  starts->mutable_start()->set_priority("high");
+  for (const char* name : {"n1", "n2"}) {
+    auto* node = starts->mutable_start()->add_nodes();
+    node->set_name(name);
+    node->set_zone("A");
+  }
+  auto* victim = starts->mutable_start()->add_victims();
+  victim->set_job_id(12);
+  victim->set_name("digits");
+  victim->set_user("ana");
+  victim->set_priority("normal");
+  victim->set_debt_gpu_ms(1'440'000);
+  victim->set_since_save_ms(90'000);
+  victim->set_steps_since_save(15);
+  auto* waits = plan.add_jobs();
+  waits->set_name("big");
+  waits->add_blockers()->set_kind("nodes_busy");
+  waits->mutable_blockers(0)->set_message("1 node free, 2 needed");
+  *waits->mutable_outlook() = MakeOutlook();
+  EXPECT_EQ(PlanText(plan, kNow, false),
+            "sft starts now by interrupting job 12 (debt 0.4 GPU-hours)\n"
+            "  nodes        n1, n2 in zone A\n"
+            "  charged to   high\n"
+            "  INTERRUPTS  NAME    USER  PRIORITY           DEBT  SINCE ITS SAVE  STEPS\n"
+            "          12  digits  ana   normal    0.4 GPU-hours      1 min 30 s     15\n"
+            "big would wait\n"
+            "  REASON      HAVE  NEED  HELD BY  WHY\n"
+            "  nodes_busy     -     -  -        1 node free, 2 needed\n"
+            "  before it    7 queued jobs: 3, 5, 6, 8, 9, ...\n"
+            "  start        between in 10 min and in 2 h\n"
+            "  promised     in 1 d 1 h at the latest, unless higher classes take everything\n");
 }
 
 // Red is for failures alone, and words say the same as colours.

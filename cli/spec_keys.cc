@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/suggest.h"
 #include "sdk/base/check.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {
@@ -15,14 +15,14 @@ namespace {
 constexpr SpecKey kTop[] = {
     {"apiVersion"}, {"kind"}, {"name"}, {"pool"}, {"priority"}, {"nodes"}, {"gpus_per_node"}, {"placement"},
     {"image"}, {"workdir"}, {"run"}, {"launcher"}, {"env"}, {"interrupt"}, {"checkpoint"}, {"restart"},
-    {"mounts"}, {"limits"}, {"watchdog", false}, {"after", false}, {"services", false}, {"compat", false}};
+    {"mounts"}, {"limits"}, {"after"}, {"watchdog", false}, {"services", false}, {"compat", false}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}};
 constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", false}};
 
 constexpr SpecKey kMount[] = {{"source"}, {"target"}, {"read_only"}};
-constexpr SpecKey kLimits[] = {{"memory"}, {"cpus"}, {"pids"}, {"shm"}, {"time", false}};
+constexpr SpecKey kLimits[] = {{"memory"}, {"cpus"}, {"pids"}, {"shm"}, {"time"}};
 
 constexpr SpecSection kSections[] = {{"", kTop},
                                      {"placement", kPlacement},

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/suggest.h"
 #include "cli/text.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {
@@ -100,6 +100,19 @@ Status CheckCheckpointDir(const std::string& field, const std::string& value) {
                            "only $GLIM_JOB_ID and $GLIM_JOB_NAME are");
   }
   return Status::Ok();
+}
+
+Status CheckDependency(const std::string& field, const std::string& value) {
+  const std::size_t colon = value.find(':');
+  const std::string number = value.substr(0, colon);
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  // 18 digits fit any counter.
+  const bool counts = !number.empty() && number.size() <= 18 && std::all_of(number.begin(), number.end(), digit);
+  if (!counts || number.find_first_not_of('0') == std::string::npos) {
+    return InvalidArgument(field, fmt::format("'{}' does not begin with a job's number", Shown(value)),
+                           "write it like 812 or 812:failed");
+  }
+  return colon == std::string::npos ? Status::Ok() : CheckOneOf(field, value.substr(colon + 1), kDependencyKinds);
 }
 
 Status CheckEnvName(const std::string& field, const std::string& value) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "sdk/base/status.h"
+#include "sdk/base/time.h"
 
 namespace glim::cli {
 
@@ -30,6 +31,9 @@ inline constexpr std::int64_t kPidsMin = 16;
 inline constexpr std::int64_t kPidsMax = 4'194'304;
 inline constexpr std::int64_t kKeepMax = 1000;
 inline constexpr std::int64_t kRestartsMax = 10'000;
+inline constexpr std::size_t kAfterMax = 64;
+inline constexpr Duration kTimeLimitMin = Seconds(1);
+inline constexpr Duration kTimeLimitMax = Hours(24 * 365);
 
 inline constexpr std::string_view kPriorities[] = {"auto",         "low",  "below_normal", "under_normal", "normal",
                                                    "above_normal", "high", "very_high",    "extreme_high"};
@@ -40,6 +44,7 @@ inline constexpr std::string_view kNvlinks[] = {"none", "pair", "full"};
 inline constexpr std::string_view kNics[] = {"infiniband", "roce", "ethernet"};
 inline constexpr std::string_view kModes[] = {"cooperative", "signal"};
 inline constexpr std::string_view kSignals[] = {"TERM", "INT", "USR1", "USR2"};
+inline constexpr std::string_view kDependencyKinds[] = {"ok", "failed", "any"};
 inline constexpr std::string_view kRestartCauses[] = {"node_failure", "xid", "hang"};
 
 // 1 to 128 letters, digits, '.', '_' and '-', not starting with '.' or '-': a job's name becomes part of paths.
@@ -53,6 +58,8 @@ Status CheckCheckpointDir(const std::string& field, const std::string& value);
 // Absolute and in its one spelling: no '..', '.', '//' or '/' at its end.
 Status CheckMountPath(const std::string& field, const std::string& value);
 Status CheckPath(const std::string& field, const std::string& value);
+// "812" or "812:ok", "812:failed", "812:any": a job's number, and how it must have ended.
+Status CheckDependency(const std::string& field, const std::string& value);
 // A shell variable's name that is not one of Glim's own.
 Status CheckEnvName(const std::string& field, const std::string& value);
 Status CheckEnvValue(const std::string& field, const std::string& value);

@@ -42,6 +42,7 @@ class DocumentReader {
     WithSection(top, "restart", [this](FieldReader& section) { ReadRestart(section); });
     WithSection(top, "limits", [this](FieldReader& section) { ReadLimits(section); });
     ReadMounts(top);
+    ReadAfter(top);
     if (!status_.ok()) return status_;
     return std::move(spec_);
   }
@@ -169,6 +170,30 @@ class DocumentReader {
     limits.set_pids(section.Count("pids", 0, kPidsMin, kPidsMax));
     limits.set_shm_bytes(section.Size("shm", 0, kSizeMin, kSizeMax));
     if (limits.ByteSizeLong() > 0) *spec_.mutable_limits() = limits;
+    spec_.set_time_limit_ms(section.Time("time", Duration{0}, kTimeLimitMin, kTimeLimitMax).ms);
+  }
+
+  void ReadAfter(FieldReader& top) {
+    const std::vector<std::string> words = top.List("after", {}, kAfterMax, CheckDependency);
+    for (std::size_t i = 0; i < words.size() && status_.ok(); ++i) {
+      const glim::v1::Dependency dependency = ParseDependency(words[i]);
+      for (const glim::v1::Dependency& other : spec_.after()) {
+        if (other.job_id() != dependency.job_id()) continue;
+        const std::string field = fmt::format("after[{}]", i);
+        top.FailAt("after", InvalidArgument(field, fmt::format("job {} stands here twice", other.job_id()),
+                                            "keep one of them"));
+      }
+      *spec_.add_after() = dependency;
+    }
+  }
+
+  // `word` has passed CheckDependency.
+  static glim::v1::Dependency ParseDependency(const std::string& word) {
+    const std::size_t colon = word.find(':');
+    glim::v1::Dependency dependency;
+    dependency.set_job_id(std::stoull(word.substr(0, colon)));
+    dependency.set_when(colon == std::string::npos ? "ok" : word.substr(colon + 1));
+    return dependency;
   }
 
   void ReadMounts(FieldReader& top) {

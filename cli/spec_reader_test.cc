@@ -179,9 +179,6 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     NotYet, BadSpecTest,
     testing::Values(
-        BadSpec{"time_limit", With("limits: {time: 7d}"), "'limits.time' is not supported by this version",
-                "limits.time", "remove"},
-        BadSpec{"after", With("after: [812:ok]"), "not supported by this version", "after", ""},
         BadSpec{"watchdog", With("watchdog: {no_progress: 30m}"), "not supported by this version", "watchdog", ""},
         BadSpec{"services", With("services: []"), "not supported by this version", "services", ""},
         BadSpec{"compat", With("compat: hfai"), "not supported by this version", "compat", ""},
@@ -190,6 +187,52 @@ INSTANTIATE_TEST_SUITE_P(
                 "restart.require_fence", ""},
         BadSpec{"image", With("image: ubuntu:22.04"), "not supported by this version", "image", "host"}),
     [](const auto& info) { return info.param.label; });
+
+INSTANTIATE_TEST_SUITE_P(
+    TimeAndDependencies, BadSpecTest,
+    testing::Values(
+        BadSpec{"time_number", With("limits: {time: 60}"), "a duration such as 60s", "limits.time",
+                "add the unit: 60s"},
+        BadSpec{"time_short", With("limits: {time: 10ms}"), "10ms is too short", "limits.time", "at least 1s"},
+        BadSpec{"time_long", With("limits: {time: 366d}"), "366d is too long", "limits.time", "at most 365d"},
+        BadSpec{"after_scalar", With("after: 812"), "'812' found, a list wanted", "after", "write [812]"},
+        BadSpec{"after_mapping", With("after: [812: ok]"), "a mapping found", "after[0]", ""},
+        BadSpec{"after_word", With("after: [train]"), "3:9: 'train' does not begin with a job's number", "after[0]",
+                "write it like 812"},
+        BadSpec{"after_zero", With("after: [1, 0:ok]"), "'0:ok' does not begin with a job's number", "after[1]", ""},
+        BadSpec{"after_huge", With("after: [99999999999999999999]"), "does not begin with a job's number",
+                "after[0]", ""},
+        BadSpec{"after_negative", With("after: [-3]"), "does not begin with a job's number", "after[0]", ""},
+        BadSpec{"after_kind", With("after: [812:faild]"), "'faild' is none of: ok, failed, any", "after[0]",
+                "did you mean 'failed'?"},
+        BadSpec{"after_no_kind", With("after: ['812:']"), "is none of: ok, failed, any", "after[0]", ""},
+        BadSpec{"after_twice", With("after: [7:ok, 7:ok]"), "stands here twice", "after[1]", "keep one"},
+        BadSpec{"after_twice_otherwise", With("after: [7, 8, '07:any']"), "job 7 stands here twice", "after[2]",
+                "keep one"}),
+    [](const auto& info) { return info.param.label; });
+
+TEST(ReadSpecs, TimeLimitAndDependencies) {
+  const auto specs = Read(With("limits: {time: 90m}\nafter: [812, 813:failed, 814:any, 815:ok]"));
+  ASSERT_TRUE(specs.ok()) << specs.status().message();
+  const glim::v1::JobSpec& spec = specs->front();
+  EXPECT_EQ(spec.time_limit_ms(), 5'400'000);
+  EXPECT_FALSE(spec.has_limits());
+  std::string after;
+  for (const auto& d : spec.after()) after += std::to_string(d.job_id()) + d.when() + " ";
+  EXPECT_EQ(after, "812ok 813failed 814any 815ok ");
+  EXPECT_EQ(Read("name: a\nrun: x\n")->front().after_size(), 0);
+}
+
+TEST(ReadSpecs, AtMost64Dependencies) {
+  const auto with = [](int jobs) {
+    std::string list;
+    for (int i = 1; i <= jobs; ++i) list += std::to_string(i) + ",";
+    return Read(With("after: [" + list + "]"));
+  };
+  EXPECT_TRUE(with(64).ok());
+  ASSERT_FALSE(with(65).ok());
+  EXPECT_EQ(with(65).status().field(), "after");
+}
 
 INSTANTIATE_TEST_SUITE_P(
     MountsAndLimits, BadSpecTest,

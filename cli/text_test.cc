@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/time_text.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {

@@ -26,6 +26,10 @@ std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
     if (attempt.save() == "killed") return "interrupted, killed at the end of its grace";
     return "interrupted";
   }
+  if (attempt.outcome() == "timeout") {
+    if (attempt.save() == "saved") return "time limit, saved";
+    return attempt.save() == "killed" ? "time limit, killed at the end of its grace" : "time limit, left without saving";
+  }
   std::string words = attempt.outcome();
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
@@ -33,7 +37,7 @@ std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
 
 Style AttemptStyle(const glim::v1::Attempt& attempt) {
   if (attempt.outcome().empty()) return StateStyle(attempt.state());
-  if (attempt.outcome() == "interrupted") return Style::kWarn;
+  if (attempt.outcome() == "interrupted" || attempt.outcome() == "timeout") return Style::kWarn;
   if (attempt.outcome() == "failed") return Style::kBad;
   return StateStyle(attempt.outcome());
 }

@@ -5,7 +5,7 @@ if(GLIM_SANITIZE)
   add_compile_options(-fsanitize=${GLIM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GLIM_SANITIZE})
 endif()
-if(GLIM_SANITIZE MATCHES thread)
+if(GLIM_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(-Wno-tsan)  # Asio's fences are unknown to it, and warnings are errors
 endif()
 

@@ -1,4 +1,4 @@
-// glim admin status, glim admin node return: what operators ask.
+// glim admin status, glim admin node return, and what else operators ask.
 #include <memory>
 
 #include <fmt/format.h>
@@ -7,17 +7,21 @@
 #include "cli/render_json.h"
 #include "cli/text.h"
 #include "cli/time_text.h"
+#include "cli/views/views.h"
 
 namespace glim::cli {
 namespace {
 
 std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
+  const std::string uses = UsesLine(status.uses());
   std::string text;
   text += fmt::format("epoch       {}\n", status.epoch());
   text += fmt::format("revision    {}\n", status.revision());
   text += fmt::format("store       {}\n", EscapeForTerminal(status.store()));
   text += fmt::format("jobs        {} queued, {} live\n", status.jobs_queued(), status.jobs_live());
   text += fmt::format("nodes       {}, {} ready\n", status.nodes(), status.nodes_ready());
+  const char* const mark = status.simulated_gpus() ? " (some simulated)" : "";
+  if (!uses.empty()) text += fmt::format("gpu time    {}{}\n", uses, mark);
   text += fmt::format("last pass   {}.{:03} ms\n", status.last_pass_us() / 1000, status.last_pass_us() % 1000);
   text += fmt::format("outage      {}\n", status.outage() ? "yes: so many nodes are silent that none is declared lost"
                                                           : "no");
@@ -61,6 +65,9 @@ void AddAdmin(CLI::App* app, Selection* selection) {
   admin->require_subcommand(1);
   admin->fallthrough();
   admin->add_subcommand("status", "Show how the scheduler is doing")->callback([=] { selection->run = RunStatus; });
+
+  AddAdminConfig(admin, selection);
+  AddAdminReport(admin, selection);
 
   const auto node_name = std::make_shared<std::string>();
   CLI::App* node = admin->add_subcommand("node", "About one node");

@@ -36,6 +36,7 @@ struct Selection {
 void AddSubmit(CLI::App* app, Selection* selection);
 void AddQueue(CLI::App* app, Selection* selection);
 void AddStatus(CLI::App* app, Selection* selection);
+void AddPlan(CLI::App* app, Selection* selection);
 void AddWhy(CLI::App* app, Selection* selection);
 void AddLogs(CLI::App* app, Selection* selection);
 void AddCancel(CLI::App* app, Selection* selection);
@@ -47,6 +48,9 @@ void AddNodes(CLI::App* app, Selection* selection);
 void AddWait(CLI::App* app, Selection* selection);
 void AddVersion(CLI::App* app, Selection* selection);
 void AddAdmin(CLI::App* app, Selection* selection);
+// The parts of `admin` that have files of their own.
+void AddAdminConfig(CLI::App* admin, Selection* selection);
+void AddAdminReport(CLI::App* admin, Selection* selection);
 
 // Adds the argument JOB, a job's number, to `command`.
 CLI::Option* AddJobArgument(CLI::App* command, std::uint64_t* job_id);

@@ -6,8 +6,8 @@
 
 #include "cli/commands/command.h"
 #include "cli/render_json.h"
-#include "cli/suggest.h"
 #include "cli/views/views.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {

@@ -1,27 +1,23 @@
 // glim submit: a spec from a file, standard input or the command line becomes one or more jobs, all or none.
-#include <filesystem>
 #include <memory>
 #include <random>
 
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
+#include "cli/commands/spec_arguments.h"
 #include "cli/errors.h"
-#include "cli/file.h"
 #include "cli/render_json.h"
-#include "cli/spec_reader.h"
 #include "cli/wait_for_job.h"
 
 namespace glim::cli {
 namespace {
 
-constexpr std::size_t kSpecBytesMax = 1 << 20;
 constexpr int kTries = 3;
 constexpr Duration kRetryPause = Milliseconds(200);
 
 struct Options {
-  std::string file;
-  SpecOverrides overrides;
+  SpecArguments specs;
   bool dry_run = false;
   bool wait = false;
   std::string request_id;
@@ -33,47 +29,6 @@ std::string RandomRequestId() {
   std::string id;
   for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", device());
   return id;
-}
-
-Result<std::string> CurrentFolder() {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::current_path(error);
-  if (error) return UsageError("the current folder is gone: " + error.message(), "change to another");
-  return path.string();
-}
-
-Result<std::vector<glim::v1::JobSpec>> SpecsFromFile(const std::string& file, const std::string& folder) {
-  Result<std::string> text = ReadFile(file, kSpecBytesMax);
-  if (!text.ok()) return text.status();
-  if (file == "-") return ReadSpecs(*text, {"standard input", folder});
-  const std::filesystem::path path = std::filesystem::path(folder) / file;
-  return ReadSpecs(*text, {file, path.parent_path().lexically_normal().string()});
-}
-
-Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const Options& options, const std::vector<std::string>& tail) {
-  if (options.file.empty() && tail.empty()) {
-    return UsageError("nothing to submit", "name a file, '-' for standard input, or write '-- CMD...'");
-  }
-  if (!options.file.empty() && !tail.empty()) {
-    return UsageError("both a file and a command after '--'", "give one of them");
-  }
-  Result<std::string> folder = CurrentFolder();
-  if (!folder.ok()) return folder.status();
-  std::vector<glim::v1::JobSpec> specs;
-  if (tail.empty()) {
-    Result<std::vector<glim::v1::JobSpec>> read = SpecsFromFile(options.file, *folder);
-    if (!read.ok()) return read.status();
-    specs = *std::move(read);
-  } else {
-    Result<glim::v1::JobSpec> spec = SpecFromCommand(tail, *folder);
-    if (!spec.ok()) return spec.status();
-    specs.push_back(*std::move(spec));
-  }
-  if (specs.size() > 1 && options.overrides.any()) {
-    return UsageError(fmt::format("flags cannot change {} jobs at once", specs.size()), "change the file");
-  }
-  if (Status applied = ApplyOverrides(options.overrides, &specs.front()); !applied.ok()) return applied;
-  return specs;
 }
 
 // A lost answer is asked for again under the same request_id.
@@ -92,11 +47,6 @@ Result<glim::v1::SubmitResponse> Send(CommandContext& context, const glim::v1::S
   }
 }
 
-std::string Describe(const glim::v1::JobSpec& spec) {
-  return fmt::format("{}: {} x {} GPUs, pool {}, priority {}", spec.name(), spec.nodes(), spec.gpus_per_node(),
-                     spec.pool(), spec.priority());
-}
-
 void ReportDryRun(const glim::v1::SubmitRequest& request, Output& output) {
   if (output.json()) {
     Json document = NewDocument();
@@ -106,7 +56,7 @@ void ReportDryRun(const glim::v1::SubmitRequest& request, Output& output) {
     output.Data(DumpJson(document));
     return;
   }
-  for (const auto& spec : request.specs()) output.Note("valid: " + Describe(spec));
+  for (const auto& spec : request.specs()) output.Note("valid: " + DescribeSpec(spec));
   output.Note("nothing was submitted");
 }
 
@@ -121,7 +71,7 @@ void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::Sub
     return;
   }
   for (int i = 0; i < response.job_ids_size(); ++i) {
-    output.Note(fmt::format("submitted {}", Describe(request.specs(i))));
+    output.Note(fmt::format("submitted {}", DescribeSpec(request.specs(i))));
     output.Data(fmt::format("{}\n", response.job_ids(i)));
   }
 }
@@ -139,7 +89,7 @@ Status WaitForAll(CommandContext& context, const glim::v1::SubmitResponse& respo
 }
 
 Status Run(CommandContext& context, const Options& options) {
-  Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options, context.tail);
+  Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options.specs, context.tail);
   if (!specs.ok()) return specs.status();
   glim::v1::SubmitRequest request;
   for (auto& spec : *specs) *request.add_specs() = std::move(spec);
@@ -167,15 +117,7 @@ void AddSubmit(CLI::App* app, Selection* selection) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app->add_subcommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
-  command->add_option("FILE", options->file, "a job spec in YAML (docs/job-spec.md); '-' reads standard input");
-  SpecOverrides& overrides = options->overrides;
-  command->add_option("--name", overrides.name, "the job's name");
-  command->add_option("--nodes", overrides.nodes, "how many whole nodes");
-  command->add_option("--pool", overrides.pool, "the pool to take them from");
-  command->add_option("--priority", overrides.priority, "a class by name or number, or auto");
-  command->add_option("--gpus-per-node", overrides.gpus_per_node, "GPUs on each node");
-  command->add_option("--launcher", overrides.launcher, "node: once a node; per-gpu: once for every GPU");
-  command->add_option("--grace", overrides.grace, "time to save and leave when interrupted: 60s, 5m");
+  AddSpecArguments(command, &options->specs);
   command->add_flag("--dry-run", options->dry_run, "have it checked, submit nothing");
   command->add_flag("--wait", options->wait, "wait until it has ended; the exit code is its verdict");
   command->add_option("--request-id", options->request_id, "repeat a submission safely: the same id is taken once");

@@ -1,7 +1,8 @@
-// glim why: every reason, with amounts, why a job is not running.
+// glim why: every reason, with amounts, why a job is not running; when it may start, and what would start it now.
 #include <memory>
 
 #include "cli/commands/command.h"
+#include "cli/commands/patience.h"
 #include "cli/render_json.h"
 #include "cli/views/views.h"
 
@@ -9,10 +10,14 @@ namespace glim::cli {
 namespace {
 
 Status Run(CommandContext& context, std::uint64_t job_id) {
-  Result<glim::v1::Job> job = context.client.GetJob(job_id);
-  if (!job.ok()) return job.status();
+  glim::v1::ExplainJobRequest request;
+  request.set_job_id(job_id);
+  Result<glim::v1::ExplainJobResponse> why =
+      CallWithPatience(context, &glim::v1::ClientApi::Stub::ExplainJob, request);
+  if (!why.ok()) return why.status();
+  const glim::v1::Job* job = &why->job();
   if (!context.output.json()) {
-    context.output.Data(WhyText(*job, context.output.colour()));
+    context.output.Data(WhyText(*why, Now(), context.output.colour()));
     return Status::Ok();
   }
   Json document = NewDocument();
@@ -20,6 +25,9 @@ Status Run(CommandContext& context, std::uint64_t job_id) {
   document["state"] = job->state();
   document["blockers"] = Json::array();
   for (const auto& blocker : job->blockers()) document["blockers"].push_back(MessageJson(blocker));
+  document["outlook"] = why->has_outlook() ? MessageJson(why->outlook()) : Json(nullptr);
+  document["counterfactuals"] = Json::array();
+  for (const auto& tried : why->counterfactuals()) document["counterfactuals"].push_back(MessageJson(tried));
   context.output.Data(DumpJson(document));
   return Status::Ok();
 }
@@ -28,7 +36,7 @@ Status Run(CommandContext& context, std::uint64_t job_id) {
 
 void AddWhy(CLI::App* app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
-  CLI::App* command = app->add_subcommand("why", "Say why a job is not running");
+  CLI::App* command = app->add_subcommand("why", "Say why a job is not running, and what would start it now");
   AddJobArgument(command, job_id.get());
   command->callback([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
 }

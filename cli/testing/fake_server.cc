@@ -106,6 +106,24 @@ class FakeServer::ClientService : public ClientApi::Service {
     return Status::OK;
   }
 
+  Status ExplainJob(ServerContext* context, const ExplainJobRequest* request, ExplainJobResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    const auto found = state->jobs.find(request->job_id());
+    if (found == state->jobs.end()) return NoJob(request->job_id());
+    *response = state->explanation;
+    *response->mutable_job() = found->second;
+    return Status::OK;
+  }
+
+  Status PlanJob(ServerContext* context, const PlanJobRequest* request, PlanJobResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->plans.push_back(*request);
+    *response = state->plan;
+    return Status::OK;
+  }
+
   Status ListNodes(ServerContext* context, const ListNodesRequest*, ListNodesResponse* response) override {
     const Handle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
@@ -241,6 +259,34 @@ class FakeServer::AdminService : public AdminApi::Service {
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->returned_nodes.push_back(request->node());
     response->set_state("ready");
+    return Status::OK;
+  }
+
+  Status GetPolicy(ServerContext* context, const GetPolicyRequest*, GetPolicyResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    response->set_yaml(state->policy_yaml);
+    response->set_source("/etc/glim/policy.yaml");
+    return Status::OK;
+  }
+
+  Status ReloadPolicy(ServerContext* context, const ReloadPolicyRequest* request,
+                      ReloadPolicyResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->reloads.push_back(request->dry_run());
+    for (const auto& change : state->policy_changes) *response->add_changes() = change;
+    for (const auto& warning : state->policy_warnings) response->add_warnings(warning);
+    response->set_applied(!request->dry_run() && !state->policy_changes.empty());
+    response->set_source("/etc/glim/policy.yaml");
+    return Status::OK;
+  }
+
+  Status GetReport(ServerContext* context, const GetReportRequest* request, GetReportResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->reports_by.push_back(request->by());
+    *response = state->report;
     return Status::OK;
   }
 

@@ -17,9 +17,15 @@ namespace glim::cli {
 
 struct FakeState {
   std::map<std::uint64_t, glim::v1::Job> jobs;
+  glim::v1::ExplainJobResponse explanation;    // beside the job
+  glim::v1::PlanJobResponse plan;
   std::vector<glim::v1::Node> nodes;
   std::vector<glim::v1::Event> events;
   std::vector<glim::v1::EndedJob> ended_jobs;
+  std::string policy_yaml;
+  std::vector<glim::v1::PolicyChange> policy_changes;
+  std::vector<std::string> policy_warnings;
+  glim::v1::GetReportResponse report;
   std::string events_error;                    // sent after two events, as UNAVAILABLE, once
   bool hold_events = false;                    // a followed stream stays open until the call is cancelled
   std::map<std::uint32_t, std::string> logs;   // by attempt
@@ -34,10 +40,13 @@ struct FakeState {
   // What was seen.
   std::string user;
   std::vector<glim::v1::SubmitRequest> submits;
+  std::vector<glim::v1::PlanJobRequest> plans;
   std::vector<glim::v1::StreamLogRequest> log_requests;
   std::vector<glim::v1::StreamEventsRequest> event_requests;
   std::vector<glim::v1::ListHistoryRequest> history_requests;
   std::vector<std::string> returned_nodes;
+  std::vector<bool> reloads;                   // whether each was a dry run
+  std::vector<std::string> reports_by;
   int log_streams_open = 0;
 };
 

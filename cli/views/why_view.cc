@@ -2,6 +2,7 @@
 
 #include "cli/render_table.h"
 #include "cli/text.h"
+#include "cli/views/outlook_text.h"
 #include "cli/views/views.h"
 #include "cli/words.h"
 
@@ -12,16 +13,20 @@ std::string WhyText(const glim::v1::Job& job, bool colour) {
                                  Tint(EscapeForTerminal(job.state()), StateStyle(job.state()), colour));
   const std::string note = job.state() == "queued" ? "" : JobNote(job);
   text += note.empty() ? "\n" : fmt::format(": {}\n", EscapeForTerminal(note));
-  if (job.blockers_size() == 0) return text;
-  Table table({{"REASON"}, {"HAVE", true}, {"NEED", true}, {"HELD BY", false, 40}, {"WHY"}});
-  for (const auto& blocker : job.blockers()) {
-    std::string holders;
-    for (const std::uint64_t id : blocker.job_ids()) holders += (holders.empty() ? "" : ", ") + std::to_string(id);
-    const bool amounts = blocker.have() != 0 || blocker.need() != 0;
-    table.AddRow({blocker.kind(), amounts ? std::to_string(blocker.have()) : "-",
-                  amounts ? std::to_string(blocker.need()) : "-", holders.empty() ? "-" : holders, blocker.message()});
+  return text + BlockersTable(job.blockers(), colour, 0);
+}
+
+std::string WhyText(const glim::v1::ExplainJobResponse& why, TimePoint now, bool colour) {
+  std::string text = WhyText(why.job(), colour);
+  if (!why.has_outlook()) return text;
+  text += "\n" + OutlookLines(why.outlook(), now, 0);
+  if (why.counterfactuals_size() == 0) {
+    return text + "tried        fewer nodes, other zones and higher classes: it would not start now with any of them\n";
   }
-  return text + table.Render(colour);
+  for (int i = 0; i < why.counterfactuals_size(); ++i) {
+    text += fmt::format("{:<13}{}\n", i == 0 ? "tried" : "", EscapeForTerminal(why.counterfactuals(i).message()));
+  }
+  return text;
 }
 
 }  // namespace glim::cli

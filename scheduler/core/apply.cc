@@ -21,6 +21,10 @@ struct Dispatch {
   void operator()(const NodeReported& e) const { ApplyReported(changes, e); }
   void operator()(const TimePassed&) const { ApplyTimePassed(changes); }
   void operator()(const ReturnNode& e) const { ApplyReturn(changes, e); }
+  void operator()(const PolicyChanged& e) const {
+    changes.Note("policy_reloaded", {}, {}, e.words);
+    changes.MarkDirty();
+  }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 
@@ -29,6 +33,12 @@ struct Dispatch {
 Transition Apply(ClusterState& state, const Policy& policy, const Event& event) {
   Changes changes(state, policy, event.now);
   std::visit(Dispatch{changes}, event.what);
+  return changes.Take();
+}
+
+Transition Apply(ClusterState& state, const Policy& policy, std::span<const Event> reports) {
+  Changes changes(state, policy, reports.front().now);
+  ApplyReports(changes, reports);
   return changes.Take();
 }
 

@@ -7,6 +7,7 @@
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/ledger.h"
 #include "scheduler/core/round_machine.h"
+#include "scheduler/core/time_limit.h"
 
 namespace glim::core {
 namespace {
@@ -52,6 +53,7 @@ bool LosesAtRisk(const Ending& ending) {
     case Outcome::kCancelled:
       return false;
     case Outcome::kInterrupted:
+    case Outcome::kTimeout:
       return ending.save != SaveResult::kSaved;
     default:
       return true;
@@ -93,13 +95,22 @@ std::int64_t StepsLost(const Attempt& attempt, Outcome outcome) {
   return std::max<std::int64_t>(0, attempt.last_step - kept);
 }
 
-std::string Describe(const Ending& ending, const std::string& stop_message, std::int64_t lost) {
+std::string Left(SaveResult save) {
+  if (save == SaveResult::kSaved) return "saved and left";
+  return save == SaveResult::kLeftUnsaved ? "left without saving" : "killed";
+}
+
+// `attempt` has its steps_lost already.
+std::string Describe(const Ending& ending, const Attempt& attempt, const std::string& limit) {
+  const std::string& stop_message = attempt.message;
+  const std::int64_t lost = attempt.steps_lost, saved = attempt.durable_step;
   const std::string steps = std::to_string(lost) + (lost == 1 ? " step lost" : " steps lost");
   switch (ending.outcome) {
     case Outcome::kInterrupted:
-      if (ending.save == SaveResult::kSaved) return "saved and left, " + steps;
-      if (ending.save == SaveResult::kLeftUnsaved) return "left without saving, " + steps;
-      return "killed, " + steps;
+      return Left(ending.save) + ", " + steps;
+    case Outcome::kTimeout:
+      return limit + "; " + (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
+                                                               : Left(ending.save) + ", " + steps);
     case Outcome::kSucceeded:
       return "";
     case Outcome::kNodeFailure:
@@ -122,13 +133,17 @@ void DropClaimOf(Changes& changes, NodeId node, const std::string& why) {
 
 void EndAttempt(Changes& changes, AttemptId id) {
   const std::vector<const Task*> tasks = TasksOf(changes.state(), id);
-  const Ending ending = Classify(changes.attempt(id), CollectExits(tasks));
+  Ending ending = Classify(changes.attempt(id), CollectExits(tasks));
+  const Job& job = changes.job(id.job);
+  const bool at_limit = EndsAtLimit(changes.policy(), job, changes.attempt(id), changes.now());
+  if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;
+  const std::string limit = LimitReached(job);
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.steps_lost = StepsLost(attempt, ending.outcome);
     attempt.outcome = ending.outcome;
     attempt.save = ending.save;
     if (attempt.exit_code == 0) attempt.exit_code = ending.exit_code;  // else: of the rank that failed first
-    attempt.message = Describe(ending, attempt.message, attempt.steps_lost);
+    attempt.message = Describe(ending, attempt, limit);
     attempt.ended_at = changes.now();
     attempt.state = AttemptState::kEnded;
     if (Round* round = attempt.open_round()) {

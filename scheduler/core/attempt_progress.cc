@@ -63,6 +63,7 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
     changes.EditAttempt(id, [&](Attempt& attempt) {
       attempt.last_step = std::max(attempt.last_step, last_step);
       if (!newer) return;
+      if (attempt.durable_at) attempt.save_interval = changes.now() - attempt.durable_at;
       attempt.durable_step = durable->step;
       attempt.durable_at = changes.now();
       if (answers) attempt.open_round()->saved_at = changes.now();

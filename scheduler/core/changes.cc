@@ -24,8 +24,9 @@ void Changes::Write(Attempt row) {
   const bool dirty = !old || old->state != row.state || old->rounds.size() != row.rounds.size();
   if (dirty || link_given_up) state_.dirty = true;
   const AttemptId id = row.id;
+  const bool same_use = old && UseByHolder(*old) == UseByHolder(row);
   transition_.mutations.emplace_back(state_.Put(std::move(row)));
-  BookAttempt(*this, id);
+  if (!same_use) BookAttempt(*this, id);
 }
 
 void Changes::Write(Task row) {
@@ -38,6 +39,7 @@ void Changes::Write(Node row) {
   const Node* old = state_.FindNode(row.id);
   BookNode(*this, old, row);
   if (old && *old == row) return;
+  if (!old || old->state != row.state) ForgetSilence();
   if (!old || IsFree(*old) != IsFree(row) || old->holder != row.holder || old->claim != row.claim ||
       old->state != row.state || !(old->labels == row.labels)) {
     state_.dirty = true;
@@ -81,6 +83,12 @@ void Changes::Note(std::string kind, AttemptId attempt, NodeId node, std::string
 }
 
 Transition Changes::Take() {
+  for (const auto& booked : std::exchange(booked_, {})) {
+    if (!state_.FindJob(booked.first)) continue;
+    EditJob(booked.first, [&](Job& job) {
+      for (std::size_t use = 0; use < job.ledger.size(); ++use) job.ledger[use] += booked.second[use];
+    });
+  }
   if (ids_changed_) transition_.mutations.emplace_back(PutIds{state_.next_job_id, state_.next_node_id});
   return std::move(transition_);
 }

@@ -5,6 +5,7 @@
 // another Edit. Pointers from Find are valid until that row's next Edit. Lives for one Apply.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -58,6 +59,8 @@ class Changes {
   void Write(Task row);
   void Write(Node row);
   void EraseJob(JobId id);
+  // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
+  void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 
   JobId NewJobId();
   // No job of ours gets `known`'s number or a smaller one.
@@ -66,9 +69,16 @@ class Changes {
 
   // Soft state.
   Liveness& liveness(NodeId id) { return state_.liveness[id]; }
-  void SetOutage(bool outage) { state_.outage = outage; }
+  void SetOutage(bool outage) {
+    state_.outage = outage;
+    ForgetSilence();
+  }
+  void ForgetSilence() { state_.silence_known = false; }
   void SetVerdicts(std::shared_ptr<const Verdicts> verdicts) { state_.verdicts = std::move(verdicts); }
-  void SetLeaderSince(TimePoint t) { state_.leader_since = t; }
+  void SetLeaderSince(TimePoint t) {
+    state_.leader_since = t;
+    ForgetSilence();
+  }
   void MarkDirty() { state_.dirty = true; }
 
   // Wishes.
@@ -90,6 +100,7 @@ class Changes {
   const Policy& policy_;
   const TimePoint now_;
   Transition transition_;
+  std::map<JobId, UseTotals> booked_;
   bool ids_changed_ = false;
 };
 

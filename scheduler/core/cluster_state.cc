@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/time_limit.h"
 #include "sdk/base/check.h"
 
 namespace glim::core {
@@ -29,6 +30,24 @@ void AddTo(Set& set, const Value& value, bool add) {
   }
 }
 
+// Does the index tell these apart? Most writes of a row change what it does not look at.
+bool IndexedAlike(const Job& a, const Job& b) {
+  return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
+         a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for && a.spec == b.spec &&
+         a.user == b.user && a.team == b.team && a.request_id == b.request_id;
+}
+
+bool IndexedAlike(const Attempt& a, const Attempt& b) {
+  const Round *x = a.open_round(), *y = b.open_round();
+  const bool rounds_alike = x && y ? x->time_limit == y->time_limit : x == y;
+  return a.state == b.state && a.started_at == b.started_at && a.ended_at == b.ended_at && a.stop == b.stop && rounds_alike &&
+         a.nodes.size() == b.nodes.size();
+}
+
+bool IndexedAlike(const Node& a, const Node& b) {
+  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.labels.pool == b.labels.pool && a.name == b.name;
+}
+
 }  // namespace
 
 Round* Attempt::open_round() {
@@ -42,13 +61,31 @@ const Round* Attempt::open_round() const {
 }
 
 Shape ShapeOf(const Job& job) {
-  return {job.spec->pool, job.spec->priority, job.user, job.spec->nodes, job.spec->gpus_per_node, job.spec->placement};
+  const JobSpec& spec = *job.spec;
+  return {spec.pool,          spec.priority,  job.user,        job.team, spec.nodes,
+          spec.gpus_per_node, spec.placement, spec.time_limit, ServiceBucket(job.service)};
+}
+
+Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
+Kind KindOf(const Job& job) { return {job.user, job.spec->nodes, job.spec->time_limit}; }
+
+Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
+  return live && live->started_at ? job.service + (now - live->started_at) : job.service;
 }
 
 QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_at, job.id}; }
 
 bool IsFree(const Node& node) {
   return node.state == NodeState::kReady && !node.holder && !node.claim && node.zombies.empty() && node.orphans.empty();
+}
+
+const Layouts& ClusterState::layouts() const {
+  if (!layouts_) {
+    std::vector<const Node*> nodes;
+    tables_.nodes.ForEach([&](NodeId, const Node& row) { nodes.push_back(&row); });
+    layouts_ = std::make_shared<const Layouts>(MakeLayouts(nodes));
+  }
+  return *layouts_;
 }
 
 const Attempt* ClusterState::LiveAttempt(const Job& job) const {
@@ -60,15 +97,21 @@ void ClusterState::IndexJob(const Job& row, bool add) {
   if (row.state == JobState::kQueued) {
     if (row.not_before) {
       AddTo(index_.delayed, std::pair(row.not_before, row.id), add);
-    } else {
+    } else if (row.waits_for.empty()) {
       AddTo(index_.queue, ShapeOf(row), QueueKeyOf(row), add);
+      AddTo(index_.waiting, std::pair(row.spec->pool, row.spec->priority), std::pair(row.queued_at, row.id), add);
     }
   }
   if (!row.request_id.empty()) AddTo(index_.requests, std::pair(row.user, row.request_id), row.id, add);
   if (IsTerminal(row.state)) {
     AddTo(index_.finished, std::pair(row.ended_at, row.id), add);
+    // What was cancelled tells nothing of how long it would have run.
+    if (row.service.ms > 0 && row.state != JobState::kCancelled) {
+      add ? index_.history.Add(KindOf(row), row.service) : index_.history.Remove(KindOf(row), row.service);
+    }
     return;
   }
+  for (const Dependency& dependency : row.waits_for) AddTo(index_.dependants, dependency.job, row.id, add);
   const std::uint32_t one = 1;
   index_.unfinished += add ? one : -one;
   auto& of_user = index_.unfinished_by_user[row.user];
@@ -77,10 +120,16 @@ void ClusterState::IndexJob(const Job& row, bool add) {
 }
 
 void ClusterState::IndexAttempt(const Attempt& row, bool add) {
-  if (row.state == AttemptState::kEnded) return;
   const Job* job = FindJob(row.id.job);
   GLIM_CHECK(job, "attempt " + ToString(row.id) + " without a job");
+  if (row.state == AttemptState::kEnded) {
+    if (!row.started_at) return;
+    const std::int64_t gpus = static_cast<std::int64_t>(row.nodes.size()) * job->spec->gpus_per_node;
+    index_.team_service.Count(job->team, gpus, row.started_at, row.ended_at, add);
+    return;
+  }
   AddTo(index_.live, job->spec->pool, row.id, add);
+  if (const TimePoint at = LimitAt(*job, row)) AddTo(index_.limits, std::pair(at, row.id), add);
   if (row.state != AttemptState::kRunning || row.open_round()) AddTo(index_.attention, row.id, add);
 }
 
@@ -96,21 +145,28 @@ void ClusterState::IndexNode(const Node& row, bool add) {
 }
 
 std::shared_ptr<const Job> ClusterState::Put(Job row) {
-  if (const Job* old = FindJob(row.id)) IndexJob(*old, false);
+  const Job* old = FindJob(row.id);
+  const bool alike = old && IndexedAlike(*old, row);
+  if (old && !alike) IndexJob(*old, false);
   newest = std::max({newest, row.submitted_at, row.queued_at, row.ended_at});
   auto stored = std::make_shared<const Job>(std::move(row));
   tables_.jobs.Put(stored->id, stored);
-  IndexJob(*stored, true);
+  if (!alike) IndexJob(*stored, true);
   if (stored->id >= next_job_id) next_job_id = JobId(stored->id.value + 1);
   return stored;
 }
 
 std::shared_ptr<const Attempt> ClusterState::Put(Attempt row) {
-  if (const Attempt* old = FindAttempt(row.id)) IndexAttempt(*old, false);
-  newest = std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at});
+  const Attempt* old = FindAttempt(row.id);
+  const bool alike = old && IndexedAlike(*old, row);
+  if (old && !alike) IndexAttempt(*old, false);
+  newest = std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at, row.durable_at});
+  for (const Round& r : row.rounds) {
+    newest = std::max({newest, r.requested_at, r.notified_at, r.agreed_at, r.saved_at, r.left_at, r.released_at});
+  }
   auto stored = std::make_shared<const Attempt>(std::move(row));
   tables_.attempts.Put(stored->id, stored);
-  IndexAttempt(*stored, true);
+  if (!alike) IndexAttempt(*stored, true);
   return stored;
 }
 
@@ -121,11 +177,14 @@ std::shared_ptr<const Task> ClusterState::Put(Task row) {
 }
 
 std::shared_ptr<const Node> ClusterState::Put(Node row) {
-  if (const Node* old = FindNode(row.id)) IndexNode(*old, false);
+  const Node* old = FindNode(row.id);
+  const bool alike = old && IndexedAlike(*old, row);
+  if (old && !alike) IndexNode(*old, false);
+  if (!old || !(old->labels == row.labels)) layouts_ = nullptr;
   newest = std::max(newest, row.use_since);
   auto stored = std::make_shared<const Node>(std::move(row));
   tables_.nodes.Put(stored->id, stored);
-  IndexNode(*stored, true);
+  if (!alike) IndexNode(*stored, true);
   if (stored->id >= next_node_id) next_node_id = NodeId(stored->id.value + 1);
   return stored;
 }
@@ -150,6 +209,21 @@ void ClusterState::EraseJob(JobId id) {
   for (const auto& attempt : attempts) tables_.attempts.Erase(attempt);
   IndexJob(*job, false);
   tables_.jobs.Erase(id);
+}
+
+ClusterState ClusterState::Of(const Tables& tables) {
+  ClusterState state;
+  state.tables_ = tables;
+  tables.jobs.ForEach([&](JobId id, const Job& row) {
+    state.IndexJob(row, true);
+    state.next_job_id = JobId(id.value + 1);
+  });
+  tables.attempts.ForEach([&](const AttemptId&, const Attempt& row) { state.IndexAttempt(row, true); });
+  tables.nodes.ForEach([&](NodeId id, const Node& row) {
+    state.IndexNode(row, true);
+    state.next_node_id = NodeId(id.value + 1);
+  });
+  return state;
 }
 
 Index ClusterState::RebuildIndex() const {

@@ -15,7 +15,10 @@
 #include <vector>
 
 #include "scheduler/core/cow_table.h"
+#include "scheduler/core/pool_layout.h"
 #include "scheduler/core/rows.h"
+#include "scheduler/core/service_history.h"
+#include "scheduler/core/team_service.h"
 
 namespace glim::core {
 
@@ -32,9 +35,12 @@ struct Shape {
   std::string pool;
   PriorityClass priority = PriorityClass::kNormal;
   std::string user;
+  std::string team;
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 0;
   Placement placement;
+  Duration time_limit;
+  std::uint8_t service_bucket = 0;  // of what its ended attempts had
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
@@ -47,7 +53,8 @@ struct QueueKey {
 };
 
 enum class BlockerKind : std::uint8_t {
-  kNodesBusy, kQuota, kNoFit, kMinRun, kLinkBusy, kBackoff, kReserved, kClaiming, kNotPlanned
+  kNodesBusy, kQuota, kNoFit, kMinRun, kLinkBusy, kBackoff, kReserved, kClaiming, kNotPlanned,
+  kDependency, kTimeSlice
 };
 const char* ToString(BlockerKind kind);
 
@@ -72,7 +79,13 @@ struct Liveness {
 struct Index {
   std::map<Shape, std::set<QueueKey>> queue;             // plannable now
   std::set<std::pair<TimePoint, JobId>> delayed;         // queued, in backoff until then
+  // Plannable now, by the beginning of the present wait: who has waited longest is in front.
+  std::map<std::pair<std::string, PriorityClass>, std::set<std::pair<TimePoint, JobId>>> waiting;
+  std::map<JobId, std::set<JobId>> dependants;           // jobs that are not over, by what they wait for
+  ServiceHistory history;                                // of the jobs in `finished` that had run
+  TeamService team_service;                              // of ended attempts
   std::map<std::string, std::set<AttemptId>> live;       // attempts that have not ended, by pool
+  std::set<std::pair<TimePoint, AttemptId>> limits;      // when running attempts reach their jobs' time limits
   std::set<AttemptId> attention;                         // live and not simply running: their timers count
   std::map<std::string, std::set<NodeId>> nodes_by_pool;
   std::map<std::string, std::set<NodeId>> free_nodes;    // schedulable now, by pool
@@ -94,6 +107,9 @@ class ClusterState {
   const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
   const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
+  // Valid until a node's labels change.
+  const Layouts& layouts() const;
+
   // The newest attempt of a job if it has not ended, else null.
   const Attempt* LiveAttempt(const Job& job) const;
 
@@ -116,9 +132,15 @@ class ClusterState {
   TimePoint promised_wake;                      // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
   bool outage = false;
+  // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
+  mutable TimePoint silence_due;
+  mutable bool silence_known = false;
   bool dirty = true;                            // something changed that a plan reads
   TimePoint look_again;                         // when a blocker of time ends: plan again; 0: none
   std::shared_ptr<const Verdicts> verdicts = std::make_shared<Verdicts>();
+
+  // A state of these rows, which are shared and not copied; soft parts as in a new leader's. For trials on a snapshot.
+  static ClusterState Of(const Tables& tables);
 
   // The index as it follows from the rows alone: for tests of the incremental one.
   Index RebuildIndex() const;
@@ -130,10 +152,15 @@ class ClusterState {
 
   Tables tables_;
   Index index_;
+  mutable std::shared_ptr<const Layouts> layouts_;  // null: to be made anew
 };
 
 Shape ShapeOf(const Job& job);
 QueueKey QueueKeyOf(const Job& job);
+Kind KindOf(const Shape& shape);
+Kind KindOf(const Job& job);
+// What a job has had of its nodes until `now`, its live attempt included.
+Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
 // Ready, without holder, claim, zombies or orphans.
 bool IsFree(const Node& node);
 

@@ -13,6 +13,14 @@ void Append(Transition&& transition, std::vector<Mutation>& mutations, DriveResu
   result.sync.merge(transition.sync);
 }
 
+// How many events in front are reports of nodes at the same time.
+std::size_t ReportsFrom(std::span<const Event> events) {
+  const auto end = std::find_if(events.begin(), events.end(), [&](const Event& e) {
+    return e.now != events.front().now || !std::holds_alternative<NodeReported>(e.what);
+  });
+  return static_cast<std::size_t>(end - events.begin());
+}
+
 // A time that a plan waits for counts as a deadline of the state.
 void WakeFor(TimePoint look_again, TimePoint& wake) {
   if (look_again && (!wake || look_again < wake)) wake = look_again;
@@ -31,14 +39,19 @@ DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Eve
   if (state.promised_wake && first > state.promised_wake + policy.oversleep_max) {
     Append(Apply(state, policy, Event{0, first, Overslept{}}), mutations, result);
   }
-  for (const Event& event : batch) {
+  for (std::size_t i = 0; i < batch.size();) {
+    const Event& event = batch[i];
     if (state.look_again && event.now >= state.look_again) {
       state.look_again = {};
       state.dirty = true;
     }
-    Transition transition = Apply(state, policy, event);
+    const std::size_t reports = ReportsFrom(batch.subspan(i));
+    Transition transition =
+        reports > 1 ? Apply(state, policy, batch.subspan(i, reports)) : Apply(state, policy, event);
     result.replies.push_back(std::move(transition.reply));
+    result.replies.resize(result.replies.size() + std::max<std::size_t>(reports, 1) - 1);  // a report has no answer
     Append(std::move(transition), mutations, result);
+    i += std::max<std::size_t>(reports, 1);
   }
   // A pass that started something may have made others possible or requeued whom it displaced: look once more.
   for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {

@@ -68,13 +68,16 @@ struct TimePassed {};
 
 struct ReturnNode { std::string name; };
 
+// From this event on the policy that the core is handed is another one; what has changed, in words.
+struct PolicyChanged { std::string words; };
+
 struct PlanDecided { Plan plan; };
 
 struct Event {
   std::uint64_t seq = 0;
   TimePoint now;
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeDisconnected,
-               NodeReported, TimePassed, ReturnNode, PlanDecided>
+               NodeReported, TimePassed, ReturnNode, PolicyChanged, PlanDecided>
       what;
 };
 

@@ -75,12 +75,11 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
   std::map<std::string, std::size_t> by_zone;
   std::size_t fitting = 0;
   std::uint32_t gpus_max = 0;
-  for (const NodeId id : pool->second) {
-    const NodeLabels& labels = state.FindNode(id)->labels;
-    gpus_max = std::max(gpus_max, labels.gpu_count);
-    if (!Fits(labels, spec)) continue;
-    ++by_zone[labels.zone];
-    ++fitting;
+  for (const NodeKind& kind : state.layouts().pools.at(spec.pool).kinds) {
+    gpus_max = std::max(gpus_max, kind.labels.gpu_count);
+    if (!Fits(kind.labels, spec)) continue;
+    by_zone[kind.labels.zone] += kind.nodes;
+    fitting += kind.nodes;
   }
   if (spec.gpus_per_node > gpus_max) {
     return Infeasible("gpus_per_node", std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " +

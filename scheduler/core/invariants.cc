@@ -4,8 +4,11 @@
 #include <numeric>
 
 #include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/dependencies.h"
 #include "scheduler/core/feasibility.h"
 #include "scheduler/core/ledger.h"
+#include "scheduler/core/quota_use.h"
+#include "scheduler/core/time_limit.h"
 
 namespace glim::core {
 namespace {
@@ -119,29 +122,46 @@ class Checker {
     Expect(waits == (live == nullptr), who, " is ", ToString(job.state), live ? " with" : " without", " a live attempt");
     const bool has_nodes = live && live->state != AttemptState::kClaimed;
     Expect(job.state != JobState::kRunning || has_nodes, who, " runs without nodes");
-    if (job.state == JobState::kQueued && !state_.dirty && !job.not_before) {
+    if (job.state == JobState::kQueued && !state_.dirty && !job.not_before && job.waits_for.empty()) {
       const auto verdict = state_.verdicts->find(ShapeOf(job));
       Expect(verdict != state_.verdicts->end() && !verdict->second.empty(), who, " is queued without a blocker");
     }
+    CheckDependencies(job);
+    const bool may_run = job.state != JobState::kQueued && job.state != JobState::kHeld;
+    Expect(may_run || !LimitUsedUp(policy_, job), who, " waits, and its time limit is used up");
     const bool counted = state_.index().unfinished_by_user.contains(job.user);
     Expect(IsTerminal(job.state) || counted, who, " is not counted among its user's");
     Expect(job.durable.attempt <= job.attempts, who, " has a save of an attempt that was not yet");
     for (const std::int64_t gpu_ms : job.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
   }
 
+  // What it still waits for may still come, or never will: nothing that is fulfilled keeps it.
+  void CheckDependencies(const Job& job) {
+    const Job* who = &job;
+    Expect(job.waits_for.empty() || !state_.LiveAttempt(job), who, " has an attempt before what it waits for");
+    if (IsTerminal(job.state)) return;
+    for (const Dependency& dependency : job.waits_for) {
+      const auto standing = StandingOf(state_.FindJob(dependency.job), dependency.when);
+      Expect(standing != DependencyStanding::kFulfilled, who, " waits for what has come");
+      const std::vector<Dependency>& asked = job.spec->after;
+      const bool was_asked = std::find(asked.begin(), asked.end(), dependency) != asked.end();
+      Expect(was_asked, who, " waits for what it did not ask for");
+    }
+  }
+
   void CheckQuota() {
-    std::map<std::pair<std::string, PriorityClass>, std::uint32_t> used;
+    std::map<std::pair<std::pair<std::string, std::string>, PriorityClass>, std::uint32_t> used;  // (user, team)
     for (const auto& [pool, attempts] : state_.index().live) {
       for (const AttemptId id : attempts) {
         const Attempt& attempt = *state_.FindAttempt(id);
         if (attempt.borrowed) continue;
-        used[{state_.FindJob(id.job)->user, attempt.charged}] += static_cast<std::uint32_t>(attempt.nodes.size());
+        const Job& job = *state_.FindJob(id.job);
+        used[{{job.user, job.team}, attempt.charged}] += static_cast<std::uint32_t>(attempt.nodes.size());
       }
     }
     for (const auto& [subject, nodes] : used) {
-      const auto own = policy_.user_quota.find(subject.first);
-      const Quota& quota = own == policy_.user_quota.end() ? policy_.default_user_quota : own->second;
-      Expect(nodes <= quota.For(subject.second), "user ", subject.first, " is beyond quota, unborrowed");
+      const Quota& quota = UserQuotaOf(policy_, subject.first.first, subject.first.second);
+      Expect(nodes <= quota.For(subject.second), "user ", subject.first.first, " is beyond quota, unborrowed");
     }
   }
 

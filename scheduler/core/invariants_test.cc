@@ -129,6 +129,23 @@ const Violation kViolations[] = {
        s.Edit(kRunning, [](Attempt& a) { a.zones = {"b", "a"}; });
        s.c.policy().links = {{"a", "b", 0, 0}};
      }},
+    {"job 2 has an attempt before what it waits for",
+     [](Sound& s) { s.Edit(JobId(2), [](Job& j) { j.waits_for = {{JobId(1), DependencyKind::kOk}}; }); }},
+    {"job 3 waits for what it did not ask for",
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.waits_for = {{JobId(1), DependencyKind::kOk}}; }); }},
+    {"job 3 waits for what has come",
+     [](Sound& s) {
+       s.Edit(JobId(2), [](Job& j) { j.state = JobState::kCancelled; });
+       s.Edit(JobId(3), [](Job& j) { j.waits_for = {{JobId(2), DependencyKind::kAny}}; });
+     }},
+    {"job 3 waits, and its time limit is used up",
+     [](Sound& s) {
+       s.Edit(JobId(3), [](Job& j) {
+         JobSpec spec = *j.spec;
+         spec.time_limit = j.service = Hours(1);
+         j.spec = std::make_shared<const JobSpec>(spec);
+       });
+     }},
     {"too many jobs cross a-b",
      [](Sound& s) {
        s.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/dependencies.h"
 #include "scheduler/core/round_machine.h"
+#include "scheduler/core/time_limit.h"
 
 namespace glim::core {
 namespace {
@@ -39,6 +41,7 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
     job.not_before = {};
   });
   changes.Note(std::string("job_") + ToString(state), {id, changes.job(id).attempts}, {}, message);
+  TellDependants(changes, id);
   ForgetFinished(changes, id);
 }
 
@@ -183,12 +186,16 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   changes.EditJob(id, [&](Job& job) {
     job.steps_lost += lost;
     job.swap_aborted = false;
+    if (ended.started_at) job.service = job.service + (ended.ended_at - ended.started_at);
   });
   const JobState state = changes.job(id).state;
   if (ended.outcome == Outcome::kSucceeded) {
     Finish(changes, id, JobState::kSucceeded, "");
   } else if (state == JobState::kCancelling) {
     Finish(changes, id, JobState::kCancelled, ended.message);
+  } else if (ended.outcome == Outcome::kTimeout || LimitUsedUp(changes.policy(), changes.job(id))) {
+    const bool says_why = ended.outcome == Outcome::kTimeout || ended.outcome == Outcome::kFailed;
+    Finish(changes, id, JobState::kFailed, (says_why ? "" : LimitReached(changes.job(id)) + "; ") + ended.message);
   } else if (ended.outcome == Outcome::kInterrupted) {
     AfterInterrupt(changes, ended);
   } else if (state == JobState::kSuspending) {

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "scheduler/core/dependencies.h"
 #include "scheduler/core/feasibility.h"
 #include "scheduler/core/job_machine.h"
 
@@ -51,6 +52,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
     const JobSpec& spec = event.specs[i];
     if (i > 0 && spec == event.specs[i - 1]) continue;
     Status s = CheckFeasible(state, policy, spec);
+    if (s.ok()) s = CheckDependencies(state, spec);
     if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
   }
   return Status::Ok();
@@ -84,6 +86,7 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     job.spec = spec;
     job.priority = spec->priority;
     job.submitted_at = job.queued_at = changes.now();
+    job.waits_for = Unfulfilled(changes.state(), *spec);
     reply.jobs.push_back(job.id);
     changes.Note("job_submitted", {job.id, 0}, {}, spec->name);
     changes.Write(std::move(job));

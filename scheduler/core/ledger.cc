@@ -10,6 +10,8 @@ namespace {
 
 std::size_t At(Use use) { return static_cast<std::size_t>(use); }
 
+}  // namespace
+
 Use UseByHolder(const Attempt& attempt) {
   switch (attempt.state) {
     case AttemptState::kClaimed:
@@ -29,6 +31,8 @@ Use UseByHolder(const Attempt& attempt) {
   return restoring ? Use::kRestoring : Use::kProductive;
 }
 
+namespace {
+
 // Books the time since use_since under the present use, for the node and for its holder's job.
 void BookUntilNow(Changes& changes, Node& node, AttemptId holder) {
   const Duration elapsed = changes.now() - node.use_since;
@@ -38,9 +42,7 @@ void BookUntilNow(Changes& changes, Node& node, AttemptId holder) {
   node.ledger[At(node.use)] += gpu_ms;
   if (node.use == Use::kProductive) node.at_risk_gpu_ms += gpu_ms;
   if (Planted(PlantedBug::kLedgerLeak) && node.use == Use::kStopping) return;
-  if (holder && changes.state().FindJob(holder.job)) {
-    changes.EditJob(holder.job, [&](Job& job) { job.ledger[At(node.use)] += gpu_ms; });
-  }
+  if (holder) changes.BookJob(holder.job, node.use, gpu_ms);
 }
 
 }  // namespace
@@ -109,12 +111,12 @@ std::int64_t TakeAtRisk(Changes& changes, NodeId id) {
 
 void LoseGpuMs(Changes& changes, NodeId node, JobId job, std::int64_t gpu_ms) {
   if (gpu_ms == 0) return;
-  const auto move = [&](UseTotals& ledger) {
-    ledger[At(Use::kProductive)] -= gpu_ms;
-    ledger[At(Use::kLost)] += gpu_ms;
-  };
-  changes.EditNode(node, [&](Node& row) { move(row.ledger); });
-  changes.EditJob(job, [&](Job& row) { move(row.ledger); });
+  changes.EditNode(node, [&](Node& row) {
+    row.ledger[At(Use::kProductive)] -= gpu_ms;
+    row.ledger[At(Use::kLost)] += gpu_ms;
+  });
+  changes.BookJob(job, Use::kProductive, -gpu_ms);
+  changes.BookJob(job, Use::kLost, gpu_ms);
 }
 
 std::int64_t RegisteredGpuMs(const Node& node, TimePoint now) {

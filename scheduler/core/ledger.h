@@ -11,6 +11,8 @@ namespace glim::core {
 class Changes;
 class ClusterState;
 
+// What an attempt uses the nodes for that it holds.
+Use UseByHolder(const Attempt& attempt);
 // What a node is used for, as its rows say.
 Use UseOf(const ClusterState& state, const Node& node);
 

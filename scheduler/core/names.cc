@@ -48,6 +48,7 @@ Result<PriorityClass> ParsePriority(const std::string& text) {
                          "below_normal, low, auto");
 }
 
+const char* ToString(DependencyKind v) { return Name(std::array{"ok", "failed", "any"}, v); }
 const char* ToString(NvLink v) { return Name(std::array{"none", "pair", "full"}, v); }
 const char* ToString(Use v) {
   return Name(std::array{"free", "claimed", "unavailable", "starting", "restoring", "productive", "stopping", "lost"}, v);
@@ -76,7 +77,7 @@ const char* ToString(TaskPhase v) {
 const char* ToString(NodeState v) { return Name(std::array{"ready", "silent", "lost", "quarantined"}, v); }
 const char* ToString(BlockerKind v) {
   return Name(std::array{"nodes_busy", "quota", "no_fit", "min_run", "link_busy", "backoff", "reserved", "claiming",
-                         "not_planned"}, v);
+                         "not_planned", "dependency", "time_slice"}, v);
 }
 
 }  // namespace glim::core

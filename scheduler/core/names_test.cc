@@ -72,7 +72,7 @@ TEST(Names, AreDistinctAndComplete) {
   ExpectDistinctNames<RoundState>(static_cast<int>(RoundState::kEnded) + 1);
   ExpectDistinctNames<TaskPhase>(static_cast<int>(TaskPhase::kReleased) + 1);
   ExpectDistinctNames<NodeState>(static_cast<int>(NodeState::kQuarantined) + 1);
-  ExpectDistinctNames<BlockerKind>(static_cast<int>(BlockerKind::kNotPlanned) + 1);
+  ExpectDistinctNames<BlockerKind>(static_cast<int>(BlockerKind::kTimeSlice) + 1);
 }
 
 TEST(Names, SayWhatTheyMean) {

@@ -163,6 +163,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
   changes.liveness(id) = {event.session, changes.now()};
+  changes.ForgetSilence();
   HeardAgain(changes, id);
   changes.Sync(id);
   changes.reply().node = id;
@@ -177,13 +178,14 @@ void ApplyDisconnected(Changes& changes, const NodeDisconnected& event) {
   }
 }
 
-void ApplyReported(Changes& changes, const NodeReported& event) {
+namespace {
+
+void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& touched) {
   if (!changes.state().FindNode(event.node)) return;
   Liveness& live = changes.liveness(event.node);
   if (live.session != event.session) return;
   live.last_heard = changes.now();
   HeardAgain(changes, event.node);
-  std::set<AttemptId> touched;
   std::vector<AttemptId> orphans;
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);
@@ -195,6 +197,19 @@ void ApplyReported(Changes& changes, const NodeReported& event) {
     }
     changes.EditNode(event.node, [&](Node& row) { row.orphans = orphans; });
   }
+}
+
+}  // namespace
+
+void ApplyReported(Changes& changes, const NodeReported& event) {
+  std::set<AttemptId> touched;
+  TakeIn(changes, event, touched);
+  for (const AttemptId attempt : touched) AdvanceAttempt(changes, attempt);
+}
+
+void ApplyReports(Changes& changes, std::span<const Event> reports) {
+  std::set<AttemptId> touched;
+  for (const Event& report : reports) TakeIn(changes, std::get<NodeReported>(report.what), touched);
   for (const AttemptId attempt : touched) AdvanceAttempt(changes, attempt);
 }
 
@@ -217,6 +232,8 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
 
 void JudgeSilence(Changes& changes) {
   const Policy& policy = changes.policy();
+  if (changes.state().silence_known && changes.state().silence_due && changes.now() < changes.state().silence_due) return;
+  changes.ForgetSilence();
   std::vector<NodeId> overdue;
   std::size_t judged = 0, silent = 0;
   std::vector<NodeId> all;

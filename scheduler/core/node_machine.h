@@ -11,6 +11,8 @@
 // More than outage_percent of the nodes (and at least two) silent at once is an outage: nobody is declared lost.
 #pragma once
 
+#include <span>
+
 #include "scheduler/core/changes.h"
 #include "scheduler/core/event.h"
 
@@ -19,6 +21,8 @@ namespace glim::core {
 void ApplyConnected(Changes& changes, const NodeConnected& event);
 void ApplyDisconnected(Changes& changes, const NodeDisconnected& event);
 void ApplyReported(Changes& changes, const NodeReported& event);
+// Several at once: what they say together decides, and each attempt is looked at once.
+void ApplyReports(Changes& changes, std::span<const Event> reports);
 void ApplyReturn(Changes& changes, const ReturnNode& event);
 
 // Silence, losses and the outage rule, judged at changes.now().

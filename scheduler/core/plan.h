@@ -14,6 +14,7 @@ struct PlannedStart {
   JobId job;
   PriorityClass charged = PriorityClass::kNormal;
   bool borrowed = false;
+  Duration quantum;                  // its class leaves it alone for that long
   std::vector<NodeId> nodes;         // by node rank
   std::vector<AttemptId> victims;    // to be interrupted; they hold some of the nodes
   std::vector<AttemptId> displaced;  // claimed attempts of a lower class that lose their claims to it

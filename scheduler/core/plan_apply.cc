@@ -26,7 +26,7 @@ bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) 
 
 bool StillHolds(const ClusterState& state, const PlannedStart& start) {
   const Job* job = state.FindJob(start.job);
-  if (!job || job->state != JobState::kQueued || job->not_before) return false;
+  if (!job || job->state != JobState::kQueued || job->not_before || !job->waits_for.empty()) return false;
   const std::set<NodeId> distinct(start.nodes.begin(), start.nodes.end());
   if (start.nodes.size() != job->spec->nodes || distinct.size() != start.nodes.size()) return false;
   for (const AttemptId victim : start.victims) {
@@ -64,21 +64,55 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
   }
 }
 
+// How many nodes of its leaf are in use.
+std::size_t LoadOfLeaf(const Changes& changes, const Node& node) {
+  const Layouts& layouts = changes.state().layouts();
+  const PoolLayout& pool = layouts.pools.at(node.labels.pool);
+  const std::uint32_t leaf = pool.leaves[pool.IndexOf(node.id)];
+  std::size_t load = 0;
+  for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
+    load += pool.leaves[i] == leaf && changes.node(pool.nodes[i]).holder ? 1 : 0;
+  }
+  return load;
+}
+
+// Of the ranks [begin, end), which are of one zone: the one on the leaf where the least goes on, the first of equals.
+std::uint32_t GatewayAmong(const Changes& changes, const Attempt& attempt, std::uint32_t begin, std::uint32_t end) {
+  std::uint32_t best = begin;
+  std::size_t best_load = 0;
+  std::string leaf;
+  for (std::uint32_t rank = begin; rank < end; ++rank) {
+    const Node& node = changes.node(attempt.nodes[rank]);
+    if (rank > begin && node.labels.leaf == leaf) continue;  // ranks are contiguous by leaf
+    leaf = node.labels.leaf;
+    const std::size_t load = LoadOfLeaf(changes, node);
+    if (rank > begin && load >= best_load) continue;
+    best = rank;
+    best_load = load;
+  }
+  return best;
+}
+
 Attempt NewAttempt(const Changes& changes, const Job& job, const PlannedStart& start) {
   Attempt attempt;
   attempt.id = {job.id, job.attempts + 1};
   attempt.nodes = start.nodes;
   attempt.charged = start.charged;
   attempt.borrowed = start.borrowed;
+  attempt.quantum = start.quantum;
   attempt.queued_at = job.queued_at;
   attempt.claimed_at = changes.now();
+  std::vector<std::uint32_t> begins;  // the first rank of each zone
   for (std::uint32_t i = 0; i < start.nodes.size(); ++i) {
     const std::string& zone = changes.node(start.nodes[i]).labels.zone;
     if (!attempt.zones.empty() && attempt.zones.back() == zone) continue;
     attempt.zones.push_back(zone);
-    attempt.gateways.push_back(i);
+    begins.push_back(i);
   }
-  if (attempt.zones.size() < 2) attempt.gateways.clear();
+  begins.push_back(static_cast<std::uint32_t>(start.nodes.size()));
+  for (std::size_t zone = 0; attempt.zones.size() > 1 && zone < attempt.zones.size(); ++zone) {
+    attempt.gateways.push_back(GatewayAmong(changes, attempt, begins[zone], begins[zone + 1]));
+  }
   return attempt;
 }
 

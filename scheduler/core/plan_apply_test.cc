@@ -61,6 +61,16 @@ TEST(Crossing, RanksAreContiguousByZoneWithAGatewayEach) {
   EXPECT_TRUE(one.attempt(one.Submit(Spec(2))).gateways.empty());
 }
 
+TEST(ApplyPlan, TheGatewayIsOnTheLeafWhereTheLeastGoesOn) {
+  Policy policy;
+  policy.crossing_nodes_min = 2;
+  Cluster c(Zones{.zones = 2, .leaves = 2, .nodes = 2}, policy);
+  c.Running(Spec(1));  // on the first leaf of the first zone
+  const JobId job = c.Submit(Spec(7));
+  ASSERT_EQ(c.attempt(job).zones.size(), 2u);
+  EXPECT_EQ(c.attempt(job).gateways, (std::vector<std::uint32_t>{1, 3})) << "rank 0 is on the busy leaf";
+}
+
 // Job 1 runs on node 1, nodes 2 and 3 are free, job 2 waits for two nodes; and each way in which a plan may have become
 // stale since it was made.
 struct Planned {

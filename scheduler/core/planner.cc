@@ -6,207 +6,171 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/core/baseline_planner.h"
 #include "scheduler/core/feasibility.h"
 #include "scheduler/core/planner_explain.h"
 #include "scheduler/core/planner_pass.h"
+#include "scheduler/core/planner_swap.h"
 
 namespace glim::core {
 namespace {
 
-// The head of a shape's queue, waiting for its turn in the pass.
+constexpr std::size_t kStarvedMax = 512;  // of a pool and class are looked at in one pass
+
+// A shape's queue from some job on, or one starved job; waiting for its turn in the pass.
 struct Head {
   PriorityClass priority;
+  TimePoint starved_since;  // 0: not
+  Urgency urgency;
   QueueKey key;
-  const Shape* shape;
-  std::set<QueueKey>::const_iterator at;
-  std::set<QueueKey>::const_iterator end;
-  bool operator<(const Head& other) const {  // the top of the heap is planned first
-    return std::tuple(priority, other.key) < std::tuple(other.priority, key);
+  const Shape* shape = nullptr;
+  std::set<QueueKey>::const_iterator at, end;  // not of a starved one
+
+  // 1. Order. The top of the heap is planned first.
+  bool operator<(const Head& other) const {
+    const auto order = [](const Head& h) {
+      const bool starves = static_cast<bool>(h.starved_since);
+      return std::tuple(!starves, h.starved_since, h.key.not_swap_aborted, h.urgency, h.key);
+    };
+    return priority != other.priority ? priority < other.priority : order(other) < order(*this);
   }
 };
 
-std::vector<Candidate> Where(const Field& field, Tier tier_max) {
-  std::vector<Candidate> some;
-  for (const Candidate& c : field.candidates) {
-    if (c.tier <= tier_max) some.push_back(c);
-  }
-  return some;
-}
+class Planner {
+ public:
+  Planner(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), pass_(state, policy, now) {}
 
-std::size_t LargestZone(const Field& field) {
-  std::size_t largest = 0;
-  for (const auto& [zone, nodes] : field.fitting_by_zone) largest = std::max(largest, nodes);
-  return largest;
-}
+  Plan Make() {
+    for (const auto& [shape, queue] : state_.index().queue) Push(shape, queue.begin(), queue.end());
+    for (const auto& [where, waiting] : state_.index().waiting) PushStarved(waiting);
+    while (!heads_.empty()) {
+      const Head head = heads_.top();
+      heads_.pop();
+      TakeTurn(head);
+    }
+    for (const auto& [pool, priority] : blocked_) LookAgain(pass_.NextTurn(pool, priority));
+    plan_.verdicts = std::move(verdicts_);
+    return std::move(plan_);
+  }
 
-// Step 3 and 4: among what is free, then among that and what is being emptied anyway.
-std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, const Field& field) {
-  MayCrossFn may_cross;
-  if (MayCross(spec, pass.policy(), LargestZone(field))) {
-    may_cross = [&pass](std::uint32_t a, std::uint32_t b) { return pass.LinkFree(a, b, {}); };
+ private:
+  // All but the number of nodes and the urgency. In a pass there is only ever less to have: what failed for an asker
+  // fails for whoever asks the same behind it for as many nodes.
+  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool>;
+  static Question QuestionOf(const Asker& asker, bool large) {
+    const JobSpec& spec = *asker.job->spec;
+    return {spec.pool,      spec.gpus_per_node,  spec.placement,     asker.priority,
+            asker.starved, asker.may_interrupt, asker.swap_aborted, large};
   }
-  for (const Tier tier : {Tier::kFree, Tier::kEmptying}) {
-    std::vector<NodeId> nodes = Place(Where(field, tier), spec.nodes, may_cross);
-    if (!nodes.empty()) return nodes;
-  }
-  return {};
-}
 
-// One way to make room: in these zones, with these victims.
-struct Swap {
-  VictimChoice choice;
-  std::vector<NodeId> nodes;
-  std::vector<AttemptId> displaced;
-};
+  void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
+    while (at != end && started_.contains(at->id)) ++at;
+    if (at == end) return;
+    heads_.push({pass_.quota().ClassOf(*state_.FindJob(at->id)), {}, pass_.UrgencyOf(shape), *at, &shape, at, end});
+  }
 
-std::vector<VictimOption> VictimOptions(const Pass& pass, const std::vector<Candidate>& candidates) {
-  std::map<AttemptId, VictimOption> by_attempt;
-  for (const Candidate& c : candidates) {
-    if (c.tier != Tier::kVictim) continue;
-    VictimOption& option = by_attempt[c.holder];
-    if (option.nodes++ > 0) continue;
-    const Attempt& attempt = *pass.state().FindAttempt(c.holder);
-    option.attempt = c.holder;
-    option.charged = attempt.charged;
-    option.borrowed = attempt.borrowed;
-    option.debt_gpu_ms = pass.Debt(c.holder);
-  }
-  std::vector<VictimOption> options;
-  for (const auto& [id, option] : by_attempt) options.push_back(option);
-  return options;
-}
-
-std::optional<Swap> SwapIn(const Pass& pass, const Field& field, std::uint32_t nodes, const std::set<std::uint32_t>& zones) {
-  std::vector<Candidate> here;
-  std::uint32_t without_victims = 0;
-  for (const Candidate& c : field.candidates) {
-    if (!zones.contains(c.zone)) continue;
-    here.push_back(c);
-    if (c.tier != Tier::kVictim) ++without_victims;
-  }
-  if (here.size() < nodes) return std::nullopt;
-  Swap swap;
-  if (without_victims < nodes) {
-    auto choice = ChooseVictims(VictimOptions(pass, here), nodes - without_victims);
-    if (!choice) return std::nullopt;
-    swap.choice = *choice;
-  }
-  const auto& victims = swap.choice.victims;
-  std::erase_if(here, [&](const Candidate& c) {
-    return c.tier == Tier::kVictim && std::find(victims.begin(), victims.end(), c.holder) == victims.end();
-  });
-  swap.nodes = TakeCheapest(here, nodes);
-  std::set<AttemptId> displaced;
-  for (const Candidate& c : here) {
-    const bool used = std::find(swap.nodes.begin(), swap.nodes.end(), c.node) != swap.nodes.end();
-    if (used && c.tier == Tier::kDisplaced) displaced.insert(c.holder);
-  }
-  swap.displaced.assign(displaced.begin(), displaced.end());
-  // A victim that gives no node in the end is spared.
-  std::erase_if(swap.choice.victims, [&](AttemptId victim) {
-    return std::none_of(here.begin(), here.end(), [&](const Candidate& c) {
-      return c.holder == victim && std::find(swap.nodes.begin(), swap.nodes.end(), c.node) != swap.nodes.end();
-    });
-  });
-  return swap;
-}
-
-// Step 5: the cheapest swap in one zone, else over a link.
-std::optional<Swap> CheapestSwap(const Pass& pass, const JobSpec& spec, const Field& field) {
-  std::optional<Swap> best;
-  const auto cost = [](const Swap& s) { return std::tuple(s.choice.highest, s.choice.debt_gpu_ms, s.choice.victims.size()); };
-  const auto consider = [&](std::optional<Swap> swap) {
-    if (swap && (!best || cost(*swap) < cost(*best))) best = std::move(swap);
-  };
-  for (const auto& [zone, fitting] : field.fitting_by_zone) {
-    if (fitting >= spec.nodes) consider(SwapIn(pass, field, spec.nodes, {zone}));
-  }
-  if (best || !MayCross(spec, pass.policy(), LargestZone(field))) return best;
-  for (auto a = field.fitting_by_zone.begin(); a != field.fitting_by_zone.end(); ++a) {
-    for (auto b = std::next(a); b != field.fitting_by_zone.end(); ++b) {
-      std::optional<Swap> swap = SwapIn(pass, field, spec.nodes, {a->first, b->first});
-      if (swap && pass.LinkFree(a->first, b->first, swap->choice.victims)) consider(std::move(swap));
+  void PushStarved(const std::set<std::pair<TimePoint, JobId>>& waiting) {
+    const TimePoint since_max = pass_.now() - pass_.policy().starvation_bound;
+    std::size_t pushed = 0;
+    for (const auto& [since, id] : waiting) {
+      if (since > since_max || ++pushed > kStarvedMax) return;
+      const Job& job = *state_.FindJob(id);
+      const Shape& shape = state_.index().queue.find(ShapeOf(job))->first;
+      heads_.push({pass_.quota().ClassOf(job), since, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}});
     }
   }
-  return best;
-}
 
-void MaybeReserve(Pass& pass, const Job& job, const Field& field) {
-  if (pass.now() - job.queued_at < pass.policy().reserve_after) return;
-  std::map<std::uint32_t, std::uint32_t> free_by_zone;
-  for (const Candidate& c : field.candidates) {
-    if (c.tier == Tier::kFree) ++free_by_zone[c.zone];
-  }
-  const bool crosses = MayCross(*job.spec, pass.policy(), LargestZone(field));
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> best;  // (free nodes, zone)
-  for (const auto& [zone, free] : free_by_zone) {
-    const auto fitting = field.fitting_by_zone.find(zone);
-    if (crosses) {
-      pass.Reserve(field, job.spec->nodes, zone);
-    } else if (fitting->second >= job.spec->nodes && (!best || free > best->first)) {
-      best = {free, zone};
+  void TakeTurn(const Head& head) {
+    if (started_.contains(head.key.id)) return Advance(head);
+    const Job& job = *state_.FindJob(head.key.id);
+    const PriorityClass priority = pass_.quota().ClassOf(job);
+    if (priority != head.priority) {  // an earlier start used up the class that it was to get
+      if (!head.starved_since) Push(*head.shape, head.at, head.end);
+      return;
     }
+    const bool within = pass_.quota().Fits(job, priority);  // 2. Quota
+    const Asker asker{&job, priority, head.urgency, static_cast<bool>(head.starved_since), within,
+                      !head.key.not_swap_aborted};
+    std::vector<Blocker> blockers;
+    if (auto start = TryStart(asker, blockers)) {
+      started_.insert(job.id);
+      plan_.starts.push_back(std::move(*start));
+      return Advance(head);
+    }
+    blocked_.insert({job.spec->pool, priority});
+    // For all of the shape; what a starved one was told holds for those behind it.
+    verdicts_->try_emplace(*head.shape, std::move(blockers));
   }
-  if (best) pass.Reserve(field, job.spec->nodes, best->second);
-}
 
-// Steps 2 to 6 for one job: a start, or the blockers of its shape.
-std::optional<PlannedStart> TryStart(Pass& pass, const Job& job, PriorityClass priority, std::vector<Blocker>& blockers,
-                                     TimePoint& look_again) {
-  PlannedStart start;
-  start.job = job.id;
-  start.charged = priority;
-  start.borrowed = !pass.WithinQuota(job, priority);
-  const Field field = pass.FieldFor(job, priority, !start.borrowed);
-  start.nodes = PlaceWithoutVictims(pass, *job.spec, field);
-  if (start.nodes.empty() && !start.borrowed) {
-    if (auto swap = CheapestSwap(pass, *job.spec, field)) {
-      start.nodes = std::move(swap->nodes);
-      start.victims = std::move(swap->choice.victims);
-      start.displaced = std::move(swap->displaced);
-    }
+  void Advance(const Head& head) {
+    if (!head.starved_since) Push(*head.shape, head.at, head.end);
   }
-  if (!start.nodes.empty()) {
-    pass.Take(start, job);
+
+  std::optional<PlannedStart> TryStart(const Asker& asker, std::vector<Blocker>& blockers) {
+    const JobSpec& spec = *asker.job->spec;
+    const bool reserves = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
+    if (pass_.AtMost(asker, false) < spec.nodes && !reserves) return Refuse(asker, blockers);
+    const bool large = spec.nodes >= pass_.policy().crossing_nodes_min;
+    const auto [refused, fresh] = refused_nodes_.try_emplace(QuestionOf(asker, large), kNobody);
+    if (spec.nodes >= refused->second) return Refuse(asker, blockers);
+    const Field field = pass_.FieldFor(asker);
+    PlannedStart start;
+    start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross
+    if (start.nodes.empty() && asker.may_interrupt) {       // 5. Interrupt
+      if (auto swap = CheapestSwap(pass_, spec, field)) {
+        start.nodes = std::move(swap->nodes);
+        start.victims = std::move(swap->choice.victims);
+        start.displaced = std::move(swap->displaced);
+      }
+    }
+    if (start.nodes.empty()) {
+      LookAgain(field.protected_until);
+      blockers = Explain(pass_, asker, field);  // 7. Explain
+      if (reserves) MaybeReserve(pass_, asker, field);  // 6. Reserve
+      refused->second = spec.nodes;
+      return std::nullopt;
+    }
+    start.job = asker.job->id;
+    start.charged = asker.priority;
+    start.borrowed = !asker.may_interrupt;
+    start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
+    pass_.Take(start, *asker.job);
     return start;
   }
-  if (field.protected_until && (!look_again || field.protected_until < look_again)) look_again = field.protected_until;
-  if (!start.borrowed) MaybeReserve(pass, job, field);
-  blockers = Explain(pass, job, priority, field);
-  return std::nullopt;
-}
+
+  // 7. Explain. Shapes that differ in what the words do not say share the field.
+  std::nullopt_t Refuse(const Asker& asker, std::vector<Blocker>& blockers) {
+    auto& [starts, field] = fields_[QuestionOf(asker, false)];
+    const std::uint64_t starts_now = pass_.PoolOf(asker.job->spec->pool).starts;
+    if (starts != starts_now) {
+      starts = starts_now;
+      field = pass_.FieldFor(asker);
+      LookAgain(field.protected_until);
+    }
+    blockers = Explain(pass_, asker, field);
+    return std::nullopt;
+  }
+
+  void LookAgain(TimePoint at) {
+    if (at > pass_.now() && (!plan_.look_again || at < plan_.look_again)) plan_.look_again = at;
+  }
+
+  const ClusterState& state_;
+  Pass pass_;
+  Plan plan_;
+  std::shared_ptr<Verdicts> verdicts_ = std::make_shared<Verdicts>();
+  std::priority_queue<Head> heads_;
+  std::set<JobId> started_;
+  std::set<std::pair<std::string, PriorityClass>> blocked_;
+  std::map<Question, std::uint32_t> refused_nodes_;
+  std::map<Question, std::pair<std::uint64_t, Field>> fields_;
+};
 
 }  // namespace
 
 Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now) {
-  Plan plan;
-  Pass pass(state, policy, now);
-  auto verdicts = std::make_shared<Verdicts>();
-  // 1. Order: a heap of the shapes' heads.
-  std::priority_queue<Head> heads;
-  const auto push = [&](const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
-    if (at != end) heads.push({pass.ClassOf(*state.FindJob(at->id)), *at, &shape, at, end});
-  };
-  for (const auto& [shape, queue] : state.index().queue) push(shape, queue.begin(), queue.end());
-  while (!heads.empty()) {
-    const Head head = heads.top();
-    heads.pop();
-    const Job& job = *state.FindJob(head.key.id);
-    const PriorityClass priority = pass.ClassOf(job);
-    if (priority != head.priority) {  // an earlier start used up the class that it was to get
-      push(*head.shape, head.at, head.end);
-      continue;
-    }
-    std::vector<Blocker> blockers;
-    if (auto start = TryStart(pass, job, priority, blockers, plan.look_again)) {
-      plan.starts.push_back(std::move(*start));
-      push(*head.shape, std::next(head.at), head.end);
-    } else {
-      (*verdicts)[*head.shape] = std::move(blockers);  // 7. for all of the shape
-    }
-  }
-  plan.verdicts = std::move(verdicts);
-  return plan;
+  if (policy.planner != PlannerKind::kTimeSharing) return MakeBaselinePlan(state, policy, now);
+  return Planner(state, policy, now).Make();
 }
 
 }  // namespace glim::core

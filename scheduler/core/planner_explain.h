@@ -8,6 +8,6 @@
 namespace glim::core {
 
 // Never empty.
-std::vector<Blocker> Explain(const Pass& pass, const Job& job, PriorityClass priority, const Field& field);
+std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field);
 
 }  // namespace glim::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/feasibility.h"
+#include "scheduler/core/victims.h"
 
 namespace glim::core {
 namespace {
@@ -11,130 +12,241 @@ std::pair<std::string, std::string> LinkKey(const std::string& a, const std::str
   return a < b ? std::pair(a, b) : std::pair(b, a);
 }
 
-const Quota& QuotaOf(const Policy& policy, const std::string& user) {
-  const auto own = policy.user_quota.find(user);
-  return own == policy.user_quota.end() ? policy.default_user_quota : own->second;
+}  // namespace
+
+Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now)
+    : state_(state), policy_(policy), now_(now), quota_(state, policy) {
+  for (const auto& [pool, attempts] : state.index().live) {
+    for (const AttemptId id : attempts) {
+      const Attempt& attempt = *state.FindAttempt(id);
+      if (attempt.zones.size() == 2) links_[LinkKey(attempt.zones[0], attempt.zones[1])].insert(id);
+    }
+  }
+  AddShares();
+}
+
+PoolView& Pass::PoolOf(const std::string& pool) {
+  const auto [it, fresh] = pools_.try_emplace(pool);
+  PoolView& view = it->second;
+  if (!fresh) return view;
+  view.starts = 1;
+  const auto layout = state_.layouts().pools.find(pool);
+  if (layout == state_.layouts().pools.end()) return view;
+  view.layout = &layout->second;
+  AddAttempts(pool, view);
+  AddNodes(view);
+  WaitForTheSilent(view);
+  return view;
+}
+
+void Pass::AddAttempts(const std::string& pool, PoolView& view) {
+  const auto live = state_.index().live.find(pool);
+  if (live == state_.index().live.end()) return;
+  view.attempts.reserve(live->second.size());
+  for (const AttemptId id : live->second) {
+    PassAttempt& a = view.attempts.emplace_back();
+    a.id = id;
+    a.row = state_.FindAttempt(id);
+    a.job = state_.FindJob(id.job);
+    a.nodes = static_cast<std::uint32_t>(a.row->nodes.size());
+    a.borrowed = quota_.Borrowed(id);
+    const bool begun = a.row->state == AttemptState::kStarting || a.row->state == AttemptState::kRunning;
+    a.steady = begun && a.row->stop == StopCause::kNone && !a.row->open_round();
+    if (!a.steady) continue;
+    a.min_run_until = ProtectedUntil(state_, policy_, *a.row);
+    a.quantum_until = std::max(a.min_run_until, a.row->started_at + a.row->quantum);
+    a.urgency.share = ShareOfTeam(a.job->team);
+    a.urgency.score = ScoreOfRunning(state_, policy_, KindOf(*a.job), ServiceOf(*a.job, a.row, now_));
+  }
+}
+
+void Pass::AddNodes(PoolView& view) const {
+  const PoolLayout& layout = *view.layout;
+  view.nodes.resize(layout.nodes.size());
+  std::size_t at = 0;
+  state_.tables().nodes.ForEach([&](NodeId id, const Node& row) {
+    if (at == layout.nodes.size() || layout.nodes[at] != id) return;
+    PassNode& node = view.nodes[at];
+    node.id = id;
+    node.row = &row;
+    node.zone = layout.zones[at];
+    node.leaf = layout.leaves[at];
+    node.usable = row.state == NodeState::kReady && row.zombies.empty() && row.orphans.empty();
+    ++at;
+  });
+  for (std::uint32_t i = 0; i < view.attempts.size(); ++i) {
+    const PassAttempt& attempt = view.attempts[i];
+    for (const NodeId id : attempt.row->nodes) {
+      PassNode& node = view.nodes[layout.IndexOf(id)];
+      if (node.row->holder == attempt.id) node.holder = i;
+      if (node.row->claim == attempt.id) node.claimant = i;
+    }
+  }
+}
+
+// While a new leader has not heard all nodes, those that it will hear in a moment are not missing.
+void Pass::WaitForTheSilent(PoolView& view) const {
+  const TimePoint settled = state_.leader_since + policy_.node_lost_after;
+  const bool silent = std::any_of(view.nodes.begin(), view.nodes.end(),
+                                  [](const PassNode& node) { return node.row->state == NodeState::kSilent; });
+  if (!silent || !state_.leader_since || now_ >= settled) return;
+  for (PassAttempt& a : view.attempts) a.quantum_until = std::max(a.quantum_until, settled);
+}
+
+const AskView& Pass::AskOf(const JobSpec& spec) {
+  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement});
+  AskView& ask = it->second;
+  if (!fresh) return ask;
+  const PoolView& view = PoolOf(spec.pool);
+  for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
+    if (!Fits(view.nodes[i].row->labels, spec)) continue;
+    ask.nodes.push_back(i);
+    ++ask.by_zone[view.nodes[i].zone];
+  }
+  return ask;
+}
+
+// Shares tell teams apart: where there is one team, all are alike.
+void Pass::AddShares() {
+  std::map<std::string, std::int64_t> decayed;
+  for (const auto& [shape, queue] : state_.index().queue) decayed.emplace(shape.team, 0);
+  for (const auto& [pool, attempts] : state_.index().live) {
+    for (const AttemptId id : attempts) decayed.emplace(state_.FindJob(id.job)->team, 0);
+  }
+  if (decayed.size() < 2) return;
+  for (auto& [team, gpu_ms] : decayed) gpu_ms = state_.index().team_service.Decayed(team, now_);
+  for (const auto& [pool, attempts] : state_.index().live) {
+    for (const AttemptId id : attempts) {
+      const Attempt& attempt = *state_.FindAttempt(id);
+      if (!attempt.started_at) continue;
+      const Job& job = *state_.FindJob(id.job);
+      const std::int64_t gpus = std::int64_t{job.spec->gpus_per_node} * job.spec->nodes;
+      decayed[job.team] += DecayedSpan(gpus, attempt.started_at, now_, now_);
+    }
+  }
+  for (const auto& [team, gpu_ms] : decayed) shares_[team] = ShareOf(policy_, team, gpu_ms);
+}
+
+std::int32_t Pass::ShareOfTeam(const std::string& team) const {
+  const auto it = shares_.find(team);
+  return it == shares_.end() ? 0 : it->second;
+}
+
+Urgency Pass::UrgencyOf(const Shape& shape) const {
+  return {ShareOfTeam(shape.team), ScoreOfWaiting(state_, policy_, KindOf(shape), BucketBegin(shape.service_bucket))};
+}
+
+const PassAttempt& Pass::WithDebt(const std::string& pool, AttemptId attempt) {
+  std::vector<PassAttempt>& attempts = PoolOf(pool).attempts;
+  PassAttempt& found = *std::lower_bound(attempts.begin(), attempts.end(), attempt,
+                                         [](const PassAttempt& a, AttemptId id) { return a.id < id; });
+  if (found.debt_gpu_ms < 0) found.debt_gpu_ms = DebtOf(state_, policy_, *found.row, now_);
+  return found;
+}
+
+Pass::Verdict Pass::StandingOf(const PassAttempt& holder, const Asker& asker) const {
+  if (!holder.steady || holder.gone || holder.spoken_for) return {};
+  const PriorityClass charged = holder.row->charged;
+  TimePoint until;
+  if (charged < asker.priority || (holder.borrowed && charged <= asker.priority)) {
+    if (asker.priority != PriorityClass::kExtremeHigh) until = holder.min_run_until;
+  } else if (charged == asker.priority && (asker.starved || GivesWay(policy_, holder.urgency, asker.urgency))) {
+    until = holder.quantum_until;
+  } else {
+    return {};
+  }
+  if (now_ < until) return {Standing::kProtected, until};
+  const TimePoint saved = SaveDue(state_, policy_, *holder.row, now_);
+  if (saved && asker.priority != PriorityClass::kExtremeHigh) return {Standing::kProtected, saved};
+  return {Standing::kVictim, {}};
+}
+
+namespace {
+
+void SumUp(Field& field) {
+  std::sort(field.holders.begin(), field.holders.end());
+  field.holders_all = field.holders.size();
+  if (field.holders_all > kHoldersNamed) field.holders.resize(kHoldersNamed);
+  std::map<std::uint32_t, std::size_t> by_zone;
+  for (const Candidate& c : field.candidates) {
+    if (c.tier != Tier::kFree) continue;
+    ++field.free;
+    ++by_zone[c.zone];
+  }
+  for (const auto& [zone, free] : by_zone) {
+    if (free <= field.free_in_best_zone) continue;
+    field.free_in_best_zone = free;
+    field.best_zone = zone;
+  }
 }
 
 }  // namespace
 
-Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {
-  for (const auto& [pool, attempts] : state.index().live) {
-    for (const AttemptId id : attempts) {
-      const Attempt& attempt = *state.FindAttempt(id);
-      const Job& job = *state.FindJob(id.job);
-      usage_[{job.user, attempt.charged}] += static_cast<std::uint32_t>(attempt.nodes.size());
-      if (attempt.zones.size() == 2) links_[LinkKey(attempt.zones[0], attempt.zones[1])].insert(id);
+Pass::Offer Pass::OfferOf(const PassAttempt& holder, const Asker& asker, Field& field) const {
+  Offer offer{true, {}, {}};
+  const PriorityClass charged = holder.row->charged;
+  if (holder.row->state == AttemptState::kClaimed) {
+    if (asker.may_interrupt && charged < asker.priority && !holder.gone) offer.tier = Tier::kDisplaced;
+  } else if (!holder.steady) {
+    // It left for a successor that went away: unless somebody is more urgent, it has the first claim on its nodes.
+    const Round* round = holder.row->open_round();
+    if (!round || !round->swap_aborted || asker.priority > charged) offer.tier = Tier::kEmptying;
+  } else if (asker.may_interrupt) {
+    const Verdict verdict = StandingOf(holder, asker);
+    if (verdict.standing == Standing::kVictim) offer.tier = Tier::kVictim;
+    if (verdict.standing == Standing::kProtected) {
+      offer.until = verdict.until;
+      if (!field.protected_until || verdict.until < field.protected_until) {
+        field.protected_until = verdict.until;
+        field.lower_protected = charged < asker.priority;
+      }
     }
   }
+  if (!offer.tier) field.holders.push_back(holder.id.job);
+  return offer;
 }
 
-const std::vector<PassNode>& Pass::NodesOf(const std::string& pool) {
-  const auto known = nodes_.find(pool);
-  if (known != nodes_.end()) return known->second;
-  std::vector<PassNode>& nodes = nodes_[pool];
-  const auto ids = state_.index().nodes_by_pool.find(pool);
-  if (ids == state_.index().nodes_by_pool.end()) return nodes;
-  std::set<std::string> zones, leaves;
-  for (const NodeId id : ids->second) {
-    const NodeLabels& labels = state_.FindNode(id)->labels;
-    zones.insert(labels.zone);
-    leaves.insert(labels.zone + "/" + labels.leaf);
-  }
-  // Indexes follow the order of the names within a pool: ties break alike in every pass.
-  for (const std::string& zone : zones) {
-    if (zone_index_.emplace(zone, zone_names_.size()).second) zone_names_.push_back(zone);
-  }
-  for (const std::string& leaf : leaves) leaf_index_.emplace(leaf, leaf_index_.size());
-  for (const NodeId id : ids->second) {
-    const Node* row = state_.FindNode(id);
-    nodes.push_back({id, row, zone_index_[row->labels.zone], leaf_index_[row->labels.zone + "/" + row->labels.leaf]});
-  }
-  return nodes;
-}
-
-std::uint32_t Pass::QuotaLeft(const std::string& user, PriorityClass priority) const {
-  const std::uint32_t quota = QuotaOf(policy_, user).For(priority);
-  if (quota == kUnlimited) return kUnlimited;
-  const auto used = usage_.find({user, priority});
-  const std::uint32_t now_used = used == usage_.end() ? 0 : used->second;
-  return quota > now_used ? quota - now_used : 0;
-}
-
-bool Pass::WithinQuota(const Job& job, PriorityClass priority) const {
-  return QuotaLeft(job.user, priority) >= job.spec->nodes;
-}
-
-PriorityClass Pass::ClassOf(const Job& job) const {
-  if (job.spec->priority != PriorityClass::kAuto) return job.spec->priority;
-  // The highest class of which the user was given a share and has enough left; without shares, normal.
-  const auto& quota = QuotaOf(policy_, job.user).nodes;
-  for (auto it = quota.rbegin(); it != quota.rend(); ++it) {
-    if (it->second != kUnlimited && QuotaLeft(job.user, it->first) >= job.spec->nodes) return it->first;
-  }
-  return quota.empty() ? PriorityClass::kNormal : PriorityClass::kLow;
-}
-
-std::int64_t Pass::Debt(AttemptId attempt) const { return DebtOf(state_, policy_, *state_.FindAttempt(attempt), now_); }
-
-Pass::Standing Pass::StandingOf(const Attempt& holder, PriorityClass priority, Field& field) const {
-  if (holder.state != AttemptState::kStarting && holder.state != AttemptState::kRunning) return Standing::kNo;
-  const bool lower = holder.charged < priority || (holder.borrowed && holder.charged <= priority);
-  if (!lower || doomed_.contains(holder.id)) return Standing::kNo;
-  const TimePoint until = ProtectedUntil(state_, policy_, holder);
-  if (priority == PriorityClass::kExtremeHigh || now_ >= until) return Standing::kVictim;
-  if (!field.protected_until || until < field.protected_until) field.protected_until = until;
-  return Standing::kProtected;
-}
-
-void Pass::AddNode(const PassNode& node, const Job& job, PriorityClass priority, bool may_interrupt, Field& field) {
-  const Node& row = *node.row;
-  if (!Fits(row.labels, *job.spec)) return;
-  ++field.fitting;
-  ++field.fitting_by_zone[node.zone];
-  if (row.state != NodeState::kReady || !row.zombies.empty() || !row.orphans.empty() || taken_.contains(node.id)) return;
-  Candidate candidate{node.id, node.zone, node.leaf, row.suspect, Tier::kFree, {}};
-  const auto refuse = [&](AttemptId by) { field.holders.insert(by.job); };
-  if (row.claim || (row.holder && state_.FindAttempt(row.holder)->state == AttemptState::kClaimed)) {
-    const AttemptId claimant = row.claim ? row.claim : row.holder;
-    const bool lower = state_.FindAttempt(claimant)->charged < priority;
-    if (!may_interrupt || !lower || doomed_.contains(claimant)) return refuse(claimant);
-    candidate.tier = Tier::kDisplaced;
-    candidate.holder = claimant;
-  } else if (row.holder) {
-    const Attempt& holder = *state_.FindAttempt(row.holder);
-    const Round* round = holder.open_round();
-    if (holder.stop != StopCause::kNone || round) {
-      // It left for a successor that went away: unless somebody is more urgent, it has the first claim on its nodes.
-      if (round && round->swap_aborted && priority <= holder.charged) return refuse(row.holder);
-      candidate.tier = Tier::kEmptying;
-    } else {
-      if (!may_interrupt || StandingOf(holder, priority, field) != Standing::kVictim) return refuse(row.holder);
-      candidate.tier = Tier::kVictim;
-    }
-    candidate.holder = row.holder;
-  } else if (reserved_.contains(node.id)) {
-    ++field.reserved;
-    return;
-  }
-  field.candidates.push_back(candidate);
-}
-
-Field Pass::FieldFor(const Job& job, PriorityClass priority, bool may_interrupt) {
+Field Pass::FieldFor(const Asker& asker) {
   Field field;
-  for (const PassNode& node : NodesOf(job.spec->pool)) AddNode(node, job, priority, may_interrupt, field);
+  field.ask = &AskOf(*asker.job->spec);
+  const PoolView& view = PoolOf(asker.job->spec->pool);
+  std::vector<Offer> offers(view.attempts.size());
+  // Whoever is gone again before the rest is there does no harm to a reservation.
+  const Duration limit = policy_.enforce_time_limits ? asker.job->spec->time_limit : Duration{};
+  for (const std::uint32_t i : field.ask->nodes) {
+    const PassNode& node = view.nodes[i];
+    if (!node.usable || node.taken) continue;
+    Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}};
+    const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
+    if (owner == kNobody) {
+      const bool passes = !node.reserved_until || (limit.ms > 0 && now_ + limit <= node.reserved_until);
+      if (passes) field.candidates.push_back(candidate);
+      if (!passes) ++field.reserved;
+      continue;
+    }
+    Offer& offer = offers[owner];
+    if (!offer.known) offer = OfferOf(view.attempts[owner], asker, field);
+    candidate.holder = view.attempts[owner].id;
+    candidate.tier = offer.tier.value_or(Tier::kVictim);
+    if (offer.tier) {
+      field.candidates.push_back(candidate);
+    } else if (offer.until) {
+      field.later.emplace_back(offer.until, candidate);
+    }
+  }
+  SumUp(field);
   return field;
 }
 
 bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const {
-  const auto key = LinkKey(zone_names_[zone_a], zone_names_[zone_b]);
+  const auto key = LinkKey(ZoneName(zone_a), ZoneName(zone_b));
   const std::uint32_t jobs_max = LinkJobsMax(policy_, key.first, key.second);
   std::uint32_t used = 0;
   if (const auto it = links_.find(key); it != links_.end()) {
     for (const AttemptId id : it->second) {
       const Attempt& attempt = *state_.FindAttempt(id);
       // Victims of other jobs' swaps are not among them: their rounds may yet be withdrawn.
-      const bool displaced = attempt.state == AttemptState::kClaimed && doomed_.contains(id);
+      const bool displaced = attempt.state == AttemptState::kClaimed && gone_.contains(id);
       const bool going = LeavesItsLink(attempt) || displaced ||
                          std::find(leaving.begin(), leaving.end(), id) != leaving.end();
       if (!going) ++used;
@@ -146,21 +258,33 @@ bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vecto
 }
 
 void Pass::Take(const PlannedStart& start, const Job& job) {
-  taken_.insert(start.nodes.begin(), start.nodes.end());
-  doomed_.insert(start.victims.begin(), start.victims.end());
-  doomed_.insert(start.displaced.begin(), start.displaced.end());
-  usage_[{job.user, start.charged}] += static_cast<std::uint32_t>(start.nodes.size());
+  PoolView& view = PoolOf(job.spec->pool);
+  ++view.starts;
   std::set<std::string> zones;
-  for (const NodeId node : start.nodes) zones.insert(state_.FindNode(node)->labels.zone);
+  for (const NodeId id : start.nodes) {
+    PassNode& node = view.nodes[view.layout->IndexOf(id)];
+    node.taken = true;
+    zones.insert(ZoneName(node.zone));
+  }
+  const auto mark = [&](AttemptId id) {
+    gone_.insert(id);
+    for (PassAttempt& a : view.attempts) a.gone |= a.id == id;
+  };
+  for (const AttemptId id : start.victims) mark(id);
+  for (const AttemptId id : start.displaced) mark(id);
+  if (!start.borrowed) quota_.Charge(job, start.charged);
   if (zones.size() == 2) ++links_planned_[LinkKey(*zones.begin(), *zones.rbegin())];
 }
 
-void Pass::Reserve(const Field& field, std::uint32_t nodes, std::uint32_t zone) {
-  for (const Candidate& c : field.candidates) {
-    if (nodes == 0) return;
-    if (c.zone != zone || c.tier != Tier::kFree) continue;
-    reserved_.insert(c.node);
-    --nodes;
+void Pass::Reserve(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until) {
+  PoolView& view = PoolOf(pool);
+  for (const NodeId id : nodes) {
+    PassNode& node = view.nodes[view.layout->IndexOf(id)];
+    if (node.holder == kNobody) {
+      node.reserved_until = until;
+    } else {
+      view.attempts[node.holder].spoken_for = true;
+    }
   }
 }
 

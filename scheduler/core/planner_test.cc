@@ -304,29 +304,50 @@ TEST(CrossStep, ATightZoneIsPreferredToACrossing) {
 
 // --- 6. reserve
 
-TEST(ReserveStep, AfterTheWaitNobodyOvertakesAnyMore) {
-  Cluster c(Zones{.nodes = 2}, Patient());
+Policy SoonStarved() {
+  Policy policy = Patient();
+  policy.starvation_bound = Minutes(5);
+  policy.quantum_min = Minutes(10);
+  return policy;
+}
+
+TEST(ReserveStep, AStarvedJobKeepsWhatIsFreeUntilTheRestGivesWay) {
+  Cluster c(Zones{.nodes = 2}, SoonStarved());
   const JobId running = c.Running(Spec(1));
   const JobId large = c.Submit(Spec(2));
-  c.Advance(c.policy().reserve_after - Milliseconds(1));
+  c.Advance(Minutes(4));
   const JobId in_time = c.Submit(Spec(1));
-  EXPECT_EQ(c.job(in_time).state, JobState::kStarting);
+  EXPECT_EQ(c.job(in_time).state, JobState::kStarting) << "smaller jobs come first, for a while";
   c.Settle();
   c.Finish(in_time);
-  c.Advance(Milliseconds(1));
+  c.Advance(Minutes(1));
   const JobId too_late = c.Submit(Spec(1));
   EXPECT_EQ(c.job(too_late).state, JobState::kQueued);
   EXPECT_EQ(c.Blockers(too_late).back().kind, BlockerKind::kReserved);
   EXPECT_EQ(c.Blockers(too_late).back().have, 1);
-  c.Finish(running);
-  EXPECT_EQ(c.job(large).state, JobState::kRunning);
+  EXPECT_EQ(c.Blockers(large).back().kind, BlockerKind::kTimeSlice) << "the running one is in its quantum";
+  c.Advance(Minutes(6));
+  EXPECT_EQ(c.job(running).state, JobState::kInterrupting);
+  EXPECT_EQ(c.job(large).state, JobState::kStarting);
+}
+
+TEST(ReserveStep, WhatEndsInTimePasses) {
+  Cluster c(Zones{.nodes = 2}, SoonStarved());
+  c.Running(Spec(1));
+  c.Submit(Spec(2));
+  c.Advance(Minutes(5));
+  JobSpec brief = Spec(1), longer = Spec(1);
+  brief.time_limit = Minutes(4);
+  longer.time_limit = Minutes(6);
+  EXPECT_EQ(c.job(c.Submit(longer)).state, JobState::kQueued);
+  EXPECT_EQ(c.job(c.Submit(brief)).state, JobState::kStarting);
 }
 
 TEST(ReserveStep, HoldsBackNothingFromAHigherClass) {
-  Cluster c(Zones{.nodes = 2}, Patient());
+  Cluster c(Zones{.nodes = 2}, SoonStarved());
   c.Running(Spec(1));
   c.Submit(Spec(2));
-  c.Advance(Minutes(20));
+  c.Advance(Minutes(6));
   EXPECT_EQ(c.job(c.Submit(Spec(1, kHigh))).state, JobState::kStarting);
 }
 

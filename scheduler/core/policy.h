@@ -32,14 +32,37 @@ struct ZoneLink {
   std::uint32_t pairs_max = 1;  // node pairs that talk across, in all
 };
 
+// Who decides. The others are baselines for measuring (baseline_planner.h) and know neither zones nor quotas.
+enum class PlannerKind : std::uint8_t { kTimeSharing, kFifo, kEasy, kTiresias };
+
 struct Policy {
-  // Quota of a user who has no row of their own.
-  Quota default_user_quota;
+  PlannerKind planner = PlannerKind::kTimeSharing;
+
+  // Quota. A user's nodes count against the user's own quota (or the default) and against the team's and the pool's;
+  // all must fit, or the gang is borrowed.
+  Quota default_user_quota;                  // of a user who has no row of their own and whose team sets none
   std::map<std::string, Quota> user_quota;
+  std::map<std::string, Quota> team_user_quota;  // of each user of the team who has no row of their own
+  std::map<std::string, Quota> team_quota;       // of all the team's users together
+  std::map<std::string, Quota> pool_quota;       // of everybody in that pool together
+  // A team's share grows with its weight: its service counts as service / weight.
+  std::map<std::string, std::uint32_t> team_weight;  // 100 where none is given
   std::vector<ZoneLink> links;               // empty: one link, one pair, between any two zones
   std::uint32_t crossing_nodes_min = 16;     // smaller jobs cross only if no zone is large enough for them
 
+  // Time slicing inside a class (job_order.h).
+  Duration quantum_min = Minutes(15);        // an attempt that began is left alone by its class for that long
+  Duration quantum_max = Hours(4);           // at most; that long where a starved job is likely to end within it
+  Duration starvation_bound = Hours(24);     // whoever waited that long comes before all of its class
+  Duration switch_cost = Minutes(5);         // what starting a job is charged when it is weighed against one that runs
+  std::int64_t preempt_gain_permille = 2000; // a running job gives way to one whose index is that much better
+  std::int64_t size_weight_permille = 700;   // how much a job's nodes count against it: 1000 is in proportion
+  std::int64_t age_weight_permille = 100;    // how much attained service counts against it, beside the index
+  Duration replan_interval = Seconds(30);    // while jobs wait, running ones are weighed again this often at most
+  bool enforce_time_limits = true;
+
   // Interrupts.
+  Duration save_wait_max = Seconds(30);      // a victim whose periodic save is due within that is interrupted after it
   Duration agree_max = Seconds(10);          // and at most a quarter of the grace
   std::int64_t min_run_factor = 10;          // min_run = factor x (save + restore)
   Duration default_save_cost = Milliseconds(500);     // until something has been measured

@@ -57,13 +57,15 @@ void OpenRound(Changes& changes, AttemptId id, const RoundRequest& request) {
       round->reason = request.reason;
     }
     round->suspend = round->suspend || request.suspend;
+    round->time_limit = round->time_limit || request.time_limit;
     round->swap_aborted = false;
     round->successor = request.successor;
     round->successor_name = successor ? successor->spec->name : "";
     round->successor_user = successor ? successor->user : "";
   });
   changes.EditJob(id.job, [&](Job& row) {
-    row.state = request.suspend ? JobState::kSuspending : JobState::kInterrupting;
+    const bool held_after = request.suspend || row.state == JobState::kSuspending;
+    row.state = held_after ? JobState::kSuspending : JobState::kInterrupting;
     if (!opened) return;
     ++row.interrupts;
     ++row.saves_asked;
@@ -135,7 +137,7 @@ void WithdrawRound(Changes& changes, AttemptId id) {
     return;
   }
   const bool withdrawn = before->open_round()->state == RoundState::kNotifying && before->stop == StopCause::kNone;
-  if (before->open_round()->suspend) return;  // the user still wants it
+  if (before->open_round()->suspend || before->open_round()->time_limit) return;  // it leaves for that
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Round& round = *attempt.open_round();
     if (withdrawn) {

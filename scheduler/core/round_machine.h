@@ -19,9 +19,10 @@
 namespace glim::core {
 
 struct RoundRequest {
-  AttemptId successor;  // none: a suspend
+  AttemptId successor;  // none: a suspend, or a time limit
   std::string reason;
   bool suspend = false;
+  bool time_limit = false;
 };
 
 // Raises the flag in every task. An attempt that has an open round keeps it (the new successor is noted).

@@ -66,6 +66,8 @@ struct Job {
   std::uint32_t saves_done = 0;
   std::string message;    // why it ended, or what happened last, for people
   UseTotals ledger{};     // GPU-milliseconds, attempts included
+  Duration service;       // that its ended attempts had all their nodes
+  std::vector<Dependency> waits_for;  // what is not fulfilled of its spec's `after`
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -97,6 +99,7 @@ struct Round {
   std::string successor_user;
   std::string reason;    // in words
   bool suspend = false;  // the user asked for it: the job is held afterwards
+  bool time_limit = false;  // the job is at its limit: it is over afterwards
   TimePoint requested_at;
   TimePoint agree_by;
   TimePoint deadline;    // moves with granted extensions
@@ -119,6 +122,7 @@ struct Attempt {
   PriorityClass charged = PriorityClass::kNormal;
   bool borrowed = false;      // beyond its subject's quota: first to give back
   std::uint32_t nodes_held = 0;
+  Duration quantum;           // from its start; its own class does not interrupt it before
   std::uint16_t master_port = 0;
   Checkpoint base;            // what it goes on from; step -1: from the beginning
   TimePoint queued_at;        // when the wait that it ended began
@@ -136,6 +140,7 @@ struct Attempt {
   std::int64_t last_step = -1;     // highest reported complete
   std::int64_t durable_step = -1;  // highest durable save of this attempt
   TimePoint durable_at;
+  Duration save_interval;     // between its last two durable saves; 0: unknown
   std::int64_t steps_lost = 0;
   std::vector<AttemptId> victims;  // whose rounds made room for it
   friend bool operator==(const Attempt&, const Attempt&) = default;

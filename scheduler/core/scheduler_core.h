@@ -23,6 +23,9 @@ namespace glim::core {
 // Takes one event in. Never fails as a whole: a refusal is in the reply, and then nothing else has changed.
 Transition Apply(ClusterState& state, const Policy& policy, const Event& event);
 
+// Reports of nodes that came at one time, taken in together. Each event is a NodeReported.
+Transition Apply(ClusterState& state, const Policy& policy, std::span<const Event> reports);
+
 Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now);
 
 // Makes the mutations durable, all or none. On failure the caller of Drive must stop using the state: it is ahead of

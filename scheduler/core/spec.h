@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/ids.h"
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 
@@ -61,6 +62,15 @@ struct TaskLimits {
   friend bool operator==(const TaskLimits&, const TaskLimits&) = default;
 };
 
+// What must have become of another job before this one may start.
+enum class DependencyKind { kOk, kFailed, kAny };
+const char* ToString(DependencyKind kind);
+struct Dependency {
+  JobId job;
+  DependencyKind when = DependencyKind::kOk;  // it succeeded; it failed or was cancelled; it is over
+  friend bool operator==(const Dependency&, const Dependency&) = default;
+};
+
 struct JobSpec {
   std::string name;
   std::string pool = "default";
@@ -85,6 +95,8 @@ struct JobSpec {
   Duration restart_backoff = Seconds(30);
   std::vector<Mount> mounts;
   TaskLimits limits;
+  Duration time_limit;               // of running, over all attempts; 0: none
+  std::vector<Dependency> after;     // all of them
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -6,6 +6,7 @@
 #include "scheduler/core/node_machine.h"
 #include "scheduler/core/round_machine.h"
 #include "scheduler/core/scheduler_core.h"
+#include "scheduler/core/time_limit.h"
 
 namespace glim::core {
 namespace {
@@ -74,11 +75,28 @@ TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt&
   return wake;
 }
 
+TimePoint SilenceDue(const ClusterState& state, const Policy& policy) {
+  if (state.silence_known) return state.silence_due;
+  TimePoint due;
+  for (const auto& [id, live] : state.liveness) {
+    const Node* node = state.FindNode(id);
+    if (!node || node->state == NodeState::kLost || node->state == NodeState::kQuarantined) continue;
+    // In an outage the silent are judged again when those that are heard fall due.
+    if (state.outage && node->state == NodeState::kSilent) continue;
+    const TimePoint heard = std::max(live.last_heard, state.leader_since);
+    Earliest(due, heard + (node->state == NodeState::kReady ? policy.node_lost_after / 4 : policy.node_lost_after));
+  }
+  state.silence_due = due;
+  state.silence_known = true;
+  return due;
+}
+
 }  // namespace
 
 void ApplyTimePassed(Changes& changes) {
   EndBackoffs(changes);
   JudgeSilence(changes);
+  JudgeTimeLimits(changes);
   const std::vector<AttemptId> due(changes.state().index().attention.begin(), changes.state().index().attention.end());
   for (const AttemptId id : due) {
     const Attempt* attempt = changes.state().FindAttempt(id);
@@ -120,15 +138,9 @@ void ApplyLeaderStarted(Changes& changes) {
 TimePoint NextWake(const ClusterState& state, const Policy& policy) {
   TimePoint wake;
   for (const AttemptId id : state.index().attention) Earliest(wake, WakeOf(state, policy, *state.FindAttempt(id)));
+  Earliest(wake, NextTimeLimit(state, policy));
   if (!state.index().delayed.empty()) Earliest(wake, state.index().delayed.begin()->first);
-  for (const auto& [id, live] : state.liveness) {
-    const Node* node = state.FindNode(id);
-    if (!node || node->state == NodeState::kLost || node->state == NodeState::kQuarantined) continue;
-    // In an outage the silent are judged again when those that are heard fall due.
-    if (state.outage && node->state == NodeState::kSilent) continue;
-    const TimePoint heard = std::max(live.last_heard, state.leader_since);
-    Earliest(wake, heard + (node->state == NodeState::kReady ? policy.node_lost_after / 4 : policy.node_lost_after));
-  }
+  Earliest(wake, SilenceDue(state, policy));
   return wake;
 }
 

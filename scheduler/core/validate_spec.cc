@@ -18,6 +18,9 @@ constexpr std::size_t kMountsMax = 64;
 constexpr std::int64_t kMebibyte = 1 << 20;
 constexpr std::int64_t kMemoryMax = std::int64_t{1} << 50;
 constexpr Duration kGraceMax = Hours(24);
+constexpr Duration kTimeLimitMin = Seconds(1);
+constexpr Duration kTimeLimitMax = Hours(24 * 365);
+constexpr std::size_t kAfterMax = 64;
 
 bool IsWordChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
@@ -180,6 +183,22 @@ Status CheckLimits(const TaskLimits& limits) {
   return check("limits.shm", limits.shm_bytes, kMebibyte, kMemoryMax);
 }
 
+Status CheckAfter(const std::vector<Dependency>& after) {
+  if (after.size() > kAfterMax) {
+    return InvalidArgument("after", std::to_string(after.size()) + " jobs are too many",
+                           "use at most " + std::to_string(kAfterMax));
+  }
+  std::set<JobId> jobs;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const std::string field = "after[" + std::to_string(i) + "]";
+    if (!after[i].job) return InvalidArgument(field, "names no job", "write the job's number, as in 812:ok");
+    if (!jobs.insert(after[i].job).second) {
+      return InvalidArgument(field, "job " + std::to_string(after[i].job.value) + " is given twice", "keep one");
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status ValidateSpec(const JobSpec& spec) {
@@ -196,7 +215,12 @@ Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckRange("checkpoint.keep", spec.checkpoint_keep, 1, 1000); !s.ok()) return s;
   if (Status s = CheckRestart(spec); !s.ok()) return s;
   if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;
-  return CheckLimits(spec.limits);
+  if (Status s = CheckLimits(spec.limits); !s.ok()) return s;
+  if (spec.time_limit.ms != 0) {
+    Status s = CheckRange("limits.time", spec.time_limit.ms, kTimeLimitMin.ms, kTimeLimitMax.ms, " ms");
+    if (!s.ok()) return s;
+  }
+  return CheckAfter(spec.after);
 }
 
 }  // namespace glim::core

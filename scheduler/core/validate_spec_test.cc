@@ -81,6 +81,14 @@ const Refusal kRefusals[] = {
     {"next to no CPU", "limits.cpus", [](JobSpec& s) { s.limits.cpu_millis = 9; }},
     {"too few processes", "limits.pids", [](JobSpec& s) { s.limits.pids = 15; }},
     {"too much shared memory", "limits.shm", [](JobSpec& s) { s.limits.shm_bytes = std::int64_t{1} << 51; }},
+    {"a negative time limit", "limits.time", [](JobSpec& s) { s.time_limit = Seconds(-1); }},
+    {"next to no time", "limits.time", [](JobSpec& s) { s.time_limit = Milliseconds(999); }},
+    {"more time than a year", "limits.time", [](JobSpec& s) { s.time_limit = Hours(24 * 365) + Milliseconds(1); }},
+    {"too many dependencies", "after",
+     [](JobSpec& s) { for (std::uint64_t i = 1; i <= 65; ++i) s.after.push_back({JobId(i), DependencyKind::kOk}); }},
+    {"a dependency on no job", "after[1]", [](JobSpec& s) { s.after = {{JobId(1), {}}, {JobId(), {}}}; }},
+    {"a dependency given twice", "after[2]",
+     [](JobSpec& s) { s.after = {{JobId(1), {}}, {JobId(2), {}}, {JobId(1), DependencyKind::kAny}}; }},
 };
 
 TEST(ValidateSpec, EveryRefusalNamesItsFieldAndAFix) {
@@ -114,6 +122,10 @@ const std::pair<const char*, std::function<void(JobSpec&)>> kAccepted[] = {
     {"a value of many lines", [](JobSpec& s) { s.env = {{"A", "1\n2"}, {"_b", ""}}; }},
     {"every cause of restarts", [](JobSpec& s) { s.restart_on = {"node_failure", "xid", "hang"}; }},
     {"no restarts", [](JobSpec& s) { s.restart_on = {}; s.restart_max = 0; }},
+    {"the longest time limit", [](JobSpec& s) { s.time_limit = Hours(24 * 365); }},
+    {"the shortest time limit", [](JobSpec& s) { s.time_limit = Seconds(1); }},
+    {"as many dependencies as may be",
+     [](JobSpec& s) { for (std::uint64_t i = 1; i <= 64; ++i) s.after.push_back({JobId(i), DependencyKind::kAny}); }},
     {"auto", [](JobSpec& s) { s.priority = PriorityClass::kAuto; }},
 };
 

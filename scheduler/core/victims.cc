@@ -33,6 +33,14 @@ TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const 
   return attempt.started_at + (SaveCost(job, policy) + RestoreCost(job, policy)) * policy.min_run_factor;
 }
 
+TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
+  const Job& job = *state.FindJob(attempt.id.job);
+  const bool saves_when_asked = job.saves_asked == 0 || job.saves_done * 2 >= job.saves_asked;
+  if (saves_when_asked || attempt.save_interval.ms == 0 || !attempt.durable_at) return {};
+  const TimePoint due = attempt.durable_at + attempt.save_interval;
+  return due > now && due <= now + policy.save_wait_max ? due : TimePoint{};
+}
+
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed) {
   const auto order = [](const VictimOption& v) { return std::tuple(v.charged, !v.borrowed, v.debt_gpu_ms, v.attempt); };
   std::sort(options.begin(), options.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });

@@ -20,6 +20,10 @@ std::int64_t DebtOf(const ClusterState& state, const Policy& policy, const Attem
 // It may not be interrupted before then (extreme_high excepted): 10 x (save + restore) after its start.
 TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt);
 
+// Waiting for its periodic save loses less than interrupting it now: when that save is due, if that is within
+// save_wait_max. Only of jobs that mostly fail to save when asked, and whose saves come at an interval. 0: now is well.
+TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
+
 struct VictimOption {
   AttemptId attempt;
   PriorityClass charged = PriorityClass::kLow;

@@ -2,7 +2,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 #include "scheduler/server/rpc_status.h"
+#include "scheduler/server/usage_report.h"
 
 namespace glim::server {
 
@@ -29,6 +32,10 @@ grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerC
   response->set_last_pass_us(snapshot->last_pass_us);
   response->set_store(loop_->store_name());
   response->set_outage(snapshot->outage);
+  if (const auto report = MakeReport(snapshot->tables, "pool", loop_->Now()); report.ok()) {
+    *response->mutable_uses() = report->total();
+    response->set_simulated_gpus(report->simulated_gpus());
+  }
   auto* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
@@ -50,6 +57,45 @@ grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* 
         reactor->Finish(ToGrpc(reply.status));
       });
   if (!posted.ok()) reactor->Finish(ToGrpc(posted));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* context, const v1::GetPolicyRequest*,
+                                                  v1::GetPolicyResponse* response) {
+  response->set_yaml(policy_->Yaml());
+  response->set_source(policy_->source());
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::ReloadPolicy(grpc::CallbackServerContext* context,
+                                                     const v1::ReloadPolicyRequest* request,
+                                                     v1::ReloadPolicyResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  response->set_source(policy_->source());
+  policy_->Reload(request->dry_run(), [reactor, response](const Result<PolicyKeeper::Reloaded>& reloaded) {
+    if (!reloaded.ok()) return reactor->Finish(ToGrpc(reloaded.status()));
+    for (const PolicyChange& change : reloaded->changes) {
+      v1::PolicyChange* out = response->add_changes();
+      out->set_field(change.field);
+      out->set_before(change.before);
+      out->set_after(change.after);
+    }
+    for (const std::string& warning : reloaded->warnings) response->add_warnings(warning);
+    response->set_applied(reloaded->applied);
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::GetReport(grpc::CallbackServerContext* context,
+                                                  const v1::GetReportRequest* request,
+                                                  v1::GetReportResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  auto report = MakeReport(loop_->snapshot()->tables, request->by(), loop_->Now());
+  if (report.ok()) *response = std::move(report).value();
+  reactor->Finish(ToGrpc(report.status()));
   return reactor;
 }
 

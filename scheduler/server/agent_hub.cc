@@ -11,7 +11,7 @@ namespace glim::server {
 constexpr std::size_t kStreamsMax = 25'000;
 
 Duration AgentHub::ReportEvery() const {
-  return std::clamp(loop_->policy().node_lost_after / 12, Milliseconds(20), Seconds(5));
+  return std::clamp(loop_->policy()->node_lost_after / 12, Milliseconds(20), Seconds(5));
 }
 
 void AgentHub::SyncNodes(const std::set<core::NodeId>& nodes) {

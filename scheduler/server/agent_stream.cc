@@ -180,7 +180,7 @@ void AgentStream::SendDesired(const SnapshotPtr& snapshot, GangCache* cache) {
   if (writing_) return;
   v1::SchedulerMessage message;
   *message.mutable_desired() =
-      BuildDesiredSet(*snapshot, node_, hub_->loop().policy(), hub_->loop().Now(), cache);
+      BuildDesiredSet(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
   Write(message);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/server/advice.h"
 #include "scheduler/server/history_listing.h"
 #include "scheduler/server/job_listing.h"
 #include "scheduler/server/protocol.h"
@@ -122,6 +123,46 @@ grpc::ServerUnaryReactor* ClientService::GetJob(grpc::CallbackServerContext* con
   if (!job) return Answer(context, NoSuchJob(request->job_id()));
   JobToProto(*snapshot, *job, AttemptsShown::kAll, loop_->Now(), response->mutable_job());
   return Answer(context, Status::Ok());
+}
+
+// Work for the adviser: what it finds is the call's answer.
+grpc::ServerUnaryReactor* ClientService::Advise(grpc::CallbackServerContext* context, std::string user,
+                                                std::function<Status()> work) {
+  auto* reactor = context->DefaultReactor();
+  const Status taken = adviser_->Post(
+      std::move(user), {std::move(work), [reactor](const Status& status) { reactor->Finish(ToGrpc(status)); }});
+  if (!taken.ok()) reactor->Finish(ToGrpc(taken));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ClientService::ExplainJob(grpc::CallbackServerContext* context,
+                                                    const v1::ExplainJobRequest* request,
+                                                    v1::ExplainJobResponse* response) {
+  auto user = CallerOf(*context);
+  if (!user.ok()) return Answer(context, user.status());
+  if (!loop_->snapshot()->tables.jobs.Find(core::JobId(request->job_id()))) {
+    return Answer(context, NoSuchJob(request->job_id()));
+  }
+  return Advise(context, std::move(user).value(), [this, request, response] {
+    return server::ExplainJob(*loop_->snapshot(), *request, loop_->Now(), response);
+  });
+}
+
+grpc::ServerUnaryReactor* ClientService::PlanJob(grpc::CallbackServerContext* context,
+                                                 const v1::PlanJobRequest* request, v1::PlanJobResponse* response) {
+  auto user = CallerOf(*context);
+  if (!user.ok()) return Answer(context, user.status());
+  if (request->specs_size() > kSpecsPlannedMax) {
+    return Answer(context, InvalidArgument("specs", std::to_string(request->specs_size()) + " in one call are too many",
+                                           "plan at most " + std::to_string(kSpecsPlannedMax) + " at a time"));
+  }
+  v1::SubmitRequest as_submitted;
+  *as_submitted.mutable_specs() = request->specs();
+  auto event = SubmitEvent(*user, as_submitted);
+  if (!event.ok()) return Answer(context, event.status());
+  return Advise(context, std::move(user).value(), [this, event = std::move(event).value(), response] {
+    return server::PlanJobs(*loop_->snapshot(), event, loop_->Now(), response);
+  });
 }
 
 grpc::ServerUnaryReactor* ClientService::ListNodes(grpc::CallbackServerContext* context, const v1::ListNodesRequest*,

@@ -1,10 +1,12 @@
 // ClientApi: what users' programs ask. Handlers only decode, check and post; reads are answered
-// from the snapshot, those of the past from the store, by way of the strand.
+// from the snapshot, those of the past from the store, by way of the strand; the adviser's thread tries things out.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "glim/v1/client_api.grpc.pb.h"
+#include "scheduler/server/adviser.h"
 #include "scheduler/server/event_stream.h"
 #include "scheduler/server/log_stream.h"
 #include "scheduler/server/scheduler_loop.h"
@@ -16,8 +18,13 @@ inline constexpr int kSpecsMax = 2'000;  // in one Submit; ServerOptions' messag
 class ClientService final : public v1::ClientApi::CallbackService {
  public:
   // All outlive the service.
-  ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed, std::string cluster_id)
-      : loop_(loop), feed_(feed), cluster_id_(std::move(cluster_id)), logs_{strand, broker, loop, {}} {}
+  ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed, Adviser* adviser,
+                std::string cluster_id)
+      : loop_(loop),
+        feed_(feed),
+        adviser_(adviser),
+        cluster_id_(std::move(cluster_id)),
+        logs_{strand, broker, loop, {}} {}
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
                                    v1::SubmitResponse* response) override;
@@ -31,6 +38,10 @@ class ClientService final : public v1::ClientApi::CallbackService {
                                      v1::ListJobsResponse* response) override;
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const v1::GetJobRequest* request,
                                    v1::GetJobResponse* response) override;
+  grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context, const v1::ExplainJobRequest* request,
+                                       v1::ExplainJobResponse* response) override;
+  grpc::ServerUnaryReactor* PlanJob(grpc::CallbackServerContext* context, const v1::PlanJobRequest* request,
+                                    v1::PlanJobResponse* response) override;
   grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* context, const v1::ListNodesRequest* request,
                                       v1::ListNodesResponse* response) override;
   grpc::ServerWriteReactor<v1::StreamLogResponse>* StreamLog(grpc::CallbackServerContext* context,
@@ -43,6 +54,8 @@ class ClientService final : public v1::ClientApi::CallbackService {
                                        v1::GetVersionResponse* response) override;
 
  private:
+  grpc::ServerUnaryReactor* Advise(grpc::CallbackServerContext* context, std::string user,
+                                   std::function<Status()> work);
   // Cancel, suspend and resume: the same call but for the event.
   template <typename Event, typename Request, typename Response>
   grpc::ServerUnaryReactor* PostForJob(grpc::CallbackServerContext* context, const Request& request,
@@ -50,6 +63,7 @@ class ClientService final : public v1::ClientApi::CallbackService {
 
   SchedulerLoop* loop_;
   EventFeed* feed_;
+  Adviser* adviser_;
   const std::string cluster_id_;
   LogStream::Owner logs_;
 };

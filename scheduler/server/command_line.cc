@@ -11,10 +11,11 @@ namespace glim::server {
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CommandLine line;
   Config& config = line.config;
-  std::string config_file, listen, metrics, store, log_level, cluster_id;
+  std::string config_file, policy_file, listen, metrics, store, log_level, cluster_id;
   CLI::App app{"The scheduler of Glim: users' and agents' calls, the planning, and the store.", "glim-scheduler"};
   app.set_version_flag("--version", kVersion);
   app.add_option("--config", config_file, "YAML file: listen, metrics, store, log_level, history_kept, policy");
+  app.add_option("--policy", policy_file, "YAML file of the policy alone; `glim admin config reload` reads it again");
   app.add_option("--listen", listen, "Address of the gRPC APIs [" + config.listen + "]; port 0: any");
   app.add_option("--metrics", metrics, "Address of /metrics [" + config.metrics + "], or none");
   app.add_option("--store", store, "Where the state lives [sqlite:$XDG_STATE_HOME/glim/glim.db]");
@@ -33,6 +34,8 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (!config_file.empty()) {
     if (Status s = ReadConfigFile(config_file, &config); !s.ok()) return s;
   }
+  if (!policy_file.empty()) config.policy_file = policy_file;
+  if (Status s = ReadOwnPolicy(&config); !s.ok()) return s;
   if (!listen.empty()) config.listen = listen;
   if (!metrics.empty()) config.metrics = metrics;
   if (!store.empty()) config.store = store;

@@ -3,17 +3,13 @@
 #include <spdlog/common.h>
 
 #include <charconv>
-#include <exception>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
+#include <utility>
 
-#include "scheduler/server/policy_config.h"
 #include "scheduler/server/yaml_reader.h"
 
 namespace glim::server {
 namespace {
-
-constexpr std::size_t kFileBytesMax = 1 << 20;
 
 Status Refuse(const std::string& field, const std::string& message, std::string fix = "") {
   return Status(StatusCode::kInvalidArgument, field + ": " + message)
@@ -44,6 +40,16 @@ Status CheckAddress(const char* field, const std::string& address, bool insecure
   return Status::Ok();
 }
 
+// The map `policy:`, over the defaults.
+Status ReadPolicyInConfig(const YAML::Node& value, const std::string& path, Config* config) {
+  PolicyFile file{config->policy, config->policy_names};
+  if (Status s = ReadPolicyMap(value, path, &file); !s.ok()) return s;
+  config->policy = std::move(file.policy);
+  config->policy_names = std::move(file.names);
+  config->policy_in_config = true;
+  return Status::Ok();
+}
+
 }  // namespace
 
 bool IsLoopback(const std::string& address) {
@@ -64,26 +70,59 @@ Status ReadConfigText(const std::string& text, const std::string& source, Config
       {"cluster_id", IntoText(&config->cluster_id)},
       {"history_max", IntoNumber(&config->history_max, 1'000, 100'000'000)},
       {"ended_jobs_max", IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
+      {"policy_file", IntoText(&config->policy_file)},
       {"policy", [config](const YAML::Node& value, const std::string& path) {
-         return ReadYamlMap(value, path, PolicyFields(&config->policy));
+         return ReadPolicyInConfig(value, path, config);
        }}};
-  try {
-    return ReadYamlMap(YAML::Load(text), "", fields);
-  } catch (const std::exception& e) {
-    return Refuse(source, std::string("is not YAML: ") + e.what());
-  }
+  const auto root = ParseYaml(text);
+  if (!root.ok()) return InSource(source, root.status());
+  if (Status s = ReadYamlMap(*root, "", fields); !s.ok()) return InSource(source, s);
+  return Status::Ok();
 }
 
 Status ReadConfigFile(const std::string& path, Config* config) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Status(StatusCode::kNotFound, "cannot read " + path).WithReason("BAD_CONFIG").WithField("--config");
+  const auto text = ReadTextFile(path, "--config");
+  if (!text.ok()) return text.status();
+  if (Status s = ReadConfigText(*text, path, config); !s.ok()) return s;
+  config->policy_source = {path, true};
+  // Beside the file that names it, wherever the scheduler was started.
+  const std::filesystem::path own = config->policy_file;
+  if (!own.empty() && own.is_relative()) {
+    config->policy_file = (std::filesystem::path(path).parent_path() / own).string();
   }
-  std::string text(kFileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kFileBytesMax) return Refuse("--config", path + " is larger than 1 MiB");
-  return ReadConfigText(text, path, config);
+  return Status::Ok();
+}
+
+Status ReadOwnPolicy(Config* config) {
+  if (config->policy_file.empty()) return Status::Ok();
+  if (config->policy_in_config) {
+    return Refuse("policy_file", "the policy stands in " + config->policy_source.path + " too",
+                  "move what is under `policy:` there into " + config->policy_file);
+  }
+  auto file = ReadPolicyFile(config->policy_file);
+  if (!file.ok()) return file.status();
+  config->policy = std::move(file->policy);
+  config->policy_names = std::move(file->names);
+  config->policy_source = {config->policy_file, false};
+  return Status::Ok();
+}
+
+Result<PolicyFile> ReadPolicyAgain(const PolicySource& source) {
+  if (source.path.empty()) {
+    return Status(StatusCode::kFailedPrecondition, "the scheduler was started without a file that could be read again")
+        .WithReason("NO_POLICY_FILE").WithFix("start it with --policy FILE");
+  }
+  Config config;
+  Status read;
+  if (source.in_config) {
+    read = ReadConfigFile(source.path, &config);
+  } else {
+    config.policy_file = source.path;
+  }
+  if (read.ok()) read = ReadOwnPolicy(&config);
+  if (read.ok()) return PolicyFile{std::move(config.policy), std::move(config.policy_names)};
+  if (read.code() != StatusCode::kNotFound) return read;
+  return Status(StatusCode::kFailedPrecondition, read.message()).WithReason(read.reason()).WithFix(read.fix());
 }
 
 Status CheckConfig(const Config& config) {

@@ -4,9 +4,16 @@
 #include <string>
 
 #include "scheduler/core/policy.h"
+#include "scheduler/server/policy_file.h"
 #include "sdk/base/result.h"
 
 namespace glim::server {
+
+// Where the policy stands, to be read again: a file of its own, or the map `policy:` of the configuration file.
+struct PolicySource {
+  std::string path;        // empty: nowhere, it is what the defaults are
+  bool in_config = false;  // `path` is the configuration, not a file of the policy alone
+};
 
 struct Config {
   std::string listen = "127.0.0.1:7601";   // port 0: the system chooses
@@ -19,14 +26,25 @@ struct Config {
   std::string cluster_id;                  // of a store that is new; empty: a random one
   std::uint32_t history_max = 1'000'000;   // events kept at most
   std::uint32_t ended_jobs_max = 200'000;  // jobs that `glim history` shows at most
-  core::Policy policy;
+  std::string policy_file;                 // a file of its own; then the configuration has no `policy:`
+  core::Policy policy;                     // as ReadPolicy found it
+  PolicyNames policy_names;
+  bool policy_in_config = false;           // it has a map `policy:`
+  PolicySource policy_source;
 };
 
-// Reads a file over `config`. Unknown keys, wrong types and amounts out of range are refused with their path
-// ("policy.agree_max"). Does no I/O but reading the file.
+// Reads a file over `config`. Unknown keys, wrong types and amounts out of range are refused with line, column and path
+// ("scheduler.yaml:7:3: policy.agree_max: ..."). Does no I/O but reading the file.
 Status ReadConfigFile(const std::string& path, Config* config);
 // The same from text; `source` is for messages.
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config);
+
+// If the policy has a file of its own, reads that. After it, policy, policy_names and policy_source are what counts.
+Status ReadOwnPolicy(Config* config);
+
+// Reads the policy once more from where it came: a new value, whatever the caller has. FAILED_PRECONDITION if there is
+// no such place, or it cannot be read.
+Result<PolicyFile> ReadPolicyAgain(const PolicySource& source);
 
 // What only the whole can tell: addresses that parse, no listening beyond this machine unless it was asked for, levels.
 Status CheckConfig(const Config& config);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "scheduler/server/command_line.h"
 
@@ -27,9 +28,10 @@ policy:
   outage_percent: 35
   master_port_first: 30000
   master_port_last: 31000
-  default_user_quota: {normal: 8, high: 2}
-  user_quota:
-    kim: {high: 12, "20": 3}
+  quotas:
+    default_user: {normal: 8, high: 2}
+    users:
+      kim: {high: 12, "20": 3}
   links:
     - {zone_a: A, zone_b: B, jobs_max: 2, pairs_max: 4}
 )", "test", &config);
@@ -67,8 +69,9 @@ TEST(ConfigTest, RefusalsNameThePath) {
       {"policy: {outage_percent: -1}", "policy.outage_percent"},
       {"policy: {outage_percent: 1.5}", "policy.outage_percent"},
       {"policy: {min_run_factor: [1]}", "policy.min_run_factor"},
-      {"policy: {default_user_quota: {urgent: 1}}", "policy.default_user_quota.urgent"},
-      {"policy: {user_quota: {kim: {high: many}}}", "policy.user_quota.kim.high"},
+      {"policy: {quotas: {default_user: {urgent: 1}}}", "policy.quotas.default_user.urgent"},
+      {"policy: {quotas: {users: {kim: {high: many}}}}", "policy.quotas.users.kim.high"},
+      {"policy: {quantum_min: 5h}", "policy.quantum_max"},
       {"policy: {links: [{zone_a: A, zone_b: B}, {zone_a: A, zoneb: B}]}", "policy.links[1].zoneb"},
       {"policy: {links: [{zone_a: A, zone_b: A}]}", "policy.links[0]"},
       {"policy: [1]", "policy"},
@@ -80,6 +83,7 @@ TEST(ConfigTest, RefusalsNameThePath) {
     const Status status = ReadConfigText(c.text, "test", &config);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << c.text;
     EXPECT_EQ(status.field(), c.path) << c.text;
+    EXPECT_TRUE(status.message().starts_with("test:")) << status.message();
   }
   Config config;
   EXPECT_FALSE(ReadConfigText("a: [", "test", &config).ok());
@@ -116,6 +120,81 @@ TEST(ConfigTest, TheStoreHasAPlaceByDefault) {
   EXPECT_EQ(*DefaultStoreUrl(nullptr, "/home/kim"), "sqlite:/home/kim/.local/state/glim/glim.db");
   EXPECT_EQ(*DefaultStoreUrl("relative", "/home/kim"), "sqlite:/home/kim/.local/state/glim/glim.db");
   EXPECT_FALSE(DefaultStoreUrl(nullptr, nullptr).ok());
+}
+
+class PolicyPlaceTest : public ::testing::Test {
+ protected:
+  PolicyPlaceTest()
+      : folder_(std::filesystem::temp_directory_path() / ("glim-policy-place-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~PolicyPlaceTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  Result<CommandLine> Parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "glim-scheduler");
+    return ParseCommandLine(static_cast<int>(words.size()), words.data());
+  }
+
+  const std::filesystem::path folder_;
+};
+
+TEST_F(PolicyPlaceTest, AFileOfItsOwnBesideTheConfiguration) {
+  const std::string policy = Write("policy.yaml", "agree_max: 3s\n");
+  const std::string config = Write("glim.yaml", "store: memory\npolicy_file: policy.yaml\n");
+  const auto line = Parse({"--config", config.c_str()});
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  EXPECT_EQ(line->config.policy.agree_max, Seconds(3));
+  EXPECT_EQ(line->config.policy_source.path, policy);
+  EXPECT_FALSE(line->config.policy_source.in_config);
+
+  const std::string other = Write("other.yaml", "agree_max: 4s\n");
+  const auto flag = Parse({"--config", config.c_str(), "--policy", other.c_str()});
+  ASSERT_TRUE(flag.ok());
+  EXPECT_EQ(flag->config.policy.agree_max, Seconds(4));
+  EXPECT_EQ(flag->config.policy_source.path, other);
+}
+
+TEST_F(PolicyPlaceTest, InTheConfigurationOrInAFileNotInBoth) {
+  const std::string config = Write("glim.yaml", "store: memory\npolicy: {agree_max: 2s}\n");
+  const auto line = Parse({"--config", config.c_str()});
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  EXPECT_EQ(line->config.policy_source.path, config);
+  EXPECT_TRUE(line->config.policy_source.in_config);
+
+  const std::string policy = Write("policy.yaml", "agree_max: 3s\n");
+  const auto both = Parse({"--config", config.c_str(), "--policy", policy.c_str()});
+  EXPECT_EQ(both.status().field(), "policy_file");
+  EXPECT_NE(both.status().message().find(config), std::string::npos);
+}
+
+TEST_F(PolicyPlaceTest, WhereItStandsItIsReadAgain) {
+  const std::string config = Write("glim.yaml", "store: memory\n");
+  const auto line = Parse({"--config", config.c_str()});
+  ASSERT_TRUE(line.ok());
+  Write("glim.yaml", "store: memory\npolicy: {agree_max: 7s}\n");
+  const auto in_config = ReadPolicyAgain(line->config.policy_source);
+  ASSERT_TRUE(in_config.ok()) << in_config.status().message();
+  EXPECT_EQ(in_config->policy.agree_max, Seconds(7));
+  // It has moved out of the configuration.
+  const std::string own = Write("policy.yaml", "agree_max: 8s\n");
+  Write("glim.yaml", "store: memory\npolicy_file: policy.yaml\n");
+  EXPECT_EQ(ReadPolicyAgain(line->config.policy_source)->policy.agree_max, Seconds(8));
+  EXPECT_EQ(ReadPolicyAgain({own, false})->policy.agree_max, Seconds(8));
+  std::filesystem::remove(own);
+  EXPECT_EQ(ReadPolicyAgain({own, false}).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReadPolicyAgain({}).status().reason(), "NO_POLICY_FILE");
+}
+
+TEST_F(PolicyPlaceTest, ABadFileIsRefusedWithItsLine) {
+  const std::string policy = Write("policy.yaml", "# words\nagree_max: soon\n");
+  const auto line = Parse({"--store", "memory", "--policy", policy.c_str()});
+  ASSERT_FALSE(line.ok());
+  EXPECT_EQ(line.status().message(), policy + ":2:12: agree_max: must be a duration");
+  EXPECT_FALSE(Parse({"--store", "memory", "--policy", "/nonexistent/p.yaml"}).ok());
 }
 
 TEST(ConfigTest, FlagsGoOverTheFile) {

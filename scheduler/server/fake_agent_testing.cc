@@ -153,8 +153,8 @@ FakeLogServer::~FakeLogServer() {
 
 void FakeLogServer::Append(const std::string& log, const std::string& text, bool ended) {
   std::lock_guard lock(mutex_);
-  logs_[log].first += text;
-  logs_[log].second = ended;
+  logs_[log].text += text;
+  logs_[log].ended = ended;
   changed_.notify_all();
 }
 
@@ -178,14 +178,15 @@ v1::LogChunk FakeLogServer::Answer(const v1::LogRequest& request) {
                           std::to_string(request.attempt().number()) + "." + std::to_string(request.rank());
   const auto offset = static_cast<std::size_t>(request.offset());
   std::unique_lock lock(mutex_);
-  auto& [text, ended] = logs_[log];
-  changed_.wait_for(lock, std::chrono::milliseconds(request.wait_ms()), [&] { return text.size() > offset || ended; });
+  Log& of = logs_[log];
+  changed_.wait_for(lock, std::chrono::milliseconds(request.wait_ms()),
+                    [&] { return of.text.size() > offset || of.ended; });
   v1::LogChunk chunk;
   chunk.set_id(request.id());
   chunk.set_offset(request.offset());
   // Small chunks, so that a log takes several.
-  if (offset < text.size()) chunk.set_data(text.substr(offset, std::min<std::size_t>(7, request.bytes_max())));
-  chunk.set_ended(ended && offset + chunk.data().size() >= text.size());
+  if (offset < of.text.size()) chunk.set_data(of.text.substr(offset, std::min<std::size_t>(7, request.bytes_max())));
+  chunk.set_ended(of.ended && offset + chunk.data().size() >= of.text.size());
   return chunk;
 }
 

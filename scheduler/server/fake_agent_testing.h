@@ -75,7 +75,11 @@ class FakeLogServer {
   std::unique_ptr<grpc::ClientReaderWriter<v1::LogChunk, v1::LogRequest>> stream_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::pair<std::string, bool>> logs_;
+  struct Log {
+    std::string text;
+    bool ended = false;
+  };
+  std::map<std::string, Log> logs_;
   std::optional<grpc::Status> end_;
   std::thread server_;
 };

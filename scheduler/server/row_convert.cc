@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 
+#include "scheduler/core/dependencies.h"
 #include "scheduler/server/spec_convert.h"
+#include "scheduler/server/usage_report.h"
 
 namespace glim::server {
 namespace {
@@ -92,6 +94,7 @@ std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job&
   const core::Attempt* newest = snapshot.tables.attempts.Find({job.id, job.attempts});
   if (newest && newest->state == core::AttemptState::kClaimed) return ClaimingBlocker(snapshot, *newest);
   if (job.state != core::JobState::kQueued) return {};
+  if (!job.waits_for.empty()) return core::DependencyBlockers(snapshot.tables, job);
   if (job.not_before > now) {
     core::Blocker blocker;
     blocker.kind = core::BlockerKind::kBackoff;
@@ -105,6 +108,15 @@ std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job&
   blocker.kind = core::BlockerKind::kNotPlanned;
   blocker.message = "the next planning pass decides about it";
   return {blocker};
+}
+
+void BlockerToProto(const core::Blocker& blocker, v1::Blocker* out) {
+  out->set_kind(core::ToString(blocker.kind));
+  out->set_message(blocker.message);
+  out->set_have(blocker.have);
+  out->set_need(blocker.need);
+  const std::size_t named = std::min(blocker.jobs.size(), kBlockerJobsMax);
+  for (std::size_t i = 0; i < named; ++i) out->add_job_ids(blocker.jobs[i].value);
 }
 
 void RoundTimesToProto(const core::Round& round, v1::RoundTimes* out) {
@@ -201,15 +213,10 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
   out->set_attempt_count(job.attempts);
   out->set_priority(core::ToString(job.priority));
   for (const core::Blocker& blocker : BlockersOf(snapshot, job, now)) {
-    auto* b = out->add_blockers();
-    b->set_kind(core::ToString(blocker.kind));
-    b->set_message(blocker.message);
-    b->set_have(blocker.have);
-    b->set_need(blocker.need);
-    const std::size_t named = std::min(blocker.jobs.size(), kBlockerJobsMax);
-    for (std::size_t i = 0; i < named; ++i) b->add_job_ids(blocker.jobs[i].value);
+    BlockerToProto(blocker, out->add_blockers());
   }
   AttemptsToProto(snapshot, job, shown, now, out);
+  if (shown == AttemptsShown::kAll) UsesToProto(UsesOf(snapshot.tables, job, now), out->mutable_uses());
 }
 
 void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out) {

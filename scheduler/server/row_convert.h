@@ -10,6 +10,7 @@
 
 namespace glim::server {
 
+void BlockerToProto(const core::Blocker& blocker, v1::Blocker* out);
 enum class AttemptsShown { kNewest, kAll };
 
 void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown shown, TimePoint now, v1::Job* out);

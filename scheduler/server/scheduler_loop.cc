@@ -44,7 +44,8 @@ std::map<core::AttemptId, core::SaveResult> EndedInterrupts(const std::vector<co
 }  // namespace
 
 SchedulerLoop::SchedulerLoop(Options options, std::unique_ptr<store::Store> store)
-    : options_(std::move(options)), store_(std::move(store)), store_name_(store_->name()) {}
+    : options_(std::move(options)), store_(std::move(store)), store_name_(store_->name()),
+      policy_(std::make_shared<const core::Policy>(options_.policy)) {}
 
 SchedulerLoop::~SchedulerLoop() { Stop(); }
 
@@ -67,6 +68,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   auto first = std::make_shared<Snapshot>();
   first->tables = loop->state_->tables();
   first->verdicts = loop->state_->verdicts;
+  first->policy = loop->policy_;
   first->liveness = std::make_shared<const LivenessMap>();
   first->epoch = loop->epoch_;
   loop->snapshot_.store(std::move(first));
@@ -163,6 +165,31 @@ Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   return Status::Ok();
 }
 
+Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done done) {
+  auto next = std::make_shared<const core::Policy>(std::move(policy));
+  std::lock_guard lock(mutex_);
+  if (closed_) return Stopping();
+  // Under the lock, as in Read.
+  boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), done = std::move(done)]() mutable {
+    TakePolicy(std::move(next), std::move(words), std::move(done));
+  });
+  return Status::Ok();
+}
+
+// A batch of its own: what came before was decided by the old policy.
+void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done) {
+  if (failed_) {
+    core::Reply reply;
+    reply.status = Stopping();
+    return done(reply);
+  }
+  policy_ = std::move(policy);
+  const TimePoint now = std::max(options_.clock(), last_now_);
+  std::vector<Item> items;
+  items.push_back({core::PolicyChanged{std::move(words)}, std::move(done), false});
+  if (RunBatch(std::move(items), false, now)) ArmTimer(now);
+}
+
 void SchedulerLoop::FailAsStale(std::uint64_t newer_epoch) {
   boost::asio::post(io_, [this, newer_epoch] {
     Fail(Status(StatusCode::kAborted, "an agent follows a newer leader: epoch " + std::to_string(newer_epoch) +
@@ -224,7 +251,7 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
 
   commit_seconds_ = 0;
   const auto begin = std::chrono::steady_clock::now();
-  core::DriveResult result = core::Drive(*state_, options_.policy, events,
+  core::DriveResult result = core::Drive(*state_, *policy_, events,
                                          [this](const std::vector<core::Mutation>& m) { return Commit(m); });
   const double pass = SecondsSince(begin) - commit_seconds_;
   if (!result.commit.ok()) {
@@ -269,12 +296,14 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   // Heartbeats change nothing but when a node was last heard: a second's delay there saves a copy a batch.
   const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
   const bool rows = result.mutations > 0 || revision_ != before->revision;
-  const bool soft = before->verdicts != state_->verdicts || before->outage != state_->outage;
+  const bool soft = before->verdicts != state_->verdicts || before->outage != state_->outage ||
+                    before->policy != policy_;
   if (!rows && !soft && !liveness_due) return;
 
   auto next = std::make_shared<Snapshot>();
   next->tables = rows ? state_->tables() : before->tables;
   next->verdicts = state_->verdicts;
+  next->policy = policy_;
   next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;
   next->outage = state_->outage;
   next->epoch = epoch_;

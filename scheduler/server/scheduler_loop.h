@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -44,7 +45,7 @@ class SchedulerLoop {
   using Done = std::function<void(const core::Reply&)>;
 
   struct Options {
-    core::Policy policy;
+    core::Policy policy;              // until SetPolicy gives another
     Clock clock;
     std::size_t inbox_max = 20'000;   // events of clients that wait
     std::size_t batch_max = 2'000;    // events a commit
@@ -83,13 +84,15 @@ class SchedulerLoop {
   // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for everything
   // else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE (STOPPING).
   Status Read(std::function<void(store::Store&)> read);
+  // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
+  Status SetPolicy(core::Policy policy, std::string words, Done done);
   // The stream of an agent says that another leader came after us.
   void FailAsStale(std::uint64_t newer_epoch);
 
   // Any thread. Never null.
   SnapshotPtr snapshot() const { return snapshot_.load(); }
   std::uint64_t epoch() const { return epoch_; }
-  const core::Policy& policy() const { return options_.policy; }
+  std::shared_ptr<const core::Policy> policy() const { return snapshot()->policy; }
   TimePoint Now() const { return options_.clock(); }
   const char* store_name() const { return store_name_; }
 
@@ -107,6 +110,7 @@ class SchedulerLoop {
   std::vector<Item> Take(TimePoint now, bool* time_passed);
   bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
   Status Commit(const std::vector<core::Mutation>& mutations);
+  void TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done);
   void Publish(const core::DriveResult& result, bool membership, TimePoint now);
   Status TellStart();
   void ArmTimer(TimePoint now);
@@ -130,6 +134,7 @@ class SchedulerLoop {
 
   // The strand's own.
   std::unique_ptr<core::ClusterState> state_;
+  std::shared_ptr<const core::Policy> policy_;
   std::uint64_t next_seq_ = 1;
   std::uint64_t taken_ = 0;
   std::uint64_t due_mark_ = 0;  // posted_ when the wake fell due; 0: not due

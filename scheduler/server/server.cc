@@ -13,6 +13,7 @@
 #include "scheduler/server/agent_service.h"
 #include "scheduler/server/client_service.h"
 #include "scheduler/server/metrics.h"
+#include "scheduler/server/policy_keeper.h"
 #include "scheduler/store/open_store.h"
 
 namespace glim::server {
@@ -54,9 +55,11 @@ struct Server::Parts {
   std::string cluster_id;
   std::unique_ptr<SchedulerLoop> loop;
   AgentStrand strand;
+  std::unique_ptr<PolicyKeeper> policy;
   std::unique_ptr<AgentHub> hub;
   std::unique_ptr<LogBroker> broker;
   std::unique_ptr<EventFeed> feed;
+  Adviser adviser;
   std::unique_ptr<ClientService> client;
   std::unique_ptr<AgentService> agent;
   std::unique_ptr<AdminService> admin;
@@ -96,6 +99,9 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
   if (!opened.ok()) return opened.status();
   loop = std::move(opened).value();
+  policy = std::make_unique<PolicyKeeper>(loop.get(), config.policy_source,
+                                          PolicyFile{config.policy, config.policy_names});
+  policy->WarnAtStart();
   return Status::Ok();
 }
 
@@ -103,9 +109,9 @@ Status Server::Parts::Serve(const std::string& listen) {
   hub = std::make_unique<AgentHub>(&strand, loop.get(), cluster_id);
   broker = std::make_unique<LogBroker>(&strand);
   feed = std::make_unique<EventFeed>(&strand, loop.get());
-  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), cluster_id);
+  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), &adviser, cluster_id);
   agent = std::make_unique<AgentService>(hub.get(), broker.get());
-  admin = std::make_unique<AdminService>(loop.get());
+  admin = std::make_unique<AdminService>(loop.get(), policy.get());
   loop->set_on_sync([this](const std::set<core::NodeId>& nodes) { hub->SyncNodes(nodes); });
   loop->set_on_history([this] { feed->Wake(); });
   loop->Start();
@@ -149,6 +155,7 @@ void Server::Stop() {
   if (parts_->hub) parts_->hub->EndAll({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
   if (parts_->broker) parts_->strand.Post([broker = parts_->broker.get()] { broker->Stop(); });
   if (parts_->feed) parts_->strand.Post([feed = parts_->feed.get()] { feed->Stop(); });
+  parts_->adviser.Stop();  // before the calls that wait for it are waited for
   if (parts_->grpc) {
     parts_->grpc->Shutdown(std::chrono::system_clock::now() + kStopGrace);
     parts_->grpc->Wait();

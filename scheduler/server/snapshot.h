@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "scheduler/core/cluster_state.h"
+#include "scheduler/core/policy.h"
 
 namespace glim::server {
 
@@ -17,6 +18,7 @@ using LivenessMap = std::map<core::NodeId, core::Liveness>;
 struct Snapshot {
   core::Tables tables;
   std::shared_ptr<const core::Verdicts> verdicts;   // never null
+  std::shared_ptr<const core::Policy> policy;       // never null; what the commit was decided by
   std::shared_ptr<const LivenessMap> liveness;      // never null; last_heard may be up to a second old
   bool outage = false;
   std::uint64_t epoch = 0;

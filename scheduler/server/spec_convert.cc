@@ -90,6 +90,18 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   for (const auto& mount : proto.mounts()) spec.mounts.push_back({mount.source(), mount.target(), mount.read_only()});
   const v1::TaskLimits& limits = proto.limits();
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
+  spec.time_limit = Milliseconds(proto.time_limit_ms());
+  for (int i = 0; i < proto.after_size(); ++i) {
+    core::Dependency& dependency = spec.after.emplace_back();
+    dependency.job = core::JobId(proto.after(i).job_id());
+    Status s = ParseWord<core::DependencyKind>(
+        ("after[" + std::to_string(i) + "]").c_str(), proto.after(i).when(),
+        {{"ok", core::DependencyKind::kOk},
+         {"failed", core::DependencyKind::kFailed},
+         {"any", core::DependencyKind::kAny}},
+        &dependency.when);
+    if (!s.ok()) return s;
+  }
   return spec;
 }
 
@@ -129,6 +141,12 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   restart->set_backoff_ms(spec.restart_backoff.ms);
   MountsToProto(spec, proto->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
+  proto->set_time_limit_ms(spec.time_limit.ms);
+  for (const core::Dependency& dependency : spec.after) {
+    auto* added = proto->add_after();
+    added->set_job_id(dependency.job.value);
+    added->set_when(core::ToString(dependency.when));
+  }
 }
 
 void MountsToProto(const core::JobSpec& spec, google::protobuf::RepeatedPtrField<v1::Mount>* mounts) {

@@ -79,6 +79,8 @@ TEST(Simulation, ReachesEveryEndOfAnInterrupt) {
     sum.swap_aborted += report.swap_aborted;
     sum.failed += report.failed;
     sum.cancelled += report.cancelled;
+    sum.timeouts += report.timeouts;
+    sum.dependants += report.dependants;
   }
   EXPECT_GT(sum.saved, 0u);
   EXPECT_GT(sum.left_unsaved, 0u);
@@ -87,6 +89,8 @@ TEST(Simulation, ReachesEveryEndOfAnInterrupt) {
   EXPECT_GT(sum.swap_aborted, 0u);
   EXPECT_GT(sum.failed, 0u);
   EXPECT_GT(sum.cancelled, 0u);
+  EXPECT_GT(sum.timeouts, 0u);
+  EXPECT_GT(sum.dependants, 0u);
 }
 
 }  // namespace

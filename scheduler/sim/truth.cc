@@ -70,12 +70,30 @@ void Truth::Committed(const std::vector<core::Mutation>& mutations) {
 void Truth::See(const Job& row) {
   JobTruth& job = jobs_[row.id];
   Replace(of_jobs_, job.ledger, row.ledger);
+  job.limit = row.spec->time_limit;
+  if (row.attempts > job.attempts) SeeDispatch(row, job);
+  job.attempts = row.attempts;
+  if (core::IsTerminal(row.state)) ends_[row.id] = row.state;
   if (row.durable == job.durable) return;
   const AttemptId writer{row.id, row.durable.attempt};
   const auto known = attempts_.find(writer);
   Expect(known != attempts_.end() && !known->second.ended, "its save became its job's newest after its end", writer);
   Expect(row.durable.step > job.durable.step, "its job's newest save went back", writer);
   job.durable = row.durable;
+}
+
+void Truth::SeeDispatch(const Job& row, const JobTruth& job) {
+  const AttemptId attempt{row.id, row.attempts};
+  Expect(job.limit.ms == 0 || job.ran < job.limit, "its job has used up its time limit", attempt);
+  for (const core::Dependency& dependency : row.spec->after) {
+    const auto end = ends_.find(dependency.job);
+    const bool over = end != ends_.end();
+    const bool ok = over && end->second == core::JobState::kSucceeded;
+    const bool as_asked = dependency.when == core::DependencyKind::kAny    ? over
+                          : dependency.when == core::DependencyKind::kOk ? ok
+                                                                          : over && !ok;
+    Expect(as_asked, "a job that its job waits for has not ended as asked", attempt);
+  }
 }
 
 void Truth::See(const Attempt& row) {
@@ -87,7 +105,13 @@ void Truth::See(const Attempt& row) {
     }
     Expect(row.base == attempt.base, "it does not go on from the save that was its job's newest at its start", row.id);
   }
-  attempt.ended = attempt.ended || row.state == core::AttemptState::kEnded;
+  if (row.state == core::AttemptState::kEnded && !attempt.ended) {
+    attempt.ended = true;
+    JobTruth& job = jobs_[row.id.job];
+    if (row.started_at) job.ran = job.ran + (row.ended_at - row.started_at);
+    const bool timeout = row.outcome == core::Outcome::kTimeout;
+    Expect(!timeout || (job.limit.ms > 0 && job.ran >= job.limit), "it ended before its job's time limit", row.id);
+  }
   for (const core::Round& round : row.rounds) {
     if (!round.agreed_at) continue;
     const auto [known, is_new] = attempt.stop_steps.emplace(round.id, round.stop_step);

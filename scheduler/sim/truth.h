@@ -7,6 +7,8 @@
 //   - a job's newest save comes from an attempt that has not ended, and never goes back; an attempt goes on from what was
 //     its job's newest save when it started, and from nothing else afterwards
 //   - every GPU-millisecond that a holder had of a node is in the ledger of exactly one job, under the same use
+//   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit has
+//     run for that long, and none starts that has
 //   - a node whose agent has released a task is not held for that task any more
 //   - what runs on a node is its holder's, or known as a zombie or an orphan: nothing runs on a free node
 #pragma once
@@ -50,6 +52,9 @@ class Truth {
   struct JobTruth {
     core::Checkpoint durable;
     core::UseTotals ledger{};
+    std::uint32_t attempts = 0;
+    Duration limit;
+    Duration ran;  // its ended attempts, from the moment they held all nodes
   };
   struct AttemptTruth {
     bool started = false;
@@ -61,6 +66,7 @@ class Truth {
   void See(const core::Job& row);
   void See(const core::Attempt& row);
   void See(const core::Node& row);
+  void SeeDispatch(const core::Job& row, const JobTruth& job);
   void Forget(core::JobId job);
   void Expect(bool holds, const char* what, core::AttemptId attempt);
 
@@ -68,6 +74,7 @@ class Truth {
   std::set<core::JobId> unfinished_;
   core::JobId newest_;
   std::map<core::JobId, JobTruth> jobs_;
+  std::map<core::JobId, core::JobState> ends_;  // of all jobs that are over, forgotten ones included
   std::map<core::AttemptId, AttemptTruth> attempts_;
   std::map<core::NodeId, core::UseTotals> nodes_;
   core::UseTotals of_jobs_{};   // all jobs' ledgers, forgotten ones' included

@@ -58,6 +58,8 @@ void World::Post(decltype(core::Event::what) what) {
 void World::CountEnd(const core::Mutation& mutation) {
   if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) {
     const core::Attempt& row = **attempt;
+    const bool is_first = row.id.number == 1 && row.state == core::AttemptState::kStarting;
+    report_.dependants += is_first && !state_->FindJob(row.id.job)->spec->after.empty();
     report_.digest = Mix(report_.digest, row.id.job.value * 1000 + row.id.number * 10 + static_cast<int>(row.state));
     for (const NodeId node : row.nodes) report_.digest = Mix(report_.digest, node.value);
     if (row.state != core::AttemptState::kEnded) return;
@@ -65,6 +67,7 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.left_unsaved += row.save == core::SaveResult::kLeftUnsaved;
     report_.killed += row.save == core::SaveResult::kKilled;
     report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
+    report_.timeouts += row.outcome == core::Outcome::kTimeout;
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
     report_.nodes_lost += entry->kind == "node_lost";
     report_.outages += entry->kind == "outage_began";
@@ -282,11 +285,38 @@ void World::UserActs() {
     const std::int64_t count = rng_.OneIn(5) ? rng_.Between(2, 4) : 1;
     for (std::int64_t i = 0; i < count; ++i) {
       next_scripts_.push_back(MakeScript(rng_, nodes));
+      MaybeAddDependency(next_scripts_.back().spec);
       submit.specs.push_back(next_scripts_.back().spec);
     }
     Post(std::move(submit));
   }
   if (report_.events < options_.events) timeline_.After(Milliseconds(rng_.Between(1, 15'000)), [this] { UserActs(); });
+}
+
+// Some wait for one of the newest jobs, whatever becomes of it; the next number is nobody's yet, and refused.
+void World::MaybeAddDependency(core::JobSpec& spec) {
+  using core::DependencyKind;
+  if (!rng_.OneIn(5)) return;
+  const auto next = static_cast<std::int64_t>(state_->next_job_id.value);
+  const std::int64_t other = rng_.Between(std::max<std::int64_t>(1, next - 20), next);
+  constexpr DependencyKind kKinds[] = {DependencyKind::kOk, DependencyKind::kFailed, DependencyKind::kAny};
+  spec.after.push_back({JobId(static_cast<std::uint64_t>(other)), kKinds[rng_.Between(0, 2)]});
+}
+
+// Users look after what waits for something that will not come.
+void World::CancelHopeless() {
+  const bool going_home = report_.events >= options_.events;
+  std::vector<core::CancelJob> cancels;
+  state_->tables().jobs.ForEach([&](JobId id, const core::Job& job) {
+    if (job.state != core::JobState::kQueued) return;
+    for (const core::Dependency& dependency : job.waits_for) {
+      const core::Job* other = state_->FindJob(dependency.job);
+      const bool over = !other || core::IsTerminal(other->state);
+      if (over || (going_home && other->state == core::JobState::kHeld)) cancels.push_back({id, job.user});
+    }
+  });
+  for (core::CancelJob& cancel : cancels) Post(std::move(cancel));
+  timeline_.After(Minutes(2), [this] { CancelHopeless(); });
 }
 
 bool World::AllOver() const {
@@ -311,6 +341,7 @@ WorldReport World::Run() {
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });
+  timeline_.After(Minutes(2), [this] { CancelHopeless(); });
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   std::uint64_t actions_after = 0;
   while (report_.violations.empty() && timeline_.Step()) {

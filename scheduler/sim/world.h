@@ -46,6 +46,8 @@ struct WorldReport {
   std::uint64_t killed = 0;
   std::uint64_t withdrawn = 0;
   std::uint64_t swap_aborted = 0;
+  std::uint64_t timeouts = 0;    // jobs that reached their time limits
+  std::uint64_t dependants = 0;  // jobs that waited for others, and were started
   std::uint64_t node_failures = 0;
   std::uint64_t nodes_lost = 0;
   std::uint64_t outages = 0;
@@ -67,6 +69,8 @@ class World {
  private:
   void AddNodes();
   void UserActs();
+  void MaybeAddDependency(core::JobSpec& spec);
+  void CancelHopeless();
   void Post(decltype(core::Event::what) what);
   void Drain();
   void SendDesired(core::NodeId node);

@@ -27,6 +27,15 @@ constexpr const char* StoredName(core::JobState value) {
   return nullptr;
 }
 
+constexpr const char* StoredName(core::DependencyKind value) {
+  switch (value) {
+    case core::DependencyKind::kOk: return "ok";
+    case core::DependencyKind::kFailed: return "failed";
+    case core::DependencyKind::kAny: return "any";
+  }
+  return nullptr;
+}
+
 constexpr const char* StoredName(core::AttemptState value) {
   switch (value) {
     case core::AttemptState::kClaimed: return "claimed";

@@ -40,6 +40,12 @@ void Fields(Io& io, RowRef<Io, core::TaskLimits> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Dependency> row) {
+  io.Field("job", row.job);
+  io.Field("when", row.when);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("name", row.name);
   io.Field("pool", row.pool);
@@ -64,6 +70,8 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("restart_backoff_ms", row.restart_backoff);
   io.Field("mounts", row.mounts);
   io.Field("limits", row.limits);
+  io.Field("time_limit_ms", row.time_limit);
+  io.Field("after", row.after);
 }
 
 template <typename Io>
@@ -102,6 +110,8 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("saves_done", row.saves_done);
   io.Field("message", row.message);
   io.Field("ledger_gpu_ms", row.ledger);
+  io.Field("service_ms", row.service);
+  io.Field("waits_for", row.waits_for);
 }
 
 template <typename Io>
@@ -113,6 +123,7 @@ void Fields(Io& io, RowRef<Io, core::Round> row) {
   io.Field("successor_user", row.successor_user);
   io.Field("reason", row.reason);
   io.Field("suspend", row.suspend);
+  io.Field("time_limit", row.time_limit);
   io.Field("requested_at_ms", row.requested_at);
   io.Field("agree_by_ms", row.agree_by);
   io.Field("deadline_ms", row.deadline);
@@ -134,6 +145,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("charged", row.charged);
   io.Field("borrowed", row.borrowed);
   io.Field("nodes_held", row.nodes_held);
+  io.Field("quantum_ms", row.quantum);
   io.Field("master_port", row.master_port);
   io.Field("base", row.base);
   io.Field("queued_at_ms", row.queued_at);
@@ -151,6 +163,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("last_step", row.last_step);
   io.Field("durable_step", row.durable_step);
   io.Field("durable_at_ms", row.durable_at);
+  io.Field("save_interval_ms", row.save_interval);
   io.Field("steps_lost", row.steps_lost);
   io.Field("victims", row.victims);
 }

@@ -81,8 +81,12 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y);
+  }
+  void Fill(core::Dependency& row) {
+    auto& [job, when] = row;
+    All(job, when);
   }
   void Fill(core::Mount& row) {
     auto& [source, target, read_only] = row;
@@ -97,8 +101,8 @@ class Filler {
     All(step, path, bytes, attempt, at);
   }
   void Fill(core::Round& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
   }
   void Fill(core::SavedShard& row) {
     auto& [step, path, bytes, shard, shards, took] = row;
@@ -125,16 +129,16 @@ std::string WithoutNul(std::string text) {
 
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for);
   own = id;
   return row;
 }
 
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, last] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, last);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, quantum, interval, last] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, quantum, interval, last);
   own = id;
   return row;
 }

@@ -43,6 +43,11 @@ void CheckSpec(const glim::v1::JobSpec& spec) {
     Holds(CheckEnvValue("env", variable.value()).ok(), "a variable's value", variable.value());
   }
   Holds(spec.interrupt().grace_ms() >= 0, "grace");
+  Holds(spec.time_limit_ms() == 0 || spec.time_limit_ms() >= kTimeLimitMin.ms, "time limit");
+  Holds(spec.after_size() <= static_cast<int>(kAfterMax), "after");
+  for (const auto& dependency : spec.after()) {
+    Holds(dependency.job_id() > 0 && CheckOneOf("after", dependency.when(), kDependencyKinds).ok(), "a dependency");
+  }
   Holds(spec.interrupt().max_grace_ms() >= spec.interrupt().grace_ms(), "max_grace");
   Holds(!spec.has_checkpoint() || spec.checkpoint().keep() <= kKeepMax, "keep");
   glim::v1::JobSpec copy;

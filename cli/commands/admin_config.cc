@@ -1,0 +1,81 @@
+// glim admin config show, glim admin config reload: the policy in force, and reading its file again.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands/command.h"
+#include "cli/render_json.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+struct Options {
+  bool dry_run = false;
+  bool json = false;
+};
+
+Status RunShow(CommandContext& context, const Options& options) {
+  Result<glim::v1::GetPolicyResponse> response =
+      context.client.Call(&glim::v1::AdminApi::Stub::GetPolicy, glim::v1::GetPolicyRequest());
+  if (!response.ok()) return response.status();
+  if (context.output.json() || options.json) {
+    Json document = NewDocument();
+    document["yaml"] = response->yaml();
+    document["source"] = response->source();
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  context.output.Data(response->yaml());
+  return Status::Ok();
+}
+
+void SayReloaded(const glim::v1::ReloadPolicyResponse& response, bool dry_run, Output& output) {
+  for (const std::string& warning : response.warnings()) output.Note("warning: " + warning);
+  if (response.changes_size() == 0) {
+    output.Note(fmt::format("no change: {} says what is in force", response.source()));
+    return;
+  }
+  const std::vector<glim::v1::PolicyChange> changes(response.changes().begin(), response.changes().end());
+  output.Data(PolicyChangesTable(changes, output.colour()));
+  output.Note(dry_run ? "a dry run: nothing was changed" : fmt::format("in force now, from {}", response.source()));
+}
+
+Status RunReload(CommandContext& context, const Options& options) {
+  glim::v1::ReloadPolicyRequest request;
+  request.set_dry_run(options.dry_run);
+  Result<glim::v1::ReloadPolicyResponse> response =
+      context.client.Call(&glim::v1::AdminApi::Stub::ReloadPolicy, request);
+  if (!response.ok()) return response.status();
+  if (!context.output.json() && !options.json) {
+    SayReloaded(*response, options.dry_run, context.output);
+    return Status::Ok();
+  }
+  Json document = NewDocument();
+  const Json message = MessageJson(*response);
+  for (const auto& [key, value] : message.items()) document[key] = value;
+  context.output.Data(DumpJson(document));
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddAdminConfig(CLI::App* admin, Selection* selection) {
+  CLI::App* config = admin->add_subcommand("config", "The policy that the scheduler decides by");
+  config->require_subcommand(1);
+  config->fallthrough();
+  const auto options = std::make_shared<Options>();
+  CLI::App* show = config->add_subcommand("show", "Print the policy in force, as a policy file");
+  show->add_flag("--json", options->json, "the same as -o json");
+  show->callback([=] {
+    selection->run = [options](CommandContext& context) { return RunShow(context, *options); };
+  });
+  CLI::App* reload = config->add_subcommand("reload", "Make the scheduler read its policy file again");
+  reload->add_flag("--dry-run", options->dry_run, "say what would change, and change nothing");
+  reload->add_flag("--json", options->json, "the same as -o json");
+  reload->callback([=] {
+    selection->run = [options](CommandContext& context) { return RunReload(context, *options); };
+  });
+}
+
+}  // namespace glim::cli

@@ -1,0 +1,58 @@
+// glim admin report: where every GPU-second went.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands/command.h"
+#include "cli/render_json.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+// The scheduler's invariant, looked at once more where people read it.
+Status CheckSum(const glim::v1::GetReportResponse& report) {
+  if (report.total_gpu_ms() == report.registered_gpu_ms()) return Status::Ok();
+  return Status(StatusCode::kInternal,
+                fmt::format("the rows sum to {} GPU-milliseconds, the nodes were registered for {}",
+                            report.total_gpu_ms(), report.registered_gpu_ms()))
+      .WithReason("LEDGER_BROKEN").WithFix("report this as a fault of Glim, with the output of 'glim admin report'");
+}
+
+struct Options {
+  std::string by = "pool";
+  bool json = false;
+};
+
+Status Run(CommandContext& context, const Options& options) {
+  glim::v1::GetReportRequest request;
+  request.set_by(options.by);
+  Result<glim::v1::GetReportResponse> report = context.client.Call(&glim::v1::AdminApi::Stub::GetReport, request);
+  if (!report.ok()) return report.status();
+  if (context.output.json() || options.json) {
+    Json document = NewDocument();
+    document["report"] = MessageJson(*report);
+    context.output.Data(DumpJson(document));
+    return CheckSum(*report);
+  }
+  if (report->registered_gpu_ms() == 0) {
+    context.output.Note("no GPU-time: no node with GPUs has registered");
+    return Status::Ok();
+  }
+  context.output.Data(ReportTable(*report, context.output.colour()));
+  context.output.Note(fmt::format("{} GPU-ms in the rows = {} GPU-ms registered: each is in one column of one row",
+                                  report->total_gpu_ms(), report->registered_gpu_ms()));
+  return CheckSum(*report);
+}
+
+}  // namespace
+
+void AddAdminReport(CLI::App* admin, Selection* selection) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* report = admin->add_subcommand("report", "Show where every GPU-second went");
+  report->add_option("--by", options->by, "pool, team, user or job (pool)");
+  report->add_flag("--json", options->json, "the same as -o json");
+  report->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+}
+
+}  // namespace glim::cli

@@ -1,0 +1,56 @@
+// glim plan: what a submission would come to now. Nothing is submitted.
+#include <memory>
+
+#include "cli/commands/command.h"
+#include "cli/commands/patience.h"
+#include "cli/commands/spec_arguments.h"
+#include "cli/render_json.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+struct Options {
+  SpecArguments specs;
+  bool json = false;
+};
+
+Status Run(CommandContext& context, const Options& options) {
+  Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options.specs, context.tail);
+  if (!specs.ok()) return specs.status();
+  glim::v1::PlanJobRequest request;
+  for (auto& spec : *specs) *request.add_specs() = std::move(spec);
+  Result<glim::v1::PlanJobResponse> plan =
+      CallWithPatience(context, &glim::v1::ClientApi::Stub::PlanJob, request);
+  if (!plan.ok()) return plan.status();
+  if (!context.output.json() && !options.json) {
+    context.output.Data(PlanText(*plan, Now(), context.output.colour()));
+    context.output.Note("nothing was submitted");
+    return Status::Ok();
+  }
+  Json document = NewDocument();
+  document["jobs"] = Json::array();
+  for (const auto& job : plan->jobs()) {
+    Json shown = MessageJson(job);
+    shown["starts_now"] = job.has_start();
+    document["jobs"].push_back(std::move(shown));
+  }
+  context.output.Data(DumpJson(document));
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddPlan(CLI::App* app, Selection* selection) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app->add_subcommand(
+      "plan", "Say what a submission would come to now, and submit nothing: plan [FILE|-] [-- CMD...]");
+  AddSpecArguments(command, &options->specs);
+  command->add_flag("--json", options->json, "the same as -o json");
+  command->callback([=] {
+    selection->takes_tail = true;
+    selection->run = [options](CommandContext& context) { return Run(context, *options); };
+  });
+}
+
+}  // namespace glim::cli

@@ -1,0 +1,76 @@
+#include "cli/commands/spec_arguments.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/errors.h"
+#include "cli/file.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr std::size_t kSpecBytesMax = 1 << 20;
+
+Result<std::string> CurrentFolder() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::current_path(error);
+  if (error) return UsageError("the current folder is gone: " + error.message(), "change to another");
+  return path.string();
+}
+
+Result<std::vector<glim::v1::JobSpec>> SpecsFromFile(const std::string& file, const std::string& folder) {
+  Result<std::string> text = ReadFile(file, kSpecBytesMax);
+  if (!text.ok()) return text.status();
+  if (file == "-") return ReadSpecs(*text, {"standard input", folder});
+  const std::filesystem::path path = std::filesystem::path(folder) / file;
+  return ReadSpecs(*text, {file, path.parent_path().lexically_normal().string()});
+}
+
+}  // namespace
+
+void AddSpecArguments(CLI::App* command, SpecArguments* arguments) {
+  command->add_option("FILE", arguments->file, "a job spec in YAML (docs/job-spec.md); '-' reads standard input");
+  SpecOverrides& overrides = arguments->overrides;
+  command->add_option("--name", overrides.name, "the job's name");
+  command->add_option("--nodes", overrides.nodes, "how many whole nodes");
+  command->add_option("--pool", overrides.pool, "the pool to take them from");
+  command->add_option("--priority", overrides.priority, "a class by name or number, or auto");
+  command->add_option("--gpus-per-node", overrides.gpus_per_node, "GPUs on each node");
+  command->add_option("--launcher", overrides.launcher, "node: once a node; per-gpu: once for every GPU");
+  command->add_option("--grace", overrides.grace, "time to save and leave when interrupted: 60s, 5m");
+}
+
+Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const SpecArguments& arguments,
+                                                    const std::vector<std::string>& tail) {
+  if (arguments.file.empty() && tail.empty()) {
+    return UsageError("no job is given", "name a file, '-' for standard input, or write '-- CMD...'");
+  }
+  if (!arguments.file.empty() && !tail.empty()) {
+    return UsageError("both a file and a command after '--'", "give one of them");
+  }
+  Result<std::string> folder = CurrentFolder();
+  if (!folder.ok()) return folder.status();
+  std::vector<glim::v1::JobSpec> specs;
+  if (tail.empty()) {
+    Result<std::vector<glim::v1::JobSpec>> read = SpecsFromFile(arguments.file, *folder);
+    if (!read.ok()) return read.status();
+    specs = *std::move(read);
+  } else {
+    Result<glim::v1::JobSpec> spec = SpecFromCommand(tail, *folder);
+    if (!spec.ok()) return spec.status();
+    specs.push_back(*std::move(spec));
+  }
+  if (specs.size() > 1 && arguments.overrides.any()) {
+    return UsageError(fmt::format("flags cannot change {} jobs at once", specs.size()), "change the file");
+  }
+  if (Status applied = ApplyOverrides(arguments.overrides, &specs.front()); !applied.ok()) return applied;
+  return specs;
+}
+
+std::string DescribeSpec(const glim::v1::JobSpec& spec) {
+  return fmt::format("{}: {} x {} GPUs, pool {}, priority {}", spec.name(), spec.nodes(), spec.gpus_per_node(),
+                     spec.pool(), spec.priority());
+}
+
+}  // namespace glim::cli

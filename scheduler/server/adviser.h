@@ -1,0 +1,55 @@
+// Adviser: one thread for answers that take a while to find (why a job waits, what a submission would come to). They
+// are found on snapshots: neither the strand nor gRPC's threads wait for them.
+//
+// Bounded: one at a time for a user, kWaitingMax in all. Post may be called from any thread; `work` and `done` run on
+// the adviser's own, but for a `done` that Stop refuses, which runs on Stop's.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "sdk/base/status.h"
+
+namespace glim::server {
+
+class Adviser {
+ public:
+  struct Task {
+    std::function<Status()> work;
+    std::function<void(const Status&)> done;  // called once: with what work returned, or UNAVAILABLE at Stop
+  };
+  static constexpr std::size_t kWaitingMax = 64;
+
+  Adviser();
+  ~Adviser();
+
+  // RESOURCE_EXHAUSTED (reason OVERLOADED) when the user has one already or too many wait, UNAVAILABLE after Stop; then
+  // nothing of the task is called.
+  Status Post(std::string user, Task task);
+
+  // Ends what runs, refuses what waits, joins the thread. Idempotent; one thread.
+  void Stop();
+
+ private:
+  struct Waiting {
+    std::string user;
+    Task task;
+  };
+
+  void Run();
+
+  std::mutex mutex_;  // guards all below but the thread
+  std::condition_variable wake_;
+  std::deque<Waiting> waiting_;
+  std::set<std::string> users_;  // who have one waiting or running
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace glim::server

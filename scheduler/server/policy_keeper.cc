@@ -1,0 +1,93 @@
+#include "scheduler/server/policy_keeper.h"
+#include "sdk/base/check.h"
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <utility>
+
+namespace glim::server {
+
+KnownNames NamesOf(const core::Tables& tables) {
+  KnownNames known;
+  tables.nodes.ForEach([&](core::NodeId, const core::Node& node) {
+    known.any_node = true;
+    known.pools.insert(node.labels.pool);
+    known.zones.insert(node.labels.zone);
+  });
+  return known;
+}
+
+void PolicyKeeper::WarnAtStart() const {
+  std::vector<std::string> warnings;
+  std::lock_guard lock(mutex_);
+  // A scheduler that did not come up again because one of two zones has not registered yet would be worse than a typo.
+  KnownNames known = NamesOf(loop_->snapshot()->tables);
+  known.any_node = false;
+  const Status status = CheckNames(in_force_.names, known, &warnings);
+  GLIM_CHECK(status.ok(), "names are refused at a reload alone");
+  for (const std::string& warning : warnings) spdlog::warn("policy source={} warning=\"{}\"", source_.path, warning);
+}
+
+std::string PolicyKeeper::Yaml() const {
+  std::lock_guard lock(mutex_);
+  return PolicyYaml(in_force_);
+}
+
+void PolicyKeeper::End() {
+  std::lock_guard lock(mutex_);
+  reloading_ = false;
+}
+
+bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file, Reloaded* out) {
+  auto read = ReadPolicyAgain(source_);
+  Status status = read.status();
+  if (read.ok()) {
+    status = CheckNames(read->names, NamesOf(loop_->snapshot()->tables), &out->warnings);
+    if (!status.ok()) status = InSource(source_.path, status);
+  }
+  if (!status.ok()) {
+    spdlog::warn("policy not reloaded source={} field={} error=\"{}\"", source_.path, status.field(), status.message());
+    done(status);
+    return false;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    out->changes = DiffPolicies(in_force_, *read);
+  }
+  *file = std::move(read).value();
+  if (!dry_run && !out->changes.empty()) return true;
+  done(*out);
+  return false;
+}
+
+void PolicyKeeper::Reload(bool dry_run, Done done) {
+  bool busy = false;
+  {
+    std::lock_guard lock(mutex_);
+    busy = std::exchange(reloading_, true);
+  }
+  if (busy) {
+    return done(Status(StatusCode::kAborted, "another reload of the policy is under way")
+                    .WithReason("RELOADING").WithFix("try again in a moment"));
+  }
+  const auto file = std::make_shared<PolicyFile>();
+  Reloaded out;
+  if (!Prepare(dry_run, done, file.get(), &out)) return End();
+  const std::string words = ChangesInWords(out.changes);
+  out.applied = true;
+  const Status posted = loop_->SetPolicy(file->policy, words, [=, this](const core::Reply& reply) {
+    if (reply.status.ok()) {
+      std::lock_guard lock(mutex_);
+      in_force_ = std::move(*file);
+    }
+    End();
+    if (reply.status.ok()) spdlog::info("policy reloaded source={} changes=\"{}\"", source_.path, words);
+    done(reply.status.ok() ? Result<Reloaded>(out) : Result<Reloaded>(reply.status));
+  });
+  if (posted.ok()) return;
+  End();
+  done(posted);
+}
+
+}  // namespace glim::server

@@ -1,0 +1,54 @@
+// PolicyKeeper: which policy is in force, and reading its file again while the scheduler runs.
+//
+// The strand decides by the policy; this is where it comes from. Any thread may call; one reload at a time.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "scheduler/server/config.h"
+#include "scheduler/server/scheduler_loop.h"
+
+namespace glim::server {
+
+class PolicyKeeper {
+ public:
+  // `in_force` is what the loop was opened with. Borrows the loop, which outlives it.
+  PolicyKeeper(SchedulerLoop* loop, PolicySource source, PolicyFile in_force)
+      : loop_(loop), source_(std::move(source)), in_force_(std::move(in_force)) {}
+
+  // Warns of pools and zones of the policy that no node has ever registered in.
+  void WarnAtStart() const;
+
+  struct Reloaded {
+    std::vector<PolicyChange> changes;
+    std::vector<std::string> warnings;
+    bool applied = false;
+  };
+  using Done = std::function<void(const Result<Reloaded>&)>;
+  // Reads the file again, and unless it is a dry run or nothing has changed, the next planning pass goes by it. `done`
+  // is called once: at once, or on the strand after the commit. Refused (and nothing changes): a bad file, an unknown
+  // pool or zone, another reload under way (ABORTED, RELOADING).
+  void Reload(bool dry_run, Done done);
+
+  std::string Yaml() const;
+  const std::string& source() const { return source_.path; }
+
+ private:
+  // Answers, or fills `file` and `out` and returns true if there is something to apply.
+  bool Prepare(bool dry_run, const Done& done, PolicyFile* file, Reloaded* out);
+  void End();
+
+  SchedulerLoop* const loop_;
+  const PolicySource source_;
+  mutable std::mutex mutex_;
+  PolicyFile in_force_;    // under mutex_
+  bool reloading_ = false; // under mutex_
+};
+
+// The pools and zones of all nodes that have rows.
+KnownNames NamesOf(const core::Tables& tables);
+
+}  // namespace glim::server
