@@ -2,10 +2,7 @@
 # includes what it uses.
 #
 # There are a few sets of headers; each is compiled once and shared by the targets that link what it is about.
-option(GLIM_PCH "precompile the heavy headers (GCC only)" ON)
-if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  set(GLIM_PCH OFF)
-endif()
+option(GLIM_PCH "precompile the heavy headers" ON)
 if(GLIM_PCH)
   add_compile_options(-pthread)  # or code without it could not use the headers of code that has it
   if(GLIM_CCACHE)
@@ -19,13 +16,23 @@ endif()
 set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map> <memory> <optional> <set> <span>
     <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
 
-# glim_precompiled_set(NAME HEADERS... LINKS...): defines it, and is built only where a target uses it.
+# Test code is compiled far more often than it runs; what it tests keeps its optimisation. The sanitizers make twice as
+# much of it: there it gets none.
+if(GLIM_SANITIZE)
+  set(glim_test_options -O0)
+else()
+  set(glim_test_options $<$<CONFIG:Release>:-O1>)
+endif()
+
+# glim_precompiled_set(NAME HEADERS... LINKS... OPTIONS...): defines it; built only where a target uses it. The OPTIONS
+# are those of its targets, or the headers would be compiled for others.
 function(glim_precompiled_set name)
-  cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "HEADERS;LINKS;OPTIONS" ${ARGN})
   set(source ${CMAKE_BINARY_DIR}/precompile/${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "// GCC needs a source to precompile headers for.\n")
   add_library(glim_pch_${name} OBJECT EXCLUDE_FROM_ALL ${source})
   target_link_libraries(glim_pch_${name} PRIVATE ${arg_LINKS})
+  target_compile_options(glim_pch_${name} PRIVATE ${arg_OPTIONS})
   target_precompile_headers(glim_pch_${name} PRIVATE ${glim_std_headers} ${arg_HEADERS})
 endfunction()
 
@@ -85,6 +92,6 @@ if(GLIM_PCH)
   glim_precompiled_set(json HEADERS ${json} LINKS nlohmann_json::nlohmann_json)
   glim_precompiled_set(grpc HEADERS ${grpc} LINKS glim_proto)
   glim_precompiled_set(service HEADERS ${grpc} ${service} LINKS glim_proto spdlog::spdlog Boost::headers)
-  glim_precompiled_set(test HEADERS ${test} LINKS ${test_links})
-  glim_precompiled_set(grpc_test HEADERS ${test} ${grpc} LINKS ${test_links} glim_proto)
+  glim_precompiled_set(test HEADERS ${test} LINKS ${test_links} OPTIONS ${glim_test_options})
+  glim_precompiled_set(grpc_test HEADERS ${test} ${grpc} LINKS ${test_links} glim_proto OPTIONS ${glim_test_options})
 endif()

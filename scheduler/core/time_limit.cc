@@ -23,7 +23,8 @@ TimePoint LimitAt(const Job& job, const Attempt& attempt) {
   if (limit.ms <= 0 || !runs || attempt.stop != StopCause::kNone) return {};
   const Round* round = attempt.open_round();
   if (round && round->time_limit) return {};
-  return attempt.started_at + std::max(Duration{}, limit - job.service);
+  const Duration left = std::max(Duration{}, limit - std::max(Duration{}, job.service));
+  return {SaturatingSum(attempt.started_at.ms, left.ms)};
 }
 
 bool LimitUsedUp(const Policy& policy, const Job& job) {

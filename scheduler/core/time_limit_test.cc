@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "scheduler/core/duration_text.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
@@ -262,6 +264,22 @@ TEST(TimeLimit, TheIndexFollows) {
   c.Settle();
   EXPECT_EQ(c.state().index().limits.size(), 1u);
   EXPECT_EQ(c.state().index(), c.state().RebuildIndex());
+}
+
+TEST(TimeLimit, FiguresThatNobodyCanMeanDoNotOverflow) {
+  Cluster c;
+  const JobId id = c.Submit(Limited(1, Hours(1)));
+  c.Settle();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  Job job = c.job(id);
+  Attempt attempt = c.attempt(id);
+  attempt.started_at = {most - 5};
+  EXPECT_EQ(LimitAt(job, attempt), TimePoint{most});
+  job.service = {std::numeric_limits<std::int64_t>::min()};
+  attempt.started_at = {1};
+  EXPECT_EQ(LimitAt(job, attempt), TimePoint{1} + Hours(1));
+  job.service = {most};
+  EXPECT_EQ(LimitAt(job, attempt), TimePoint{1});
 }
 
 TEST(DurationText, IsExact) {

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 
 namespace glim {
 
@@ -31,5 +32,12 @@ struct TimePoint {
   friend constexpr TimePoint operator-(TimePoint t, Duration d) { return {t.ms - d.ms}; }
   friend constexpr Duration operator-(TimePoint a, TimePoint b) { return {a.ms - b.ms}; }
 };
+
+// The sum, or the nearest end of what 64 bits hold: for figures that somebody else wrote, such as a row of a store.
+constexpr std::int64_t SaturatingSum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
 
 }  // namespace glim
