@@ -16,23 +16,28 @@ endif()
 set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map> <memory> <optional> <set> <span>
     <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
 
-# Test code is compiled far more often than it runs; what it tests keeps its optimisation. The sanitizers make twice as
-# much of it: there it gets none.
+# What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often than
+# it runs; what it tests keeps its optimisation. The sanitizers make twice as much of it: there the services and their
+# tests, which mostly wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an
+# inline function, and with such a one they take fifty times as long.)
 if(GLIM_SANITIZE)
-  set(glim_test_options -O0)
+  set(glim_less_optimised grpc service grpc_test)
+  set(glim_less -O0)
 else()
-  set(glim_test_options $<$<CONFIG:Release>:-O1>)
+  set(glim_less_optimised test grpc_test)
+  set(glim_less $<$<CONFIG:Release>:-O1>)
 endif()
 
-# glim_precompiled_set(NAME HEADERS... LINKS... OPTIONS...): defines it; built only where a target uses it. The OPTIONS
-# are those of its targets, or the headers would be compiled for others.
+# glim_precompiled_set(NAME HEADERS... LINKS...): defines it, and is built only where a target uses it.
 function(glim_precompiled_set name)
-  cmake_parse_arguments(arg "" "" "HEADERS;LINKS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
   set(source ${CMAKE_BINARY_DIR}/precompile/${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "// GCC needs a source to precompile headers for.\n")
   add_library(glim_pch_${name} OBJECT EXCLUDE_FROM_ALL ${source})
   target_link_libraries(glim_pch_${name} PRIVATE ${arg_LINKS})
-  target_compile_options(glim_pch_${name} PRIVATE ${arg_OPTIONS})
+  if(name IN_LIST glim_less_optimised)
+    target_compile_options(glim_pch_${name} PRIVATE ${glim_less})
+  endif()
   target_precompile_headers(glim_pch_${name} PRIVATE ${glim_std_headers} ${arg_HEADERS})
 endfunction()
 
@@ -60,9 +65,6 @@ function(glim_all_links target result)
 endfunction()
 
 function(glim_precompile target)
-  if(NOT GLIM_PCH)
-    return()
-  endif()
   glim_all_links(${target} links)
   if(glim_proto IN_LIST links AND GTest::gtest IN_LIST links)
     set(set grpc_test)
@@ -77,7 +79,12 @@ function(glim_precompile target)
   else()
     set(set std)
   endif()
-  target_precompile_headers(${target} REUSE_FROM glim_pch_${set})
+  if(set IN_LIST glim_less_optimised)
+    target_compile_options(${target} PRIVATE ${glim_less})
+  endif()
+  if(GLIM_PCH)
+    target_precompile_headers(${target} REUSE_FROM glim_pch_${set})
+  endif()
 endfunction()
 
 if(GLIM_PCH)
@@ -92,6 +99,6 @@ if(GLIM_PCH)
   glim_precompiled_set(json HEADERS ${json} LINKS nlohmann_json::nlohmann_json)
   glim_precompiled_set(grpc HEADERS ${grpc} LINKS glim_proto)
   glim_precompiled_set(service HEADERS ${grpc} ${service} LINKS glim_proto spdlog::spdlog Boost::headers)
-  glim_precompiled_set(test HEADERS ${test} LINKS ${test_links} OPTIONS ${glim_test_options})
-  glim_precompiled_set(grpc_test HEADERS ${test} ${grpc} LINKS ${test_links} glim_proto OPTIONS ${glim_test_options})
+  glim_precompiled_set(test HEADERS ${test} LINKS ${test_links})
+  glim_precompiled_set(grpc_test HEADERS ${test} ${grpc} LINKS ${test_links} glim_proto)
 endif()

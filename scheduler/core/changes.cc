@@ -8,12 +8,18 @@ namespace {
 
 constexpr std::uint64_t kJobIdSkippedMax = 1'000'000'000'000;
 
+// To a plan, what starts and what runs are alike: each start would otherwise cost a pass more, which decides nothing.
+template <typename State>
+bool PlanTellsApart(State before, State after) {
+  return before != after && !(before == State::kStarting && after == State::kRunning);
+}
+
 }  // namespace
 
 void Changes::Write(Job row) {
   const Job* old = state_.FindJob(row.id);
   if (old && *old == row) return;
-  if (!old || old->state != row.state || old->not_before != row.not_before) state_.dirty = true;
+  if (!old || PlanTellsApart(old->state, row.state) || old->not_before != row.not_before) state_.dirty = true;
   transition_.mutations.emplace_back(state_.Put(std::move(row)));
 }
 
@@ -21,7 +27,7 @@ void Changes::Write(Attempt row) {
   const Attempt* old = state_.FindAttempt(row.id);
   if (old && *old == row) return;
   const bool link_given_up = old && row.zones.size() == 2 && !LeavesItsLink(*old) && LeavesItsLink(row);
-  const bool dirty = !old || old->state != row.state || old->rounds.size() != row.rounds.size();
+  const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->rounds.size() != row.rounds.size();
   if (dirty || link_given_up) state_.dirty = true;
   const AttemptId id = row.id;
   const bool same_use = old && UseByHolder(*old) == UseByHolder(row);

@@ -72,6 +72,27 @@ TEST(Drive, WhatChangesNothingCommitsNothingAndPlansNothing) {
   EXPECT_TRUE(result.commit.ok());
 }
 
+// What starts and what runs are alike to a plan; only what ends makes room.
+TEST(Drive, AStartThatIsSeenRunningPlansNothing) {
+  ClusterState state;
+  Committed committed;
+  const std::vector<Event> batch = {At(kNow, Connected("n1", 1)), At(kNow, Submit(Spec(1)))};
+  Drive(state, Policy{}, batch, committed.Ok());
+  ObservedTask seen;
+  seen.id = {{JobId(1), 1}, 0};
+  seen.ranks = state.FindTask(seen.id)->ranks;
+  seen.phase = TaskPhase::kRunning;
+  const Event runs = At(kNow + Seconds(1), NodeReported{NodeId(1), 1, true, {seen}});
+  DriveResult result = Drive(state, Policy{}, std::span(&runs, 1), committed.Ok());
+  EXPECT_EQ(state.FindJob(JobId(1))->state, JobState::kRunning);
+  EXPECT_FALSE(result.planned);
+  seen.phase = TaskPhase::kReleased;
+  const Event ended = At(kNow + Seconds(2), NodeReported{NodeId(1), 1, true, {seen}});
+  result = Drive(state, Policy{}, std::span(&ended, 1), committed.Ok());
+  EXPECT_EQ(state.FindJob(JobId(1))->state, JobState::kSucceeded);
+  EXPECT_TRUE(result.planned);
+}
+
 TEST(Drive, AnEmptyBatchOnlySaysWhenToWake) {
   ClusterState state;
   Committed committed;

@@ -75,7 +75,7 @@ class Forecast {
     const TimePoint ends = now + Remaining(*holder.job, ServiceOf(*holder.job, holder.row, now));
     const bool lower = attempt.charged < priority_ || (holder.borrowed && attempt.charged <= priority_);
     if (lower) return std::min(ends, std::max(now, holder.min_run_until));
-    const bool gives_way = attempt.charged == priority_ && GivesWay(pass_.policy(), holder.urgency, urgency_);
+    const bool gives_way = attempt.charged == priority_ && GivesWay(pass_.preempt_gain(), holder.urgency, urgency_);
     return luck_ == Luck::kGood && gives_way ? std::min(ends, std::max(now, holder.quantum_until)) : ends;
   }
 

@@ -57,9 +57,9 @@ void Hold(Changes& changes, JobId id) {
 void AfterInterrupt(Changes& changes, const Attempt& ended) {
   const Round* last = ended.rounds.empty() ? nullptr : &ended.rounds.back();
   const bool hold = changes.job(ended.id.job).state == JobState::kSuspending;
-  const bool swap_aborted = last && last->swap_aborted;
+  const bool comes_first = last && (last->swap_aborted || last->moved);
   changes.EditJob(ended.id.job, [&](Job& job) {
-    job.swap_aborted = swap_aborted;
+    job.swap_aborted = comes_first;
     job.message = ended.message;
   });
   if (hold) {

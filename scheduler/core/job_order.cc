@@ -36,12 +36,15 @@ std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, con
   return Score(policy, kind, service, ProspectsOf(state, policy, kind).running[ServiceBucket(service)]);
 }
 
-bool GivesWay(const Policy& policy, const Urgency& running, const Urgency& waiting) {
+std::int64_t PreemptGain(const Policy& policy) {
+  return FixedLog2(static_cast<std::uint64_t>(std::max<std::int64_t>(policy.preempt_gain_permille, 1000))) -
+         FixedLog2(1000);
+}
+
+bool GivesWay(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting) {
   if (waiting.share + 1 < running.share) return true;
   if (running.share + 1 < waiting.share) return false;
-  const std::int64_t gain = FixedLog2(static_cast<std::uint64_t>(std::max<std::int64_t>(policy.preempt_gain_permille, 1000))) -
-                            FixedLog2(1000);
-  return waiting.score + gain < running.score;
+  return waiting.score + preempt_gain < running.score;
 }
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {

@@ -30,7 +30,9 @@ std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, con
 
 // Does a running one give way to a waiting one of its class? Shares must differ by more than a doubling to count here,
 // and scores by preempt_gain: what is nearly alike is left alone.
-bool GivesWay(const Policy& policy, const Urgency& running, const Urgency& waiting);
+bool GivesWay(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting);
+// What that takes of the policy: preempt_gain in the scores' unit.
+std::int64_t PreemptGain(const Policy& policy);
 
 // How long its class leaves an attempt alone that starts now.
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved);

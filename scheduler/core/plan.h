@@ -17,6 +17,7 @@ struct PlannedStart {
   Duration quantum;                  // its class leaves it alone for that long
   std::vector<NodeId> nodes;         // by node rank
   std::vector<AttemptId> victims;    // to be interrupted; they hold some of the nodes
+  AttemptId moved;                   // of the victims: who has room elsewhere; none: nobody is moved
   std::vector<AttemptId> displaced;  // claimed attempts of a lower class that lose their claims to it
   friend bool operator==(const PlannedStart&, const PlannedStart&) = default;
 };

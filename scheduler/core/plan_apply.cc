@@ -150,7 +150,11 @@ void Start(Changes& changes, const PlannedStart& start) {
   }
   changes.EditAttempt(id, [&](Attempt& row) { row.nodes_held = held; });
   changes.Note("attempt_claimed", id, {}, std::to_string(held) + " of " + std::to_string(start.nodes.size()) + " nodes free");
-  for (const AttemptId victim : start.victims) OpenRound(changes, victim, {id, reason, false});
+  for (const AttemptId victim : start.victims) {
+    const bool moved = victim == start.moved;
+    const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;
+    OpenRound(changes, victim, {id, why, false, false, moved});
+  }
   if (held == start.nodes.size()) BeginStart(changes, id);
 }
 

@@ -9,6 +9,7 @@
 #include "scheduler/core/baseline_planner.h"
 #include "scheduler/core/feasibility.h"
 #include "scheduler/core/planner_explain.h"
+#include "scheduler/core/planner_move.h"
 #include "scheduler/core/planner_pass.h"
 #include "scheduler/core/planner_swap.h"
 
@@ -41,6 +42,7 @@ class Planner {
   Planner(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), pass_(state, policy, now) {}
 
   Plan Make() {
+    KeepPlaces(pass_);
     for (const auto& [shape, queue] : state_.index().queue) Push(shape, queue.begin(), queue.end());
     for (const auto& [where, waiting] : state_.index().waiting) PushStarved(waiting);
     while (!heads_.empty()) {
@@ -115,30 +117,36 @@ class Planner {
     if (spec.nodes >= refused->second) return Refuse(asker, blockers);
     const Field field = pass_.FieldFor(asker);
     PlannedStart start;
+    start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
     start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross
-    if (start.nodes.empty() && asker.may_interrupt) {       // 5. Interrupt
-      if (auto swap = CheapestSwap(pass_, spec, field)) {
-        start.nodes = std::move(swap->nodes);
-        start.victims = std::move(swap->choice.victims);
-        start.displaced = std::move(swap->displaced);
-      }
-    }
+    if (start.nodes.empty() && asker.may_interrupt) MakeRoom(asker, field, start);
     if (start.nodes.empty()) {
       LookAgain(field.protected_until);
-      blockers = Explain(pass_, asker, field);  // 7. Explain
-      if (reserves) MaybeReserve(pass_, asker, field);  // 6. Reserve
+      blockers = Explain(pass_, asker, field);  // 8. Explain
+      if (reserves) MaybeReserve(pass_, asker, field);  // 7. Reserve
       refused->second = spec.nodes;
       return std::nullopt;
     }
     start.job = asker.job->id;
     start.charged = asker.priority;
     start.borrowed = !asker.may_interrupt;
-    start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
     pass_.Take(start, *asker.job);
     return start;
   }
 
-  // 7. Explain. Shapes that differ in what the words do not say share the field.
+  void MakeRoom(const Asker& asker, const Field& field, PlannedStart& start) {
+    if (auto swap = CheapestSwap(pass_, *asker.job->spec, field)) {  // 5. Interrupt
+      start.nodes = std::move(swap->nodes);
+      start.victims = std::move(swap->choice.victims);
+      start.displaced = std::move(swap->displaced);
+    } else if (auto move = CheapestMove(pass_, asker, field, start.quantum)) {  // 6. Move
+      start.nodes = std::move(move->nodes);
+      start.victims = {move->moved};
+      start.moved = move->moved;
+    }
+  }
+
+  // 8. Explain. Shapes that differ in what the words do not say share the field.
   std::nullopt_t Refuse(const Asker& asker, std::vector<Blocker>& blockers) {
     auto& [starts, field] = fields_[QuestionOf(asker, false)];
     const std::uint64_t starts_now = pass_.PoolOf(asker.job->spec->pool).starts;

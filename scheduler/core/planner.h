@@ -9,8 +9,10 @@
 //   5. interrupt  lower classes past their min_run; the own class past its quantum, if it gives way; borrowed first,
 //                 least debt: an atomic gang swap of victims and claims. Nodes that are being emptied anyway, and claims
 //                 of lower classes, come before new victims (victims.h, planner_swap.h)
-//   6. reserve    whoever gets the rest as soon as protections end keeps what is free; who ends before that passes
-//   7. explain    every shape that still waits gets its blockers, with amounts (planner_explain.h)
+//   6. move       where enough is free, but not together, or a link is taken: one running job past its quantum leaves and
+//                 goes on elsewhere, if its debt is small beside what that buys; its place is kept (planner_move.h)
+//   7. reserve    whoever gets the rest as soon as protections end keeps what is free; who ends before that passes
+//   8. explain    every shape that still waits gets its blockers, with amounts (planner_explain.h)
 //
 // Jobs of one shape share one verdict: the pass costs shapes and starts, not the length of the queue.
 #pragma once

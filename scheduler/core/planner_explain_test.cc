@@ -1,4 +1,4 @@
-// Step 7 of the planning pass: every shape that waits gets its blockers, with amounts.
+// Step 8 of the planning pass: every shape that waits gets its blockers, with amounts.
 #include "scheduler/core/planner_explain.h"
 
 #include <gtest/gtest.h>

@@ -15,11 +15,13 @@ std::pair<std::string, std::string> LinkKey(const std::string& a, const std::str
 }  // namespace
 
 Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now)
-    : state_(state), policy_(policy), now_(now), quota_(state, policy) {
+    : state_(state), policy_(policy), now_(now), preempt_gain_(PreemptGain(policy)), quota_(state, policy) {
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {
       const Attempt& attempt = *state.FindAttempt(id);
       if (attempt.zones.size() == 2) links_[LinkKey(attempt.zones[0], attempt.zones[1])].insert(id);
+      const Round* round = attempt.open_round();
+      if (round && round->moved && !round->suspend && !round->time_limit) moving_.push_back(id);
     }
   }
   AddShares();
@@ -55,9 +57,14 @@ void Pass::AddAttempts(const std::string& pool, PoolView& view) {
     if (!a.steady) continue;
     a.min_run_until = ProtectedUntil(state_, policy_, *a.row);
     a.quantum_until = std::max(a.min_run_until, a.row->started_at + a.row->quantum);
+    a.save_due = SaveDue(state_, policy_, *a.row, now_);
     a.urgency.share = ShareOfTeam(a.job->team);
     a.urgency.score = ScoreOfRunning(state_, policy_, KindOf(*a.job), ServiceOf(*a.job, a.row, now_));
+    view.least_urgent_first.push_back(static_cast<std::uint32_t>(view.attempts.size() - 1));
   }
+  std::sort(view.least_urgent_first.begin(), view.least_urgent_first.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return view.attempts[a].urgency > view.attempts[b].urgency;
+  });
 }
 
 void Pass::AddNodes(PoolView& view) const {
@@ -136,10 +143,13 @@ Urgency Pass::UrgencyOf(const Shape& shape) const {
   return {ShareOfTeam(shape.team), ScoreOfWaiting(state_, policy_, KindOf(shape), BucketBegin(shape.service_bucket))};
 }
 
+PassAttempt& Pass::AttemptIn(PoolView& view, AttemptId id) {
+  return *std::lower_bound(view.attempts.begin(), view.attempts.end(), id,
+                           [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
+}
+
 const PassAttempt& Pass::WithDebt(const std::string& pool, AttemptId attempt) {
-  std::vector<PassAttempt>& attempts = PoolOf(pool).attempts;
-  PassAttempt& found = *std::lower_bound(attempts.begin(), attempts.end(), attempt,
-                                         [](const PassAttempt& a, AttemptId id) { return a.id < id; });
+  PassAttempt& found = AttemptIn(PoolOf(pool), attempt);
   if (found.debt_gpu_ms < 0) found.debt_gpu_ms = DebtOf(state_, policy_, *found.row, now_);
   return found;
 }
@@ -150,23 +160,23 @@ Pass::Verdict Pass::StandingOf(const PassAttempt& holder, const Asker& asker) co
   TimePoint until;
   if (charged < asker.priority || (holder.borrowed && charged <= asker.priority)) {
     if (asker.priority != PriorityClass::kExtremeHigh) until = holder.min_run_until;
-  } else if (charged == asker.priority && (asker.starved || GivesWay(policy_, holder.urgency, asker.urgency))) {
+  } else if (charged == asker.priority && (asker.starved || GivesWay(preempt_gain_, holder.urgency, asker.urgency))) {
     until = holder.quantum_until;
   } else {
     return {};
   }
   if (now_ < until) return {Standing::kProtected, until};
-  const TimePoint saved = SaveDue(state_, policy_, *holder.row, now_);
-  if (saved && asker.priority != PriorityClass::kExtremeHigh) return {Standing::kProtected, saved};
+  if (holder.save_due && asker.priority != PriorityClass::kExtremeHigh) return {Standing::kProtected, holder.save_due};
   return {Standing::kVictim, {}};
 }
 
 namespace {
 
 void SumUp(Field& field) {
-  std::sort(field.holders.begin(), field.holders.end());
   field.holders_all = field.holders.size();
-  if (field.holders_all > kHoldersNamed) field.holders.resize(kHoldersNamed);
+  const auto named = static_cast<std::ptrdiff_t>(std::min(field.holders_all, kHoldersNamed));
+  std::partial_sort(field.holders.begin(), field.holders.begin() + named, field.holders.end());
+  field.holders.resize(static_cast<std::size_t>(named));
   std::map<std::uint32_t, std::size_t> by_zone;
   for (const Candidate& c : field.candidates) {
     if (c.tier != Tier::kFree) continue;
@@ -188,9 +198,11 @@ Pass::Offer Pass::OfferOf(const PassAttempt& holder, const Asker& asker, Field& 
   if (holder.row->state == AttemptState::kClaimed) {
     if (asker.may_interrupt && charged < asker.priority && !holder.gone) offer.tier = Tier::kDisplaced;
   } else if (!holder.steady) {
-    // It left for a successor that went away: unless somebody is more urgent, it has the first claim on its nodes.
+    // It left for a successor that went away, or to go on elsewhere: unless somebody is more urgent, it has the first
+    // claim on its nodes.
     const Round* round = holder.row->open_round();
-    if (!round || !round->swap_aborted || asker.priority > charged) offer.tier = Tier::kEmptying;
+    const bool comes_first = round && (round->swap_aborted || round->moved);
+    if (!comes_first || asker.priority > charged) offer.tier = Tier::kEmptying;
   } else if (asker.may_interrupt) {
     const Verdict verdict = StandingOf(holder, asker);
     if (verdict.standing == Standing::kVictim) offer.tier = Tier::kVictim;
@@ -211,6 +223,7 @@ Field Pass::FieldFor(const Asker& asker) {
   field.ask = &AskOf(*asker.job->spec);
   const PoolView& view = PoolOf(asker.job->spec->pool);
   std::vector<Offer> offers(view.attempts.size());
+  field.candidates.reserve(field.ask->nodes.size());
   // Whoever is gone again before the rest is there does no harm to a reservation.
   const Duration limit = policy_.enforce_time_limits ? asker.job->spec->time_limit : Duration{};
   for (const std::uint32_t i : field.ask->nodes) {
@@ -219,7 +232,8 @@ Field Pass::FieldFor(const Asker& asker) {
     Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}};
     const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
     if (owner == kNobody) {
-      const bool passes = !node.reserved_until || (limit.ms > 0 && now_ + limit <= node.reserved_until);
+      const bool passes = !node.reserved_until || asker.priority > node.reserved_from ||
+                          (limit.ms > 0 && now_ + limit <= node.reserved_until);
       if (passes) field.candidates.push_back(candidate);
       if (!passes) ++field.reserved;
       continue;
@@ -260,20 +274,32 @@ bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vecto
 void Pass::Take(const PlannedStart& start, const Job& job) {
   PoolView& view = PoolOf(job.spec->pool);
   ++view.starts;
-  std::set<std::string> zones;
-  for (const NodeId id : start.nodes) {
-    PassNode& node = view.nodes[view.layout->IndexOf(id)];
-    node.taken = true;
-    zones.insert(ZoneName(node.zone));
-  }
+  for (const NodeId id : start.nodes) view.nodes[view.layout->IndexOf(id)].taken = true;
+  TakeLink(view, start.nodes);
   const auto mark = [&](AttemptId id) {
     gone_.insert(id);
-    for (PassAttempt& a : view.attempts) a.gone |= a.id == id;
+    AttemptIn(view, id).gone = true;
   };
   for (const AttemptId id : start.victims) mark(id);
   for (const AttemptId id : start.displaced) mark(id);
   if (!start.borrowed) quota_.Charge(job, start.charged);
+}
+
+void Pass::TakeLink(const PoolView& view, const std::vector<NodeId>& nodes) {
+  std::set<std::string> zones;
+  for (const NodeId id : nodes) zones.insert(ZoneName(view.nodes[view.layout->IndexOf(id)].zone));
   if (zones.size() == 2) ++links_planned_[LinkKey(*zones.begin(), *zones.rbegin())];
+}
+
+void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, TimePoint until) {
+  PoolView& view = PoolOf(moved.job->spec->pool);
+  for (const NodeId id : nodes) {
+    PassNode& node = view.nodes[view.layout->IndexOf(id)];
+    if (node.holder != kNobody) continue;  // its own: nobody else gets them (OfferOf)
+    node.reserved_until = until;
+    node.reserved_from = moved.row->charged;
+  }
+  TakeLink(view, nodes);
 }
 
 void Pass::Reserve(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until) {
@@ -282,6 +308,7 @@ void Pass::Reserve(const std::string& pool, const std::vector<NodeId>& nodes, Ti
     PassNode& node = view.nodes[view.layout->IndexOf(id)];
     if (node.holder == kNobody) {
       node.reserved_until = until;
+      node.reserved_from = PriorityClass::kExtremeHigh;
     } else {
       view.attempts[node.holder].spoken_for = true;
     }

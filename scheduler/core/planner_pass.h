@@ -32,6 +32,7 @@ struct PassNode {
   bool usable = false;               // ready, and nothing strange on it
   bool taken = false;                // by a start of this pass
   TimePoint reserved_until;          // kept back for somebody who gets the rest then; 0: not
+  PriorityClass reserved_from = PriorityClass::kExtremeHigh;  // this class, and those below it
 };
 
 struct PassAttempt {
@@ -44,6 +45,7 @@ struct PassAttempt {
   bool spoken_for = false;   // somebody earlier in the order waits for it to become interruptible
   TimePoint min_run_until;   // no class but extreme_high interrupts it before
   TimePoint quantum_until;   // its own class does not
+  TimePoint save_due;        // until then it is better left alone (victims.h); 0: not
   Urgency urgency;
   std::uint32_t nodes = 0;
   std::int64_t debt_gpu_ms = -1;  // below 0: not asked for yet
@@ -53,7 +55,8 @@ struct PassAttempt {
 struct PoolView {
   const PoolLayout* layout = nullptr;
   std::vector<PassNode> nodes;
-  std::vector<PassAttempt> attempts;
+  std::vector<PassAttempt> attempts;         // ascending by id
+  std::vector<std::uint32_t> least_urgent_first;  // indexes of the steady ones
   std::uint64_t starts = 0;          // grows with every start of this pass
 };
 
@@ -101,6 +104,8 @@ class Pass {
   bool LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const;
 
   void Take(const PlannedStart& start, const Job& job);
+  // Keeps these nodes, or what will become free of them, and their link for a job that is being moved there.
+  void Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, TimePoint until);
   // Keeps the free ones of these nodes for it, and the attempts on the others, until `until`.
   void Reserve(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
 
@@ -109,12 +114,16 @@ class Pass {
   TimePoint NextTurn(const std::string& pool, PriorityClass priority);
 
   PoolView& PoolOf(const std::string& pool);
+  const AskView& AskOf(const JobSpec& spec);
+  // Attempts that leave to go on elsewhere.
+  const std::vector<AttemptId>& moving() const { return moving_; }
   const std::string& ZoneName(std::uint32_t zone) const { return state_.layouts().zone_names[zone]; }
   // One of the pool's live attempts, its debt included.
   const PassAttempt& WithDebt(const std::string& pool, AttemptId attempt);
   const ClusterState& state() const { return state_; }
   const Policy& policy() const { return policy_; }
   TimePoint now() const { return now_; }
+  std::int64_t preempt_gain() const { return preempt_gain_; }
 
  private:
   enum class Standing { kVictim, kProtected, kNo };
@@ -138,7 +147,7 @@ class Pass {
   void AddNodes(PoolView& view) const;
   void AddAttempts(const std::string& pool, PoolView& view);
   void WaitForTheSilent(PoolView& view) const;
-  const AskView& AskOf(const JobSpec& spec);
+  void TakeLink(const PoolView& view, const std::vector<NodeId>& nodes);
   Verdict StandingOf(const PassAttempt& holder, const Asker& asker) const;
   // How the nodes of an attempt count for the asker: their tier, or none; `until`: it becomes a victim then.
   struct Offer {
@@ -147,6 +156,7 @@ class Pass {
     TimePoint until;
   };
   Offer OfferOf(const PassAttempt& holder, const Asker& asker, Field& field) const;
+  static PassAttempt& AttemptIn(PoolView& view, AttemptId id);
   const Supply& SupplyOf(const std::string& pool);
   std::int32_t ShareOfTeam(const std::string& team) const;
   void AddShares();
@@ -154,12 +164,14 @@ class Pass {
   const ClusterState& state_;
   const Policy& policy_;
   const TimePoint now_;
+  const std::int64_t preempt_gain_;
   QuotaUse quota_;
   std::map<std::string, PoolView> pools_;
   std::map<std::tuple<std::string, std::uint32_t, Placement>, AskView> asks_;
   std::map<std::string, Supply> supplies_;
   std::map<std::string, std::int32_t> shares_;
   std::set<AttemptId> gone_;
+  std::vector<AttemptId> moving_;
   std::map<std::pair<std::string, std::string>, std::set<AttemptId>> links_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> links_planned_;
 };

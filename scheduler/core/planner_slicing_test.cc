@@ -26,12 +26,12 @@ void PassTime(Cluster& c) {
 TEST(GivesWay, ScoresMustDifferByTheGainAndSharesByMoreThanADoubling) {
   Policy policy;
   policy.preempt_gain_permille = 2000;
-  EXPECT_FALSE(GivesWay(policy, {0, 1024}, {0, 0}));
-  EXPECT_TRUE(GivesWay(policy, {0, 1025}, {0, 0}));
-  EXPECT_FALSE(GivesWay(policy, {0, 0}, {0, 5000}));
-  EXPECT_TRUE(GivesWay(policy, {2, 0}, {0, 5000})) << "its team had four times as much";
-  EXPECT_FALSE(GivesWay(policy, {1, 0}, {0, 5000}));
-  EXPECT_FALSE(GivesWay(policy, {0, 5000}, {2, 0}));
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 1024}, {0, 0}));
+  EXPECT_TRUE(GivesWay(PreemptGain(policy), {0, 1025}, {0, 0}));
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 0}, {0, 5000}));
+  EXPECT_TRUE(GivesWay(PreemptGain(policy), {2, 0}, {0, 5000})) << "its team had four times as much";
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {1, 0}, {0, 5000}));
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 5000}, {2, 0}));
 }
 
 TEST(Slicing, ANewJobTakesTurnsWithAnOldOneAfterItsQuantum) {

@@ -7,6 +7,8 @@ namespace glim::core {
 
 namespace {
 
+constexpr std::uint64_t kSupplyStale = 16;  // a sixteenth of the starts may be missing from the sums
+
 // Of attempts of one class, the least urgent first: all that GivesWay could be true of, and perhaps more.
 template <typename Own>
 auto EndOfThoseThatGiveWay(const Own& own, const Urgency& asker) {
@@ -24,7 +26,9 @@ auto EndOfThoseThatGiveWay(const Own& own, const Urgency& asker) {
 const Pass::Supply& Pass::SupplyOf(const std::string& pool) {
   const PoolView& view = PoolOf(pool);
   Supply& supply = supplies_[pool];
-  if (supply.starts == view.starts) return supply;  // what was kept back since makes it too large: still a bound
+  // What was started or kept back since makes it too large: still a bound. In a pass of many starts it is made anew
+  // ever more seldom, so that each start costs little.
+  if (supply.starts > 0 && view.starts - supply.starts <= view.starts / kSupplyStale) return supply;
   supply = {};
   supply.starts = view.starts;
   for (const PassNode& node : view.nodes) {
@@ -37,8 +41,9 @@ const Pass::Supply& Pass::SupplyOf(const std::string& pool) {
       ++supply.claimed[view.attempts[owner].row->charged];
     }
   }
-  for (const PassAttempt& a : view.attempts) {
-    if (!a.steady || a.gone || a.spoken_for) continue;
+  for (const std::uint32_t at : view.least_urgent_first) {
+    const PassAttempt& a = view.attempts[at];
+    if (a.gone || a.spoken_for) continue;
     Supply::Level& level = supply.levels[a.row->charged];
     level.later += a.nodes;
     if (now_ >= a.min_run_until) level.now += a.nodes;
@@ -47,7 +52,6 @@ const Pass::Supply& Pass::SupplyOf(const std::string& pool) {
     level.own.push_back({a.urgency, {own_now, a.nodes}});
   }
   for (auto& [priority, level] : supply.levels) {
-    std::sort(level.own.begin(), level.own.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::uint32_t sum_now = 0, sum_later = 0;
     for (auto& [urgency, nodes] : level.own) {
       nodes = {sum_now += nodes.first, sum_later += nodes.second};

@@ -1,5 +1,5 @@
-// Steps 3 to 6 of the recipe for one asker: free nodes, a crossing, the cheapest swap, a reservation. Private to the
-// planner.
+// Steps 3 to 5 and 7 of the recipe for one asker: free nodes, a crossing, the cheapest swap, a reservation. Private to
+// the planner.
 #pragma once
 
 #include <optional>

@@ -205,6 +205,21 @@ TEST(PlaceStep, SuspectNodesLast) {
   EXPECT_EQ(FirstNode(c, c.Submit(Spec(1))), 2u);
 }
 
+// The sums that refuse most of a queue may lag behind the starts of a pass: what is there is given all the same.
+TEST(Place, APassOfManyStartsGivesAllThatIsFreeAndSaysSoOfTheRest) {
+  Cluster c(Zones{.nodes = 50}, Patient());
+  std::vector<JobSpec> specs(60, Spec(1, kNormal));
+  specs.push_back(Spec(2, kLow));
+  Apply(c.state(), Patient(), Event{1, c.now(), SubmitJobs{"ann", "team", "", specs, false}});
+  const Plan plan = MakePlan(c.state(), Patient(), c.now());
+  ASSERT_EQ(plan.starts.size(), 50u);
+  for (const JobId waiting : {JobId(51), JobId(61)}) {
+    const Blocker& busy = plan.verdicts->at(ShapeOf(c.job(waiting))).at(0);
+    EXPECT_EQ(busy.kind, BlockerKind::kNodesBusy);
+    EXPECT_EQ(busy.have, 0);
+  }
+}
+
 // --- 4. cross
 
 JobSpec Wide(std::uint32_t nodes) { return Spec(nodes); }

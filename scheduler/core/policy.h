@@ -61,6 +61,9 @@ struct Policy {
   Duration replan_interval = Seconds(30);    // while jobs wait, running ones are weighed again this often at most
   bool enforce_time_limits = true;
 
+  // Moving one running job so that another fits (planner_move.h).
+  std::int64_t move_gain_permille = 20'000;  // what that one gets in its quantum, over the debt; 0: nobody is moved
+
   // Interrupts.
   Duration save_wait_max = Seconds(30);      // a victim whose periodic save is due within that is interrupted after it
   Duration agree_max = Seconds(10);          // and at most a quarter of the grace

@@ -58,6 +58,7 @@ void OpenRound(Changes& changes, AttemptId id, const RoundRequest& request) {
     }
     round->suspend = round->suspend || request.suspend;
     round->time_limit = round->time_limit || request.time_limit;
+    round->moved = round->moved || request.moved;
     round->swap_aborted = false;
     round->successor = request.successor;
     round->successor_name = successor ? successor->spec->name : "";

@@ -23,6 +23,7 @@ struct RoundRequest {
   std::string reason;
   bool suspend = false;
   bool time_limit = false;
+  bool moved = false;  // so that the successor fits; the job has room elsewhere
 };
 
 // Raises the flag in every task. An attempt that has an open round keeps it (the new successor is noted).

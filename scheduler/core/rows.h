@@ -57,7 +57,7 @@ struct Job {
   std::uint32_t interrupts = 0;
   std::uint32_t restarts = 0;        // after failures that are not the program's
   std::uint32_t start_failures = 0;  // in a row
-  bool swap_aborted = false;  // it left for a successor that went away: it comes first in its class
+  bool swap_aborted = false;  // it left for a successor that went away, or was moved: it comes first in its class
   Checkpoint durable;         // the newest over all attempts
   std::int64_t steps_lost = 0;
   Duration save_cost;     // measured at its last interrupt; 0: unknown
@@ -100,6 +100,7 @@ struct Round {
   std::string reason;    // in words
   bool suspend = false;  // the user asked for it: the job is held afterwards
   bool time_limit = false;  // the job is at its limit: it is over afterwards
+  bool moved = false;    // it is to go on elsewhere: a place is kept for it, and it comes first in its class
   TimePoint requested_at;
   TimePoint agree_by;
   TimePoint deadline;    // moves with granted extensions

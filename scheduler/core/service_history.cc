@@ -105,10 +105,13 @@ std::int64_t FixedLog2(std::uint64_t x) {
   return whole * 1024 + fraction;
 }
 
+ServiceHistory::Key ServiceHistory::Finest(const Kind& kind) {
+  return {3, kind.user, kind.nodes, kind.time_limit.ms / 60'000};
+}
+
 std::array<ServiceHistory::Key, 4> ServiceHistory::Chain(const Kind& kind) {
   const std::uint32_t size = SizeClass(kind.nodes);
-  return {Key{0, "", 0, 0}, Key{1, "", size, 0}, Key{2, kind.user, size, 0},
-          Key{3, kind.user, kind.nodes, kind.time_limit.ms / 60'000}};
+  return {Key{0, "", 0, 0}, Key{1, "", size, 0}, Key{2, kind.user, size, 0}, Finest(kind)};
 }
 
 void ServiceHistory::Count(const Kind& kind, Duration service, std::int32_t by) {
@@ -150,7 +153,7 @@ Hazard ServiceHistory::Hazards(const Kind& kind) const {
 }
 
 const Prospects& ServiceHistory::ProspectsOf(const Kind& kind, Duration switch_cost, Duration soon) const {
-  const auto table = tables_.find(Chain(kind).back());
+  const auto table = tables_.find(Finest(kind));
   const std::uint32_t own = table == tables_.end() ? 0 : table->second.total;
   if (cache_.size() > kCacheMax) cache_.clear();
   const auto [it, fresh] = cache_.try_emplace(kind);

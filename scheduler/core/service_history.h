@@ -74,6 +74,7 @@ class ServiceHistory {
   // (level, user, nodes, limit): fields that a level does not tell apart are empty.
   using Key = std::tuple<std::uint8_t, std::string, std::uint32_t, std::int64_t>;
 
+  static Key Finest(const Kind& kind);
   static std::array<Key, 4> Chain(const Kind& kind);
   void Count(const Kind& kind, Duration service, std::int32_t by);
   std::array<std::uint32_t, kServiceBuckets> Hazards(const Kind& kind) const;

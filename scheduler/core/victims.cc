@@ -43,13 +43,15 @@ TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt
 
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed) {
   const auto order = [](const VictimOption& v) { return std::tuple(v.charged, !v.borrowed, v.debt_gpu_ms, v.attempt); };
-  std::sort(options.begin(), options.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  // A few of many are needed, as a rule: a heap spares sorting the rest.
+  const auto later = [&](const auto& a, const auto& b) { return order(b) < order(a); };
+  std::make_heap(options.begin(), options.end(), later);
   std::vector<VictimOption> chosen;
   std::uint64_t freed = 0;
-  for (const VictimOption& option : options) {
-    if (freed >= nodes_needed) break;
-    chosen.push_back(option);
-    freed += option.nodes;
+  for (auto end = options.end(); freed < nodes_needed && end != options.begin();) {
+    std::pop_heap(options.begin(), end, later);
+    chosen.push_back(*--end);
+    freed += end->nodes;
   }
   if (freed < nodes_needed) return std::nullopt;
   // A large one at the end may make small ones before it needless: spare the dearest of these first.

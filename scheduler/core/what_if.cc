@@ -77,7 +77,7 @@ std::string StartText(const Trial& trial) {
   if (!trial.victims.empty()) {
     std::vector<JobId> jobs;
     for (const VictimCost& victim : trial.victims) jobs.push_back(victim.attempt.job);
-    text += " by interrupting " + Jobs(jobs) + " (debt " + GpuTimeText(trial.debt_gpu_ms()) + ")";
+    text += (trial.start->moved ? " by moving " : " by interrupting ") + Jobs(jobs) + " (debt " + GpuTimeText(trial.debt_gpu_ms()) + ")";
   }
   if (!trial.start->displaced.empty()) {
     std::vector<JobId> jobs;

@@ -25,6 +25,7 @@ replan_interval: 10s
 reserve_after: 1m
 enforce_time_limits: false
 crossing_nodes_min: 8
+move_gain: 12.5
 save_wait_max: 20s
 agree_max: 2s
 min_run_factor: 3
@@ -69,8 +70,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   // A new member does not compile here: it needs a row in policy_numbers.cc, a value above, and a line in
   // docs/policy.md.
   const auto& [planner, default_user, users, team_users, team_total, pools, weights, links, crossing, quantum_min,
-               quantum_max, starvation, switch_cost, gain, size_weight, age_weight, replan, limits, save_wait, agree,
-               min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, lost,
+               quantum_max, starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait,
+               agree, min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, lost,
                oversleep, outage, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(planner, core::PlannerKind::kEasy);
   EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
@@ -89,6 +90,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(links[0].pairs_max, 4u);
   EXPECT_EQ(gain, 1250);
   EXPECT_EQ(size_weight, 500);
+  EXPECT_EQ(move_gain, 12'500);
   EXPECT_EQ(age_weight, 0);
   EXPECT_EQ(backoff, Milliseconds(250));
   EXPECT_EQ(port_last, 31'000);
@@ -144,6 +146,7 @@ TEST(PolicyFileTest, RefusalsSayWhereWhatAndHowToMendIt) {
       {"size_weight: 0.1234", "1:14", "size_weight", "in steps of 0.001"},
       {"size_weight: .5", "1:14", "size_weight", "use 0 to 10"},
       {"size_weight: 1e3", "1:14", "size_weight", "use 0 to 10"},
+      {"move_gain: 1000.5", "1:12", "move_gain", "use 0 to 1000"},
       {"preempt_gain: 0.9", "1:15", "preempt_gain", "use 1 to 1000"},
       {"enforce_time_limits: yes", "1:22", "enforce_time_limits", "true or false"},
       {"planner: lottery", "1:10", "planner", "fifo, easy, tiresias"},

@@ -85,7 +85,8 @@ PolicySection Crossing() {
 
 PolicySection Interrupts() {
   return {"Interrupts and starts",
-          {Time("save_wait_max", &Policy::save_wait_max, {}, kDay),
+          {Permille("move_gain", &Policy::move_gain_permille, 0, 1'000'000),
+           Time("save_wait_max", &Policy::save_wait_max, {}, kDay),
            Time("agree_max", &Policy::agree_max, Milliseconds(100), kDay),
            Count("min_run_factor", &Policy::min_run_factor, 0, 1'000'000),
            Time("default_save_cost", &Policy::default_save_cost, {}, kDay),

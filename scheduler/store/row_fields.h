@@ -124,6 +124,7 @@ void Fields(Io& io, RowRef<Io, core::Round> row) {
   io.Field("reason", row.reason);
   io.Field("suspend", row.suspend);
   io.Field("time_limit", row.time_limit);
+  io.Field("moved", row.moved);
   io.Field("requested_at_ms", row.requested_at);
   io.Field("agree_by_ms", row.agree_by);
   io.Field("deadline_ms", row.deadline);

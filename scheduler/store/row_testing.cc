@@ -101,8 +101,8 @@ class Filler {
     All(step, path, bytes, attempt, at);
   }
   void Fill(core::Round& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
   }
   void Fill(core::SavedShard& row) {
     auto& [step, path, bytes, shard, shards, took] = row;

@@ -5,13 +5,18 @@ import argparse
 import os
 import sys
 
+import sched_growth
+import sched_month
+import sched_network
+import sched_pareto
 import sched_passes
 import sched_starts
 import sched_traces
 from figures import Figures
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PARTS = {"traces": sched_traces, "passes": sched_passes, "starts": sched_starts}
+PARTS = {"traces": sched_traces, "pareto": sched_pareto, "network": sched_network, "month": sched_month,
+         "passes": sched_passes, "growth": sched_growth, "starts": sched_starts}
 
 
 def main():

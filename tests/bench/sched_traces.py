@@ -52,7 +52,8 @@ BASELINE_WITHIN = 0.10
 
 
 def add_options(group):
-    group.add_argument("--traces", metavar="DIR", help="the folder with the traces; none: the part is left out")
+    group.add_argument("--traces", metavar="DIR", help="the folder with the traces; without it the part is left out, "
+                       "and where --pareto or --network take them")
     group.add_argument("--cells", default=",".join(CELLS), help=f"some of: {','.join(CELLS)}")
     group.add_argument("--baselines", action="store_true", help="fifo, easy and tiresias inside our core as well")
     group.add_argument("--policy", help="a policy file, for our planner")
@@ -61,7 +62,7 @@ def add_options(group):
 
 
 def run(args, figures):
-    if not args.traces:
+    if not args.traces or args.pareto or args.network:
         return False
     for cell in args.cells.split(","):
         if cell not in CELLS:
@@ -74,12 +75,15 @@ def run(args, figures):
 
 def play(args, cell, policy):
     trace, nodes = cell.split("@")
-    argv = [os.path.join(args.bin, "glim-sim"), "--trace", os.path.join(args.traces, trace + ".csv"),
-            "--nodes", nodes, "--zones", args.zones, "--json"]
+    return play_file(args, os.path.join(args.traces, trace + ".csv"), nodes, args.zones, policy, args.faults)
+
+
+def play_file(args, path, nodes, zones, policy, faults=None):
+    argv = [os.path.join(args.bin, "glim-sim"), "--trace", path, "--nodes", str(nodes), "--zones", str(zones), "--json"]
     if policy:
         argv += ["--policy", policy]
-    if args.faults:
-        argv += ["--faults", args.faults]
+    if faults:
+        argv += ["--faults", faults]
     result = subprocess.run(argv, capture_output=True, text=True)
     if result.returncode not in (0, 1) or not result.stdout:
         raise SystemExit(f"{' '.join(argv)}: {result.stderr}")

@@ -38,7 +38,7 @@ def fake(folder, script):
     program.write_text("#!/bin/sh\n" + script)
     program.chmod(0o755)
     return Namespace(traces=str(folder), cells="itp06@18", baselines=True, policy=None, faults=None, zones="1",
-                     bin=str(folder))
+                     bin=str(folder), pareto=False, network=False)
 
 
 @pytest.mark.parametrize("cell, sketch_g", [

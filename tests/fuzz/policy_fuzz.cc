@@ -32,7 +32,8 @@ void CheckRefusal(const Status& status) {
 void CheckPolicyFile(const PolicyFile& file) {
   const core::Policy& policy = file.policy;
   Holds(FindPolicyFault(policy).key.empty(), "the numbers fit each other");
-  Holds(policy.preempt_gain_permille >= 1000 && policy.size_weight_permille >= 0 && policy.age_weight_permille >= 0,
+  Holds(policy.preempt_gain_permille >= 1000 && policy.size_weight_permille >= 0 && policy.age_weight_permille >= 0 &&
+            policy.move_gain_permille >= 0,
         "weights");
   for (const auto& [team, weight] : policy.team_weight) Holds(IsName(team) && weight >= 1, "a team's weight", team);
   for (const auto& [user, quota] : policy.user_quota) Holds(IsName(user), "a user's name", user);
