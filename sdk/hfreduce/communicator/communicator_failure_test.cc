@@ -1,0 +1,138 @@
+// What ranks are told when one of them dies, stalls, gives up or asks for something else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "sdk/hfreduce/communicator/ranks_testing.h"
+
+namespace glim::hfreduce {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Forked;
+using testing::Ranks;
+using testing::TestCommunicator;
+
+// A rank's 60 MiB, over and over, until that fails; says how.
+std::string ReduceUntilItFails(Communicator& all) {
+  std::vector<std::byte> buffer(std::size_t{60} << 20);
+  for (;;) {
+    const Status status = all.AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait();
+    if (!status.ok()) return status.message();
+  }
+}
+
+class Death : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Death, IsToldToAllWithTheNameOfTheNode) {
+  const Topology topology = EvenTopology({2, 1}, 2);  // ranks 0-1, 2-3, 4-5
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  Ranks ranks(topology, TestCommunicator("tcp"), [&](Communicator& all) -> std::string {
+    if (!all.Barrier().Wait().ok() || ::write(ready[1], "x", 1) != 1) return "no barrier";
+    return ReduceUntilItFails(all);
+  });
+  for (std::uint32_t rank = 0; rank < topology.ranks(); ++rank) {
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  }
+  const std::uint32_t victim = GetParam();
+  ranks.forked().Signal(victim, SIGKILL);
+  for (std::uint32_t rank = 0; rank < topology.ranks(); ++rank) {
+    const std::string said = ranks.forked().Wait(rank);
+    if (rank == victim) continue;
+    // On its own node the rank is known, elsewhere the node; a leader's death may be seen as either.
+    const std::string node = "node " + std::to_string(topology.NodeOf(victim));
+    const std::string process = "rank " + std::to_string(victim);
+    EXPECT_THAT(said, ::testing::AnyOf(HasSubstr(node), HasSubstr(process))) << "rank " << rank;
+  }
+  EXPECT_THAT(testing::SegmentFilesOf("test-" + std::to_string(::getpid())), ::testing::IsEmpty());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfRank, Death, ::testing::Range(0u, 6u));
+
+TEST(CommunicatorFailure, WhoAsksForSomethingElseIsNamed) {
+  for (const std::uint32_t odd : {1u, 2u}) {  // on the node of rank 0, and on another
+    Ranks ranks(EvenTopology({2}, 2), TestCommunicator("tcp"), [&](Communicator& all) -> std::string {
+      std::vector<std::byte> buffer(all.rank() == odd ? 400'000 : 800'000);
+      return all.AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait().message();
+    });
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      EXPECT_THAT(ranks.forked().Wait(rank), ::testing::AnyOf(HasSubstr("400000"), HasSubstr("100000")))
+          << "rank " << rank << " of odd " << odd;
+    }
+  }
+}
+
+TEST(CommunicatorFailure, AStalledRankIsNamed) {
+  CommunicatorOptions options = TestCommunicator("tcp");
+  options.timeout = Seconds(2);
+  Ranks ranks(EvenTopology({3}, 1), options, [](Communicator& all) -> std::string {
+    if (!all.Barrier().Wait().ok()) return "no barrier";
+    if (all.rank() == 2) ::raise(SIGSTOP);
+    return ReduceUntilItFails(all);
+  });
+  for (const std::uint32_t rank : {0u, 1u}) EXPECT_THAT(ranks.forked().Wait(rank), HasSubstr("node 2"));
+}
+
+TEST(CommunicatorFailure, AnAbortEndsEverybodysOperationsWithItsReason) {
+  Ranks ranks(EvenTopology({2}, 2), TestCommunicator("tcp"), [](Communicator& all) -> std::string {
+    if (!all.Barrier().Wait().ok()) return "no barrier";
+    if (all.rank() == 3) all.Abort("the loss is NaN");
+    return ReduceUntilItFails(all);
+  });
+  for (std::uint32_t rank = 0; rank < 4; ++rank) EXPECT_THAT(ranks.forked().Wait(rank), HasSubstr("the loss is NaN"));
+}
+
+TEST(CommunicatorFailure, AfterAFailureNothingCanBeStarted) {
+  Ranks ranks(EvenTopology({2}, 1), TestCommunicator("tcp"), [](Communicator& all) -> std::string {
+    all.Abort("enough");
+    std::vector<std::byte> buffer(4096);
+    const Status first = all.AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait();
+    const Status second = all.Barrier().Wait();
+    return first.ok() || second.ok() ? "it went on" : "";
+  });
+  EXPECT_EQ(ranks.WaitAll(), "");
+}
+
+TEST(CommunicatorFailure, WhoIsMissingAtCreationIsNamed) {
+  CommunicatorOptions options = TestCommunicator("tcp");
+  options.timeout = Seconds(1);
+  const Topology topology = EvenTopology({2}, 1);
+  const auto store = TcpStore::Create({.serve = true}).value();
+  const auto alone = Communicator::Create(topology, 0, *store, options);
+  ASSERT_FALSE(alone.ok());
+  EXPECT_EQ(alone.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(alone.status().message(), HasSubstr("node 1"));
+}
+
+TEST(CommunicatorFailure, RanksThatWereGivenDifferentTopologiesFindOut) {
+  CommunicatorOptions options = TestCommunicator("tcp");
+  options.timeout = Seconds(5);
+  const auto store = TcpStore::Create({.serve = true}).value();
+  ASSERT_TRUE(store->Set("communicator/" + options.id, "7 transport tcp, something else").ok());
+  const auto other = Communicator::Create(EvenTopology({2}, 1), 1, *store, options);
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(other.status().field(), "topology");
+}
+
+TEST(CommunicatorFailure, BadArgumentsAreRefusedWithTheField) {
+  const auto store = TcpStore::Create({.serve = true}).value();
+  const auto all = Communicator::Create(EvenTopology({1}, 1), 0, *store, TestCommunicator("auto")).value().release();
+  const std::unique_ptr<Communicator> owner(all);
+  std::vector<std::byte> seven(7), eight(8);
+  EXPECT_EQ(all->AllReduce(seven, seven, DType::kFloat32, ReduceOp::kSum).Wait().field(), "in");
+  EXPECT_EQ(all->AllReduce(eight, seven, DType::kFloat32, ReduceOp::kSum).Wait().field(), "out");
+  EXPECT_EQ(all->Broadcast(eight, 1).Wait().field(), "root");
+  EXPECT_EQ(all->AllGather(eight, seven).Wait().field(), "out");
+  EXPECT_TRUE(all->AllReduce(eight, eight, DType::kFloat32, ReduceOp::kSum).Wait().ok()) << "nothing was disturbed";
+}
+
+}  // namespace
+}  // namespace glim::hfreduce

@@ -1,0 +1,263 @@
+// Every collective over real processes, shared memory and sockets, beside what it should come to.
+#include "sdk/hfreduce/communicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/transport/connect_transport.h"
+
+namespace glim::hfreduce {
+namespace {
+
+using testing::Ranks;
+using testing::TestCommunicator;
+
+struct Shape {
+  std::vector<std::uint32_t> nodes_by_zone;
+  std::uint32_t local_ranks;
+};
+
+void PrintTo(const Shape& shape, std::ostream* out) {
+  for (const std::uint32_t nodes : shape.nodes_by_zone) *out << nodes << "_";
+  *out << "x" << shape.local_ranks;
+}
+
+using Case = std::tuple<std::string, Shape>;
+
+class Collective : public ::testing::TestWithParam<Case> {
+ protected:
+  void Run(const Ranks::Body& body) {
+    const auto& [transport, shape] = GetParam();
+    if (transport == "ucx" && !UcxIsBuilt()) GTEST_FAIL() << "this build has no UCX: install libucx-dev";
+    Ranks ranks(EvenTopology(shape.nodes_by_zone, shape.local_ranks), TestCommunicator(transport), body);
+    EXPECT_EQ(ranks.WaitAll(), "");
+  }
+};
+
+// Sums of these are exact in fp32, and every element of every rank is another.
+float ValueOf(std::uint32_t rank, std::size_t i) { return static_cast<float>((i * 7 + rank * 13) % 1001); }
+
+std::vector<float> PartOf(std::uint32_t rank, std::size_t count) {
+  std::vector<float> part(count);
+  for (std::size_t i = 0; i < count; ++i) part[i] = ValueOf(rank, i);
+  return part;
+}
+
+std::vector<float> SumOf(std::uint32_t ranks, std::size_t count) {
+  std::vector<float> sum(count);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (std::size_t i = 0; i < count; ++i) sum[i] += ValueOf(rank, i);
+  }
+  return sum;
+}
+
+std::span<const std::byte> In(const std::vector<float>& v) { return std::as_bytes(std::span(v)); }
+std::span<std::byte> Out(std::vector<float>& v) { return std::as_writable_bytes(std::span(v)); }
+
+std::string Compare(const char* what, std::span<const float> got, std::span<const float> wanted) {
+  if (got.size() != wanted.size()) return std::string(what) + ": sizes differ";
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == wanted[i]) continue;
+    return std::string(what) + " of " + std::to_string(got.size()) + ": [" + std::to_string(i) + "] is " +
+           std::to_string(got[i]) + ", not " + std::to_string(wanted[i]);
+  }
+  return "";
+}
+
+const std::size_t kSizes[] = {0, 1, 17, 1000, 16'384, 16'385, 262'145, 2'400'000};
+
+TEST_P(Collective, AllReduceSums) {
+  Run([](Communicator& all) -> std::string {
+    for (const std::size_t count : kSizes) {
+      const std::vector<float> in = PartOf(all.rank(), count);
+      std::vector<float> out(count, -1);
+      const Status status = all.AllReduce(In(in), Out(out), DType::kFloat32, ReduceOp::kSum).Wait();
+      if (!status.ok()) return status.message();
+      const std::vector<float> sum = SumOf(all.size(), count);
+      if (std::string wrong = Compare("sum", out, sum); !wrong.empty()) return wrong;
+      std::vector<float> both = in;
+      if (!all.AllReduce(In(both), Out(both), DType::kFloat32, ReduceOp::kSum).Wait().ok()) return "in place";
+      if (std::string wrong = Compare("in place", both, sum); !wrong.empty()) return wrong;
+    }
+    return "";
+  });
+}
+
+TEST_P(Collective, ManyAreInFlightAndStayInOrder) {
+  Run([](Communicator& all) -> std::string {
+    constexpr int kOperations = 24;
+    std::vector<std::vector<float>> buffers;
+    std::vector<Handle> handles;
+    for (int i = 0; i < kOperations; ++i) buffers.push_back(PartOf(all.rank(), 5 + (i % 5) * 40'000));
+    for (auto& buffer : buffers) {
+      handles.push_back(all.AllReduce(In(buffer), Out(buffer), DType::kFloat32, ReduceOp::kSum));
+    }
+    for (int i = kOperations - 1; i >= 0; --i) {
+      if (Status status = handles[i].Wait(); !status.ok()) return status.message();
+      const std::string wrong = Compare("sum", buffers[i], SumOf(all.size(), buffers[i].size()));
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  });
+}
+
+TEST_P(Collective, ReduceAndBroadcastHaveAnyRoot) {
+  Run([](Communicator& all) -> std::string {
+    for (std::uint32_t root = 0; root < all.size(); ++root) {
+      for (const std::size_t count : {std::size_t{3}, std::size_t{300'000}}) {
+        const std::vector<float> in = PartOf(all.rank(), count);
+        std::vector<float> out(all.rank() == root ? count : 0);
+        Status status = all.Reduce(In(in), Out(out), DType::kFloat32, ReduceOp::kSum, root).Wait();
+        if (!status.ok()) return status.message();
+        if (all.rank() == root) {
+          if (std::string wrong = Compare("reduce", out, SumOf(all.size(), count)); !wrong.empty()) return wrong;
+        }
+        std::vector<float> buffer = PartOf(all.rank(), count);
+        status = all.Broadcast(Out(buffer), root).Wait();
+        if (!status.ok()) return status.message();
+        if (std::string wrong = Compare("broadcast", buffer, PartOf(root, count)); !wrong.empty()) return wrong;
+      }
+    }
+    return "";
+  });
+}
+
+TEST_P(Collective, AllGatherAndReduceScatterAreInOrderOfRanks) {
+  Run([](Communicator& all) -> std::string {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{50'001}}) {
+      const std::vector<float> in = PartOf(all.rank(), count);
+      std::vector<float> everyone(count * all.size());
+      if (Status status = all.AllGather(In(in), Out(everyone)).Wait(); !status.ok()) return status.message();
+      for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        const std::string wrong =
+            Compare("gathered", std::span(everyone).subspan(rank * count, count), PartOf(rank, count));
+        if (!wrong.empty()) return wrong;
+      }
+      const std::vector<float> parts = PartOf(all.rank(), count * all.size());
+      std::vector<float> own(count);
+      const Status status = all.ReduceScatter(In(parts), Out(own), DType::kFloat32, ReduceOp::kSum).Wait();
+      if (!status.ok()) return status.message();
+      const std::vector<float> sum = SumOf(all.size(), count * all.size());
+      const std::string wrong = Compare("scattered", own, std::span(sum).subspan(all.rank() * count, count));
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  });
+}
+
+TEST_P(Collective, EveryTypeAndOperation) {
+  Run([](Communicator& all) -> std::string {
+    for (int type = 0; type < kDTypes; ++type) {
+      for (int op = 0; op < kReduceOps; ++op) {
+        // All zero but rank 0's, for which every operation has an answer: zero, or the value.
+        const auto dtype = static_cast<DType>(type);
+        std::vector<std::byte> in(SizeOf(dtype) * 70'001);
+        std::vector<std::byte> out(in.size(), std::byte{1});
+        const Status status = all.AllReduce(in, out, dtype, static_cast<ReduceOp>(op)).Wait();
+        if (!status.ok()) return status.message();
+        if (out != in) return std::string("zeros of ") + std::string(NameOf(dtype));
+      }
+    }
+    return "";
+  });
+}
+
+TEST_P(Collective, BuffersFromAllocateAreAsGoodAsOthers) {
+  Run([](Communicator& all) -> std::string {
+    constexpr std::size_t kCount = 300'000;
+    const auto in = all.Allocate(kCount * 4);
+    const auto out = all.Allocate(kCount * 4);
+    if (!in.ok() || !out.ok()) return "no memory";
+    const std::vector<float> part = PartOf(all.rank(), kCount);
+    std::memcpy(in->data(), part.data(), in->size());
+    const Status status = all.AllReduce(*in, *out, DType::kFloat32, ReduceOp::kSum).Wait();
+    if (!status.ok()) return status.message();
+    return Compare("sum", {reinterpret_cast<const float*>(out->data()), kCount}, SumOf(all.size(), kCount));
+  });
+}
+
+TEST_P(Collective, NobodyLeavesABarrierBeforeAllAreThere) {
+  const auto& [transport, shape] = GetParam();
+  // A byte of every rank in a pipe before the barrier; behind it all are there.
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const std::uint32_t size = EvenTopology(shape.nodes_by_zone, shape.local_ranks).ranks();
+  Run([&](Communicator& all) -> std::string {
+    if (::write(pipe[1], "x", 1) != 1) return "pipe";
+    if (Status status = all.Barrier().Wait(); !status.ok()) return status.message();
+    if (all.rank() != 0) return "";
+    std::vector<char> seen(size + 1);
+    const ssize_t got = ::read(pipe[0], seen.data(), seen.size());
+    return got == static_cast<ssize_t>(size) ? "" : std::to_string(got) + " were there";
+  });
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+TEST_P(Collective, WhatWasBegunGoesOnWhileNobodyWaits) {
+  Run([](Communicator& all) -> std::string {
+    // Rank 0 looks without waiting: the others' thread and its own must do the work.
+    std::vector<float> buffer = PartOf(all.rank(), 400'000);
+    Handle handle = all.AllReduce(In(buffer), Out(buffer), DType::kFloat32, ReduceOp::kSum);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!handle.Done() && std::chrono::steady_clock::now() < end) ::usleep(1000);
+    return handle.Done() ? Compare("sum", buffer, SumOf(all.size(), buffer.size())) : "it did not go on";
+  });
+}
+
+const Shape kOneNode[] = {{{1}, 1}, {{1}, 4}};
+const Shape kNodes[] = {{{2}, 1}, {{5}, 1}, {{2}, 2}, {{3}, 3}, {{2, 1}, 1}, {{3, 4}, 1}, {{2, 2}, 2}};
+
+std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
+  return std::get<0>(info.param) + "_" + ::testing::PrintToString(std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(OneNode, Collective,
+                         ::testing::Combine(::testing::Values("tcp"), ::testing::ValuesIn(kOneNode)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Nodes, Collective,
+                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kNodes)), NameOfCase);
+
+TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {
+  Ranks ranks(EvenTopology({1}, 4), TestCommunicator("auto"), [](Communicator& all) -> std::string {
+    constexpr std::size_t kCount = 300'000;
+    const auto in = all.Allocate(kCount * 4);
+    const auto out = all.Allocate(all.rank() == 0 ? kCount * 4 : 4096);
+    const std::vector<float> part = PartOf(all.rank(), kCount);
+    std::memcpy(in->data(), part.data(), in->size());
+    std::span<const std::byte> result;
+    const Status status = all.AllReduceShared(*in, *out, DType::kFloat32, ReduceOp::kSum, &result).Wait();
+    if (!status.ok()) return status.message();
+    if (all.rank() == 0 && result.data() != out->data()) return "it lies elsewhere";
+    return Compare("sum", {reinterpret_cast<const float*>(result.data()), result.size() / 4},
+                   SumOf(all.size(), kCount));
+  });
+  EXPECT_EQ(ranks.WaitAll(), "");
+}
+
+TEST(CommunicatorTest, OnlyTheGatewaysSendAcrossZones) {
+  const Topology topology = EvenTopology({3, 3}, 1);
+  Ranks ranks(topology, TestCommunicator("tcp"), [&](Communicator& all) -> std::string {
+    constexpr std::size_t kCount = 1'000'000;
+    std::vector<float> buffer = PartOf(all.rank(), kCount);
+    if (!all.AllReduce(In(buffer), Out(buffer), DType::kFloat32, ReduceOp::kSum).Wait().ok()) return "failed";
+    const std::uint32_t here = topology.nodes[all.rank()].zone;
+    for (std::uint32_t node = 0; node < topology.nodes.size(); ++node) {
+      if (topology.nodes[node].zone == here) continue;
+      const bool gateways = topology.gateways[here] == all.rank() && topology.gateways[1 - here] == node;
+      const std::uint64_t sent = all.BytesSentTo(node);
+      if (!gateways && sent != 0) return "sends across to " + std::to_string(node);
+      if (gateways && (sent < kCount * 4 || sent > kCount * 4 * 101 / 100)) return "sends " + std::to_string(sent);
+    }
+    return "";
+  });
+  EXPECT_EQ(ranks.WaitAll(), "");
+}
+
+}  // namespace
+}  // namespace glim::hfreduce

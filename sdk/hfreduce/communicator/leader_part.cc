@@ -1,0 +1,160 @@
+#include "sdk/hfreduce/communicator/leader_part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sdk/hfreduce/communicator/latency_path.h"
+#include "sdk/hfreduce/engine/direct_operation.h"
+#include "sdk/hfreduce/engine/tree_operation.h"
+
+namespace glim::hfreduce {
+
+Result<std::unique_ptr<LeaderPart>> LeaderPart::Create(Segment* segment, Topology topology, std::uint32_t node,
+                                                       std::unique_ptr<Transport> transport,
+                                                       std::size_t latency_path_bytes_max, Duration timeout) {
+  std::unique_ptr<Exchange> exchange;
+  int bell = -1;
+  if (segment != nullptr) {
+    auto made = Exchange::Create(*segment, Reducer::kLeader, kHalves, kChunkBytesMax);
+    if (!made.ok()) return made.status();
+    exchange = std::make_unique<Exchange>(std::move(made.value()));
+    const Result<int> descriptor = segment->bell().Descriptor();
+    if (!descriptor.ok()) return descriptor.status();
+    bell = *descriptor;
+  }
+  return std::unique_ptr<LeaderPart>(new LeaderPart(segment, std::move(topology), node, std::move(transport),
+                                                    std::move(exchange), bell, latency_path_bytes_max, timeout));
+}
+
+LeaderPart::LeaderPart(Segment* segment, Topology topology, std::uint32_t node, std::unique_ptr<Transport> transport,
+                       std::unique_ptr<Exchange> exchange, int bell, std::size_t latency_path_bytes_max,
+                       Duration timeout)
+    : segment_(segment),
+      topology_(std::move(topology)),
+      node_(node),
+      latency_path_bytes_max_(latency_path_bytes_max),
+      transport_(std::move(transport)),
+      exchange_(std::move(exchange)),
+      bell_(bell),
+      routes_(topology_, node),
+      engine_(routes_, *transport_, timeout) {
+  if (exchange_) watch_.emplace(*exchange_, timeout);
+}
+
+void LeaderPart::Start(Request request) { waiting_.push_back(std::move(request)); }
+
+void LeaderPart::StartNext() {
+  while (!waiting_.empty() && (!exchange_ || running_.empty())) {
+    const std::uint64_t number = ++number_;
+    Running& running = running_[number];
+    running.request = std::move(waiting_.front());
+    waiting_.pop_front();
+    const Request& request = running.request;
+    running.chunking = ChunkingOfRequest(request, latency_path_bytes_max_);
+    if (exchange_) {
+      exchange_->Begin(LocalOperationOf(request, topology_, node_), running.chunking, false);
+      running.local = std::make_unique<SegmentSide>(*exchange_);
+    } else {
+      std::byte* sums = request.out;
+      if (request.signature.kind == OperationKind::kReduce && topology_.NodeOf(request.signature.root) != node_) {
+        running.sums = std::make_unique_for_overwrite<std::byte[]>(request.bytes());
+        sums = running.sums.get();
+      }
+      running.local = std::make_unique<BufferSide>(running.chunking, SizeOf(request.moves), request.in, sums);
+    }
+    const OperationSetup setup{
+        .routes = routes_,
+        .chunking = running.chunking,
+        .local = *running.local,
+        .number = number,
+        .signature = request.signature,
+        .args = {.type = request.moves,
+                 .op = request.signature.op,
+                 .divisor = request.signature.op == ReduceOp::kAverage ? topology_.ranks() : 1}};
+    std::unique_ptr<Operation> operation;
+    if (TakesLatencyPath(request, latency_path_bytes_max_)) {
+      operation = std::make_unique<DirectOperation>(setup);
+    } else {
+      operation = std::make_unique<TreeOperation>(setup);
+    }
+    engine_.Start(std::move(operation), [this, number](const Status& status) {
+      running_.at(number).ended = true;
+      running_.at(number).status = status;
+    });
+  }
+}
+
+bool LeaderPart::FinishEnded() {
+  bool any = false;
+  for (auto it = running_.begin(); it != running_.end();) {
+    Running& running = it->second;
+    const bool local_ended = !exchange_ || segment_->failed() || exchange_->Ended();
+    if (!running.ended || (running.status.ok() && !local_ended)) {
+      ++it;
+      continue;
+    }
+    Status status = running.status;
+    if (status.ok() && exchange_ && segment_->failed()) status = segment_->failure();
+    const std::shared_ptr<Completion> completion = running.request.completion;
+    it = running_.erase(it);
+    completion->Finish(status);
+    any = true;
+  }
+  return any;
+}
+
+void LeaderPart::ShareFailure() {
+  if (!exchange_ || failure_shared_) return;
+  if (!engine_.status().ok()) {
+    segment_->Fail(engine_.status());
+  } else if (segment_->failed()) {
+    engine_.Abort(segment_->failure().message());
+  } else {
+    return;
+  }
+  failure_shared_ = true;
+}
+
+bool LeaderPart::Step() {
+  StartNext();
+  bool any = false;
+  if (exchange_ && !running_.empty() && !segment_->failed()) {
+    any = exchange_->TakeOne() || any;
+    any = exchange_->DeliverOne() || any;
+  }
+  any = engine_.Step() || any;
+  ShareFailure();
+  return FinishEnded() || any;
+}
+
+void LeaderPart::Tick(TimePoint now) {
+  engine_.Tick(now);
+  if (watch_ && !running_.empty()) watch_->Tick(now, true);
+}
+
+bool LeaderPart::BeginSleep() {
+  if (exchange_) segment_->bell().PrepareDescriptor();
+  return !Step() && transport_->Arm();
+}
+
+void LeaderPart::EndSleep() {
+  if (exchange_) segment_->bell().Cancel();
+}
+
+void LeaderPart::Leave() {
+  failure_shared_ = failure_shared_ || idle();  // the other processes may still copy the last result
+  engine_.Leave();
+}
+
+std::uint64_t LeaderPart::BytesSentTo(NodeIndex node) const {
+  const std::vector<NodeIndex>& neighbours = routes_.neighbours();
+  return std::binary_search(neighbours.begin(), neighbours.end(), node) ? transport_->BytesSentTo(node) : 0;
+}
+
+std::vector<int> LeaderPart::Descriptors() {
+  std::vector<int> descriptors{transport_->EventDescriptor()};
+  if (bell_ >= 0) descriptors.push_back(bell_);
+  return descriptors;
+}
+
+}  // namespace glim::hfreduce

@@ -1,0 +1,93 @@
+// How a process waits for the others of its node, and what it says when they do not come.
+#include <chrono>
+
+#include "sdk/hfreduce/node/exchange.h"
+
+namespace glim::hfreduce {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Duration kCheckPeersEvery = Milliseconds(50);
+constexpr std::chrono::microseconds kSpin{30};  // about what falling asleep and being woken costs
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+std::uint64_t Exchange::Beats() {
+  std::uint64_t sum = 0;
+  for (std::uint32_t rank = 0; rank < segment_.ranks(); ++rank) sum += segment_.rank(rank).beat.Get();
+  return sum;
+}
+
+Status Exchange::Drive(const std::function<bool()>& step, const std::function<bool()>& ended, Duration timeout) {
+  Clock::time_point last_check = Clock::now();
+  Clock::time_point last_beat = last_check;
+  std::uint64_t beats = 0;
+  const auto moved = [&] { return step() || ended() || segment_.failed(); };
+  for (;;) {
+    if (ended()) return Status::Ok();
+    if (segment_.failed()) return segment_.failure();
+    if (step()) continue;
+    if (spins_) {
+      const Clock::time_point until = Clock::now() + kSpin;
+      bool found = false;
+      while (!(found = moved()) && Clock::now() < until) Pause();
+      if (found) continue;
+    }
+    segment_.bell().PrepareFutex();
+    if (moved()) {
+      segment_.bell().Cancel();
+      continue;
+    }
+    segment_.bell().SleepOnFutex(kCheckPeersEvery);
+    const Clock::time_point now = Clock::now();
+    if (now - last_check < std::chrono::milliseconds(kCheckPeersEvery.ms)) continue;
+    last_check = now;
+    if (const std::uint64_t sum = Beats(); sum != beats) {
+      beats = sum;
+      last_beat = now;
+    }
+    const bool stalled = now - last_beat >= std::chrono::milliseconds(timeout.ms);
+    if (Status status = CheckPeers(stalled); !status.ok() && !ended()) segment_.Fail(status);
+  }
+}
+
+Status Exchange::CheckPeers(bool stalled) {
+  if (Status status = segment_.CheckAlive(sequence_); !status.ok()) {
+    return Status(status.code(), status.message() + " during " + Describe(DescriptorOf(segment_.local_rank())) +
+                                     " (operation " + std::to_string(sequence_) + ")");
+  }
+  if (!stalled) return Status::Ok();
+  return Status(StatusCode::kUnavailable, Behind() + " (operation " + std::to_string(sequence_) + ")");
+}
+
+std::string Exchange::Behind() {
+  const std::string what = Describe(DescriptorOf(segment_.local_rank()));
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint32_t slowest = segment_.local_rank();
+  for (std::uint32_t rank = 0; rank < segment_.ranks(); ++rank) {
+    RankState& state = segment_.rank(rank);
+    if (rank == segment_.local_rank()) continue;
+    if (state.posted.Get() < sequence_) return segment_.NameOf(rank) + " has not called " + what;
+    if (state.reducing.Get() != 0) return segment_.NameOf(rank) + " has stalled while it reduced a chunk of " + what;
+    std::uint64_t chunks = 0;
+    for (int h = 0; h < kHalves; ++h) chunks += state.arrived[h].Get() + state.taken[h].Get();
+    if (chunks >= least) continue;
+    least = chunks;
+    slowest = rank;
+  }
+  // Where the leader alone reduces, the others have done what they can.
+  if (reducer_ == Reducer::kLeader && segment_.local_rank() != 0 &&
+      least >= half_[0].base + half_[1].base + half_[0].count + half_[1].count) {
+    slowest = 0;
+  }
+  return segment_.NameOf(slowest) + " has stalled in " + what;
+}
+
+}  // namespace glim::hfreduce

@@ -1,0 +1,31 @@
+#include "sdk/hfreduce/node/segment_side.h"
+
+namespace glim::hfreduce {
+
+std::span<const void* const> SegmentSide::Sources(int half, std::uint32_t chunk) {
+  return exchange_.Sources(half, chunk);
+}
+
+void SegmentSide::SourcesRead(int half, std::uint32_t chunk) {
+  if (chunk + 1 <= read_[half]) return;
+  read_[half] = chunk + 1;
+  exchange_.PublishReduced(half, read_[half]);
+}
+
+void SegmentSide::Done(int half, std::uint32_t chunk) {
+  SourcesRead(half, chunk);
+  exchange_.PublishResult(half, chunk);
+  exchange_.TakeChunk(half, chunk);
+}
+
+bool SegmentFollower::Progress() {
+  const bool took = exchange_.TakeOne();
+  const bool delivered = exchange_.DeliverOne();
+  return took || delivered;
+}
+
+Status SegmentFollower::Wait(Duration timeout) {
+  return exchange_.Drive([this] { return Progress(); }, [this] { return Ended(); }, timeout);
+}
+
+}  // namespace glim::hfreduce

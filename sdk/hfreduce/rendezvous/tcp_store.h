@@ -1,0 +1,54 @@
+// A store that one process serves over TCP (MASTER_ADDR and MASTER_PORT) and everyone else calls.
+//
+// A connection for each call: a rank that waits for a key holds up no other call of its process, and nothing is open
+// once a communicator is made. Bounded: keys, values, their number, connections, and the time until one must have said
+// what it wants.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sdk/base/result.h"
+#include "sdk/hfreduce/rendezvous/store.h"
+#include "sdk/hfreduce/transport/socket.h"
+
+namespace glim::hfreduce {
+
+inline constexpr std::size_t kStoreKeyBytesMax = 256;
+inline constexpr std::size_t kStoreValueBytesMax = std::size_t{64} << 10;
+inline constexpr std::size_t kStoreBytesMax = std::size_t{256} << 20;  // of keys and values together
+inline constexpr std::size_t kStoreConnectionsMax = 16384;
+
+struct TcpStoreOptions {
+  std::string host = "127.0.0.1";  // the server's; the server itself listens there
+  std::uint16_t port = 0;          // for the server, 0 picks a free one: see TcpStore::port
+  bool serve = false;              // rank 0's
+  Duration timeout = Seconds(60);  // within which the server must have answered a Set
+};
+
+// Thread-safe. The server answers until it is destroyed: keep it until every rank has what it needs.
+class TcpStore final : public Store {
+ public:
+  // INVALID_ARGUMENT (no such host), UNAVAILABLE (the port is taken). A client is not connected yet: calls try again
+  // until the server is there.
+  static Result<std::unique_ptr<TcpStore>> Create(const TcpStoreOptions& options);
+  ~TcpStore() override;
+
+  // Beside Store's: INVALID_ARGUMENT (key or value too long), RESOURCE_EXHAUSTED (the server is full).
+  Status Set(const std::string& key, const std::string& value) override;
+  Result<std::string> Get(const std::string& key, Duration timeout) override;
+  std::uint16_t port() const { return port_; }
+
+ private:
+  class Server;
+
+  TcpStore() = default;
+
+  SocketAddress address_;
+  std::uint16_t port_ = 0;
+  Duration timeout_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace glim::hfreduce

@@ -1,0 +1,317 @@
+#include "sdk/hfreduce/transport/edges.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <optional>
+
+#include "sdk/hfreduce/transport/hello.h"
+
+namespace glim::hfreduce {
+namespace {
+
+constexpr Duration kRetry = Milliseconds(20);
+constexpr std::size_t kStrangersMax = 64;  // connections that have not said hello
+
+std::string StoreKey(const TransportOptions& options, NodeIndex node) {
+  return "edge/" + options.id + "/" + std::to_string(node);
+}
+
+std::string NodeText(NodeIndex node) { return "node " + std::to_string(node); }
+
+Status SetOption(int socket, int level, int name, int value, const char* what) {
+  if (::setsockopt(socket, level, name, &value, sizeof value) == 0) return Status::Ok();
+  return {StatusCode::kUnavailable, std::string("cannot set ") + what + ": " + ErrnoText(errno)};
+}
+
+// Before connect and listen: what the peer is told of the window depends on the buffers.
+Status SetOptions(const TransportOptions& options, int socket) {
+  const auto timeout_ms = static_cast<int>(options.peer_timeout.ms);
+  const int probe_s = std::max(1, timeout_ms / 4000);
+  const struct { int level, name, value; const char* what; } wanted[] = {
+      {IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"},
+      {IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_ms, "TCP_USER_TIMEOUT"},
+      {SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"},
+      {IPPROTO_TCP, TCP_KEEPIDLE, probe_s, "TCP_KEEPIDLE"},
+      {IPPROTO_TCP, TCP_KEEPINTVL, probe_s, "TCP_KEEPINTVL"},
+      {IPPROTO_TCP, TCP_KEEPCNT, 3, "TCP_KEEPCNT"},
+      {SOL_SOCKET, SO_SNDBUF, options.socket_buffer_bytes, "SO_SNDBUF"},
+      {SOL_SOCKET, SO_RCVBUF, options.socket_buffer_bytes, "SO_RCVBUF"},
+  };
+  for (const auto& option : wanted) {
+    if (option.level == SOL_SOCKET && option.name != SO_KEEPALIVE && option.value == 0) continue;
+    if (Status set = SetOption(socket, option.level, option.name, option.value, option.what); !set.ok()) return set;
+  }
+  if (options.congestion.empty()) return Status::Ok();
+  if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, options.congestion.data(),
+                   static_cast<socklen_t>(options.congestion.size())) == 0) {
+    return Status::Ok();
+  }
+  return InvalidArgument("congestion", "this kernel has no TCP congestion control '" + options.congestion +
+                                           "': " + ErrnoText(errno),
+                         "see /proc/sys/net/ipv4/tcp_available_congestion_control");
+}
+
+enum class Read { kWhole, kPartial, kEnded };
+
+struct HelloReader {
+  HelloBytes bytes{};
+  std::size_t have = 0;
+
+  // Never reads past the hello: what follows is the transport's.
+  Read From(int socket) {
+    while (have < kHelloBytes) {
+      const ssize_t n = ::recv(socket, bytes.data() + have, kHelloBytes - have, 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Read::kPartial;
+      if (n <= 0) return Read::kEnded;
+      have += static_cast<std::size_t>(n);
+    }
+    return Read::kWhole;
+  }
+};
+
+// A fresh socket takes 128 bytes at once; one that does not is given up, as if the connection had ended.
+bool Say(int socket, const Hello& hello) {
+  const HelloBytes bytes = Encode(hello);
+  return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+}
+
+// A peer with a higher index, to whom this node connects.
+struct Outgoing {
+  NodeIndex peer = 0;
+  SocketAddress address;
+  UniqueFd socket;
+  bool connected = false;
+  HelloReader reader;
+  std::optional<Deadline> retry;
+  std::string trouble;  // of the last attempt
+};
+
+struct Incoming {
+  UniqueFd socket;
+  HelloReader reader;
+};
+
+class EdgeConnector {
+ public:
+  EdgeConnector(const TransportOptions& options, NodeIndex self, std::span<const NodeIndex> peers)
+      : options_(options), self_(self) {
+    for (const NodeIndex peer : peers) edges_.push_back({peer, UniqueFd()});
+  }
+
+  Result<std::vector<Edge>> Run(Store& store, const Deadline& deadline);
+
+ private:
+  Status Publish(Store& store);
+  Status FindHigherPeers(Store& store, const Deadline& deadline);
+  Status Step(const Deadline& deadline);
+  Status Advance(Outgoing& out, bool ready);
+  Status HearAnswer(Outgoing& out);
+  void GiveUp(Outgoing& out, std::string why);
+  void AcceptAll();
+  // True: done with it.
+  bool HearHello(Incoming& in);
+  Verdict Judge(const Hello& hello) const;
+  Edge* Find(NodeIndex peer);
+  bool Complete() const {
+    return std::all_of(edges_.begin(), edges_.end(), [](const Edge& edge) { return bool{edge.socket}; });
+  }
+  Status Missing() const;
+
+  const TransportOptions& options_;
+  const NodeIndex self_;
+  UniqueFd listener_;
+  std::vector<Edge> edges_;
+  std::list<Outgoing> outgoing_;
+  std::list<Incoming> incoming_;
+};
+
+Edge* EdgeConnector::Find(NodeIndex peer) {
+  const auto it = std::find_if(edges_.begin(), edges_.end(), [peer](const Edge& edge) { return edge.peer == peer; });
+  return it == edges_.end() ? nullptr : &*it;
+}
+
+Status EdgeConnector::Publish(Store& store) {
+  Result<SocketAddress> address = ResolveAddress(options_.listen_address, 0);
+  if (!address.ok() || address->IsAny()) {
+    return InvalidArgument("listen_address",
+                           address.ok() ? "peers cannot connect to " + options_.listen_address
+                                        : address.status().message(),
+                           "give an address of this node that its peers reach");
+  }
+  Result<UniqueFd> listener = Listen(*address);
+  if (!listener.ok()) return listener.status();
+  listener_ = std::move(*listener);
+  if (Status set = SetOptions(options_, listener_.get()); !set.ok()) return set;
+  Result<SocketAddress> bound = LocalAddress(listener_.get());
+  if (!bound.ok()) return bound.status();
+  Status written = store.Set(StoreKey(options_, self_), bound->ToString());
+  if (written.code() == StatusCode::kAlreadyExists) {
+    return {StatusCode::kAlreadyExists, "two processes say that they are " + NodeText(self_) + " of communicator " +
+                                            options_.id};
+  }
+  return written;
+}
+
+// While this waits, lower peers connect: the kernel holds their connections until they are accepted.
+Status EdgeConnector::FindHigherPeers(Store& store, const Deadline& deadline) {
+  for (const Edge& edge : edges_) {
+    if (edge.peer < self_) continue;
+    Result<std::string> text = store.Get(StoreKey(options_, edge.peer), deadline.Remaining());
+    if (!text.ok()) {
+      return {text.status().code(), NodeText(edge.peer) + " has not said where it listens: " +
+                                        text.status().message()};
+    }
+    Result<SocketAddress> address = ParseAddress(*text);
+    if (!address.ok()) {
+      return {StatusCode::kFailedPrecondition, NodeText(edge.peer) + ": " + address.status().message()};
+    }
+    outgoing_.emplace_back();
+    outgoing_.back().peer = edge.peer;
+    outgoing_.back().address = *address;
+  }
+  return Status::Ok();
+}
+
+void EdgeConnector::GiveUp(Outgoing& out, std::string why) {
+  out.socket.Reset();
+  out.connected = false;
+  out.reader = {};
+  out.retry.emplace(kRetry);
+  out.trouble = std::move(why);
+}
+
+Status EdgeConnector::Advance(Outgoing& out, bool ready) {
+  if (!out.socket) {
+    if (out.retry.has_value() && !out.retry->Passed()) return Status::Ok();
+    Result<UniqueFd> socket = StartConnect(out.address);
+    if (!socket.ok()) {
+      GiveUp(out, socket.status().message());
+      return Status::Ok();
+    }
+    out.socket = std::move(*socket);
+    return SetOptions(options_, out.socket.get());
+  }
+  if (!ready) return Status::Ok();
+  if (out.connected) return HearAnswer(out);
+  if (const int error = ConnectError(out.socket.get()); error != 0) {
+    GiveUp(out, "cannot connect to " + out.address.ToString() + ": " + ErrnoText(error));
+  } else if (!Say(out.socket.get(), {kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer,
+                                     options_.id})) {
+    GiveUp(out, "it ended the connection");
+  } else {
+    out.connected = true;
+  }
+  return Status::Ok();
+}
+
+Status EdgeConnector::HearAnswer(Outgoing& out) {
+  const Read read = out.reader.From(out.socket.get());
+  if (read == Read::kPartial) return Status::Ok();
+  const std::optional<Hello> answer = read == Read::kWhole ? DecodeHello(out.reader.bytes) : std::nullopt;
+  if (read == Read::kEnded || !answer.has_value() || !answer->is_answer) {
+    GiveUp(out, read == Read::kEnded ? "it ended the connection" : "it does not speak this protocol");
+    return Status::Ok();
+  }
+  if (answer->verdict != Verdict::kAccepted) {
+    return {StatusCode::kFailedPrecondition, NodeText(out.peer) + " at " + out.address.ToString() + " refused " +
+                                                 NodeText(self_) + ": " + std::string(TextOf(answer->verdict))};
+  }
+  if (answer->id != options_.id || answer->from != out.peer || answer->to != self_) {
+    GiveUp(out, "somebody else answered");
+    return Status::Ok();
+  }
+  Find(out.peer)->socket = std::move(out.socket);
+  return Status::Ok();
+}
+
+void EdgeConnector::AcceptAll() {
+  while (UniqueFd socket = Accept(listener_.get())) {
+    // The oldest silent one makes room; a peer that was one of them comes again.
+    if (incoming_.size() >= kStrangersMax) incoming_.pop_front();
+    incoming_.push_back({std::move(socket), {}});
+  }
+}
+
+Verdict EdgeConnector::Judge(const Hello& hello) const {
+  if (hello.version != kWireVersion) return Verdict::kOtherVersion;
+  if (hello.id != options_.id) return Verdict::kOtherId;
+  if (hello.transport != options_.kind) return Verdict::kOtherTransport;
+  const bool known = std::any_of(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.peer == hello.from; });
+  return hello.to == self_ && hello.from < self_ && known ? Verdict::kAccepted : Verdict::kUnexpectedNode;
+}
+
+bool EdgeConnector::HearHello(Incoming& in) {
+  const Read read = in.reader.From(in.socket.get());
+  if (read == Read::kPartial) return false;
+  const std::optional<Hello> hello = read == Read::kWhole ? DecodeHello(in.reader.bytes) : std::nullopt;
+  if (!hello.has_value() || hello->is_answer) return true;
+  const Verdict verdict = Judge(*hello);
+  const bool accepted = verdict == Verdict::kAccepted;
+  const bool said = Say(in.socket.get(), {kWireVersion, options_.kind, true, verdict, self_, hello->from,
+                                          accepted ? options_.id : std::string()});
+  // A peer that comes twice has given its first connection up.
+  if (accepted && said && SetOptions(options_, in.socket.get()).ok()) {
+    Find(hello->from)->socket = std::move(in.socket);
+  }
+  return true;
+}
+
+Status EdgeConnector::Step(const Deadline& deadline) {
+  std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
+  for (const Outgoing& out : outgoing_) {
+    polled.push_back({out.socket.get(), static_cast<short>(out.connected ? POLLIN : POLLOUT), 0});
+  }
+  for (const Incoming& in : incoming_) polled.push_back({in.socket.get(), POLLIN, 0});
+  ::poll(polled.data(), polled.size(), deadline.PollTimeout(kRetry));
+  std::size_t i = 1;
+  for (Outgoing& out : outgoing_) {
+    if (Status advanced = Advance(out, polled[i++].revents != 0); !advanced.ok()) return advanced;
+  }
+  for (auto in = incoming_.begin(); in != incoming_.end();) {
+    in = polled[i++].revents != 0 && HearHello(*in) ? incoming_.erase(in) : std::next(in);
+  }
+  outgoing_.remove_if([this](const Outgoing& out) { return bool{Find(out.peer)->socket}; });
+  AcceptAll();
+  return Status::Ok();
+}
+
+Status EdgeConnector::Missing() const {
+  std::string text;
+  for (const Edge& edge : edges_) {
+    if (edge.socket) continue;
+    text += (text.empty() ? "" : ", ") + NodeText(edge.peer);
+    const auto out = std::find_if(outgoing_.begin(), outgoing_.end(),
+                                  [&](const Outgoing& o) { return o.peer == edge.peer; });
+    if (out != outgoing_.end() && !out->trouble.empty()) text += " (" + out->trouble + ")";
+  }
+  return {StatusCode::kDeadlineExceeded, NodeText(self_) + " is still without " + text};
+}
+
+Result<std::vector<Edge>> EdgeConnector::Run(Store& store, const Deadline& deadline) {
+  if (Status published = Publish(store); !published.ok()) return published;
+  if (Status found = FindHigherPeers(store, deadline); !found.ok()) return found;
+  for (Outgoing& out : outgoing_) {
+    if (Status started = Advance(out, false); !started.ok()) return started;
+  }
+  while (!Complete()) {
+    if (deadline.Passed()) return Missing();
+    if (Status stepped = Step(deadline); !stepped.ok()) return stepped;
+  }
+  return std::move(edges_);
+}
+
+}  // namespace
+
+Result<std::vector<Edge>> ConnectEdges(const TransportOptions& options, NodeIndex self,
+                                       std::span<const NodeIndex> peers, Store& store, const Deadline& deadline) {
+  return EdgeConnector(options, self, peers).Run(store, deadline);
+}
+
+}  // namespace glim::hfreduce

@@ -1,0 +1,24 @@
+// One TCP connection to each peer, made and checked. TcpTransport sends everything over it; UcxTransport only learns
+// from it that a peer has died.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sdk/base/result.h"
+#include "sdk/hfreduce/rendezvous/store.h"
+#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/socket.h"
+
+namespace glim::hfreduce {
+
+struct Edge {
+  NodeIndex peer = 0;
+  UniqueFd socket;  // nonblocking, no delay, hello said both ways
+};
+
+// As ConnectTransport says. One edge for each peer, in the order of `peers`.
+Result<std::vector<Edge>> ConnectEdges(const TransportOptions& options, NodeIndex self,
+                                       std::span<const NodeIndex> peers, Store& store, const Deadline& deadline);
+
+}  // namespace glim::hfreduce

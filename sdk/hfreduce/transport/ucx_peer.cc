@@ -1,0 +1,323 @@
+#include "sdk/hfreduce/transport/ucx_peer.h"
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "sdk/base/check.h"
+
+namespace glim::hfreduce {
+namespace {
+
+constexpr std::size_t kReturnsQueue = kStreams;
+constexpr std::size_t kInvitationHead = 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
+
+Status Failure(const std::string& what, ucs_status_t status) {
+  return {StatusCode::kUnavailable, what + ": " + ucs_status_string(status)};
+}
+
+}  // namespace
+
+std::string UcxInvitation::Encode() const {
+  const auto worker_bytes = static_cast<std::uint32_t>(worker.size());
+  std::string text(kInvitationHead, '\0');
+  std::memcpy(text.data(), &edge_number, 8);
+  std::memcpy(text.data() + 8, &memory, 8);
+  std::memcpy(text.data() + 16, &worker_bytes, 4);
+  return text + worker + rkey;
+}
+
+Result<UcxInvitation> UcxInvitation::Decode(const std::string& text) {
+  UcxInvitation invitation;
+  std::uint32_t worker_bytes = 0;
+  if (text.size() >= kInvitationHead) std::memcpy(&worker_bytes, text.data() + 16, 4);
+  if (worker_bytes == 0 || text.size() - kInvitationHead <= worker_bytes) {
+    return Status(StatusCode::kFailedPrecondition, "what it wrote into the store is no UCX address");
+  }
+  std::memcpy(&invitation.edge_number, text.data(), 8);
+  std::memcpy(&invitation.memory, text.data() + 8, 8);
+  invitation.worker = text.substr(kInvitationHead, worker_bytes);
+  invitation.rkey = text.substr(kInvitationHead + worker_bytes);
+  return invitation;
+}
+
+UcxPeer::~UcxPeer() {
+  if (rkey_ != nullptr) ucp_rkey_destroy(rkey_);
+  if (memory_ != nullptr) ucp_mem_unmap(context_, memory_);
+}
+
+Result<UcxInvitation> UcxPeer::Invite(ucp_context_h context, ucp_worker_h worker, std::uint64_t edge_number) {
+  context_ = context;
+  worker_ = worker;
+  edge_number_ = edge_number;
+  // UCX allocates, so that peers on this host can map it. What is not written to is not there.
+  ucp_mem_map_params_t params{};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+  params.length = kRegionBytes;
+  params.flags = UCP_MEM_MAP_ALLOCATE;
+  if (const ucs_status_t s = ucp_mem_map(context, &params, &memory_); s != UCS_OK) {
+    return Failure("no registered memory for node " + std::to_string(node_), s);
+  }
+  ucp_mem_attr_t attr{};
+  attr.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
+  if (const ucs_status_t s = ucp_mem_query(memory_, &attr); s != UCS_OK) return Failure("registered memory", s);
+  region_ = static_cast<std::byte*>(attr.address);
+  std::memset(region_, 0, kFlagsBytes);
+  void* rkey = nullptr;
+  std::size_t rkey_bytes = 0;
+  if (const ucs_status_t s = ucp_rkey_pack(context, memory_, &rkey, &rkey_bytes); s != UCS_OK) {
+    return Failure("the key of registered memory", s);
+  }
+  UcxInvitation invitation;
+  invitation.edge_number = edge_number;
+  invitation.memory = reinterpret_cast<std::uint64_t>(region_);
+  invitation.rkey.assign(static_cast<const char*>(rkey), rkey_bytes);
+  ucp_rkey_buffer_release(rkey);
+  return invitation;
+}
+
+Status UcxPeer::Join(const UcxInvitation& invitation, ucp_err_handling_mode_t error_mode) {
+  error_mode_ = error_mode;
+  peer_edge_number_ = invitation.edge_number;
+  peer_region_ = invitation.memory;
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(invitation.worker.data());
+  params.err_mode = error_mode;
+  params.err_handler.cb = EndpointBroke;
+  params.err_handler.arg = this;
+  const std::string whom = "node " + std::to_string(node_);
+  if (const ucs_status_t s = ucp_ep_create(worker_, &params, &endpoint_); s != UCS_OK) {
+    return Failure("UCX has no way to " + whom, s);
+  }
+  if (const ucs_status_t s = ucp_ep_rkey_unpack(endpoint_, invitation.rkey.data(), &rkey_); s != UCS_OK) {
+    return Failure("the memory of " + whom, s);
+  }
+  return Status::Ok();
+}
+
+void UcxPeer::Break(std::string why) {
+  if (broken_.empty()) broken_ = std::move(why);
+}
+
+void UcxPeer::EndpointBroke(void* peer, ucp_ep_h, ucs_status_t status) {
+  static_cast<UcxPeer*>(peer)->Break(std::string("its connection broke: ") + ucs_status_string(status));
+}
+
+void UcxPeer::Fail(Receiver& receiver) {
+  failed_ = true;
+  control_.Reset();
+  receiver.Failed(node_, broken_);
+}
+
+bool UcxPeer::TrySend(const MessageHeader& header, std::span<const std::byte> payload) {
+  GLIM_CHECK(payload.size() == header.bytes, "the header says how long the payload is");
+  const bool control = header.stream == Stream::kControl;
+  GLIM_CHECK(payload.size() <= (control ? kControlPayloadMax : kTransportMessageBytesMax), "a message is too large");
+  if (!broken_.empty()) return false;
+  Frame frame{header, FrameKind::kMessage, 0, 0, {}};
+  auto& queue = outgoing_[static_cast<std::size_t>(header.stream)];
+  if (!control) {
+    const auto slot = credits_.Take(header.stream);
+    if (!slot.has_value()) return false;
+    frame.slot = *slot;
+    frame.kind = payload.size() > kInlineBytes ? FrameKind::kPlaced : FrameKind::kMessage;
+  } else if (queue.size() >= kControlQueueMax) {
+    Break("it does not read its control messages");
+    return false;
+  }
+  Outgoing& out = queue.emplace_back();
+  if (control) {
+    out.copy.assign(payload.begin(), payload.end());
+    payload = out.copy;
+  }
+  frame.sequence = credits_.NextSequence(header.stream);
+  Send(out, frame, payload);
+  return true;
+}
+
+// `pending` counts one for this function, so that a request that ends at once does not end the message.
+void UcxPeer::Send(Outgoing& out, Frame frame, std::span<const std::byte> payload) {
+  out.peer = this;
+  out.header = frame.header;
+  out.pending = 1;
+  frame.returned = credits_.TakeReturns();
+  returns_waited_ = false;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.cb.send = Completed;
+  params.user_data = &out;
+  if (frame.kind == FrameKind::kPlaced) {
+    const std::size_t slot = SlotIndex(frame.header.stream, frame.slot);
+    out.flag = ++puts_sent_[slot];
+    Started(out, ucp_put_nbx(endpoint_, payload.data(), payload.size(), peer_region_ + SlotOffset(slot), rkey_,
+                             &params));
+    ucp_worker_fence(worker_);
+    Started(out, ucp_put_nbx(endpoint_, &out.flag, sizeof out.flag, peer_region_ + FlagOffset(slot), rkey_, &params));
+    bytes_sent_ += payload.size() + sizeof out.flag;
+    payload = {};
+  }
+  const FrameBytes encoded = Encode(frame);
+  std::memcpy(out.head.data(), &peer_edge_number_, kEdgeNumberBytes);
+  std::memcpy(out.head.data() + kEdgeNumberBytes, encoded.data(), kFrameBytes);
+  params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  Started(out, ucp_am_send_nbx(endpoint_, kActiveMessage, out.head.data(), out.head.size(), payload.data(),
+                               payload.size(), &params));
+  bytes_sent_ += out.head.size() + payload.size();
+  Ended(out);
+}
+
+void UcxPeer::Started(Outgoing& out, ucs_status_ptr_t request) {
+  if (UCS_PTR_IS_ERR(request)) {
+    Break(std::string("UCX cannot send: ") + ucs_status_string(UCS_PTR_STATUS(request)));
+  } else if (request != nullptr) {
+    ++out.pending;
+  }
+}
+
+void UcxPeer::Completed(void* request, ucs_status_t status, void* data) {
+  auto& out = *static_cast<Outgoing*>(data);
+  if (status != UCS_OK) out.peer->Break(std::string("its connection broke: ") + ucs_status_string(status));
+  ucp_request_free(request);
+  out.peer->Ended(out);
+}
+
+void UcxPeer::Ended(Outgoing& out) {
+  if (--out.pending > 0) return;
+  if (out.reported) {
+    ++done_;
+    return;
+  }
+  auto& queue = outgoing_[kReturnsQueue];
+  while (!queue.empty() && queue.front().pending == 0) queue.pop_front();
+}
+
+bool UcxPeer::ReportSent(Receiver& receiver) {
+  if (done_ == 0) return false;
+  bool any = false;
+  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+    auto& queue = outgoing_[stream];
+    for (std::size_t n = queue.size(); n > 0 && broken_.empty() && queue.front().pending == 0; --n) {
+      const MessageHeader header = queue.front().header;
+      queue.pop_front();
+      --done_;
+      any = true;
+      receiver.Sent(node_, header);
+    }
+  }
+  return any;
+}
+
+void UcxPeer::Release(Stream stream, SlotId slot) {
+  GLIM_CHECK(slot < kCredits && stream != Stream::kControl && credits_.Full(stream, slot), "no such slot is full");
+  credits_.Free(stream, static_cast<std::uint8_t>(slot));
+}
+
+void UcxPeer::FlushReturns() {
+  if (!credits_.HasReturns() || !broken_.empty()) return;
+  Outgoing& out = outgoing_[kReturnsQueue].emplace_back();
+  out.reported = false;
+  Frame frame;
+  frame.kind = FrameKind::kReturns;
+  Send(out, frame, {});
+}
+
+void UcxPeer::FlushReturnsLater() {
+  if (!credits_.HasReturns()) {
+    returns_waited_ = false;
+  } else if (returns_waited_ || credits_.ReturnsAreUrgent()) {
+    FlushReturns();
+  } else {
+    returns_waited_ = true;
+  }
+}
+
+void UcxPeer::Arrive(std::span<const std::byte> bytes, std::span<const std::byte> payload) {
+  if (!broken_.empty()) return;
+  const auto decoded = Decode(std::span<const std::byte, kFrameBytes>(bytes.data(), kFrameBytes));
+  if (const auto* rule = std::get_if<std::string>(&decoded)) return Break("it broke the protocol: " + *rule);
+  const Frame& frame = std::get<Frame>(decoded);
+  if (!credits_.TakeBack(frame.returned)) return Break("it broke the protocol: a slot returned that was not taken");
+  if (frame.kind == FrameKind::kReturns) return;
+  const std::size_t expected = frame.kind == FrameKind::kPlaced ? 0 : frame.header.bytes;
+  if (payload.size() != expected) return Break("it broke the protocol: a payload unlike its frame");
+  if (const char* wrong = credits_.Accept(frame)) return Break(std::string("it broke the protocol: ") + wrong);
+  auto& queue = arriving_[static_cast<std::size_t>(frame.header.stream)];
+  if (queue.size() >= kControlQueueMax) return Break("it broke the protocol: too many control messages");
+  queue.push_back({frame, {}});
+  ++arriving_count_;
+  if (frame.header.stream == Stream::kControl) {
+    queue.back().control.assign(payload.begin(), payload.end());
+  } else if (!payload.empty()) {
+    std::memcpy(region_ + SlotOffset(SlotIndex(frame.header.stream, frame.slot)), payload.data(), payload.size());
+  }
+}
+
+bool UcxPeer::Whole(const Frame& frame) const {
+  if (frame.kind != FrameKind::kPlaced) return true;
+  const std::size_t slot = SlotIndex(frame.header.stream, frame.slot);
+  auto* flag = reinterpret_cast<std::uint64_t*>(region_ + FlagOffset(slot));
+  return std::atomic_ref(*flag).load(std::memory_order_acquire) == puts_taken_[slot] + 1;
+}
+
+bool UcxPeer::Deliver(Receiver& receiver) {
+  if (arriving_count_ == 0) return false;
+  bool any = false;
+  for (auto& queue : arriving_) {
+    while (!queue.empty() && Whole(queue.front().frame)) {
+      DeliverFront(queue, receiver);
+      any = true;
+    }
+  }
+  return any;
+}
+
+void UcxPeer::DeliverFront(std::deque<Arriving>& queue, Receiver& receiver) {
+  const Arriving message = std::move(queue.front());
+  queue.pop_front();
+  --arriving_count_;
+  const MessageHeader& header = message.frame.header;
+  if (header.stream == Stream::kControl) return receiver.Received(node_, header, message.control, kNoSlot);
+  const std::size_t index = SlotIndex(header.stream, message.frame.slot);
+  if (message.frame.kind == FrameKind::kPlaced) ++puts_taken_[index];
+  const std::byte* slot = region_ + SlotOffset(index);
+  std::byte* landing = header.bytes > 0 ? receiver.Landing(node_, header) : nullptr;
+  if (landing != nullptr) std::memcpy(landing, slot, header.bytes);
+  if (landing == nullptr && header.bytes > 0) {
+    return receiver.Received(node_, header, {slot, header.bytes}, message.frame.slot);
+  }
+  credits_.Free(header.stream, message.frame.slot);
+  receiver.Received(node_, header, {landing, header.bytes}, kNoSlot);
+}
+
+void UcxPeer::CheckControl() {
+  if (!control_ || !ending_.empty()) return;
+  std::byte unexpected;
+  const ssize_t n = ::recv(control_.get(), &unexpected, 1, 0);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (n > 0) ending_ = "it broke the protocol: a message on the control connection";
+  if (n < 0) ending_ = "its connection broke: " + ErrnoText(errno);
+  if (n == 0) ending_ = "it ended the connection";
+}
+
+void UcxPeer::SayGoodbye() {
+  if (control_) ::shutdown(control_.get(), SHUT_WR);
+}
+
+ucs_status_ptr_t UcxPeer::StartClose() {
+  if (endpoint_ == nullptr) return nullptr;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  // By force where UCX allows it: whatever a peer still needed has been flushed, or the peer is gone.
+  params.flags = error_mode_ == UCP_ERR_HANDLING_MODE_PEER ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+  // Keys belong to the endpoint.
+  if (rkey_ != nullptr) ucp_rkey_destroy(std::exchange(rkey_, nullptr));
+  return ucp_ep_close_nbx(std::exchange(endpoint_, nullptr), &params);
+}
+
+}  // namespace glim::hfreduce

@@ -1,0 +1,20 @@
+// Payloads by one-sided puts into registered memory of the peer, frames by active messages (OpenUCX). One context and
+// worker for each transport, so that each has a service level, and with it a traffic class, of its own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sdk/base/result.h"
+#include "sdk/hfreduce/rendezvous/store.h"
+#include "sdk/hfreduce/transport/edges.h"
+#include "sdk/hfreduce/transport/transport.h"
+
+namespace glim::hfreduce {
+
+// Takes the edges to learn from them that a peer has died, which UCX does not notice on every wire. UNAVAILABLE with
+// UCX's own words where a device or transport that the options ask for is not there.
+Result<std::unique_ptr<Transport>> MakeUcxTransport(const TransportOptions& options, NodeIndex self,
+                                                    std::vector<Edge> edges, Store& store, const Deadline& deadline);
+
+}  // namespace glim::hfreduce
