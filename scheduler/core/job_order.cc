@@ -1,6 +1,7 @@
 #include "scheduler/core/job_order.h"
 
 #include <algorithm>
+#include <map>
 
 namespace glim::core {
 namespace {
@@ -79,9 +80,22 @@ std::int64_t QuantaAhead(const ClusterState& state, const Policy& policy, const 
 
 }  // namespace
 
+namespace {
+
+// Of the pool's largest zone.
+std::int64_t NodesServing(const ClusterState& state, const std::string& pool) {
+  const auto layout = state.layouts().pools.find(pool);
+  if (layout == state.layouts().pools.end()) return 1;
+  std::map<std::uint32_t, std::int64_t> by_zone;
+  std::int64_t largest = 1;
+  for (const std::uint32_t zone : layout->second.zones) largest = std::max(largest, ++by_zone[zone]);
+  return largest;
+}
+
+}  // namespace
+
 Duration PromisedWait(const ClusterState& state, const Policy& policy, const Job& job) {
-  const auto pool = state.index().nodes_by_pool.find(job.spec->pool);
-  const std::int64_t nodes = pool == state.index().nodes_by_pool.end() ? 1 : static_cast<std::int64_t>(pool->second.size());
+  const std::int64_t nodes = NodesServing(state, job.spec->pool);
   return policy.starvation_bound + policy.quantum_max + Duration{2 * QuantaAhead(state, policy, job) / nodes};
 }
 

@@ -38,9 +38,10 @@ std::int64_t PreemptGain(const Policy& policy);
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved);
 
 // What `why` promises a queued job: it does not wait longer than that from queued_at, unless a higher class takes all.
-//   starvation_bound + quantum_max + 2 x (node-milliseconds of the quanta of those that wait longer) / nodes of the pool
+//   starvation_bound + quantum_max + 2 x (node-milliseconds of the quanta of those that wait longer) / nodes
 // The first term makes it starved; the second lets what is protected end; the third serves the starved before it, whose
-// gangs leave at most half of the nodes idle while they are gathered.
+// gangs leave at most half of the nodes idle while they are gathered. The nodes are those of the pool's largest zone: a
+// gang is gathered in one, or holds the link that others wait for.
 Duration PromisedWait(const ClusterState& state, const Policy& policy, const Job& job);
 
 }  // namespace glim::core

@@ -93,6 +93,21 @@ TEST(Slicing, EverybodyIsServedWithinThePromise) {
   for (const JobId id : jobs) EXPECT_GE(c.job(id).attempts, 3u) << "job " << id.value;
 }
 
+// A gang is gathered in one zone, or keeps others from the link: half of the nodes serve those ahead.
+TEST(Slicing, ThePromiseCountsTheNodesOfOneZone) {
+  const auto beyond_the_bound = [](int zones) {
+    Cluster c(Zones{.zones = zones, .nodes = 8 / zones}, Patient());
+    for (int i = 0; i < 8; ++i) c.Submit(Spec(1));  // all run
+    c.Settle();
+    for (int i = 0; i < 4; ++i) c.Submit(Spec(4));
+    const JobId last = c.Submit(Spec(1));
+    const Policy& policy = c.policy();
+    return PromisedWait(c.state(), policy, c.job(last)) - policy.starvation_bound - policy.quantum_max;
+  };
+  EXPECT_GT(beyond_the_bound(1), Duration{});
+  EXPECT_EQ(beyond_the_bound(2), beyond_the_bound(1) * 2);
+}
+
 TEST(Slicing, ALightTeamComesBeforeAHeavyOne) {
   Cluster c(Zones{.nodes = 1}, Patient());
   JobSpec spec = Spec(1);
