@@ -109,8 +109,8 @@ void Driver::Submit(Request request) {
   const bool waited = waited_;
   if (!waited) TakeOver();
   part_->Start(std::move(request));
+  if (!waited) return HandOver(kSubmitMax);
   StepFor(kSubmitMax);
-  if (!waited) return HandOver();
   Kick(kick_);  // the one who waits may be asleep
 }
 
@@ -147,7 +147,7 @@ Status Driver::Wait(const Completion& completion) {
     part_->EndSleep();
   }
   waited_ = false;
-  HandOver();
+  HandOver({});
   return completion.status();
 }
 
@@ -156,8 +156,8 @@ void Driver::Abort(const std::string& reason) {
   const bool waited = waited_;
   if (!waited) TakeOver();
   part_->Abort(reason);
+  if (!waited) return HandOver(kSubmitMax);
   StepFor(kSubmitMax);
-  if (!waited) return HandOver();
   Kick(kick_);
 }
 
@@ -176,7 +176,7 @@ void Driver::Run() {
     for (int step = 0; step < kStepsAtOnce && part_->Step(); ++step) {
     }
     TickLocked();
-    HandOver();
+    HandOver({});
   }
 }
 
@@ -193,14 +193,20 @@ void Driver::TickLocked() {
   part_->Tick(now);
 }
 
-void Driver::HandOver() {
-  if (part_->idle()) return;
-  handed_over_ = true;
-  asleep_ = true;
-  if (part_->BeginSleep()) {
-    Arm(wakes_, events_, EPOLLIN | EPOLLONESHOT);
-  } else {
+void Driver::HandOver(Duration patience) {
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(patience.ms);
+  while (!part_->idle()) {
+    if (part_->BeginSleep()) {
+      handed_over_ = true;
+      asleep_ = true;
+      Arm(wakes_, events_, EPOLLIN | EPOLLONESHOT);
+      return;
+    }
+    part_->EndSleep();
+    if (Clock::now() < end) continue;  // cheaper than to wake the thread for a message that is here already
+    handed_over_ = true;
     Kick(stir_);
+    return;
   }
 }
 

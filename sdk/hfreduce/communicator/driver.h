@@ -36,8 +36,9 @@ class Driver {
   void Run();
   void StepFor(Duration at_most);
   void TickLocked();
-  // The thread wakes when there is something to do, and only then.
-  void HandOver();
+  // To the thread, which wakes when there is something to do, and only then. What can be done in the patience is done
+  // here.
+  void HandOver(Duration patience);
   void TakeOver();
   void SleepOn(int descriptor, Duration at_most) const;
 

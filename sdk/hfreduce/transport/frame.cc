@@ -108,14 +108,21 @@ void EdgeCredits::Free(Stream stream, std::uint8_t slot) {
   full_[i] = static_cast<std::uint8_t>(full_[i] & ~bit);
   to_return_[i] = static_cast<std::uint8_t>(to_return_[i] | bit);
   ++returns_;
-  if (std::popcount(to_return_[i]) * 2U >= kCredits) urgent_ = true;
+}
+
+bool EdgeCredits::ReturnsAreUrgent() const {
+  for (std::size_t i = 0; i < to_return_.size(); ++i) {
+    if (to_return_[i] == 0) continue;
+    const auto not_the_senders = static_cast<std::uint8_t>(to_return_[i] | full_[i]);
+    if (std::popcount(not_the_senders) * 2U >= kCredits) return true;
+  }
+  return false;
 }
 
 ReturnedSlots EdgeCredits::TakeReturns() {
   const ReturnedSlots all = to_return_;
   to_return_ = {};
   returns_ = 0;
-  urgent_ = false;
   return all;
 }
 

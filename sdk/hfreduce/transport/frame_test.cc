@@ -97,11 +97,20 @@ TEST(EdgeCredits, ReturnsAreUrgentBeforeTheSenderRunsDry) {
   EXPECT_FALSE(credits.HasReturns());
   credits.Free(Stream::kUp0, 0);
   EXPECT_TRUE(credits.HasReturns());
-  EXPECT_FALSE(credits.ReturnsAreUrgent());
-  credits.Free(Stream::kUp0, 1);
-  EXPECT_TRUE(credits.ReturnsAreUrgent());
+  EXPECT_TRUE(credits.ReturnsAreUrgent()) << "the other slots are full";
   credits.TakeReturns();
   EXPECT_FALSE(credits.HasReturns());
+  EXPECT_FALSE(credits.ReturnsAreUrgent());
+}
+
+TEST(EdgeCredits, OneThatIsNotMissedWaitsForAMessage) {
+  EdgeCredits credits;
+  ASSERT_EQ(credits.Accept(MessageIn(0, 0)), nullptr);
+  credits.Free(Stream::kUp0, 0);
+  EXPECT_TRUE(credits.HasReturns());
+  EXPECT_FALSE(credits.ReturnsAreUrgent());
+  ASSERT_EQ(credits.Accept(MessageIn(1, 1)), nullptr);
+  EXPECT_TRUE(credits.ReturnsAreUrgent()) << "half of the slots are not the sender's";
 }
 
 TEST(Hello, IsTheSameAfterTheWireAndNothingElseIsOne) {

@@ -111,24 +111,13 @@ void TcpConnection::Advance(std::size_t bytes) {
   }
 }
 
-void TcpConnection::FlushReturns() {
-  returns_waited_ = false;
-  if (!credits_.HasReturns() || !socket_) return;
+void TcpConnection::FlushUrgentReturns() {
+  if (!credits_.ReturnsAreUrgent() || !socket_) return;
   // A frame that has not begun will carry them.
   if (!queue_.empty() && !queue_.back().begun) return;
   Outgoing& out = queue_.emplace_back();
   out.frame.kind = FrameKind::kReturns;
   if (!blocked_) Flush();
-}
-
-void TcpConnection::FlushReturnsLater() {
-  if (!credits_.HasReturns()) {
-    returns_waited_ = false;
-  } else if (returns_waited_ || credits_.ReturnsAreUrgent()) {
-    FlushReturns();
-  } else {
-    returns_waited_ = true;
-  }
 }
 
 bool TcpConnection::ReportSent(Receiver& receiver) {

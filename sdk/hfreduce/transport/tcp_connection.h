@@ -40,11 +40,8 @@ class TcpConnection {
 
   // Sends what the socket takes.
   void Flush();
-  // Tells the peer of slots that are free again, if no message has.
-  void FlushReturns();
-  // Call when there may be something to return soon: at once if the peer may be waiting for it, else next time, so that
-  // a message that is sent meanwhile can carry it.
-  void FlushReturnsLater();
+  // Tells the peer of slots that are free again, if it may be waiting for them.
+  void FlushUrgentReturns();
   // Reads a bounded amount. True: something came.
   bool Receive(Receiver& receiver);
   // Of the messages that have gone out whole. True: there were some.
@@ -88,7 +85,6 @@ class TcpConnection {
   std::size_t controls_queued_ = 0;
   std::deque<MessageHeader> sent_;
   bool blocked_ = false;
-  bool returns_waited_ = false;
 
   std::array<std::byte, kStagingBytes> staging_;
   std::size_t staged_begin_ = 0;

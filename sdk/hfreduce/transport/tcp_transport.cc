@@ -114,7 +114,7 @@ bool TcpTransport::Progress(Receiver& receiver) {
   }
   read_nothing_ = look && any && !received;
   for (const auto& peer : peers_) {
-    any ? peer->connection.FlushReturnsLater() : peer->connection.FlushReturns();
+    peer->connection.FlushUrgentReturns();
     Watch(*peer);
   }
   return FailBroken(receiver) || any;
@@ -144,7 +144,6 @@ void TcpTransport::Watch(Peer& peer) {
 bool TcpTransport::Arm() {
   bool quiet = true;
   for (const auto& peer : peers_) {
-    peer->connection.FlushReturns();
     Watch(*peer);
     if (peer->connection.has_sent()) quiet = false;
     if (!peer->failed && (peer->connection.send_failed() || !peer->connection.broken().empty())) quiet = false;

@@ -146,7 +146,6 @@ void UcxPeer::Send(Outgoing& out, Frame frame, std::span<const std::byte> payloa
   out.header = frame.header;
   out.pending = 1;
   frame.returned = credits_.TakeReturns();
-  returns_waited_ = false;
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.cb.send = Completed;
@@ -218,23 +217,13 @@ void UcxPeer::Release(Stream stream, SlotId slot) {
   credits_.Free(stream, static_cast<std::uint8_t>(slot));
 }
 
-void UcxPeer::FlushReturns() {
-  if (!credits_.HasReturns() || !broken_.empty()) return;
+void UcxPeer::FlushUrgentReturns() {
+  if (!credits_.ReturnsAreUrgent() || !broken_.empty()) return;
   Outgoing& out = outgoing_[kReturnsQueue].emplace_back();
   out.reported = false;
   Frame frame;
   frame.kind = FrameKind::kReturns;
   Send(out, frame, {});
-}
-
-void UcxPeer::FlushReturnsLater() {
-  if (!credits_.HasReturns()) {
-    returns_waited_ = false;
-  } else if (returns_waited_ || credits_.ReturnsAreUrgent()) {
-    FlushReturns();
-  } else {
-    returns_waited_ = true;
-  }
 }
 
 void UcxPeer::Arrive(std::span<const std::byte> bytes, std::span<const std::byte> payload) {

@@ -61,8 +61,8 @@ class UcxPeer {
 
   bool TrySend(const MessageHeader& header, std::span<const std::byte> payload);
   void Release(Stream stream, SlotId slot);
-  void FlushReturns();
-  void FlushReturnsLater();
+  // Tells the peer of slots that are free again, if it may be waiting for them.
+  void FlushUrgentReturns();
   // From the active message's handler: keeps the frame and a small payload.
   void Arrive(std::span<const std::byte> frame, std::span<const std::byte> payload);
   bool Deliver(Receiver& receiver);
@@ -122,7 +122,6 @@ class UcxPeer {
   std::uint64_t bytes_sent_ = 0;
   std::string broken_;
   bool failed_ = false;
-  bool returns_waited_ = false;
   std::string ending_;  // why the control connection ended
 
   ucp_context_h context_ = nullptr;

@@ -205,7 +205,7 @@ bool UcxTransport::Progress(Receiver& receiver) {
     if (peer->Deliver(receiver)) any = true;
     if (peer->ReportSent(receiver)) any = true;
   }
-  for (const auto& peer : peers_) any ? peer->FlushReturnsLater() : peer->FlushReturns();
+  for (const auto& peer : peers_) peer->FlushUrgentReturns();
   return FailBroken(receiver, !any) || any;
 }
 
@@ -225,7 +225,6 @@ bool UcxTransport::FailBroken(Receiver& receiver, bool quiet) {
 
 bool UcxTransport::Arm() {
   for (const auto& peer : peers_) {
-    peer->FlushReturns();
     if (!peer->failed() && (peer->has_work() || !peer->broken().empty() || !peer->ending().empty())) return false;
   }
   armed_ = true;
