@@ -54,12 +54,11 @@ bool AllEndedWell(const std::vector<pid_t>& processes) {
 }
 
 // A node: a process group, with --netns in a namespace that the parent connects before it says go.
-bool RunNode(const Setup& setup, std::uint32_t node, std::uint16_t port, int go, Board& board) {
-  char byte = 0;
+bool RunNode(const Setup& setup, std::uint32_t node, int parent, Board& board) {
   ::setpgid(0, 0);
-  if (setup.netns) {
-    if (::unshare(CLONE_NEWNET) != 0 || ::write(go, "n", 1) != 1 || ::read(go, &byte, 1) != 1) return false;
-  }
+  if (setup.netns && ::unshare(CLONE_NEWNET) != 0) return false;
+  std::uint16_t port = 0;
+  if (::write(parent, "n", 1) != 1 || ::read(parent, &port, sizeof port) != sizeof port) return false;
   const Topology topology = setup.topology();
   std::vector<pid_t> ranks;
   for (std::uint32_t i = 0; i < setup.local; ++i) {
@@ -135,25 +134,32 @@ Result<std::string> Run(const Setup& setup) {
   }
   Result<std::unique_ptr<Board>> board = Board::Create(setup);
   if (!board.ok()) return board.status();
+  const Topology topology = setup.topology();
+  std::vector<pid_t> nodes;
+  std::vector<int> links;
+  // Before this process has the store's thread, which may hold a lock that a child would inherit (UCX's, in mmap).
+  for (std::uint32_t node = 0; node < setup.nodes; ++node) {
+    int pair[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Status(StatusCode::kUnavailable, "socketpair");
+    nodes.push_back(Fork([&] { return RunNode(setup, node, pair[1], **board); }));
+    ::close(pair[1]);
+    links.push_back(pair[0]);
+  }
   TcpStoreOptions options;
   options.serve = true;
   if (setup.netns) options.host = kHubAddress;
   const auto store = TcpStore::Create(options);
-  if (!store.ok()) return store.status();
-  const Topology topology = setup.topology();
-  std::vector<pid_t> nodes;
-  Status connected;
-  for (std::uint32_t node = 0; node < setup.nodes && connected.ok(); ++node) {
-    int go[2] = {-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) != 0) return Status(StatusCode::kUnavailable, "socketpair");
-    nodes.push_back(Fork([&] { return RunNode(setup, node, (*store)->port(), go[1], **board); }));
-    ::close(go[1]);
+  Status connected = store.ok() ? Status::Ok() : store.status();
+  for (std::uint32_t node = 0; node < setup.nodes; ++node) {
     char byte = 0;
-    if (setup.netns && ::read(go[0], &byte, 1) == 1) {
-      connected = ConnectNode(node, topology.nodes[node].zone, nodes.back());
-      if (connected.ok() && ::write(go[0], "g", 1) != 1) connected = {StatusCode::kUnavailable, "a node has died"};
+    if (connected.ok() && ::read(links[node], &byte, 1) == 1) {
+      if (setup.netns) connected = ConnectNode(node, topology.nodes[node].zone, nodes[node]);
+      const std::uint16_t port = (*store)->port();
+      if (connected.ok() && ::write(links[node], &port, sizeof port) != sizeof port) {
+        connected = {StatusCode::kUnavailable, "a node has died"};
+      }
     }
-    ::close(go[0]);
+    ::close(links[node]);
   }
   const bool well = AllEndedWell(nodes);
   if (!connected.ok()) return connected;
