@@ -25,6 +25,8 @@ struct AgentOptions {
   std::string nvlink = "none";
   std::string nic = "ethernet";
   std::string address = "127.0.0.1";
+  std::string hfreduce_device;   // UCX_NET_DEVICES of its traffic, such as "mlx5_0:1"; empty: not said
+  int hfreduce_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
   std::string shim;              // empty: beside the agent's own program
   std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
   std::string runc;              // the program; empty: looked for in the usual folders

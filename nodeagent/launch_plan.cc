@@ -146,6 +146,10 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
   for (const v1::EnvVar& var : launch.env()) env[var.name()] = var.value();
   env.emplace("GLIM_GPUS_SIMULATED", options.simulated_gpus ? "1" : "0");
   if (launch.per_gpu()) env.emplace("LOCAL_WORLD_SIZE", std::to_string(launch.ranks()));
+  if (!options.hfreduce_device.empty()) env["GLIM_HFREDUCE_DEVICE"] = options.hfreduce_device;
+  if (options.hfreduce_service_level >= 0) {
+    env["GLIM_HFREDUCE_SERVICE_LEVEL"] = std::to_string(options.hfreduce_service_level);
+  }
   AppendToPath(env, options.shim);
   env["GLIM_SOCKET"] = TaskPaths(task_folder).socket();
   env["GLIM_CHECKPOINT_DIR"] = CheckpointFolder(options, key, launch);

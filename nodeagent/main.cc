@@ -40,6 +40,10 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();
   app.add_option("--address", o.address, "where other nodes reach this one's tasks (MASTER_ADDR)")
       ->capture_default_str();
+  app.add_option("--hfreduce-device", o.hfreduce_device,
+                 "the network card that tasks' glim.hfreduce uses, as UCX names it: mlx5_0:1 (all)");
+  app.add_option("--hfreduce-service-level", o.hfreduce_service_level,
+                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
   app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
   app.add_option("--runtime", o.runtime, "what tasks run in: runc (containers), process, or auto: runc for root where it "
                                          "is installed, else process")->capture_default_str();

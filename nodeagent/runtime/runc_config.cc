@@ -56,7 +56,7 @@ json Process(const ContainerPlan& plan) {
           {"cwd", "/"},
           {"capabilities",
            {{"bounding", none}, {"effective", none}, {"inheritable", none}, {"permitted", none}, {"ambient", none}}},
-          {"rlimits", none},
+          {"rlimits", {{{"type", "RLIMIT_MEMLOCK"}, {"hard", plan.memlock_bytes}, {"soft", plan.memlock_bytes}}}},
           {"noNewPrivileges", true}};
 }
 

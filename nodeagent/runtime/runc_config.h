@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct ContainerPlan {
   std::vector<Mount> binds;          // carried out in this order: a folder before what lies in it
   TaskLimits limits;
   std::vector<std::string> masked;   // paths that it is not to see, beside the usual ones
+  std::uint64_t memlock_bytes = 0;   // RLIMIT_MEMLOCK, both; what registered memory counts against
   bool swap_counts = false;          // the kernel can hold memory and swap together to the limit
   uid_t uid = 0;
   gid_t gid = 0;

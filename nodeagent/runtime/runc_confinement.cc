@@ -1,3 +1,4 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,11 +54,18 @@ std::vector<std::string> PrivateFiles(const std::string& folder) {
   return found;
 }
 
+// What the operator allows the agent, its tasks have.
+std::uint64_t MemlockAllowed() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_max : 0;
+}
+
 class RuncConfinement final : public Confinement {
  public:
   explicit RuncConfinement(RuncOptions options)
       : options_(std::move(options)),
         masked_(PrivateFiles("/etc")),
+        memlock_bytes_(MemlockAllowed()),
         swap_counts_(std::filesystem::exists("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes")) {}
 
   std::string name() const override { return "runc"; }
@@ -84,6 +92,7 @@ class RuncConfinement final : public Confinement {
     plan.uid = options_.user.uid;
     plan.gid = options_.user.gid;
     plan.masked = masked_;
+    plan.memlock_bytes = memlock_bytes_;
     plan.swap_counts = swap_counts_;
     spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(), plan.cgroup};
     return WriteFileAtomically(paths.bundle() + "/config.json", RuncConfig(plan), Durability::kProcess);
@@ -233,6 +242,7 @@ class RuncConfinement final : public Confinement {
 
   const RuncOptions options_;
   const std::vector<std::string> masked_;
+  const std::uint64_t memlock_bytes_;
   const bool swap_counts_;
 };
 

@@ -1,7 +1,9 @@
 // What only a container does: it shows a task no more of the node than it was given, and holds it to its limits.
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -215,6 +217,19 @@ TEST_P(AgentContainerTest, IsHeldToProcessesAndSharedMemory) {
       });
   EXPECT_EQ(text, "refused True\nNo space left on device\n");
   EXPECT_EQ(ended_.exit_code(), 137);
+}
+
+// Memory that is registered with a network card is locked: what the operator allows the agent, the task has at once.
+TEST_P(AgentContainerTest, MayLockAsMuchMemoryAsTheAgentMay) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  const rlimit lower{std::min<rlim_t>(before.rlim_max, 64 << 10), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &lower), 0);
+  const std::string text = Run("ulimit -Sl; ulimit -Hl");
+  EXPECT_EQ(::setrlimit(RLIMIT_MEMLOCK, &before), 0);
+  const std::string allowed =
+      before.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(before.rlim_max / 1024);
+  EXPECT_EQ(text, allowed + "\n" + allowed + "\n");
 }
 
 TEST_P(AgentContainerTest, LeavesNothingBehind) {

@@ -82,6 +82,14 @@ TEST_P(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
   }
 }
 
+TEST_P(AgentLaunchTest, TellsTasksOfItsNetworkCard) {
+  StartAgent({"--hfreduce-device", "mlx5_0:1", "--hfreduce-service-level", "0"});
+  Launch(kKey, "echo \"$GLIM_HFREDUCE_DEVICE $GLIM_HFREDUCE_SERVICE_LEVEL\"");
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  EXPECT_EQ(LogText(kKey, 0), "mlx5_0:1 0\n");
+}
+
 TEST_P(AgentLaunchTest, ExitStatusesAndSignals) {
   StartAgent();
   const std::pair<std::string, int> cases[] = {{"exit 7", 7}, {"kill -KILL $$", 137}, {"kill -TERM $$", 143},

@@ -12,10 +12,14 @@
 namespace glim::core {
 namespace {
 
+// MASTER_PORT and, right after it, GLIM_HFREDUCE_PORT. Pairs never overlap: the second is nobody's first.
+constexpr std::uint32_t kPortsOfAttempt = 2;
+
 std::uint16_t MasterPort(const Policy& policy, AttemptId id) {
-  const std::uint32_t span = policy.master_port_last - policy.master_port_first + 1u;
-  // A new port for each attempt: the last attempt's socket may still linger.
-  return static_cast<std::uint16_t>(policy.master_port_first + (id.job.value * 31 + id.number) % span);
+  const std::uint32_t pairs = (policy.master_port_last - policy.master_port_first + 1u) / kPortsOfAttempt;
+  // New ports for each attempt: the last attempt's sockets may still linger.
+  const std::uint64_t pair = (id.job.value * 31 + id.number) % std::max(1u, pairs);
+  return static_cast<std::uint16_t>(policy.master_port_first + pair * kPortsOfAttempt);
 }
 
 void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "scheduler/core/testing/cluster_builder.h"
 
 namespace glim::core {
@@ -74,16 +76,20 @@ TEST(Attempt, RunsWhenEveryTaskRuns) {
   EXPECT_EQ(c.attempt(job).running_at, c.now());
 }
 
-TEST(Attempt, EachGetsAnotherMasterPort) {
+TEST(Attempt, EachGetsAnotherPairOfPorts) {
   Cluster c;
   const JobId job = c.Running(Spec(1));
   const std::uint16_t first = c.attempt(job).master_port;
   c.Suspend(job);
   c.Settle();
   c.Resume(job);
-  EXPECT_NE(c.attempt(job).master_port, first);
-  EXPECT_GE(c.attempt(job).master_port, c.policy().master_port_first);
-  EXPECT_LE(c.attempt(job).master_port, c.policy().master_port_last);
+  const std::uint16_t second = c.attempt(job).master_port;
+  EXPECT_GE(std::abs(second - first), 2) << "the second port of one is not the first of the other";
+  for (const std::uint16_t port : {first, second}) {
+    EXPECT_GE(port, c.policy().master_port_first);
+    EXPECT_LT(port, c.policy().master_port_last) << "the second port is in the range, too";
+    EXPECT_EQ((port - c.policy().master_port_first) % 2, 0) << "no two pairs overlap";
+  }
 }
 
 TEST(Attempt, SucceedsWhenEveryTaskHasExitedWithZero) {

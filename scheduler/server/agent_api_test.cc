@@ -176,6 +176,7 @@ TEST_F(AgentApiTest, AJobGoesFromLaunchToSuccess) {
   EXPECT_EQ(env["GLIM_CHECKPOINT_DIR"], "/ckpt/pair/" + id);
   EXPECT_EQ(env["MASTER_PORT"], Env(second->launch())["MASTER_PORT"]);
   EXPECT_GT(std::stoi(env["MASTER_PORT"]), 1023);
+  EXPECT_EQ(std::stoi(env["GLIM_HFREDUCE_PORT"]), std::stoi(env["MASTER_PORT"]) + 1);
 
   one->Report({Observed(job, 1, first->index(), ObservedTask::RUNNING, 3)});
   two->Report({Observed(job, 1, second->index(), ObservedTask::RUNNING, 4)});

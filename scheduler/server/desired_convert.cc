@@ -82,6 +82,7 @@ void SetEnv(const core::DesiredTask& task, const core::Node& node, const GangCac
   env.Set("GLIM_CHECKPOINT_KEEP", spec.checkpoint_keep);
   env.Set("MASTER_ADDR", gang.master_addr);
   env.Set("MASTER_PORT", attempt.master_port);
+  env.Set("GLIM_HFREDUCE_PORT", attempt.master_port + 1);
   env.Set("NODE_RANK", task.id.index);
   env.Set("NNODES", nnodes);
   if (spec.launcher == core::Launcher::kPerGpu) {

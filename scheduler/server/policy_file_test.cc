@@ -154,6 +154,7 @@ TEST(PolicyFileTest, RefusalsSayWhereWhatAndHowToMendIt) {
       {"quantum_min: 5h", "1:1", "quantum_max", "raise quantum_max"},
       {"agree_max: 1s\nmaster_port_last: 1025", "2:1", "master_port_last", "lower port first"},
       {"master_port_first: 30000", "1:1", "master_port_last", "lower port first"},
+      {"master_port_first: 29999", "1:1", "master_port_last", "at least two ports"},
       {"[1, 2]", "1:1", "", "key: value"},
       {"a: 1\n---\nb: 1", "2:1", "", "keep one"},
       {"quotas: {default_user: {urgent: 1}}", "1:25", "quotas.default_user.urgent", "extreme_high"},

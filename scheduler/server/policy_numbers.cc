@@ -132,6 +132,9 @@ PolicyFault FindPolicyFault(const Policy& p) {
                 std::to_string(p.master_port_first),
             "give the lower port first"};
   }
+  if (p.master_port_last == p.master_port_first) {
+    return {"master_port_last", "is also master_port_first", "give at least two ports: an attempt has a pair"};
+  }
   return {};
 }
 

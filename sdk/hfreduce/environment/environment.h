@@ -1,0 +1,43 @@
+// What a task is told of its job, through environment variables: who takes part, who this is, where all meet.
+//
+// docs/protocols/task-socket.md, Environment, has the variables. Outside of Glim those that torchrun sets are enough;
+// the nodes are then one zone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sdk/base/result.h"
+#include "sdk/hfreduce/communicator.h"
+#include "sdk/hfreduce/topology.h"
+
+namespace glim::hfreduce {
+
+// A variable's value, or none.
+using Lookup = std::function<std::optional<std::string>(const char* name)>;
+
+struct Environment {
+  Topology topology = {};
+  std::uint32_t rank = 0;
+  // Rank 0 serves the store there while a communicator is made.
+  std::string store_host = {};
+  std::uint16_t store_port = 0;
+  CommunicatorOptions options = {};  // `listen` may be empty: the address from which the store's host is reached
+};
+
+// Pure. What the variables say is added to `options`: its id gets the job's before it, `listen` is replaced. Of `device`
+// and `service_level` the caller's choice comes first. INVALID_ARGUMENT that names the variable.
+Result<Environment> EnvironmentOf(const Lookup& lookup, const CommunicatorOptions& options);
+
+// Rank 0 serves the store. The port is free again once every rank has returned, so that any number of communicators can
+// be made of one environment, one after the other, in the same order on all ranks. Errors: Communicator::Create's, and
+// UNAVAILABLE (the port is taken).
+Result<std::unique_ptr<Communicator>> MakeCommunicator(const Environment& environment);
+
+// Of this process' own environment.
+Result<std::unique_ptr<Communicator>> CommunicatorFromEnvironment(const CommunicatorOptions& options);
+
+}  // namespace glim::hfreduce
