@@ -37,8 +37,17 @@ class Filler {
     }
   }
 
-  void Fill(TimePoint& value) { Fill(value.ms); }
-  void Fill(Duration& value) { Fill(value.ms); }
+  // What a clock can say: the state that is loaded adds them up.
+  void Fill(TimePoint& value) { FillTime(value.ms); }
+  void Fill(Duration& value) { FillTime(value.ms); }
+  void FillTime(std::int64_t& ms) {
+    constexpr std::int64_t kEndOfYear9999 = 253'402'300'799'999;
+    switch (rng_.Between(0, 3)) {
+      case 0: ms = 0; break;
+      case 1: ms = kEndOfYear9999; break;
+      default: ms = rng_.Between(0, kEndOfYear9999); break;
+    }
+  }
   template <typename Tag, typename Rep>
   void Fill(StrongId<Tag, Rep>& value) { Fill(value.value); }
   void Fill(core::AttemptId& value) { All(value.job, value.number); }
