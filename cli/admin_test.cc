@@ -15,7 +15,8 @@ using testing::HasSubstr;
 class AdminTest : public CliTest {
  protected:
   void AddChange(const std::string& field, const std::string& before, const std::string& after) {
-    auto& change = server_.Lock()->policy_changes.emplace_back();
+    const auto state = server_.Lock();
+    auto& change = state->policy_changes.emplace_back();
     change.set_field(field);
     change.set_before(before);
     change.set_after(after);

@@ -243,10 +243,13 @@ TEST_F(CliTest, WhyWaitsForItsTurn) {
 }
 
 TEST_F(CliTest, PlanSaysWhatASubmissionWouldComeTo) {
-  server_.Lock()->plan.add_jobs()->set_name("sft");
-  auto* start = server_.Lock()->plan.mutable_jobs(0)->mutable_start();
-  start->set_message("starts now");
-  start->add_nodes()->set_name("n3");
+  {
+    const auto state = server_.Lock();
+    auto* job = state->plan.add_jobs();
+    job->set_name("sft");
+    job->mutable_start()->set_message("starts now");
+    job->mutable_start()->add_nodes()->set_name("n3");
+  }
   Write("job.yaml", "name: sft\nrun: x\nnodes: 2\nafter: [7:any]\nlimits: {time: 2h}\n");
   const GlimResult planned = Glim({"plan", "job.yaml", "--priority", "high"});
   EXPECT_EQ(planned.exit_code, 0) << planned.err;

@@ -20,7 +20,8 @@ class HistoryTest : public CliTest {
  protected:
   void AddEvent(std::uint64_t seq, const std::string& kind, std::uint64_t job, std::uint32_t attempt,
                 const std::string& node, const std::string& message) {
-    auto& event = server_.Lock()->events.emplace_back();
+    const auto state = server_.Lock();
+    auto& event = state->events.emplace_back();
     event.set_seq(seq);
     event.set_happened_at_ms(1'763'640'547'125);
     event.set_kind(kind);

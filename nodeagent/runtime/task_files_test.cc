@@ -143,9 +143,11 @@ TEST(Processes, TheMarkFindsATaskAndNoneWhoseNameBeginsAlike) {
   const pid_t own = StartSleeper(mark.c_str());
   const pid_t other = StartSleeper((mark + "0").c_str());
   std::vector<ProcessInfo> found;
-  do {
+  const auto both_have_begun = [&] {
     found = Marked(ListProcesses(), mark);
-  } while (found.size() < 2 && ReadProcess(own));
+    return found.size() == 2 && Marked(ListProcesses(), mark + "0").size() == 2;
+  };
+  while (!both_have_begun() && ReadProcess(own)) ::usleep(1000);  // until the shells have started their children
   EXPECT_EQ(found.size(), 2u) << "the shell and its child";
   for (const ProcessInfo& process : found) EXPECT_TRUE(process.pid == own || process.parent == own);
   for (const std::string& marker : {mark, mark + "0"}) {

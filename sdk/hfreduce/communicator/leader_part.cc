@@ -34,6 +34,7 @@ LeaderPart::LeaderPart(Segment* segment, Topology topology, std::uint32_t node, 
       node_(node),
       latency_path_bytes_max_(latency_path_bytes_max),
       transport_(std::move(transport)),
+      transport_name_(transport_->Name()),
       exchange_(std::move(exchange)),
       bell_(bell),
       routes_(topology_, node),
@@ -123,6 +124,8 @@ bool LeaderPart::Step() {
     any = exchange_->DeliverOne() || any;
   }
   any = engine_.Step() || any;
+  // Unsent messages may lie in buffers that are about to be their callers' again.
+  if (engine_.closed()) transport_.reset();
   ShareFailure();
   return FinishEnded() || any;
 }
@@ -134,7 +137,7 @@ void LeaderPart::Tick(TimePoint now) {
 
 bool LeaderPart::BeginSleep() {
   if (exchange_) segment_->bell().PrepareDescriptor();
-  return !Step() && transport_->Arm();
+  return !Step() && (!transport_ || transport_->Arm());
 }
 
 void LeaderPart::EndSleep() {
@@ -148,7 +151,8 @@ void LeaderPart::Leave() {
 
 std::uint64_t LeaderPart::BytesSentTo(NodeIndex node) const {
   const std::vector<NodeIndex>& neighbours = routes_.neighbours();
-  return std::binary_search(neighbours.begin(), neighbours.end(), node) ? transport_->BytesSentTo(node) : 0;
+  const bool talks = transport_ && std::binary_search(neighbours.begin(), neighbours.end(), node);
+  return talks ? transport_->BytesSentTo(node) : 0;
 }
 
 std::vector<int> LeaderPart::Descriptors() {

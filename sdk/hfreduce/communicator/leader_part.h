@@ -35,7 +35,8 @@ class LeaderPart final : public Part {
   void EndSleep() override;
   std::vector<int> Descriptors() override;
 
-  const char* transport() const { return transport_->Name(); }
+  const char* transport() const { return transport_name_; }
+  // 0 once the network is closed.
   std::uint64_t BytesSentTo(NodeIndex node) const;
 
  private:
@@ -60,7 +61,8 @@ class LeaderPart final : public Part {
   Topology topology_;
   std::uint32_t node_;
   std::size_t latency_path_bytes_max_;
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Transport> transport_;  // until the engine is closed, which then needs it no more
+  const char* transport_name_;
   std::unique_ptr<Exchange> exchange_;  // null where there is no segment
   int bell_;
   std::optional<LocalWatch> watch_;
