@@ -51,7 +51,9 @@ Status Client::Explain(const grpc::Status& status) const {
   if (interruption_->raised()) return Interruption::Cancelled();
   // A deadline that passed without a connection is a server that is not there, not one that is slow.
   const bool connected = channel_->GetState(false) == GRPC_CHANNEL_READY;
-  const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+  // Nobody here cancelled it: it met a scheduler that was ending.
+  const bool cut = status.error_code() == grpc::StatusCode::CANCELLED;
+  const bool unreachable = cut || status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                            (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && !connected);
   if (unreachable && status.error_details().empty()) {
     return Status(StatusCode::kUnavailable,

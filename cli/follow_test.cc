@@ -36,7 +36,12 @@ TEST_F(FollowTest, WaitGivesVerdictAndTimeout) {
   EXPECT_EQ(Glim({"wait", "5"}).exit_code, 3);
 }
 
-TEST_F(FollowTest, WaitOutlastsAnAbsentScheduler) {
+// UNAVAILABLE is said by one that is stopping, and by nobody at all; a call that one cuts short as it ends is CANCELLED.
+class AbsenceTest : public FollowTest, public testing::WithParamInterface<grpc::StatusCode> {};
+
+INSTANTIATE_TEST_SUITE_P(Codes, AbsenceTest, testing::Values(grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::CANCELLED));
+
+TEST_P(AbsenceTest, WaitOutlastsAnAbsentScheduler) {
   AddJob(server_.Lock().state, 1, "running");
   GlimProcess process({"wait", "1"}, Options());
   const auto asked = [this] { return !server_.Lock()->user.empty(); };
@@ -45,7 +50,7 @@ TEST_F(FollowTest, WaitOutlastsAnAbsentScheduler) {
   ASSERT_TRUE(asked());
   {
     const auto state = server_.Lock();
-    state->refusal = grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
+    state->refusal = grpc::Status(GetParam(), "restarting");
     state->refusals_left = 2;
     state->jobs[1].set_state("succeeded");
   }

@@ -76,6 +76,8 @@ def follow_through_a_restart(cluster, examples):
 
     def seen(kind, job_id=0):
         cluster.check()
+        with open(out + ".err") as words:
+            assert follower.poll() is None, f"glim events -f ended with {follower.returncode}: {words.read()}"
         with open(out) as file:
             events = [json.loads(line) for line in file.read().split("\n")[:-1]]
         return [event["seq"] for event in events if event["kind"] == kind and event["job_id"] == job_id]
