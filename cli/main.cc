@@ -4,21 +4,19 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/client.h"
 #include "cli/commands/command.h"
 #include "cli/config.h"
 #include "cli/errors.h"
 #include "cli/interruption.h"
 #include "cli/output.h"
-#include "sdk/base/suggest.h"
+#include "cli/syntax.h"
 
 namespace glim::cli {
 namespace {
 
 struct CommandLine {
-  std::vector<std::string> head;  // for CLI11
+  std::vector<std::string> head;  // for the parser
   std::vector<std::string> tail;  // after "--"
   bool has_tail = false;
 };
@@ -38,67 +36,19 @@ struct GlobalFlags {
   Duration call_timeout = kDefaultCallTimeout;
 };
 
-void AddGlobals(CLI::App* app, GlobalFlags* flags) {
-  app->set_version_flag("--version", "glim " GLIM_VERSION);
-  app->add_option("--server", flags->layer.server, "the scheduler's HOST:PORT (GLIM_SERVER; 127.0.0.1:7601)");
-  app->add_option("--as", flags->layer.user, "the user who asks (GLIM_USER; your login name)");
-  app->add_option("-o,--output", flags->layer.output, "table or json (GLIM_OUTPUT; table)");
-  AddDurationOption(app, "--timeout", &flags->call_timeout, "how long one call may take (10s)");
+void AddGlobals(Syntax program, GlobalFlags* flags) {
+  ConfigLayer& layer = flags->layer;
+  program.Option("--server", &layer.server, "the scheduler's HOST:PORT (GLIM_SERVER; 127.0.0.1:7601)");
+  program.Option("--as", &layer.user, "the user who asks (GLIM_USER; your login name)");
+  program.Option("-o,--output", &layer.output, "table or json (GLIM_OUTPUT; table)");
+  AddDurationOption(program, "--timeout", &flags->call_timeout, "how long one call may take (10s)");
 }
 
-void AddCommands(CLI::App* app, Selection* selection) {
-  app->require_subcommand(1);
+void AddCommands(Syntax program, Selection* selection) {
   for (const auto add : {AddSubmit, AddPlan, AddQueue, AddStatus, AddWhy, AddLogs, AddCancel, AddSuspend, AddResume,
-                         AddEvents, AddHistory, AddNodes, AddWait, AddVersion, AddAdmin}) {
-    add(app, selection);
+                         AddEvents, AddHistory, AddNodes, AddWait, AddCkpt, AddVersion, AddAdmin}) {
+    add(program, selection);
   }
-  // Global flags may stand behind the command too.
-  for (CLI::App* command : app->get_subcommands([](CLI::App*) { return true; })) command->fallthrough();
-}
-
-// A word where a command should be is what is wrong, whatever else the parser found missing.
-Status ParseError(const CLI::App& app, const CLI::Error& error) {
-  const CLI::App* at = &app;
-  std::string program = "glim";
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    program += " " + at->get_name();
-  }
-  std::vector<std::string> names;
-  for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-    for (const std::string& alias : command->get_aliases()) names.push_back(alias);
-  }
-  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
-  const auto word = std::find_if(rest.begin(), rest.end(), [](const auto& w) { return !w.starts_with("-"); });
-  if (!names.empty() && rest.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    return UsageError("no command was given after '" + program + "'", "'" + program + " --help' lists them");
-  }
-  if (names.empty() || word == rest.end()) {
-    return UsageError(error.what(), "'glim --help' and 'glim COMMAND --help' list what there is");
-  }
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  const std::string near = Nearest(*word, known);
-  return UsageError("'" + *word + "' is no command of '" + program + "'",
-                    near.empty() ? "'" + program + " --help' lists them"
-                                 : "did you mean '" + program + " " + near + "'?");
-}
-
-Status Parse(CLI::App* app, const CommandLine& line, const Selection& selection, bool* done) {
-  std::vector<std::string> reversed(line.head.rbegin(), line.head.rend());  // CLI11's order
-  try {
-    app->parse(reversed);
-  } catch (const CLI::Success& help) {
-    *done = true;
-    app->exit(help);
-    return Status::Ok();
-  } catch (const CLI::Error& error) {
-    return ParseError(*app, error);
-  }
-  if (line.has_tail && !selection.takes_tail) {
-    return UsageError("only 'glim submit' and 'glim plan' take a command after '--'");
-  }
-  return Status::Ok();
 }
 
 // When the command line itself is at fault its flags are not known yet: the errors' format is guessed from its words.
@@ -122,14 +72,17 @@ int Fail(Output& output, const Status& status) {
 int Main(int argc, char** argv) {
   const CommandLine line = Split(argc, argv);
   Output early(stdout, stderr, GuessFormat(line), false);
-  CLI::App app("glim: jobs that make room and come back", "glim");
+  Parser parser("glim", "glim: jobs that make room and come back", "glim " GLIM_VERSION);
   GlobalFlags flags;
   Selection selection;
-  AddGlobals(&app, &flags);
-  AddCommands(&app, &selection);
+  AddGlobals(parser.root(), &flags);
+  AddCommands(parser.root(), &selection);
   bool done = false;
-  if (Status parsed = Parse(&app, line, selection, &done); !parsed.ok()) return Fail(early, parsed);
+  if (Status parsed = parser.Parse(line.head, &done); !parsed.ok()) return Fail(early, parsed);
   if (done) return kExitOk;
+  if (line.has_tail && !selection.takes_tail) {
+    return Fail(early, UsageError("only 'glim submit' and 'glim plan' take a command after '--'"));
+  }
 
   Result<Settings> settings = LoadSettings(flags.layer, DefaultConfigPaths(),
                                            [&early](const std::string& warning) { early.Note(warning); });

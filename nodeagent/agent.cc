@@ -1,6 +1,5 @@
 #include "nodeagent/agent.h"
 
-#include <spdlog/spdlog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "nodeagent/runtime/shim_runtime.h"
 #include "nodeagent/task_record.h"
 #include "nodeagent/wire.h"
+#include "sdk/log/log.h"
 
 namespace glim::agent {
 namespace {
@@ -86,9 +86,9 @@ Status Agent::AdoptTasks() {
     }
     // Its ranks cannot be heard without a socket, but they run on, and stopping them works.
     if (Status status = OpenSocket(task); !status.ok()) {
-      spdlog::error("event=task_socket_failed task={} error={}", ToString(key), Quoted(status.message()));
+      LogError("event=task_socket_failed task={} error={}", ToString(key), Quoted(status.message()));
     }
-    spdlog::info("event=task_adopted task={}", ToString(key));
+    LogInfo("event=task_adopted task={}", ToString(key));
   }
   return Status::Ok();
 }
@@ -125,19 +125,19 @@ void Agent::OnDesired(v1::DesiredSet set) {
   const Revision incoming{set.epoch(), set.revision()};
   const Revision accepted = desired_.revision;
   if (!Accepts(accepted, incoming)) {
-    spdlog::warn("event=stale_set_ignored epoch={} revision={} accepted_epoch={} accepted_revision={}", incoming.epoch,
-                 incoming.revision, accepted.epoch, accepted.revision);
+    LogWarning("event=stale_set_ignored epoch={} revision={} accepted_epoch={} accepted_revision={}", incoming.epoch,
+               incoming.revision, accepted.epoch, accepted.revision);
     return;
   }
   if (set.tasks_size() > kTasksMax) {
-    spdlog::error("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(),
-                  kTasksMax);
+    LogError("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(),
+             kTasksMax);
     return;
   }
   Desired desired = FromProto(set, BootNow(), true);
   if (Status status = store_.Save(set, NeedsDurability(desired)); !status.ok()) {
     // Not acted on: after the reconnect the scheduler sends it again, and by then there may be room.
-    spdlog::error("event=desired_set_not_saved error={}", Quoted(status.message()));
+    LogError("event=desired_set_not_saved error={}", Quoted(status.message()));
     return sync_->Restart();
   }
   wanted_ = std::move(set);
@@ -202,7 +202,7 @@ void Agent::CarryOut(const Action& action) {
   Task& task = tasks_[action.key];
   switch (action.kind) {
     case ActionKind::kReportLost:
-      spdlog::warn("event=task_unknown task={} note=\"reported lost\"", ToString(action.key));
+      LogWarning("event=task_unknown task={} note=\"reported lost\"", ToString(action.key));
       task.seen.key = action.key;
       task.fixed.phase = Phase::kReleased;
       task.fixed.lost = true;
@@ -218,8 +218,8 @@ void Agent::CarryOut(const Action& action) {
     case ActionKind::kKill: StopTask(task, action); break;
     case ActionKind::kForget: Forget(action.key); break;
     case ActionKind::kMarkOrphan:
-      spdlog::warn("event=orphan task={} note=\"the scheduler does not list it; it is left alone\"",
-                   ToString(action.key));
+      LogWarning("event=orphan task={} note=\"the scheduler does not list it; it is left alone\"",
+                 ToString(action.key));
       task.seen.orphan = true;
       break;
     case ActionKind::kClearOrphan: task.seen.orphan = false; break;
@@ -237,7 +237,7 @@ void Agent::Launch(const TaskKey& key) {
   Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), order->launch());
   const Status status = spec.ok() ? runtime_->Create(key, *spec) : spec.status();
   if (!status.ok()) {
-    spdlog::error("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
+    LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
     task.fixed.phase = Phase::kReleased;
     task.fixed.start_failed = true;
     task.fixed.message = status.message() + (status.fix().empty() ? "" : ": " + status.fix());
@@ -249,8 +249,8 @@ void Agent::Launch(const TaskKey& key) {
   } else {
     runtime_->Start(key);
   }
-  spdlog::info("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
-               spec->ranks.size());
+  LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
+          spec->ranks.size());
 }
 
 Status Agent::OpenSocket(Task& task) {
@@ -281,14 +281,14 @@ void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
   } else if (status.ok()) {
     status = runtime_->Signal(task.seen.key, *signal);
   }
-  spdlog::info("event=interrupt_signal task={} round={} signal={} error={}", ToString(task.seen.key), interrupt.round,
-               interrupt.signal, Quoted(status.message()));
+  LogInfo("event=interrupt_signal task={} round={} signal={} error={}", ToString(task.seen.key), interrupt.round,
+          interrupt.signal, Quoted(status.message()));
 }
 
 void Agent::StopTask(Task& task, const Action& action) {
   if (!task.record.terminated) {
-    spdlog::info("event=stop task={} kill_in_ms={} reason={}", ToString(action.key), (action.kill_at - BootNow()).ms,
-                 Quoted(action.reason));
+    LogInfo("event=stop task={} kill_in_ms={} reason={}", ToString(action.key), (action.kill_at - BootNow()).ms,
+            Quoted(action.reason));
   }
   const bool news = !task.record.terminated || task.record.kill_at != action.kill_at;
   task.record.terminated = true;
@@ -296,7 +296,7 @@ void Agent::StopTask(Task& task, const Action& action) {
   // The desired set, which is on the disk, asks for the same; without this file a restart only counts anew.
   if (news) (void)SaveRecord(task);
   if (action.kind == ActionKind::kTerminate) return runtime_->Terminate(action.key);
-  if (!task.seen.killed_at) spdlog::info("event=kill task={}", ToString(action.key));
+  if (!task.seen.killed_at) LogInfo("event=kill task={}", ToString(action.key));
   task.seen.killed_at = BootNow();
   runtime_->Kill(action.key);
 }
@@ -306,7 +306,7 @@ void Agent::Forget(const TaskKey& key) {
   if (it->second.socket) it->second.socket->Close();
   if (it->second.in_runtime) runtime_->Cleanup(key);
   tasks_.erase(it);
-  spdlog::info("event=task_forgotten task={}", ToString(key));
+  LogInfo("event=task_forgotten task={}", ToString(key));
   sync_->Changed(Urgency::kNow);
   PruneOldLogs();
 }
@@ -315,7 +315,7 @@ Status Agent::SaveRecord(const Task& task) const {
   Status status = WriteFileAtomically(TaskPaths(runtime_->FolderOf(task.seen.key)).record(), ToJson(task.record),
                                       Durability::kProcess);
   if (!status.ok()) {
-    spdlog::error("event=record_not_written task={} error={}", ToString(task.seen.key), Quoted(status.message()));
+    LogError("event=record_not_written task={} error={}", ToString(task.seen.key), Quoted(status.message()));
   }
   return status;
 }
@@ -380,7 +380,7 @@ void Agent::PruneOldLogs() {
     });
   };
   const int removed = PruneLogs(options_.state_dir + "/logs", options_.logs_bytes_max, options_.log_folders_max, known);
-  if (removed > 0) spdlog::info("event=logs_pruned attempts={}", removed);
+  if (removed > 0) LogInfo("event=logs_pruned attempts={}", removed);
 }
 
 }  // namespace glim::agent

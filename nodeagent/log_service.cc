@@ -1,6 +1,5 @@
 #include "nodeagent/log_service.h"
 
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +7,7 @@
 
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/wire.h"
+#include "sdk/log/log.h"
 
 namespace glim::agent {
 namespace {
@@ -53,8 +53,8 @@ void LogService::OnDone(const grpc::Status& status) {
   stream_.reset();
   Clear();
   if (!up_) return;
-  spdlog::warn("event=log_stream_closed code={} error={}", static_cast<int>(status.error_code()),
-               Quoted(status.error_message()));
+  LogWarning("event=log_stream_closed code={} error={}", static_cast<int>(status.error_code()),
+             Quoted(status.error_message()));
   connect_timer_.expires_after(reconnect_.Next(Reconnect::IsRefusal(status.error_code())));
   connect_timer_.async_wait([this](boost::system::error_code error) {
     if (!error && up_ && !stream_) Connect();

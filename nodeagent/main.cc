@@ -17,6 +17,7 @@
 #include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/wire.h"
+#include "sdk/log/log.h"
 
 namespace glim::agent {
 namespace {
@@ -131,12 +132,13 @@ int Main(int argc, char** argv) {
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](boost::system::error_code error, int signal) {
     if (error) return;
-    spdlog::info("event=stopping signal={} note=\"tasks stay\"", signal);
+    LogInfo("event=stopping signal={} note=\"tasks stay\"", signal);
     agent.Stop();
   });
   if (Status status = agent.Start(); !status.ok()) return Fail(status);
-  spdlog::info("event=started node={} cluster={} scheduler={} runtime={} state_dir={} gpus={} simulated={}", options.node_name,
-               options.cluster_id, options.scheduler, options.runtime, Quoted(options.state_dir), options.gpus, options.simulated_gpus);
+  LogInfo("event=started node={} cluster={} scheduler={} runtime={} state_dir={} gpus={} simulated={}",
+          options.node_name, options.cluster_id, options.scheduler, options.runtime, Quoted(options.state_dir),
+          options.gpus, options.simulated_gpus);
   io.run();
   return 0;
 }

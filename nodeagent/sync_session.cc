@@ -1,10 +1,10 @@
 #include "nodeagent/sync_session.h"
 
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "nodeagent/wire.h"
+#include "sdk/log/log.h"
 
 namespace glim::agent {
 namespace {
@@ -54,7 +54,7 @@ void SyncSession::OnMessage(v1::SchedulerMessage message) {
 
 void SyncSession::OnWelcome(const v1::Welcome& welcome) {
   report_every_ = std::chrono::milliseconds(std::clamp(welcome.report_every_ms(), kReportMsMin, kReportMsMax));
-  spdlog::info("event=connected epoch={} report_every_ms={}", welcome.epoch(), report_every_.count());
+  LogInfo("event=connected epoch={} report_every_ms={}", welcome.epoch(), report_every_.count());
   open_ = true;
   last_refusal_.clear();
   reconnect_.Succeeded();
@@ -108,11 +108,11 @@ void SyncSession::OnDone(const grpc::Status& status) {
   const bool refused = Reconnect::IsRefusal(status.error_code());
   const std::string why = std::to_string(status.error_code()) + " " + status.error_message();
   if (refused && why != last_refusal_) {
-    spdlog::error("event=refused code={} error={}", static_cast<int>(status.error_code()),
-                  Quoted(status.error_message()));
+    LogError("event=refused code={} error={}", static_cast<int>(status.error_code()),
+             Quoted(status.error_message()));
   } else if (!refused && (was_open || why != last_refusal_)) {
-    spdlog::warn("event=disconnected code={} error={}", static_cast<int>(status.error_code()),
-                 Quoted(status.error_message()));
+    LogWarning("event=disconnected code={} error={}", static_cast<int>(status.error_code()),
+               Quoted(status.error_message()));
   }
   last_refusal_ = why;
   connect_timer_.expires_after(reconnect_.Next(refused));

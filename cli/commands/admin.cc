@@ -60,22 +60,18 @@ Status RunReturn(CommandContext& context, const std::string& node) {
 
 }  // namespace
 
-void AddAdmin(CLI::App* app, Selection* selection) {
-  CLI::App* admin = app->add_subcommand("admin", "For operators");
-  admin->require_subcommand(1);
-  admin->fallthrough();
-  admin->add_subcommand("status", "Show how the scheduler is doing")->callback([=] { selection->run = RunStatus; });
+void AddAdmin(Syntax app, Selection* selection) {
+  Syntax admin = app.AddGroup("admin", "For operators");
+  admin.AddCommand("status", "Show how the scheduler is doing").OnChosen([=] { selection->run = RunStatus; });
 
   AddAdminConfig(admin, selection);
   AddAdminReport(admin, selection);
 
   const auto node_name = std::make_shared<std::string>();
-  CLI::App* node = admin->add_subcommand("node", "About one node");
-  node->require_subcommand(1);
-  node->fallthrough();
-  CLI::App* command = node->add_subcommand("return", "Make a quarantined or lost node schedulable again");
-  command->add_option("NODE", *node_name, "the node's name")->required();
-  command->callback([=] {
+  Syntax node = admin.AddGroup("node", "About one node");
+  Syntax command = node.AddCommand("return", "Make a quarantined or lost node schedulable again");
+  command.Option("NODE", node_name.get(), "the node's name", Presence::kRequired);
+  command.OnChosen([=] {
     selection->run = [node_name](CommandContext& context) { return RunReturn(context, *node_name); };
   });
 }

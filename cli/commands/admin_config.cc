@@ -60,20 +60,18 @@ Status RunReload(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddAdminConfig(CLI::App* admin, Selection* selection) {
-  CLI::App* config = admin->add_subcommand("config", "The policy that the scheduler decides by");
-  config->require_subcommand(1);
-  config->fallthrough();
+void AddAdminConfig(Syntax admin, Selection* selection) {
+  Syntax config = admin.AddGroup("config", "The policy that the scheduler decides by");
   const auto options = std::make_shared<Options>();
-  CLI::App* show = config->add_subcommand("show", "Print the policy in force, as a policy file");
-  show->add_flag("--json", options->json, "the same as -o json");
-  show->callback([=] {
+  Syntax show = config.AddCommand("show", "Print the policy in force, as a policy file");
+  show.Flag("--json", &options->json, "the same as -o json");
+  show.OnChosen([=] {
     selection->run = [options](CommandContext& context) { return RunShow(context, *options); };
   });
-  CLI::App* reload = config->add_subcommand("reload", "Make the scheduler read its policy file again");
-  reload->add_flag("--dry-run", options->dry_run, "say what would change, and change nothing");
-  reload->add_flag("--json", options->json, "the same as -o json");
-  reload->callback([=] {
+  Syntax reload = config.AddCommand("reload", "Make the scheduler read its policy file again");
+  reload.Flag("--dry-run", &options->dry_run, "say what would change, and change nothing");
+  reload.Flag("--json", &options->json, "the same as -o json");
+  reload.OnChosen([=] {
     selection->run = [options](CommandContext& context) { return RunReload(context, *options); };
   });
 }

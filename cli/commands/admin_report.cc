@@ -47,12 +47,12 @@ Status Run(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddAdminReport(CLI::App* admin, Selection* selection) {
+void AddAdminReport(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* report = admin->add_subcommand("report", "Show where every GPU-second went");
-  report->add_option("--by", options->by, "pool, team, user or job (pool)");
-  report->add_flag("--json", options->json, "the same as -o json");
-  report->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  Syntax report = admin.AddCommand("report", "Show where every GPU-second went");
+  report.Option("--by", &options->by, "pool, team, user or job (pool)");
+  report.Flag("--json", &options->json, "the same as -o json");
+  report.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -3,7 +3,7 @@
 
 namespace glim::cli {
 
-void AddCancel(CLI::App* app, Selection* selection) {
+void AddCancel(Syntax app, Selection* selection) {
   AddStateCommand(app, selection, "cancel", "Stop jobs for good", "were not cancelled",
                   &glim::v1::ClientApi::Stub::Cancel);
 }

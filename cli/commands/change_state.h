@@ -31,12 +31,12 @@ Status ChangeState(CommandContext& context, std::uint64_t job_id,
 }
 
 template <typename Request, typename Response>
-void AddStateCommand(CLI::App* app, Selection* selection, const char* name, const char* help, const char* failed,
+void AddStateCommand(Syntax app, Selection* selection, const char* name, const char* help, const char* failed,
                      Method<glim::v1::ClientApi::Stub, Request, Response> method) {
   const auto job_ids = std::make_shared<std::vector<std::uint64_t>>();
-  CLI::App* command = app->add_subcommand(name, help);
+  Syntax command = app.AddCommand(name, help);
   AddJobsArgument(command, job_ids.get());
-  command->callback([=] {
+  command.OnChosen([=] {
     selection->run = [=](CommandContext& context) -> Status {
       std::vector<Status> failures;
       for (const std::uint64_t job_id : *job_ids) {

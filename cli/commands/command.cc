@@ -11,35 +11,25 @@ namespace glim::cli {
 
 namespace {
 
-std::uint64_t JobNumber(const std::string& word) {
-  std::uint64_t number = 0;
+// A WordCheck: what is wrong with the word, else `number` is set.
+std::string ReadJobNumber(const std::string& word, std::uint64_t* number) {
   const char* const end = word.data() + word.size();
-  const auto [rest, error] = std::from_chars(word.data(), end, number);
-  if (error != std::errc() || rest != end || number == 0) {
-    throw CLI::ValidationError("JOB", "'" + word + "' is no job number; 'glim queue' lists them");
-  }
-  return number;
+  const auto [rest, error] = std::from_chars(word.data(), end, *number);
+  if (error == std::errc() && rest == end && *number != 0) return "";
+  return "'" + word + "' is no job number; 'glim queue' lists them";
 }
 
 }  // namespace
 
-CLI::Option* AddJobArgument(CLI::App* command, std::uint64_t* job_id) {
-  return command
-      ->add_option_function<std::string>(
-          "JOB", [job_id](const std::string& word) { *job_id = JobNumber(word); },
-          "the job's number, as 'glim submit' printed it")
-      ->required();
+void AddJobArgument(Syntax command, std::uint64_t* job_id, Presence presence) {
+  command.ParsedOption("JOB", "the job's number, as 'glim submit' printed it",
+                       [job_id](const std::string& word) { return ReadJobNumber(word, job_id); }, presence);
 }
 
-void AddJobsArgument(CLI::App* command, std::vector<std::uint64_t>* job_ids) {
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "JOB",
-          [job_ids](const std::vector<std::string>& words) {
-            for (const std::string& word : words) job_ids->push_back(JobNumber(word));
-          },
-          "the jobs' numbers, as 'glim submit' printed them")
-      ->required();
+void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids) {
+  command.ParsedOptions("JOB", "the jobs' numbers, as 'glim submit' printed them", [job_ids](const std::string& word) {
+    return ReadJobNumber(word, &job_ids->emplace_back());
+  });
 }
 
 Status Together(const std::vector<Status>& failures, std::size_t of, const char* what) {
@@ -50,17 +40,14 @@ Status Together(const std::vector<Status>& failures, std::size_t of, const char*
   return Status(failures.front().code(), message).WithReason(failures.front().reason());
 }
 
-CLI::Option* AddDurationOption(CLI::App* command, const std::string& names, Duration* target,
-                               const std::string& help) {
-  return command->add_option_function<std::string>(
-      names,
-      [names, target](const std::string& word) {
-        const bool bare = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-        const auto duration = ParseDuration(bare ? word + "s" : word);
-        if (!duration) throw CLI::ValidationError(names, "'" + word + "' is no duration; write it like 30s or 5m");
-        *target = *duration;
-      },
-      help);
+void AddDurationOption(Syntax command, const std::string& names, Duration* target, const std::string& help) {
+  command.ParsedOption(names, help, [target](const std::string& word) -> std::string {
+    const bool bare = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+    const auto duration = ParseDuration(bare ? word + "s" : word);
+    if (!duration) return "'" + word + "' is no duration; write it like 30s or 5m";
+    *target = *duration;
+    return "";
+  });
 }
 
 TimePoint Now() {

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/client.h"
 #include "cli/interruption.h"
 #include "cli/output.h"
+#include "cli/syntax.h"
 
 namespace glim::cli {
 
@@ -32,37 +31,38 @@ struct Selection {
   bool takes_tail = false;  // it reads what follows "--"
 };
 
-// Each adds its subcommand to `app`; both arguments outlive the parse.
-void AddSubmit(CLI::App* app, Selection* selection);
-void AddQueue(CLI::App* app, Selection* selection);
-void AddStatus(CLI::App* app, Selection* selection);
-void AddPlan(CLI::App* app, Selection* selection);
-void AddWhy(CLI::App* app, Selection* selection);
-void AddLogs(CLI::App* app, Selection* selection);
-void AddCancel(CLI::App* app, Selection* selection);
-void AddSuspend(CLI::App* app, Selection* selection);
-void AddResume(CLI::App* app, Selection* selection);
-void AddEvents(CLI::App* app, Selection* selection);
-void AddHistory(CLI::App* app, Selection* selection);
-void AddNodes(CLI::App* app, Selection* selection);
-void AddWait(CLI::App* app, Selection* selection);
-void AddVersion(CLI::App* app, Selection* selection);
-void AddAdmin(CLI::App* app, Selection* selection);
+// Each adds its command to `app`; `selection` outlives the parse.
+void AddSubmit(Syntax app, Selection* selection);
+void AddQueue(Syntax app, Selection* selection);
+void AddStatus(Syntax app, Selection* selection);
+void AddPlan(Syntax app, Selection* selection);
+void AddWhy(Syntax app, Selection* selection);
+void AddLogs(Syntax app, Selection* selection);
+void AddCancel(Syntax app, Selection* selection);
+void AddSuspend(Syntax app, Selection* selection);
+void AddResume(Syntax app, Selection* selection);
+void AddEvents(Syntax app, Selection* selection);
+void AddHistory(Syntax app, Selection* selection);
+void AddNodes(Syntax app, Selection* selection);
+void AddWait(Syntax app, Selection* selection);
+void AddCkpt(Syntax app, Selection* selection);  // ckpt.h has its commands
+void AddVersion(Syntax app, Selection* selection);
+void AddAdmin(Syntax app, Selection* selection);
 // The parts of `admin` that have files of their own.
-void AddAdminConfig(CLI::App* admin, Selection* selection);
-void AddAdminReport(CLI::App* admin, Selection* selection);
+void AddAdminConfig(Syntax admin, Selection* selection);
+void AddAdminReport(Syntax admin, Selection* selection);
 
 // Adds the argument JOB, a job's number, to `command`.
-CLI::Option* AddJobArgument(CLI::App* command, std::uint64_t* job_id);
+void AddJobArgument(Syntax command, std::uint64_t* job_id, Presence presence = Presence::kRequired);
 // Adds the argument JOB..., one or more of them.
-void AddJobsArgument(CLI::App* command, std::vector<std::uint64_t>* job_ids);
+void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids);
 
 // What is to be said when some of several jobs failed: one failure as it is, more than one as a list under `what`
 // ("2 of 3 jobs were not cancelled"). Ok if there is none. The first one's code counts.
 Status Together(const std::vector<Status>& failures, std::size_t of, const char* what);
 
 // Adds an option whose value is a duration ("30s", "5m"; a bare number is seconds).
-CLI::Option* AddDurationOption(CLI::App* command, const std::string& names, Duration* target, const std::string& help);
+void AddDurationOption(Syntax command, const std::string& names, Duration* target, const std::string& help);
 
 // Since the epoch, by this machine's clock.
 TimePoint Now();

@@ -86,14 +86,14 @@ class EventReader {
 
 }  // namespace
 
-void AddEvents(CLI::App* app, Selection* selection) {
+void AddEvents(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("events", "What happened, oldest first: of a job, of a node, or of all");
-  AddJobArgument(command, &options->job_id)->required(false);
-  command->add_option("--node", options->node, "only of this node");
+  Syntax command = app.AddCommand("events", "What happened, oldest first: of a job, of a node, or of all");
+  AddJobArgument(command, &options->job_id, Presence::kOptional);
+  command.Option("--node", &options->node, "only of this node");
   AddDurationOption(command, "--since", &options->since, "not older than this (1h; of a job: all that are kept)");
-  command->add_flag("-f,--follow", options->follow, "go on with what happens next");
-  command->callback([=] {
+  command.Flag("-f,--follow", &options->follow, "go on with what happens next");
+  command.OnChosen([=] {
     selection->run = [options](CommandContext& context) { return EventReader(context, *options).Run(); };
   });
 }

@@ -66,15 +66,15 @@ Status Run(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddHistory(CLI::App* app, Selection* selection) {
+void AddHistory(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("history", "List jobs that have ended, newest first, and what they cost");
-  command->add_option("--user", options->user, "only this user's");
-  command->add_option("--state", options->state, "only those that ended so: succeeded, failed or cancelled")
-      ->check(CheckState);
+  Syntax command = app.AddCommand("history", "List jobs that have ended, newest first, and what they cost");
+  command.Option("--user", &options->user, "only this user's");
+  command.CheckedOption("--state", &options->state, "only those that ended so: succeeded, failed or cancelled",
+                        CheckState);
   AddDurationOption(command, "--since", &options->since, "ended within this (7d); without it all that are kept");
-  command->add_option("--limit", options->limit, "at most so many (50)")->check(CLI::Range(1u, kLimitMax));
-  command->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.BoundedOption("--limit", &options->limit, "at most so many (50)", 1, kLimitMax);
+  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -130,14 +130,14 @@ class LogReader {
 
 }  // namespace
 
-void AddLogs(CLI::App* app, Selection* selection) {
+void AddLogs(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("logs", "Print what a rank of a job wrote");
+  Syntax command = app.AddCommand("logs", "Print what a rank of a job wrote");
   AddJobArgument(command, &options->job_id);
-  command->add_flag("-f,--follow", options->follow, "go on while the job lives, through interrupts and restarts");
-  command->add_option("--rank", options->rank, "global rank, 0 unless given");
-  command->add_option("--attempt", options->attempt, "an attempt's number; the newest unless given");
-  command->callback([=] {
+  command.Flag("-f,--follow", &options->follow, "go on while the job lives, through interrupts and restarts");
+  command.Option("--rank", &options->rank, "global rank, 0 unless given");
+  command.Option("--attempt", &options->attempt, "an attempt's number; the newest unless given");
+  command.OnChosen([=] {
     selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); };
   });
 }

@@ -28,8 +28,8 @@ Status Run(CommandContext& context) {
 
 }  // namespace
 
-void AddNodes(CLI::App* app, Selection* selection) {
-  app->add_subcommand("nodes", "List the nodes")->callback([=] { selection->run = Run; });
+void AddNodes(Syntax app, Selection* selection) {
+  app.AddCommand("nodes", "List the nodes").OnChosen([=] { selection->run = Run; });
 }
 
 }  // namespace glim::cli

@@ -41,13 +41,13 @@ Status Run(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddPlan(CLI::App* app, Selection* selection) {
+void AddPlan(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand(
+  Syntax command = app.AddCommand(
       "plan", "Say what a submission would come to now, and submit nothing: plan [FILE|-] [-- CMD...]");
   AddSpecArguments(command, &options->specs);
-  command->add_flag("--json", options->json, "the same as -o json");
-  command->callback([=] {
+  command.Flag("--json", &options->json, "the same as -o json");
+  command.OnChosen([=] {
     selection->takes_tail = true;
     selection->run = [options](CommandContext& context) { return Run(context, *options); };
   });

@@ -52,13 +52,13 @@ Status Run(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddQueue(CLI::App* app, Selection* selection) {
+void AddQueue(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("queue", "List jobs, the waiting ones in the order of planning");
-  command->alias("ps");
-  command->add_flag("-a,--all", options->all, "also those that have ended");
-  command->add_option("--user", options->user, "only this user's");
-  command->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  Syntax command = app.AddCommand("queue", "List jobs, the waiting ones in the order of planning");
+  command.Alias("ps");
+  command.Flag("-a,--all", &options->all, "also those that have ended");
+  command.Option("--user", &options->user, "only this user's");
+  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -3,7 +3,7 @@
 
 namespace glim::cli {
 
-void AddResume(CLI::App* app, Selection* selection) {
+void AddResume(Syntax app, Selection* selection) {
   AddStateCommand(app, selection, "resume", "Put suspended jobs back into the queue", "were not resumed",
                   &glim::v1::ClientApi::Stub::Resume);
 }

@@ -29,16 +29,16 @@ Result<std::vector<glim::v1::JobSpec>> SpecsFromFile(const std::string& file, co
 
 }  // namespace
 
-void AddSpecArguments(CLI::App* command, SpecArguments* arguments) {
-  command->add_option("FILE", arguments->file, "a job spec in YAML (docs/job-spec.md); '-' reads standard input");
+void AddSpecArguments(Syntax command, SpecArguments* arguments) {
+  command.Option("FILE", &arguments->file, "a job spec in YAML (docs/job-spec.md); '-' reads standard input");
   SpecOverrides& overrides = arguments->overrides;
-  command->add_option("--name", overrides.name, "the job's name");
-  command->add_option("--nodes", overrides.nodes, "how many whole nodes");
-  command->add_option("--pool", overrides.pool, "the pool to take them from");
-  command->add_option("--priority", overrides.priority, "a class by name or number, or auto");
-  command->add_option("--gpus-per-node", overrides.gpus_per_node, "GPUs on each node");
-  command->add_option("--launcher", overrides.launcher, "node: once a node; per-gpu: once for every GPU");
-  command->add_option("--grace", overrides.grace, "time to save and leave when interrupted: 60s, 5m");
+  command.Option("--name", &overrides.name, "the job's name");
+  command.Option("--nodes", &overrides.nodes, "how many whole nodes");
+  command.Option("--pool", &overrides.pool, "the pool to take them from");
+  command.Option("--priority", &overrides.priority, "a class by name or number, or auto");
+  command.Option("--gpus-per-node", &overrides.gpus_per_node, "GPUs on each node");
+  command.Option("--launcher", &overrides.launcher, "node: once a node; per-gpu: once for every GPU");
+  command.Option("--grace", &overrides.grace, "time to save and leave when interrupted: 60s, 5m");
 }
 
 Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const SpecArguments& arguments,

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/spec_reader.h"
+#include "cli/syntax.h"
 
 namespace glim::cli {
 
@@ -16,7 +15,7 @@ struct SpecArguments {
 };
 
 // `arguments` outlives the parse.
-void AddSpecArguments(CLI::App* command, SpecArguments* arguments);
+void AddSpecArguments(Syntax command, SpecArguments* arguments);
 
 // The jobs that they name: of a file, of standard input, or of the command line behind "--" (`tail`).
 Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const SpecArguments& arguments,

@@ -46,11 +46,11 @@ Status Run(CommandContext& context, std::uint64_t job_id) {
 
 }  // namespace
 
-void AddStatus(CLI::App* app, Selection* selection) {
+void AddStatus(Syntax app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
-  CLI::App* command = app->add_subcommand("status", "Show a job, attempt by attempt, with its interrupts");
+  Syntax command = app.AddCommand("status", "Show a job, attempt by attempt, with its interrupts");
   AddJobArgument(command, job_id.get());
-  command->callback([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
+  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
 }
 
 }  // namespace glim::cli

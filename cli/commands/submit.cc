@@ -113,15 +113,15 @@ Status Run(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddSubmit(CLI::App* app, Selection* selection) {
+void AddSubmit(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app->add_subcommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
+  Syntax command =
+      app.AddCommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
   AddSpecArguments(command, &options->specs);
-  command->add_flag("--dry-run", options->dry_run, "have it checked, submit nothing");
-  command->add_flag("--wait", options->wait, "wait until it has ended; the exit code is its verdict");
-  command->add_option("--request-id", options->request_id, "repeat a submission safely: the same id is taken once");
-  command->callback([=] {
+  command.Flag("--dry-run", &options->dry_run, "have it checked, submit nothing");
+  command.Flag("--wait", &options->wait, "wait until it has ended; the exit code is its verdict");
+  command.Option("--request-id", &options->request_id, "repeat a submission safely: the same id is taken once");
+  command.OnChosen([=] {
     selection->takes_tail = true;
     selection->run = [options](CommandContext& context) { return Run(context, *options); };
   });

@@ -3,7 +3,7 @@
 
 namespace glim::cli {
 
-void AddSuspend(CLI::App* app, Selection* selection) {
+void AddSuspend(Syntax app, Selection* selection) {
   AddStateCommand(app, selection, "suspend", "Stop jobs and hold them until they are resumed", "were not suspended",
                   &glim::v1::ClientApi::Stub::Suspend);
 }

@@ -29,8 +29,8 @@ Status Run(CommandContext& context) {
 
 }  // namespace
 
-void AddVersion(CLI::App* app, Selection* selection) {
-  app->add_subcommand("version", "Show the versions of this program and of the scheduler")->callback([=] {
+void AddVersion(Syntax app, Selection* selection) {
+  app.AddCommand("version", "Show the versions of this program and of the scheduler").OnChosen([=] {
     selection->run = Run;
   });
 }

@@ -36,12 +36,12 @@ Status Run(CommandContext& context, const Options& options) {
 
 }  // namespace
 
-void AddWait(CLI::App* app, Selection* selection) {
+void AddWait(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app->add_subcommand("wait", "Wait until jobs have ended: 0 succeeded, 1 failed or cancelled");
+  Syntax command = app.AddCommand("wait", "Wait until jobs have ended: 0 succeeded, 1 failed or cancelled");
   AddJobsArgument(command, &options->job_ids);
   AddDurationOption(command, "--timeout", &options->timeout, "give up after this long, with exit code 7");
-  command->callback([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
 }
 
 }  // namespace glim::cli

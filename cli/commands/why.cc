@@ -34,11 +34,11 @@ Status Run(CommandContext& context, std::uint64_t job_id) {
 
 }  // namespace
 
-void AddWhy(CLI::App* app, Selection* selection) {
+void AddWhy(Syntax app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
-  CLI::App* command = app->add_subcommand("why", "Say why a job is not running, and what would start it now");
+  Syntax command = app.AddCommand("why", "Say why a job is not running, and what would start it now");
   AddJobArgument(command, job_id.get());
-  command->callback([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
+  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
 }
 
 }  // namespace glim::cli

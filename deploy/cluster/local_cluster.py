@@ -10,6 +10,7 @@ import tempfile
 from .glim_cli import Glim
 from .network import Network, remove_control_groups
 from .processes import Child, NotInTime, all_pids, environment_of, kill_process, start_time, tail, wait_until
+from .spec import parts_for_jobs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENDED = ("succeeded", "failed", "cancelled")
@@ -137,7 +138,7 @@ class LocalCluster:
         """Jobs may have the examples, the SDK, and what lies in the folder of jobs; not the cluster's own folders."""
         if self.runtime != "runc":
             return ["--runtime", self.runtime]
-        allowed = [self.jobs, *(os.path.join(ROOT, part) for part in ("deploy", "sdk", "tests"))]
+        allowed = [self.jobs, *parts_for_jobs(ROOT)]
         return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent",
                 f"{self.control_group}/{name}", "--mount-allow", *allowed]
 

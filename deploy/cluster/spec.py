@@ -18,16 +18,27 @@ def replace_fields(text, fields):
     return text
 
 
+def extensions(root):
+    """Where the SDK's compiled parts are."""
+    return os.environ.get("GLIM_TEST_PYTHON") or os.path.join(root, "build", "release", "python")
+
+
+def parts_for_jobs(root):
+    """What of a checkout jobs see in containers."""
+    parts = [os.path.join(root, name) for name in ("deploy", "sdk", "tests")]
+    return [*parts, extensions(root)] if os.path.isdir(extensions(root)) else parts
+
+
 class Examples:
     """The examples of a checkout, and a folder for what is derived from them."""
 
     def __init__(self, root, folder):
         self.root, self.folder = root, folder
-        self.sdk = os.path.join(root, "sdk", "python")
+        self.sdk = os.pathsep.join((os.path.join(root, "sdk", "python"), extensions(root)))
 
     def mounts(self):
         """What the jobs need of this machine beside their workdir: programs of the checkout, and where they write."""
-        parts = [os.path.join(self.root, name) for name in ("deploy", "sdk", "tests")]
+        parts = parts_for_jobs(self.root)
         return [*({"source": part, "read_only": True} for part in parts), {"source": self.folder}]
 
     def path(self, *parts):

@@ -1,6 +1,5 @@
 #include "nodeagent/runtime/task_socket.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -13,6 +12,7 @@
 
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/task_peer.h"
+#include "sdk/log/log.h"
 
 namespace glim::agent {
 namespace {
@@ -108,12 +108,12 @@ void TaskSocket::Admit(Protocol::socket socket) {
   socklen_t size = sizeof peer;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       (peer.uid != 0 && peer.uid != ::geteuid() && peer.uid != options_.peer_uid)) {
-    spdlog::warn("event=task_socket_refused task={} uid={} reason=\"not the task's user\"", options_.task, peer.uid);
+    LogWarning("event=task_socket_refused task={} uid={} reason=\"not the task's user\"", options_.task, peer.uid);
     return;
   }
   if (connections_.size() >= 2 * ranks_.size() + kSpareConnections) {
-    spdlog::warn("event=task_socket_refused task={} connections={} reason=\"too many\"", options_.task,
-                 connections_.size());
+    LogWarning("event=task_socket_refused task={} connections={} reason=\"too many\"", options_.task,
+               connections_.size());
     return;
   }
   auto connection = std::make_shared<Peer>(std::move(socket));
@@ -223,7 +223,7 @@ void TaskSocket::Tell(Peer& peer) {
 bool TaskSocket::Persist() {
   persist_pending_ = false;
   const Status status = WriteFileAtomically(options_.state_path, ToJson(ranks_), Durability::kProcess);
-  if (!status.ok()) spdlog::error("event=ranks_not_written task={} error=\"{}\"", options_.task, status.message());
+  if (!status.ok()) LogError("event=ranks_not_written task={} error=\"{}\"", options_.task, status.message());
   return status.ok();
 }
 

@@ -1,6 +1,7 @@
 // `after`: jobs that wait for the ends of others.
 #include "scheduler/core/dependencies.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scheduler/core/testing/cluster_builder.h"

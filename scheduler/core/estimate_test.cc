@@ -1,6 +1,7 @@
 // When a queued job will start: a range that follows from what is known, or nothing.
 #include "scheduler/core/estimate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scheduler/core/job_order.h"

@@ -1,6 +1,7 @@
 // Carrying a plan out: the atomic gang swap, checked once more against the state.
 #include "scheduler/core/plan_apply.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scheduler/core/testing/cluster_builder.h"

@@ -2,6 +2,8 @@
 // them), the store has every row, and when the trouble is over every job comes to its end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scheduler/core/testing/cluster_builder.h"
 #include "sdk/base/rng.h"
 

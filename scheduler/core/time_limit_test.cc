@@ -1,6 +1,7 @@
 // limits.time: at its limit a job is asked to save and leave, and is over.
 #include "scheduler/core/time_limit.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,11 +1,11 @@
 #include "scheduler/server/admin_service.h"
 
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
 #include "scheduler/server/rpc_status.h"
 #include "scheduler/server/usage_report.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 
@@ -52,7 +52,7 @@ grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* 
   const Status posted =
       loop_->Post(core::ReturnNode{request->node()}, [reactor, response, node = request->node(),
                                                       peer = context->peer()](const core::Reply& reply) {
-        if (reply.status.ok()) spdlog::info("node returned by an operator node={} peer={}", node, peer);
+        if (reply.status.ok()) LogInfo("node returned by an operator node={} peer={}", node, peer);
         response->set_state(reply.state);
         reactor->Finish(ToGrpc(reply.status));
       });

@@ -1,10 +1,10 @@
 #include "scheduler/server/agent_hub.h"
 
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "scheduler/server/agent_stream.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 
@@ -44,7 +44,7 @@ void AgentHub::Attach(core::NodeId node, const std::shared_ptr<AgentStream>& str
   }
   const auto old = std::exchange(current, stream);
   if (old) {
-    spdlog::info("agent stream replaced node={} session={}", node.value, stream->session());
+    LogInfo("agent stream replaced node={} session={}", node.value, stream->session());
     old->End({grpc::StatusCode::ABORTED, "replaced by a newer stream of the same machine"});
   }
 }
@@ -55,7 +55,7 @@ void AgentHub::Detach(core::NodeId node, std::uint64_t session) {
   by_node_.erase(it);
   if (stopping_) return;
   const Status posted = loop_->PostUnbounded(core::NodeDisconnected{node, session}, nullptr);
-  if (!posted.ok()) spdlog::debug("disconnect not told node={} error=\"{}\"", node.value, posted.message());
+  if (!posted.ok()) LogDebug("disconnect not told node={} error=\"{}\"", node.value, posted.message());
 }
 
 }  // namespace glim::server

@@ -1,12 +1,12 @@
 #include "scheduler/server/agent_log_stream.h"
 
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
 #include "scheduler/server/printable.h"
 #include "scheduler/server/rpc_status.h"
 #include "sdk/base/hand_over.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 
@@ -45,8 +45,8 @@ void AgentLogStream::OnDone() {
 void AgentLogStream::Received() {
   if (!node_) {
     if (Status s = Introduce(); !s.ok()) {
-      spdlog::warn("log stream refused node={} reason={} error=\"{}\"", Printable(in_.node_name()), s.reason(),
-                   s.message());
+      LogWarning("log stream refused node={} reason={} error=\"{}\"", Printable(in_.node_name()), s.reason(),
+                 s.message());
       return End(ToGrpc(s));
     }
     owner_->broker->Attach(node_, shared_from_this());

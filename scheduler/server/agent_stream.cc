@@ -1,7 +1,6 @@
 #include "scheduler/server/agent_stream.h"
 
 #include <grpcpp/impl/codegen/proto_utils.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "scheduler/server/report_convert.h"
 #include "scheduler/server/rpc_status.h"
 #include "sdk/base/hand_over.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 namespace {
@@ -145,7 +145,7 @@ void AgentStream::Connected(const core::Reply& reply) {
     return;
   }
   state_ = State::kOpen;
-  spdlog::info("agent connected node={} id={} session={} peer={}", node_name_, node_.value, session_, context_->peer());
+  LogInfo("agent connected node={} id={} session={} peer={}", node_name_, node_.value, session_, context_->peer());
   v1::SchedulerMessage message;
   message.mutable_welcome()->set_epoch(hub_->loop().epoch());
   message.mutable_welcome()->set_report_every_ms(hub_->ReportEvery().ms);
@@ -194,8 +194,8 @@ void AgentStream::Write(const v1::SchedulerMessage& message) {
 }
 
 void AgentStream::Refuse(const Status& status) {
-  spdlog::warn("agent refused node={} session={} reason={} error=\"{}\"", node_name_, session_, status.reason(),
-               status.message());
+  LogWarning("agent refused node={} session={} reason={} error=\"{}\"", node_name_, session_, status.reason(),
+             status.message());
   End(ToGrpc(status));
 }
 
@@ -205,8 +205,8 @@ void AgentStream::End(const grpc::Status& status) {
   end_status_ = status;
   timer_.cancel();
   if (std::exchange(state_, State::kEnded) == State::kOpen) {
-    spdlog::info("agent stream ended node={} session={} code={} error=\"{}\"", node_name_, session_,
-                 static_cast<int>(status.error_code()), status.error_message());
+    LogInfo("agent stream ended node={} session={} code={} error=\"{}\"", node_name_, session_,
+            static_cast<int>(status.error_code()), status.error_message());
     hub_->Detach(node_, session_);
   }
   if (!writing_) return Finish(end_status_);

@@ -13,6 +13,7 @@
 
 #include "scheduler/server/command_line.h"
 #include "scheduler/server/server.h"
+#include "sdk/log/log.h"
 
 namespace {
 
@@ -49,7 +50,7 @@ int Serve(const glim::server::Config& config) {
   int exit_code = 0;
   signals.async_wait([&](const boost::system::error_code& error, int signal) {
     if (error) return;
-    spdlog::info("stopping signal={}", signal);
+    glim::LogInfo("stopping signal={}", signal);
     io.stop();
   });
   auto server = glim::server::Server::Start(config, [&](const Status& status) {
@@ -65,7 +66,7 @@ int Serve(const glim::server::Config& config) {
   }
   io.run();
   (*server)->Stop();
-  spdlog::info("stopped exit={}", exit_code);
+  glim::LogInfo("stopped exit={}", exit_code);
   return exit_code;
 }
 

@@ -1,10 +1,10 @@
 #include "scheduler/server/policy_keeper.h"
-#include "sdk/base/check.h"
-
-#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <utility>
+
+#include "sdk/base/check.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 
@@ -26,7 +26,7 @@ void PolicyKeeper::WarnAtStart() const {
   known.any_node = false;
   const Status status = CheckNames(in_force_.names, known, &warnings);
   GLIM_CHECK(status.ok(), "names are refused at a reload alone");
-  for (const std::string& warning : warnings) spdlog::warn("policy source={} warning=\"{}\"", source_.path, warning);
+  for (const std::string& warning : warnings) LogWarning("policy source={} warning=\"{}\"", source_.path, warning);
 }
 
 std::string PolicyKeeper::Yaml() const {
@@ -47,7 +47,7 @@ bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file, Rel
     if (!status.ok()) status = InSource(source_.path, status);
   }
   if (!status.ok()) {
-    spdlog::warn("policy not reloaded source={} field={} error=\"{}\"", source_.path, status.field(), status.message());
+    LogWarning("policy not reloaded source={} field={} error=\"{}\"", source_.path, status.field(), status.message());
     done(status);
     return false;
   }
@@ -82,7 +82,7 @@ void PolicyKeeper::Reload(bool dry_run, Done done) {
       in_force_ = std::move(*file);
     }
     End();
-    if (reply.status.ok()) spdlog::info("policy reloaded source={} changes=\"{}\"", source_.path, words);
+    if (reply.status.ok()) LogInfo("policy reloaded source={} changes=\"{}\"", source_.path, words);
     done(reply.status.ok() ? Result<Reloaded>(out) : Result<Reloaded>(reply.status));
   });
   if (posted.ok()) return;

@@ -1,6 +1,5 @@
 #include "scheduler/server/scheduler_loop.h"
 
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 #include <chrono>
@@ -10,6 +9,7 @@
 
 #include "scheduler/server/chronicle.h"
 #include "sdk/base/check.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 namespace {
@@ -61,7 +61,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   // The clock may have been set back since the last leader wrote: time goes on from where the rows are.
   const Duration behind = loop->state_->newest - loop->options_.clock();
   if (behind.ms > 0) {
-    spdlog::warn("the clock is behind the store, going on from the store's time behind_ms={}", behind.ms);
+    LogWarning("the clock is behind the store, going on from the store's time behind_ms={}", behind.ms);
     loop->options_.clock = [clock = loop->options_.clock, behind] { return clock() + behind; };
   }
 
@@ -81,8 +81,8 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   if (!started.ok()) return started;
   if (Status told = loop->TellStart(); !told.ok()) return told;
   loop->options_.on_fatal = on_fatal;
-  spdlog::info("leadership taken epoch={} store={} jobs={} nodes={}", loop->epoch_, loop->store_name_,
-               loop->state_->tables().jobs.size(), loop->state_->tables().nodes.size());
+  LogInfo("leadership taken epoch={} store={} jobs={} nodes={}", loop->epoch_, loop->store_name_,
+          loop->state_->tables().jobs.size(), loop->state_->tables().nodes.size());
   return loop;
 }
 
@@ -331,7 +331,7 @@ void SchedulerLoop::PruneHistory(TimePoint now) {
   const auto gone = store_->PruneHistory(epoch_, now - options_.history_kept);
   const auto trimmed = store_->TrimHistory(epoch_, options_.history_max, options_.ended_jobs_max);
   for (const auto& result : {gone, trimmed}) {
-    if (!result.ok()) spdlog::warn("history not pruned error=\"{}\"", result.status().message());
+    if (!result.ok()) LogWarning("history not pruned error=\"{}\"", result.status().message());
   }
   // Bounded work a call: while there is more, go on soon; else look again in an hour.
   const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0);
@@ -341,8 +341,8 @@ void SchedulerLoop::PruneHistory(TimePoint now) {
 void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {
   if (failed_) return;
   failed_ = true;
-  spdlog::critical("the scheduler cannot go on code={} reason={} error=\"{}\"",
-                   static_cast<int>(status.code()), status.reason(), status.message());
+  LogCritical("the scheduler cannot go on code={} reason={} error=\"{}\"",
+              static_cast<int>(status.code()), status.reason(), status.message());
   {
     std::lock_guard lock(mutex_);
     closed_ = true;

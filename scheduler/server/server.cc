@@ -3,7 +3,6 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <random>
@@ -15,6 +14,7 @@
 #include "scheduler/server/metrics.h"
 #include "scheduler/server/policy_keeper.h"
 #include "scheduler/store/open_store.h"
+#include "sdk/log/log.h"
 
 namespace glim::server {
 namespace {
@@ -143,8 +143,8 @@ Result<std::unique_ptr<Server>> Server::Start(const Config& config, OnFatal on_f
     if (!metrics.ok()) return metrics.status();
     parts.metrics_server = std::move(metrics).value();
   }
-  spdlog::info("serving listen={} port={} metrics_port={} cluster={} epoch={}", config.listen, parts.port,
-               server->metrics_port(), parts.cluster_id, parts.loop->epoch());
+  LogInfo("serving listen={} port={} metrics_port={} cluster={} epoch={}", config.listen, parts.port,
+          server->metrics_port(), parts.cluster_id, parts.loop->epoch());
   return server;
 }
 

@@ -2,9 +2,7 @@
 // the jobs say; a test may also change what it observes by hand.
 #pragma once
 
-#include <algorithm>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "scheduler/core/event.h"
@@ -27,120 +25,21 @@ class ScriptedAgent {
  public:
   std::map<TaskId, ObservedTask> tasks;
 
-  std::vector<ObservedTask> Observed() const {
-    std::vector<ObservedTask> all;
-    for (const auto& [id, task] : tasks) all.push_back(task);
-    return all;
-  }
+  std::vector<ObservedTask> Observed() const;
 
   // True if what it observes has changed: it has something to report.
-  bool Obey(const std::vector<DesiredTask>& desired, const std::map<JobId, Script>& scripts) {
-    bool changed = false;
-    for (const DesiredTask& want : desired) {
-      const auto script = scripts.find(want.id.attempt.job);
-      changed |= ObeyOne(want, script == scripts.end() ? Script{} : script->second);
-    }
-    std::erase_if(tasks, [&](const auto& entry) {
-      const auto is_it = [&](const DesiredTask& d) { return d.id == entry.first; };
-      const bool wanted = std::any_of(desired.begin(), desired.end(), is_it);
-      return !wanted && entry.second.phase == TaskPhase::kReleased;
-    });
-    return changed;
-  }
+  bool Obey(const std::vector<DesiredTask>& desired, const std::map<JobId, Script>& scripts);
 
   // The task is gone, every rank with this code.
-  static void Release(ObservedTask& task, std::int32_t code) {
-    task.phase = TaskPhase::kReleased;
-    task.exit_code = code;
-    for (Rank& rank : task.ranks) {
-      rank.exited = true;
-      rank.exit_code = code;
-      rank.connected = false;
-    }
-  }
+  static void Release(ObservedTask& task, std::int32_t code);
 
-  static void Save(Rank& rank, std::int64_t step, std::uint32_t world) {
-    SavedShard shard;
-    shard.step = step;
-    shard.path = "/ckpt/" + std::to_string(step);
-    shard.bytes = 100;
-    shard.shard = rank.rank;
-    shard.shards = world;
-    rank.step = std::max(rank.step, step);
-    rank.saves.push_back(shard);
-  }
+  static void Save(Rank& rank, std::int64_t step, std::uint32_t world);
 
  private:
-  bool ObeyOne(const DesiredTask& want, const Script& script) {
-    const auto known = tasks.find(want.id);
-    if (known == tasks.end()) {
-      tasks[want.id] = want.launch ? Launch(want, script) : Lost(want);
-      return true;
-    }
-    ObservedTask& task = known->second;
-    if (task.phase == TaskPhase::kReleased) return false;
-    if (want.stop) {
-      if (script.stuck) return false;
-      Release(task, 143);
-      return true;
-    }
-    return want.interrupt && Answer(task, *want.attempt, *want.job, script);
-  }
-
-  static ObservedTask Lost(const DesiredTask& want) {
-    ObservedTask task;
-    task.id = want.id;
-    task.phase = TaskPhase::kReleased;
-    task.lost = true;
-    return task;
-  }
-
-  static ObservedTask Launch(const DesiredTask& want, const Script& script) {
-    ObservedTask task;
-    task.id = want.id;
-    task.phase = script.runs ? TaskPhase::kRunning : TaskPhase::kStarting;
-    const std::uint32_t ranks = want.job->spec->ranks_per_node();
-    for (std::uint32_t r = 0; r < ranks; ++r) {
-      Rank& rank = task.ranks.emplace_back();
-      rank.rank = want.id.index * ranks + r;
-      rank.connected = true;
-    }
-    if (!script.starts) {
-      task.phase = TaskPhase::kReleased;
-      task.start_failed = true;
-      task.message = "port taken";
-    }
-    return task;
-  }
-
-  static bool Answer(ObservedTask& task, const Attempt& attempt, const Job& job, const Script& script) {
-    const Round& round = attempt.rounds.back();
-    const auto world = static_cast<std::uint32_t>(attempt.nodes.size()) * job.spec->ranks_per_node();
-    bool changed = false;
-    if (round.state == RoundState::kNotifying && script.acks) {
-      for (Rank& rank : task.ranks) {
-        changed |= rank.acked_round != round.id;
-        rank.acked_round = round.id;
-        rank.hold = rank.step + script.hold_ahead;
-      }
-      return changed;
-    }
-    if (round.state == RoundState::kAgreed && script.saves && task.ranks[0].step < round.stop_step) {
-      for (Rank& rank : task.ranks) Save(rank, round.stop_step, world);
-      changed = true;
-    }
-    const bool asked = round.state == RoundState::kAgreed || round.state == RoundState::kNoAgreement;
-    if (asked && script.leaves) {
-      for (Rank& rank : task.ranks) rank.leaving = true;
-      Release(task, 0);
-      return true;
-    }
-    if (round.state == RoundState::kSignalled && script.leaves) {
-      Release(task, 143);
-      return true;
-    }
-    return changed;
-  }
+  bool ObeyOne(const DesiredTask& want, const Script& script);
+  static ObservedTask Lost(const DesiredTask& want);
+  static ObservedTask Launch(const DesiredTask& want, const Script& script);
+  static bool Answer(ObservedTask& task, const Attempt& attempt, const Job& job, const Script& script);
 };
 
 }  // namespace glim::core::testing

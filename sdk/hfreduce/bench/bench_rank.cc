@@ -181,6 +181,7 @@ bool RunRank(const Setup& setup, std::uint32_t rank, std::uint16_t port, Board& 
   options.id = "bench-" + std::to_string(port);
   options.transport = setup.transport == "shm" ? "auto" : setup.transport;
   options.congestion = setup.congestion;
+  options.latency_path_bytes_max = setup.latency_path_bytes_max.value_or(options.latency_path_bytes_max);
   if (setup.netns) {
     where.host = kHubAddress;
     options.listen = AddressOf(topology.NodeOf(rank));

@@ -100,6 +100,7 @@ std::string Line(const Setup& setup, const Board& board) {
                               {"nodes", setup.nodes},
                               {"local", setup.local},
                               {"zones", setup.zones},
+                              {"pairs", setup.pairs},
                               {"transport", board.transport()},
                               {"netns", setup.netns},
                               {"congestion", setup.congestion},
@@ -123,8 +124,9 @@ std::string Line(const Setup& setup, const Board& board) {
 }  // namespace
 
 Topology Setup::topology() const {
-  if (zones == 1) return EvenTopology({nodes}, local);
-  return EvenTopology({nodes - nodes / 2, nodes / 2}, local);
+  const Topology even =
+      zones == 1 ? EvenTopology({nodes}, local) : EvenTopology({nodes - nodes / 2, nodes / 2}, local);
+  return pairs ? WithNeighboursPaired(even) : even;
 }
 
 Result<std::string> Run(const Setup& setup) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sdk/base/result.h"
@@ -26,6 +27,8 @@ struct Setup {
   std::string result = "copied";
   bool netns = false;
   std::uint32_t zone_mbit = 0;
+  bool pairs = false;
+  std::optional<std::size_t> latency_path_bytes_max = {};  // none: the communicator's own
 
   Topology topology() const;
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sdk/hfreduce/bench/bench_run.h"
+#include "sdk/hfreduce/bench/switch_sweep.h"
 
 int main(int argc, char** argv) {
   using namespace glim::hfreduce;
@@ -30,6 +31,12 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(std::set<std::string>{"copied", "shared"}))->capture_default_str();
   app.add_flag("--netns", setup.netns, "each node in a network namespace of its own (root)");
   app.add_option("--zone-mbit", setup.zone_mbit, "with --netns: rate of the link between the zones, each way");
+  app.add_flag("--pairs", setup.pairs, "neighbouring processes of a node are NVLink pairs (in the host's memory)");
+  app.add_option("--latency-path-max", setup.latency_path_bytes_max,
+                 "bytes up to which the latency path is taken, at most 1048576 (the communicator's own)");
+  bool find_switch = false;
+  app.add_flag("--switch", find_switch,
+               "both ways over 1 KiB to 1 MiB, and where the latency path stops being quicker");
   bool json = true;
   app.add_flag("--json", json, "one line of it, as always");
   CLI11_PARSE(app, argc, argv);
@@ -50,7 +57,11 @@ int main(int argc, char** argv) {
   }
   setup.type = *type;
   setup.op = *operation;
-  const glim::Result<std::string> line = bench::Run(setup);
+  if (find_switch && setup.nodes == 1) {
+    std::cerr << "hfreduce-bench: --switch: one node has one way; use --nodes 2 or more\n";
+    return 2;
+  }
+  const glim::Result<std::string> line = find_switch ? bench::MeasureSwitch(setup) : bench::Run(setup);
   if (!line.ok()) {
     std::cerr << "hfreduce-bench: " << line.status().message() << "\n";
     return line.status().code() == glim::StatusCode::kInvalidArgument ? 2 : 1;

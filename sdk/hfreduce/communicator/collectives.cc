@@ -34,9 +34,59 @@ Handle Collectives::Refused(Status status) {
   return {std::move(completion), nullptr};
 }
 
+Status Collectives::SetBufferPlace(const BufferPlace& place) {
+  if (place.kind == BufferPlace::Kind::kDevice && device_ == nullptr) {
+    return Status(StatusCode::kFailedPrecondition, "this process had no CUDA runtime when the communicator was made")
+        .WithField("place").WithFix("make it after the device is in use, or give CommunicatorOptions::cuda_runtime");
+  }
+  place_ = place;
+  return Status::Ok();
+}
+
+Status Collectives::Place(Request& request) const {
+  using Kind = BufferPlace::Kind;
+  if (device_ == nullptr || place_.kind == Kind::kHost || request.barrier || request.bytes() == 0) return Status::Ok();
+  OnDevice& there = request.on_device;
+  if (place_.kind == Kind::kDevice) {
+    there = {.in = true, .out = true, .device = place_.device};
+  } else {
+    const device::PointerPlace in = device_->runtime().Find(request.in);
+    const device::PointerPlace out = device_->runtime().Find(request.out);
+    there = {.in = in.on_device, .out = out.on_device, .device = in.on_device ? in.device : out.device};
+  }
+  if (!there.in && !there.out) return Status::Ok();
+  auto ready = device::Event::Record(device_->shared_runtime(), there.device, place_.compute_stream);
+  if (!ready.ok()) return ready.status();
+  there.ready = std::move(ready.value());
+  return Status::Ok();
+}
+
+Status Collectives::CopyOwnPart(std::byte* to, std::span<const std::byte> from) const {
+  if (to == from.data() || from.empty()) return Status::Ok();
+  Request request{.signature = {.count = from.size()}, .moves = DType::kFloat8E4M3, .in = from.data(), .out = to};
+  if (Status status = Place(request); !status.ok()) return status;
+  if (request.on_device.in != request.on_device.out) {
+    return Wrong("out", "is on a device and in is not, or the other way round", "use one place for both");
+  }
+  if (!request.on_device.in) {
+    std::memmove(to, from.data(), from.size());
+    return Status::Ok();
+  }
+  // On the compute stream: in its order, like the copy that the caller would have made.
+  const device::Runtime& runtime = device_->runtime();
+  return runtime.Check("cudaMemcpyAsync", runtime.functions().memcpy_async(
+                                              to, from.data(), from.size(), device::kCudaMemcpyDefault,
+                                              place_.compute_stream));
+}
+
 Handle Collectives::Submit(Request request) {
   if (!request.completion) request.completion = std::make_shared<Completion>(1);
   std::shared_ptr<Completion> completion = request.completion;
+  if (Status status = Place(request); !status.ok()) {  // the device's runtime failed: that is for good
+    completion->Finish(status);
+    driver_->Abort("rank " + std::to_string(rank_) + ": " + status.message());
+    return {std::move(completion), nullptr};
+  }
   driver_->Submit(std::move(request));
   return {std::move(completion), driver_.get()};
 }
@@ -94,8 +144,7 @@ Handle Collectives::AllGather(std::span<const std::byte> in, std::span<std::byte
                                     " times " + std::to_string(in.size()),
                          "make room for every rank's part"));
   }
-  std::byte* own = out.data() + rank_ * in.size();
-  if (own != in.data() && !in.empty()) std::memmove(own, in.data(), in.size());
+  if (Status status = CopyOwnPart(out.data() + rank_ * in.size(), in); !status.ok()) return Refused(std::move(status));
   auto completion = std::make_shared<Completion>(static_cast<int>(size()));
   for (std::uint32_t root = 0; root < size(); ++root) {
     std::byte* part = out.data() + root * in.size();

@@ -7,18 +7,20 @@
 #include "sdk/hfreduce/communicator.h"
 #include "sdk/hfreduce/communicator/driver.h"
 #include "sdk/hfreduce/communicator/leader_part.h"
+#include "sdk/hfreduce/node/device_stage.h"
 #include "sdk/hfreduce/node/segment.h"
 
 namespace glim::hfreduce {
 
 class Collectives final : public Communicator {
  public:
-  // `leader` is the driver's part, null if it is another. `segment` may be null.
-  Collectives(Topology topology, std::uint32_t rank, std::unique_ptr<Segment> segment, const LeaderPart* leader,
-              std::unique_ptr<Driver> driver)
-      : topology_(std::move(topology)), rank_(rank), segment_(std::move(segment)), leader_(leader),
-        driver_(std::move(driver)) {}
+  // `leader` is the driver's part, null if it is another. `segment` may be null, and `device`.
+  Collectives(Topology topology, std::uint32_t rank, std::unique_ptr<Segment> segment,
+              std::unique_ptr<DeviceStage> device, const LeaderPart* leader, std::unique_ptr<Driver> driver)
+      : topology_(std::move(topology)), rank_(rank), segment_(std::move(segment)), device_(std::move(device)),
+        leader_(leader), driver_(std::move(driver)) {}
 
+  Status SetBufferPlace(const BufferPlace& place) override;
   Handle AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op) override;
   Handle AllReduceShared(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
                          std::span<const std::byte>* result) override;
@@ -38,13 +40,19 @@ class Collectives final : public Communicator {
  private:
   Handle Refused(Status status);
   Handle Submit(Request request);
+  // Says in the request which buffers are on a device.
+  Status Place(Request& request) const;
+  // A rank's own part of what it gathers.
+  Status CopyOwnPart(std::byte* to, std::span<const std::byte> from) const;
 
   Topology topology_;
   std::uint32_t rank_;
+  BufferPlace place_;
   std::unique_ptr<Segment> segment_;
+  std::unique_ptr<DeviceStage> device_;
   const LeaderPart* leader_;
   std::vector<std::unique_ptr<std::byte[]>> allocated_;  // where there is no segment
-  std::unique_ptr<Driver> driver_;  // before the segment that its part uses
+  std::unique_ptr<Driver> driver_;  // goes before what its part uses
 };
 
 }  // namespace glim::hfreduce

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 
 namespace glim::hfreduce {
@@ -21,11 +22,17 @@ using testing::TestCommunicator;
 struct Shape {
   std::vector<std::uint32_t> nodes_by_zone;
   std::uint32_t local_ranks;
+  bool paired = false;
+
+  Topology topology() const {
+    const Topology even = EvenTopology(nodes_by_zone, local_ranks);
+    return paired ? WithNeighboursPaired(even) : even;
+  }
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) {
   for (const std::uint32_t nodes : shape.nodes_by_zone) *out << nodes << "_";
-  *out << "x" << shape.local_ranks;
+  *out << "x" << shape.local_ranks << (shape.paired ? "_paired" : "");
 }
 
 using Case = std::tuple<std::string, Shape>;
@@ -35,7 +42,7 @@ class Collective : public ::testing::TestWithParam<Case> {
   void Run(const Ranks::Body& body) {
     const auto& [transport, shape] = GetParam();
     if (transport == "ucx" && !UcxIsBuilt()) GTEST_FAIL() << "this build has no UCX: install libucx-dev";
-    Ranks ranks(EvenTopology(shape.nodes_by_zone, shape.local_ranks), TestCommunicator(transport), body);
+    Ranks ranks(shape.topology(), TestCommunicator(transport), body);
     EXPECT_EQ(ranks.WaitAll(), "");
   }
 };
@@ -60,6 +67,18 @@ std::vector<float> SumOf(std::uint32_t ranks, std::size_t count) {
 std::span<const std::byte> In(const std::vector<float>& v) { return std::as_bytes(std::span(v)); }
 std::span<std::byte> Out(std::vector<float>& v) { return std::as_writable_bytes(std::span(v)); }
 
+// 1 where the rank's turn is, and in its neighbour's; else 0.
+std::vector<std::byte> OnesOf(DType type, std::uint32_t rank, std::uint32_t ranks, std::size_t count) {
+  static constexpr std::uint64_t kOne[] = {0x3f800000, 0x3ff0000000000000, 0x3c00, 0x3f80, 0x38, 0x3c, 1, 1};
+  const std::size_t size = SizeOf(type);
+  std::vector<std::byte> values(count * size);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool one = i % ranks == rank || i % (ranks + 1) == rank;
+    if (one) std::memcpy(values.data() + i * size, &kOne[static_cast<int>(type)], size);
+  }
+  return values;
+}
+
 std::string Compare(const char* what, std::span<const float> got, std::span<const float> wanted) {
   if (got.size() != wanted.size()) return std::string(what) + ": sizes differ";
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -70,7 +89,7 @@ std::string Compare(const char* what, std::span<const float> got, std::span<cons
   return "";
 }
 
-const std::size_t kSizes[] = {0, 1, 17, 1000, 16'384, 16'385, 262'145, 2'400'000};
+const std::size_t kSizes[] = {0, 1, 17, 1000, 8192, 8193, 16'385, 262'145, 2'400'000};
 
 TEST_P(Collective, AllReduceSums) {
   Run([](Communicator& all) -> std::string {
@@ -155,13 +174,23 @@ TEST_P(Collective, EveryTypeAndOperation) {
   Run([](Communicator& all) -> std::string {
     for (int type = 0; type < kDTypes; ++type) {
       for (int op = 0; op < kReduceOps; ++op) {
-        // All zero but rank 0's, for which every operation has an answer: zero, or the value.
+        // An element is 1 on a rank or two and 0 on the others: no type rounds a sum of those, in whatever order.
         const auto dtype = static_cast<DType>(type);
-        std::vector<std::byte> in(SizeOf(dtype) * 70'001);
-        std::vector<std::byte> out(in.size(), std::byte{1});
-        const Status status = all.AllReduce(in, out, dtype, static_cast<ReduceOp>(op)).Wait();
+        constexpr std::size_t kCount = 33'001;
+        std::vector<std::vector<std::byte>> ones;
+        std::vector<const void*> sources;
+        for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+          ones.push_back(OnesOf(dtype, rank, all.size(), kCount));
+          sources.push_back(ones.back().data());
+        }
+        const auto which = static_cast<ReduceOp>(op);
+        std::vector<std::byte> wanted(ones[0].size());
+        Reduce({.type = dtype, .op = which, .divisor = which == ReduceOp::kAverage ? all.size() : 1}, wanted.data(),
+               sources, kCount);
+        std::vector<std::byte> out(wanted.size(), std::byte{1});
+        const Status status = all.AllReduce(ones[all.rank()], out, dtype, which).Wait();
         if (!status.ok()) return status.message();
-        if (out != in) return std::string("zeros of ") + std::string(NameOf(dtype));
+        if (out != wanted) return std::string(NameOf(dtype)) + " " + std::string(NameOf(which));
       }
     }
     return "";
@@ -187,7 +216,7 @@ TEST_P(Collective, NobodyLeavesABarrierBeforeAllAreThere) {
   // A byte of every rank in a pipe before the barrier; behind it all are there.
   int pipe[2];
   ASSERT_EQ(::pipe(pipe), 0);
-  const std::uint32_t size = EvenTopology(shape.nodes_by_zone, shape.local_ranks).ranks();
+  const std::uint32_t size = shape.topology().ranks();
   Run([&](Communicator& all) -> std::string {
     if (::write(pipe[1], "x", 1) != 1) return "pipe";
     if (Status status = all.Barrier().Wait(); !status.ok()) return status.message();
@@ -211,7 +240,8 @@ TEST_P(Collective, WhatWasBegunGoesOnWhileNobodyWaits) {
   });
 }
 
-const Shape kOneNode[] = {{{1}, 1}, {{1}, 4}};
+const Shape kOneNode[] = {{{1}, 1}, {{1}, 4}, {{1}, 4, true}};
+const Shape kPairedNodes[] = {{{2}, 2, true}, {{2}, 4, true}, {{2, 1}, 3, true}};
 const Shape kNodes[] = {{{2}, 1}, {{5}, 1}, {{2}, 2}, {{3}, 3}, {{2, 1}, 1}, {{3, 4}, 1}, {{2, 2}, 2}};
 
 std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
@@ -222,6 +252,10 @@ INSTANTIATE_TEST_SUITE_P(OneNode, Collective,
                          ::testing::Combine(::testing::Values("tcp"), ::testing::ValuesIn(kOneNode)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Nodes, Collective,
                          ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kNodes)), NameOfCase);
+
+INSTANTIATE_TEST_SUITE_P(PairedNodes, Collective,
+                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kPairedNodes)),
+                         NameOfCase);
 
 TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {
   Ranks ranks(EvenTopology({1}, 4), TestCommunicator("auto"), [](Communicator& all) -> std::string {
@@ -236,6 +270,18 @@ TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {
     if (all.rank() == 0 && result.data() != out->data()) return "it lies elsewhere";
     return Compare("sum", {reinterpret_cast<const float*>(result.data()), result.size() / 4},
                    SumOf(all.size(), kCount));
+  });
+  EXPECT_EQ(ranks.WaitAll(), "");
+}
+
+TEST(CommunicatorTest, WithoutALatencyPathThereAreStillBarriers) {
+  CommunicatorOptions options = TestCommunicator("tcp");
+  options.latency_path_bytes_max = 0;
+  Ranks ranks(EvenTopology({3}, 2), options, [](Communicator& all) -> std::string {
+    if (Status status = all.Barrier().Wait(); !status.ok()) return status.message();
+    std::vector<float> one = PartOf(all.rank(), 1);
+    const Status status = all.AllReduce(In(one), Out(one), DType::kFloat32, ReduceOp::kSum).Wait();
+    return status.ok() ? Compare("sum", one, SumOf(all.size(), 1)) : status.message();
   });
   EXPECT_EQ(ranks.WaitAll(), "");
 }

@@ -41,9 +41,12 @@ std::string Terms(const Topology& topology, const CommunicatorOptions& options) 
   std::string text = "transport " + options.transport + ", latency path up to " +
                      std::to_string(options.latency_path_bytes_max) + " bytes, gateways";
   for (const std::uint32_t gateway : topology.gateways) text += " " + std::to_string(gateway);
-  text += ", nodes (zone:ranks)";
+  text += ", nodes (zone:ranks,pairs)";
   for (const NodePlace& node : topology.nodes) {
     text += " " + std::to_string(node.zone) + ":" + std::to_string(node.local_ranks);
+    for (const LocalPair& pair : node.pairs) {
+      text += "," + std::to_string(pair.first) + "-" + std::to_string(pair.second);
+    }
   }
   return text;
 }
@@ -111,6 +114,7 @@ Result<std::unique_ptr<Segment>> OpenSegment(const Topology& topology, const Pla
                          .session = run.session,
                          .ranks = place.local_ranks,
                          .local_rank = place.local_rank,
+                         .pairs = topology.nodes[place.node].pairs,
                          .first_rank = topology.FirstRankOf(place.node),
                          .numa_node = options.numa_node,
                          .timeout = options.timeout};
@@ -119,6 +123,16 @@ Result<std::unique_ptr<Segment>> OpenSegment(const Topology& topology, const Pla
     segment.result_bytes = kLeaderResultBytes;
   }
   return Segment::Open(segment);
+}
+
+// Null: buffers are the host's.
+Result<std::shared_ptr<const device::Runtime>> RuntimeOf(const CommunicatorOptions& options) {
+  const std::shared_ptr<const device::Runtime> none;
+  if (options.cuda_runtime == "none") return none;
+  const bool may_lack = options.cuda_runtime == "auto";
+  auto runtime = may_lack ? device::Runtime::Loaded() : device::Runtime::Open(options.cuda_runtime);
+  if (!runtime.ok() && may_lack) return none;
+  return runtime;
 }
 
 template <typename T>
@@ -139,26 +153,31 @@ Result<std::unique_ptr<Communicator>> Communicator::Create(const Topology& topol
   place.local_ranks = topology.nodes[place.node].local_ranks;
   const bool one_node = topology.nodes.size() == 1;
 
+  auto runtime = RuntimeOf(options);
+  if (!runtime.ok()) return runtime.status();
   std::unique_ptr<Segment> segment;
-  if (one_node || place.local_ranks > 1) {
+  std::unique_ptr<DeviceStage> device;
+  if (one_node || place.local_ranks > 1 || *runtime) {
     auto opened = OpenSegment(topology, place, *run, options);
     if (!opened.ok()) return opened.status();
     segment = std::move(opened.value());
+    if (*runtime) device = std::make_unique<DeviceStage>(std::move(runtime.value()), *segment, options.gdrcopy);
   }
   const LeaderPart* leader = nullptr;
   Result<std::unique_ptr<Part>> part = Status(StatusCode::kInternal, "no part");
   if (one_node) {
-    part = AsPart(NodePart::Create(*segment, topology, options.timeout));
+    part = AsPart(NodePart::Create(*segment, device.get(), topology, options.timeout));
   } else if (place.local_rank > 0) {
-    part = AsPart(FollowerPart::Create(*segment, topology, place.node, options.latency_path_bytes_max, options.timeout));
+    part = AsPart(FollowerPart::Create(*segment, device.get(), topology, place.node, options.latency_path_bytes_max,
+                                       options.timeout));
   } else {
     auto connected = Connect(topology, place.node, *run, store, options);
     if (!connected.ok()) {
       if (segment) segment->Fail(connected.status());
       return connected.status();
     }
-    auto made = LeaderPart::Create(segment.get(), topology, place.node, std::move(connected.value()),
-                                   options.latency_path_bytes_max, options.timeout);
+    auto made = LeaderPart::Create(segment.get(), device.get(), topology, place.node,
+                                   std::move(connected.value()), options.latency_path_bytes_max, options.timeout);
     if (made.ok()) leader = made->get();
     part = AsPart(std::move(made));
   }
@@ -166,7 +185,7 @@ Result<std::unique_ptr<Communicator>> Communicator::Create(const Topology& topol
   auto driver = Driver::Create(std::move(part.value()));
   if (!driver.ok()) return driver.status();
   return std::unique_ptr<Communicator>(std::make_unique<Collectives>(
-      topology, rank, std::move(segment), leader, std::move(driver.value())));
+      topology, rank, std::move(segment), std::move(device), leader, std::move(driver.value())));
 }
 
 }  // namespace glim::hfreduce

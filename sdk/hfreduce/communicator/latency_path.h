@@ -10,7 +10,7 @@ namespace glim::hfreduce {
 
 inline bool TakesLatencyPath(const Request& request, std::size_t bytes_max) {
   const OperationKind kind = request.signature.kind;
-  return (kind == OperationKind::kAllReduce || kind == OperationKind::kBarrier) && request.bytes() <= bytes_max;
+  return kind == OperationKind::kBarrier || (kind == OperationKind::kAllReduce && request.bytes() <= bytes_max);
 }
 
 inline Chunking ChunkingOfRequest(const Request& request, std::size_t latency_path_bytes_max) {

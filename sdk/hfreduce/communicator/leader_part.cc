@@ -9,8 +9,8 @@
 
 namespace glim::hfreduce {
 
-Result<std::unique_ptr<LeaderPart>> LeaderPart::Create(Segment* segment, Topology topology, std::uint32_t node,
-                                                       std::unique_ptr<Transport> transport,
+Result<std::unique_ptr<LeaderPart>> LeaderPart::Create(Segment* segment, DeviceStage* device, Topology topology,
+                                                       std::uint32_t node, std::unique_ptr<Transport> transport,
                                                        std::size_t latency_path_bytes_max, Duration timeout) {
   std::unique_ptr<Exchange> exchange;
   int bell = -1;
@@ -18,6 +18,7 @@ Result<std::unique_ptr<LeaderPart>> LeaderPart::Create(Segment* segment, Topolog
     auto made = Exchange::Create(*segment, Reducer::kLeader, kHalves, kChunkBytesMax);
     if (!made.ok()) return made.status();
     exchange = std::make_unique<Exchange>(std::move(made.value()));
+    if (device != nullptr) exchange->UseDevice(*device);
     const Result<int> descriptor = segment->bell().Descriptor();
     if (!descriptor.ok()) return descriptor.status();
     bell = *descriptor;
@@ -44,25 +45,39 @@ LeaderPart::LeaderPart(Segment* segment, Topology topology, std::uint32_t node, 
 
 void LeaderPart::Start(Request request) { waiting_.push_back(std::move(request)); }
 
+bool LeaderPart::ThroughSegment(const Request& request) const {
+  return exchange_ && (segment_->ranks() > 1 || request.on_device.in || request.on_device.out);
+}
+
+bool LeaderPart::SegmentInUse() const {
+  return exchange_ && std::any_of(running_.begin(), running_.end(),
+                                  [](const auto& running) { return running.second.through_segment; });
+}
+
+std::unique_ptr<LocalSide> LeaderPart::LocalSideOf(Running& running) {
+  const Request& request = running.request;
+  if (running.through_segment) {
+    exchange_->Begin(LocalOperationOf(request, topology_, node_), running.chunking, false);
+    return std::make_unique<SegmentSide>(*exchange_);
+  }
+  std::byte* sums = request.out;
+  if (request.signature.kind == OperationKind::kReduce && topology_.NodeOf(request.signature.root) != node_) {
+    running.sums = std::make_unique_for_overwrite<std::byte[]>(request.bytes());
+    sums = running.sums.get();
+  }
+  return std::make_unique<BufferSide>(running.chunking, SizeOf(request.moves), request.in, sums);
+}
+
 void LeaderPart::StartNext() {
-  while (!waiting_.empty() && (!exchange_ || running_.empty())) {
+  while (!waiting_.empty() && !(ThroughSegment(waiting_.front()) && SegmentInUse())) {
     const std::uint64_t number = ++number_;
     Running& running = running_[number];
     running.request = std::move(waiting_.front());
     waiting_.pop_front();
     const Request& request = running.request;
     running.chunking = ChunkingOfRequest(request, latency_path_bytes_max_);
-    if (exchange_) {
-      exchange_->Begin(LocalOperationOf(request, topology_, node_), running.chunking, false);
-      running.local = std::make_unique<SegmentSide>(*exchange_);
-    } else {
-      std::byte* sums = request.out;
-      if (request.signature.kind == OperationKind::kReduce && topology_.NodeOf(request.signature.root) != node_) {
-        running.sums = std::make_unique_for_overwrite<std::byte[]>(request.bytes());
-        sums = running.sums.get();
-      }
-      running.local = std::make_unique<BufferSide>(running.chunking, SizeOf(request.moves), request.in, sums);
-    }
+    running.through_segment = ThroughSegment(request);
+    running.local = LocalSideOf(running);
     const OperationSetup setup{
         .routes = routes_,
         .chunking = running.chunking,
@@ -89,13 +104,15 @@ bool LeaderPart::FinishEnded() {
   bool any = false;
   for (auto it = running_.begin(); it != running_.end();) {
     Running& running = it->second;
-    const bool local_ended = !exchange_ || segment_->failed() || exchange_->Ended();
-    if (!running.ended || (running.status.ok() && !local_ended)) {
+    const bool local = running.through_segment;
+    const bool local_ended = !local || segment_->failed() || exchange_->Ended();
+    const bool failed = !running.status.ok() || (local && segment_->failed());
+    if (!running.ended || (failed ? local && !exchange_->Quiet() : !local_ended)) {
       ++it;
       continue;
     }
     Status status = running.status;
-    if (status.ok() && exchange_ && segment_->failed()) status = segment_->failure();
+    if (status.ok() && local && segment_->failed()) status = segment_->failure();
     const std::shared_ptr<Completion> completion = running.request.completion;
     it = running_.erase(it);
     completion->Finish(status);
@@ -119,7 +136,7 @@ void LeaderPart::ShareFailure() {
 bool LeaderPart::Step() {
   StartNext();
   bool any = false;
-  if (exchange_ && !running_.empty() && !segment_->failed()) {
+  if (SegmentInUse() && !segment_->failed()) {
     any = exchange_->TakeOne() || any;
     any = exchange_->DeliverOne() || any;
   }
@@ -132,11 +149,14 @@ bool LeaderPart::Step() {
 
 void LeaderPart::Tick(TimePoint now) {
   engine_.Tick(now);
-  if (watch_ && !running_.empty()) watch_->Tick(now, true);
+  if (watch_ && SegmentInUse()) watch_->Tick(now, true);
 }
 
 bool LeaderPart::BeginSleep() {
-  if (exchange_) segment_->bell().PrepareDescriptor();
+  if (exchange_) {
+    segment_->bell().PrepareDescriptor();
+    exchange_->PrepareWake();
+  }
   return !Step() && (!transport_ || transport_->Arm());
 }
 

@@ -19,9 +19,9 @@ namespace glim::hfreduce {
 
 class LeaderPart final : public Part {
  public:
-  // `segment`: null where the node has one process; else it must outlive the part.
-  static Result<std::unique_ptr<LeaderPart>> Create(Segment* segment, Topology topology, std::uint32_t node,
-                                                    std::unique_ptr<Transport> transport,
+  // `segment`: null where the node has one process and no device. `device`: may be null. Both must outlive the part.
+  static Result<std::unique_ptr<LeaderPart>> Create(Segment* segment, DeviceStage* device, Topology topology,
+                                                    std::uint32_t node, std::unique_ptr<Transport> transport,
                                                     std::size_t latency_path_bytes_max, Duration timeout);
 
   void Start(Request request) override;
@@ -44,6 +44,7 @@ class LeaderPart final : public Part {
   struct Running {
     Request request;
     Chunking chunking;
+    bool through_segment = false;
     std::unique_ptr<LocalSide> local;
     std::unique_ptr<std::byte[]> sums;  // of a Reduce to another node, whose `out` is nobody's
     bool ended = false;  // between nodes; the node's processes may still be copying
@@ -52,7 +53,11 @@ class LeaderPart final : public Part {
 
   LeaderPart(Segment* segment, Topology topology, std::uint32_t node, std::unique_ptr<Transport> transport,
              std::unique_ptr<Exchange> exchange, int bell, std::size_t latency_path_bytes_max, Duration timeout);
+  // Else it goes from and to the only process' own buffers.
+  bool ThroughSegment(const Request& request) const;
+  bool SegmentInUse() const;
   void StartNext();
+  std::unique_ptr<LocalSide> LocalSideOf(Running& running);
   bool FinishEnded();
   // What fails on the node fails everywhere, and the other way round.
   void ShareFailure();
@@ -67,7 +72,7 @@ class LeaderPart final : public Part {
   int bell_;
   std::optional<LocalWatch> watch_;
   Routes routes_;
-  std::deque<Request> waiting_;  // one at a time goes through the segment
+  std::deque<Request> waiting_;   // one at a time goes through the segment
   std::map<std::uint64_t, Running> running_;
   std::uint64_t number_ = 0;
   bool failure_shared_ = false;

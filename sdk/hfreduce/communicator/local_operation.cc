@@ -26,7 +26,8 @@ NodeOperation LocalOperationOf(const Request& request, const Topology& topology,
                           .elements = signature.count,
                           .in = request.in,
                           .out = request.out,
-                          .one_result = request.one_result};
+                          .one_result = request.one_result,
+                          .on_device = request.on_device};
   if (signature.kind != OperationKind::kReduce && signature.kind != OperationKind::kBroadcast) return operation;
   const bool here = topology.NodeOf(signature.root) == node;
   const std::uint64_t root = here ? std::uint64_t{1} << (signature.root - topology.FirstRankOf(node)) : 0;

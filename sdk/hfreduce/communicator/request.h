@@ -10,6 +10,7 @@
 
 #include "sdk/base/status.h"
 #include "sdk/hfreduce/engine/signature.h"
+#include "sdk/hfreduce/node/device_stage.h"
 
 namespace glim::hfreduce {
 
@@ -44,6 +45,7 @@ struct Request {
   DType moves = DType::kFloat32;  // what is moved: bytes for a broadcast
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
+  OnDevice on_device = {};
   bool one_result = false;
   std::span<const std::byte>* result = nullptr;  // where to say where the one result lies
   std::shared_ptr<std::int32_t> barrier = nullptr;

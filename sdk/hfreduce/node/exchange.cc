@@ -67,7 +67,10 @@ Exchange::Exchange(Segment& segment, Reducer reducer, int halves, std::size_t sl
       result_slots_(static_cast<std::uint32_t>(
           std::min<std::size_t>(segment.result_bytes() / halves / slot_bytes, kReadyFlags))),
       spins_(segment.ranks() <= Processors()),
-      ring_every_(spins_ || reducer == Reducer::kLeader ? 1 : std::min({stage_slots_ / 2, result_slots_ / 2, 4u})) {}
+      ring_every_(spins_ || reducer == Reducer::kLeader ? 1 : std::min({stage_slots_ / 2, result_slots_ / 2, 4u})) {
+  const LocalPair* const pair = segment.PairOf(segment.local_rank());
+  if (pair != nullptr) swap_.emplace(segment, *pair, slot_bytes, stage_slots_);
+}
 
 void Exchange::Begin(const NodeOperation& operation, const Chunking& chunking, bool each_reduces) {
   GLIM_CHECK(ended_ || segment_.failed(), "operations of an exchange follow each other");
@@ -80,31 +83,48 @@ void Exchange::Begin(const NodeOperation& operation, const Chunking& chunking, b
   way_ = Way::kUnknown;
   one_place_ = nullptr;
   ++sequence_;
-  const bool reads_own = reducer_ == Reducer::kLeader && segment_.local_rank() == 0;
-  stages_ = gives() && operation.elements > 0 && !reads_own &&
-            (each_reduces || !segment_.OffsetOf(operation.in, operation.bytes()));
-  if (stages_) {
-    if (Status status = segment_.ReserveStage(); !status.ok()) {
-      segment_.Fail(Status(status.code(), segment_.NameOf(segment_.local_rank()) + ": " + status.message()));
-      return Abandon();
-    }
+  pairs_ = !segment_.pairs().empty() && !each_reduces && Reduces(operation.kind) && operation.bytes() > kPairBytesMin;
+  paired_ = pairs_ && swap_.has_value();
+  gathers_ = paired_ && operation.kind == Collective::kAllReduce && !operation.one_result;
+  const bool reads_own = reducer_ == Reducer::kLeader && segment_.local_rank() == 0 && !operation.on_device.in;
+  stages_ = paired_ || (gives() && operation.elements > 0 && !reads_own &&
+                        (each_reduces || !segment_.OffsetOf(operation.in, operation.bytes())));
+  Status status = stages_ ? segment_.ReserveStage() : Status::Ok();
+  if (status.ok()) status = BeginOnDevice();
+  if (!status.ok()) {
+    segment_.Fail(Status(status.code(), segment_.NameOf(segment_.local_rank()) + ": " + status.message()));
+    return Abandon();
   }
-  for (int h = 0; h < kHalves; ++h) {
-    Half& half = half_[h];
-    half.base += half.count;
-    half.count = chunking.ChunksOf(h);
-    half.taken = 0;
-    half.delivered = stages_ ? 0 : half.count;
-    GLIM_CHECK(h < halves_ || half.count == 0, "chunks of a half that this exchange has no slots for");
-    if (!stages_) segment_.own().arrived[h].Set(half.base + half.count);
-    if (!wants()) segment_.own().taken[h].Set(half.base + half.count);
-  }
+  for (int h = 0; h < kHalves; ++h) BeginHalf(h);
   Post();
+}
+
+// Counters of what this process has no part in are there already.
+void Exchange::BeginHalf(int h) {
+  Half& half = half_[h];
+  half.base += half.count;
+  half.count = chunking_.ChunksOf(h);
+  half.taken = 0;
+  half.delivered = stages_ ? 0 : half.count;
+  half.offered = paired_ ? 0 : half.count;
+  half.gathered = gathers_ ? 0 : half.count;
+  half.fetching = half.fetched = half.storing = 0;
+  GLIM_CHECK(h < halves_ || half.count == 0, "chunks of a half that this exchange has no slots for");
+  const std::uint64_t end = half.base + half.count;
+  RankState& own = segment_.own();
+  if (!stages_) own.arrived[h].Set(end);
+  if (!wants()) own.taken[h].Set(end);
+  if (!swap_) return;
+  if (!paired_) own.offered[h].Set(end);
+  if (!gathers_) own.passed[h].Set(end);
+  if (!gathers_) own.gathered[h].Set(end);
 }
 
 // Nothing of an operation that cannot be done is delivered or taken, and it never ends.
 void Exchange::Abandon() {
-  for (Half& half : half_) half.delivered = half.taken = half.count;
+  for (Half& half : half_) {
+    half.delivered = half.taken = half.offered = half.gathered = half.fetching = half.storing = half.count;
+  }
 }
 
 OperationDescriptor& Exchange::DescriptorOf(std::uint32_t rank) {
@@ -115,7 +135,7 @@ void Exchange::Post() {
   OperationDescriptor& descriptor = DescriptorOf(segment_.local_rank());
   descriptor = {.kind = operation_.kind, .type = operation_.type, .op = operation_.op,
                 .one_result = operation_.one_result, .root = operation_.root, .bytes = operation_.bytes()};
-  if (gives() && !each_reduces_) {
+  if (gives() && !each_reduces_ && !paired_) {
     descriptor.in_offset = segment_.OffsetOf(operation_.in, operation_.bytes()).value_or(kPrivate);
   }
   if (wants()) descriptor.out_offset = segment_.OffsetOf(operation_.out, operation_.bytes()).value_or(kPrivate);
@@ -123,7 +143,8 @@ void Exchange::Post() {
   Beat();
   // The last one lets the others go on, if not only with the chunk that it is about to stage.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (AllPosted() && !(stages_ && half_[0].count + half_[1].count == 1)) segment_.bell().RingOthers();
+  const bool stages_at_once = stages_ && !swap_ && half_[0].count + half_[1].count == 1;
+  if (AllPosted() && !stages_at_once) segment_.bell().RingOthers();
 }
 
 bool Exchange::AllPosted() {
@@ -182,7 +203,7 @@ void Exchange::ChooseWay() {
     }
   } else if (operation_.kind == Collective::kBroadcast && !leader) {
     way_ = Way::kFromRoot;
-  } else if (all_in_segment && !leader) {
+  } else if (all_in_segment && !leader && !pairs_) {
     way_ = Way::kInto;
   } else {
     way_ = Way::kRing;
@@ -196,6 +217,7 @@ bool Exchange::Ended() {
   if (!Agreed()) return false;
   for (const Half& half : half_) {
     if (half.delivered < half.count || half.taken < half.count) return false;
+    if (half.offered < half.count || half.gathered < half.count) return false;
   }
   // Others copy from this process' own buffer.
   const bool read_by_others =

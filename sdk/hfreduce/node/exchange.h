@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -17,6 +18,8 @@
 #include "sdk/base/time.h"
 #include "sdk/hfreduce/chunking.h"
 #include "sdk/hfreduce/dtype.h"
+#include "sdk/hfreduce/node/device_stage.h"
+#include "sdk/hfreduce/node/pair_swap.h"
 #include "sdk/hfreduce/node/segment.h"
 
 namespace glim::hfreduce {
@@ -36,6 +39,7 @@ struct NodeOperation {
   const std::byte* in = nullptr;  // null in a process that gives nothing. Read in place if it lies in the segment
   std::byte* out = nullptr;       // may be `in`
   bool one_result = false;        // the result lies once, in local rank 0's `out`, which must lie in the segment
+  OnDevice on_device = {};        // buffers there are copied in and out
 
   std::size_t bytes() const { return elements * SizeOf(type); }
 };
@@ -61,6 +65,14 @@ class Exchange {
   // A chunk has at most slot_bytes. INVALID_ARGUMENT: an area of the segment has less than two slots for each of the
   // `halves` that chunks may have.
   static Result<Exchange> Create(Segment& segment, Reducer reducer, int halves, std::size_t slot_bytes);
+  // For buffers on a device; before the first operation. It must outlive the exchange. The one who sleeps must call
+  // PrepareWake before a last look.
+  void UseDevice(DeviceStage& device) { device_ = &device; }
+  void PrepareWake() {
+    if (device_ != nullptr) device_->PrepareWake();
+  }
+  // No copy from or to a device is under way: after a failure, buffers are the caller's again only then.
+  bool Quiet() { return device_ == nullptr || device_->Idle(); }
 
   // The one before must have ended. Chunks of at most slot_bytes. The buffers stay untouched until it has ended.
   void Begin(const NodeOperation& operation, const Chunking& chunking, bool each_reduces);
@@ -69,13 +81,14 @@ class Exchange {
   // At most one chunk's work. True: something was done.
   bool DeliverOne();
   bool TakeOne();
-  // The next one of this half. False: it has no result yet.
-  bool TakeChunk(int half, std::uint32_t chunk);
+  // The next one of this half. False: it has no result yet, or there is no room to pass it on.
+  bool TakeNext(int half);
   // All delivered and taken, and no other process needs this one's buffers any more. Call until true: it tells others.
   bool Ended();
 
   bool Arrived(int half, std::uint32_t chunk);
-  // Where the chunk lies that Arrived, in the order of local ranks. Valid until the next call.
+  // Where the chunk lies that Arrived, in the order of local ranks; a pair's has the place of its first. Valid until
+  // the next call.
   std::span<const void* const> Sources(int half, std::uint32_t chunk);
   bool HasResult(int half, std::uint32_t chunk);
   // Where its result is put or lies; null: the slot is still being read. (kRing, kOnePlace)
@@ -113,15 +126,39 @@ class Exchange {
     std::uint32_t count = 0;  // chunks
     std::uint32_t delivered = 0;
     std::uint32_t taken = 0;
+    std::uint32_t offered = 0;   // to the partner
+    std::uint32_t gathered = 0;  // from it
+    std::uint32_t fetching = 0;  // asked for, of those on a device
+    std::uint32_t fetched = 0;
+    std::uint32_t storing = 0;         // given to the device, but may not be there yet
+    std::deque<std::uint64_t> fetches;  // numbers of copies in flight
+    std::deque<std::uint64_t> stores;
   };
 
   Exchange(Segment& segment, Reducer reducer, int halves, std::size_t slot_bytes);
   static bool Bit(std::uint64_t mask, std::uint32_t rank) { return (mask >> rank & 1) != 0; }
   OperationDescriptor& DescriptorOf(std::uint32_t rank);
   void Abandon();
+  // The result is made in this process' own buffer.
+  bool lies_there() const { return one_place_ != nullptr && operation_.out == one_place_; }
   void Post();
   void Compare();
   void ChooseWay();
+  void BeginHalf(int half);
+  bool OfferPart(int half);
+  bool DeliverPart(int half);
+  bool GatherPart(int half);
+  bool PassPart(int half, std::uint32_t chunk, const std::byte* result);
+  // Of the part of an own chunk; null: it is on its way from the device.
+  const std::byte* OwnSource(int half, std::uint32_t chunk, const Range& part);
+  void Delivered(int half);
+  void Took(int half);
+  const std::byte* ResultOf(int half, std::uint32_t chunk);
+  Status BeginOnDevice();
+  std::byte* FetchPlace(int half, std::uint32_t chunk);
+  bool FetchNext(int half);
+  const std::byte* StoreSource(int half, std::uint32_t chunk);
+  bool StoreNext(int half);
   bool SourcesRead(int half, std::uint32_t chunk);
   bool AllTook(int half, std::uint64_t chunks);
   std::byte* StageSlot(std::uint32_t rank, int half, std::uint32_t chunk);
@@ -145,6 +182,14 @@ class Exchange {
   Chunking chunking_;
   std::uint64_t sequence_ = 0;
   Half half_[kHalves];
+  std::optional<PairSwap> swap_;  // of a rank in a pair
+  bool pairs_ = false;            // of the operation: the pairs of the node, if there are, reduce first
+  bool paired_ = false;           // ... and this rank is in one
+  bool gathers_ = false;          // ... and takes half of the result from its partner
+  DeviceStage* device_ = nullptr;
+  bool fetches_ = false;         // this process' chunks come from the device
+  bool stores_ = false;          // and results go there
+  std::byte* bounce_ = nullptr;  // pinned, of the device's stage
   bool each_reduces_ = false;
   bool stages_ = false;
   bool agreed_ = false;

@@ -46,6 +46,16 @@ std::byte* Exchange::ResultSlot(int half, std::uint32_t chunk) {
 }
 
 bool Exchange::DeliverOne() {
+  if (paired_ || fetches_) {
+    bool any = false;
+    for (int h = 0; h < halves_; ++h) {
+      if (fetches_) any = FetchNext(h) || any;
+      if (!paired_) continue;
+      any = OfferPart(h) || any;
+      any = DeliverPart(h) || any;
+    }
+    return any;
+  }
   int next = -1;
   for (int h = 0; h < halves_; ++h) {
     if (half_[h].delivered == half_[h].count) continue;
@@ -55,20 +65,26 @@ bool Exchange::DeliverOne() {
   Half& half = half_[next];
   const std::uint32_t chunk = half.delivered;
   // Before all have posted this operation, one may still read its staged chunk of the one before (Way::kEach); the
-  // other slots are free.
-  if (chunk > 0 && !Agreed()) return false;
+  // other slots are free. (Not those that a partner may still gather from.)
+  if ((chunk > 0 || swap_) && !Agreed()) return false;
   if (chunk >= stage_slots_ && !SourcesRead(next, chunk - stage_slots_)) return false;
   const Range range = chunking_.RangeOf(next, chunk);
   const std::size_t element = SizeOf(operation_.type);
   std::memcpy(StageSlot(segment_.local_rank(), next, chunk), operation_.in + range.begin * element,
               range.count * element);
+  Delivered(next);
+  return true;
+}
+
+// One more chunk of this half.
+void Exchange::Delivered(int h) {
+  Half& half = half_[h];
   ++half.delivered;
-  segment_.own().arrived[next].Set(half.base + half.delivered);
+  segment_.own().arrived[h].Set(half.base + half.delivered);
   Beat();
   // Nobody can do anything with the chunk before the last one has delivered it.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (AllArrived(next, half.base + half.delivered)) RingWhoReduces();
-  return true;
+  if (AllArrived(h, half.base + half.delivered)) RingWhoReduces();
 }
 
 bool Exchange::SourcesRead(int half, std::uint32_t chunk) {
@@ -101,8 +117,10 @@ std::span<const void* const> Exchange::Sources(int half, std::uint32_t chunk) {
   std::size_t count = 0;
   for (std::uint32_t rank = 0; rank < segment_.ranks(); ++rank) {
     if (!Bit(operation_.delivers, rank)) continue;
+    const LocalPair* const pair = pairs_ ? segment_.PairOf(rank) : nullptr;
+    if (pair != nullptr && pair->second == rank) continue;
     const std::byte* whole = in_of_[rank];
-    if (reducer_ == Reducer::kLeader && rank == 0 && segment_.local_rank() == 0) whole = operation_.in;
+    if (reducer_ == Reducer::kLeader && rank == 0 && segment_.local_rank() == 0 && !stages_) whole = operation_.in;
     sources_[count++] = whole != nullptr ? whole + offset : StageSlot(rank, half, chunk);
   }
   return {sources_, count};
@@ -162,13 +180,21 @@ std::optional<std::uint32_t> Exchange::Claim() {
 bool Exchange::TakeOne() {
   if (!Agreed()) return false;
   for (int h = 0; h < halves_; ++h) {
-    if (half_[h].taken < half_[h].count && TakeChunk(h, half_[h].taken)) return true;
+    if (half_[h].gathered < half_[h].count && GatherPart(h)) return true;
+    if (half_[h].taken < half_[h].count && TakeNext(h)) return true;
   }
   return false;
 }
 
-bool Exchange::TakeChunk(int h, std::uint32_t chunk) {
+const std::byte* Exchange::ResultOf(int h, std::uint32_t chunk) {
+  if (one_place_ == nullptr) return ResultSlot(h, chunk);
+  return one_place_ + chunking_.RangeOf(h, chunk).begin * SizeOf(operation_.type);
+}
+
+bool Exchange::TakeNext(int h) {
+  if (stores_) return StoreNext(h);
   Half& half = half_[h];
+  const std::uint32_t chunk = half.taken;
   const Range range = chunking_.RangeOf(h, chunk);
   const std::size_t element = SizeOf(operation_.type);
   const std::size_t bytes = range.count * element;
@@ -185,13 +211,24 @@ bool Exchange::TakeChunk(int h, std::uint32_t chunk) {
     }
   } else {
     if (!HasResult(h, chunk)) return false;
-    const bool copies = wants() && way_ != Way::kInto && !operation_.one_result &&
-                        !(one_place_ != nullptr && operation_.out == one_place_);
-    if (copies) {
-      const std::byte* from = one_place_ != nullptr ? one_place_ + range.begin * element : ResultSlot(h, chunk);
-      CopyBytes(operation_.out + range.begin * element, from, bytes, large());
+    const std::byte* const from = ResultOf(h, chunk);
+    Range own = range;
+    if (gathers_) {
+      if (!PassPart(h, chunk, from)) return false;
+      own = swap_->OwnPart(range);
+    }
+    if (wants() && way_ != Way::kInto && !operation_.one_result && !lies_there()) {
+      CopyBytes(operation_.out + own.begin * element, from + (own.begin - range.begin) * element, own.count * element,
+                large());
     }
   }
+  Took(h);
+  return true;
+}
+
+// One more chunk of this half.
+void Exchange::Took(int h) {
+  Half& half = half_[h];
   ++half.taken;
   if (wants()) segment_.own().taken[h].Set(half.base + half.taken);
   Beat();
@@ -200,7 +237,6 @@ bool Exchange::TakeChunk(int h, std::uint32_t chunk) {
   const bool waited_for = way_ == Way::kFromRoot || way_ == Way::kOnePlace ||
                           (way_ == Way::kRing && half.count > result_slots_);
   if (waited_for && AllTook(h, half.base + half.taken)) RingWhoReduces();
-  return true;
 }
 
 }  // namespace glim::hfreduce

@@ -1,4 +1,5 @@
 // How a process waits for the others of its node, and what it says when they do not come.
+#include <algorithm>
 #include <chrono>
 
 #include "sdk/hfreduce/node/exchange.h"
@@ -41,6 +42,7 @@ Status Exchange::Drive(const std::function<bool()>& step, const std::function<bo
       if (found) continue;
     }
     segment_.bell().PrepareFutex();
+    PrepareWake();
     if (moved()) {
       segment_.bell().Cancel();
       continue;
@@ -70,6 +72,7 @@ Status Exchange::CheckPeers(bool stalled) {
 std::string Exchange::Behind() {
   const std::string what = Describe(DescriptorOf(segment_.local_rank()));
   std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t least_arrived = ~std::uint64_t{0};
   std::uint32_t slowest = segment_.local_rank();
   for (std::uint32_t rank = 0; rank < segment_.ranks(); ++rank) {
     RankState& state = segment_.rank(rank);
@@ -77,14 +80,20 @@ std::string Exchange::Behind() {
     if (state.posted.Get() < sequence_) return segment_.NameOf(rank) + " has not called " + what;
     if (state.reducing.Get() != 0) return segment_.NameOf(rank) + " has stalled while it reduced a chunk of " + what;
     std::uint64_t chunks = 0;
-    for (int h = 0; h < kHalves; ++h) chunks += state.arrived[h].Get() + state.taken[h].Get();
+    std::uint64_t arrived = 0;
+    for (int h = 0; h < kHalves; ++h) {
+      arrived += state.arrived[h].Get();
+      chunks += state.taken[h].Get() + state.offered[h].Get() + state.passed[h].Get() + state.gathered[h].Get();
+    }
+    chunks += arrived;
+    least_arrived = std::min(least_arrived, arrived);
     if (chunks >= least) continue;
     least = chunks;
     slowest = rank;
   }
   // Where the leader alone reduces, the others have done what they can.
   if (reducer_ == Reducer::kLeader && segment_.local_rank() != 0 &&
-      least >= half_[0].base + half_[1].base + half_[0].count + half_[1].count) {
+      least_arrived >= half_[0].base + half_[1].base + half_[0].count + half_[1].count) {
     slowest = 0;
   }
   return segment_.NameOf(slowest) + " has stalled in " + what;

@@ -12,7 +12,7 @@
 namespace glim::hfreduce {
 
 inline constexpr std::uint64_t kLayoutMagic = 0x65646f6e6d696c67;  // "glimnode"
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr int kHalves = 2;
 inline constexpr std::uint32_t kReadyFlags = 64;  // chunks of a half that may be reduced out of order; a power of two
 inline constexpr std::uint64_t kPrivate = ~std::uint64_t{0};  // offset of a buffer that is not in the segment
@@ -68,6 +68,10 @@ struct RankState {
   Counter reducing;             // chunk in work + 1, or 0
   Counter arrived[kHalves];     // chunks that the others may read
   Counter taken[kHalves];       // chunks whose result this process needs no more
+  // Between the two of a pair (pair_swap.h): chunks of which this process' partner
+  Counter offered[kHalves];     // may read the part that it reduces,
+  Counter passed[kHalves];      // may read the part of the result that this one took,
+  Counter gathered[kHalves];    // and this process has read that of its partner
   OperationDescriptor descriptors[2];  // of operation n at n % 2: nobody is further ahead than by one
 };
 

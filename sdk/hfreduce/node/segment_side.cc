@@ -15,7 +15,7 @@ void SegmentSide::SourcesRead(int half, std::uint32_t chunk) {
 void SegmentSide::Done(int half, std::uint32_t chunk) {
   SourcesRead(half, chunk);
   exchange_.PublishResult(half, chunk);
-  exchange_.TakeChunk(half, chunk);
+  exchange_.TakeNext(half);
 }
 
 bool SegmentFollower::Progress() {

@@ -1,6 +1,7 @@
 #include "sdk/hfreduce/node/segment_side.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <vector>
 
@@ -110,6 +111,16 @@ class Process {
     return "";
   }
 
+  // Begins an operation, of which one who `stops` delivers nothing; says what the others find.
+  std::string BeginAndStop(bool stops, Duration timeout) {
+    constexpr std::size_t kElements = 20'000;
+    auto* const buffer = reinterpret_cast<std::byte*>(private_[0].data());
+    exchange_.Begin({.kind = Collective::kAllReduce, .type = DType::kInt32, .elements = kElements, .in = buffer,
+                     .out = buffer}, TwoHalves(kElements), false);
+    if (stops) ::raise(SIGSTOP);
+    return exchange_.Drive([this] { return exchange_.DeliverOne(); }, [] { return false; }, timeout).message();
+  }
+
   // Until all have looked at what the others may write next.
   std::string Meet(int number) { return Run({.elements = 0, .in_segment = false, .out_segment = false}, number); }
 
@@ -144,6 +155,18 @@ TEST(SegmentSide, ResultsReachAllProcessesWhateverTheirBuffers) {
     EXPECT_EQ(processes.WaitAll(), "") << ranks << " ranks";
   }
   EXPECT_TRUE(SegmentFilesOf("side").empty());
+}
+
+TEST(SegmentSide, WhoDeliversNothingIsAccusedAndNotTheLeader) {
+  Forked processes(3, [](std::uint32_t rank) -> std::string {
+    // Some operations first: counters of chunks go on from one to the next.
+    Process self(3, rank, "accused");
+    for (int number = 1; number <= 3; ++number) {
+      if (const std::string wrong = self.Run({50'001, false, false}, number); !wrong.empty()) return wrong;
+    }
+    return self.BeginAndStop(rank == 2, rank == 1 ? Milliseconds(300) : Seconds(20));
+  });
+  EXPECT_EQ(processes.Wait(1), "rank 2 has stalled in AllReduce of 80000 bytes (int32, sum) (operation 4)");
 }
 
 }  // namespace

@@ -14,6 +14,14 @@ std::string TextOf(const Status& status) {
 
 Status Closed() { return {StatusCode::kFailedPrecondition, "the communicator is closed"}; }
 
+// Both buffers are in one place: glim/hfreduce.py sees to that.
+BufferPlace PlaceOf(const Memory& memory) {
+  if (memory.device < 0) return {.kind = BufferPlace::Kind::kHost};
+  return {.kind = BufferPlace::Kind::kDevice,
+          .device = memory.device,
+          .compute_stream = reinterpret_cast<void*>(memory.compute_stream)};
+}
+
 void ThrowIfFailed(const Status& status) {
   if (!status.ok()) throw Failure(status);
 }
@@ -54,12 +62,14 @@ template <typename Start>
 Operation Group::Run(const Memory& in, const Memory& out, Start start) {
   while (!in_use_.empty() && in_use_.front().handle.Done()) in_use_.pop_front();
   std::optional<Handle> handle;
+  Status status = Closed();
   {
     const py::gil_scoped_release release;
     const std::shared_lock lock(life_);
-    if (all_) handle = start(*all_);
+    if (all_) status = all_->SetBufferPlace(PlaceOf(in));
+    if (status.ok()) handle = start(*all_);
   }
-  if (!handle) throw Failure(Closed());
+  ThrowIfFailed(status);
   in_use_.push_back({*handle, in.owner, out.owner});
   return {shared_from_this(), *handle};
 }

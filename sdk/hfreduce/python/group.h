@@ -31,6 +31,8 @@ struct Memory {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   pybind11::object owner;
+  int device = -1;                     // the host's
+  std::uintptr_t compute_stream = 0;  // of the device, as in BufferPlace
 
   std::span<std::byte> span() const { return {reinterpret_cast<std::byte*>(address), bytes}; }
 };

@@ -67,6 +67,7 @@ void BindOptions(py::module_& module) {
       .def_readwrite("listen", &CommunicatorOptions::listen)
       .def_readwrite("congestion", &CommunicatorOptions::congestion)
       .def_readwrite("device", &CommunicatorOptions::device)
+      .def_readwrite("cuda_runtime", &CommunicatorOptions::cuda_runtime)
       .def_readwrite("service_level", &CommunicatorOptions::service_level)
       .def_property(
           "timeout_ms", [](const CommunicatorOptions& o) { return o.timeout.ms; },
@@ -77,7 +78,8 @@ void BindGroup(py::module_& module) {
   py::class_<Operation>(module, "Handle", "One operation in flight.")
       .def("wait", &Operation::Wait, "Ends when the operation has, or raises HfreduceError.")
       .def("done", &Operation::Done, "Whether wait() would return, or raise, at once.");
-  py::class_<Memory>(module, "Memory").def(py::init<std::uintptr_t, std::size_t, py::object>());
+  py::class_<Memory>(module, "Memory").def(
+      py::init<std::uintptr_t, std::size_t, py::object, int, std::uintptr_t>());
   py::class_<Group, std::shared_ptr<Group>>(module, "Group")
       .def("all_reduce", [](Group& group, const Memory& in, const Memory& out, const std::string& type,
                             const std::string& op) { return group.AllReduce(in, out, TypeNamed(type), OpNamed(op)); })

@@ -15,7 +15,7 @@ class Environment:
     rank: int = 0                     # global rank of this process
     declared_rank: int = 0            # the rank by which the platform knows it
     job_id: str = ""
-    attempt: int = 1
+    attempt: int = 0                  # 0: not said
     checkpoint_dir: str = ""          # empty: not said
     resume_path: str = ""             # empty: this attempt starts from the beginning
     resume_step: int = -1             # last complete step of that save; -1: from the beginning
@@ -48,7 +48,7 @@ class Environment:
             rank=rank,
             declared_rank=declared,
             job_id=env.get("GLIM_JOB_ID", ""),
-            attempt=number("GLIM_ATTEMPT", 1, least=1),
+            attempt=number("GLIM_ATTEMPT", 0),
             checkpoint_dir=env.get("GLIM_CHECKPOINT_DIR", ""),
             resume_path=env.get("GLIM_RESUME_PATH", ""),
             resume_step=number("GLIM_RESUME_STEP", -1, least=-1),

@@ -8,7 +8,9 @@
         handle.wait()
 
 Every rank makes the same calls in the same order, from one thread at a time. Buffers are numpy arrays, whatever else
-has the buffer protocol, and torch tensors in the memory of the CPU; nothing is copied, so they must be contiguous. An
+has the buffer protocol, and torch tensors; nothing is copied in Python, so they must be contiguous. Of a tensor on a
+GPU is read, and written, what the current stream had at the call; that stream waits for nothing: use the result on it
+after the handle is done. (Not yet run on a real GPU. Import torch, with CUDA, before init().) An
 argument that cannot be used is a ValueError or TypeError that names it, before any rank is told; what goes wrong
 between ranks is an HfreduceError. While a call waits, other threads run; a signal is handled when it is over.
 
@@ -87,6 +89,7 @@ class Communicator:
     def all_gather(self, tensor: Any, out: Any, *, async_op: bool = False) -> Optional[Handle]:
         """`out` gets every rank's tensor, in the order of ranks. Elements of any type."""
         source, target = _Buffer("tensor", tensor, writes=False), _Buffer("out", out, writes=True)
+        source.check_same_place(target)
         if target.bytes != source.bytes * self.size:
             raise ValueError(f"out: has {target.bytes} bytes, {self.size} ranks with {source.bytes} each need "
                              f"{source.bytes * self.size}")
@@ -96,6 +99,7 @@ class Communicator:
                        async_op: bool = False) -> Optional[Handle]:
         """`tensor` is a part for every rank, in their order; `out` gets the reduction of this rank's."""
         source, target = _Buffer("tensor", tensor, writes=False), _Buffer("out", out, writes=True)
+        source.check_same_place(target)
         if source.bytes != target.bytes * self.size:
             raise ValueError(f"tensor: has {source.bytes} bytes, {self.size} ranks with {target.bytes} each need "
                              f"{target.bytes * self.size}")
@@ -127,18 +131,21 @@ class Communicator:
 def init(*, rank: Optional[int] = None, zones: Optional[Sequence[Sequence[int]]] = None,
          gateways: Sequence[int] = (), store: Optional[Tuple[str, int]] = None, listen: str = "",
          environment: Optional[Mapping[str, str]] = None, name: str = "0", transport: str = "auto",
-         congestion: str = "", device: str = "", service_level: int = -1, timeout: float = 60.0) -> Communicator:
+         congestion: str = "", device: str = "", service_level: int = -1, timeout: float = 60.0,
+         cuda_runtime: str = "auto") -> Communicator:
     """Waits until all ranks are here, `timeout` seconds at most; an operation may also be so long without progress.
 
     Without `zones`, the environment says who takes part: Glim's, or torchrun's (docs/protocols/task-socket.md).
     With them, `zones=[[2, 2], [4]]` is a zone of two nodes with two ranks each and one of a node with four; ranks count
     through them. `gateways` are the nodes that talk across zones (the first of each); `store` is the host and port
     where rank 0 listens meanwhile; `listen` this node's address (the one from which the store's host is reached).
+    `cuda_runtime` is the path of the library for tensors on a GPU ("auto": the one that torch has loaded).
     `name` tells apart the communicators of a job that live at the same time; all ranks make them in the same order.
     """
     options = _hfreduce.Options()
     options.id, options.transport, options.listen = name, transport, listen
     options.congestion, options.device, options.service_level = congestion, device, service_level
+    options.cuda_runtime = cuda_runtime
     options.timeout_ms = round(timeout * 1000)
     if zones is None:
         explicit = {"rank": rank is not None, "gateways": gateways, "store": store, "listen": listen}
@@ -161,11 +168,14 @@ class _Buffer:
         # By its methods and not by its class: torch is not imported here.
         is_tensor = hasattr(value, "data_ptr") and hasattr(value, "is_contiguous")
         find = self._find_tensor if is_tensor else self._find_buffer
+        self.device, stream = -1, 0
+        if is_tensor and value.device.type == "cuda":
+            self.device, stream = value.device.index, _current_stream(value.device)
         self.address, self.bytes, owner = find(value, writes)
-        self.memory = _hfreduce.Memory(self.address, self.bytes, owner)
+        self.memory = _hfreduce.Memory(self.address, self.bytes, owner, self.device, stream)
 
     def _find_tensor(self, value: Any, writes: bool) -> Tuple[int, int, Any]:
-        if value.device.type != "cpu":
+        if value.device.type not in ("cpu", "cuda"):
             raise ValueError(f"{self.argument}: is on {value.device}; copy it to the CPU's memory")
         if str(value.layout) != "torch.strided" or not value.is_contiguous():
             raise ValueError(f"{self.argument}: is not contiguous; pass a copy from .contiguous()")
@@ -185,8 +195,18 @@ class _Buffer:
         self.dtype, self.found = _BUFFER_TYPES.get(view.format.lstrip("@")), f"format {view.format!r}"
         return _hfreduce.address_of(view), view.nbytes, view
 
+    def check_same_place(self, other: "_Buffer") -> None:
+        if self.device != other.device:
+            places = ["the CPU" if device < 0 else f"GPU {device}" for device in (other.device, self.device)]
+            raise ValueError(f"{other.argument}: is on {places[0]}, {self.argument} on {places[1]}")
+
     def overlaps(self, other: "_Buffer") -> bool:
         return self.address < other.address + other.bytes and other.address < self.address + self.bytes
+
+
+def _current_stream(device: Any) -> int:
+    import torch  # has made the tensor: nothing is loaded here
+    return torch.cuda.current_stream(device).cuda_stream
 
 
 def _pair(tensor: Any, out: Any, writes: bool) -> Tuple[_Buffer, _Buffer]:
@@ -194,6 +214,7 @@ def _pair(tensor: Any, out: Any, writes: bool) -> Tuple[_Buffer, _Buffer]:
     if out is None or not writes:
         return source, source
     target = _Buffer("out", out, writes=True)
+    source.check_same_place(target)
     if target.bytes != source.bytes:
         raise ValueError(f"out: has {target.bytes} bytes, tensor {source.bytes}")
     if source.overlaps(target) and source.address != target.address:

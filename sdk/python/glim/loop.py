@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any, Iterable, Iterator, Optional
 
 from .hold_point import HoldPoint
+from .saves import tell_of_failure
 
 _END = object()
 
@@ -22,7 +22,6 @@ class Loop:
         self.position = 0                        # batches done in this epoch
         self.in_epochs = False
         self._saved_at = time.monotonic()
-        self.last_saved_step: Optional[int] = None
 
     def go_on_from(self, step: int, epoch: int, position: int) -> None:
         self.next_step, self.epoch, self.position = step + 1, epoch, position
@@ -82,7 +81,7 @@ class Loop:
             self._run.progress(step)
             if self._is_save_due(step, save_every):
                 self._hold.pause_timing()
-                self._save(step)
+                self._save(step, wait=False)
 
     def _fetch(self, batches: Iterator[Any], position: int) -> Any:
         """The fetch draws numbers too (a lazy sampler's permutation, augmentation in this process), and draws the same
@@ -96,20 +95,20 @@ class Loop:
             return False
         if save_every is not None:
             return (step + 1) % save_every == 0
-        every_ms = self._run.checkpoint_every_ms
-        return every_ms > 0 and (time.monotonic() - self._saved_at) * 1000 >= every_ms
+        if (time.monotonic() - self._saved_at) * 1000 < self._run.checkpoint_every_ms:
+            return False
+        return not self._run.saves.is_busy       # a disk slower than that: as often as it can, the training goes on
 
     def _save_at_stop(self) -> None:
         """All ranks have run through the same step and hold the same state, so one of them saves, with no collective:
         the others may leave at once without harm to it."""
         step = self.next_step - 1
-        if self._run.state is not None and self._run.is_chief and step >= 0 and step != self.last_saved_step:
-            self._save(step)
+        if self._run.state is not None and self._run.is_chief and step >= 0:
+            self._save(step, wait=True)
 
-    def _save(self, step: int) -> None:
-        """A save that fails (a full disk) must not end the training: it is told, and the one before still counts."""
+    def _save(self, step: int, wait: bool) -> None:
         try:
-            self._run.save(step)
+            self._run.save(step, wait=wait)
         except Exception as error:
-            print(f"glim: step {step} could not be saved: {error}", file=sys.stderr, flush=True)
+            tell_of_failure(step, error)
         self._saved_at = time.monotonic()

@@ -16,11 +16,12 @@ from .environment import Environment
 from .hold_point import HoldPoint
 from .interrupt import Interrupt
 from .loop import Loop
-from .save_folder import SaveFolder
+from .saves import Saves
 
 # Exit code 0 without an acknowledged `leaving` looks like success: an agent that just restarts is worth a wait.
 LEAVE_WITHIN_S = 60.0
 FINISH_WITHIN_S = 2.0
+CHECKPOINT_EVERY_MS = 300_000                    # where nobody says
 
 
 class Session:
@@ -49,8 +50,7 @@ class Session:
         self._closed = False
         self._flag_lock = threading.Lock()
         self._flag: Optional[Dict[str, Any]] = None
-        root = env.checkpoint_dir or checkpoint_dir or ""
-        self._folder = SaveFolder(root, env.attempt, env.checkpoint_keep, env.resume_path) if root else None
+        self._saves = Saves(env.checkpoint_dir or checkpoint_dir or "", env, self._report_save)
         self._client = Client(env.socket_path, env.declared_rank, self._on_message) if env.speaks else None
         if self._client is not None:
             self._client.start()
@@ -59,7 +59,8 @@ class Session:
 
     def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
         """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...), and
-        the sampler, whose set_epoch() steps() then calls. Needs torch.
+        the sampler, whose set_epoch() steps() then calls. Needs torch and the extension of glim.checkpoint. Raises
+        TypeError that names what a checkpoint cannot keep.
 
         Before each step the generators of torch, numpy and Python are seeded from (seed, rank, step), and before each
         fetch from (seed, rank, epoch, position), so that a
@@ -67,25 +68,28 @@ class Session:
         given; `reseed=False` leaves the generators alone."""
         from .torch import TorchState
 
+        if self._saves.is_used:
+            from . import checkpoint  # noqa: F401   without its extension nothing can be saved: say so now
         if self._state is None:
             self._state = TorchState(self.environment.rank)
         self._state.track(objects, sampler, seed, reseed)
 
     def restore(self) -> int:
-        """Puts the tracked objects back as the platform's save (GLIM_RESUME_PATH, and no other) has them. Returns the
-        next step to do: 0 when there is nothing to go on from. With nothing tracked it only returns that number, and
-        steps() skips as many items of its iterable: read `run.resume_path` yourself.
-        Off the cluster the newest save under `checkpoint_dir` counts. Raises RuntimeError for an unreadable save."""
+        """Puts the tracked objects back as the checkpoint has them that the platform names (GLIM_RESUME_PATH); if that
+        one is spoilt, which is told on stderr, as the best other one that counts. Returns the next step to do: 0 when
+        there is nothing to go on from. With nothing tracked it only returns that number, and steps() skips as many
+        items of its iterable: read `run.resume_path` yourself.
+        Off the cluster the newest checkpoint under `checkpoint_dir` counts. Raises RuntimeError if none is good."""
         began = time.monotonic()
-        path, step = self.environment.resume_path, self.environment.resume_step
-        if not path and not self.environment.socket_path and self._folder is not None and self._state is not None:
-            path = self._folder.newest() or ""
-        if self._state is not None and path:
-            cursor = self._state.load(path)
-            if step >= 0 and cursor["step"] != step:
-                raise RuntimeError(f"{path}: holds step {cursor['step']}, but GLIM_RESUME_STEP is {step}")
-            self._loop.go_on_from(**cursor)
-        elif self._state is None and step >= 0:
+        step = self.environment.resume_step
+        if self._state is not None:
+            found = self._saves.restore()
+            if found is not None:
+                path, saved_step, state = found
+                if step >= 0 and saved_step != step and path == os.path.abspath(self.resume_path):
+                    raise RuntimeError(f"{path}: holds step {saved_step}, but GLIM_RESUME_STEP is {step}")
+                self._loop.go_on_from(**self._state.put_back(path, state))
+        elif step >= 0:
             self._loop.go_on_from(step, epoch=0, position=step + 1)
         if self._loop.next_step > 0:
             self.restored(self._loop.next_step - 1, duration_ms=round((time.monotonic() - began) * 1000))
@@ -98,7 +102,8 @@ class Session:
         epochs: go over `source` until that many epochs are done, all in one loop; without it, do (the rest of) the
         current epoch. After a restore, the items already done of a broken-off epoch are fetched and dropped, unless
         the tracked sampler brings itself back. start: number from here instead, dropping nothing. save_every: rank 0
-        saves after every so many steps; default: every GLIM_CHECKPOINT_EVERY_MS, if set.
+        saves after every so many steps; default: every GLIM_CHECKPOINT_EVERY_MS, or five minutes. Such a save stops the
+        training only while it copies; it is written in the background.
         The item after the last one done has been fetched from `source` when the loop stops."""
         if save_every is not None and save_every < 1:
             raise ValueError(f"save_every: {save_every} is no number of steps; give 1 or more, or leave it out")
@@ -109,19 +114,14 @@ class Session:
         run.steps(loader): ...`. Ends at a stop."""
         return self._loop.epochs(total)
 
-    def save(self, step: Optional[int] = None) -> Optional[str]:
-        """Saves the tracked objects as of the last complete step (or `step`) and reports it. The path; None on every
-        rank but 0, and where there is no folder. steps() calls it by itself."""
+    def save(self, step: Optional[int] = None, *, wait: bool = True) -> Optional[str]:
+        """Saves the tracked objects as of the last complete step (or `step`); the platform is told when that is
+        durable. Without `wait` this returns as soon as they are copied, and a failure is only told on stderr. Returns
+        the checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself."""
         step = self._loop.next_step - 1 if step is None else step
-        if self._state is None or self._folder is None or not self.is_chief or step < 0:
+        if self._state is None or not self._saves.can_save or not self.is_chief or step < 0:
             return None
-        began = time.monotonic()
-        path = self._folder.path(step)
-        size = self._state.save(path, step, self._loop.epoch, self._loop.position)
-        self._loop.last_saved_step = step
-        entry = self.checkpoint_saved(path, step, bytes=size, duration_ms=round((time.monotonic() - began) * 1000))
-        self._folder.saved(path, entry)
-        return path
+        return self._saves.save(step, self._state.state(step, self._loop.epoch, self._loop.position), wait)
 
     def progress(self, step: Optional[int] = None, loss: Optional[float] = None) -> None:
         """Tells the last complete step; inside steps() that happens by itself, and `step` need not be given. The
@@ -178,7 +178,9 @@ class Session:
 
     def leave(self, timeout_s: float = LEAVE_WITHIN_S) -> bool:
         """The answer to an interrupt (or a yield): this process exits now, saved or not. Waits at most `timeout_s`
-        until the agent has taken in everything, and returns whether it has; exit with 0 either way. On every rank."""
+        until the agent has taken in everything, and returns whether it has; exit with 0 either way. On every rank. What
+        is being saved is waited for before."""
+        self._saves.wait()
         if not self._left:
             self._left = True
             flag = self.interrupted()
@@ -227,7 +229,11 @@ class Session:
 
     @property
     def checkpoint_every_ms(self) -> int:
-        return self.environment.checkpoint_every_ms
+        return self.environment.checkpoint_every_ms or CHECKPOINT_EVERY_MS
+
+    @property
+    def saves(self) -> Saves:
+        return self._saves
 
     @property
     def state(self) -> Any:
@@ -257,8 +263,10 @@ class Session:
             self.close()
 
     def close(self) -> None:
-        """Sends what is left, within two seconds, and ends the connection. The `with` block does it."""
+        """Waits for what is being saved, sends what is left, within two seconds, and ends the connection. The `with`
+        block does it."""
         if not self._closed:
+            self._saves.close()
             self._closed = True
             if self._client is not None:
                 self._client.close(FINISH_WITHIN_S)
@@ -296,6 +304,9 @@ class Session:
             self._post({"type": "ack", "round": round_, "hold": hold})
         elif self._hold.finished:
             self._post({"type": "ack", "round": round_, "finished": True})
+
+    def _report_save(self, path: str, step: int, size: int, duration_ms: int) -> None:
+        self.checkpoint_saved(path, step, bytes=size, duration_ms=duration_ms)
 
     def _post(self, message: Dict[str, Any]) -> Any:
         return self._client.post(message) if self._client is not None and not self._closed else None

@@ -1,8 +1,8 @@
 """Saving and restoring PyTorch training, bit for bit. Imports torch, and only when it is used.
 
-A replicated job has one save, written by the chief (rank 0) alone and without collectives, so that it also works when
-there was no agreement on the step. No rank's generators are in it: every rank seeds those of torch, numpy and Python
-before each step from (seed, rank, step), before each fetch from (seed, rank, epoch, position), and before the loader's
+A replicated job has one checkpoint, written by the chief (rank 0) alone and without collectives, so that it also works
+when there was no agreement on the step. No rank's generators are in it: every rank seeds those of torch, numpy and
+Python before each step from (seed, rank, step), before each fetch from (seed, rank, epoch, position), and before the loader's
 iterator is made, which hands seeds to its workers, from (seed, rank, epoch). So each rank finds its own numbers again
 on any node, and a skipped batch costs its fetch but moves nothing.
 """
@@ -14,9 +14,8 @@ import random
 import sys
 from typing import Any, Dict, Optional
 
-from .atomic_file import atomic_write
-
-FORMAT = 1
+FORMAT = 2
+_CURSOR = "glim"                                 # beside the tracked objects' names
 
 
 class TorchState:
@@ -32,15 +31,21 @@ class TorchState:
         """Raises TypeError for what cannot be saved."""
         import torch
 
+        from .state_tree import check
+
         for name, value in objects.items():
             value = _unwrapped(value)
+            if name == _CURSOR:
+                raise TypeError(f"track({name}=...): the name is taken; use another")
             if not (hasattr(value, "state_dict") and hasattr(value, "load_state_dict")):
                 raise TypeError(f"track({name}=...): a {type(value).__name__} has no state_dict() and "
                                 "load_state_dict(); give it both, or save it yourself")
+            check({name: value.state_dict()})    # now, and not at the first save, hours into the training
             self._objects[name] = value
         if sampler is not None:
             self._sampler = sampler
             if hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict"):
+                check({"sampler": sampler.state_dict()})
                 self._objects["sampler"] = sampler
         if not reseed:
             self._seed = None
@@ -63,32 +68,25 @@ class TorchState:
     def begin_step(self, step: int) -> None:
         self._reseed(f"step {step}")
 
-    def save(self, path: str, step: int, epoch: int, position: int) -> int:
-        """Writes the whole save atomically; bytes. Raises what the file system raises."""
-        import torch
+    def state(self, step: int, epoch: int, position: int) -> Dict[str, Any]:
+        """What a checkpoint holds: every tracked object's state by its name, and where training stands: `step` is the
+        last complete one, `position` the batches done in `epoch`."""
+        cursor = {"format": FORMAT, "step": step, "epoch": epoch, "position": position}
+        return {_CURSOR: cursor, **{name: value.state_dict() for name, value in self._objects.items()}}
 
-        content = {"glim_format": FORMAT, "step": step, "epoch": epoch, "position": position,
-                   "objects": {name: value.state_dict() for name, value in self._objects.items()}}
-        return atomic_write(path, lambda file: torch.save(content, file))
-
-    def load(self, path: str) -> Dict[str, int]:
-        """Puts every tracked object back. Returns step (last complete), epoch and position (batches done in it).
-        Raises RuntimeError, having changed nothing, if `path` is not a whole save of the same objects."""
-        import torch
-
-        try:
-            content = torch.load(path, map_location="cpu")
-        except Exception as error:
-            raise RuntimeError(f"{path}: not a readable save ({error}); name another, or start anew") from error
-        if not isinstance(content, dict) or content.get("glim_format") != FORMAT:
+    def put_back(self, path: str, state: Any) -> Dict[str, int]:
+        """Puts every tracked object back as `state` has it. Returns step, epoch and position. Raises RuntimeError that
+        names `path`, having changed nothing, if it is not a state of the same objects."""
+        cursor = state.get(_CURSOR) if isinstance(state, dict) else None
+        if not isinstance(cursor, dict) or cursor.get("format") != FORMAT:
             raise RuntimeError(f"{path}: not a save of format {FORMAT}; was it written by run.track() and steps()?")
-        saved, tracked = set(content["objects"]), set(self._objects)
+        saved, tracked = set(state) - {_CURSOR}, set(self._objects)
         if saved != tracked:
             raise RuntimeError(f"{path}: saved were {sorted(saved)}, tracked are {sorted(tracked)}; "
                                "track the same names")
         for name, value in self._objects.items():
-            value.load_state_dict(content["objects"][name])
-        return {name: int(content[name]) for name in ("step", "epoch", "position")}
+            value.load_state_dict(state[name])
+        return {name: int(cursor[name]) for name in ("step", "epoch", "position")}
 
     def _reseed(self, purpose: str) -> None:
         if self._seed is None:

@@ -8,7 +8,10 @@ import pytest
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from extension import EXTENSION  # noqa: E402
 from fake_agent import FakeAgent  # noqa: E402
+
+sys.path.append(EXTENSION)
 
 
 @pytest.fixture(autouse=True)

@@ -3,23 +3,9 @@
 import multiprocessing
 import os
 import socket
-import sys
 import traceback
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-EXTENSION = os.environ.get("GLIM_TEST_PYTHON", os.path.join(ROOT, "build", "release", "python"))
 BOUND_S = 60
-
-
-def find_extension():
-    """What is wrong with the extension, or nothing. Its folder is in sys.path then, and in spawned processes'."""
-    folder = os.path.join(EXTENSION, "glim")
-    if not os.path.isdir(folder) or not any(name.startswith("_hfreduce.") for name in os.listdir(folder)):
-        return (f"{folder}/_hfreduce*.so is not there: install pybind11-dev and python3-dev (deploy/install-deps), "
-                "then `cmake --preset release && cmake --build --preset release --target _hfreduce`")
-    if EXTENSION not in sys.path:
-        sys.path.append(EXTENSION)
-    return None
 
 
 def free_port():

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import pytest
+from extension import PYTHONPATH
 from fake_agent import FakeAgent
 from test_ddp_buckets import free_port
 
@@ -67,7 +68,7 @@ class Platform:
                    "--step-ms", str(self.step_ms)]
         command += ["--save-every", str(save_every)] if save_every else []
         for rank in range(WORLD):
-            env = {**os.environ, "PYTHONPATH": os.path.dirname(TESTS), "GLIM_SOCKET": self.socket, "GLIM_JOB_ID": "1",
+            env = {**os.environ, "PYTHONPATH": PYTHONPATH, "GLIM_SOCKET": self.socket, "GLIM_JOB_ID": "1",
                    "GLIM_ATTEMPT": str(self.attempt), "GLIM_RANK": str(rank), "GLIM_NODE_RANK": str(rank // 2),
                    "GLIM_NNODES": "2", "GLIM_CHECKPOINT_DIR": self.checkpoints,
                    "GLIM_RESUME_STEP": str(self.base["step"]), "GLIM_RESUME_PATH": self.base["path"],

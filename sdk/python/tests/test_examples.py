@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from extension import PYTHONPATH
 from fake_agent import wait_until
 from test_ddp_buckets import free_port
 
@@ -15,7 +16,7 @@ EXAMPLES = os.path.join(SDK, "..", "..", "deploy", "examples")
 
 def start(example, script, *arguments, **variables):
     return subprocess.Popen([sys.executable, script, *arguments], cwd=os.path.join(EXAMPLES, example),
-                            env={**os.environ, "PYTHONPATH": SDK, **variables}, stdout=subprocess.PIPE,
+                            env={**os.environ, "PYTHONPATH": PYTHONPATH, **variables}, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 
 

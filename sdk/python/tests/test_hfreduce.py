@@ -7,11 +7,11 @@ import sys
 import threading
 import weakref
 
+import extension
 import hfreduce_ranks
 import numpy
 import pytest
 
-SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TWO_ZONES = [[2, 1], [1]]                              # three nodes, four ranks
 
 
@@ -20,8 +20,8 @@ def new_event():
 
 
 @pytest.fixture(autouse=True)
-def extension():
-    missing = hfreduce_ranks.find_extension()
+def built():
+    missing = extension.missing("_hfreduce")
     if missing:
         pytest.fail(missing)
 
@@ -329,6 +329,6 @@ def test_torchruns_environment_is_enough(monkeypatch):
 
 
 def test_without_the_extension_the_import_says_what_to_build():
-    env = {**os.environ, "PYTHONPATH": SDK, "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, "PYTHONPATH": extension.SDK, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", "import glim.hfreduce"], env=env, capture_output=True, text=True)
     assert done.returncode == 1 and "ImportError: glim.hfreduce needs its extension" in done.stderr

@@ -1,0 +1,14 @@
+// The commands of `glim ckpt`, one file each. None of them needs a cluster: they read files.
+#pragma once
+
+#include "cli/commands/command.h"
+
+namespace glim::cli {
+
+void AddCkptLs(Syntax ckpt, Selection* selection);
+void AddCkptShow(Syntax ckpt, Selection* selection);
+void AddCkptVerify(Syntax ckpt, Selection* selection);
+void AddCkptDiff(Syntax ckpt, Selection* selection);
+void AddCkptConvert(Syntax ckpt, Selection* selection);
+
+}  // namespace glim::cli

@@ -1,0 +1,183 @@
+#include "scheduler/core/testing/cluster_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/core/invariants.h"
+
+namespace glim::core::testing {
+
+Cluster::Cluster(Zones shape, Policy policy) : policy_(std::move(policy)) {
+  for (int z = 1; z <= shape.zones; ++z) {
+    for (int l = 1; l <= shape.leaves; ++l) {
+      const std::string zone = "z" + std::to_string(z);
+      for (int n = 0; n < shape.nodes; ++n) AddNode(Labels(zone, zone + "-l" + std::to_string(l), shape.gpus));
+    }
+  }
+}
+
+Cluster::~Cluster() = default;
+
+NodeId Cluster::AddNode(NodeLabels labels) {
+  const NodeId expected = state_.next_node_id;
+  Connect("n" + std::to_string(expected.value), std::move(labels));
+  return expected;
+}
+
+Reply Cluster::Do(decltype(Event::what) what) {
+  const Event event{++seq_, now_, std::move(what)};
+  last_drive_ = Drive(state_, policy_, std::span(&event, 1), [&](const std::vector<Mutation>& mutations) {
+    store_.Commit(mutations);
+    return Status::Ok();
+  });
+  unsynced_.insert(last_drive_.sync.begin(), last_drive_.sync.end());
+  Check();
+  return last_drive_.replies.at(0);
+}
+
+void Cluster::Check() const {
+  EXPECT_THAT(CheckInvariants(state_, policy_, now_), ::testing::IsEmpty());
+  EXPECT_EQ(store_.Difference(state_), "");
+}
+
+JobId Cluster::Submit(JobSpec spec, const std::string& user) {
+  const Reply reply = Do(SubmitJobs{user, "team", "", {std::move(spec)}, false});
+  EXPECT_TRUE(reply.status.ok()) << reply.status.message();
+  return reply.jobs.empty() ? JobId() : reply.jobs[0];
+}
+
+Reply Cluster::Cancel(JobId job, const std::string& user) { return Do(CancelJob{job, user}); }
+
+Reply Cluster::Suspend(JobId job, const std::string& user) { return Do(SuspendJob{job, user}); }
+
+Reply Cluster::Resume(JobId job, const std::string& user) { return Do(ResumeJob{job, user}); }
+
+void Cluster::Settle() {
+  for (int turn = 0; turn < 200; ++turn) {
+    const std::set<NodeId> nodes = std::exchange(unsynced_, {});
+    for (const NodeId node : nodes) {
+      if (sessions_[node] == 0) continue;
+      if (!agents_[node].Obey(DesiredFor(state_.tables(), node), scripts_)) continue;
+      Report(node);
+      unsynced_.insert(node);  // what it has just launched may have been asked for more
+    }
+    if (unsynced_.empty()) return;
+  }
+  ADD_FAILURE() << "the cluster does not settle";
+}
+
+void Cluster::Report(NodeId node, bool current) {
+  Do(NodeReported{node, sessions_[node], current, agents_[node].Observed()});
+}
+
+void Cluster::Silence(NodeId node, bool stream_ends) {
+  const std::uint64_t session = std::exchange(sessions_[node], 0);
+  if (stream_ends) Do(NodeDisconnected{node, session});
+}
+
+Reply Cluster::Connect(const std::string& name, NodeLabels labels) {
+  NodeConnected event;
+  event.session = ++last_session_;
+  event.name = name;
+  event.machine_id = "m-" + name;
+  event.labels = std::move(labels);
+  const Reply reply = Do(event);
+  if (reply.status.ok()) sessions_[reply.node] = event.session;
+  return reply;
+}
+
+void Cluster::Return(NodeId node) {
+  Connect(state_.FindNode(node)->name, state_.FindNode(node)->labels);
+  Report(node);
+}
+
+void Cluster::RestartScheduler() {
+  state_ = store_.Load();
+  for (auto& [node, session] : sessions_) session = 0;
+  unsynced_.clear();
+  Do(LeaderStarted{});
+}
+
+void Cluster::Edit(JobId id, std::uint32_t index, const std::function<void(ObservedTask&)>& change) {
+  const TaskId task{attempt(id).id, index};
+  const NodeId node = attempt(id).nodes.at(index);
+  change(agents_[node].tasks.at(task));
+  Report(node);
+}
+
+void Cluster::EditAll(JobId id, const std::function<void(ObservedTask&)>& change) {
+  const auto nodes = static_cast<std::uint32_t>(attempt(id).nodes.size());
+  for (std::uint32_t i = 0; i < nodes; ++i) Edit(id, i, change);
+}
+
+void Cluster::Step(JobId id, std::int64_t step) {
+  EditAll(id, [&](ObservedTask& task) { for (Rank& rank : task.ranks) rank.step = step; });
+}
+
+void Cluster::Save(JobId id, std::int64_t step) {
+  const auto world = static_cast<std::uint32_t>(attempt(id).nodes.size()) * job(id).spec->ranks_per_node();
+  EditAll(id, [&](ObservedTask& task) { for (Rank& rank : task.ranks) ScriptedAgent::Save(rank, step, world); });
+}
+
+void Cluster::Ack(JobId id, std::uint32_t index, std::int64_t hold) {
+  const std::uint32_t round = attempt(id).rounds.back().id;
+  Edit(id, index, [&](ObservedTask& task) {
+    for (Rank& rank : task.ranks) {
+      rank.acked_round = round;
+      rank.hold = hold;
+    }
+  });
+}
+
+void Cluster::Exit(JobId id, std::uint32_t index, std::int32_t code) {
+  Edit(id, index, [&](ObservedTask& task) { ScriptedAgent::Release(task, code); });
+}
+
+void Cluster::Finish(JobId id) {
+  EditAll(id, [](ObservedTask& task) { ScriptedAgent::Release(task, 0); });
+  Settle();
+}
+
+JobId Cluster::Running(JobSpec spec, const std::string& user) {
+  const JobId id = Submit(std::move(spec), user);
+  Settle();
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  Advance(Seconds(10));
+  return id;
+}
+
+void Cluster::Advance(Duration by) {
+  const TimePoint target = now_ + by;
+  for (int turn = 0; turn < 100'000 && now_ < target; ++turn) {
+    const TimePoint wake = Wake();
+    now_ = wake && wake < target ? std::max(wake, now_) : target;
+    Heartbeats();
+    Do(TimePassed{});
+    if (wake && wake <= now_ && Wake() && Wake() <= now_) {
+      ADD_FAILURE() << "TimePassed leaves a deadline that is due: the loop would spin";
+      return;
+    }
+  }
+}
+
+void Cluster::Heartbeats() {
+  for (const auto& [node, session] : sessions_) {
+    if (session != 0) Report(node);
+  }
+}
+
+TimePoint Cluster::Wake() const {
+  const TimePoint wake = NextWake(state_, policy_);
+  if (!wake || (state_.look_again && state_.look_again < wake)) return state_.look_again ? state_.look_again : wake;
+  return wake;
+}
+
+std::vector<Blocker> Cluster::Blockers(JobId id) const {
+  const auto it = state_.verdicts->find(ShapeOf(job(id)));
+  return it == state_.verdicts->end() ? std::vector<Blocker>{} : it->second;
+}
+
+}  // namespace glim::core::testing

@@ -1,0 +1,36 @@
+// What interrupted or hurried calls are given: another try, a bounded number of times.
+#pragma once
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace glim::checkpoint {
+
+// Of one request. Counts since it last moved on.
+class Retries {
+ public:
+  // Whether `error` passes by itself. Sleeps a little when it takes time (EAGAIN): 0.1 s in all.
+  bool MayRetry(int error) {
+    if (error != EINTR && error != EAGAIN) return false;
+    if (++count_ > kMax) return false;
+    if (error == EAGAIN) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return true;
+  }
+
+ private:
+  static constexpr int kMax = 100;
+  int count_ = 0;
+};
+
+// 0 or errno of a call that returns -1 for a failure, made again when a signal interrupted it.
+template <typename Call>
+int Retried(const Call& call) {
+  int result = -1;
+  do {
+    result = call();
+  } while (result == -1 && errno == EINTR);
+  return result == -1 ? errno : 0;
+}
+
+}  // namespace glim::checkpoint

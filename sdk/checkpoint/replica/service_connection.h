@@ -1,0 +1,40 @@
+// One client of the service, from its Hello on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sdk/base/time.h"
+#include "sdk/checkpoint/replica/control_stream.h"
+#include "sdk/checkpoint/replica/replica_table.h"
+#include "sdk/checkpoint/replica/transfer.h"
+
+namespace glim::checkpoint {
+
+struct ServiceConnection {
+  enum class Stage : std::uint8_t { kNew, kChallenged, kJoined, kMember };
+  // What the transfer process has been asked for; the client's next message waits for that.
+  enum class Awaiting : std::uint8_t { kNothing, kWelcome, kGrant, kOpened };
+
+  ServiceConnection(ReplicaTable::User given_id, hfreduce::UniqueFd socket, TimePoint now)
+      : id(given_id), stream(std::move(socket)), since(now) {}
+
+  ReplicaTable::User id;
+  ControlStream stream;
+  TimePoint since;
+  Stage stage = Stage::kNew;
+  Awaiting awaiting = Awaiting::kNothing;
+  Hello hello;
+  Nonce nonce{};
+  Proof proof{};   // ours, for Welcome
+  Opened opened;   // what is known of it before the memory is mapped
+  std::unique_ptr<Transfer> transfer;
+  std::map<std::uint64_t, std::weak_ptr<Region>> mapped;  // by the transfer process
+  std::string ending;  // why it is to be closed, once that is so
+  bool watches_write = false;
+};
+
+}  // namespace glim::checkpoint

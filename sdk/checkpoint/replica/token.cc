@@ -1,0 +1,87 @@
+#include "sdk/checkpoint/replica/token.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+
+#include "sdk/base/check.h"
+#include "sdk/hfreduce/transport/socket.h"
+
+namespace glim::checkpoint {
+namespace {
+
+Proof Hmac(const std::string& key, const std::string& text) {
+  Proof digest;
+  unsigned bytes = 0;
+  const unsigned char* made =
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
+           text.size(), reinterpret_cast<unsigned char*>(digest.data()), &bytes);
+  GLIM_CHECK(made != nullptr && bytes == digest.size(), "HMAC-SHA-256 is always there");
+  return digest;
+}
+
+std::string Text(const Nonce& nonce) { return {reinterpret_cast<const char*>(nonce.data()), nonce.size()}; }
+
+}  // namespace
+
+Result<std::string> ReadSecret(int descriptor) {
+  const hfreduce::UniqueFd owned(descriptor);
+  std::string text(kSecretBytesMax + 1, '\0');
+  std::size_t bytes = 0;
+  while (bytes < text.size()) {
+    const ssize_t n = ::read(descriptor, text.data() + bytes, text.size() - bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Status(StatusCode::kNotFound, "the secret cannot be read: " + hfreduce::ErrnoText(errno));
+    if (n == 0) break;
+    bytes += static_cast<std::size_t>(n);
+  }
+  while (bytes > 0 && std::isspace(static_cast<unsigned char>(text[bytes - 1])) != 0) --bytes;
+  if (bytes < kSecretBytesMin || bytes > kSecretBytesMax) {
+    return Status(InvalidArgument("secret", "it has to be of 16 to 4096 bytes", "head -c 32 /dev/urandom | base64"));
+  }
+  text.resize(bytes);
+  return text;
+}
+
+Result<std::string> ReadSecret(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return Status(StatusCode::kNotFound, path + ": " + hfreduce::ErrnoText(errno));
+  struct stat info{};
+  if (::fstat(descriptor, &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    ::close(descriptor);
+    return Status(StatusCode::kPermissionDenied, path + " can be read or changed by others than its owner")
+        .WithField("secret_file").WithFix("chmod 600 " + path);
+  }
+  return ReadSecret(descriptor);
+}
+
+std::string JobToken(const std::string& secret, const std::string& job) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : Hmac(secret, "glim-replica job " + job)) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
+  }
+  return text;
+}
+
+Proof Prove(const std::string& token, Side side, const std::string& job, const Nonce& client, const Nonce& service) {
+  return Hmac(token, static_cast<char>(side) + Text(client) + Text(service) + job);
+}
+
+bool Same(const Proof& a, const Proof& b) { return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }
+
+Nonce MakeNonce() {
+  Nonce nonce;
+  GLIM_CHECK(::getrandom(nonce.data(), nonce.size(), 0) == static_cast<ssize_t>(nonce.size()), "getrandom");
+  return nonce;
+}
+
+}  // namespace glim::checkpoint

@@ -1,0 +1,158 @@
+#include "sdk/checkpoint/save/publisher.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/checkpoint/io/unique_fd.h"
+#include "sdk/checkpoint/load/disk_source.h"
+#include "sdk/checkpoint/save/checksums.h"
+#include "sdk/checkpoint/save/parts.h"
+
+namespace glim::checkpoint {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t MicrosSince(Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+Publisher::Publisher(const SaverOptions& options, std::unique_ptr<Directory> directory,
+                     std::unique_ptr<FileWriter> writer, std::function<std::int64_t()> now_ms)
+    : options_(options), directory_(std::move(directory)), writer_(std::move(writer)), now_ms_(std::move(now_ms)) {}
+
+void Publisher::Register(std::span<const std::byte> memory) {
+  writer_->Register(memory);
+  if (options_.replica != nullptr) options_.replica->Register(memory);
+}
+
+void Publisher::Forget() {
+  writer_->Forget();
+  if (options_.replica != nullptr) options_.replica->Forget();
+}
+
+Result<SaveReport> Publisher::Save(SaveRequest request) {
+  RemoveFailedBefore(request.report.step);
+  bool replica_started = false;
+  Result<SaveReport> report = SaveToDisk(request, replica_started);
+  if (replica_started) {
+    // Last of all: the disk's copy is durable by then, but the image is still being read.
+    Result<ReplicaReport> replica = options_.replica->Wait();
+    if (report.ok()) report->replica = std::move(replica);
+  }
+  request.progress->WaitForAll();  // a failed save may have ended before the copy
+  return report;
+}
+
+Result<SaveReport> Publisher::SaveToDisk(SaveRequest& request, bool& replica_started) {
+  const CheckpointId id{options_.attempt, request.report.step};
+  const Result<int> opened = directory_->OpenForWriting(id);
+  if (!opened.ok()) return opened.status();
+  const UniqueFd folder(*opened);
+  request.report.path = options_.path + "/" + PathOf(id);
+  Result<Part> part = WriteShard(id, folder.get(), request, replica_started);
+  Status status = part.ok() ? Status::Ok() : part.status();
+  if (status.ok() && options_.rank == 0) {
+    status = PublishForAll(id, folder.get(), std::move(part->manifest));
+  } else if (status.ok()) {
+    status = directory_->Publish(folder.get(), PartName(options_.rank), ToJson(*part));
+  }
+  if (!status.ok()) {
+    if (options_.rank == 0) failed_.push_back(id.step);
+    return status;
+  }
+  request.report.durable_micros = MicrosSince(request.asked);
+  const CopyProgress::Times times = request.progress->WaitForAll();
+  request.report.stall_micros = times.stall_micros;
+  request.report.copy_micros = times.copy_micros;
+  request.report.pruned = pruned_;
+  return request.report;
+}
+
+Result<Part> Publisher::WriteShard(CheckpointId id, int folder, SaveRequest& request, bool& replica_started) {
+  Part part;
+  part.rank = options_.rank;
+  part.manifest = {.attempt = id.attempt, .step = id.step, .world_size = options_.world, .created_at_ms = now_ms_(),
+                   .shards = {{NewShardName(folder, options_.rank, options_.world), request.image.size(), 0}},
+                   .tensors = std::move(request.entries), .metadata = std::move(request.metadata)};
+  const std::string name = part.manifest.shards[0].file;
+  Result<IoReport> written = Status(StatusCode::kInternal, "not written");
+  {
+    // The processor's work beside the disk's: together they take as long as the longer one. Not beside the copy, too:
+    // the trainer waits for that.
+    const std::jthread checks([&] {
+      request.progress->WaitForAll();
+      const auto begin = Clock::now();
+      part.manifest.shards[0].header_crc32c = Crc32c(request.image.first(request.header_bytes));
+      TakeChecksums(request.image, part.manifest.tensors);
+      request.report.checksum_micros = MicrosSince(begin);
+      if (options_.replica == nullptr) return;
+      options_.replica->Start(id, request.image, ToJson(part));
+      replica_started = true;
+    });
+    const auto begin = Clock::now();
+    const std::optional<WriterTurn> turn = TakeTurn(folder);
+    request.report.queued_micros = MicrosSince(begin);
+    written = writer_->WriteAsItComes(folder, name, request.image,
+                                      [&](std::uint64_t bytes) { request.progress->WaitFor(bytes); });
+  }
+  if (!written.ok()) return written.status();
+  request.report.io = *written;
+  return part;
+}
+
+std::optional<WriterTurn> Publisher::TakeTurn(int folder) const {
+  if (options_.turns_folder.empty() || options_.writers_per_target == 0) return std::nullopt;
+  const Result<std::string> target = TargetOf(folder);
+  if (!target.ok()) return std::nullopt;
+  Result<WriterTurn> turn = TargetLimit(options_.turns_folder, *target, options_.writers_per_target)
+                                .Acquire(Clock::now() + std::chrono::milliseconds(options_.parts_timeout_ms));
+  if (!turn.ok()) return std::nullopt;
+  return std::move(*turn);
+}
+
+Status Publisher::PublishForAll(CheckpointId id, int folder, Manifest own) {
+  const std::string own_shard = own.shards[0].file;
+  const auto whole = [&]() -> Result<Manifest> {
+    Result<std::vector<Manifest>> parts = WaitForParts(*directory_, folder, std::move(own), options_.parts_timeout_ms);
+    if (!parts.ok()) return parts.status();
+    Result<Manifest> manifest = Merge(std::move(*parts));
+    if (!manifest.ok()) return manifest.status();
+    if (Status status = CheckShardsAreThere(folder, manifest->shards); !status.ok()) return status;
+    return manifest;
+  }();
+  if (!whole.ok()) {
+    ::unlinkat(folder, own_shard.c_str(), 0);
+    return whole.status();
+  }
+  // From here on the shards stay whatever happens: a publication that failed late may have come through all the same.
+  if (Status status = directory_->PublishManifest(id, folder, ToJson(*whole)); !status.ok()) return status;
+  for (std::uint32_t rank = 1; rank < options_.world; ++rank) ::unlinkat(folder, PartName(rank).c_str(), 0);
+  return Status::Ok();
+}
+
+void Publisher::Prune() {
+  if (options_.rank != 0) return;
+  const Result<std::vector<CheckpointId>> gone = directory_->Prune(options_.attempt, options_.keep, now_ms_());
+  pruned_ = gone.ok() ? Status::Ok() : gone.status();
+}
+
+void Publisher::RemoveFailedBefore(std::uint64_t step) {
+  // Not a retry's own folder: another rank may be at work there already.
+  std::erase_if(failed_, [&](std::uint64_t failed) {
+    if (failed == step) return true;
+    if (const Result<int> opened = directory_->OpenForWriting({options_.attempt, failed}); opened.ok()) {
+      RemoveUnfinished(UniqueFd(*opened).get());
+    }
+    return true;
+  });
+}
+
+}  // namespace glim::checkpoint

@@ -1,0 +1,71 @@
+// The second step of a save: what the background thread does with an image.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sdk/base/result.h"
+#include "sdk/checkpoint/directory/directory.h"
+#include "sdk/checkpoint/format/layout.h"
+#include "sdk/checkpoint/io/file_writer.h"
+#include "sdk/checkpoint/io/target_limit.h"
+#include "sdk/checkpoint/save/copy_progress.h"
+#include "sdk/checkpoint/save/saver.h"
+
+namespace glim::checkpoint {
+
+// An image that waits to be made durable.
+struct SaveRequest {
+  std::span<const std::byte> image;   // the shard's bytes, readable up to the next multiple of 4 KiB
+  std::shared_ptr<CopyProgress> progress;  // how much of the image is there
+  std::uint64_t header_bytes = 0;
+  std::vector<TensorEntry> entries;   // of the shard, without checksums
+  std::map<std::string, std::string> metadata;
+  std::chrono::steady_clock::time_point asked;
+  SaveReport report;                  // what is known so far: step and bytes
+};
+
+// One thread at a time.
+class Publisher {
+ public:
+  // `options` have been checked.
+  Publisher(const SaverOptions& options, std::unique_ptr<Directory> directory, std::unique_ptr<FileWriter> writer,
+            std::function<std::int64_t()> now_ms);
+
+  // The memory of all images, before the first Save and after it has changed; Forget before it goes.
+  void Register(std::span<const std::byte> memory);
+  void Forget();
+
+  // Writes the shard and takes its checksums meanwhile; then publishes this rank's part, or, on rank 0, everybody's
+  // manifest. Begins before the image is whole. When it has returned, nobody fills or reads the image any more. A
+  // failure before anything was published takes the shard away again.
+  Result<SaveReport> Save(SaveRequest request);
+
+  // Removes what is not kept any more. Rank 0's work; elsewhere nothing.
+  void Prune();
+
+ private:
+  Result<SaveReport> SaveToDisk(SaveRequest& request, bool& replica_started);
+  Result<Part> WriteShard(CheckpointId id, int folder, SaveRequest& request, bool& replica_started);
+  // Nothing where there is no limit, or none that works: turns are a courtesy.
+  std::optional<WriterTurn> TakeTurn(int folder) const;
+  Status PublishForAll(CheckpointId id, int folder, Manifest own);
+  void RemoveFailedBefore(std::uint64_t step);
+
+  const SaverOptions options_;
+  const std::unique_ptr<Directory> directory_;
+  const std::unique_ptr<FileWriter> writer_;
+  const std::function<std::int64_t()> now_ms_;
+  std::vector<std::uint64_t> failed_;  // rank 0's: steps that never became a checkpoint
+  Status pruned_;                      // the last time
+};
+
+}  // namespace glim::checkpoint

@@ -1,0 +1,30 @@
+#include "sdk/log/log.h"
+
+#include <string>
+
+#include <spdlog/spdlog.h>
+
+namespace glim {
+namespace {
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarning: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+    case LogLevel::kCritical: return spdlog::level::critical;
+  }
+  return spdlog::level::critical;
+}
+
+}  // namespace
+
+void WriteLog(LogLevel level, fmt::string_view text, fmt::format_args args) {
+  spdlog::logger* const logger = spdlog::default_logger_raw();
+  if (!logger->should_log(ToSpdlog(level))) return;
+  const std::string line = fmt::vformat(text, args);
+  logger->log(ToSpdlog(level), spdlog::string_view_t(line));
+}
+
+}  // namespace glim

@@ -1,0 +1,209 @@
+"""The session's checkpoints: periodic ones in the background, the last one waited for, each told when it is durable.
+
+Which of them counts is said by the directory's rule (docs/checkpoint.md), whose base the platform names: it alone knows
+what was reported to it. The chief writes; every rank reads.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from typing import Any, Callable, List, Optional, Tuple
+
+from .atomic_file import make_durable_folder
+from .environment import Environment
+
+KEEP_DEFAULT = 3
+_ATTEMPT = re.compile(r"attempt-([0-9]{1,9})")
+
+# report(path, step, bytes, duration_ms), from any thread
+Report = Callable[[str, int, int, int], Any]
+
+
+class Saves:
+    """Used by the training thread; has one thread for each save that nobody waits for, at most one at a time."""
+
+    def __init__(self, root: str, environment: Environment, report: Report) -> None:
+        """`root`: the checkpoints' directory; empty: saves and restores nothing but GLIM_RESUME_PATH."""
+        self._root = os.path.abspath(root) if root else ""
+        self._env = environment
+        self._report = report
+        self._attempt = environment.attempt
+        self._saver: Any = None
+        self._begun = False
+        self._base: Optional[str] = None                 # what this attempt goes on from
+        self._pending: Optional[threading.Thread] = None
+        self._durable_step: Optional[int] = None         # of the newest; while a save is pending, its thread's
+
+    @property
+    def can_save(self) -> bool:
+        return bool(self._root)
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self._root or self._env.resume_path)
+
+    @property
+    def is_busy(self) -> bool:
+        """A save is on its way in the background."""
+        return self._pending is not None and self._pending.is_alive()
+
+    def restore(self) -> Optional[Tuple[str, int, Any]]:
+        """(path, step, state) to go on from: the one that the platform names, or, if that one is spoilt, the best of
+        the others that count. None: from the beginning. All ranks of a job get the same: the first publishes its choice
+        as the base of this attempt. Raises CheckpointError if there should be one and none is good, and for a directory
+        or an attempt that is not this job's to write."""
+        from .checkpoint import CheckpointError
+
+        for tries_left in (2, 1, 0):
+            try:
+                return self._restore_once()
+            except CheckpointError as error:
+                # An older attempt that still runs may have removed what was just read.
+                if error.code != "NOT_FOUND" or not tries_left:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _restore_once(self) -> Optional[Tuple[str, int, Any]]:
+        from .checkpoint import first_good, split_path
+
+        found = None
+        paths = self._candidates()
+        if paths:
+            checkpoint, state = first_good(paths, lambda one: one.load_state(), _tell_of_spoilt)
+            found = (checkpoint.path, checkpoint.step, state)
+            self._base = checkpoint.path
+        if self._root and (self._env.is_chief or found and self._is_told):
+            decided = self._begin()
+            is_own = found and split_path(found[0])[1] == self._attempt
+            if self._is_told and found and not is_own and decided and decided != found[0]:
+                checkpoint, state = first_good([decided], lambda one: one.load_state())
+                found = (checkpoint.path, checkpoint.step, state)
+        return found
+
+    def save(self, step: int, state: Any, wait: bool) -> str:
+        """The checkpoint's folder. The state may change when this returns; without `wait` it is durable later, and
+        reported then. Waits for the save before. Raises what cannot be saved, and, with `wait`, what went wrong."""
+        from .checkpoint import path_of
+
+        self.wait()
+        if step == self._durable_step:           # a checkpoint never changes
+            return path_of(self._root, self._attempt, step)
+        handle = self._writer().save_state_async(step, state)
+        if wait:
+            self._finish(step, handle)
+        else:
+            # Not a daemon: the interpreter's end waits for it, so a save that was begun is not lost.
+            self._pending = threading.Thread(target=self._finish_in_background, args=(step, handle), name="glim-save")
+            self._pending.start()
+        return path_of(self._root, self._attempt, step)
+
+    def wait(self) -> None:
+        """Until nothing is on its way. What went wrong has been told on stderr."""
+        if self._pending is not None:
+            self._pending.join()
+            self._pending = None
+
+    def close(self) -> None:
+        self.wait()
+        if self._saver is not None:
+            self._saver.close()
+            self._saver = None
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether the platform says what this attempt goes on from, if from anything."""
+        return bool(self._env.socket_path or self._env.resume_path)
+
+    def _candidates(self) -> List[str]:
+        """Folders to restore from, best first."""
+        from .checkpoint import split_path
+
+        told = self._env.resume_path
+        if not told:
+            return [] if self._is_told else _listed(self._root)
+        where = split_path(told)
+        told = os.path.abspath(told)
+        return [told, *(path for path in _listed(where[0] if where else self._root) if path != told)]
+
+    def _begin(self) -> Optional[str]:
+        """What was decided. A disk that is full now need not be so at the first save: only a refusal is raised."""
+        from .checkpoint import CheckpointError
+
+        try:
+            return self._begin_now(is_told=True)
+        except CheckpointError as error:
+            if error.code in ("FAILED_PRECONDITION", "NOT_FOUND"):
+                raise
+            print(f"glim: the attempt's base could not be written: {error}", file=sys.stderr, flush=True)
+            return None
+
+    def _begin_now(self, is_told: bool) -> Optional[str]:
+        from .checkpoint import begin_attempt, split_path
+
+        make_durable_folder(os.path.dirname(self._root))
+        if not self._attempt:
+            self._attempt = _next_attempt(self._root)
+        where = split_path(self._base) if self._base else None
+        is_here = where is not None and where[0] == self._root and where[1] < self._attempt
+        decided = begin_attempt(self._root, self._job, self._attempt, is_told=is_told,
+                                base=self._base if is_here else None)
+        self._begun = True
+        return decided
+
+    @property
+    def _job(self) -> str:
+        return self._env.job_id or "local"
+
+    def _writer(self) -> Any:
+        from .checkpoint import Checkpointer
+
+        if not self._begun:
+            told = self._env.resume_path
+            if self._base is None and told and os.path.isfile(os.path.join(told, "manifest.json")):
+                self._base = os.path.abspath(told)       # the script has restored by itself, or not at all
+            self._begin_now(self._is_told or self._base is not None)
+        if self._saver is None:
+            self._saver = Checkpointer(self._root, job=self._job, attempt=self._attempt,
+                                       keep=self._env.checkpoint_keep or KEEP_DEFAULT)
+        return self._saver
+
+    def _finish(self, step: int, handle: Any) -> None:
+        report = handle.wait()
+        self._durable_step = step
+        self._report(report.path, step, report.bytes, round(report.durable_micros / 1000))
+
+    def _finish_in_background(self, step: int, handle: Any) -> None:
+        try:
+            self._finish(step, handle)
+        except Exception as error:
+            tell_of_failure(step, error)
+
+
+def _listed(root: str) -> List[str]:
+    """The checkpoints that count, newest first; none where there is no directory."""
+    from .checkpoint import CheckpointError, checkpoints
+
+    try:
+        return list(reversed(checkpoints(root))) if root else []
+    except CheckpointError as error:
+        if error.code == "NOT_FOUND":
+            return []
+        raise
+
+
+def _next_attempt(root: str) -> int:
+    """Off the cluster nobody counts attempts: each run is one."""
+    names = os.listdir(root) if os.path.isdir(root) else []
+    return 1 + max((int(match[1]) for match in map(_ATTEMPT.fullmatch, names) if match), default=0)
+
+
+def tell_of_failure(step: int, error: Exception) -> None:
+    """A save that fails must not end the training: the one before still counts."""
+    print(f"glim: step {step} could not be saved: {error}", file=sys.stderr, flush=True)
+
+
+def _tell_of_spoilt(path: str, error: Exception) -> None:
+    print(f"glim: {path} is not used: {error}", file=sys.stderr, flush=True)
