@@ -16,8 +16,8 @@ namespace glim::checkpoint {
 namespace {
 
 Status Superseded(std::uint32_t attempt, std::uint32_t higher, const std::string& path) {
-  return Status(StatusCode::kFailedPrecondition, "attempt " + std::to_string(attempt) + " in " + path + " is over: attempt " +
-                                                     std::to_string(higher) + " has begun")
+  return Status(StatusCode::kFailedPrecondition, "attempt " + std::to_string(attempt) + " in " + path +
+                                                     " is over: attempt " + std::to_string(higher) + " has begun")
       .WithReason("SUPERSEDED")
       .WithFix("end this process");
 }
@@ -28,7 +28,9 @@ Status InFile(const std::string& path, const Status& status) {
 }
 
 Status RefuseBadJobName(const std::string& job) {
-  if (job.size() > kJobBytesMax) return InvalidArgument("job", "is longer than " + std::to_string(kJobBytesMax) + " bytes");
+  if (job.size() > kJobBytesMax) {
+    return InvalidArgument("job", "is longer than " + std::to_string(kJobBytesMax) + " bytes");
+  }
   if (IsUtf8(job) && !HasControlCharacter(job)) return Status::Ok();
   return InvalidArgument("job", "is not UTF-8 without control characters");
 }
@@ -290,7 +292,8 @@ Result<int> FileDirectory::OpenForWriting(CheckpointId id) {
   const auto size = SizeOfFile(folder->get(), kManifestName);
   if (!size.ok()) return size.status();
   if (*size < 0) return std::move(folder).value().Release();
-  return Status(StatusCode::kAlreadyExists, path_ + "/" + PathOf(id) + " is a checkpoint already, and those never change")
+  return Status(StatusCode::kAlreadyExists,
+                path_ + "/" + PathOf(id) + " is a checkpoint already, and those never change")
       .WithField(path_ + "/" + PathOf(id))
       .WithFix("save another step, or begin another attempt");
 }

@@ -3,13 +3,8 @@
 // The rule, which is the only authority (DIR/latest is a hint for people):
 // - A checkpoint is a folder step-S with a file `manifest.json`; that name comes by rename, last of all.
 // - Attempt N begins by publishing attempt-N/base.json, created exclusively: the one older checkpoint that it goes on
-//   from, or none, and those before it that counted then (for when the base turns out bad). Once it stands, the
-//   checkpoints that count for N and for readers are these and those in attempt-N; whatever older attempts still write
-//   (zombies behind a broken network) counts no more.
 // - Readers take the highest attempt that has a base.json.
 // - An attempt removes nothing once a folder of a higher attempt is there, begun or not. It looks after it has chosen
-//   what goes; a beginning attempt makes its folder before it chooses its base. So the base that one chooses is never
-//   among what the other removes, wherever either is stopped.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +34,8 @@ struct KeepRule {
 };
 
 // Holds DIR open. Everything beneath it is reached by plain names, one folder at a time, and no symbolic link is
-// followed: no name leads out of it, on any kernel and any file system. One thread at a time for each object; any number
-// of processes, which need of the file system what POSIX says of rename, link and mkdir (NFS has it).
+// followed: no name leads out of it, on any kernel and any file system. One thread at a time for each object; any
+// number of processes, which need of the file system what POSIX says of rename, link and mkdir (NFS has it).
 //
 // Errors name the path and what the system said: NOT_FOUND (DIR has vanished, too), PERMISSION_DENIED,
 // RESOURCE_EXHAUSTED (disk, quota, open files), DATA_LOSS (an I/O error, or a file of ours that is not what we wrote),
@@ -56,38 +51,40 @@ class Directory {
   // attempt) is told the same. FAILED_PRECONDITION, reason SUPERSEDED, when a higher attempt has begun: this one is a
   // zombie.
   virtual Result<std::optional<CheckpointId>> BeginAttempt(std::uint32_t attempt) = 0;
-  // The same, where an authority over the directory (the platform's scheduler, which alone knows what was reported to it)
-  // says what the attempt goes on from: `base`, or nothing. Only the first caller's word counts here, too. NOT_FOUND when
-  // `base` is no checkpoint, INVALID_ARGUMENT when it is not of a lower attempt. Unlike the newest one, an older `base` may
-  // be what a Prune that is under way removes: let the rule of the attempt before keep more than one.
+  // The same, where an authority over the directory (the platform's scheduler, which alone knows what was reported to
+  // it) says what the attempt goes on from: `base`, or nothing. Only the first caller's word counts here, too.
+  // NOT_FOUND when `base` is no checkpoint, INVALID_ARGUMENT when it is not of a lower attempt. Unlike the newest one,
+  // an older `base` may be what a Prune that is under way removes: let the rule of the attempt before keep more than
+  // one.
   virtual Result<std::optional<CheckpointId>> BeginAttemptFrom(std::uint32_t attempt,
                                                                std::optional<CheckpointId> base) = 0;
 
-  // The ones that count, newest last: those before the base, the base, then this attempt's by step. Of the highest begun
-  // attempt (empty if none has begun), or of `attempt` (NOT_FOUND if that has not begun).
+  // The ones that count, newest last: those before the base, the base, then this attempt's by step. Of the highest
+  // begun attempt (empty if none has begun), or of `attempt` (NOT_FOUND if that has not begun).
   virtual Result<std::vector<CheckpointId>> Visible(std::optional<std::uint32_t> attempt = {}) const = 0;
   // Every folder with a manifest, whether it counts or not, by attempt and step.
   virtual Result<std::vector<CheckpointId>> All() const = 0;
 
-  // The open folder of a checkpoint that is being written (made if it is not there) or read; the caller closes it. Writing
-  // is refused as SUPERSEDED like the rest, as FAILED_PRECONDITION before BeginAttempt, and as ALREADY_EXISTS when that
-  // step has been published: a checkpoint never changes.
+  // The open folder of a checkpoint that is being written (made if it is not there) or read; the caller closes it.
+  // Writing is refused as SUPERSEDED like the rest, as FAILED_PRECONDITION before BeginAttempt, and as ALREADY_EXISTS
+  // when that step has been published: a checkpoint never changes.
   virtual Result<int> OpenForWriting(CheckpointId id) = 0;
   virtual Result<int> OpenForReading(CheckpointId id) const = 0;
 
   // Publishes text as `name` in `folder` whole: a temporary file beside, flushed, renamed, the folder flushed.
   virtual Status Publish(int folder, const std::string& name, const std::string& text) = 0;
-  // The manifest's way: Publish as manifest.json, flush the folders above, renew the hint (whose failure is no failure).
-  // SUPERSEDED when a higher attempt has begun meanwhile (what was published then is ignored by readers anyway).
+  // The manifest's way: Publish as manifest.json, flush the folders above, renew the hint (whose failure is no
+  // failure). SUPERSEDED when a higher attempt has begun meanwhile (what was published then is ignored by readers
+  // anyway).
   virtual Status PublishManifest(CheckpointId id, int folder, const std::string& json) = 0;
   // At most `max` bytes of a file in `folder`. NOT_FOUND; DATA_LOSS if it is longer, or no plain file.
   virtual Result<std::string> ReadText(int folder, const std::string& name, std::size_t max) const = 0;
 
-  // Removes what `rule` does not keep, manifests first: visible checkpoints beyond it, what else older attempts left, and
-  // unfinished folders of this attempt older than its newest checkpoint. Nothing at all unless one of those that stay is
-  // good: its manifest was read and every shard has the size stated there (else DATA_LOSS). SUPERSEDED when the folder of
-  // a higher attempt is there. What cannot be removed stays, the rest goes, and the first error is returned at the end.
-  // Returns the checkpoints that went.
+  // Removes what `rule` does not keep, manifests first: visible checkpoints beyond it, what else older attempts left,
+  // and unfinished folders of this attempt older than its newest checkpoint. Nothing at all unless one of those that
+  // stay is good: its manifest was read and every shard has the size stated there (else DATA_LOSS). SUPERSEDED when the
+  // folder of a higher attempt is there. What cannot be removed stays, the rest goes, and the first error is returned
+  // at the end. Returns the checkpoints that went.
   virtual Result<std::vector<CheckpointId>> Prune(std::uint32_t attempt, const KeepRule& rule, std::int64_t now_ms) = 0;
 };
 

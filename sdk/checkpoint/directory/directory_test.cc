@@ -267,7 +267,8 @@ TEST_F(DirectoryTest, NamesThatAreNotOursAreLeftAlone) {
   Save(*directory, {1, 10});
   Save(*directory, {1, 20});
   const std::string kForeign[] = {"attempt-007", "attempt-", "attempt-x", "attempt--1", "attempt-4294967296", "notes",
-                                  "attempt-1/step-x", "attempt-1/step-7", "attempt-1/step-000000000", "attempt-1/notes"};
+                                  "attempt-1/step-x", "attempt-1/step-7", "attempt-1/step-000000000",
+                                   "attempt-1/notes"};
   for (const std::string& name : kForeign) {
     fs::create_directory(path() + "/" + name);
     Write(path() + "/" + name + "/manifest.json", "{}");

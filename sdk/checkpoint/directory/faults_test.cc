@@ -220,8 +220,8 @@ TEST_F(FaultsTest, ABeginnerThatIsOvertakenBeforeItsLastFlushIsRefused) {
   }
 }
 
-// To the `count`-th call that sees which names there are, or changes them: between two of those nothing happens that the
-// other process could notice. Whether there is such a call.
+// To the `count`-th call that sees which names there are, or changes them: between two of those nothing happens that
+// the other process could notice. Whether there is such a call.
 bool StepToNames(SteppedProcess& process, std::size_t count) {
   constexpr std::array kNames = {"getdents64", "newfstatat", "mkdirat", "linkat", "unlinkat"};
   while (process.call()) {
@@ -231,8 +231,8 @@ bool StepToNames(SteppedProcess& process, std::size_t count) {
   return false;
 }
 
-// Both: the pruner is stopped at its k-th look, the beginner at its j-th; the older attempt publishes one more if it may;
-// the pruner ends, then the beginner.
+// Both: the pruner is stopped at its k-th look, the beginner at its j-th; the older attempt publishes one more if it
+// may; the pruner ends, then the beginner.
 TEST_F(FaultsTest, APrunerAndABeginnerInterleavedAtAnyTwoLooksLeaveAWholeBase) {
   const std::function<int()> pruner_body = [this] {
     const auto directory = Directory::Open(path(), "job 1");

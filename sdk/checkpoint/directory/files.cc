@@ -43,8 +43,8 @@ UniqueFd Opened(int folder, const std::string& name, int flags) {
 
 // Unlike that of any other process, on this machine or another.
 std::string TemporaryName(const std::string& name) {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
+  auto number = static_cast<std::uint64_t>(::getpid());
+  static_cast<void>(::getrandom(&number, sizeof number, GRND_NONBLOCK));
   std::array<char, 24> text;
   std::snprintf(text.data(), text.size(), ".%016llx.tmp", static_cast<unsigned long long>(number));
   return "." + name + text.data();

@@ -1,6 +1,6 @@
-// Files and folders beneath an open folder: the few calls that the directory is made of. Names are names of files in one folder
-// (anything else is INVALID_ARGUMENT), symbolic links are not followed, calls are made again after a signal, and errors
-// (io_error.h) name the whole path. Any thread.
+// Files and folders beneath an open folder: the few calls that the directory is made of. Names are names of files in
+// one folder (anything else is INVALID_ARGUMENT), symbolic links are not followed, calls are made again after a signal,
+// and errors (io_error.h) name the whole path. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The names in a checkpoint directory. A name counts only if it is spelt as we spell it: attempt-007 is somebody else's.
+// The names in a checkpoint directory. A name counts only if it is spelt as we spell it: attempt-007 is somebody
+// else's.
 #pragma once
 
 #include <cstdint>

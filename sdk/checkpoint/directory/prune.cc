@@ -29,8 +29,8 @@ FileDirectory::Inspection FileDirectory::LookAt(CheckpointId id) const {
     const auto size = SizeOfFile(folder.get(), shard.file);
     if (!size.ok()) return {size.status().message(), manifest->created_at_ms};
     if (*size == static_cast<std::int64_t>(shard.bytes)) continue;
-    const std::string fault = *size < 0 ? " is not there"
-                                        : " has " + std::to_string(*size) + " of " + std::to_string(shard.bytes) + " bytes";
+    const std::string sizes = std::to_string(*size) + " of " + std::to_string(shard.bytes) + " bytes";
+    const std::string fault = *size < 0 ? " is not there" : " has " + sizes;
     return {shard.file + fault, manifest->created_at_ms};
   }
   return {"", manifest->created_at_ms};

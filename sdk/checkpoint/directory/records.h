@@ -1,5 +1,5 @@
-// The two small files of a checkpoint directory: job.json (whose it is) and attempt-N/base.json (what an attempt goes on
-// from). Strict: what is not exactly as we write it is DATA_LOSS.
+// The two small files of a checkpoint directory: job.json (whose it is) and attempt-N/base.json (what an attempt goes
+// on from). Strict: what is not exactly as we write it is DATA_LOSS.
 #pragma once
 
 #include <cstdint>

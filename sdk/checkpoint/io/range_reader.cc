@@ -34,6 +34,7 @@ class BounceMemory {
     if (base_ != nullptr) return true;
     void* memory = ::mmap(nullptr, all_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
+    ::madvise(memory, all_, MADV_HUGEPAGE);  // a wish: 16 MiB in small pages cost 7 ms before the first byte is read
     base_ = static_cast<std::byte*>(memory);
     channel.Register({base_, all_});
     return true;

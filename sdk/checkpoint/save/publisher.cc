@@ -57,12 +57,12 @@ Result<SaveReport> Publisher::SaveToDisk(SaveRequest& request, bool& replica_sta
   if (!opened.ok()) return opened.status();
   const UniqueFd folder(*opened);
   request.report.path = options_.path + "/" + PathOf(id);
-  Result<Part> part = WriteShard(id, folder.get(), request, replica_started);
-  Status status = part.ok() ? Status::Ok() : part.status();
+  Result<Written> written = WriteShard(id, folder.get(), request, replica_started);
+  Status status = written.ok() ? Status::Ok() : written.status();
   if (status.ok() && options_.rank == 0) {
-    status = PublishForAll(id, folder.get(), std::move(part->manifest));
+    status = PublishForAll(id, folder.get(), std::move(*written));
   } else if (status.ok()) {
-    status = directory_->Publish(folder.get(), PartName(options_.rank), ToJson(*part));
+    status = directory_->Publish(folder.get(), PartName(options_.rank), *written->text);
   }
   if (!status.ok()) {
     if (options_.rank == 0) failed_.push_back(id.step);
@@ -76,12 +76,14 @@ Result<SaveReport> Publisher::SaveToDisk(SaveRequest& request, bool& replica_sta
   return request.report;
 }
 
-Result<Part> Publisher::WriteShard(CheckpointId id, int folder, SaveRequest& request, bool& replica_started) {
-  Part part;
+Result<Publisher::Written> Publisher::WriteShard(CheckpointId id, int folder, SaveRequest& request,
+                                                 bool& replica_started) {
+  Written result;
+  Part& part = result.part;
   part.rank = options_.rank;
   part.manifest = {.attempt = id.attempt, .step = id.step, .world_size = options_.world, .created_at_ms = now_ms_(),
                    .shards = {{NewShardName(folder, options_.rank, options_.world), request.image.size(), 0}},
-                   .tensors = std::move(request.entries), .metadata = std::move(request.metadata)};
+                   .tensors = request.layout->entries, .metadata = std::move(request.metadata)};
   const std::string name = part.manifest.shards[0].file;
   Result<IoReport> written = Status(StatusCode::kInternal, "not written");
   {
@@ -90,12 +92,14 @@ Result<Part> Publisher::WriteShard(CheckpointId id, int folder, SaveRequest& req
     const std::jthread checks([&] {
       request.progress->WaitForAll();
       const auto begin = Clock::now();
-      part.manifest.shards[0].header_crc32c = Crc32c(request.image.first(request.header_bytes));
+      part.manifest.shards[0].header_crc32c = Crc32c(request.image.first(request.layout->header.size()));
       TakeChecksums(request.image, part.manifest.tensors);
       request.report.checksum_micros = MicrosSince(begin);
-      if (options_.replica == nullptr) return;
-      options_.replica->Start(id, request.image, ToJson(part));
-      replica_started = true;
+      if (options_.replica != nullptr) {
+        options_.replica->Start(id, request.image, ToJson(part));
+        replica_started = true;
+      }
+      result.text = TextOf(part);
     });
     const auto begin = Clock::now();
     const std::optional<WriterTurn> turn = TakeTurn(folder);
@@ -105,7 +109,15 @@ Result<Part> Publisher::WriteShard(CheckpointId id, int folder, SaveRequest& req
   }
   if (!written.ok()) return written.status();
   request.report.io = *written;
-  return part;
+  return result;
+}
+
+Result<std::string> Publisher::TextOf(const Part& part) const {
+  if (options_.rank != 0) return ToJson(part);
+  if (options_.world > 1) return std::string();
+  const Result<Manifest> manifest = Merge({part.manifest});
+  if (!manifest.ok()) return manifest.status();
+  return ToJson(*manifest);
 }
 
 std::optional<WriterTurn> Publisher::TakeTurn(int folder) const {
@@ -118,22 +130,27 @@ std::optional<WriterTurn> Publisher::TakeTurn(int folder) const {
   return std::move(*turn);
 }
 
-Status Publisher::PublishForAll(CheckpointId id, int folder, Manifest own) {
-  const std::string own_shard = own.shards[0].file;
-  const auto whole = [&]() -> Result<Manifest> {
-    Result<std::vector<Manifest>> parts = WaitForParts(*directory_, folder, std::move(own), options_.parts_timeout_ms);
+Status Publisher::PublishForAll(CheckpointId id, int folder, Written own) {
+  const std::vector<Shard> own_shards = own.part.manifest.shards;
+  const auto text = [&]() -> Result<std::string> {
+    if (options_.world == 1) {
+      if (Status status = CheckShardsAreThere(folder, own_shards); !status.ok()) return status;
+      return std::move(own.text);
+    }
+    Result<std::vector<Manifest>> parts =
+        WaitForParts(*directory_, folder, std::move(own.part.manifest), options_.parts_timeout_ms);
     if (!parts.ok()) return parts.status();
-    Result<Manifest> manifest = Merge(std::move(*parts));
+    const Result<Manifest> manifest = Merge(std::move(*parts));
     if (!manifest.ok()) return manifest.status();
     if (Status status = CheckShardsAreThere(folder, manifest->shards); !status.ok()) return status;
-    return manifest;
+    return ToJson(*manifest);
   }();
-  if (!whole.ok()) {
-    ::unlinkat(folder, own_shard.c_str(), 0);
-    return whole.status();
+  if (!text.ok()) {
+    ::unlinkat(folder, own_shards[0].file.c_str(), 0);
+    return text.status();
   }
   // From here on the shards stay whatever happens: a publication that failed late may have come through all the same.
-  if (Status status = directory_->PublishManifest(id, folder, ToJson(*whole)); !status.ok()) return status;
+  if (Status status = directory_->PublishManifest(id, folder, *text); !status.ok()) return status;
   for (std::uint32_t rank = 1; rank < options_.world; ++rank) ::unlinkat(folder, PartName(rank).c_str(), 0);
   return Status::Ok();
 }

@@ -25,9 +25,8 @@ namespace glim::checkpoint {
 // An image that waits to be made durable.
 struct SaveRequest {
   std::span<const std::byte> image;   // the shard's bytes, readable up to the next multiple of 4 KiB
+  std::shared_ptr<const ShardLayout> layout;
   std::shared_ptr<CopyProgress> progress;  // how much of the image is there
-  std::uint64_t header_bytes = 0;
-  std::vector<TensorEntry> entries;   // of the shard, without checksums
   std::map<std::string, std::string> metadata;
   std::chrono::steady_clock::time_point asked;
   SaveReport report;                  // what is known so far: step and bytes
@@ -54,10 +53,17 @@ class Publisher {
 
  private:
   Result<SaveReport> SaveToDisk(SaveRequest& request, bool& replica_started);
-  Result<Part> WriteShard(CheckpointId id, int folder, SaveRequest& request, bool& replica_started);
+  // What is to be published of a shard that is on the disk. `text` is ready where it needs no other rank.
+  struct Written {
+    Part part;
+    Result<std::string> text = std::string();
+  };
+  Result<Written> WriteShard(CheckpointId id, int folder, SaveRequest& request, bool& replica_started);
+  // This rank's part, or, with one rank, the manifest.
+  Result<std::string> TextOf(const Part& part) const;
   // Nothing where there is no limit, or none that works: turns are a courtesy.
   std::optional<WriterTurn> TakeTurn(int folder) const;
-  Status PublishForAll(CheckpointId id, int folder, Manifest own);
+  Status PublishForAll(CheckpointId id, int folder, Written own);
   void RemoveFailedBefore(std::uint64_t step);
 
   const SaverOptions options_;

@@ -17,6 +17,7 @@
 #include "sdk/checkpoint/save/copy_progress.h"
 #include "sdk/checkpoint/save/device_copier.h"
 #include "sdk/checkpoint/save/image_pool.h"
+#include "sdk/checkpoint/save/layout_cache.h"
 #include "sdk/checkpoint/save/pending_save.h"
 #include "sdk/checkpoint/save/publisher.h"
 
@@ -74,6 +75,7 @@ class BackgroundSaver final : public Saver {
       : options_(options),
         base_(base),
         publisher_(std::move(publisher)),
+        layouts_(options.rank, options.world, options.split_bytes),
         pool_(options.images),
         device_copier_(options.device_runtime, options.compute_stream),
         busy_(options.images),
@@ -102,8 +104,9 @@ class BackgroundSaver final : public Saver {
                                                 std::function<void(const Result<SaveReport>&)> on_done) override {
     const auto begin = Clock::now();
     if (Status status = CheckMetadata(metadata); !status.ok()) return status;
-    Result<ShardLayout> layout = LayOut(tensors, options_.rank, options_.world, options_.split_bytes);
-    if (!layout.ok()) return layout.status();
+    const Result<std::shared_ptr<const ShardLayout>> found = layouts_.For(tensors);
+    if (!found.ok()) return found.status();
+    const std::shared_ptr<const ShardLayout>& layout = *found;
     const std::optional<std::uint32_t> image = TakeImage(layout->file_bytes);
     if (!image) return std::shared_ptr<SaveHandle>();
     if (Status status = MakeRoom(layout->file_bytes); !status.ok()) {
@@ -121,8 +124,7 @@ class BackgroundSaver final : public Saver {
     std::memset(place.data() + layout->file_bytes, 0, RoundedUp(layout->file_bytes) - layout->file_bytes);
     const auto progress = std::make_shared<CopyProgress>();
     const auto handle = std::make_shared<PendingSave>();
-    Job job{.request = {.image = place.first(layout->file_bytes), .progress = progress,
-                        .header_bytes = layout->header.size(), .entries = std::move(layout->entries),
+    Job job{.request = {.image = place.first(layout->file_bytes), .layout = layout, .progress = progress,
                         .metadata = metadata, .asked = begin, .report = {}},
             .image = *image, .on_done = std::move(on_done), .handle = handle};
     job.request.report.step = step;
@@ -213,6 +215,7 @@ class BackgroundSaver final : public Saver {
   const SaverOptions options_;
   const std::optional<CheckpointId> base_;
   const std::unique_ptr<Publisher> publisher_;
+  LayoutCache layouts_;  // the trainer's
   ImagePool pool_;
   DeviceCopier device_copier_;  // the trainer's
   bool registered_ = false;  // the pool's memory is known to the writer

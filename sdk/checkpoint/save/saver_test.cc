@@ -95,6 +95,27 @@ TEST_F(SaverTest, BadTensorsAreRefusedAndDisturbNothing) {
   EXPECT_TRUE(IsIn(Newest(), good));
 }
 
+TEST_F(SaverTest, TensorsThatChangeTheirTypeShapeOrNameBetweenSavesAreLaidOutAnew) {
+  const auto saver = Make(Options());
+  const std::vector<std::byte> data = testing::NoiseOf(48, 1);
+  SaveTensor tensor;
+  tensor.info = {"t", DType::kU8, {48}};
+  tensor.data = data;
+  std::uint64_t step = 0;
+  for (const TensorInfo& info : {TensorInfo{"t", DType::kU8, {48}}, TensorInfo{"t", DType::kF32, {12}},
+                                 TensorInfo{"t", DType::kF32, {3, 4}}, TensorInfo{"u", DType::kF32, {3, 4}}}) {
+    tensor.info = info;
+    ASSERT_TRUE(Save(*saver, ++step, tensor).ok());
+    const auto directory = Directory::Open(path(), "").value();
+    const auto checkpoint = OpenCheckpoint(*directory, {1, step}, {}).value();
+    ASSERT_EQ(checkpoint->manifest().tensors.size(), 1u);
+    EXPECT_EQ(checkpoint->manifest().tensors[0].info, info);
+    EXPECT_TRUE(checkpoint->Verify().ok()) << checkpoint->Verify().message();
+  }
+  tensor.data = tensor.data.first(47);
+  EXPECT_EQ(saver->SaveAsync(9, {&tensor, 1}, {}, {}).status().code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(SaverTest, OnDoneIsToldOnceBeforeWaitReturnsByAnotherThread) {
   const auto saver = Make(Options());
   const SaveTensor tensor = Bytes(100, 1);

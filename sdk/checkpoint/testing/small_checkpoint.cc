@@ -45,7 +45,8 @@ Manifest ManifestOf(CheckpointId id, std::int64_t created_at_ms) {
   manifest.step = id.step;
   manifest.created_at_ms = created_at_ms;
   manifest.shards = {{kShardName, header.size() + kElements, ChecksumOf(header)}};
-  manifest.tensors = {{{kTensorName, DType::kU8, {kElements}}, {{0, header.size(), kElements, 0, {ChecksumOf(DataOf(id))}}}}};
+  const Piece piece{0, header.size(), kElements, 0, {ChecksumOf(DataOf(id))}};
+  manifest.tensors = {{{kTensorName, DType::kU8, {kElements}}, {piece}}};
   return manifest;
 }
 

@@ -1,4 +1,5 @@
-// Checkpoints of one small tensor for tests: written with nothing but the Directory and the format, and read back whole.
+// Checkpoints of one small tensor for tests: written with nothing but the Directory and the format, and read back
+// whole.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A checkpoint directory `path()` that is not there yet, in a folder of the test, and short words for what tests do to it.
+// A checkpoint directory `path()` that is not there yet, in a folder of the test, and short words for what tests do to
+// it.
 #pragma once
 
 #include <gtest/gtest.h>
