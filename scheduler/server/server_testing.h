@@ -18,7 +18,7 @@
 
 namespace glim::server {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(60);  // a bound for what comes at once: much, for sanitized runs
 
 // True as soon as the condition holds; false if it did not within the bound.
 bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds bound = kPatience);
