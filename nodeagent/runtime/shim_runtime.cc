@@ -317,10 +317,12 @@ void ShimRuntime::OnTimer(Task& task) {
     } else if (task.watch == 0) {
       LookLater(task);
     }
+  } else if (task.spawner.is_open()) {
+    LookLater(task);  // OnSpawned attaches
   } else if (std::filesystem::exists(task.paths.identity())) {
     AttachShim(task);
     Notify(task.key);
-  } else if (task.spawner.is_open() || LockIsHeld(task.paths)) {
+  } else if (LockIsHeld(task.paths)) {
     LookLater(task);
   } else {
     Refuse(task.key, "glim-shim ended before it could start the task");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -161,6 +162,33 @@ TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
     EXPECT_NE(task->message().find(c.said), std::string::npos) << task->message();
     EXPECT_EQ(LogText(key, 0), "");
   }
+}
+
+// On a busy node a task can be over, and said to be, before the process that started its shim has ended.
+TEST_P(AgentLaunchTest, ATaskMayEndBeforeTheSpawnerOfItsShim) {
+  const std::string folder = folder_ + "/bin";
+  std::filesystem::create_directory(folder);
+  for (const char* program : {"glim-init", "glim-task"}) {
+    std::filesystem::create_symlink(std::string(GLIM_BINARY_DIR "/bin/") + program, folder + "/" + program);
+  }
+  const std::string shim = folder + "/glim-shim";
+  std::ofstream(shim) << "#!/bin/sh\necho $$ >" << folder_ << "/spawner\n" GLIM_BINARY_DIR "/bin/glim-shim \"$@\"\n"
+                         "code=$?\nsleep 0.3\nexit $code\n";  // several looks of the agent later
+  std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
+  StartAgent({"--shim", shim});
+  Launch(kKey, "sleep 1000 & exit 3");
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, v1::ObservedTask::EXITED)) << "what it left behind keeps its shim";
+  pid_t spawner = 0;
+  std::ifstream(folder_ + "/spawner") >> spawner;
+  ASSERT_NE(spawner, 0);
+  ASSERT_TRUE(Eventually([&] { return !IsRunning(spawner); }));
+  Stop(kKey, 0);
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->exit_code(), 3);
+  EXPECT_FALSE(task->lost());
 }
 
 // Submission to first line is to take 100 ms at the 99th percentile, in all; this is the node's part of it.
