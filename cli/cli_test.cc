@@ -14,7 +14,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr char kSpec[] = "apiVersion: glim/v1\nkind: Job\nname: sft\nnodes: 2\nrun: python train.py\n";
 
 TEST_F(CliTest, UsageErrors) {
   Write("two.yaml", std::string(kSpec) + "---\n" + kSpec);

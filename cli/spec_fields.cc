@@ -15,8 +15,6 @@
 namespace glim::cli {
 namespace {
 
-std::string Shown(std::string_view text) { return Shorten(EscapeForTerminal(text), 64); }
-
 // "60s", "5m": the way it would be written in the file.
 std::string WriteDuration(Duration duration) {
   if (duration.ms % 86'400'000 == 0) return fmt::format("{}d", duration.ms / 86'400'000);

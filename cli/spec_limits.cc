@@ -16,8 +16,6 @@ bool IsAlnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; 
 // Set by Glim for every task: a job's own value would be lost.
 constexpr std::string_view kReservedEnv[] = {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES"};
 
-std::string Shown(std::string_view value) { return Shorten(EscapeForTerminal(value), 60); }
-
 Status CheckText(const std::string& field, const std::string& value, std::size_t bytes_max, bool allow_lines) {
   if (value.size() > bytes_max) {
     return InvalidArgument(field, fmt::format("{} bytes, at most {} are allowed", value.size(), bytes_max));

@@ -12,8 +12,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr char kSpec[] = "apiVersion: glim/v1\nkind: Job\nname: sft\nnodes: 2\nrun: python train.py\n";
-
 using SubmitTest = CliTest;
 
 TEST_F(SubmitTest, SubmitsAFileAndPrintsTheIdAlone) {

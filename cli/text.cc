@@ -157,6 +157,8 @@ std::string Shorten(std::string_view text, int columns) {
   return std::string(text.substr(0, at)) + "...";
 }
 
+std::string Shown(std::string_view text) { return Shorten(EscapeForTerminal(text), 64); }
+
 std::string ShellQuote(std::string_view argument) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-./:=,@%+").find(c) != std::string::npos;

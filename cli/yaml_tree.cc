@@ -19,8 +19,6 @@ namespace glim::cli {
 namespace {
 
 // Keys and tags may hold escaped control characters, of which CheckBytes sees nothing.
-std::string Shown(std::string_view text) { return Shorten(EscapeForTerminal(text), 64); }
-
 YamlMark FromYaml(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
 // Carries a refusal out of yaml-cpp's parser; never leaves this file.

@@ -11,17 +11,17 @@ endif()
 
 # The programs carry the run's options in themselves: a shim is started without an environment. Reports are files, so
 # that the report of a program that a test started is not lost with its standard error. libFuzzer has its own way.
-if(GLIM_SANITIZE AND NOT GLIM_SANITIZE MATCHES fuzzer)
+if(GLIM_SANITIZE)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/reports)
   add_library(glim_sanitizer_options OBJECT ${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.cc)
   target_compile_definitions(glim_sanitizer_options PRIVATE GLIM_REPORT_PATH="${CMAKE_BINARY_DIR}/reports/report")
   target_compile_options(glim_sanitizer_options PRIVATE -fno-sanitize=all)  # it runs before the sanitizer is ready
 endif()
 
-# Gives a program its options; a library has none.
+# Gives a program its options; a library and a fuzz target have none.
 function(glim_sanitize target)
   get_target_property(type ${target} TYPE)
-  if(TARGET glim_sanitizer_options AND type STREQUAL EXECUTABLE)
+  if(TARGET glim_sanitizer_options AND type STREQUAL EXECUTABLE AND NOT target MATCHES "^fuzz_")
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:glim_sanitizer_options>)
   endif()
 endfunction()

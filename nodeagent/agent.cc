@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "nodeagent/launch_plan.h"
+#include "nodeagent/replica_token.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/shim_runtime.h"
@@ -66,9 +67,9 @@ Status Agent::Start() {
                                            MakeConfinement(options_), [this](const TaskKey& key) { OnRuntimeChange(key); });
   if (Status status = AdoptTasks(); !status.ok()) return status;
   PruneOldLogs();
-  OpenStreams();
+  MakeStreams();
   StepSoon();
-  return Status::Ok();
+  return StartReplica();
 }
 
 Status Agent::AdoptTasks() {
@@ -93,7 +94,7 @@ Status Agent::AdoptTasks() {
   return Status::Ok();
 }
 
-void Agent::OpenStreams() {
+void Agent::MakeStreams() {
   SyncSession::Hooks sync;
   sync.hello = [this] { return MakeHello(); };
   sync.report = [this] { return MakeReport(); };
@@ -106,11 +107,25 @@ void Agent::OpenStreams() {
   logs.folder = [this](std::uint64_t job, std::uint32_t attempt) { return LogFolder(options_, job, attempt); };
   logs.open = [this](std::uint64_t job, std::uint32_t attempt) { return LogIsOpen(job, attempt); };
   logs_ = std::make_unique<LogService>(io_, stub_, watch_, seed_ + 1, std::move(logs));
-  sync_->Start();
+}
+
+// The Hello tells its address: a connection begins when it is known, and begins anew when it is another one.
+Status Agent::StartReplica() {
+  const AgentOptions& o = options_;
+  replica_ = std::make_unique<ReplicaSupervisor>(
+      io_, ReplicaOptions{o.replica_program, o.state_dir + "/replica", o.replica_memory_bytes, o.replica_listen,
+                          o.replica_secret_file, o.replica_secret, o.replica_tls, o.replica_device,
+                          o.replica_service_level},
+      boot_id_, [this] {
+        if (std::exchange(connecting_, true)) return sync_->Restart();
+        sync_->Start();
+      });
+  return replica_->Start();
 }
 
 void Agent::Stop() {
   if (std::exchange(stopped_, true)) return;
+  replica_->Stop();
   sync_->Stop();
   logs_->Down();
   wake_.cancel();
@@ -244,8 +259,10 @@ void Agent::Launch(const TaskKey& key) {
     return;
   }
   task.in_runtime = true;
-  if (Status opened = OpenSocket(task); !opened.ok()) {
-    runtime_->Refuse(key, opened.message());
+  Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_->FolderOf(key)));
+  if (ready.ok()) ready = OpenSocket(task);
+  if (!ready.ok()) {
+    runtime_->Refuse(key, ready.message());
   } else {
     runtime_->Start(key);
   }
@@ -340,6 +357,7 @@ v1::Hello Agent::MakeHello() const {
   hello.set_address(options_.address);
   hello.set_agent_version(kVersion);
   hello.set_runtime(runtime_->name());
+  hello.set_replica_address(replica_->address());
   hello.set_epoch(desired_.revision.epoch);
   return hello;
 }

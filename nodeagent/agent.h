@@ -15,6 +15,7 @@
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/desired_store.h"
 #include "nodeagent/log_service.h"
+#include "nodeagent/replica_supervisor.h"
 #include "nodeagent/runtime/folder_watch.h"
 #include "nodeagent/runtime/gpu_inventory.h"
 #include "nodeagent/runtime/runtime.h"
@@ -30,16 +31,17 @@ class Agent {
         v1::AgentApi::StubInterface* stub, std::uint64_t seed);
   ~Agent();
 
-  // Adopts what is there and begins to connect.
+  // Adopts what is there, and connects when the node's replica service has told its address, or does not come.
   Status Start();
-  // The agent goes, the tasks stay.
+  // The agent goes, the tasks and the replica service stay.
   void Stop();
 
  private:
   struct Task;
 
   Status AdoptTasks();
-  void OpenStreams();
+  void MakeStreams();
+  Status StartReplica();
   void OnDesired(v1::DesiredSet set);
   bool NeedsDurability(const Desired& desired) const;
   void OnRuntimeChange(const TaskKey& key);
@@ -77,6 +79,8 @@ class Agent {
   v1::DesiredSet wanted_;   // as accepted: launches are looked up in it
   Desired desired_;         // the same, for Reconcile
   std::map<TaskKey, Task> tasks_;
+  std::unique_ptr<ReplicaSupervisor> replica_;
+  bool connecting_ = false;
   bool step_pending_ = false;
   bool stopped_ = false;
 };

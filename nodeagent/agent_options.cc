@@ -11,6 +11,7 @@
 
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/task_socket.h"
+#include "sdk/checkpoint/replica/token.h"
 
 namespace glim::agent {
 namespace {
@@ -150,6 +151,62 @@ Status CompleteRuntime(AgentOptions* options) {
   return Status::Ok();
 }
 
+// The service itself resolves the host. Peers are told what it listens on, so that must be one address.
+Status CheckReplicaListen(const std::string& listen) {
+  const std::string option = "--replica-listen";
+  const std::size_t colon = listen.rfind(':');
+  const std::string host = colon == std::string::npos ? "" : listen.substr(0, colon);
+  const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
+  const bool is_port = !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), [](unsigned char c) {
+    return std::isdigit(c) != 0;
+  }) && std::stoul(port) <= 65535;
+  if (!IsPrintable(host, 253) || !is_port) {
+    return InvalidArgument(option, option + " \"" + listen + "\" is no address", "use HOST:PORT; port 0: a free one");
+  }
+  if (host == "0.0.0.0" || host == "*" || host == "::" || host == "[::]") {
+    return InvalidArgument(option, option + " \"" + listen + "\" is no address that other nodes could be told",
+                           "name the one that they reach this node by");
+  }
+  return Status::Ok();
+}
+
+Status ReadReplicaSecret(AgentOptions* options) {
+  const std::string option = "--replica-secret-file";
+  if (options->replica_secret_file.empty()) {
+    if (options->replica_memory_bytes == 0) return Status::Ok();
+    return InvalidArgument(option, "--replica-memory needs the cluster's secret", "name its file with " + option);
+  }
+  std::error_code error;
+  options->replica_secret_file = std::filesystem::absolute(options->replica_secret_file, error).string();
+  Result<std::string> secret = checkpoint::ReadSecret(options->replica_secret_file);
+  if (!secret.ok()) {
+    const Status& why = secret.status();
+    return Status(why.code(), option + ": " + why.message()).WithField(option).WithFix(why.fix());
+  }
+  options->replica_secret = std::move(secret).value();
+  return Status::Ok();
+}
+
+Status CompleteReplica(AgentOptions* options) {
+  if (Status status = ReadReplicaSecret(options); !status.ok()) return status;
+  const std::pair<const char*, const std::string&> words[] = {{"--replica-tls", options->replica_tls},
+                                                              {"--replica-device", options->replica_device}};
+  for (const auto& [option, word] : words) {
+    if (word.empty() || IsPrintable(word, 1024)) continue;
+    return InvalidArgument(option, std::string(option) + " must be printable ASCII characters without blanks");
+  }
+  if (options->replica_listen.empty()) options->replica_listen = options->address + ":0";
+  if (Status status = CheckReplicaListen(options->replica_listen); !status.ok()) return status;
+  if (options->replica_program.empty()) {
+    options->replica_program = options->shim.substr(0, options->shim.rfind('/')) + "/glim-replica";
+  }
+  if (options->replica_memory_bytes > 0 && ::access(options->replica_program.c_str(), X_OK) != 0) {
+    return InvalidArgument("--replica-memory", "--replica-memory: there is no program " + options->replica_program,
+                           "build Glim where libucx-dev is installed");
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status CompleteOptions(AgentOptions* options) {
@@ -185,6 +242,7 @@ Status CompleteOptions(AgentOptions* options) {
   if (o.log_limits.file_bytes_max < 4096 || o.log_limits.files_max < 2 || o.log_limits.files_max > 1000) {
     return InvalidArgument("--log-file-bytes", "a rank's log needs 2 to 1000 files of at least 4096 bytes");
   }
+  if (Status status = CompleteReplica(options); !status.ok()) return status;
   return CompleteRuntime(options);
 }
 

@@ -27,6 +27,14 @@ struct AgentOptions {
   std::string address = "127.0.0.1";
   std::string hfreduce_device;   // UCX_NET_DEVICES of its traffic, such as "mlx5_0:1"; empty: not said
   int hfreduce_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
+  std::uint64_t replica_memory_bytes = 0;  // of glim-replica, for copies of other nodes' shards; 0: none is started
+  std::string replica_listen;    // HOST:PORT, port 0: a free one; empty: a free one of `address`
+  std::string replica_secret_file;  // of the cluster's secret; empty: tasks get no token
+  std::string replica_secret;    // what is in it: never in a log, an argument or an environment
+  std::string replica_tls;       // UCX_TLS of replicas' traffic, on both sides; empty: not said
+  std::string replica_device;    // UCX_NET_DEVICES, likewise
+  int replica_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
+  std::string replica_program;   // empty: glim-replica beside the shim
   std::string shim;              // empty: beside the agent's own program
   std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
   std::string runc;              // the program; empty: looked for in the usual folders

@@ -64,6 +64,16 @@ Env RankEnvironment(const v1::TaskLaunch& launch, std::uint32_t local_rank) {
   return env;
 }
 
+// Of the node's replicas. Who writes and reads which copies is the scheduler's to say; the token is in a file.
+void AddReplica(const AgentOptions& options, const TaskPaths& paths, Env& env) {
+  if (!options.replica_secret.empty()) env["GLIM_REPLICA_TOKEN_FILE"] = paths.replica_token();
+  if (!options.replica_tls.empty()) env["GLIM_REPLICA_TLS"] = options.replica_tls;
+  if (!options.replica_device.empty()) env["GLIM_REPLICA_DEVICE"] = options.replica_device;
+  if (options.replica_service_level >= 0) {
+    env["GLIM_REPLICA_SERVICE_LEVEL"] = std::to_string(options.replica_service_level);
+  }
+}
+
 // Last in PATH, so that `glim-task` is found and nothing of the job's is hidden.
 void AppendToPath(Env& env, const std::string& program) {
   const std::string folder = std::filesystem::path(program).parent_path().string();
@@ -150,6 +160,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
   if (options.hfreduce_service_level >= 0) {
     env["GLIM_HFREDUCE_SERVICE_LEVEL"] = std::to_string(options.hfreduce_service_level);
   }
+  AddReplica(options, TaskPaths(task_folder), env);
   AppendToPath(env, options.shim);
   env["GLIM_SOCKET"] = TaskPaths(task_folder).socket();
   env["GLIM_CHECKPOINT_DIR"] = CheckpointFolder(options, key, launch);

@@ -14,13 +14,28 @@
 
 #include "nodeagent/agent.h"
 #include "nodeagent/desired_store.h"
-#include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/wire.h"
+#include "sdk/base/unique_fd.h"
 #include "sdk/log/log.h"
 
 namespace glim::agent {
 namespace {
+
+void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
+  app.add_option("--replica-memory", o.replica_memory_bytes,
+                 "memory for copies of other nodes' checkpoints (units: KiB, MiB, GiB), held by a glim-replica that "
+                 "this agent starts and that outlives it (0: none)")->transform(CLI::AsSizeValue(false));
+  app.add_option("--replica-secret-file", o.replica_secret_file,
+                 "of the cluster's secret, readable by its owner alone; jobs' tokens for replicas are made of it");
+  app.add_option("--replica-listen", o.replica_listen, "HOST:PORT of that glim-replica, port 0: a free one (a free one "
+                                                       "of --address)");
+  app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, here and in tasks (all)");
+  app.add_option("--replica-device", o.replica_device,
+                 "the network card for replicas, here and in tasks, as UCX names it: mlx5_0:1 (all)");
+  app.add_option("--replica-service-level", o.replica_service_level,
+                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
+}
 
 void AddOptions(CLI::App& app, AgentOptions& o) {
   app.set_version_flag("--version", GLIM_VERSION);
@@ -45,6 +60,7 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                  "the network card that tasks' glim.hfreduce uses, as UCX names it: mlx5_0:1 (all)");
   app.add_option("--hfreduce-service-level", o.hfreduce_service_level,
                  "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
+  AddReplicaOptions(app, o);
   app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
   app.add_option("--runtime", o.runtime, "what tasks run in: runc (containers), process, or auto: runc for root where it "
                                          "is installed, else process")->capture_default_str();
@@ -132,7 +148,7 @@ int Main(int argc, char** argv) {
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](boost::system::error_code error, int signal) {
     if (error) return;
-    LogInfo("event=stopping signal={} note=\"tasks stay\"", signal);
+    LogInfo("event=stopping signal={} note=\"tasks and replicas stay\"", signal);
     agent.Stop();
   });
   if (Status status = agent.Start(); !status.ok()) return Fail(status);

@@ -15,6 +15,9 @@
 
 namespace glim::cli {
 
+// A job that is well described.
+inline constexpr char kSpec[] = "apiVersion: glim/v1\nkind: Job\nname: sft\nnodes: 2\nrun: python train.py\n";
+
 class CliTest : public testing::Test {
  protected:
   CliTest() {

@@ -1,9 +1,11 @@
 """One scheduler and its agents on this machine, in one private folder. Run by root, each agent has a network namespace
 of its own and runs its tasks in containers (runc); otherwise all share the loopback address and tasks are processes."""
 
+import glob
 import hashlib
 import json
 import os
+import secrets
 import subprocess
 import tempfile
 
@@ -56,9 +58,12 @@ def remove_folder(folder):
 
 
 class LocalCluster:
-    """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent."""
+    """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent.
+    `replica_memory` ("64MiB"): each agent starts a glim-replica with so much memory for copies of checkpoints."""
 
-    def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info", runtime=None):
+    def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info", runtime=None,
+                 replica_memory=None):
+        self.replica_memory = replica_memory
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
         self.runtime = runtime or default_runtime()
         self.tag = tag_of(folder)
@@ -69,6 +74,8 @@ class LocalCluster:
         self.config = os.path.join(folder, "scheduler.yaml")
         with open(self.config, "w") as file:
             file.write(config)
+        if replica_memory and not os.path.exists(self.replica_secret):
+            write_secret(self.replica_secret)
         self.scheduler, self.agents = None, {}
         self.away = set()                    # daemons that a test has ended and will start again: no alarm
         self.port, self.cluster_id, self.glim = None, None, None
@@ -86,6 +93,10 @@ class LocalCluster:
     @property
     def control_group(self):
         return f"/glim/{self.tag}"
+
+    @property
+    def replica_secret(self):
+        return os.path.join(self.folder, "replica-secret")
 
     def program(self, name):
         return os.path.join(self.bin, name)
@@ -132,7 +143,7 @@ class LocalCluster:
         return [*(self.network.inside(name) if self.network else []), self.program("glim-agent"), "--scheduler", self.server, "--cluster-id", cluster_id or self.cluster_id,
                 "--node-name", name, "--state-dir", state_dir or os.path.join(self.folder, name), "--zone", zone,
                 "--leaf", leaf, "--gpus", str(self.gpus), "--simulated-gpus", "--log-level", self.log_level,
-                *self.runtime_options(name)]
+                *self.runtime_options(name), *self.replica_options()]
 
     def runtime_options(self, name):
         """Jobs may have the examples, the SDK, and what lies in the folder of jobs; not the cluster's own folders."""
@@ -141,6 +152,13 @@ class LocalCluster:
         allowed = [self.jobs, *parts_for_jobs(ROOT)]
         return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent",
                 f"{self.control_group}/{name}", "--mount-allow", *allowed]
+
+    def replica_options(self):
+        """By TCP alone: UCX would take the nodes of one machine for one node, and use shared memory."""
+        if not self.replica_memory:
+            return []
+        return ["--replica-memory", self.replica_memory, "--replica-secret-file", self.replica_secret,
+                "--replica-tls", "tcp", *(["--replica-device", "eth0"] if self.network else [])]
 
     def start_agent(self, name):
         log = os.path.join(self.logs, f"agent-{name}.log")
@@ -174,7 +192,9 @@ class LocalCluster:
         self.away.discard(name)
 
     def kill_tasks_of(self, node):
-        """SIGKILL to all that runs on a node but its agent, supervisors and containers included: a machine's death."""
+        """SIGKILL to all that runs on a node but its agent, supervisors and containers included: a machine's death.
+        Returns the tasks' processes; copies of checkpoints in the node's memory go, too."""
+        kill_replicas_under(os.path.join(self.folder, node))
         return kill_tasks_under(os.path.join(self.folder, node))
 
     # ---- jobs
@@ -251,6 +271,7 @@ class LocalCluster:
             if child is not None and not child.stop():
                 faults.append(f"{child.name} did not end on SIGTERM")
         left = kill_tasks_under(self.folder)
+        kill_replicas_under(self.folder)
         self.remove_network()
         if left and cancel:
             faults.append(f"tasks' processes had to be killed: {left}")
@@ -301,6 +322,7 @@ def stop_remembered(folder):
         except NotInTime:
             continue
     kill_tasks_under(folder)
+    kill_replicas_under(folder)
     if state["prefix"]:
         tag = tag_of(folder)
         Network(tag, state["nodes"], state["prefix"]).remove()
@@ -334,6 +356,27 @@ def kill_tasks_under(folder):
         except NotInTime:
             continue
     return killed
+
+
+def kill_replicas_under(folder):
+    """Kills the replica services that agents whose state folder is `folder`, or lies in it, have noted: like tasks,
+    they outlive the agents. Returns their process ids."""
+    noted = [*glob.glob(f"{folder}/replica/process.json"), *glob.glob(f"{folder}/*/replica/process.json")]
+    killed = []
+    for path in noted:
+        with open(path) as file:
+            identity = json.load(file)
+        pid, started = identity["pid"], identity["start_ticks"]
+        if start_time(pid) == started:
+            kill_process(pid, started)
+            killed.append((pid, started))
+    wait_until(lambda: all(start_time(pid) != started for pid, started in killed), 10, "the services have ended")
+    return [pid for pid, _ in killed]
+
+
+def write_secret(path):
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(32) + "\n")
 
 
 def _size(path):

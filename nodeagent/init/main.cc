@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "nodeagent/init/protocol.h"
-#include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/task_files.h"
 #include "nodeagent/init/rank_process.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 namespace {

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <map>
 
+#include "nodeagent/runtime/run_program.h"
+
 namespace glim::agent {
 namespace {
 
@@ -47,13 +49,6 @@ std::vector<std::string> Environment(const LaunchSpec& spec, const RankLaunch& r
   merged.erase("GLIM_TASK");
   for (const auto& [name, value] : merged) entries.push_back(name + "=" + value);
   return entries;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (std::string& text : strings) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 void Prepare(SpawnPlan& plan, const LaunchSpec& spec, int output) {

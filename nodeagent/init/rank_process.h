@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/task_files.h"
 #include "sdk/base/result.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 

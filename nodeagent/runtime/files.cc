@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "nodeagent/runtime/fd.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 namespace {

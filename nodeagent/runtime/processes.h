@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/runtime/fd.h"
 #include "sdk/base/result.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 

@@ -9,12 +9,24 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nodeagent/runtime/fd.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
+namespace {
 
-Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
-                       const std::vector<std::pair<int, int>>& fds) {
+constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+}  // namespace
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                           const std::string& output, const std::vector<std::pair<int, int>>& fds) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -37,21 +49,24 @@ Result<int> RunProgram(const std::vector<std::string>& arguments, const std::str
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<std::string> words = arguments;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  char* environment[] = {path, nullptr};
+  std::vector<std::string> words = arguments, variables = environment;
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes, pointers.data(), environment);
+  const int error = ::posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes, Pointers(words).data(),
+                                  Pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     return Status(StatusCode::kFailedPrecondition, "cannot start " + arguments[0] + ": " + std::strerror(error));
   }
+  return pid;
+}
+
+Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
+                       const std::vector<std::pair<int, int>>& fds) {
+  const Result<pid_t> pid = StartProgram(arguments, {kPath}, output, fds);
+  if (!pid.ok()) return pid.status();
   int wait_status = 0;
-  while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(*pid, &wait_status, 0) < 0 && errno == EINTR) {
   }
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }

@@ -8,6 +8,7 @@
 //     record.json   the agent: how far a stop and the signals have got
 //     ranks.json    the agent: what the ranks said on the task socket
 //     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
+//     run/replica-token  the agent, before the shim starts: the job's token, for the task's user alone
 //     bundle/       the container's root and configuration, where there is a container
 //     tmp/          the container's /tmp
 //     shim.log      the shim's own words, when something is wrong with it
@@ -106,6 +107,7 @@ struct TaskPaths {
   std::string ranks() const { return folder + "/ranks.json"; }
   std::string run() const { return folder + "/run"; }
   std::string socket() const { return run() + "/socket"; }
+  std::string replica_token() const { return run() + "/replica-token"; }
   std::string bundle() const { return folder + "/bundle"; }
   std::string tmp() const { return folder + "/tmp"; }
   std::string lock() const { return folder + "/lock"; }

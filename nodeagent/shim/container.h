@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/runtime/fd.h"
 #include "nodeagent/runtime/task_files.h"
 #include "nodeagent/init/rank_process.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "nodeagent/runtime/fd.h"
 #include "sdk/base/result.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 

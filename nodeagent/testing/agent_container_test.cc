@@ -17,10 +17,6 @@
 namespace glim::agent {
 namespace {
 
-constexpr TaskKey kKey{7, 1, 0};
-constexpr auto kRunning = v1::ObservedTask::RUNNING;
-constexpr auto kReleased = v1::ObservedTask::RELEASED;
-
 void AddMount(v1::TaskLaunch& launch, const std::string& source, const std::string& target, bool read_only) {
   v1::Mount& mount = *launch.add_mounts();
   mount.set_source(source);

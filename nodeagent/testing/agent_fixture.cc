@@ -58,6 +58,7 @@ AgentTest::~AgentTest() {
   }
   if (agent_ > 0) KillAgent();
   KillTasks();
+  KillReplica();
   RemoveControlGroups();
   // Beside the agent's own removals, which may still be under way.
   (void)RunProgram({"/bin/rm", "-rf", "--", root_}, "/dev/null");
@@ -100,6 +101,25 @@ void AgentTest::KillTasks() {
     };
     Eventually(gone, std::chrono::seconds(5));
   }
+}
+
+pid_t AgentTest::ReplicaPid() const {
+  const auto text = ReadFile(state_ + "/replica/process.json", 1 << 16);
+  if (!text.ok()) return 0;
+  const auto identity = ParseProcessIdentity(*text);
+  return identity.ok() ? identity->pid : 0;
+}
+
+// It outlives its agent.
+void AgentTest::KillReplica() {
+  const auto text = ReadFile(state_ + "/replica/process.json", 1 << 16);
+  if (!text.ok()) return;
+  const auto identity = ParseProcessIdentity(*text);
+  ASSERT_TRUE(identity.ok());
+  const UniqueFd process = OpenProcess(*identity, *ReadBootId());
+  if (!process) return;
+  EXPECT_TRUE(QueueSignal(process.get(), SIGKILL, 0));
+  EXPECT_TRUE(Eventually([&] { return !IsRunning(identity->pid); }));
 }
 
 void AgentTest::StartAgent(const std::vector<std::string>& extra) {

@@ -20,6 +20,10 @@ bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds li
 
 bool IsRunning(pid_t pid);
 
+inline constexpr TaskKey kKey{7, 1, 0};
+inline constexpr auto kRunning = v1::ObservedTask::RUNNING;
+inline constexpr auto kReleased = v1::ObservedTask::RELEASED;
+
 const v1::ObservedTask* FindTask(const v1::NodeReport& report, const TaskKey& key);
 
 class AgentTest : public testing::TestWithParam<std::string> {
@@ -55,6 +59,8 @@ class AgentTest : public testing::TestWithParam<std::string> {
   // WaitLine for a process id that one of the task's processes printed: this machine's number for that process, also
   // when it has another one in its container. 0 when there is none.
   pid_t WaitPid(const TaskKey& key, std::uint32_t rank, const std::string& prefix);
+  // The replica service that the agent noted last; 0: none.
+  pid_t ReplicaPid() const;
   bool in_container() const { return GetParam() == "runc"; }
 
   FakeScheduler scheduler_;
@@ -67,6 +73,7 @@ class AgentTest : public testing::TestWithParam<std::string> {
 
  private:
   void KillTasks();
+  void KillReplica();
   void RemoveControlGroups();
 };
 

@@ -11,10 +11,6 @@
 namespace glim::agent {
 namespace {
 
-constexpr TaskKey kKey{7, 1, 0};
-constexpr auto kRunning = v1::ObservedTask::RUNNING;
-constexpr auto kReleased = v1::ObservedTask::RELEASED;
-
 class AgentLaunchTest : public AgentTest {};
 
 TEST_P(AgentLaunchTest, IntroducesItself) {

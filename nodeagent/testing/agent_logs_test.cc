@@ -6,9 +6,7 @@
 namespace glim::agent {
 namespace {
 
-constexpr TaskKey kKey{7, 2, 0};
-constexpr auto kRunning = v1::ObservedTask::RUNNING;
-constexpr auto kReleased = v1::ObservedTask::RELEASED;
+constexpr TaskKey kSecond{7, 2, 0};
 
 class AgentLogsTest : public AgentTest {
  protected:
@@ -27,10 +25,10 @@ class AgentLogsTest : public AgentTest {
 
 TEST_P(AgentLogsTest, FollowsALogToItsEnd) {
   StartAgent();
-  Launch(kKey, "echo one; while ! [ -e go ]; do sleep 0.01; done; echo two",
+  Launch(kSecond, "echo one; while ! [ -e go ]; do sleep 0.01; done; echo two",
          [this](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
   Send();
-  ASSERT_TRUE(WaitPhase(kKey, kRunning));
+  ASSERT_TRUE(WaitPhase(kSecond, kRunning));
   EXPECT_EQ(scheduler_.introduction().node_name(), "node-1");
   EXPECT_EQ(scheduler_.introduction().cluster_id(), "test");
   auto chunk = Read(0, 0, 10'000);
@@ -62,9 +60,9 @@ TEST_P(AgentLogsTest, FollowsALogToItsEnd) {
 
 TEST_P(AgentLogsTest, OffsetsHoldAcrossRotationAndTheAgentsRestart) {
   StartAgent({"--log-file-bytes", "4096", "--log-files", "3"});
-  Launch(kKey, "for i in $(seq 1000 3999); do echo line $i; done; sleep 1000");  // 10 bytes a line, 30,000 in all
+  Launch(kSecond, "for i in $(seq 1000 3999); do echo line $i; done; sleep 1000");  // 10 bytes a line, 30,000 in all
   Send();
-  ASSERT_TRUE(Eventually([&] { return LogText(kKey, 0).find("line 3999") != std::string::npos; }));
+  ASSERT_TRUE(Eventually([&] { return LogText(kSecond, 0).find("line 3999") != std::string::npos; }));
   KillAgent();
   StartAgent({"--log-file-bytes", "4096", "--log-files", "3"});
   auto chunk = Read(0, 29'990, 1000);
@@ -81,10 +79,10 @@ TEST_P(AgentLogsTest, OffsetsHoldAcrossRotationAndTheAgentsRestart) {
 
 TEST_P(AgentLogsTest, UnknownOnesAreRefusedAndFinishedOnesStay) {
   StartAgent();
-  Launch(kKey, "echo here");
+  Launch(kSecond, "echo here");
   Send();
-  ASSERT_TRUE(WaitPhase(kKey, kReleased));
-  Unlist(kKey);
+  ASSERT_TRUE(WaitPhase(kSecond, kReleased));
+  Unlist(kSecond);
   Send();
   ASSERT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& r) { return r.tasks_size() == 0; }));
   auto chunk = Read(0, 0, 5000);
@@ -102,10 +100,10 @@ TEST_P(AgentLogsTest, UnknownOnesAreRefusedAndFinishedOnesStay) {
 
 TEST_P(AgentLogsTest, AQuietTaskIsWaitedFor) {
   StartAgent();
-  Launch(kKey, "while ! [ -e go ]; do sleep 0.01; done; head -c 200000 /dev/zero | tr '\\0' x; sleep 1000",
+  Launch(kSecond, "while ! [ -e go ]; do sleep 0.01; done; head -c 200000 /dev/zero | tr '\\0' x; sleep 1000",
          [this](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
   Send();
-  ASSERT_TRUE(WaitPhase(kKey, kRunning));
+  ASSERT_TRUE(WaitPhase(kSecond, kRunning));
   ASSERT_TRUE(WriteFileAtomically(folder_ + "/go", "", Durability::kProcess).ok());
   std::string all;
   while (all.size() < 200'000) {

@@ -7,17 +7,13 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "nodeagent/runtime/fd.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::agent {
 namespace {
 
 using nlohmann::json;
-
-constexpr TaskKey kKey{7, 1, 0};
-constexpr auto kRunning = v1::ObservedTask::RUNNING;
-constexpr auto kReleased = v1::ObservedTask::RELEASED;
 
 // A rank that speaks the protocol by hand.
 class RawRank {

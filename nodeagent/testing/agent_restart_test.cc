@@ -6,10 +6,6 @@
 namespace glim::agent {
 namespace {
 
-constexpr TaskKey kKey{7, 1, 0};
-constexpr auto kRunning = v1::ObservedTask::RUNNING;
-constexpr auto kReleased = v1::ObservedTask::RELEASED;
-
 class AgentRestartTest : public AgentTest {
  protected:
   void Touch(const std::string& name) {

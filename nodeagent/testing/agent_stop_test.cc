@@ -11,10 +11,7 @@
 namespace glim::agent {
 namespace {
 
-constexpr TaskKey kKey{7, 1, 0};
-constexpr auto kRunning = v1::ObservedTask::RUNNING;
 constexpr auto kExited = v1::ObservedTask::EXITED;
-constexpr auto kReleased = v1::ObservedTask::RELEASED;
 
 class AgentStopTest : public AgentTest {
  protected:

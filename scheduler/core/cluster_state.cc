@@ -41,11 +41,12 @@ bool IndexedAlike(const Attempt& a, const Attempt& b) {
   const Round *x = a.open_round(), *y = b.open_round();
   const bool rounds_alike = x && y ? x->time_limit == y->time_limit : x == y;
   return a.state == b.state && a.started_at == b.started_at && a.ended_at == b.ended_at && a.stop == b.stop && rounds_alike &&
-         a.nodes.size() == b.nodes.size();
+         a.nodes.size() == b.nodes.size() && a.replicas == b.replicas;
 }
 
 bool IndexedAlike(const Node& a, const Node& b) {
-  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.labels.pool == b.labels.pool && a.name == b.name;
+  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.labels.pool == b.labels.pool && a.name == b.name &&
+         TakesReplicas(a) == TakesReplicas(b) && a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf;
 }
 
 }  // namespace
@@ -78,6 +79,8 @@ QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_a
 bool IsFree(const Node& node) {
   return node.state == NodeState::kReady && !node.holder && !node.claim && node.zombies.empty() && node.orphans.empty();
 }
+
+bool TakesReplicas(const Node& node) { return node.state == NodeState::kReady && !node.replica.empty(); }
 
 const Layouts& ClusterState::layouts() const {
   if (!layouts_) {
@@ -131,12 +134,23 @@ void ClusterState::IndexAttempt(const Attempt& row, bool add) {
   AddTo(index_.live, job->spec->pool, row.id, add);
   if (const TimePoint at = LimitAt(*job, row)) AddTo(index_.limits, std::pair(at, row.id), add);
   if (row.state != AttemptState::kRunning || row.open_round()) AddTo(index_.attention, row.id, add);
+  CountCopies(row, add);
+}
+
+void ClusterState::CountCopies(const Attempt& row, bool add) {
+  for (const NodeId node : row.replicas) {
+    if (!node) continue;
+    std::uint32_t& copies = index_.replica_copies[node];
+    copies += add ? 1 : -1u;
+    if (copies == 0) index_.replica_copies.erase(node);
+  }
 }
 
 void ClusterState::IndexNode(const Node& row, bool add) {
   AddTo(index_.nodes_by_pool, row.labels.pool, row.id, add);
   if (IsFree(row)) AddTo(index_.free_nodes, row.labels.pool, row.id, add);
   if (row.claim) AddTo(index_.claims, row.claim, row.id, add);
+  if (TakesReplicas(row)) AddTo(index_.replica_services, std::pair(row.labels.zone, row.labels.leaf), row.id, add);
   if (add) {
     index_.node_by_name[row.name] = row.id;
   } else {

@@ -94,6 +94,8 @@ struct Index {
   std::map<std::string, std::uint32_t> unfinished_by_user;
   std::set<std::pair<TimePoint, JobId>> finished;        // by end, oldest first
   std::map<AttemptId, std::set<NodeId>> claims;          // nodes whose claim it is
+  std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
+  std::map<NodeId, std::uint32_t> replica_copies;        // of attempts that have not ended, by who takes them
   std::uint32_t unfinished = 0;
   friend bool operator==(const Index&, const Index&) = default;
 };
@@ -149,6 +151,7 @@ class ClusterState {
   void IndexJob(const Job& row, bool add);
   void IndexAttempt(const Attempt& row, bool add);
   void IndexNode(const Node& row, bool add);
+  void CountCopies(const Attempt& row, bool add);
 
   Tables tables_;
   Index index_;
@@ -163,5 +166,7 @@ Kind KindOf(const Job& job);
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
 // Ready, without holder, claim, zombies or orphans.
 bool IsFree(const Node& node);
+// Ready, and with a replica service: may be chosen for others' copies.
+bool TakesReplicas(const Node& node);
 
 }  // namespace glim::core

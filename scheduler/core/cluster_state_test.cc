@@ -31,6 +31,9 @@ Node RandomNode(Rng& rng) {
   Node node = NodeRow(static_cast<std::uint32_t>(rng.Between(1, 8)), Labels("z1", "l1"));
   node.labels.pool = rng.OneIn(3) ? "other" : "default";
   node.state = static_cast<NodeState>(rng.Between(0, 3));
+  if (rng.OneIn(3)) node.labels.zone = "z2";
+  if (rng.OneIn(3)) node.labels.leaf = "l2";
+  if (rng.OneIn(2)) node.replica = "r:1";
   if (rng.OneIn(3)) node.holder = {JobId(1), 1};
   if (rng.OneIn(3)) node.claim = {JobId(2), 1};
   if (rng.OneIn(5)) node.zombies.push_back({{JobId(3), 1}, 0});
@@ -62,6 +65,7 @@ void RandomWrite(ClusterState& state, Rng& rng) {
       if (!state.FindJob(job)) return;
       const AttemptId id{job, static_cast<std::uint32_t>(rng.Between(1, 3))};
       Attempt row = AttemptRow(id, static_cast<AttemptState>(rng.Between(0, 4)), {NodeId(1)});
+      if (rng.OneIn(2)) row.replicas.push_back(NodeId(static_cast<std::uint32_t>(rng.Between(0, 2))));
       if (rng.OneIn(2)) row.rounds.emplace_back().state = static_cast<RoundState>(rng.Between(0, 5));
       state.Put(std::move(row));
       Task task;

@@ -32,14 +32,14 @@ void Cancel(Cluster& c) {
   c.Settle();
 }
 
-struct End {
+struct Fate {
   void (*end)(Cluster&);
   DependencyKind when;
   bool fulfilled;
   const char* broken;  // how the blocker says it
 };
 
-const End kEnds[] = {
+const Fate kFates[] = {
     {Succeed, kOk, true, ""},
     {Succeed, kFailed, false, "job 1 succeeded, 1:failed was asked for: cancel this job or submit it again without it"},
     {Succeed, kAny, true, ""},
@@ -52,7 +52,7 @@ const End kEnds[] = {
 };
 
 TEST(Dependencies, AJobStartsWhenTheOtherHasEndedAsAsked) {
-  for (const End& row : kEnds) {
+  for (const Fate& row : kFates) {
     SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.broken);
     Cluster c(Zones{.nodes = 2});
     c.Running(Spec(1));
@@ -78,7 +78,7 @@ TEST(Dependencies, AJobStartsWhenTheOtherHasEndedAsAsked) {
 }
 
 TEST(Dependencies, ThoseThatAreOverCountAtSubmission) {
-  for (const End& row : kEnds) {
+  for (const Fate& row : kFates) {
     SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.broken);
     Cluster c(Zones{.nodes = 2});
     c.Running(Spec(1));

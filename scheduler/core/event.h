@@ -35,6 +35,7 @@ struct NodeConnected {
   std::string address;
   std::string agent_version;
   std::string runtime;
+  std::string replica;        // host:port of its glim-replica; empty: none
   JobId highest_job;          // that the node has anything of; 0: none
 };
 

@@ -78,6 +78,7 @@ class Checker {
     Expect(attempt.id.number == job->attempts, who, " lives, and is not its job's newest");
     Expect(attempt.nodes.size() == job->spec->nodes, who, " is not a whole gang");
     Expect(attempt.zones.size() <= 2, who, " spans more than two zones");
+    CheckReplicas(attempt);
     Expect(attempt.base.step <= job->durable.step, who, " goes on from a save that its job does not have");
     if (attempt.state == AttemptState::kClaimed) {
       CheckClaimed(attempt);
@@ -88,6 +89,19 @@ class Checker {
     for (const Task* task : tasks) {
       const bool holds = state_.FindNode(task->node)->holder == attempt.id;
       Expect(holds == (task->phase != TaskPhase::kReleased), who, ": a task and the holder of its node disagree");
+    }
+  }
+
+  void CheckReplicas(const Attempt& attempt) {
+    const Attempt* who = &attempt;
+    const bool whole = attempt.replicas.empty() || attempt.replicas.size() == attempt.nodes.size();
+    Expect(whole, who, " does not have a place for each node's copies");
+    for (std::size_t rank = 0; whole && rank < attempt.replicas.size(); ++rank) {
+      if (!attempt.replicas[rank]) continue;
+      const Node* neighbour = state_.FindNode(attempt.replicas[rank]);
+      const Node* own = state_.FindNode(attempt.nodes[rank]);
+      Expect(neighbour && neighbour != own, who, " keeps a copy where the shards are");
+      Expect(neighbour && neighbour->labels.zone == own->labels.zone, who, " keeps a copy in another zone");
     }
   }
 

@@ -77,6 +77,15 @@ const Violation kViolations[] = {
     {"attempt 1.1 is not a whole gang", [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.nodes.pop_back(); }); }},
     {"attempt 1.1 spans more than two zones",
      [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b", "c"}; }); }},
+    {"attempt 1.1 does not have a place for each node's copies",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.replicas = {NodeId(3)}; }); }},
+    {"attempt 1.1 keeps a copy where the shards are",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.replicas = a.nodes; }); }},
+    {"attempt 1.1 keeps a copy in another zone",
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) { a.replicas = {NodeId(), NodeId(3)}; });
+       s.Edit(NodeId(3), [](Node& n) { n.labels.zone = "another"; });
+     }},
     {"attempt 2.1 neither holds nor claims node n1",
      [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.claim = {}; }); }},
     {"attempt 2.1 miscounts the nodes that it holds",

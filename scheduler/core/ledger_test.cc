@@ -6,12 +6,14 @@
 #include <numeric>
 
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
 using testing::Labels;
+using testing::Patient;
 using testing::ScriptedAgent;
 using testing::Spec;
 using testing::Zones;
@@ -19,12 +21,6 @@ using testing::Zones;
 constexpr std::int64_t kGpus = 8;
 
 std::int64_t Of(const UseTotals& totals, Use use) { return totals[static_cast<std::size_t>(use)]; }
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 // A node's totals with the time since its last booking.
 UseTotals Booked(Cluster& c, NodeId id) {

@@ -159,6 +159,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   node.address = event.address;
   node.agent_version = event.agent_version;
   node.runtime = event.runtime;
+  node.replica = event.replica;
   changes.Write(std::move(node));
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);

@@ -45,6 +45,15 @@ TEST(Registration, TheSameMachineComesBackAsTheSameNode) {
   EXPECT_EQ(c.state().tables().nodes.size(), 2u);
 }
 
+TEST(Registration, ItsReplicaServiceMayComeMoveAndGo) {
+  Cluster c;
+  for (const char* address : {"n1:7010", "n1:7011", ""}) {
+    c.Connect("n1", c.node(NodeId(1)).labels, address);
+    EXPECT_EQ(c.node(NodeId(1)).replica, address);
+    EXPECT_EQ(c.state().index().replica_services.size(), address[0] ? 1u : 0u);
+  }
+}
+
 TEST(Registration, ASecondMachineUnderTheSameNameIsRefused) {
   Cluster c;
   const Node before = c.node(NodeId(1));

@@ -6,6 +6,7 @@
 #include "scheduler/core/attempt_machine.h"
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/planted.h"
+#include "scheduler/core/replica_placement.h"
 #include "scheduler/core/round_machine.h"
 
 namespace glim::core {
@@ -113,6 +114,7 @@ Attempt NewAttempt(const Changes& changes, const Job& job, const PlannedStart& s
   for (std::size_t zone = 0; attempt.zones.size() > 1 && zone < attempt.zones.size(); ++zone) {
     attempt.gateways.push_back(GatewayAmong(changes, attempt, begins[zone], begins[zone + 1]));
   }
+  attempt.replicas = PlaceReplicas(changes.state(), attempt.id.job, attempt.nodes);
   return attempt;
 }
 

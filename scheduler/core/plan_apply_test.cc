@@ -196,5 +196,23 @@ TEST(Displaced, ItsVictimsThatAreNotNeededAnyMoreStay) {
   EXPECT_EQ(c.job(spared).state, JobState::kRunning);
 }
 
+TEST(Replicas, HaveTheirPlacesFromTheClaimOn) {
+  Cluster c(Zones{.nodes = 3});
+  const NodeId neighbour = c.AddNode(testing::Labels("z1", "z1-l2"), "n4:7010");
+  const JobId job = c.Running(Spec(2));
+  EXPECT_EQ(c.attempt(job).replicas, (std::vector{neighbour, neighbour}));
+  const JobId urgent = c.Submit(Spec(4, PriorityClass::kHigh), "bob");
+  ASSERT_EQ(c.attempt(urgent).state, AttemptState::kClaimed);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const NodeId expected = c.attempt(urgent).nodes[rank] == neighbour ? NodeId() : neighbour;
+    EXPECT_EQ(c.attempt(urgent).replicas.at(rank), expected) << "rank " << rank;
+  }
+}
+
+TEST(Replicas, HaveNoneWhereNobodyTakesThem) {
+  Cluster c;
+  EXPECT_TRUE(c.attempt(c.Running(Spec(2))).replicas.empty());
+}
+
 }  // namespace
 }  // namespace glim::core

@@ -4,23 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
 using testing::Labels;
+using testing::Patient;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;
 
 using enum PriorityClass;
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 TEST(Blockers, NodesBusySaysHowManyAndWhoHasThem) {
   Cluster c(Zones{.nodes = 3}, Patient());

@@ -5,23 +5,19 @@
 
 #include "scheduler/core/planner.h"
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 #include "scheduler/core/what_if.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
+using testing::Patient;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;
 
 using enum PriorityClass;
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 JobSpec In(const char* zone, std::uint32_t nodes, PriorityClass priority = kNormal) {
   JobSpec spec = Spec(nodes, priority);

@@ -3,19 +3,15 @@
 
 #include "scheduler/core/job_order.h"
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
+using testing::Patient;
 using testing::Spec;
 using testing::Zones;
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(10'000);
-  return policy;
-}
 
 // Less than a grace, so that whoever is asked to leave is seen to answer.
 void PassTime(Cluster& c) {

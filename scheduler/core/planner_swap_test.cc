@@ -3,22 +3,18 @@
 
 #include "scheduler/core/planner.h"
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
+using testing::Patient;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;
 
 using enum PriorityClass;
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 TEST(InterruptStep, OnlyLowerClasses) {
   for (const auto& [priority, interrupts] :

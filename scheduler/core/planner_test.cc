@@ -4,23 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
 using testing::Labels;
+using testing::Patient;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;
 
 using enum PriorityClass;
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 std::uint32_t FirstNode(Cluster& c, JobId job) { return c.attempt(job).nodes.at(0).value; }
 

@@ -8,9 +8,9 @@ namespace glim::core {
 namespace {
 
 // As Head in planner.cc.
-using Turn = std::tuple<std::int32_t, bool, TimePoint, bool, Urgency, QueueKey>;
+using OrderKey = std::tuple<std::int32_t, bool, TimePoint, bool, Urgency, QueueKey>;
 
-Turn TurnOf(const Pass& pass, const Job& job, const Urgency& urgency) {
+OrderKey TurnOf(const Pass& pass, const Job& job, const Urgency& urgency) {
   const std::int32_t less_urgent = -static_cast<std::int32_t>(pass.quota().ClassOf(job));
   const bool starves = job.queued_at <= pass.now() - pass.policy().starvation_bound;
   const QueueKey key = QueueKeyOf(job);
@@ -21,15 +21,15 @@ Turn TurnOf(const Pass& pass, const Job& job, const Urgency& urgency) {
 
 Ahead AheadOf(const Pass& pass, const Job& job, std::size_t first_max) {
   const ClusterState& state = pass.state();
-  const Turn mine = TurnOf(pass, job, pass.UrgencyOf(ShapeOf(job)));
-  std::vector<std::pair<Turn, const Job*>> before;
+  const OrderKey mine = TurnOf(pass, job, pass.UrgencyOf(ShapeOf(job)));
+  std::vector<std::pair<OrderKey, const Job*>> before;
   for (const auto& [shape, queue] : state.index().queue) {
     if (shape.pool != job.spec->pool) continue;
     const Urgency urgency = pass.UrgencyOf(shape);
     for (const QueueKey& key : queue) {
       if (key.id == job.id) continue;
       const Job* other = state.FindJob(key.id);
-      const Turn turn = TurnOf(pass, *other, urgency);
+      const OrderKey turn = TurnOf(pass, *other, urgency);
       if (turn < mine) before.emplace_back(turn, other);
     }
   }

@@ -3,21 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
 namespace {
 
 using testing::Cluster;
+using testing::Patient;
 using testing::Spec;
 using testing::Zones;
 
 constexpr PriorityClass kNormal = PriorityClass::kNormal;
-
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 Quota Normal(std::uint32_t nodes) { return {{{kNormal, nodes}}}; }
 

@@ -120,6 +120,7 @@ struct Attempt {
   std::vector<NodeId> nodes;  // by node rank; contiguous by zone
   std::vector<std::string> zones;      // distinct, in rank order
   std::vector<std::uint32_t> gateways; // node ranks, one a zone; empty unless it crosses
+  std::vector<NodeId> replicas;        // by node rank: whose memory takes the copy of its shards; empty: nobody's
   PriorityClass charged = PriorityClass::kNormal;
   bool borrowed = false;      // beyond its subject's quota: first to give back
   std::uint32_t nodes_held = 0;
@@ -221,6 +222,7 @@ struct Node {
   std::string address;
   std::string agent_version;
   std::string runtime;
+  std::string replica;              // host:port of its glim-replica; empty: none
   NodeState state = NodeState::kReady;
   std::string message;              // the evidence of a quarantine, for people
   AttemptId holder;                 // who has it; at most one

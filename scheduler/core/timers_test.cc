@@ -1,4 +1,5 @@
 // What falls due when time passes; NextWake says when to look.
+#include "scheduler/core/testing/specs.h"
 #include "scheduler/core/timers.h"
 
 #include <gtest/gtest.h>
@@ -9,16 +10,10 @@ namespace glim::core {
 namespace {
 
 using testing::Cluster;
+using testing::Patient;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;
-
-// Silence of agents is not what these tests are about.
-Policy Patient() {
-  Policy policy;
-  policy.node_lost_after = Hours(1000);
-  return policy;
-}
 
 TEST(NextWake, AnEmptyClusterNeedsNone) {
   const ClusterState state;

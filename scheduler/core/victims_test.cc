@@ -13,9 +13,9 @@ using testing::JobRow;
 using testing::Labels;
 using testing::NodeRow;
 
-constexpr TimePoint kStart{1'000'000};
+constexpr TimePoint kHeldSince{1'000'000};
 
-// Job 1 holds two nodes of eight and four GPUs since kStart.
+// Job 1 holds two nodes of eight and four GPUs since kHeldSince.
 struct Holder {
   Holder() {
     state.Put(NodeRow(1, Labels("z1", "l1", 8)));
@@ -23,11 +23,11 @@ struct Holder {
     job = JobRow(1);
     job.attempts = 1;
     attempt = AttemptRow({JobId(1), 1}, AttemptState::kRunning, {NodeId(1), NodeId(2)});
-    attempt.started_at = kStart;
+    attempt.started_at = kHeldSince;
   }
   std::int64_t DebtAfter(Duration age) {
     state.Put(job);
-    return DebtOf(state, policy, attempt, kStart + age);
+    return DebtOf(state, policy, attempt, kHeldSince + age);
   }
   ClusterState state;
   Policy policy;
@@ -57,7 +57,7 @@ TEST(Debt, UsesWhatTheJobHasShown) {
 TEST(Debt, AgeCountsFromTheLastDurableSave) {
   Holder h;
   h.job.saves_asked = 1;  // never saves when asked
-  h.attempt.durable_at = kStart + Seconds(90);
+  h.attempt.durable_at = kHeldSince + Seconds(90);
   EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (10'000 + 500));
 }
 
@@ -72,13 +72,13 @@ TEST(Debt, NeverSavingGivesNoShelter) {
 TEST(ProtectedUntilRule, TenTimesSaveAndRestore) {
   Holder h;
   h.state.Put(h.job);
-  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kStart + Seconds(10));
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince + Seconds(10));
   h.job.save_cost = Seconds(30);
   h.job.restore_cost = Seconds(12);
   h.state.Put(h.job);
-  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kStart + Seconds(420));
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince + Seconds(420));
   h.policy.min_run_factor = 0;
-  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kStart);
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince);
 }
 
 VictimOption Option(std::uint64_t job, PriorityClass charged, bool borrowed, std::int64_t debt, std::uint32_t nodes) {

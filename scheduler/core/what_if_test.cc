@@ -6,6 +6,7 @@
 #include "scheduler/core/dependencies.h"
 #include "scheduler/core/testing/cluster_builder.h"
 #include "sdk/base/rng.h"
+#include "sdk/base/seeds_testing.h"
 
 namespace glim::core {
 namespace {
@@ -221,7 +222,7 @@ TEST(WhatIf, APlanWithABrokenDependencySaysSo) {
 // Whatever the cluster looks like: a plan that says where is where the job then is.
 TEST(WhatIf, WhatAPlanSaysIsWhatASubmissionDoes) {
   int starts = 0, swaps = 0, waits = 0;
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (std::uint64_t seed = 1; seed <= SeedsOf(25, 6); ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
     Policy policy;

@@ -70,6 +70,12 @@ TEST_F(AgentApiTest, RefusesStrangersAndGoesOn) {
   hello.mutable_labels()->set_gpu_count(1000);
   EXPECT_EQ(DetailOf(Refusal(hello)).field(), "labels.gpu_count");
 
+  for (const char* address : {"neighbour", ":7010", "neighbour:", "neighbour:x", "neighbour:123456", "a:1,b:1", "a b:1"}) {
+    hello = Hello("node-2");
+    hello.set_replica_address(address);
+    EXPECT_EQ(DetailOf(Refusal(hello)).field(), "replica_address") << address;
+  }
+
   EXPECT_EQ(GetNode("node-2").name(), "");
   const std::uint64_t job = MustSubmit(Spec("goes-on"));
   EXPECT_TRUE(good->WaitLaunch(job));
@@ -286,6 +292,57 @@ TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   EXPECT_EQ(env["GLIM_ATTEMPT"], "2");
   EXPECT_EQ(env["GLIM_RESUME_STEP"], "44");
   EXPECT_EQ(env["GLIM_RESUME_PATH"], "/ckpt/44");
+}
+
+// Two nodes; the job runs on the first, and the second one's replica service moves and then goes away.
+TEST_F(AgentApiTest, ATaskIsToldWhereItsCopiesGoAndWhereThoseOfItsBaseMayBe) {
+  const auto connect = [&](const char* name, const char* replica_address) {
+    v1::Hello hello = Hello(name);
+    hello.set_replica_address(replica_address);
+    auto agent = std::make_unique<FakeAgent>(channel_, hello);
+    EXPECT_TRUE(agent->WaitWelcome());
+    return agent;
+  };
+  const auto one = connect("node-1", "10.0.0.1:7010");
+  auto two = connect("node-2", "10.0.0.2:7010");
+  const std::uint64_t job = MustSubmit(Spec("copied"));
+  const auto launched = [&](std::uint32_t attempt) {
+    const auto set = one->WaitDesired([&](const v1::DesiredSet& s) {
+      return s.tasks_size() == 1 && s.tasks(0).attempt().number() == attempt && s.tasks(0).has_launch();
+    });
+    EXPECT_TRUE(set) << "attempt " << attempt;
+    return set ? Env(set->tasks(0).launch()) : std::map<std::string, std::string>();
+  };
+  const auto save_and_leave = [&](std::uint32_t attempt, std::int64_t step) {
+    ObservedTask task = Observed(job, attempt, 0, ObservedTask::RELEASED, step);
+    auto* rank = task.mutable_ranks(0);
+    auto* save = rank->add_saves();
+    save->set_step(step);
+    save->set_path("/ckpt/" + std::to_string(step));
+    save->set_shards(1);
+    rank->set_leaving(true);
+    rank->set_yielded(true);
+    rank->set_exited(true);
+    one->Report({task});
+  };
+
+  auto env = launched(1);
+  EXPECT_EQ(env["GLIM_REPLICA_PEER"], "10.0.0.2:7010");
+  EXPECT_FALSE(env.contains("GLIM_REPLICA_SOURCES")) << "it begins at the beginning";
+
+  two = connect("node-2", "10.0.0.2:7011");
+  save_and_leave(1, 5);
+  env = launched(2);
+  EXPECT_EQ(env["GLIM_RESUME_STEP"], "5");
+  EXPECT_EQ(env["GLIM_REPLICA_PEER"], "10.0.0.2:7011");
+  EXPECT_EQ(env["GLIM_REPLICA_SOURCES"], "10.0.0.2:7011");
+
+  two = connect("node-2", "");
+  save_and_leave(2, 6);
+  env = launched(3);
+  EXPECT_EQ(env["GLIM_RESUME_STEP"], "6");
+  EXPECT_FALSE(env.contains("GLIM_REPLICA_PEER"));
+  EXPECT_FALSE(env.contains("GLIM_REPLICA_SOURCES"));
 }
 
 TEST_F(AgentApiTest, ARunningTaskIsAdoptedAfterTheSchedulersRestart) {

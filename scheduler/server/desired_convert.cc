@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "scheduler/core/scheduler_core.h"
@@ -16,11 +17,39 @@ constexpr std::array<std::string_view, 13> kReserved = {
     "MASTER_ADDR", "MASTER_PORT", "PET_NNODES", "PET_NODE_RANK",    "PET_NPROC_PER_NODE", "PET_MASTER_ADDR",
     "PET_MASTER_PORT"};
 
+// The kernel takes 128 KiB for one variable: a task must start, and the sources are a help.
+constexpr std::size_t kReplicaSourcesMax = 96 << 10;
+
 bool IsReserved(std::string_view name) {
   return name.starts_with("GLIM_") || std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
 }
 
 const std::string& AddressOf(const core::Node& node) { return node.address.empty() ? node.name : node.address; }
+
+// Of the node's replica service; empty: it has none, or is lost.
+std::string ReplicaAddressOf(const Snapshot& snapshot, core::NodeId id) {
+  const core::Node* node = snapshot.tables.nodes.Find(id);
+  return node && node->state != core::NodeState::kLost ? node->replica : std::string();
+}
+
+// Where copies of the attempt's base may be: with the neighbours of the attempt that wrote it, and of those since then
+// that have started. Newest first. A job's ended attempts stay in the tables as long as the job.
+std::string ReplicaSources(const Snapshot& snapshot, const core::Attempt& attempt) {
+  std::string sources;
+  if (attempt.base.step < 0) return sources;
+  std::set<std::string> seen;
+  for (std::uint32_t number = attempt.id.number - 1; number >= 1 && number >= attempt.base.attempt; --number) {
+    const core::Attempt* earlier = snapshot.tables.attempts.Find({attempt.id.job, number});
+    if (!earlier || !earlier->started_at) continue;
+    for (const core::NodeId id : earlier->replicas) {
+      const std::string address = ReplicaAddressOf(snapshot, id);
+      if (address.empty() || sources.size() + 1 + address.size() > kReplicaSourcesMax) continue;
+      if (!seen.insert(address).second) continue;
+      sources += (sources.empty() ? "" : ",") + address;
+    }
+  }
+  return sources;
+}
 
 void ReplaceAll(std::string* text, std::string_view from, const std::string& to) {
   for (std::size_t at = text->find(from); at != std::string::npos; at = text->find(from, at + to.size())) {
@@ -54,8 +83,8 @@ class EnvWriter {
   v1::TaskLaunch* launch_;
 };
 
-void SetEnv(const core::DesiredTask& task, const core::Node& node, const GangCache::Gang& gang,
-            v1::TaskLaunch* launch) {
+void SetEnv(const Snapshot& snapshot, const core::DesiredTask& task, const core::Node& node,
+            const GangCache::Gang& gang, v1::TaskLaunch* launch) {
   const core::JobSpec& spec = *task.job->spec;
   const core::Attempt& attempt = *task.attempt;
   const std::size_t nnodes = attempt.nodes.size();
@@ -75,6 +104,11 @@ void SetEnv(const core::DesiredTask& task, const core::Node& node, const GangCac
   env.Set("GLIM_LEAF", node.labels.leaf);
   env.Set("GLIM_RESUME_STEP", attempt.base.step);
   env.Set("GLIM_RESUME_PATH", attempt.base.step >= 0 ? attempt.base.path : std::string());
+  if (task.id.index < attempt.replicas.size()) {
+    std::string peer = ReplicaAddressOf(snapshot, attempt.replicas[task.id.index]);
+    if (!peer.empty()) env.Set("GLIM_REPLICA_PEER", std::move(peer));
+  }
+  if (!gang.replica_sources.empty()) env.Set("GLIM_REPLICA_SOURCES", gang.replica_sources);
   env.Set("GLIM_GPUS_SIMULATED", std::string(node.labels.simulated_gpus ? "1" : "0"));
   env.Set("GLIM_TASK", core::ToString(attempt.id) + "." + std::to_string(task.id.index));
   if (!launch->checkpoint_dir().empty()) env.Set("GLIM_CHECKPOINT_DIR", launch->checkpoint_dir());
@@ -113,7 +147,7 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_gpus(spec.gpus_per_node);
   MountsToProto(spec, launch->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());
-  SetEnv(task, node, cache->For(snapshot, *task.attempt), launch);
+  SetEnv(snapshot, task, node, cache->For(snapshot, *task.attempt), launch);
 }
 
 // "job 12 b-high (high) of user kim"
@@ -160,6 +194,7 @@ const GangCache::Gang& GangCache::For(const Snapshot& snapshot, const core::Atte
   for (const std::uint32_t rank : attempt.gateways) {
     gang.gateways += (gang.gateways.empty() ? "" : ",") + std::to_string(rank);
   }
+  gang.replica_sources = ReplicaSources(snapshot, attempt);
   return gang;
 }
 

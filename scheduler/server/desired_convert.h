@@ -19,6 +19,7 @@ class GangCache {
     std::string hosts;      // comma separated, by node rank
     std::string zones;
     std::string gateways;   // node ranks
+    std::string replica_sources;  // comma separated, each once
     std::string master_addr;
   };
   const Gang& For(const Snapshot& snapshot, const core::Attempt& attempt);

@@ -11,7 +11,7 @@
 namespace glim::server {
 namespace {
 
-constexpr std::size_t kPageMax = 500;
+constexpr std::size_t kEventsMax = 500;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Status EventStream::Check() {
   query_.job = core::JobId(request_.job_id());
   query_.after = request_.after();
   if (request_.max_age_ms() > 0) query_.since = feed_->loop().Now() - Duration{request_.max_age_ms()};
-  query_.limit = kPageMax;
+  query_.limit = kEventsMax;
   if (request_.node().empty()) return Status::Ok();
   const SnapshotPtr snapshot = feed_->loop().snapshot();
   snapshot->tables.nodes.ForEach([&](core::NodeId id, const core::Node& node) {
@@ -77,7 +77,7 @@ void EventStream::TakePage(Result<Page> read) {
   reading_ = false;
   if (ended_) return;
   if (!read.ok()) return Fail(read.status());
-  const bool whole = read->entries.size() < kPageMax;
+  const bool whole = read->entries.size() < kEventsMax;
   snapshot_ = feed_->loop().snapshot();
   if (!told_any_ && whole && read->entries.empty() && query_.job && !snapshot_->tables.jobs.Find(query_.job)) {
     return Fail(Status(StatusCode::kNotFound,
@@ -104,7 +104,7 @@ void EventStream::TakeRecent() {
   auto at = std::upper_bound(recent.begin(), recent.end(), query_.after,
                              [](std::uint64_t after, const auto& stored) { return after < stored.seq; });
   snapshot_ = feed_->loop().snapshot();
-  for (; at != recent.end() && out_.events_size() < static_cast<int>(kPageMax); ++at) {
+  for (; at != recent.end() && out_.events_size() < static_cast<int>(kEventsMax); ++at) {
     if (Wanted(at->entry)) Add(*at);
     query_.after = at->seq;
   }

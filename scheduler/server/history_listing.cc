@@ -4,13 +4,11 @@
 #include <string>
 
 #include "scheduler/server/event_convert.h"
+#include "scheduler/server/page_limits.h"
 
 namespace glim::server {
 namespace {
 
-constexpr std::uint32_t kPageDefault = 200;
-constexpr std::uint32_t kPageMax = 1000;
-constexpr std::size_t kPageBytesMax = 3 << 20;
 constexpr char kTokenForm[] = "1.";
 
 std::string TokenOf(const v1::EndedJob& last) {

@@ -6,14 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "scheduler/server/page_limits.h"
 #include "scheduler/server/row_convert.h"
 
 namespace glim::server {
 namespace {
-
-constexpr std::uint32_t kPageDefault = 200;
-constexpr std::uint32_t kPageMax = 1000;
-constexpr std::size_t kPageBytesMax = 3 << 20;
 
 struct Place {
   std::int64_t group = 0;  // live, queued, held, ended

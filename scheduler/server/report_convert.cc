@@ -15,6 +15,7 @@ constexpr int kSavesMax = 64;
 constexpr int kPidsMax = 1024;
 constexpr std::size_t kMessageMax = 4096;
 constexpr std::size_t kPathMax = 4096;
+constexpr std::size_t kHostPortMax = 259;
 constexpr std::uint32_t kGpusMax = 64;
 constexpr std::uint32_t kShardsMax = 1'000'000;
 constexpr std::int64_t kDayMs = 24 * 3'600'000LL;
@@ -27,6 +28,7 @@ Status Refuse(std::string field, const std::string& message, std::string fix = "
 
 bool IsNodeNameChar(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-'; }
+bool IsHostPortChar(char c) { return IsWordChar(c) || c == ':' || c == '[' || c == ']' || c == '%'; }
 bool IsPrintable(char c) { return c > 0x20 && c < 0x7f; }
 
 template <typename Allowed>
@@ -36,6 +38,18 @@ Status CheckField(const char* field, const std::string& text, std::size_t least,
   if (fits && std::all_of(text.begin(), text.end(), allowed)) return Status::Ok();
   return Refuse(field, "is not what it should be",
                 "send " + std::to_string(least) + " to " + std::to_string(most) + " characters of " + characters);
+}
+
+// Tasks get these in lists with commas between them.
+Status CheckReplicaAddress(const std::string& address) {
+  if (address.empty()) return Status::Ok();
+  const std::size_t colon = address.rfind(':');
+  const std::size_t digits = colon == std::string::npos ? 0 : address.size() - colon - 1;
+  const bool port = digits >= 1 && digits <= 5 &&
+                    std::all_of(address.end() - static_cast<std::ptrdiff_t>(digits), address.end(),
+                                [](char c) { return c >= '0' && c <= '9'; });
+  if (!port || colon == 0) return Refuse("replica_address", "is not host:port", "send host:port, or nothing");
+  return CheckField("replica_address", address, 1, kHostPortMax, IsHostPortChar, "A-Z a-z 0-9 . _ - : [ ] %");
 }
 
 Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto) {
@@ -163,6 +177,7 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   if (s.ok()) s = CheckField("address", hello.address(), 1, 253, IsPrintable, kAnyPrintable);
   if (s.ok()) s = CheckField("agent_version", hello.agent_version(), 0, 64, IsPrintable, kAnyPrintable);
   if (s.ok()) s = CheckField("runtime", hello.runtime(), 0, 32, IsWordChar, "A-Z a-z 0-9 . _ -");
+  if (s.ok()) s = CheckReplicaAddress(hello.replica_address());
   if (!s.ok()) return s;
   auto labels = LabelsFromProto(hello.labels());
   if (!labels.ok()) return labels.status();
@@ -174,6 +189,7 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.address = hello.address();
   event.agent_version = hello.agent_version();
   event.runtime = hello.runtime();
+  event.replica = hello.replica_address();
   event.highest_job = core::JobId(hello.highest_job_id());
   return event;
 }

@@ -4,17 +4,13 @@
 #include <cstdint>
 
 #include "scheduler/sim/world.h"
+#include "sdk/base/seeds_testing.h"
 
 namespace glim::sim {
 namespace {
 
-// Of a case. A sanitized run plays only the first case of each kind (tests/run) and looks for faults of the code, which
-// the first seeds reach as well; each takes one to two seconds of a core there.
-#ifdef GLIM_SANITIZED
-constexpr std::uint64_t kSeeds = 10;
-#else
-constexpr std::uint64_t kSeeds = 25;
-#endif
+// Of a case. A sanitized run plays only the first case of each kind (tests/run).
+constexpr std::uint64_t kSeeds = SeedsOf(25, 3);
 
 WorldReport RunSeed(std::uint64_t seed, std::uint64_t events, bool faults = false) {
   WorldOptions options;

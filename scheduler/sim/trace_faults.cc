@@ -14,7 +14,7 @@
 namespace glim::sim {
 namespace {
 
-constexpr std::size_t kFileBytesMax = 64 * 1024;
+constexpr std::size_t kFaultsBytesMax = 64 * 1024;
 
 using Field = std::function<Status(const YAML::Node& value, const std::string& at)>;
 using Fields = std::map<std::string, Field>;
@@ -100,7 +100,7 @@ double Uniform(Rng& rng) { return (static_cast<double>(rng.Next() >> 11) + 1) / 
 }  // namespace
 
 Result<FaultPlan> ParseFaults(const std::string& text) {
-  if (text.size() > kFileBytesMax) {
+  if (text.size() > kFaultsBytesMax) {
     return Refuse(YAML::Mark::null_mark(), "the file", "is larger than 64 KiB", "give only the keys that differ");
   }
   FaultPlan plan;
@@ -116,7 +116,7 @@ Result<FaultPlan> ParseFaults(const std::string& text) {
 
 Result<FaultPlan> ReadFaults(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string text(kFileBytesMax + 1, '\0');
+  std::string text(kFaultsBytesMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (!in.is_open() || in.bad()) {

@@ -11,7 +11,7 @@
 namespace glim::sim {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{1} << 30;
+constexpr std::size_t kTraceBytesMax = std::size_t{1} << 30;
 constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kJobsMax = 10'000'000;
 constexpr std::size_t kUserMax = 64;
@@ -182,7 +182,7 @@ Result<std::vector<TraceJob>> ReadTrace(const std::string& path) {
     return Status(StatusCode::kNotFound, path + ": cannot be read")
         .WithReason("BAD_TRACE").WithFix("name a readable CSV file");
   }
-  if (static_cast<std::size_t>(size) > kFileBytesMax) {
+  if (static_cast<std::size_t>(size) > kTraceBytesMax) {
     return Status(StatusCode::kResourceExhausted, path + ": is larger than 1 GiB")
         .WithReason("BAD_TRACE").WithFix("cut the trace into parts");
   }

@@ -237,6 +237,7 @@ void World::AddNodes() {
         hello.labels.zone = "z" + std::to_string(z);
         hello.labels.leaf = "l" + std::to_string(l);
         hello.labels.gpu_count = 8;
+        if (number % 4 != 0) hello.replica = hello.name + ":7010";
         agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
         Connect(id);
         timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });

@@ -124,6 +124,25 @@ TEST(RowCodec, AMissingKeyHasItsDefault) {
   EXPECT_TRUE(SameJob(expected, *back));
 }
 
+TEST(RowCodec, RowsFromBeforeThereWereReplicasHaveNone) {
+  Rng rng(1);
+  core::Attempt attempt = RandomAttempt(rng, {core::JobId(7), 3});
+  json body = json::parse(EncodeAttempt(attempt));
+  ASSERT_EQ(body.erase("replicas"), 1u);
+  attempt.replicas.clear();
+  const auto attempt_back = DecodeAttempt(attempt.id, body.dump());
+  ASSERT_TRUE(attempt_back.ok()) << attempt_back.status().message();
+  EXPECT_EQ(attempt, *attempt_back);
+
+  core::Node node = RandomNode(rng, core::NodeId(5));
+  body = json::parse(EncodeNode(node));
+  ASSERT_EQ(body.erase("replica"), 1u);
+  node.replica.clear();
+  const auto node_back = DecodeNode(node.id, body.dump());
+  ASSERT_TRUE(node_back.ok()) << node_back.status().message();
+  EXPECT_EQ(node, *node_back);
+}
+
 TEST(RowCodec, GarbageIsNamedByTableKeyAndField) {
   const json good = json::parse(EncodeJob(SmallJob()));
   const auto broken = [&](const char* pointer, const json& value) {

@@ -143,6 +143,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("nodes", row.nodes);
   io.Field("zones", row.zones);
   io.Field("gateways", row.gateways);
+  io.Field("replicas", row.replicas);
   io.Field("charged", row.charged);
   io.Field("borrowed", row.borrowed);
   io.Field("nodes_held", row.nodes_held);
@@ -234,6 +235,7 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("address", row.address);
   io.Field("agent_version", row.agent_version);
   io.Field("runtime", row.runtime);
+  io.Field("replica", row.replica);
   io.Required("state", row.state);
   io.Field("message", row.message);
   io.Field("holder", row.holder);

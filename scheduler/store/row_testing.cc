@@ -146,8 +146,10 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, quantum, interval, last] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, quantum, interval, last);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
+         last] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
+                  interval, last);
   own = id;
   return row;
 }
@@ -162,8 +164,8 @@ core::Task RandomTask(Rng& rng, core::TaskId id) {
 
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;

@@ -54,15 +54,6 @@ core::Job JobWith(std::uint64_t id, const std::string& message) {
   return job;
 }
 
-core::HistoryEntry Entry(std::uint64_t job, std::int64_t at_ms, const std::string& text) {
-  core::HistoryEntry entry;
-  entry.at = TimePoint{at_ms};
-  entry.kind = "job_submitted";
-  entry.job = JobId(job);
-  entry.text = text;
-  return entry;
-}
-
 // Rows by key, written independently of any store.
 struct Model {
   std::map<JobId, core::Job> jobs;

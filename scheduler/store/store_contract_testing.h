@@ -27,6 +27,15 @@ struct StoreKind {
 // GoogleTest would show the bytes, addresses included, in the name of every test.
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 
+inline core::HistoryEntry Entry(std::uint64_t job, std::int64_t at_ms, const std::string& text) {
+  core::HistoryEntry entry;
+  entry.at = TimePoint{at_ms};
+  entry.kind = "job_submitted";
+  entry.job = core::JobId(job);
+  entry.text = text;
+  return entry;
+}
+
 class StoreContract : public testing::TestWithParam<StoreKind> {
  protected:
   void SetUp() override;

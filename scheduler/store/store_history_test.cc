@@ -10,15 +10,6 @@ using core::NodeId;
 
 namespace {
 
-core::HistoryEntry Entry(std::uint64_t job, std::int64_t at_ms, const std::string& text) {
-  core::HistoryEntry entry;
-  entry.at = TimePoint{at_ms};
-  entry.kind = "job_submitted";
-  entry.job = JobId(job);
-  entry.text = text;
-  return entry;
-}
-
 EndedJob Ended(std::uint64_t id, std::int64_t ended_at_ms, const std::string& user = "ada",
                core::JobState state = core::JobState::kSucceeded) {
   EndedJob job;

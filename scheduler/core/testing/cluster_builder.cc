@@ -21,9 +21,9 @@ Cluster::Cluster(Zones shape, Policy policy) : policy_(std::move(policy)) {
 
 Cluster::~Cluster() = default;
 
-NodeId Cluster::AddNode(NodeLabels labels) {
+NodeId Cluster::AddNode(NodeLabels labels, const std::string& replica) {
   const NodeId expected = state_.next_node_id;
-  Connect("n" + std::to_string(expected.value), std::move(labels));
+  Connect("n" + std::to_string(expected.value), std::move(labels), replica);
   return expected;
 }
 
@@ -78,19 +78,21 @@ void Cluster::Silence(NodeId node, bool stream_ends) {
   if (stream_ends) Do(NodeDisconnected{node, session});
 }
 
-Reply Cluster::Connect(const std::string& name, NodeLabels labels) {
+Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::string& replica) {
   NodeConnected event;
   event.session = ++last_session_;
   event.name = name;
   event.machine_id = "m-" + name;
   event.labels = std::move(labels);
+  event.replica = replica;
   const Reply reply = Do(event);
   if (reply.status.ok()) sessions_[reply.node] = event.session;
   return reply;
 }
 
 void Cluster::Return(NodeId node) {
-  Connect(state_.FindNode(node)->name, state_.FindNode(node)->labels);
+  const Node& row = *state_.FindNode(node);
+  Connect(row.name, row.labels, row.replica);
   Report(node);
 }
 

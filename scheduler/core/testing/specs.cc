@@ -26,6 +26,12 @@ NodeLabels Labels(std::string zone, std::string leaf, std::uint32_t gpus) {
   return labels;
 }
 
+Policy Patient() {
+  Policy policy;
+  policy.node_lost_after = Hours(10'000);
+  return policy;
+}
+
 Job JobRow(std::uint64_t id, JobSpec spec, std::string user) {
   Job job;
   job.id = JobId(id);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/core/policy.h"
 #include "scheduler/core/rows.h"
 
 namespace glim::core::testing {
@@ -19,6 +20,9 @@ JobSpec SpecWith(std::uint32_t nodes, F change) {
 }
 
 NodeLabels Labels(std::string zone, std::string leaf, std::uint32_t gpus = 8);
+
+// For tests that are not about agents which fall silent.
+Policy Patient();
 
 // Rows put straight into a state, without events.
 Job JobRow(std::uint64_t id, JobSpec spec = Spec(), std::string user = "ann");

@@ -18,13 +18,13 @@ ReplicaOptions OptionsOf() {
   return options;
 }
 
-struct Times {
+struct PutTimes {
   std::vector<double> put, raw_put, get, raw_get;  // ms
 };
 
 // One save into the neighbour and one load from it, each beside its bare loop.
 Status RunRound(const std::string& peer, ReplicaSink& writer, RawPeer& raw, CheckpointId id, std::uint64_t bytes,
-                std::vector<std::byte>& into, Times& times) {
+                std::vector<std::byte>& into, PutTimes& times) {
   const ReplicaOptions options = OptionsOf();
   const testing::Share share = testing::MakeShare(id, 0, 1, bytes);
   const Result<double> raw_put = raw.Put(share.image, options.block_bytes, options.depth);
@@ -67,11 +67,11 @@ Result<nlohmann::ordered_json> BenchReplica(const Setup& setup) {
   auto writer = MakeReplicaWriter(service.address(), OptionsOf());
   if (!writer.ok()) return writer.status();
   std::vector<std::byte> into(setup.bytes);
-  Times times;
+  PutTimes times;
   // The first two touch the service's memory, and the raw peer's, for the first time.
   constexpr std::uint64_t kWarmUps = 2;
   for (std::uint64_t step = 1; step <= setup.rounds + kWarmUps; ++step) {
-    if (step == kWarmUps + 1) times = Times();
+    if (step == kWarmUps + 1) times = PutTimes();
     const Status status =
         RunRound(service.address(), **writer, **raw, {1, step}, setup.bytes, into, times);
     if (!status.ok()) return status;

@@ -131,22 +131,23 @@ Result<BaseRecord> FileDirectory::ReadBase(std::uint32_t attempt) const {
   return record;
 }
 
-Status FileDirectory::RefuseAsBase(std::uint32_t attempt, CheckpointId base) const {
+Status FileDirectory::RefuseAsBase(std::uint32_t attempt, CheckpointId base, bool has_to_be_here) const {
   if (base.attempt >= attempt) {
     return InvalidArgument("base", PathOf(base) + " is not of an attempt below " + std::to_string(attempt));
   }
+  if (!has_to_be_here) return Status::Ok();
   const auto published = IsPublished(base);
   if (!published.ok()) return published.status();
   if (*published) return Status::Ok();
   return Status(StatusCode::kNotFound, path_ + "/" + PathOf(base) + " is no checkpoint").WithField("base");
 }
 
-Result<BaseRecord> FileDirectory::ChooseBase(std::uint32_t attempt, const ToldBase& base) const {
+Result<BaseRecord> FileDirectory::ChooseBase(std::uint32_t attempt, const std::optional<ToldBase>& told) const {
   BaseRecord record;
-  if (base && !*base) return record;
-  if (base) {
-    if (Status status = RefuseAsBase(attempt, **base); !status.ok()) return status;
-    record.base = *base;
+  if (told && !told->id) return record;
+  if (told) {
+    if (Status status = RefuseAsBase(attempt, *told->id, told->has_to_be_here); !status.ok()) return status;
+    record.base = told->id;
   }
   const auto highest = HighestBegun(attempt);
   if (!highest.ok()) return highest.status();
@@ -169,17 +170,22 @@ Result<std::optional<CheckpointId>> FileDirectory::BeginAttempt(std::uint32_t at
 
 Result<std::optional<CheckpointId>> FileDirectory::BeginAttemptFrom(std::uint32_t attempt,
                                                                     std::optional<CheckpointId> base) {
-  return Begin(attempt, ToldBase(std::in_place, base));
+  return Begin(attempt, ToldBase{.id = base});
 }
 
-Result<std::optional<CheckpointId>> FileDirectory::Begin(std::uint32_t attempt, const ToldBase& base) {
+Result<std::optional<CheckpointId>> FileDirectory::BeginAttemptFromElsewhere(std::uint32_t attempt,
+                                                                             CheckpointId base) {
+  return Begin(attempt, ToldBase{.id = base, .has_to_be_here = false});
+}
+
+Result<std::optional<CheckpointId>> FileDirectory::Begin(std::uint32_t attempt, const std::optional<ToldBase>& told) {
   if (Status status = RefuseIfSuperseded(attempt); !status.ok()) return status;
   const auto folder = MakeFolder(root_.get(), AttemptName(attempt));
   if (!folder.ok()) return folder.status();
   // From here on no older attempt begins to remove anything.
   auto record = ReadBase(attempt);
   if (!record.ok() && record.status().code() == StatusCode::kNotFound) {
-    const auto chosen = ChooseBase(attempt, base);
+    const auto chosen = ChooseBase(attempt, told);
     if (!chosen.ok()) return chosen.status();
     const auto created = CreateExclusively(folder->get(), kBaseName, BaseText(attempt, *chosen));
     if (!created.ok()) return created.status();

@@ -58,6 +58,9 @@ class Directory {
   // one.
   virtual Result<std::optional<CheckpointId>> BeginAttemptFrom(std::uint32_t attempt,
                                                                std::optional<CheckpointId> base) = 0;
+  // The same with a base that has been read already from elsewhere (a neighbour's memory): it need not be in DIR any
+  // more. Where it is not, it does not count, and those before it do.
+  virtual Result<std::optional<CheckpointId>> BeginAttemptFromElsewhere(std::uint32_t attempt, CheckpointId base) = 0;
 
   // The ones that count, newest last: those before the base, the base, then this attempt's by step. Of the highest
   // begun attempt (empty if none has begun), or of `attempt` (NOT_FOUND if that has not begun).

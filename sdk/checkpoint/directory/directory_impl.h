@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/records.h"
-#include "sdk/checkpoint/io/unique_fd.h"
 
 namespace glim::checkpoint {
 
@@ -23,6 +23,7 @@ class FileDirectory final : public Directory {
   Result<std::optional<CheckpointId>> BeginAttempt(std::uint32_t attempt) override;
   Result<std::optional<CheckpointId>> BeginAttemptFrom(std::uint32_t attempt,
                                                        std::optional<CheckpointId> base) override;
+  Result<std::optional<CheckpointId>> BeginAttemptFromElsewhere(std::uint32_t attempt, CheckpointId base) override;
   Result<std::vector<CheckpointId>> Visible(std::optional<std::uint32_t> attempt) const override;
   Result<std::vector<CheckpointId>> All() const override;
   Result<int> OpenForWriting(CheckpointId id) override;
@@ -51,11 +52,14 @@ class FileDirectory final : public Directory {
   // NOT_FOUND when the attempt has not begun.
   Result<BaseRecord> ReadBase(std::uint32_t attempt) const;
   Result<std::vector<CheckpointId>> VisibleToReaders() const;
-  // `base`: as BeginAttemptFrom was told, if it was.
-  using ToldBase = std::optional<std::optional<CheckpointId>>;
-  Result<std::optional<CheckpointId>> Begin(std::uint32_t attempt, const ToldBase& base);
-  Result<BaseRecord> ChooseBase(std::uint32_t attempt, const ToldBase& base) const;
-  Status RefuseAsBase(std::uint32_t attempt, CheckpointId base) const;
+  struct ToldBase {
+    std::optional<CheckpointId> id;
+    bool has_to_be_here = true;
+  };
+  // `told`: by whoever says what the attempt goes on from, if anybody does.
+  Result<std::optional<CheckpointId>> Begin(std::uint32_t attempt, const std::optional<ToldBase>& told);
+  Result<BaseRecord> ChooseBase(std::uint32_t attempt, const std::optional<ToldBase>& told) const;
+  Status RefuseAsBase(std::uint32_t attempt, CheckpointId base, bool has_to_be_here) const;
   Result<bool> IsPublished(CheckpointId id) const;
   Result<bool> IsPublished(int attempt_folder, std::uint64_t step) const;
   Result<Steps> StepsOf(std::uint32_t attempt) const;

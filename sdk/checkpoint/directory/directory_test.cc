@@ -1,3 +1,4 @@
+#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <fstream>
 
 #include "sdk/checkpoint/directory/testing/directory_fixture.h"
-#include "sdk/checkpoint/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

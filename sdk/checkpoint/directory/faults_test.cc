@@ -10,9 +10,9 @@
 #include <filesystem>
 
 #include "sdk/base/rng.h"
+#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/testing/directory_fixture.h"
-#include "sdk/checkpoint/io/unique_fd.h"
 #include "sdk/checkpoint/testing/stepped_process.h"
 
 namespace glim::checkpoint {

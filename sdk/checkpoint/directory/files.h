@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/io/unique_fd.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::checkpoint {
 

@@ -54,6 +54,15 @@ TEST_F(ToldBaseTest, OneThatIsNotThereIsRefusedAndAnotherMayBeSaid) {
   EXPECT_EQ(directory_->BeginAttemptFrom(2, CheckpointId{1, 10}).value(), (CheckpointId{1, 10}));
 }
 
+TEST_F(ToldBaseTest, OneThatWasReadElsewhereNeedNotBeThereAndThoseBeforeItCount) {
+  EXPECT_EQ(directory_->BeginAttemptFromElsewhere(2, {1, 25}).value(), (CheckpointId{1, 25}));
+  EXPECT_THAT(VisibleIn(*directory_), ElementsAre(CheckpointId{1, 10}, CheckpointId{1, 20}));
+  EXPECT_EQ(directory_->BeginAttemptFrom(2, CheckpointId{1, 20}).value(), (CheckpointId{1, 25}));
+  Save(*directory_, {2, 26});
+  EXPECT_THAT(VisibleIn(*directory_), ElementsAre(CheckpointId{1, 10}, CheckpointId{1, 20}, CheckpointId{2, 26}));
+  EXPECT_EQ(directory_->BeginAttemptFromElsewhere(3, {3, 30}).status().code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(ToldBaseTest, AZombieIsRefused) {
   Begin(*directory_, 3);
   EXPECT_EQ(directory_->BeginAttemptFrom(2, CheckpointId{1, 20}).status().reason(), "SUPERSEDED");

@@ -14,11 +14,10 @@ namespace glim::checkpoint {
 namespace {
 
 using testing::Job;
+using testing::kMiB;
 using testing::PartOf;
 using testing::RandomJob;
 using testing::Replicated;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 // Where in the whole tensor this process's data begins.
 std::uint64_t Begin(const SaveTensor& tensor) {

@@ -7,11 +7,12 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/checkpoint/testing/sample.h"
 
 namespace glim::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+using testing::kMiB;
 
 // Two shards: "a" cut in two, "b" of one piece, "none" without bytes, "rows" distributed.
 Manifest Good() {

@@ -11,18 +11,15 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/io/io_error.h"
+#include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/io/retry.h"
-#include "sdk/checkpoint/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::int64_t MicrosSince(Clock::time_point start) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
-}
 
 // The kernel sends SIGXFSZ to whoever writes beyond the limit, which ends a program that does not expect it.
 Status CheckSizeLimit(const std::string& name, std::uint64_t bytes) {

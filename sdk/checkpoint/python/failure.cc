@@ -32,6 +32,11 @@ const char* NameOf(StatusCode code) {
   return "UNKNOWN";
 }
 
+std::string MessageOf(const Status& status) {
+  const bool says_field = status.field().empty() || status.message().find(status.field()) != std::string::npos;
+  return says_field ? status.message() : status.field() + ": " + status.message();
+}
+
 void Translate(std::exception_ptr thrown) {
   if (!thrown) return;
   try {
@@ -39,14 +44,17 @@ void Translate(std::exception_ptr thrown) {
   } catch (const Failure& failure) {
     const Status& status = failure.status();
     const py::object type = py::module_::import("glim.checkpoint").attr("CheckpointError");
-    const bool says_field = status.field().empty() || status.message().find(status.field()) != std::string::npos;
-    const py::object error = type(says_field ? status.message() : status.field() + ": " + status.message(),
-                                  NameOf(status.code()), status.reason(), status.field(), status.fix());
+    const py::object error =
+        type(MessageOf(status), NameOf(status.code()), status.reason(), status.field(), status.fix());
     PyErr_SetObject(type.ptr(), error.ptr());
   }
 }
 
 }  // namespace
+
+std::string TextOf(const Status& status) {
+  return MessageOf(status) + (status.fix().empty() ? "" : " (" + status.fix() + ")");
+}
 
 void RegisterFailure() { py::register_exception_translator(&Translate); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "sdk/base/result.h"
@@ -26,6 +27,9 @@ Value ValueOrThrow(Result<Value> result) {
   ThrowIfFailed(result.status());
   return std::move(result).value();
 }
+
+// What has happened and its fix, as the CheckpointError would say it.
+std::string TextOf(const Status& status);
 
 // Makes Failure a CheckpointError with code, reason, field and fix.
 void RegisterFailure();

@@ -18,14 +18,18 @@ std::vector<IdPair> VisibleIn(const std::string& path, std::optional<std::uint32
   return found;
 }
 
-// Without `is_told` the directory's rule finds the base.
+// Without `is_told` the directory's rule finds the base; `is_elsewhere`: it came from memory.
 std::optional<IdPair> BeginAttempt(const std::string& path, const std::string& job, std::uint32_t attempt, bool is_told,
-                                   const std::optional<IdPair>& base) {
+                                   const std::optional<IdPair>& base, bool is_elsewhere) {
   const auto directory = ValueOrThrow(Directory::Open(path, job));
-  std::optional<CheckpointId> told;
-  if (base) told = CheckpointId{base->first, base->second};
-  const std::optional<CheckpointId> decided =
-      ValueOrThrow(is_told ? directory->BeginAttemptFrom(attempt, told) : directory->BeginAttempt(attempt));
+  const auto begin = [&]() -> Result<std::optional<CheckpointId>> {
+    if (!is_told) return directory->BeginAttempt(attempt);
+    if (!base) return directory->BeginAttemptFrom(attempt, std::nullopt);
+    const CheckpointId told{base->first, base->second};
+    return is_elsewhere ? directory->BeginAttemptFromElsewhere(attempt, told)
+                        : directory->BeginAttemptFrom(attempt, told);
+  };
+  const std::optional<CheckpointId> decided = ValueOrThrow(begin());
   if (!decided) return std::nullopt;
   return PairOf(*decided);
 }
@@ -40,6 +44,16 @@ Reader::Reader(const std::string& path, std::uint32_t attempt, std::uint64_t ste
   checkpoint_ = ValueOrThrow(OpenCheckpoint(*directory_, {attempt, step}, options));
 }
 
+Reader::Reader(std::shared_ptr<SourceHandle> source, std::uint32_t attempt, std::uint64_t step)
+    : source_(std::move(source)) {
+  const py::gil_scoped_release release;
+  checkpoint_ = ValueOrThrow(OpenCheckpoint(source_->open(), {attempt, step}));
+}
+
+void Reader::CheckOpen() const {
+  if (source_ != nullptr) static_cast<void>(source_->open());
+}
+
 std::vector<ArrayInfo> Reader::Arrays() const {
   std::vector<ArrayInfo> arrays;
   arrays.reserve(checkpoint_->manifest().tensors.size());
@@ -50,6 +64,7 @@ std::vector<ArrayInfo> Reader::Arrays() const {
 }
 
 void Reader::Load(const std::vector<RangeArguments>& ranges) {
+  CheckOpen();
   std::vector<LoadRange> wanted;
   wanted.reserve(ranges.size());
   for (const auto& [name, at, address, bytes] : ranges) {
@@ -60,13 +75,16 @@ void Reader::Load(const std::vector<RangeArguments>& ranges) {
 }
 
 void Reader::Verify() {
+  CheckOpen();
   const py::gil_scoped_release release;
   ThrowIfFailed(checkpoint_->Verify());
 }
 
 void BindReader(py::module_& module) {
+  py::class_<SourceHandle, std::shared_ptr<SourceHandle>>(module, "SourceHandle");
   py::class_<Reader>(module, "Reader")
       .def(py::init<const std::string&, std::uint32_t, std::uint64_t, const std::string&>())
+      .def(py::init<std::shared_ptr<SourceHandle>, std::uint32_t, std::uint64_t>())
       .def("arrays",
            [](const Reader& reader) {
              // Shapes as tuples, as numpy and torch have them.

@@ -20,10 +20,20 @@ using RangeArguments = std::tuple<std::string, std::uint64_t, std::uintptr_t, st
 // Name, type, shape.
 using ArrayInfo = std::tuple<std::string, std::string, std::vector<std::uint64_t>>;
 
+// A source that another module made.
+class SourceHandle {
+ public:
+  virtual ~SourceHandle() = default;
+  // Throws FAILED_PRECONDITION once it is closed.
+  virtual ShardSource& open() const = 0;
+};
+
 // One thread.
 class Reader {
  public:
   Reader(const std::string& path, std::uint32_t attempt, std::uint64_t step, const std::string& io);
+  // Of use until the source is closed.
+  Reader(std::shared_ptr<SourceHandle> source, std::uint32_t attempt, std::uint64_t step);
 
   std::vector<ArrayInfo> Arrays() const;
   const std::map<std::string, std::string>& metadata() const { return checkpoint_->manifest().metadata; }
@@ -32,7 +42,10 @@ class Reader {
   void Verify();
 
  private:
-  std::unique_ptr<Directory> directory_;
+  void CheckOpen() const;
+
+  std::unique_ptr<Directory> directory_;  // null: it comes from source_
+  std::shared_ptr<SourceHandle> source_;
   std::unique_ptr<Checkpoint> checkpoint_;
 };
 

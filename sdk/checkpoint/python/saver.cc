@@ -44,6 +44,7 @@ void BindOptions(py::module_& module) {
       .def_readwrite("world", &SaverOptions::world)
       .def_readwrite("writers_per_target", &SaverOptions::writers_per_target)
       .def_readwrite("parts_timeout_ms", &SaverOptions::parts_timeout_ms)
+      .def_readwrite("replica", &SaverOptions::replica)
       .def_property(
           "when_busy", [](const SaverOptions& o) { return o.when_busy == WhenBusy::kSkip ? "skip" : "wait"; },
           [](SaverOptions& o, const std::string& name) {
@@ -64,6 +65,25 @@ void BindOptions(py::module_& module) {
           [](SaverOptions& o, bool direct) { o.io.direct = direct; });
 }
 
+// None: there is none, it has failed, or it is still on its way.
+std::optional<ReplicaReport> ReplicaOf(const SaveReport& report) {
+  if (!report.replica || !report.replica->ok()) return std::nullopt;
+  return **report.replica;
+}
+
+std::string ReplicaErrorOf(const SaveReport& report) {
+  return !report.replica || report.replica->ok() ? "" : TextOf(report.replica->status());
+}
+
+// What _replica makes, and this module uses.
+void BindReplica(py::module_& module) {
+  py::class_<ReplicaSink, std::shared_ptr<ReplicaSink>>(module, "ReplicaSink");
+  py::class_<ReplicaReport>(module, "ReplicaReport", "Where a save's copy is, and what it took.")
+      .def_readonly("peer", &ReplicaReport::peer)
+      .def_readonly("bytes", &ReplicaReport::bytes)
+      .def_readonly("micros", &ReplicaReport::micros);
+}
+
 void BindReport(py::module_& module) {
   py::class_<SaveReport>(module, "SaveReport", "How a save went; times in microseconds, see SaveHandle.wait().")
       .def_readonly("step", &SaveReport::step)
@@ -74,6 +94,8 @@ void BindReport(py::module_& module) {
       .def_readonly("checksum_micros", &SaveReport::checksum_micros)
       .def_readonly("queued_micros", &SaveReport::queued_micros)
       .def_readonly("durable_micros", &SaveReport::durable_micros)
+      .def_property_readonly("replica", &ReplicaOf)
+      .def_property_readonly("replica_error", &ReplicaErrorOf)
       .def_property_readonly("io", [](const SaveReport& report) { return std::string(NameOf(report.io.kind)); })
       .def_property_readonly("direct", [](const SaveReport& report) { return report.io.direct; });
 }
@@ -122,11 +144,14 @@ void PySaver::Close() {
 }
 
 void BindSaver(py::module_& module) {
+  BindReplica(module);
   BindOptions(module);
   BindReport(module);
   py::class_<SaveHandle, std::shared_ptr<SaveHandle>>(module, "SaveHandle")
       .def("done", &SaveHandle::done)
-      .def("wait", [](SaveHandle& handle) { return ValueOrThrow(handle.Wait()); },
+      .def("wait", [](SaveHandle& handle) { return ValueOrThrow(handle.WaitDurable()); },
+           py::call_guard<py::gil_scoped_release>())
+      .def("wait_for_replica", [](SaveHandle& handle) { return ValueOrThrow(handle.Wait()); },
            py::call_guard<py::gil_scoped_release>());
   py::class_<PySaver>(module, "Saver")
       .def(py::init<const SaverOptions&>())

@@ -12,7 +12,7 @@ namespace glim::checkpoint {
 // One thread. Once it has failed it stays so.
 class ControlStream {
  public:
-  explicit ControlStream(hfreduce::UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit ControlStream(UniqueFd socket) : socket_(std::move(socket)) {}
 
   int descriptor() const { return socket_.get(); }
   // Takes what has come. UNAVAILABLE: the peer has ended the connection, or does not read; INVALID_ARGUMENT: garbage.
@@ -25,7 +25,7 @@ class ControlStream {
   bool wants_to_write() const { return !output_.empty(); }
 
  private:
-  hfreduce::UniqueFd socket_;
+  UniqueFd socket_;
   std::string input_;
   std::string output_;
 };

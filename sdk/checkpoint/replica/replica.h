@@ -26,6 +26,7 @@ struct ReplicaOptions {
   std::string ucx_net_devices;  // empty: all, or the loopback one for a service there
   int service_level = -1;       // InfiniBand's, 0 to 15; -1: the device's
   Duration timeout = Seconds(30);  // without any progress
+  Duration pause;  // of a writer, after a service could not be reached: saves meanwhile fail at once
   std::uint64_t block_bytes = std::uint64_t{4} << 20;  // of one put or get
   std::uint32_t depth = 4;                             // of them under way
 };
@@ -45,6 +46,8 @@ class ReplicaSource : public ShardSource {
   // How many of the peers answered, and what was wrong with the others ("host:port: ...").
   virtual std::uint32_t connected() const = 0;
   virtual const std::vector<std::string>& failures() const = 0;
+  // Which of the peers hold the shards of the checkpoint that was opened last.
+  virtual std::vector<std::string> holders() const = 0;
 };
 
 // UNAVAILABLE when none of the peers answers; with some, what they hold counts.

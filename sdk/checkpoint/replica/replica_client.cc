@@ -40,7 +40,7 @@ Result<std::shared_ptr<ucx::Worker>> OpenWorkerFor(const hfreduce::SocketAddress
 }
 
 ReplicaClient::ReplicaClient(std::string peer, std::shared_ptr<ucx::Worker> worker, const ReplicaOptions& options,
-                             hfreduce::UniqueFd socket)
+                             UniqueFd socket)
     : peer_(std::move(peer)), options_(options), worker_(std::move(worker)), stream_(std::move(socket)) {}
 
 ReplicaClient::~ReplicaClient() {
@@ -55,7 +55,7 @@ Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const std::string&
                                                               const ReplicaOptions& options) {
   Result<hfreduce::SocketAddress> address = hfreduce::ParseAddress(peer);
   if (!address.ok()) return address.status();
-  Result<hfreduce::UniqueFd> socket = hfreduce::StartConnect(*address);
+  Result<UniqueFd> socket = hfreduce::StartConnect(*address);
   if (!socket.ok()) return socket.status();
   std::unique_ptr<ReplicaClient> client(
       new ReplicaClient(peer, std::move(worker), options, std::move(socket).value()));

@@ -59,7 +59,7 @@ class ReplicaClient {
 
  private:
   ReplicaClient(std::string peer, std::shared_ptr<ucx::Worker> worker, const ReplicaOptions& options,
-                hfreduce::UniqueFd socket);
+                UniqueFd socket);
   Status AwaitConnected();
   Status Handshake();
   Result<ControlMessage> AskAny(const ControlMessage& request);

@@ -22,29 +22,28 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kRows = 3 * kMiB + 77;
+constexpr std::uint64_t kTornRows = 3 * kMiB + 77;
 
 Status LoadAndCompare(ReplicaSource& source, CheckpointId id) {
   Result<std::unique_ptr<Checkpoint>> checkpoint = OpenCheckpoint(source, id);
   if (!checkpoint.ok()) return checkpoint.status();
-  std::vector<std::byte> data(kRows);
+  std::vector<std::byte> data(kTornRows);
   const LoadRange range{"w", 0, data};
   const Result<IoReport> report = (*checkpoint)->Load({&range, 1});
   if (!report.ok()) return report.status();
-  return data == WholeTensor(id, 1, kRows) ? Status::Ok() : Status(StatusCode::kInternal, "other bytes than saved");
+  return data == WholeTensor(id, 1, kTornRows) ? Status::Ok() : Status(StatusCode::kInternal, "other bytes than saved");
 }
 
 // In a child: a save whole, then the first `bytes` of the next one, then waits to be killed.
 [[noreturn]] void TearASave(const std::string& tls, const std::string& peer, std::uint64_t bytes, int tell) {
   {
     auto writer = MakeReplicaWriter(peer, OptionsFor(tls, 1, 0, 1)).value();
-    GLIM_CHECK(Send(*writer, MakeShare({1, 1}, 0, 1, kRows)).ok(), "the save before");
+    GLIM_CHECK(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok(), "the save before");
   }
   const ReplicaOptions options = OptionsFor(tls, 1, 0, 1);
   auto worker = OpenWorkerFor(hfreduce::ParseAddress(peer).value(), options).value();
   auto client = ReplicaClient::Connect(peer, worker, options).value();
-  const Share share = MakeShare({1, 2}, 0, 1, kRows);
+  const Share share = MakeShare({1, 2}, 0, 1, kTornRows);
   const Grant grant =
       client->Ask<Grant>(Reserve{{1, 2, 0}, {1, share.image.size(), share.part_json.size()}}).value();
   const ucp_rkey_h key = client->Unpack(grant.key).value();
@@ -68,7 +67,7 @@ TEST_P(FailureTest, AWriterThatIsKilledInAPutLeavesTheCopyBefore) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ProcessService service(GetParam(), "32MiB");
     Rng rng(seed);
-    const std::uint64_t bytes = rng.Next() % kRows;
+    const std::uint64_t bytes = rng.Next() % kTornRows;
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
@@ -89,7 +88,7 @@ TEST_P(FailureTest, AWriterThatIsKilledInAPutLeavesTheCopyBefore) {
     EXPECT_TRUE(loaded.ok()) << loaded.message();
     // And the job goes on elsewhere, as another attempt.
     const auto next = MakeReplicaWriter(service.address(), OptionsFor(GetParam(), 2, 0, 1)).value();
-    const auto sent = Send(*next, MakeShare({2, 2}, 0, 1, kRows));
+    const auto sent = Send(*next, MakeShare({2, 2}, 0, 1, kTornRows));
     EXPECT_TRUE(sent.ok()) << sent.status().message();
     EXPECT_TRUE(LoadAndCompare(*Source(service.address()), {2, 2}).ok());
   }
@@ -99,14 +98,14 @@ TEST_P(FailureTest, AServiceThatIsKilledFailsTheSaveAndTheNextFindsItsSuccessorE
   auto service = std::make_unique<ProcessService>(GetParam(), "32MiB");
   const std::string address = service->address();
   const auto writer = MakeReplicaWriter(address, OptionsFor(GetParam(), 1, 0, 1)).value();
-  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kRows)).ok());
+  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok());
   service->End(SIGKILL);
-  const Status failed = Send(*writer, MakeShare({1, 2}, 0, 1, kRows)).status();
+  const Status failed = Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows)).status();
   EXPECT_EQ(failed.code(), StatusCode::kUnavailable);
   EXPECT_THAT(failed.message(), HasSubstr(address));
   service = std::make_unique<ProcessService>(GetParam(), "32MiB", address);
   EXPECT_THAT(Source(address)->Whole().value(), IsEmpty());
-  const auto sent = Send(*writer, MakeShare({1, 3}, 0, 1, kRows));
+  const auto sent = Send(*writer, MakeShare({1, 3}, 0, 1, kTornRows));
   EXPECT_TRUE(sent.ok()) << sent.status().message();
   EXPECT_THAT(Source(address)->Whole().value(), ElementsAre(CheckpointId{1, 3}));
 }
@@ -115,10 +114,10 @@ TEST_P(FailureTest, AServiceThatIsRestartedBetweenTwoSavesCostsNone) {
   auto service = std::make_unique<ProcessService>(GetParam(), "32MiB");
   const std::string address = service->address();
   const auto writer = MakeReplicaWriter(address, OptionsFor(GetParam(), 1, 0, 1)).value();
-  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kRows)).ok());
+  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok());
   EXPECT_EQ(service->End(SIGTERM), 0) << "it leaves in order";
   service = std::make_unique<ProcessService>(GetParam(), "32MiB", address);
-  const auto sent = Send(*writer, MakeShare({1, 2}, 0, 1, kRows));
+  const auto sent = Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows));
   EXPECT_TRUE(sent.ok()) << sent.status().message();
 }
 
@@ -128,17 +127,52 @@ TEST_P(FailureTest, AServiceThatHangsFailsTheSaveInTime) {
   options.timeout = Milliseconds(200);
   const auto writer = MakeReplicaWriter(service.address(), options).value();
   ASSERT_EQ(::kill(service.pid(), SIGSTOP), 0);
-  EXPECT_EQ(Send(*writer, MakeShare({1, 1}, 0, 1, kRows)).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).status().code(), StatusCode::kUnavailable);
   ASSERT_EQ(::kill(service.pid(), SIGCONT), 0);
   const auto patient = MakeReplicaWriter(service.address(), OptionsFor(GetParam(), 1, 0, 1)).value();
-  const auto sent = Send(*patient, MakeShare({1, 2}, 0, 1, kRows));
+  const auto sent = Send(*patient, MakeShare({1, 2}, 0, 1, kTornRows));
   EXPECT_TRUE(sent.ok()) << sent.status().message();
+}
+
+TEST_P(FailureTest, AServiceThatWasNotReachedIsLeftAloneForThePause) {
+  auto service = std::make_unique<ProcessService>(GetParam(), "32MiB");
+  const std::string address = service->address();
+  service->End(SIGKILL);
+  ReplicaOptions options = OptionsFor(GetParam(), 1, 0, 1);
+  options.pause = Hours(1);
+  const auto writer = MakeReplicaWriter(address, options).value();
+  EXPECT_EQ(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).status().code(), StatusCode::kUnavailable);
+  service = std::make_unique<ProcessService>(GetParam(), "32MiB", address);
+  EXPECT_EQ(Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows)).status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(Source(address)->Whole().value(), IsEmpty());
+}
+
+TEST_P(FailureTest, ARefusalCausesNoPause) {
+  const ProcessService service(GetParam(), "32MiB");
+  ReplicaOptions options = OptionsFor(GetParam(), 1, 0, 1);
+  options.pause = Hours(1);
+  const auto writer = MakeReplicaWriter(service.address(), options).value();
+  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok());
+  ASSERT_TRUE(Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows)).ok());
+  {
+    auto source = Source(service.address());
+    ASSERT_TRUE(source->ReadManifest({1, 1}).ok());
+    const Status refused = Send(*writer, MakeShare({1, 3}, 0, 1, kTornRows)).status();
+    EXPECT_EQ(refused.reason(), "REPLICA_BEING_READ") << refused.message();
+  }
+  // The service may still be ending the reader's connection.
+  Status sent;
+  for (std::uint64_t step = 4; step < 104; ++step) {
+    sent = Send(*writer, MakeShare({1, step}, 0, 1, kTornRows)).status();
+    if (sent.reason() != "REPLICA_BEING_READ") break;
+  }
+  EXPECT_TRUE(sent.ok()) << sent.message();
 }
 
 TEST_P(FailureTest, AServiceThatDiesUnderAReaderIsAnError) {
   ProcessService service(GetParam(), "32MiB");
   ASSERT_TRUE(Send(*MakeReplicaWriter(service.address(), OptionsFor(GetParam(), 1, 0, 1)).value(),
-                   MakeShare({1, 1}, 0, 1, kRows)).ok());
+                   MakeShare({1, 1}, 0, 1, kTornRows)).ok());
   auto source = Source(service.address());
   const Manifest manifest = source->ReadManifest({1, 1}).value();
   service.End(SIGKILL);
@@ -176,7 +210,7 @@ class Stranger {
     pollfd waiting{socket_.get(), events, 0};
     return ::poll(&waiting, 1, 30'000) > 0;
   }
-  hfreduce::UniqueFd socket_;
+  UniqueFd socket_;
 };
 
 TEST(ServiceTest, GarbageEndsItsOwnConnectionAndNoOther) {
@@ -185,7 +219,7 @@ TEST(ServiceTest, GarbageEndsItsOwnConnectionAndNoOther) {
   options.memory_bytes = 32 * kMiB;
   const ThreadService service(options);
   const auto writer = MakeReplicaWriter(service.address(), OptionsFor("tcp", 1, 0, 1)).value();
-  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kRows)).ok());
+  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok());
   const std::string frames[] = {Encode(Hello{1, kJob, 1, {}}), Encode(Answer{{}, "worker"}), Encode(Drop{}),
                                 Encode(Reserve{{1, 1, 0}, {1, 1, 1}}), Encode(Hello{99, kJob, 1, {}}),
                                 Encode(Hello{1, "", 1, {}}), Encode(Hello{1, std::string(300, 'j'), 1, {}})};
@@ -201,7 +235,7 @@ TEST(ServiceTest, GarbageEndsItsOwnConnectionAndNoOther) {
     stranger.Send(bytes);
     EXPECT_TRUE(stranger.Ended());
   }
-  EXPECT_TRUE(Send(*writer, MakeShare({1, 2}, 0, 1, kRows)).ok());
+  EXPECT_TRUE(Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows)).ok());
 }
 
 TEST(ServiceTest, WhoShowsNoTokenInTimeIsSentAway) {

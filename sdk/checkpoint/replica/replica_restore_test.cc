@@ -17,6 +17,7 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of this folder
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr std::uint64_t kElements = 700'001;
 constexpr std::uint32_t kWorld = 2;
@@ -87,8 +88,10 @@ TEST_F(RestoreTest, AfterTheDeathOfANodeTheNeighboursMemoryIsEnough) {
   auto source = OpenReplicaSource({service.address()}, OptionsFor("tcp", 2, 0, 1));
   ASSERT_TRUE(source.ok()) << source.status().message();
   ASSERT_THAT((*source)->Whole().value(), ElementsAre(CheckpointId{1, 11}));
+  EXPECT_THAT((*source)->holders(), IsEmpty()) << "nothing is open";
   auto checkpoint = OpenCheckpoint(**source, {1, 11});
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  EXPECT_THAT((*source)->holders(), ElementsAre(service.address()));
   std::vector<float> values(kElements);
   const LoadRange range{"weights", 0, std::as_writable_bytes(std::span(values))};
   const auto loaded = (*checkpoint)->Load({&range, 1});

@@ -78,7 +78,7 @@ class Service final : public ReplicaService {
   std::function<void(const std::string&)> log_;
   std::string address_;
   std::uint64_t instance_ = 0;
-  hfreduce::UniqueFd listener_, epoll_, stop_;
+  UniqueFd listener_, epoll_, stop_;
   ucx::WorkerOptions worker_options_;
   SharedRegionMaker maker_;
   std::unique_ptr<ReplicaTable> table_;
@@ -100,7 +100,7 @@ Status Service::Open() {
   if (options_.memory_bytes == 0) return InvalidArgument("memory", "it has to be above 0");
   Result<hfreduce::SocketAddress> where = ListenAddress(options_.listen);
   if (!where.ok()) return where.status();
-  Result<hfreduce::UniqueFd> listener = hfreduce::Listen(*where);
+  Result<UniqueFd> listener = hfreduce::Listen(*where);
   if (!listener.ok()) return listener.status();
   listener_ = std::move(listener).value();
   Result<hfreduce::SocketAddress> bound = hfreduce::LocalAddress(listener_.get());
@@ -150,7 +150,7 @@ void Service::Run() {
 
 void Service::AcceptAll() {
   for (;;) {
-    hfreduce::UniqueFd socket = hfreduce::Accept(listener_.get());
+    UniqueFd socket = hfreduce::Accept(listener_.get());
     if (!socket) return;
     if (connections_.size() >= options_.connections_max) continue;
     const ReplicaTable::User user = next_user_++;

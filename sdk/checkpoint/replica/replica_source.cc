@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sdk/checkpoint/format/crc32c.h"
@@ -21,6 +22,7 @@ class Source final : public ReplicaSource {
   Result<std::vector<CheckpointId>> Whole() override;
   std::uint32_t connected() const override { return static_cast<std::uint32_t>(clients_.size()); }
   const std::vector<std::string>& failures() const override { return failures_; }
+  std::vector<std::string> holders() const override;
   Result<Manifest> ReadManifest(CheckpointId id) override;
   Result<IoReport> Read(CheckpointId id, const Manifest& manifest, std::span<const ReadRange> ranges,
                         const std::function<Status(std::size_t)>& done) override;
@@ -116,6 +118,12 @@ Result<std::vector<CheckpointId>> Source::Whole() {
     if (holders.whole()) whole.push_back(id);
   }
   return whole;
+}
+
+std::vector<std::string> Source::holders() const {
+  std::set<std::string> peers;
+  for (const auto& [file, shard] : shards_) peers.insert(shard.client->peer());
+  return {peers.begin(), peers.end()};
 }
 
 Result<Part> Source::OpenPart(CheckpointId id, std::uint32_t rank, std::uint32_t world, ReplicaClient& client) {

@@ -14,7 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kRows = 5 * kMiB + 321;  // more than a chunk, and not a multiple of anything
 
 struct ReplicaTest : ::testing::TestWithParam<const char*> {

@@ -131,7 +131,7 @@ ProcessService::ProcessService(const std::string& tls, const std::string& memory
   }
   ::close(secret[0]);
   ::close(errors[1]);
-  errors_ = hfreduce::UniqueFd(errors[0]);
+  errors_ = UniqueFd(errors[0]);
   address_ = ReadAddress(errors[0]);
 }
 

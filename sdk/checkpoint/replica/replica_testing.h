@@ -18,6 +18,7 @@
 
 namespace glim::checkpoint::testing {
 
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 inline constexpr char kSecret[] = "the tests' own secret";
 inline constexpr char kJob[] = "17";
 
@@ -59,7 +60,7 @@ class ProcessService {
 
  private:
   pid_t pid_ = -1;
-  hfreduce::UniqueFd errors_;  // its standard error, open for as long as it runs
+  UniqueFd errors_;  // its standard error, open for as long as it runs
   std::string address_;
 };
 

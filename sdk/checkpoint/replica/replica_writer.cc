@@ -34,6 +34,8 @@ class ReplicaWriter final : public ReplicaSink {
   };
 
   void Work();
+  // Send, unless the service could not be reached just now.
+  Result<ReplicaReport> Try(const Job& job);
   Result<ReplicaReport> Send(const Job& job);
   Status Connect();
   void Disconnect();
@@ -55,6 +57,8 @@ class ReplicaWriter final : public ReplicaSink {
   std::shared_ptr<ucx::Worker> worker_;
   std::unique_ptr<ucx::Memory> registration_;
   std::unique_ptr<ReplicaClient> client_;
+  std::optional<Status> unreachable_;  // why, the last time
+  std::chrono::steady_clock::time_point try_again_at_;
   std::thread thread_;
 };
 
@@ -96,7 +100,7 @@ void ReplicaWriter::Work() {
     if (!job_.has_value()) break;
     const Job& job = *job_;
     lock.unlock();
-    Result<ReplicaReport> result = Send(job);
+    Result<ReplicaReport> result = Try(job);
     if (!result.ok()) Disconnect();
     lock.lock();
     result_ = std::move(result);
@@ -144,6 +148,18 @@ Status ReplicaWriter::Transfer(const Job& job, const Grant& grant) {
   if (Status status = client_->Put(job.image, grant.address, *key); !status.ok()) return status;
   if (Status status = client_->Put(part, grant.address + job.image.size(), *key); !status.ok()) return status;
   return client_->Flush();
+}
+
+Result<ReplicaReport> ReplicaWriter::Try(const Job& job) {
+  if (unreachable_.has_value() && std::chrono::steady_clock::now() < try_again_at_) return *unreachable_;
+  Result<ReplicaReport> result = Send(job);
+  unreachable_.reset();
+  const bool refused = client_ != nullptr && client_->usable();
+  if (!result.ok() && !refused && result.status().code() == StatusCode::kUnavailable) {
+    unreachable_ = result.status();
+    try_again_at_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.pause.ms);
+  }
+  return result;
 }
 
 Result<ReplicaReport> ReplicaWriter::Send(const Job& job) {

@@ -19,7 +19,7 @@ struct ServiceConnection {
   // What the transfer process has been asked for; the client's next message waits for that.
   enum class Awaiting : std::uint8_t { kNothing, kWelcome, kGrant, kOpened };
 
-  ServiceConnection(ReplicaTable::User given_id, hfreduce::UniqueFd socket, TimePoint now)
+  ServiceConnection(ReplicaTable::User given_id, UniqueFd socket, TimePoint now)
       : id(given_id), stream(std::move(socket)), since(now) {}
 
   ReplicaTable::User id;

@@ -14,14 +14,14 @@ namespace {
 
 class SharedRegion final : public Region {
  public:
-  SharedRegion(hfreduce::UniqueFd file, std::uint64_t number, std::uint64_t bytes)
+  SharedRegion(UniqueFd file, std::uint64_t number, std::uint64_t bytes)
       : file_(std::move(file)), number_(number), bytes_(bytes) {}
   std::uint64_t number() const override { return number_; }
   std::uint64_t bytes() const override { return bytes_; }
   int descriptor() const override { return file_.get(); }
 
  private:
-  hfreduce::UniqueFd file_;
+  UniqueFd file_;
   std::uint64_t number_;
   std::uint64_t bytes_;
 };
@@ -29,7 +29,7 @@ class SharedRegion final : public Region {
 }  // namespace
 
 Result<std::shared_ptr<Region>> SharedRegionMaker::Make(std::uint64_t bytes) {
-  hfreduce::UniqueFd file(::memfd_create("glim-replica", MFD_CLOEXEC));
+  UniqueFd file(::memfd_create("glim-replica", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
     return Status(StatusCode::kResourceExhausted,
                   "no memory of " + std::to_string(bytes) + " bytes: " + hfreduce::ErrnoText(errno));

@@ -32,7 +32,7 @@ std::string Text(const Nonce& nonce) { return {reinterpret_cast<const char*>(non
 }  // namespace
 
 Result<std::string> ReadSecret(int descriptor) {
-  const hfreduce::UniqueFd owned(descriptor);
+  const UniqueFd owned(descriptor);
   std::string text(kSecretBytesMax + 1, '\0');
   std::size_t bytes = 0;
   while (bytes < text.size()) {

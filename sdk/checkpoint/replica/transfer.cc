@@ -26,8 +26,8 @@ Result<std::unique_ptr<Transfer>> Transfer::Start(const std::string& program, co
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return Status(StatusCode::kUnavailable, "no socket pair: " + hfreduce::ErrnoText(errno));
   }
-  hfreduce::UniqueFd ours(ends[0]);
-  const hfreduce::UniqueFd its(ends[1]);
+  UniqueFd ours(ends[0]);
+  const UniqueFd its(ends[1]);
   const std::array<std::string, 10> arguments{
       program, "transfer", "--fd", std::to_string(kItsDescriptor), "--ucx-tls", options.tls,
       "--ucx-net-devices", options.net_devices, "--service-level", std::to_string(options.service_level)};
@@ -55,7 +55,7 @@ Status Transfer::Connect(const std::string& client_worker) {
 }
 
 Status Transfer::Map(const Region& region) {
-  hfreduce::UniqueFd file(::fcntl(region.descriptor(), F_DUPFD_CLOEXEC, 0));
+  UniqueFd file(::fcntl(region.descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!file) return {StatusCode::kResourceExhausted, "no descriptor: " + hfreduce::ErrnoText(errno)};
   return SendPacket(socket_.get(),
                     {TransferPacket::Kind::kMap, region.number(), region.bytes(), "", std::move(file)});

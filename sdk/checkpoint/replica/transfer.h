@@ -45,10 +45,10 @@ class Transfer {
   Result<TransferAnswer> Receive();
 
  private:
-  Transfer(pid_t pid, hfreduce::UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  Transfer(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
 
   pid_t pid_;
-  hfreduce::UniqueFd socket_;
+  UniqueFd socket_;
 };
 
 // --- in the process

@@ -15,13 +15,28 @@ class PendingSave final : public SaveHandle {
  public:
   bool done() const override {
     const std::lock_guard lock(mutex_);
-    return outcome_.has_value();
+    return durable_.has_value() || outcome_.has_value();
   }
 
   Result<SaveReport> Wait() override {
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return outcome_.has_value(); });
+    changed_.wait(lock, [this] { return outcome_.has_value(); });
     return *outcome_;
+  }
+
+  Result<SaveReport> WaitDurable() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return durable_.has_value() || outcome_.has_value(); });
+    return outcome_.has_value() ? *outcome_ : *durable_;
+  }
+
+  // At most once, before End.
+  void BecomeDurable(SaveReport report) {
+    {
+      const std::lock_guard lock(mutex_);
+      durable_ = std::move(report);
+    }
+    changed_.notify_all();
   }
 
   // Once.
@@ -30,12 +45,13 @@ class PendingSave final : public SaveHandle {
       const std::lock_guard lock(mutex_);
       outcome_ = std::move(outcome);
     }
-    ended_.notify_all();
+    changed_.notify_all();
   }
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable ended_;
+  std::condition_variable changed_;
+  std::optional<SaveReport> durable_;
   std::optional<Result<SaveReport>> outcome_;
 };
 

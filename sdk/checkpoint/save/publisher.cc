@@ -6,9 +6,10 @@
 #include <thread>
 #include <utility>
 
+#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/io/io_error.h"
-#include "sdk/checkpoint/io/unique_fd.h"
+#include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/load/disk_source.h"
 #include "sdk/checkpoint/save/checksums.h"
 #include "sdk/checkpoint/save/parts.h"
@@ -17,10 +18,6 @@ namespace glim::checkpoint {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::int64_t MicrosSince(Clock::time_point begin) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
-}
 
 }  // namespace
 
@@ -38,11 +35,12 @@ void Publisher::Forget() {
   if (options_.replica != nullptr) options_.replica->Forget();
 }
 
-Result<SaveReport> Publisher::Save(SaveRequest request) {
+Result<SaveReport> Publisher::Save(SaveRequest request, const std::function<void(const SaveReport&)>& durable) {
   RemoveFailedBefore(request.report.step);
   bool replica_started = false;
   Result<SaveReport> report = SaveToDisk(request, replica_started);
   if (replica_started) {
+    if (report.ok()) durable(*report);
     // Last of all: the disk's copy is durable by then, but the image is still being read.
     Result<ReplicaReport> replica = options_.replica->Wait();
     if (report.ok()) report->replica = std::move(replica);

@@ -45,8 +45,8 @@ class Publisher {
 
   // Writes the shard and takes its checksums meanwhile; then publishes this rank's part, or, on rank 0, everybody's
   // manifest. Begins before the image is whole. When it has returned, nobody fills or reads the image any more. A
-  // failure before anything was published takes the shard away again.
-  Result<SaveReport> Save(SaveRequest request);
+  // failure before anything was published takes the shard away again. `durable` is told when only the replica is left.
+  Result<SaveReport> Save(SaveRequest request, const std::function<void(const SaveReport&)>& durable);
 
   // Removes what is not kept any more. Rank 0's work; elsewhere nothing.
   void Prune();

@@ -13,6 +13,7 @@
 
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/save/copier.h"
 #include "sdk/checkpoint/save/copy_progress.h"
 #include "sdk/checkpoint/save/device_copier.h"
@@ -29,10 +30,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint32_t kImagesMax = 2;
 constexpr std::uint32_t kCopyThreadsMax = 256;
-
-std::int64_t MicrosSince(Clock::time_point begin) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
-}
 
 std::uint64_t RoundedUp(std::uint64_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
 
@@ -190,7 +187,8 @@ class BackgroundSaver final : public Saver {
       queue_.pop_front();
       lock.unlock();
       if (!std::exchange(registered_, true)) publisher_->Register(pool_.memory());
-      const Result<SaveReport> report = publisher_->Save(std::move(job.request));
+      const Result<SaveReport> report = publisher_->Save(
+          std::move(job.request), [&job](const SaveReport& durable) { job.handle->BecomeDurable(durable); });
       FreeImage(job.image);
       if (job.on_done) job.on_done(report);
       job.handle->End(report);

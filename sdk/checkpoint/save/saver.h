@@ -70,9 +70,12 @@ struct SaveReport {
 class SaveHandle {
  public:
   virtual ~SaveHandle() = default;
+  // Whether WaitDurable would return at once.
   virtual bool done() const = 0;
   // Waits. The status of a failed save names what failed; the checkpoint before is untouched.
   virtual Result<SaveReport> Wait() = 0;
+  // The same, but not for the replica, of which the report says nothing where it is still on its way.
+  virtual Result<SaveReport> WaitDurable() = 0;
 };
 
 // Called by one thread (the trainer's); owns one background thread and the buffers, which are kept from save to save.

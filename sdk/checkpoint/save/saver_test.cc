@@ -147,13 +147,39 @@ TEST_F(SaverTest, ASecondSaveIsSkippedWhileOneIsOnItsWayIfAsked) {
   const auto first = Begin(*saver, 1, tensor);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(Begin(*saver, 2, tensor), nullptr);
-  EXPECT_FALSE(first->done());
   replica->LetGo();
   ASSERT_TRUE(first->Wait().ok());
   const auto third = Begin(*saver, 3, tensor);
   ASSERT_NE(third, nullptr);
   EXPECT_TRUE(third->Wait().ok());
   EXPECT_FALSE(IsThere({1, 2}));
+}
+
+TEST_F(SaverTest, ASaveIsDurableBeforeItsReplicaIsThere) {
+  const auto replica = std::make_shared<HeldReplica>();
+  SaverOptions options = Options();
+  options.replica = replica;
+  const auto saver = Make(options);
+  replica->Hold();
+  const auto handle = Begin(*saver, 1, Bytes(100, 1));
+  const Result<SaveReport> durable = handle->WaitDurable();
+  ASSERT_TRUE(durable.ok()) << durable.status().message();
+  EXPECT_TRUE(handle->done());
+  EXPECT_TRUE(IsThere({1, 1}));
+  EXPECT_GT(durable->durable_micros, 0);
+  EXPECT_FALSE(durable->replica.has_value()) << "it is on its way";
+  replica->LetGo();
+  EXPECT_TRUE(handle->Wait()->replica->ok());
+  EXPECT_TRUE(handle->WaitDurable()->replica.has_value());
+}
+
+TEST_F(SaverTest, AFailedSaveIsNotDurable) {
+  const auto replica = std::make_shared<HeldReplica>();
+  SaverOptions options = Options();
+  options.replica = replica;
+  const auto saver = Make(options);
+  ASSERT_TRUE(Begin(*saver, 1, Bytes(100, 1))->Wait().ok());
+  EXPECT_EQ(Begin(*saver, 1, Bytes(100, 1))->WaitDurable().status().code(), StatusCode::kAlreadyExists);
 }
 
 TEST_F(SaverTest, ASecondSaveWaitsForTheFirstOtherwise) {

@@ -12,6 +12,8 @@
 
 namespace glim::checkpoint::testing {
 
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
 // What the ranks hold. `data` has the right size and the address 1: it is not there to be read.
 using Job = std::vector<std::vector<SaveTensor>>;  // by rank
 

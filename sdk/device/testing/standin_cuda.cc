@@ -19,8 +19,6 @@ namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1;
 
-std::uintptr_t Number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
-
 struct EventState {
   std::uint64_t asked = 0;
   std::uint64_t done = 0;

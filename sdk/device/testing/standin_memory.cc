@@ -5,12 +5,6 @@
 #include <cstdlib>
 
 namespace glim::device::standin {
-namespace {
-
-std::uintptr_t Number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
-
-}  // namespace
-
 Memory& Memory::Get() {
   static Memory* const memory = new Memory;
   return *memory;

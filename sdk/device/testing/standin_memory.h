@@ -10,6 +10,8 @@ namespace glim::device::standin {
 
 inline constexpr std::size_t kDevicePage = 1 << 16;
 
+inline std::uintptr_t Number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
 struct Allocation {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;

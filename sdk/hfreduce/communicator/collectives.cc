@@ -4,12 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "sdk/hfreduce/communicator/wrong.h"
+
 namespace glim::hfreduce {
 namespace {
-
-Status Wrong(const char* field, const std::string& what, const std::string& fix) {
-  return Status(StatusCode::kInvalidArgument, std::string(field) + " " + what).WithField(field).WithFix(fix);
-}
 
 Status CheckSizes(std::size_t in, std::size_t out, DType type) {
   if (in % SizeOf(type) != 0) {

@@ -4,9 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/transport/connect_transport.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -25,13 +28,15 @@ std::string ReduceUntilItFails(Communicator& all) {
   }
 }
 
-class Death : public ::testing::TestWithParam<std::uint32_t> {};
+class Death : public ::testing::TestWithParam<std::tuple<const char*, std::uint32_t>> {};
 
 TEST_P(Death, IsToldToAllWithTheNameOfTheNode) {
+  const auto& [transport, victim] = GetParam();
+  if (transport == std::string("ucx") && !UcxIsBuilt()) GTEST_FAIL() << "this build has no UCX: install libucx-dev";
   const Topology topology = EvenTopology({2, 1}, 2);  // ranks 0-1, 2-3, 4-5
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
-  Ranks ranks(topology, TestCommunicator("tcp"), [&](Communicator& all) -> std::string {
+  Ranks ranks(topology, TestCommunicator(transport), [&](Communicator& all) -> std::string {
     if (!all.Barrier().Wait().ok() || ::write(ready[1], "x", 1) != 1) return "no barrier";
     return ReduceUntilItFails(all);
   });
@@ -39,7 +44,6 @@ TEST_P(Death, IsToldToAllWithTheNameOfTheNode) {
     char byte = 0;
     ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   }
-  const std::uint32_t victim = GetParam();
   ranks.forked().Signal(victim, SIGKILL);
   for (std::uint32_t rank = 0; rank < topology.ranks(); ++rank) {
     const std::string said = ranks.forked().Wait(rank);
@@ -54,7 +58,11 @@ TEST_P(Death, IsToldToAllWithTheNameOfTheNode) {
   ::close(ready[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfRank, Death, ::testing::Range(0u, 6u));
+INSTANTIATE_TEST_SUITE_P(Of, Death, ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::Range(0u, 6u)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_rank_" +
+                                  std::to_string(std::get<1>(info.param));
+                         });
 
 TEST(CommunicatorFailure, WhoAsksForSomethingElseIsNamed) {
   for (const std::uint32_t odd : {1u, 2u}) {  // on the node of rank 0, and on another

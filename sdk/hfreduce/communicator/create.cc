@@ -11,14 +11,11 @@
 #include "sdk/hfreduce/communicator/follower_part.h"
 #include "sdk/hfreduce/communicator/leader_part.h"
 #include "sdk/hfreduce/communicator/node_part.h"
+#include "sdk/hfreduce/communicator/wrong.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 
 namespace glim::hfreduce {
 namespace {
-
-Status Wrong(const char* field, const std::string& what, const std::string& fix) {
-  return Status(StatusCode::kInvalidArgument, std::string(field) + " " + what).WithField(field).WithFix(fix);
-}
 
 Status CheckOptions(const Topology& topology, std::uint32_t rank, const CommunicatorOptions& options) {
   if (Status status = topology.Check(); !status.ok()) return status;

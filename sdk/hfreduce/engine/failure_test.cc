@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sdk/base/seeds_testing.h"
 #include "sdk/hfreduce/testing/sim_cluster.h"
 
 namespace glim::hfreduce {
@@ -39,7 +40,7 @@ TEST(FailureTest, ADeadPeerFailsEveryNodeWithItsName) {
   for (const auto& zones : std::vector<std::vector<std::uint32_t>>{{2}, {5}, {12}, {4, 5}}) {
     const Topology topology = EvenTopology(zones, 2);
     const auto nodes = static_cast<std::uint32_t>(topology.nodes.size());
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= SeedsOf(100, 10); ++seed) {
       SCOPED_TRACE(::testing::Message() << nodes << " nodes, seed " << seed);
       SimCluster cluster(topology, seed);
       Rng rng(seed);
@@ -93,7 +94,7 @@ TEST(FailureTest, DifferentOperationsAreNamed) {
       {"path", Direct(201)},
   };
   for (const Mismatch& mismatch : mismatches) {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= SeedsOf(40, 10); ++seed) {
       const std::uint32_t nodes = 2 + seed % 6;
       const auto odd = static_cast<NodeIndex>((seed * 5 + seed / 6) % nodes);
       SCOPED_TRACE(::testing::Message() << mismatch.difference << ", seed " << seed);
@@ -114,7 +115,7 @@ TEST(FailureTest, DifferentOperationsAreNamed) {
 }
 
 TEST(FailureTest, ProcessesThatDoNotComeAreNamedByAll) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= SeedsOf(30, 10); ++seed) {
     const Topology topology = EvenTopology({9}, 2);
     const auto frozen = static_cast<NodeIndex>(seed % 9);
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -130,7 +131,7 @@ TEST(FailureTest, ProcessesThatDoNotComeAreNamedByAll) {
 }
 
 TEST(FailureTest, ALeaderThatStandsStillIsNamedByAll) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= SeedsOf(30, 10); ++seed) {
     const Topology topology = EvenTopology({5, 4}, 1);
     const auto frozen = static_cast<NodeIndex>(seed % 9);
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -146,7 +147,7 @@ TEST(FailureTest, ALeaderThatStandsStillIsNamedByAll) {
 }
 
 TEST(FailureTest, NodesThatLeaveWhenDoneDisturbNobody) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= SeedsOf(100, 10); ++seed) {
     const std::uint32_t nodes = 2 + seed % 8;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     SimCluster cluster(EvenTopology({nodes}, 1), seed);
@@ -162,7 +163,7 @@ TEST(FailureTest, NodesThatLeaveWhenDoneDisturbNobody) {
 }
 
 TEST(FailureTest, WhoeverNeedsANodeThatHasLeftIsTold) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= SeedsOf(30, 10); ++seed) {
     SimCluster cluster(EvenTopology({4}, 1), seed);
     cluster.Plan(AllReduce());
     for (NodeIndex node = 0; node < 3; ++node) cluster.PlanOn(node, AllReduce());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "sdk/base/seeds_testing.h"
 #include "sdk/hfreduce/testing/sim_cluster.h"
 
 namespace glim::hfreduce {
@@ -101,7 +102,7 @@ std::string Name(const Topology& topology, std::uint64_t seed) {
 
 TEST(SimulatedTest, AllReduceHasTheBitsOfTheTreesInAnyOrderOfEvents) {
   for (const Topology& topology : Topologies()) {
-    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    for (std::uint64_t seed = 1; seed <= SeedsOf(30, 5); ++seed) {
       SCOPED_TRACE(Name(topology, seed));
       SimCluster cluster(topology, seed);
       cluster.Plan(Planned(OperationKind::kAllReduce, DType::kFloat32, kManyChunks));
@@ -121,7 +122,7 @@ TEST(SimulatedTest, AllReduceHasTheBitsOfTheTreesInAnyOrderOfEvents) {
 
 TEST(SimulatedTest, ReduceAndBroadcastFromAnyRoot) {
   for (const Topology& topology : Topologies()) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= SeedsOf(20, 5); ++seed) {
       SCOPED_TRACE(Name(topology, seed));
       const auto rank = static_cast<std::uint32_t>(seed * 7 % topology.ranks());
       const NodeIndex root = topology.NodeOf(rank);
@@ -141,7 +142,7 @@ TEST(SimulatedTest, ReduceAndBroadcastFromAnyRoot) {
 TEST(SimulatedTest, TheLatencyPathGivesAllNodesTheSameBitsInAnyOrderOfEvents) {
   for (const Topology& topology : Topologies()) {
     std::optional<std::vector<std::byte>> first;
-    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    for (std::uint64_t seed = 1; seed <= SeedsOf(30, 5); ++seed) {
       SCOPED_TRACE(Name(topology, seed));
       SimCluster cluster(topology, seed);
       cluster.Plan(Direct(DType::kInt32, 33));
@@ -195,7 +196,7 @@ TEST(SimulatedTest, TheAverageIsDividedOnce) {
 // Deadlocks would hide in streams that operations of different directions share.
 TEST(SimulatedTest, ManyOperationsOfAllKindsInFlight) {
   for (const std::uint32_t size : {2u, 3u, 6u, 11u}) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= SeedsOf(60, 5); ++seed) {
       const Topology topology = seed % 2 == 0 ? EvenTopology({size}, 2) : EvenTopology({size - 1, 1}, 1);
       SCOPED_TRACE(Name(topology, seed));
       SimCluster cluster(topology, seed);
@@ -224,7 +225,7 @@ TEST(SimulatedTest, ManyOperationsOfAllKindsInFlight) {
 }
 
 TEST(SimulatedTest, ResultsGoDownWhileUpCreditsAreWithheld) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= SeedsOf(20, 5); ++seed) {
     const Topology topology = EvenTopology({7}, 1);
     SimCluster cluster(topology, seed);
     bool withheld = true;

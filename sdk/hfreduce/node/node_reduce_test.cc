@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "sdk/hfreduce/node/testing/forked.h"
+#include "sdk/hfreduce/node/testing/values.h"
 
 namespace glim::hfreduce {
 namespace {
 
 using testing::Forked;
 using testing::SegmentFilesOf;
+using testing::kSmallChunks;
+using testing::SumOf;
 using testing::TestOptions;
-
-constexpr NodeReduceOptions kSmallChunks{
-    .chunk_bytes_max = 16 << 10, .each_bytes_max = 1 << 10, .timeout = Seconds(20)};
+using testing::ValueOf;
 
 enum class Place { kPrivate, kSegment };
 
@@ -26,17 +27,6 @@ struct Case {
   bool in_place = false;
   bool one_result = false;
 };
-
-// Element i of rank r in the operation of this number.
-std::int32_t ValueOf(std::size_t i, std::uint32_t rank, int number) {
-  return static_cast<std::int32_t>(i * 31 + rank * 1009 + static_cast<std::size_t>(number) * 7);
-}
-
-std::int32_t SumOf(std::size_t i, std::uint32_t ranks, int number) {
-  std::int32_t sum = 0;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) sum += ValueOf(i, rank, number);
-  return sum;
-}
 
 // One rank, with private buffers and two in the segment, of the largest size.
 class Rank {

@@ -10,15 +10,16 @@
 #include "sdk/hfreduce/kernels/reduce_reference.h"
 #include "sdk/hfreduce/node/node_reduce.h"
 #include "sdk/hfreduce/node/testing/forked.h"
+#include "sdk/hfreduce/node/testing/values.h"
 
 namespace glim::hfreduce {
 namespace {
 
 using testing::Forked;
+using testing::kSmallChunks;
 using testing::TestOptions;
+using testing::ValueOf;
 
-constexpr NodeReduceOptions kSmallChunks{
-    .chunk_bytes_max = 16 << 10, .each_bytes_max = 1 << 10, .timeout = Seconds(20)};
 constexpr std::size_t kBytesMax = 600'000;
 
 using Bytes = std::vector<std::uint8_t>;
@@ -110,16 +111,12 @@ TEST(Pairs, EveryTypeAndOperationHasTheBitsOfPairsFirst) {
   }
 }
 
-std::int32_t ValueOf(std::size_t i, std::uint32_t rank, int number) {
-  return static_cast<std::int32_t>(i * 31 + rank * 1009 + static_cast<std::size_t>(number) * 7);
-}
-
 // Integers: the order of adding leaves them alone, so that all that can go wrong is whose part went where.
-class Rank {
+class PairedRank {
  public:
   static constexpr std::size_t kElementsMax = kBytesMax / 4;
 
-  Rank(const Shape& shape, std::uint32_t rank, const std::string& test)
+  PairedRank(const Shape& shape, std::uint32_t rank, const std::string& test)
       : ranks_(shape.ranks), rank_(rank), segment_(Segment::Open(OptionsOf(shape, rank, test)).value()),
         node_(NodeReduce::Create(*segment_, kSmallChunks).value()) {
     for (auto& buffer : shared_) {
@@ -169,10 +166,10 @@ class Rank {
 TEST(Pairs, BuffersMayLieAnywhereAndOtherOperationsComeBetween) {
   for (const Shape& shape : kShapes) {
     Forked processes(shape.ranks, [&](std::uint32_t rank) -> std::string {
-      Rank self(shape, rank, "pairs-places");
+      PairedRank self(shape, rank, "pairs-places");
       int number = 0;
       // The first two leave the pairs alone.
-      for (const std::size_t elements : {1ul, 4096ul, 4097ul, 4099ul, 65'537ul, Rank::kElementsMax}) {
+      for (const std::size_t elements : {1ul, 4096ul, 4097ul, 4099ul, 65'537ul, PairedRank::kElementsMax}) {
         for (int place = 0; place < 4; ++place) {
           std::int32_t* const in = self.Buffer((place & 1) != 0, 0);
           std::int32_t* const out = self.Buffer((place & 2) != 0, 1);

@@ -7,6 +7,7 @@
 
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/node/testing/forked.h"
+#include "sdk/hfreduce/node/testing/values.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -14,13 +15,10 @@ namespace {
 using testing::Forked;
 using testing::SegmentFilesOf;
 using testing::TestOptions;
+using testing::ValueOf;
 
 constexpr std::size_t kElementsMax = 200'000;
 constexpr std::size_t kSlotBytes = 16 << 10;
-
-std::int32_t ValueOf(std::size_t i, std::uint32_t rank, int number) {
-  return static_cast<std::int32_t>(i * 17 + rank * 501 + static_cast<std::size_t>(number));
-}
 
 // As ChunkingOf, but in many small chunks.
 Chunking TwoHalves(std::size_t elements) {

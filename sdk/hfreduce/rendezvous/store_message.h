@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -24,6 +25,9 @@ struct StoreMessage {
 
 inline constexpr char kStoreMagic[4] = {'G', 'H', 'S', '1'};
 inline constexpr std::size_t kStoreHeadBytes = 20;
+
+// Of a read or write of either side: there is more to come.
+inline bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 inline std::string Encode(const StoreMessage& message) {
   static_assert(std::endian::native == std::endian::little);

@@ -18,8 +18,6 @@ constexpr Duration kRetryMost = Milliseconds(200);
 constexpr Duration kWaitMost = Hours(24);
 constexpr Duration kAnswerTime = Seconds(1);  // for the server to say that nobody wrote a key
 
-bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 // False: the deadline passed.
 bool AwaitReady(int socket, short events, const Deadline& deadline) {
   pollfd polled{socket, events, 0};

@@ -13,8 +13,6 @@ namespace {
 constexpr Duration kTimeToAsk = Seconds(10);
 constexpr Duration kTick = Milliseconds(50);  // how late a deadline may be seen
 
-bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 }  // namespace
 
 TcpStore::Server::Server(UniqueFd listener, UniqueFd stop)

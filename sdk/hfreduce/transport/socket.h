@@ -3,40 +3,16 @@
 #pragma once
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
+#include "sdk/base/unique_fd.h"
 
 namespace glim::hfreduce {
-
-// Owns a file descriptor and closes it. Movable, not copyable; -1 is "none".
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    if (this != &other) Reset(std::exchange(other.fd_, -1));
-    return *this;
-  }
-  ~UniqueFd() { Reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void Reset(int fd = -1) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_ = -1;
-};
 
 // A point in time on the steady clock.
 class Deadline {

@@ -13,7 +13,7 @@
 namespace glim::hfreduce {
 namespace {
 
-constexpr Duration kLinger = Seconds(1);
+constexpr Duration kFlushWait = Seconds(1);
 constexpr int kEventsAtOnce = 16;
 
 class TcpTransport final : public Transport {
@@ -67,7 +67,7 @@ TcpTransport::TcpTransport(UniqueFd epoll, std::vector<Edge> edges) : epoll_(std
 
 // What was reported Sent, and every control message, shall reach a peer that is alive.
 TcpTransport::~TcpTransport() {
-  const Deadline deadline(kLinger);
+  const Deadline deadline(kFlushWait);
   std::vector<pollfd> waiting;
   for (;;) {
     waiting.clear();

@@ -15,10 +15,6 @@ namespace {
 constexpr std::size_t kReturnsQueue = kStreams;
 constexpr std::size_t kInvitationHead = 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
 
-Status Failure(const std::string& what, ucs_status_t status) {
-  return {StatusCode::kUnavailable, what + ": " + ucs_status_string(status)};
-}
-
 }  // namespace
 
 std::string UcxInvitation::Encode() const {

@@ -27,6 +27,10 @@ inline constexpr unsigned kActiveMessage = 1;
 // Goes before the frame in an active message: the receiver's number for the edge. Also keeps strangers out.
 inline constexpr std::size_t kEdgeNumberBytes = sizeof(std::uint64_t);
 
+inline Status Failure(const std::string& what, ucs_status_t status) {
+  return {StatusCode::kUnavailable, what + ": " + ucs_status_string(status)};
+}
+
 // What a node tells a peer about the memory that the peer may write to. Travels through the store.
 struct UcxInvitation {
   std::uint64_t edge_number = 0;

@@ -16,14 +16,10 @@
 namespace glim::hfreduce {
 namespace {
 
-constexpr Duration kLinger = Seconds(1);
+constexpr Duration kCloseWait = Seconds(1);
 constexpr int kProgressAtOnce = 16;
 // A transport that is never armed because its caller spins still has to notice that a peer is gone.
 constexpr int kCallsBetweenControlChecks = 4096;
-
-Status Failure(const std::string& what, ucs_status_t status) {
-  return {StatusCode::kUnavailable, what + ": " + ucs_status_string(status)};
-}
 
 std::string InvitationKey(const TransportOptions& options, NodeIndex from, NodeIndex to) {
   return "ucx/" + options.id + "/" + std::to_string(from) + "/" + std::to_string(to);
@@ -216,7 +212,7 @@ bool UcxTransport::FailBroken(Receiver& receiver, bool quiet) {
     if (quiet && !peer->ending().empty()) peer->Break(peer->ending());
     if (peer->broken().empty()) continue;
     // UCX may hold payloads until the endpoint is gone.
-    AwaitRequest(peer->StartClose(), Deadline(kLinger));
+    AwaitRequest(peer->StartClose(), Deadline(kCloseWait));
     peer->Fail(receiver);
     any = true;
   }
@@ -258,7 +254,7 @@ void UcxTransport::AwaitGoodbyes(const Deadline& deadline) {
 
 UcxTransport::~UcxTransport() {
   if (worker_ != nullptr) {
-    const Deadline deadline(kLinger);
+    const Deadline deadline(kCloseWait);
     if (epoll_) AwaitGoodbyes(deadline);
     for (const auto& peer : peers_) AwaitRequest(peer->StartClose(), deadline);
   }

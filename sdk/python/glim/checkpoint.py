@@ -101,6 +101,11 @@ class SaveHandle:
         durable_micros (from the call on). Raises CheckpointError; the checkpoint before is then untouched."""
         return self._handle.wait()
 
+    def wait_for_replica(self) -> SaveReport:
+        """The same, and waits until the copy is there, too, or has failed: the report has `replica` (peer, bytes,
+        micros) or None, and `replica_error`. A copy's failure is not the save's."""
+        return self._handle.wait_for_replica()
+
 
 class Checkpointer:
     """Writes one rank's part of an attempt's checkpoints under `path`. One thread uses it, and it has one of its own.
@@ -109,20 +114,22 @@ class Checkpointer:
     def __init__(self, path: "str | os.PathLike[str]", *, job: str = "local", attempt: int = 1, rank: int = 0,
                  world: int = 1, when_busy: str = "wait", keep: int = 3, keep_max_age_s: float = 0.0,
                  io: str = "auto", direct: bool = True, writers_per_target: int = 2,
-                 parts_timeout_s: float = 300.0) -> None:
+                 parts_timeout_s: float = 300.0, replica: Any = None) -> None:
         """Begins the attempt, if begin_attempt() has not.
 
         job: whose directory it is; another's is refused. rank, world: of those that write; with world > 1 every rank
         makes the same saves, and rank 0 publishes when all parts are there, waiting `parts_timeout_s` at most.
         when_busy: "wait" or "skip", for a save that comes before the one before is durable. keep: that many, newest
         first; keep_max_age_s: but not older (0: of any age). io: "auto", "io_uring", "pwrite" or "usrbio".
-        writers_per_target: at once from this machine to one file system; 0: no limit."""
+        writers_per_target: at once from this machine to one file system; 0: no limit. replica: a glim.replica.Replica,
+        which gets a copy of each save while that is written; the buffer is in use until the copy is there."""
         options = _checkpoint.SaverOptions()
         options.path, options.job, options.attempt = os.path.abspath(os.fspath(path)), job, attempt
         options.rank, options.world, options.when_busy = rank, world, when_busy
         options.keep, options.keep_max_age_ms = keep, round(keep_max_age_s * 1000)
         options.io, options.direct, options.writers_per_target = io, direct, writers_per_target
         options.parts_timeout_ms = round(parts_timeout_s * 1000)
+        options.replica = None if replica is None else replica.writer(attempt, rank, world)
         self.path = options.path
         self._saver = _checkpoint.Saver(options)
         base = self._saver.base
@@ -162,12 +169,12 @@ class Checkpointer:
 
 
 class Checkpoint:
-    """One checkpoint, opened: `path`, `attempt`, `step`, `metadata` (the user's), `arrays` (ArrayInfo by name). One
-    thread uses it."""
+    """One checkpoint, opened: `path`, `attempt`, `step`, `metadata` (the user's), `arrays` (ArrayInfo by name), `peers`
+    (whose memory it comes from; none: the disk). One thread uses it."""
 
-    def __init__(self, path: str, root: str, attempt: int, step: int, io: str) -> None:
-        self.path, self.attempt, self.step = path, attempt, step
-        self._reader = _checkpoint.Reader(root, attempt, step, io)
+    def __init__(self, path: str, attempt: int, step: int, reader: Any, peers: Tuple[str, ...] = ()) -> None:
+        self.path, self.attempt, self.step, self.peers = path, attempt, step, peers
+        self._reader = reader
         self.metadata: Dict[str, str] = self._reader.metadata
         self.arrays: Dict[str, ArrayInfo] = {name: ArrayInfo(dtype, shape) for name, dtype, shape
                                              in self._reader.arrays()}
@@ -234,14 +241,15 @@ def split_path(path: "str | os.PathLike[str]") -> Optional[Tuple[str, int, int]]
 
 
 def begin_attempt(root: "str | os.PathLike[str]", job: str, attempt: int, *, is_told: bool = False,
-                  base: Optional[str] = None) -> Optional[str]:
+                  base: Optional[str] = None, is_elsewhere: bool = False) -> Optional[str]:
     """Publishes what the attempt goes on from: by itself the newest checkpoint that counts, with `is_told` what an
     authority over the directory (the platform) says: `base`, a checkpoint's folder under `root`, or nothing. The first
     rank decides; every one is told what was decided. Raises CheckpointError: FAILED_PRECONDITION if a later attempt has
-    begun or the directory is another job's, NOT_FOUND if `base` is not there."""
+    begun or the directory is another job's, NOT_FOUND if `base` is not there; is_elsewhere: it was read from a
+    neighbour's memory, and need not be."""
     root = os.path.abspath(os.fspath(root))
     where = split_path(base) if base else None
-    decided = _checkpoint.begin_attempt(root, job, attempt, is_told, where and where[1:])
+    decided = _checkpoint.begin_attempt(root, job, attempt, is_told, where and where[1:], is_elsewhere)
     return None if decided is None else path_of(root, *decided)
 
 
@@ -251,7 +259,7 @@ def open_checkpoint(path: "str | os.PathLike[str]", *, io: str = "auto") -> Chec
     if where is None:
         raise CheckpointError(f"{os.fspath(path)}: is no checkpoint's folder", "NOT_FOUND",
                               fix="name one like DIR/attempt-1/step-00000100")
-    return Checkpoint(os.path.abspath(os.fspath(path)), *where, io)
+    return Checkpoint(os.path.abspath(os.fspath(path)), *where[1:], _checkpoint.Reader(*where, io))
 
 
 def checkpoints(root: "str | os.PathLike[str]", attempt: Optional[int] = None) -> List[str]:
@@ -261,11 +269,15 @@ def checkpoints(root: "str | os.PathLike[str]", attempt: Optional[int] = None) -
 
 
 def first_good(paths: Iterable[str], load: Callable[[Checkpoint], Any],
-               tried: Optional[Callable[[str, Exception], None]] = None) -> Tuple[Checkpoint, Any]:
-    """load(checkpoint) of the first of `paths` that is whole. `tried` is told of each that is not. Raises
-    CheckpointError: NOT_FOUND if there is none, else the first one's."""
+               tried: Optional[Callable[[str, Exception], None]] = None,
+               elsewhere: Optional[Callable[[str], Optional[Tuple[Checkpoint, Any]]]] = None) -> Tuple[Checkpoint, Any]:
+    """load(checkpoint) of the first of `paths` that is whole. `tried` is told of each that is not. `elsewhere` is asked
+    before the disk, and what it has is taken. Raises CheckpointError: NOT_FOUND if there is none, else the first's."""
     first: Optional[CheckpointError] = None
     for path in paths:
+        found = elsewhere(path) if elsewhere is not None else None
+        if found is not None:
+            return found
         try:
             checkpoint = open_checkpoint(path)
             return checkpoint, load(checkpoint)

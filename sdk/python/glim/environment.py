@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Mapping, Optional
+from typing import Mapping, Optional, Tuple
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,12 @@ class Environment:
     checkpoint_every_ms: int = 0      # 0: not said
     checkpoint_keep: int = 0          # 0: not said
     local_rank: int = 0
+    replica_peer: str = ""            # host:port of the service that holds the copies of this node's saves; empty: none
+    replica_sources: Tuple[str, ...] = ()  # where copies of `resume_path` may be
+    replica_token_file: str = ""      # empty: no copies are made or read
+    replica_tls: str = ""             # UCX's transports; empty: all
+    replica_device: str = ""          # UCX's devices; empty: all
+    replica_service_level: int = -1   # InfiniBand's; -1: the device's
     launched_workers: bool = False    # a node-level launcher (torchrun) started this process as one of several
 
     @property
@@ -54,6 +60,12 @@ class Environment:
             resume_step=number("GLIM_RESUME_STEP", -1, least=-1),
             checkpoint_every_ms=number("GLIM_CHECKPOINT_EVERY_MS", 0),
             checkpoint_keep=number("GLIM_CHECKPOINT_KEEP", 0),
+            replica_peer=env.get("GLIM_REPLICA_PEER", ""),
+            replica_sources=tuple(peer for peer in env.get("GLIM_REPLICA_SOURCES", "").split(",") if peer),
+            replica_token_file=env.get("GLIM_REPLICA_TOKEN_FILE", ""),
+            replica_tls=env.get("GLIM_REPLICA_TLS", ""),
+            replica_device=env.get("GLIM_REPLICA_DEVICE", ""),
+            replica_service_level=number("GLIM_REPLICA_SERVICE_LEVEL", -1, least=-1),
             local_rank=number("LOCAL_RANK", 0),
             # With `launcher: node` the platform knows one rank a node; torchrun starts workers with ranks of their own.
             launched_workers="TORCHELASTIC_RUN_ID" in env or rank != declared,

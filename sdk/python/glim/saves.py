@@ -1,7 +1,8 @@
 """The session's checkpoints: periodic ones in the background, the last one waited for, each told when it is durable.
 
 Which of them counts is said by the directory's rule (docs/checkpoint.md), whose base the platform names: it alone knows
-what was reported to it. The chief writes; every rank reads.
+what was reported to it. The chief writes; every rank reads. Where nodes hold copies in their memory (replica.py), saves
+go there, too, and are read from there first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Callable, List, Optional, Tuple
 
 from .atomic_file import make_durable_folder
 from .environment import Environment
+from .replica import Memory, Replicas
 
 KEEP_DEFAULT = 3
 _ATTEMPT = re.compile(r"attempt-([0-9]{1,9})")
@@ -33,8 +35,12 @@ class Saves:
         self._attempt = environment.attempt
         self._saver: Any = None
         self._begun = False
+        self._replicas = Replicas(environment)
         self._base: Optional[str] = None                 # what this attempt goes on from
+        self._base_is_elsewhere = False                  # it came from a neighbour's memory
         self._pending: Optional[threading.Thread] = None
+        self._durable = threading.Event()                # nothing waits for the disk
+        self._durable.set()
         self._durable_step: Optional[int] = None         # of the newest; while a save is pending, its thread's
 
     @property
@@ -47,7 +53,7 @@ class Saves:
 
     @property
     def is_busy(self) -> bool:
-        """A save is on its way in the background."""
+        """A save, or its copy, is on its way in the background."""
         return self._pending is not None and self._pending.is_alive()
 
     def restore(self) -> Optional[Tuple[str, int, Any]]:
@@ -59,27 +65,28 @@ class Saves:
 
         for tries_left in (2, 1, 0):
             try:
-                return self._restore_once()
+                with self._replicas.memory() as memory:
+                    return self._restore_once(memory)
             except CheckpointError as error:
                 # An older attempt that still runs may have removed what was just read.
                 if error.code != "NOT_FOUND" or not tries_left:
                     raise
         raise AssertionError("unreachable")
 
-    def _restore_once(self) -> Optional[Tuple[str, int, Any]]:
+    def _restore_once(self, memory: Memory) -> Optional[Tuple[str, int, Any]]:
         from .checkpoint import first_good, split_path
 
         found = None
         paths = self._candidates()
         if paths:
-            checkpoint, state = first_good(paths, lambda one: one.load_state(), _tell_of_spoilt)
+            checkpoint, state = first_good(paths, lambda one: one.load_state(), _tell_of_spoilt, memory.load)
             found = (checkpoint.path, checkpoint.step, state)
-            self._base = checkpoint.path
+            self._base, self._base_is_elsewhere = checkpoint.path, bool(checkpoint.peers)
         if self._root and (self._env.is_chief or found and self._is_told):
             decided = self._begin()
             is_own = found and split_path(found[0])[1] == self._attempt
             if self._is_told and found and not is_own and decided and decided != found[0]:
-                checkpoint, state = first_good([decided], lambda one: one.load_state())
+                checkpoint, state = first_good([decided], lambda one: one.load_state(), elsewhere=memory.load)
                 found = (checkpoint.path, checkpoint.step, state)
         return found
 
@@ -88,29 +95,38 @@ class Saves:
         reported then. Waits for the save before. Raises what cannot be saved, and, with `wait`, what went wrong."""
         from .checkpoint import path_of
 
-        self.wait()
+        self._wait_for_all()
         if step == self._durable_step:           # a checkpoint never changes
             return path_of(self._root, self._attempt, step)
         handle = self._writer().save_state_async(step, state)
         if wait:
             self._finish(step, handle)
+            if self._replicas.is_written:
+                self._go_on(self._follow_replica, step, handle)
         else:
-            # Not a daemon: the interpreter's end waits for it, so a save that was begun is not lost.
-            self._pending = threading.Thread(target=self._finish_in_background, args=(step, handle), name="glim-save")
-            self._pending.start()
+            self._durable.clear()
+            self._go_on(self._finish_in_background, step, handle)
         return path_of(self._root, self._attempt, step)
 
     def wait(self) -> None:
-        """Until nothing is on its way. What went wrong has been told on stderr."""
-        if self._pending is not None:
-            self._pending.join()
-            self._pending = None
+        """Until what was saved is durable; its copy may be on its way. What went wrong has been told on stderr."""
+        self._durable.wait()
 
     def close(self) -> None:
-        self.wait()
+        self._wait_for_all()
         if self._saver is not None:
             self._saver.close()
             self._saver = None
+
+    def _go_on(self, target: Callable[..., None], step: int, handle: Any) -> None:
+        # Not a daemon: the interpreter's end waits for it, so a save that was begun is not lost.
+        self._pending = threading.Thread(target=target, args=(step, handle), name="glim-save")
+        self._pending.start()
+
+    def _wait_for_all(self) -> None:
+        if self._pending is not None:
+            self._pending.join()
+            self._pending = None
 
     @property
     def _is_told(self) -> bool:
@@ -149,7 +165,7 @@ class Saves:
         where = split_path(self._base) if self._base else None
         is_here = where is not None and where[0] == self._root and where[1] < self._attempt
         decided = begin_attempt(self._root, self._job, self._attempt, is_told=is_told,
-                                base=self._base if is_here else None)
+                                base=self._base if is_here else None, is_elsewhere=self._base_is_elsewhere)
         self._begun = True
         return decided
 
@@ -167,7 +183,7 @@ class Saves:
             self._begin_now(self._is_told or self._base is not None)
         if self._saver is None:
             self._saver = Checkpointer(self._root, job=self._job, attempt=self._attempt,
-                                       keep=self._env.checkpoint_keep or KEEP_DEFAULT)
+                                       keep=self._env.checkpoint_keep or KEEP_DEFAULT, replica=self._replicas)
         return self._saver
 
     def _finish(self, step: int, handle: Any) -> None:
@@ -180,6 +196,14 @@ class Saves:
             self._finish(step, handle)
         except Exception as error:
             tell_of_failure(step, error)
+            return
+        finally:
+            self._durable.set()
+        if self._replicas.is_written:
+            self._follow_replica(step, handle)
+
+    def _follow_replica(self, step: int, handle: Any) -> None:
+        self._replicas.saved(step, handle.wait_for_replica())
 
 
 def _listed(root: str) -> List[str]:

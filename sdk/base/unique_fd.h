@@ -1,12 +1,13 @@
-// UniqueFd: owns a file descriptor and closes it. Movable, not copyable; -1 is "none".
+// Owns a file descriptor and closes it.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace glim::agent {
+namespace glim {
 
+// Movable, not copyable; -1 is "none". The same file descriptor belongs to one of them alone.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -30,4 +31,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace glim::agent
+}  // namespace glim
