@@ -88,7 +88,7 @@ int Serve(const Arguments& arguments) {
 
 void AddUcx(CLI::App& app, ReplicaServiceOptions& options) {
   app.add_option("--ucx-tls", options.ucx_tls, "UCX's transports")->capture_default_str();
-  app.add_option("--ucx-net-devices", options.ucx_net_devices, "UCX's devices; empty: all (lo for a loopback address)");
+  app.add_option("--ucx-net-devices", options.ucx_net_devices, "UCX's devices (the interface with the address, and InfiniBand)");
   app.add_option("--service-level", options.service_level, "InfiniBand's; -1: the device's")
       ->capture_default_str()->check(CLI::Range(-1, 15));
 }

@@ -23,7 +23,7 @@ struct ReplicaOptions {
   std::uint32_t rank = 0;     // of the writers; not used by a source
   std::uint32_t world = 1;
   std::string ucx_tls = "all";  // the service's
-  std::string ucx_net_devices;  // empty: all, or the loopback one for a service there
+  std::string ucx_net_devices;  // empty: the interface towards the service, and InfiniBand
   int service_level = -1;       // InfiniBand's, 0 to 15; -1: the device's
   Duration timeout = Seconds(30);  // without any progress
   Duration pause;  // of a writer, after a service could not be reached: saves meanwhile fail at once

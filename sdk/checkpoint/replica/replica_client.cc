@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sdk/checkpoint/replica/loopback.h"
+#include "sdk/checkpoint/replica/service_address.h"
+
 
 namespace glim::checkpoint {
 namespace {
@@ -32,7 +33,7 @@ Status CheckReplicaOptions(const ReplicaOptions& options) {
 Result<std::shared_ptr<ucx::Worker>> OpenWorkerFor(const hfreduce::SocketAddress& peer,
                                                    const ReplicaOptions& options) {
   const std::string devices =
-      options.ucx_net_devices.empty() && IsLoopback(peer) ? kLoopbackDevice : options.ucx_net_devices;
+      options.ucx_net_devices.empty() ? DevicesFor(peer) : options.ucx_net_devices;
   Result<std::unique_ptr<ucx::Worker>> worker =
       ucx::Worker::Open({options.ucx_tls, devices, options.service_level});
   if (!worker.ok()) return worker.status();

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "sdk/checkpoint/replica/loopback.h"
+#include "sdk/checkpoint/replica/service_address.h"
 #include "sdk/checkpoint/replica/service_connection.h"
 #include "sdk/checkpoint/replica/shared_region.h"
 
@@ -107,7 +107,7 @@ Status Service::Open() {
   if (!bound.ok()) return bound.status();
   address_ = bound->ToString();
   const std::string devices =
-      options_.ucx_net_devices.empty() && IsLoopback(*where) ? kLoopbackDevice : options_.ucx_net_devices;
+      options_.ucx_net_devices.empty() ? DevicesFor(*where) : options_.ucx_net_devices;
   worker_options_ = {options_.ucx_tls, devices, options_.service_level};
   // Only to know now, and not with the first client, whether the options suit this machine.
   if (auto worker = ucx::Worker::Open(worker_options_); !worker.ok()) return worker.status();

@@ -34,7 +34,7 @@ class Access:
     job: str                                  # the job's number, which its token was made for
     token: str = field(repr=False)            # `glim-replica token`, or the file of GLIM_REPLICA_TOKEN_FILE
     tls: str = "all"                          # transports: one of the service's at least
-    device: str = ""                          # network devices; empty: all, or the loopback one for a service there
+    device: str = ""                          # network devices; empty: the interface towards the service, and InfiniBand
     service_level: int = -1                   # InfiniBand's, 0 to 15; -1: the device's
     timeout_s: float = TIMEOUT_S              # without any progress
     pause_s: float = PAUSE_S                  # of a writer that could not reach its service: saves go without meanwhile

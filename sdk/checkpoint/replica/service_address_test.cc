@@ -1,0 +1,47 @@
+#include "sdk/checkpoint/replica/service_address.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace glim::checkpoint {
+namespace {
+
+std::string DevicesFor(const std::string& address) { return checkpoint::DevicesFor(ListenAddress(address).value()); }
+
+TEST(DevicesFor, TheLoopbackInterfaceHasNothingBesideIt) {
+  EXPECT_EQ(DevicesFor("127.0.0.1:7"), "lo");
+  EXPECT_EQ(DevicesFor("127.0.0.1:0"), "lo");
+}
+
+TEST(DevicesFor, EveryAddressOfThisMachineIsNoInterface) { EXPECT_EQ(DevicesFor("0.0.0.0:0"), ""); }
+
+// Three interfaces that are up, of which one leads there.
+TEST(DevicesFor, TheInterfaceWithTheAddressAndTheOneTowardsAPeerAreTheSame) {
+  if (::geteuid() != 0) GTEST_FAIL() << "network namespaces need root";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const char* const set_up =
+        "for n in 1 2 3; do ip link add glimt$n type bridge && ip addr add 10.99.$n.1/24 dev glimt$n &&"
+        " ip link set glimt$n up || exit 1; done; ip link set lo up";
+    if (::unshare(CLONE_NEWNET) != 0 || std::system(set_up) != 0) ::_exit(2);
+    const auto begins_with_second = [](const std::string& devices) {
+      return devices == "glimt2" || devices.starts_with("glimt2,");
+    };
+    const bool own = begins_with_second(DevicesFor("10.99.2.1:0"));
+    const bool peer = begins_with_second(DevicesFor("10.99.2.9:7"));
+    const bool none = DevicesFor("10.98.0.1:7").empty();
+    ::_exit(own && peer && none ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0) << "2: no namespace; 3: another interface";
+}
+
+}  // namespace
+}  // namespace glim::checkpoint
