@@ -7,8 +7,10 @@
 
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <vector>
 
+#include "sdk/base/seeds_testing.h"
 #include "sdk/hfreduce/communicator/ranks_testing.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
@@ -241,8 +243,11 @@ TEST_P(Collective, WhatWasBegunGoesOnWhileNobodyWaits) {
 }
 
 const Shape kOneNode[] = {{{1}, 1}, {{1}, 4}, {{1}, 4, true}};
-const Shape kPairedNodes[] = {{{2}, 2, true}, {{2}, 4, true}, {{2, 1}, 3, true}};
-const Shape kNodes[] = {{{2}, 1}, {{5}, 1}, {{2}, 2}, {{3}, 3}, {{2, 1}, 1}, {{3, 4}, 1}, {{2, 2}, 2}};
+// A sanitized run takes the first few, which have everything: two zones, several ranks a node, pairs.
+const Shape kPairedNodes[] = {{{2}, 2, true}, {{2, 1}, 3, true}, {{2}, 4, true}};
+const Shape kNodes[] = {{{2}, 1}, {{2}, 2}, {{2, 1}, 1}, {{2, 2}, 2}, {{5}, 1}, {{3}, 3}, {{3, 4}, 1}};
+const std::span kTriedNodes = std::span(kNodes).first(SeedsOf(std::size(kNodes), 4));
+const std::span kTriedPairs = std::span(kPairedNodes).first(SeedsOf(std::size(kPairedNodes), 2));
 
 std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
   return std::get<0>(info.param) + "_" + ::testing::PrintToString(std::get<1>(info.param));
@@ -251,10 +256,11 @@ std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
 INSTANTIATE_TEST_SUITE_P(OneNode, Collective,
                          ::testing::Combine(::testing::Values("tcp"), ::testing::ValuesIn(kOneNode)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Nodes, Collective,
-                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kNodes)), NameOfCase);
+                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kTriedNodes)),
+                         NameOfCase);
 
 INSTANTIATE_TEST_SUITE_P(PairedNodes, Collective,
-                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kPairedNodes)),
+                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kTriedPairs)),
                          NameOfCase);
 
 TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {
