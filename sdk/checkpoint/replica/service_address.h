@@ -1,4 +1,4 @@
-// Addresses "host:port" of services, and UCX's devices for a way there.
+// Addresses "host:port" of services, and UCX's devices for a way there. Any thread; nothing is kept.
 #pragma once
 
 #include <string>
