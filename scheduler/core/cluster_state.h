@@ -54,7 +54,7 @@ struct QueueKey {
 
 enum class BlockerKind : std::uint8_t {
   kNodesBusy, kQuota, kNoFit, kMinRun, kLinkBusy, kBackoff, kReserved, kClaiming, kNotPlanned,
-  kDependency, kTimeSlice
+  kDependency, kTimeSlice, kCheckpointOn
 };
 const char* ToString(BlockerKind kind);
 

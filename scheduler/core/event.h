@@ -36,6 +36,9 @@ struct NodeConnected {
   std::string agent_version;
   std::string runtime;
   std::string replica;        // host:port of its glim-replica; empty: none
+  std::string save_address;   // host:port of its SaveApi; empty: none
+  std::string save_key;
+  std::vector<std::string> allowed_folders;
   JobId highest_job;          // that the node has anything of; 0: none
 };
 
@@ -48,6 +51,10 @@ struct ObservedTask {
   std::string message;
   bool lost = false;
   bool start_failed = false;
+  bool job_fault = false;
+  bool save_missing = false;
+  std::int64_t copied_bytes = 0;
+  Duration copy_time;           // of the whole copy; 0: none, or not over
   TimePoint first_output;
   std::vector<Rank> ranks;
   std::vector<std::int32_t> pids;
@@ -59,6 +66,8 @@ struct NodeReported {
   std::uint64_t session = 0;
   bool current = false;  // it answers the desired set of this leader (epoch matches and a set has been taken in)
   std::vector<ObservedTask> tasks;
+  std::string root_marker{};    // of the policy's checkpoint root; both empty: it has not looked
+  std::string root_error{};
 };
 
 // This leader did not run for a while (a stopped process, a clock that was set): what it did not hear is no silence.

@@ -49,6 +49,7 @@ Result<PriorityClass> ParsePriority(const std::string& text) {
 }
 
 const char* ToString(DependencyKind v) { return Name(std::array{"ok", "failed", "any"}, v); }
+const char* ToString(IfUnreachable v) { return Name(std::array{"older", "wait"}, v); }
 const char* ToString(NvLink v) { return Name(std::array{"none", "pair", "full"}, v); }
 const char* ToString(Use v) {
   return Name(std::array{"free", "claimed", "unavailable", "starting", "restoring", "productive", "stopping", "lost"}, v);
@@ -62,7 +63,7 @@ const char* ToString(AttemptState v) {
 }
 const char* ToString(Outcome v) {
   return Name(std::array{"", "succeeded", "failed", "interrupted", "start_failed", "node_failure", "hang", "timeout",
-                         "cancelled", "claim_dropped"}, v);
+                         "cancelled", "claim_dropped", "restore_failed"}, v);
 }
 const char* ToString(SaveResult v) { return Name(std::array{"", "saved", "left_unsaved", "killed"}, v); }
 const char* ToString(StopCause v) {
@@ -77,7 +78,7 @@ const char* ToString(TaskPhase v) {
 const char* ToString(NodeState v) { return Name(std::array{"ready", "silent", "lost", "quarantined"}, v); }
 const char* ToString(BlockerKind v) {
   return Name(std::array{"nodes_busy", "quota", "no_fit", "min_run", "link_busy", "backoff", "reserved", "claiming",
-                         "not_planned", "dependency", "time_slice"}, v);
+                         "not_planned", "dependency", "time_slice", "checkpoint_on"}, v);
 }
 
 }  // namespace glim::core

@@ -63,6 +63,12 @@ void MergeTask(Changes& changes, const ObservedTask& seen) {
     task.message = seen.message;
     task.lost = seen.lost;
     task.start_failed = seen.start_failed;
+    task.job_fault = seen.job_fault;
+    task.save_missing = seen.save_missing;
+    if (seen.copied_bytes > task.copied_bytes) {
+      task.copied_bytes = seen.copied_bytes;
+      task.copied_at = changes.now();
+    }
     if (seen.lost || seen.start_failed) task.phase = std::max(task.phase, TaskPhase::kExited);
     if (!task.first_output) task.first_output = seen.first_output;
     for (const Rank& rank : seen.ranks) {
@@ -160,6 +166,9 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   node.agent_version = event.agent_version;
   node.runtime = event.runtime;
   node.replica = event.replica;
+  node.save_address = event.save_address;
+  node.save_key = event.save_key;
+  node.allowed_folders = event.allowed_folders;
   changes.Write(std::move(node));
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);

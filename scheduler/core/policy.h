@@ -77,6 +77,12 @@ struct Policy {
   std::uint32_t start_failures_max = 3;
   Duration start_backoff = Seconds(1);
 
+  // Saves (save_place.h).
+  std::string checkpoint_root;               // a folder that all nodes share; empty: there is none
+  std::int64_t copy_bytes_per_s = 200'000'000;  // of a save between two nodes, until it has been measured
+  Duration restore_backoff = Seconds(1);     // after a save that could not be had; doubles up to the next
+  Duration restore_backoff_max = Minutes(5);
+
   // Nodes.
   Duration node_lost_after = Seconds(60);
   Duration oversleep_max = Seconds(5);       // a wake that is later than this was not slept through by choice

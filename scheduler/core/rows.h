@@ -28,6 +28,10 @@ struct Checkpoint {
   std::int64_t bytes = 0;
   std::uint32_t attempt = 0;  // who wrote it
   TimePoint at;
+  // Where it lies in nodes' own checkpoint folders (save_place.h); all empty: every node sees `path`.
+  std::string local{};        // its path in the job's folder there
+  std::vector<NodeId> parts{};  // each has a part of it, ascending; all are needed. One: that node has it whole
+  std::vector<NodeId> copies{};  // each has it whole, ascending
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 
@@ -58,7 +62,11 @@ struct Job {
   std::uint32_t restarts = 0;        // after failures that are not the program's
   std::uint32_t start_failures = 0;  // in a row
   bool swap_aborted = false;  // it left for a successor that went away, or was moved: it comes first in its class
+  std::string checkpoint_root;  // of the policy at its submission: where its saves lie unless its spec says; empty: none
   Checkpoint durable;         // the newest over all attempts
+  std::vector<Checkpoint> older;  // that may still be had, newest first; of saves in nodes' own folders alone
+  NodeId waits_for_save;      // it waits until this node is heard again, which has what it goes on from; none: it does not
+  std::uint32_t restore_failures = 0;  // in a row: its save could not be had
   std::int64_t steps_lost = 0;
   Duration save_cost;     // measured at its last interrupt; 0: unknown
   Duration restore_cost;  // measured at its last resume; 0: unknown
@@ -75,7 +83,8 @@ enum class AttemptState : std::uint8_t { kClaimed, kStarting, kRunning, kStoppin
 const char* ToString(AttemptState state);
 
 enum class Outcome : std::uint8_t {
-  kNone, kSucceeded, kFailed, kInterrupted, kStartFailed, kNodeFailure, kHang, kTimeout, kCancelled, kClaimDropped
+  kNone, kSucceeded, kFailed, kInterrupted, kStartFailed, kNodeFailure, kHang, kTimeout, kCancelled, kClaimDropped,
+  kRestoreFailed
 };
 const char* ToString(Outcome outcome);
 
@@ -138,6 +147,7 @@ struct Attempt {
   Outcome outcome = Outcome::kNone;
   SaveResult save = SaveResult::kNone;
   std::int32_t exit_code = 0;
+  std::int32_t failed_rank = -1;   // that failed first; -1: none
   std::string message;
   std::int64_t last_step = -1;     // highest reported complete
   std::int64_t durable_step = -1;  // highest durable save of this attempt
@@ -161,6 +171,7 @@ struct SavedShard {
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
   Duration took;
+  std::string local{};    // its path in the job's checkpoint folder, where that is the node's own; empty: it is not
   friend bool operator==(const SavedShard&, const SavedShard&) = default;
 };
 
@@ -180,6 +191,9 @@ struct Rank {
   std::int32_t exit_code = 0;
   std::int64_t restored_step = -1;
   Duration restore_time;
+  TimePoint exited_at;
+  std::string cause;       // of a failure: the last line of its first traceback, or of its output
+  std::string restore_failed;  // why it could not go on from the save that it was given
   friend bool operator==(const Rank&, const Rank&) = default;
 };
 
@@ -191,6 +205,10 @@ struct Task {
   std::string message;
   bool lost = false;          // its processes vanished with the node
   bool start_failed = false;
+  bool job_fault = false;     // with start_failed: no node would do better
+  bool save_missing = false;  // with start_failed: its save could not be had
+  std::int64_t copied_bytes = 0;  // of the save that it goes on from, so far
+  TimePoint copied_at;        // when that number was last seen to grow
   TimePoint first_output;
   TimePoint released_at;
   std::int64_t at_risk_gpu_ms = 0;  // of its node, at the release: lost if the attempt turns out to lose it
@@ -223,6 +241,12 @@ struct Node {
   std::string agent_version;
   std::string runtime;
   std::string replica;              // host:port of its glim-replica; empty: none
+  std::string save_address;         // host:port of its agent's SaveApi; empty: saves cannot be copied from there
+  std::string save_key;             // of that API's tokens: shown to nobody
+  std::vector<std::string> allowed_folders;  // what jobs may name; empty: anything
+  std::string root_marker;          // what the checkpoint root's marker holds there; empty: see root_error
+  std::string root_error;           // why that could not be read
+  std::int64_t copy_bytes_per_s = 0;  // measured, of saves copied to it; 0: nothing yet
   NodeState state = NodeState::kReady;
   std::string message;              // the evidence of a quarantine, for people
   AttemptId holder;                 // who has it; at most one

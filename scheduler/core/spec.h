@@ -71,6 +71,19 @@ struct Dependency {
   friend bool operator==(const Dependency&, const Dependency&) = default;
 };
 
+// What becomes of a job whose newest save lies on a lost node alone.
+enum class IfUnreachable { kOlder, kWait };
+const char* ToString(IfUnreachable value);
+
+// An archive of the workdir, made at the submission, that every attempt runs in.
+struct CodeSnapshot {
+  std::string path;                // below the cluster's checkpoint root; empty: there is none
+  std::string sha256;              // of its bytes, hex
+  std::string revision;            // git's; empty: no repository
+  std::int64_t bytes = 0;
+  friend bool operator==(const CodeSnapshot&, const CodeSnapshot&) = default;
+};
+
 struct JobSpec {
   std::string name;
   std::string pool = "default";
@@ -90,6 +103,7 @@ struct JobSpec {
   std::string checkpoint_dir;
   Duration checkpoint_every;  // 0: not said
   std::uint32_t checkpoint_keep = 3;
+  IfUnreachable if_unreachable = IfUnreachable::kOlder;
   std::vector<std::string> restart_on = {"node_failure"};
   std::uint32_t restart_max = 20;
   Duration restart_backoff = Seconds(30);
@@ -97,6 +111,7 @@ struct JobSpec {
   TaskLimits limits;
   Duration time_limit;               // of running, over all attempts; 0: none
   std::vector<Dependency> after;     // all of them
+  CodeSnapshot snapshot;
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -13,7 +13,9 @@ constexpr int kTasksMax = 256;       // one runs; the rest are leftovers
 constexpr int kRanksMax = 256;
 constexpr int kSavesMax = 64;
 constexpr int kPidsMax = 1024;
+constexpr int kFoldersMax = 64;
 constexpr std::size_t kMessageMax = 4096;
+constexpr std::size_t kCauseMax = 512;
 constexpr std::size_t kPathMax = 4096;
 constexpr std::size_t kHostPortMax = 259;
 constexpr std::uint32_t kGpusMax = 64;
@@ -40,16 +42,37 @@ Status CheckField(const char* field, const std::string& text, std::size_t least,
                 "send " + std::to_string(least) + " to " + std::to_string(most) + " characters of " + characters);
 }
 
+// "attempt-1/step-00000007": it stays below the folder that it is taken from.
+bool IsLocalPath(const std::string& path) {
+  if (path.empty()) return true;
+  if (path.size() > kPathMax || path.find('\0') != std::string::npos) return false;
+  const std::string framed = "/" + path + "/";
+  return framed.find("//") == std::string::npos && framed.find("/./") == std::string::npos &&
+         framed.find("/../") == std::string::npos;
+}
+
+bool IsHexDigit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+Status CheckFolders(const v1::Hello& hello) {
+  if (hello.allowed_folders_size() > kFoldersMax) return Refuse("allowed_folders", "are too many", "send at most 64");
+  for (const std::string& folder : hello.allowed_folders()) {
+    if (folder.empty() || folder[0] != '/' || folder.size() > kPathMax || folder.find('\0') != std::string::npos) {
+      return Refuse("allowed_folders", "holds what is no absolute path");
+    }
+  }
+  return Status::Ok();
+}
+
 // Tasks get these in lists with commas between them.
-Status CheckReplicaAddress(const std::string& address) {
+Status CheckHostPort(const char* field, const std::string& address) {
   if (address.empty()) return Status::Ok();
   const std::size_t colon = address.rfind(':');
   const std::size_t digits = colon == std::string::npos ? 0 : address.size() - colon - 1;
   const bool port = digits >= 1 && digits <= 5 &&
                     std::all_of(address.end() - static_cast<std::ptrdiff_t>(digits), address.end(),
                                 [](char c) { return c >= '0' && c <= '9'; });
-  if (!port || colon == 0) return Refuse("replica_address", "is not host:port", "send host:port, or nothing");
-  return CheckField("replica_address", address, 1, kHostPortMax, IsHostPortChar, "A-Z a-z 0-9 . _ - : [ ] %");
+  if (!port || colon == 0) return Refuse(field, "is not host:port", "send host:port, or nothing");
+  return CheckField(field, address, 1, kHostPortMax, IsHostPortChar, "A-Z a-z 0-9 . _ - : [ ] %");
 }
 
 Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto) {
@@ -96,6 +119,8 @@ Result<core::SavedShard> SaveFromProto(const v1::Save& proto) {
   save.shard = proto.shard();
   save.shards = proto.shards();
   save.took = Milliseconds(proto.duration_ms());
+  if (!IsLocalPath(proto.local())) return Refuse("saves.local", "is no path below a folder");
+  save.local = proto.local();
   return save;
 }
 
@@ -129,6 +154,9 @@ Result<core::Rank> RankFromProto(const v1::ObservedRank& proto) {
   rank.exit_code = proto.exit_code();
   rank.restored_step = proto.restored_step();
   rank.restore_time = Milliseconds(std::min(proto.restore_ms(), kDayMs));
+  rank.exited_at = TimePoint{std::max<std::int64_t>(0, proto.exited_at_ms())};
+  rank.cause = proto.cause().substr(0, kCauseMax);
+  rank.restore_failed = proto.restore_failed().substr(0, kCauseMax);
   return rank;
 }
 
@@ -155,6 +183,10 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.message = proto.message().substr(0, kMessageMax);
   task.lost = proto.lost();
   task.start_failed = proto.start_failed();
+  task.job_fault = proto.job_fault();
+  task.save_missing = proto.save_missing();
+  task.copied_bytes = std::max<std::int64_t>(0, proto.copied_bytes());
+  task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));
   task.first_output = TimePoint{std::max<std::int64_t>(0, proto.first_output_ms())};
   std::set<std::uint32_t> seen;
   for (const auto& r : proto.ranks()) {
@@ -177,7 +209,10 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   if (s.ok()) s = CheckField("address", hello.address(), 1, 253, IsPrintable, kAnyPrintable);
   if (s.ok()) s = CheckField("agent_version", hello.agent_version(), 0, 64, IsPrintable, kAnyPrintable);
   if (s.ok()) s = CheckField("runtime", hello.runtime(), 0, 32, IsWordChar, "A-Z a-z 0-9 . _ -");
-  if (s.ok()) s = CheckReplicaAddress(hello.replica_address());
+  if (s.ok()) s = CheckHostPort("replica_address", hello.replica_address());
+  if (s.ok()) s = CheckHostPort("save_address", hello.save_address());
+  if (s.ok()) s = CheckField("save_key", hello.save_key(), 0, 64, IsHexDigit, "0-9 a-f");
+  if (s.ok()) s = CheckFolders(hello);
   if (!s.ok()) return s;
   auto labels = LabelsFromProto(hello.labels());
   if (!labels.ok()) return labels.status();
@@ -190,6 +225,9 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.agent_version = hello.agent_version();
   event.runtime = hello.runtime();
   event.replica = hello.replica_address();
+  event.save_address = hello.save_address();
+  event.save_key = hello.save_key();
+  event.allowed_folders.assign(hello.allowed_folders().begin(), hello.allowed_folders().end());
   event.highest_job = core::JobId(hello.highest_job_id());
   return event;
 }

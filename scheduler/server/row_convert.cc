@@ -174,6 +174,7 @@ void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, Time
   StartTimesToProto(snapshot, attempt, out->mutable_start());
   for (const auto& zone : attempt.zones) out->add_zones(zone);
   out->set_borrowed(attempt.borrowed);
+  out->set_failed_rank(attempt.failed_rank);
 }
 
 namespace {
@@ -241,6 +242,7 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   for (const core::AttemptId id : node.orphans) RefToProto(id, out->add_orphans());
   out->set_agent_version(node.agent_version);
   out->set_runtime(node.runtime);
+  for (const std::string& folder : node.allowed_folders) out->add_allowed_folders(folder);
 }
 
 }  // namespace glim::server

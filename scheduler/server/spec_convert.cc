@@ -82,6 +82,15 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   spec.checkpoint_dir = proto.checkpoint().dir();
   spec.checkpoint_every = Milliseconds(proto.checkpoint().every_ms());
   if (proto.checkpoint().keep() != 0) spec.checkpoint_keep = proto.checkpoint().keep();
+  if (Status s = ParseWord<core::IfUnreachable>("checkpoint.if_unreachable", proto.checkpoint().if_unreachable(),
+                                                {{"older", core::IfUnreachable::kOlder},
+                                                 {"wait", core::IfUnreachable::kWait}},
+                                                &spec.if_unreachable);
+      !s.ok()) {
+    return s;
+  }
+  spec.snapshot = {proto.snapshot().path(), proto.snapshot().sha256(), proto.snapshot().revision(),
+                   proto.snapshot().bytes()};
   if (proto.has_restart()) {  // here 0 and an empty list mean what they say: never
     spec.restart_on.assign(proto.restart().on().begin(), proto.restart().on().end());
     spec.restart_max = proto.restart().max();
@@ -135,6 +144,14 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   proto->mutable_checkpoint()->set_dir(spec.checkpoint_dir);
   proto->mutable_checkpoint()->set_every_ms(spec.checkpoint_every.ms);
   proto->mutable_checkpoint()->set_keep(spec.checkpoint_keep);
+  proto->mutable_checkpoint()->set_if_unreachable(core::ToString(spec.if_unreachable));
+  if (spec.snapshot != core::CodeSnapshot{}) {
+    v1::Snapshot& snapshot = *proto->mutable_snapshot();
+    snapshot.set_path(spec.snapshot.path);
+    snapshot.set_sha256(spec.snapshot.sha256);
+    snapshot.set_revision(spec.snapshot.revision);
+    snapshot.set_bytes(spec.snapshot.bytes);
+  }
   auto* restart = proto->mutable_restart();
   for (const auto& reason : spec.restart_on) restart->add_on(reason);
   restart->set_max(spec.restart_max);

@@ -36,6 +36,14 @@ constexpr const char* StoredName(core::DependencyKind value) {
   return nullptr;
 }
 
+constexpr const char* StoredName(core::IfUnreachable value) {
+  switch (value) {
+    case core::IfUnreachable::kOlder: return "older";
+    case core::IfUnreachable::kWait: return "wait";
+  }
+  return nullptr;
+}
+
 constexpr const char* StoredName(core::AttemptState value) {
   switch (value) {
     case core::AttemptState::kClaimed: return "claimed";
@@ -59,6 +67,7 @@ constexpr const char* StoredName(core::Outcome value) {
     case core::Outcome::kTimeout: return "timeout";
     case core::Outcome::kCancelled: return "cancelled";
     case core::Outcome::kClaimDropped: return "claim_dropped";
+    case core::Outcome::kRestoreFailed: return "restore_failed";
   }
   return nullptr;
 }

@@ -46,6 +46,14 @@ void Fields(Io& io, RowRef<Io, core::Dependency> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::CodeSnapshot> row) {
+  io.Field("path", row.path);
+  io.Field("sha256", row.sha256);
+  io.Field("revision", row.revision);
+  io.Field("bytes", row.bytes);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("name", row.name);
   io.Field("pool", row.pool);
@@ -65,6 +73,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("checkpoint_dir", row.checkpoint_dir);
   io.Field("checkpoint_every_ms", row.checkpoint_every);
   io.Field("checkpoint_keep", row.checkpoint_keep);
+  io.Field("if_unreachable", row.if_unreachable);
   io.Field("restart_on", row.restart_on);
   io.Field("restart_max", row.restart_max);
   io.Field("restart_backoff_ms", row.restart_backoff);
@@ -72,6 +81,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("limits", row.limits);
   io.Field("time_limit_ms", row.time_limit);
   io.Field("after", row.after);
+  io.Field("snapshot", row.snapshot);
 }
 
 template <typename Io>
@@ -81,6 +91,9 @@ void Fields(Io& io, RowRef<Io, core::Checkpoint> row) {
   io.Field("bytes", row.bytes);
   io.Field("attempt", row.attempt);
   io.Field("at_ms", row.at);
+  io.Field("local", row.local);
+  io.Field("parts", row.parts);
+  io.Field("copies", row.copies);
 }
 
 template <typename Io>
@@ -102,7 +115,11 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("restarts", row.restarts);
   io.Field("start_failures", row.start_failures);
   io.Field("swap_aborted", row.swap_aborted);
+  io.Field("checkpoint_root", row.checkpoint_root);
   io.Field("durable", row.durable);
+  io.Field("older", row.older);
+  io.Field("waits_for_save", row.waits_for_save);
+  io.Field("restore_failures", row.restore_failures);
   io.Field("steps_lost", row.steps_lost);
   io.Field("save_cost_ms", row.save_cost);
   io.Field("restore_cost_ms", row.restore_cost);
@@ -161,6 +178,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("outcome", row.outcome);
   io.Field("save", row.save);
   io.Field("exit_code", row.exit_code);
+  io.Field("failed_rank", row.failed_rank);
   io.Field("message", row.message);
   io.Field("last_step", row.last_step);
   io.Field("durable_step", row.durable_step);
@@ -178,6 +196,7 @@ void Fields(Io& io, RowRef<Io, core::SavedShard> row) {
   io.Field("shard", row.shard);
   io.Field("shards", row.shards);
   io.Field("took_ms", row.took);
+  io.Field("local", row.local);
 }
 
 template <typename Io>
@@ -197,6 +216,9 @@ void Fields(Io& io, RowRef<Io, core::Rank> row) {
   io.Field("exit_code", row.exit_code);
   io.Field("restored_step", row.restored_step);
   io.Field("restore_time_ms", row.restore_time);
+  io.Field("exited_at_ms", row.exited_at);
+  io.Field("cause", row.cause);
+  io.Field("restore_failed", row.restore_failed);
 }
 
 template <typename Io>
@@ -207,9 +229,12 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Field("message", row.message);
   io.Field("lost", row.lost);
   io.Field("start_failed", row.start_failed);
+  io.Field("job_fault", row.job_fault);
+  io.Field("save_missing", row.save_missing);
+  io.Field("copied_bytes", row.copied_bytes);
+  io.Field("copied_at_ms", row.copied_at);
   io.Field("first_output_ms", row.first_output);
   io.Field("released_at_ms", row.released_at);
-  io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);
   io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);
   io.Field("ranks", row.ranks);
 }
@@ -236,6 +261,12 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("agent_version", row.agent_version);
   io.Field("runtime", row.runtime);
   io.Field("replica", row.replica);
+  io.Field("save_address", row.save_address);
+  io.Field("save_key", row.save_key);
+  io.Field("allowed_folders", row.allowed_folders);
+  io.Field("root_marker", row.root_marker);
+  io.Field("root_error", row.root_error);
+  io.Field("copy_bytes_per_s", row.copy_bytes_per_s);
   io.Required("state", row.state);
   io.Field("message", row.message);
   io.Field("holder", row.holder);

@@ -90,8 +90,12 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot);
+  }
+  void Fill(core::CodeSnapshot& row) {
+    auto& [path, sha256, revision, bytes] = row;
+    All(path, sha256, revision, bytes);
   }
   void Fill(core::Dependency& row) {
     auto& [job, when] = row;
@@ -106,20 +110,20 @@ class Filler {
     All(memory, cpu, pids, shm);
   }
   void Fill(core::Checkpoint& row) {
-    auto& [step, path, bytes, attempt, at] = row;
-    All(step, path, bytes, attempt, at);
+    auto& [step, path, bytes, attempt, at, local, parts, copies] = row;
+    All(step, path, bytes, attempt, at, local, parts, copies);
   }
   void Fill(core::Round& row) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
     All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
   }
   void Fill(core::SavedShard& row) {
-    auto& [step, path, bytes, shard, shards, took] = row;
-    All(step, path, bytes, shard, shards, took);
+    auto& [step, path, bytes, shard, shards, took, local] = row;
+    All(step, path, bytes, shard, shards, took, local);
   }
   void Fill(core::Rank& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
   }
   void Fill(core::NodeLabels& row) {
     auto& [pool, zone, leaf, type, count, nvlink, nic, simulated] = row;
@@ -138,8 +142,10 @@ std::string WithoutNul(std::string text) {
 
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for,
+         root, older, waits_for_save, restore_failures] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
+                  older, waits_for_save, restore_failures);
   own = id;
   return row;
 }
@@ -147,25 +153,25 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last] = row;
+         last, failed_rank] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last);
+                  interval, last, failed_rank);
   own = id;
   return row;
 }
 
 core::Task RandomTask(Rng& rng, core::TaskId id) {
   core::Task row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o);
   own = id;
   return row;
 }
 
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;
