@@ -23,6 +23,7 @@ struct Exits {
   bool any_leaving = false;
   bool any_yielded = false;
   bool any_start_failed = false;
+  bool any_save_missing = false;  // or not read
   bool all_zero = true;
   std::int32_t first_code = 0;
 };
@@ -31,11 +32,13 @@ Exits CollectExits(const std::vector<const Task*>& tasks) {
   Exits exits;
   for (const Task* task : tasks) {
     exits.any_start_failed |= task->start_failed;
+    exits.any_save_missing |= task->save_missing;
     exits.all_zero &= task->exit_code == 0 && !task->lost && !task->start_failed;
     if (exits.first_code == 0) exits.first_code = task->exit_code;
     for (const Rank& rank : task->ranks) {
       exits.any_leaving |= rank.leaving;
       exits.any_yielded |= rank.yielded;
+      exits.any_save_missing |= !rank.restore_failed.empty();
     }
   }
   return exits;
@@ -73,6 +76,7 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kDeadline:  // killed, whatever it had saved before: steps_lost says what that was worth
       return {Outcome::kInterrupted, SaveResult::kKilled, 0};
     case StopCause::kRankFailed:
+      if (exits.any_save_missing) return {Outcome::kRestoreFailed, SaveResult::kNone, exits.first_code};
       return {exits.any_start_failed ? Outcome::kStartFailed : Outcome::kFailed, SaveResult::kNone, exits.first_code};
     case StopCause::kFinished:
       return {Outcome::kSucceeded, SaveResult::kNone, 0};

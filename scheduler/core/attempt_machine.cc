@@ -8,6 +8,7 @@
 #include "scheduler/core/ledger.h"
 #include "scheduler/core/planted.h"
 #include "scheduler/core/round_machine.h"
+#include "scheduler/core/save_place.h"
 
 namespace glim::core {
 namespace {
@@ -36,6 +37,7 @@ void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& 
     if (job.state == JobState::kStarting) job.state = JobState::kRunning;
     job.start_failures = 0;
   });
+  NoteCopies(changes, changes.attempt(id));
   changes.Note("attempt_running", id, {}, "");
 }
 
@@ -114,11 +116,11 @@ std::vector<const Task*> TasksOf(const ClusterState& state, AttemptId attempt) {
 void BeginStart(Changes& changes, AttemptId id) {
   const Job& job = changes.job(id.job);
   const std::uint32_t ranks = job.spec->ranks_per_node();
-  const Checkpoint base = job.durable;
+  // Before the attempt's own row says that it has begun: its job's newest save is what it goes on from.
+  TakeBase(changes, id, BaseOf(changes.state(), job));
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.state = AttemptState::kStarting;
     attempt.started_at = changes.now();
-    attempt.base = base;
     attempt.master_port = MasterPort(changes.policy(), id);
   });
   const std::vector<NodeId> nodes = changes.attempt(id).nodes;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scheduler/core/ledger.h"
+#include "scheduler/core/save_place.h"
 
 namespace glim::core {
 namespace {
@@ -14,6 +15,8 @@ struct Gathered {
   std::uint32_t shards_needed = 1;
   Checkpoint save;
   Duration took;
+  bool every_node_sees_one = false;  // of its shards
+  std::set<NodeId> nodes;
 };
 
 std::map<std::int64_t, Gathered> GatherSaves(const std::vector<const Task*>& tasks) {
@@ -27,6 +30,9 @@ std::map<std::int64_t, Gathered> GatherSaves(const std::vector<const Task*>& tas
         g.save.step = shard.step;
         if (shard.shard == 0) g.save.path = shard.path;
         g.took = std::max(g.took, shard.took);
+        if (shard.shard == 0) g.save.local = shard.local;
+        g.every_node_sees_one |= shard.local.empty();
+        g.nodes.insert(task->node);
       }
     }
   }
@@ -38,7 +44,11 @@ std::map<std::int64_t, Gathered> GatherSaves(const std::vector<const Task*>& tas
 std::optional<Checkpoint> NewestDurable(const std::vector<const Task*>& tasks) {
   const auto by_step = GatherSaves(tasks);
   for (auto it = by_step.rbegin(); it != by_step.rend(); ++it) {
-    if (it->second.shards.size() >= it->second.shards_needed) return it->second.save;
+    if (it->second.shards.size() < it->second.shards_needed) continue;
+    Checkpoint save = it->second.save;
+    if (it->second.every_node_sees_one) save.local.clear();
+    if (!save.local.empty()) save.parts.assign(it->second.nodes.begin(), it->second.nodes.end());
+    return save;
   }
   return std::nullopt;
 }
@@ -69,14 +79,17 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
       if (answers) attempt.open_round()->saved_at = changes.now();
     });
   }
+  const bool moved_on = newer || last_step > changes.attempt(id).base.step;
   if (newer) ClearAtRisk(changes, changes.attempt(id));
   const Attempt& after = changes.attempt(id);
   changes.EditJob(id.job, [&](Job& job) {
     if (restore.ms > 0) job.restore_cost = restore;
+    if (moved_on) job.restore_failures = 0;
     if (newer && durable->step > job.durable.step) {
-      job.durable = *durable;
-      job.durable.attempt = id.number;
-      job.durable.at = changes.now();
+      Checkpoint save = *durable;
+      save.attempt = id.number;
+      save.at = changes.now();
+      NoteSave(job, std::move(save));
     }
     if (answers) {
       ++job.saves_done;

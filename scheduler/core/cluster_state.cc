@@ -1,6 +1,7 @@
 #include "scheduler/core/cluster_state.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "scheduler/core/time_limit.h"
@@ -30,10 +31,23 @@ void AddTo(Set& set, const Value& value, bool add) {
   }
 }
 
+// Who has one of the job's saves: they are looked at when such a node's state changes.
+std::set<NodeId> SavedOn(const Job& job) {
+  std::set<NodeId> nodes;
+  const auto add = [&](const Checkpoint& save) {
+    nodes.insert(save.parts.begin(), save.parts.end());
+    nodes.insert(save.copies.begin(), save.copies.end());
+  };
+  add(job.durable);
+  for (const Checkpoint& save : job.older) add(save);
+  return nodes;
+}
+
 // Does the index tell these apart? Most writes of a row change what it does not look at.
 bool IndexedAlike(const Job& a, const Job& b) {
   return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
          a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for && a.spec == b.spec &&
+         a.waits_for_save == b.waits_for_save && DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) &&
          a.user == b.user && a.team == b.team && a.request_id == b.request_id;
 }
 
@@ -45,7 +59,7 @@ bool IndexedAlike(const Attempt& a, const Attempt& b) {
 }
 
 bool IndexedAlike(const Node& a, const Node& b) {
-  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.labels.pool == b.labels.pool && a.name == b.name &&
+  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker && a.labels.pool == b.labels.pool && a.name == b.name &&
          TakesReplicas(a) == TakesReplicas(b) && a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf;
 }
 
@@ -61,10 +75,17 @@ const Round* Attempt::open_round() const {
   return last.state == RoundState::kWithdrawn || last.state == RoundState::kEnded ? nullptr : &last;
 }
 
+DearSave DearSaveOf(const Job& job) {
+  const Checkpoint& save = job.durable;
+  const bool dear = job.spec->nodes == 1 && save.parts.size() == 1 && save.copies.empty() && save.bytes >= kDearSaveBytes;
+  if (!dear) return {};
+  return {save.parts.front(), static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(save.bytes)))};
+}
+
 Shape ShapeOf(const Job& job) {
   const JobSpec& spec = *job.spec;
   return {spec.pool,          spec.priority,  job.user,        job.team, spec.nodes,
-          spec.gpus_per_node, spec.placement, spec.time_limit, ServiceBucket(job.service)};
+          spec.gpus_per_node, spec.placement, spec.time_limit, ServiceBucket(job.service), DearSaveOf(job)};
 }
 
 Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
@@ -76,8 +97,12 @@ Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
 
 QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_at, job.id}; }
 
+bool IsUsable(const Node& node) {
+  return node.state == NodeState::kReady && node.zombies.empty() && node.orphans.empty() && node.root_error.empty();
+}
+
 bool IsFree(const Node& node) {
-  return node.state == NodeState::kReady && !node.holder && !node.claim && node.zombies.empty() && node.orphans.empty();
+  return IsUsable(node) && !node.holder && !node.claim;
 }
 
 bool TakesReplicas(const Node& node) { return node.state == NodeState::kReady && !node.replica.empty(); }
@@ -100,7 +125,7 @@ void ClusterState::IndexJob(const Job& row, bool add) {
   if (row.state == JobState::kQueued) {
     if (row.not_before) {
       AddTo(index_.delayed, std::pair(row.not_before, row.id), add);
-    } else if (row.waits_for.empty()) {
+    } else if (row.waits_for.empty() && !row.waits_for_save) {
       AddTo(index_.queue, ShapeOf(row), QueueKeyOf(row), add);
       AddTo(index_.waiting, std::pair(row.spec->pool, row.spec->priority), std::pair(row.queued_at, row.id), add);
     }
@@ -114,6 +139,7 @@ void ClusterState::IndexJob(const Job& row, bool add) {
     }
     return;
   }
+  for (const NodeId node : SavedOn(row)) AddTo(index_.saved_on, node, row.id, add);
   for (const Dependency& dependency : row.waits_for) AddTo(index_.dependants, dependency.job, row.id, add);
   const std::uint32_t one = 1;
   index_.unfinished += add ? one : -one;
@@ -150,6 +176,7 @@ void ClusterState::IndexNode(const Node& row, bool add) {
   AddTo(index_.nodes_by_pool, row.labels.pool, row.id, add);
   if (IsFree(row)) AddTo(index_.free_nodes, row.labels.pool, row.id, add);
   if (row.claim) AddTo(index_.claims, row.claim, row.id, add);
+  if (!row.root_marker.empty()) AddTo(index_.root_markers, row.root_marker, row.id, add);
   if (TakesReplicas(row)) AddTo(index_.replica_services, std::pair(row.labels.zone, row.labels.leaf), row.id, add);
   if (add) {
     index_.node_by_name[row.name] = row.id;

@@ -29,6 +29,14 @@ struct Tables {
   CowTable<NodeId, Node> nodes;
 };
 
+// Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
+// upper bound). None for all others: a gang needs copies wherever it goes.
+struct DearSave {
+  NodeId node;
+  std::uint8_t bytes_log2 = 0;
+  friend auto operator<=>(const DearSave&, const DearSave&) = default;
+};
+
 // Every input that a planning verdict reads: jobs of one shape share one verdict, so that a pass costs what the shapes
 // cost and not what the queue is long.
 struct Shape {
@@ -41,6 +49,7 @@ struct Shape {
   Placement placement;
   Duration time_limit;
   std::uint8_t service_bucket = 0;  // of what its ended attempts had
+  DearSave save;
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
@@ -81,6 +90,7 @@ struct Index {
   std::set<std::pair<TimePoint, JobId>> delayed;         // queued, in backoff until then
   // Plannable now, by the beginning of the present wait: who has waited longest is in front.
   std::map<std::pair<std::string, PriorityClass>, std::set<std::pair<TimePoint, JobId>>> waiting;
+  std::map<NodeId, std::set<JobId>> saved_on;            // jobs that are not over, by who has a save of theirs (save_place.h)
   std::map<JobId, std::set<JobId>> dependants;           // jobs that are not over, by what they wait for
   ServiceHistory history;                                // of the jobs in `finished` that had run
   TeamService team_service;                              // of ended attempts
@@ -90,6 +100,7 @@ struct Index {
   std::map<std::string, std::set<NodeId>> nodes_by_pool;
   std::map<std::string, std::set<NodeId>> free_nodes;    // schedulable now, by pool
   std::map<std::string, NodeId> node_by_name;
+  std::map<std::string, std::set<NodeId>> root_markers;  // what nodes read in the checkpoint root's marker file
   std::map<std::pair<std::string, std::string>, std::set<JobId>> requests;  // (user, request_id)
   std::map<std::string, std::uint32_t> unfinished_by_user;
   std::set<std::pair<TimePoint, JobId>> finished;        // by end, oldest first
@@ -158,13 +169,18 @@ class ClusterState {
   mutable std::shared_ptr<const Layouts> layouts_;  // null: to be made anew
 };
 
+// A save of less is never worth a wait.
+inline constexpr std::int64_t kDearSaveBytes = std::int64_t{1} << 30;
+DearSave DearSaveOf(const Job& job);
 Shape ShapeOf(const Job& job);
 QueueKey QueueKeyOf(const Job& job);
 Kind KindOf(const Shape& shape);
 Kind KindOf(const Job& job);
 // What a job has had of its nodes until `now`, its live attempt included.
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
-// Ready, without holder, claim, zombies or orphans.
+// Ready, without zombies or orphans, and it sees the checkpoint root if there is one: it may be given to a job.
+bool IsUsable(const Node& node);
+// Usable, without holder and claim.
 bool IsFree(const Node& node);
 // Ready, and with a replica service: may be chosen for others' copies.
 bool TakesReplicas(const Node& node);

@@ -123,6 +123,10 @@ Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint
     estimate.unknown = "it waits for other jobs to end";
     return estimate;
   }
+  if (job.waits_for_save) {
+    estimate.unknown = "it waits for a node to be heard again";
+    return estimate;
+  }
   if (pass.state().index().history.observed() < kEndsKnownMin) {
     estimate.unknown = "too few jobs have ended yet to know how long jobs take here";
     return estimate;

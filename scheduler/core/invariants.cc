@@ -8,6 +8,7 @@
 #include "scheduler/core/feasibility.h"
 #include "scheduler/core/ledger.h"
 #include "scheduler/core/quota_use.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/time_limit.h"
 
 namespace glim::core {
@@ -136,17 +137,33 @@ class Checker {
     Expect(waits == (live == nullptr), who, " is ", ToString(job.state), live ? " with" : " without", " a live attempt");
     const bool has_nodes = live && live->state != AttemptState::kClaimed;
     Expect(job.state != JobState::kRunning || has_nodes, who, " runs without nodes");
-    if (job.state == JobState::kQueued && !state_.dirty && !job.not_before && job.waits_for.empty()) {
+    if (job.state == JobState::kQueued && !state_.dirty && !job.not_before && job.waits_for.empty() &&
+        !job.waits_for_save) {
       const auto verdict = state_.verdicts->find(ShapeOf(job));
       Expect(verdict != state_.verdicts->end() && !verdict->second.empty(), who, " is queued without a blocker");
     }
     CheckDependencies(job);
+    CheckSave(job, live);
     const bool may_run = job.state != JobState::kQueued && job.state != JobState::kHeld;
     Expect(may_run || !LimitUsedUp(policy_, job), who, " waits, and its time limit is used up");
     const bool counted = state_.index().unfinished_by_user.contains(job.user);
     Expect(IsTerminal(job.state) || counted, who, " is not counted among its user's");
     Expect(job.durable.attempt <= job.attempts, who, " has a save of an attempt that was not yet");
     for (const std::int64_t gpu_ms : job.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
+  }
+
+  // A job waits for a node only while that node has what it goes on from, and nobody who is heard has it.
+  void CheckSave(const Job& job, const Attempt* live) {
+    const Job* who = &job;
+    Expect(!job.waits_for_save || job.state == JobState::kQueued, who, " waits for a save, and is not queued");
+    if (job.state == JobState::kQueued) {
+      const SaveReach reach = ReachOf(state_, BaseOf(state_, job));
+      const bool waits = reach.reach != Reach::kNow && !(reach.reach == Reach::kLost && MayBeInMemory(state_, job));
+      Expect(waits == static_cast<bool>(job.waits_for_save), who,
+             waits ? " may start, and its save cannot be had" : " waits for a save that can be had");
+    }
+    const bool begun = live && live->state == AttemptState::kStarting && live->base.step >= 0 && !IsShared(live->base);
+    Expect(!begun || !live->base.parts.empty() || !live->base.copies.empty(), who, " goes on from a save of no node");
   }
 
   // What it still waits for may still come, or never will: nothing that is fulfilled keeps it.

@@ -5,6 +5,7 @@
 #include "scheduler/core/attempt_machine.h"
 #include "scheduler/core/dependencies.h"
 #include "scheduler/core/round_machine.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/time_limit.h"
 
 namespace glim::core {
@@ -39,6 +40,7 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
     job.message = message;
     job.ended_at = changes.now();
     job.not_before = {};
+    job.waits_for_save = {};
   });
   changes.Note(std::string("job_") + ToString(state), {id, changes.job(id).attempts}, {}, message);
   TellDependants(changes, id);
@@ -49,6 +51,7 @@ void Hold(Changes& changes, JobId id) {
   changes.EditJob(id, [](Job& job) {
     job.state = JobState::kHeld;
     job.not_before = {};
+    job.waits_for_save = {};
     job.message = "suspended by its user";
   });
   changes.Note("job_held", {id, changes.job(id).attempts}, {}, "");
@@ -87,6 +90,24 @@ void AfterStartFailure(Changes& changes, const Attempt& ended) {
   }
 }
 
+// The platform's failure, however often: the job is tried again until its save can be had.
+void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
+  const Policy& policy = changes.policy();
+  std::uint32_t failures = 0;
+  changes.EditJob(ended.id.job, [&](Job& job) {
+    failures = ++job.restore_failures;
+    job.message = ended.message;
+  });
+  for (const Task* task : TasksOf(changes.state(), ended.id)) {
+    const bool read = std::all_of(task->ranks.begin(), task->ranks.end(),
+                                  [](const Rank& rank) { return rank.restore_failed.empty(); });
+    if (task->save_missing || !read) changes.EditNode(task->node, [](Node& node) { ++node.suspect; });
+  }
+  Duration pause = policy.restore_backoff;
+  for (std::uint32_t i = 1; i < failures && pause < policy.restore_backoff_max; ++i) pause = pause + pause;
+  Requeue(changes, ended.id.job, changes.now() + std::min(pause, policy.restore_backoff_max));
+}
+
 void AfterNodeFailure(Changes& changes, const Attempt& ended) {
   const JobSpec& spec = *changes.job(ended.id.job).spec;
   const bool listed = std::count(spec.restart_on.begin(), spec.restart_on.end(), "node_failure") > 0;
@@ -115,6 +136,7 @@ void Requeue(Changes& changes, JobId id, TimePoint not_before) {
     job.not_before = not_before;
   });
   changes.Note("job_queued", {id, changes.job(id).attempts}, {}, changes.job(id).message);
+  SettleSave(changes, id);
 }
 
 void ApplyCancel(Changes& changes, const CancelJob& event) {
@@ -202,6 +224,8 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
     Hold(changes, id);
   } else if (ended.outcome == Outcome::kStartFailed) {
     AfterStartFailure(changes, ended);
+  } else if (ended.outcome == Outcome::kRestoreFailed) {
+    AfterRestoreFailure(changes, ended);
   } else if (ended.outcome == Outcome::kNodeFailure) {
     AfterNodeFailure(changes, ended);
   } else {

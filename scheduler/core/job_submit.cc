@@ -87,6 +87,7 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     job.priority = spec->priority;
     job.submitted_at = job.queued_at = changes.now();
     job.waits_for = Unfulfilled(changes.state(), *spec);
+    if (spec->checkpoint_dir.empty()) job.checkpoint_root = changes.policy().checkpoint_root;
     reply.jobs.push_back(job.id);
     changes.Note("job_submitted", {job.id, 0}, {}, spec->name);
     changes.Write(std::move(job));

@@ -66,13 +66,13 @@ TEST(Names, AreDistinctAndComplete) {
   ExpectDistinctNames<NvLink>(static_cast<int>(NvLink::kFull) + 1);
   ExpectDistinctNames<JobState>(static_cast<int>(JobState::kCancelled) + 1);
   ExpectDistinctNames<AttemptState>(static_cast<int>(AttemptState::kEnded) + 1);
-  ExpectDistinctNames<Outcome>(static_cast<int>(Outcome::kClaimDropped) + 1);
+  ExpectDistinctNames<Outcome>(static_cast<int>(Outcome::kRestoreFailed) + 1);
   ExpectDistinctNames<SaveResult>(static_cast<int>(SaveResult::kKilled) + 1);
   ExpectDistinctNames<StopCause>(static_cast<int>(StopCause::kFinished) + 1);
   ExpectDistinctNames<RoundState>(static_cast<int>(RoundState::kEnded) + 1);
   ExpectDistinctNames<TaskPhase>(static_cast<int>(TaskPhase::kReleased) + 1);
   ExpectDistinctNames<NodeState>(static_cast<int>(NodeState::kQuarantined) + 1);
-  ExpectDistinctNames<BlockerKind>(static_cast<int>(BlockerKind::kTimeSlice) + 1);
+  ExpectDistinctNames<BlockerKind>(static_cast<int>(BlockerKind::kCheckpointOn) + 1);
 }
 
 TEST(Names, SayWhatTheyMean) {

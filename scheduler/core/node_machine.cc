@@ -8,6 +8,8 @@
 #include "scheduler/core/attempt_progress.h"
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/planted.h"
+#include "scheduler/core/root_check.h"
+#include "scheduler/core/save_place.h"
 
 namespace glim::core {
 namespace {
@@ -22,6 +24,7 @@ void SetState(Changes& changes, NodeId id, NodeState state, const std::string& m
     node.state = state;
     node.message = message;
   });
+  SettleSavesOn(changes, id);
 }
 
 // Nobody holds on to a node that is not there: its holder fails, its claimant looks elsewhere.
@@ -85,6 +88,17 @@ bool IsZombie(const Node& node, TaskId id) {
   return std::find(node.zombies.begin(), node.zombies.end(), id) != node.zombies.end();
 }
 
+// What the planner weighs a wait against: half of it is the newest copy's, so that one slow copy does not decide.
+void MeasureCopy(Changes& changes, NodeId id, const Task& before, const ObservedTask& seen) {
+  constexpr std::int64_t kBytesMin = 16 << 20;  // of less, opening and syncing is most of the time
+  if (seen.copy_time.ms <= 0 || seen.copied_bytes < kBytesMin || before.phase >= TaskPhase::kRunning) return;
+  if (before.copied_bytes == seen.copied_bytes && before.phase == seen.phase) return;
+  const std::int64_t rate = seen.copied_bytes / seen.copy_time.ms * 1000;
+  changes.EditNode(id, [&](Node& row) {
+    row.copy_bytes_per_s = row.copy_bytes_per_s == 0 ? rate : (row.copy_bytes_per_s + rate) / 2;
+  });
+}
+
 void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<AttemptId>& touched,
              std::vector<AttemptId>& orphans) {
   const Task* task = changes.state().FindTask(seen.id);
@@ -103,6 +117,7 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
     if (seen.phase != TaskPhase::kReleased) orphans.push_back(seen.id.attempt);
     return;
   }
+  MeasureCopy(changes, node, *task, seen);
   MergeTask(changes, seen);
   touched.insert(seen.id.attempt);
 }
@@ -169,6 +184,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   node.save_address = event.save_address;
   node.save_key = event.save_key;
   node.allowed_folders = event.allowed_folders;
+  ForgetRoot(changes.policy(), node);
   changes.Write(std::move(node));
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
@@ -196,6 +212,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   if (live.session != event.session) return;
   live.last_heard = changes.now();
   HeardAgain(changes, event.node);
+  SeeRoot(changes, event.node, event.root_marker, event.root_error);
   std::vector<AttemptId> orphans;
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);

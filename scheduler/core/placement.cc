@@ -14,7 +14,7 @@ using Leaf = std::vector<const Candidate*>;
 using Zone = std::map<std::uint32_t, Leaf>;  // by leaf
 
 bool Healthier(const Candidate* a, const Candidate* b) {
-  return std::tuple(a->suspect, a->node) < std::tuple(b->suspect, b->node);
+  return std::tuple(a->suspect, !a->has_save, a->node) < std::tuple(b->suspect, !b->has_save, b->node);
 }
 
 std::map<std::uint32_t, Zone> Group(const std::vector<Candidate>& candidates) {
@@ -84,11 +84,13 @@ std::size_t LeavesOf(const std::vector<const Candidate*>& taken) {
 std::vector<NodeId> Place(const std::vector<Candidate>& candidates, std::uint32_t nodes, const MayCrossFn& may_cross) {
   if (candidates.size() < nodes || nodes == 0) return {};
   const auto zones = Group(candidates);
-  // (suspects, leaves, what the leaf or zone is left with): the least wins, the first of equals.
-  std::optional<std::tuple<std::size_t, std::size_t, std::size_t>> best_cost;
+  // (suspects, leaves, whether all of the save is copied, what the leaf or zone is left with): the least wins, the first
+  // of equals.
+  std::optional<std::tuple<std::size_t, std::size_t, bool, std::size_t>> best_cost;
   std::vector<const Candidate*> best;
   const auto consider = [&](std::vector<const Candidate*> taken, std::size_t leaves, std::size_t left) {
-    const std::tuple cost(SuspectsOf(taken), leaves, left);
+    const bool has_save = std::any_of(taken.begin(), taken.end(), [](const Candidate* c) { return c->has_save; });
+    const std::tuple cost(SuspectsOf(taken), leaves, !has_save, left);
     if (best_cost && *best_cost <= cost) return;
     best_cost = cost;
     best = std::move(taken);
@@ -126,7 +128,8 @@ std::vector<NodeId> Place(const std::vector<Candidate>& candidates, std::uint32_
 std::vector<NodeId> TakeCheapest(std::vector<Candidate> candidates, std::uint32_t nodes) {
   GLIM_CHECK(candidates.size() >= nodes, "not enough candidates to take from");
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.tier, a.suspect, a.zone, a.leaf, a.node) < std::tuple(b.tier, b.suspect, b.zone, b.leaf, b.node);
+    return std::tuple(a.tier, a.suspect, !a.has_save, a.zone, a.leaf, a.node) <
+           std::tuple(b.tier, b.suspect, !b.has_save, b.zone, b.leaf, b.node);
   });
   std::vector<const Candidate*> taken;
   for (std::uint32_t i = 0; i < nodes; ++i) taken.push_back(&candidates[i]);

@@ -1,7 +1,7 @@
 // Where a gang goes. Pure choice among candidates; the planner says who is a candidate.
 //
 // One leaf if it fits (the one that is left with the least), else one zone with the fewest leaves, else two zones
-// joined by a link. Suspect nodes last; ties break by zone, leaf and id. The result is in rank order: contiguous by
+// joined by a link. Suspect nodes last, those that have the job's save first; ties break by zone, leaf and id. The result is in rank order: contiguous by
 // zone, then leaf, then id.
 #pragma once
 
@@ -23,6 +23,7 @@ struct Candidate {
   std::uint32_t suspect = 0;
   Tier tier = Tier::kFree;
   AttemptId holder;        // victim or displaced attempt
+  bool has_save = false;   // of the job that is placed: nothing is copied to it
 };
 
 using MayCrossFn = std::function<bool(std::uint32_t zone_a, std::uint32_t zone_b)>;

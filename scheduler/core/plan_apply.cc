@@ -17,7 +17,7 @@ bool Contains(const std::vector<AttemptId>& ids, AttemptId id) { return std::fin
 // May this start take or claim that node?
 bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) {
   const Node* node = state.FindNode(id);
-  if (!node || node->state != NodeState::kReady || !node->zombies.empty() || !node->orphans.empty()) return false;
+  if (!node || !IsUsable(*node)) return false;
   if (node->claim && !Contains(start.displaced, node->claim)) return false;
   if (!node->holder || Contains(start.displaced, node->holder)) return true;
   if (Contains(start.victims, node->holder)) return true;
@@ -28,6 +28,7 @@ bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) 
 bool StillHolds(const ClusterState& state, const PlannedStart& start) {
   const Job* job = state.FindJob(start.job);
   if (!job || job->state != JobState::kQueued || job->not_before || !job->waits_for.empty()) return false;
+  if (job->waits_for_save) return false;
   const std::set<NodeId> distinct(start.nodes.begin(), start.nodes.end());
   if (start.nodes.size() != job->spec->nodes || distinct.size() != start.nodes.size()) return false;
   for (const AttemptId victim : start.victims) {

@@ -11,6 +11,7 @@
 #include "scheduler/core/planner_explain.h"
 #include "scheduler/core/planner_move.h"
 #include "scheduler/core/planner_pass.h"
+#include "scheduler/core/planner_save.h"
 #include "scheduler/core/planner_swap.h"
 
 namespace glim::core {
@@ -58,11 +59,11 @@ class Planner {
  private:
   // All but the number of nodes and the urgency. In a pass there is only ever less to have: what failed for an asker
   // fails for whoever asks the same behind it for as many nodes.
-  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool>;
+  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, DearSave>;
   static Question QuestionOf(const Asker& asker, bool large) {
     const JobSpec& spec = *asker.job->spec;
     return {spec.pool,      spec.gpus_per_node,  spec.placement,     asker.priority,
-            asker.starved, asker.may_interrupt, asker.swap_aborted, large};
+            asker.starved, asker.may_interrupt, asker.swap_aborted, large, DearSaveOf(*asker.job)};
   }
 
   void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
@@ -115,7 +116,12 @@ class Planner {
     const bool large = spec.nodes >= pass_.policy().crossing_nodes_min;
     const auto [refused, fresh] = refused_nodes_.try_emplace(QuestionOf(asker, large), kNobody);
     if (spec.nodes >= refused->second) return Refuse(asker, blockers);
-    const Field field = pass_.FieldFor(asker);
+    Field field = pass_.FieldFor(asker);
+    if (auto wait = WaitForSave(pass_, asker, &field)) {
+      LookAgain(wait->until);
+      blockers.push_back(std::move(wait->blocker));
+      return std::nullopt;
+    }
     PlannedStart start;
     start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
     start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross

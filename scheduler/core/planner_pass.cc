@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/feasibility.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/victims.h"
 
 namespace glim::core {
@@ -78,7 +79,7 @@ void Pass::AddNodes(PoolView& view) const {
     node.row = &row;
     node.zone = layout.zones[at];
     node.leaf = layout.leaves[at];
-    node.usable = row.state == NodeState::kReady && row.zombies.empty() && row.orphans.empty();
+    node.usable = IsUsable(row);
     ++at;
   });
   for (std::uint32_t i = 0; i < view.attempts.size(); ++i) {
@@ -229,7 +230,8 @@ Field Pass::FieldFor(const Asker& asker) {
   for (const std::uint32_t i : field.ask->nodes) {
     const PassNode& node = view.nodes[i];
     if (!node.usable || node.taken) continue;
-    Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}};
+    const bool has_save = !IsShared(asker.job->durable) && HasWhole(asker.job->durable, node.id);
+    Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}, has_save};
     const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
     if (owner == kNobody) {
       const bool passes = !node.reserved_until || asker.priority > node.reserved_from ||

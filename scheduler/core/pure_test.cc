@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 const fs::path kRoot = GLIM_SOURCE_DIR;
 
 const std::set<std::string> kPureHeaders = {
-    "algorithm", "array",   "compare", "cstddef", "cstdint",  "functional", "iterator", "limits", "map",     "memory",
+    "algorithm", "array",   "bit",     "compare", "cstddef", "cstdint",  "functional", "iterator", "limits", "map",     "memory",
     "numeric",   "optional", "queue",  "set",     "span",     "string",     "string_view", "tuple", "type_traits",
     "utility",   "variant", "vector",
 };

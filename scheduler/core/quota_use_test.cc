@@ -13,7 +13,7 @@ using testing::Patient;
 using testing::Spec;
 using testing::Zones;
 
-constexpr PriorityClass kNormal = PriorityClass::kNormal;
+using enum PriorityClass;
 
 Quota Normal(std::uint32_t nodes) { return {{{kNormal, nodes}}}; }
 

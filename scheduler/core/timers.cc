@@ -5,6 +5,7 @@
 #include "scheduler/core/attempt_machine.h"
 #include "scheduler/core/node_machine.h"
 #include "scheduler/core/round_machine.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/scheduler_core.h"
 #include "scheduler/core/time_limit.h"
 
@@ -15,9 +16,13 @@ TimePoint ReleaseBy(const Policy& policy, const Attempt& attempt) {
   return attempt.stop_at + policy.kill_after_term + policy.release_max;
 }
 
-// Counted from when this leader could order the start.
+// Counted from when this leader could order the start; a save that is being copied holds it up.
 TimePoint StartBy(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
-  return std::max(attempt.started_at, state.leader_since) + policy.start_max;
+  TimePoint since = std::max(attempt.started_at, state.leader_since);
+  if (!IsShared(attempt.base)) {
+    for (const Task* task : TasksOf(state, attempt.id)) since = std::max(since, task->copied_at);
+  }
+  return since + policy.start_max;
 }
 
 bool IsSilent(const ClusterState& state, NodeId node) { return state.FindNode(node)->state != NodeState::kReady; }
@@ -133,6 +138,7 @@ void ApplyLeaderStarted(Changes& changes) {
       }
     });
   }
+  for (const NodeId id : nodes) SettleSavesOn(changes, id);
 }
 
 TimePoint NextWake(const ClusterState& state, const Policy& policy) {

@@ -9,6 +9,7 @@
 #include "scheduler/core/job_order.h"
 #include "scheduler/core/planner.h"
 #include "scheduler/core/victims.h"
+#include "scheduler/core/save_place.h"
 
 namespace glim::core {
 namespace {
@@ -101,6 +102,8 @@ Trial WhatIf::Read(const core::Plan& plan, const Job& job) const {
     const auto verdict = plan.verdicts->find(ShapeOf(job));
     if (!job.waits_for.empty()) {
       trial.blockers = DependencyBlockers(state_.tables(), job);
+    } else if (job.waits_for_save) {
+      trial.blockers = {SaveBlocker(state_.tables(), job)};
     } else if (verdict != plan.verdicts->end()) {
       trial.blockers = verdict->second;
     }
@@ -136,7 +139,7 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   outlook.ahead_count = ahead.count;
   const std::size_t named = std::min(ahead.first.size(), kAheadNamedMax);
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
-  const bool promised = job.waits_for.empty() && pass.quota().Fits(job, pass.quota().ClassOf(job));
+  const bool promised = job.waits_for.empty() && !job.waits_for_save && pass.quota().Fits(job, pass.quota().ClassOf(job));
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);
   return outlook;
@@ -211,6 +214,7 @@ Explanation WhatIf::Explain(JobId id) {
     }
     return explanation;
   }
+  if (job.waits_for_save) return explanation;  // no change of what it asks for brings its save
   TryFewerNodes(job, explanation.counterfactuals);
   TryZones(job, explanation.counterfactuals);
   TryClasses(job, explanation.counterfactuals);

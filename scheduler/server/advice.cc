@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/core/scheduler_core.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/what_if.h"
 #include "scheduler/server/row_convert.h"
 
@@ -91,6 +92,7 @@ Status PlanJobs(const Snapshot& snapshot, const core::SubmitJobs& event, TimePoi
   for (std::size_t i = 0; i < planned.size(); ++i) {
     auto* out = response->add_jobs();
     out->set_name(event.specs[i].name);
+    out->set_saves(core::SavesInWords(event.specs[i], snapshot.policy->checkpoint_root));
     if (planned[i].trial.start) {
       StartToProto(what_if.state(), planned[i].trial, out->mutable_start());
       continue;

@@ -7,6 +7,7 @@
 
 #include "scheduler/server/printable.h"
 #include "scheduler/server/protocol.h"
+#include "scheduler/core/root_check.h"
 #include "scheduler/server/report_convert.h"
 #include "scheduler/server/rpc_status.h"
 #include "sdk/base/hand_over.h"
@@ -148,14 +149,27 @@ void AgentStream::Connected(const core::Reply& reply) {
   LogInfo("agent connected node={} id={} session={} peer={}", node_name_, node_.value, session_, context_->peer());
   v1::SchedulerMessage message;
   message.mutable_welcome()->set_epoch(hub_->loop().epoch());
-  message.mutable_welcome()->set_report_every_ms(hub_->ReportEvery().ms);
+  SetWelcome(message.mutable_welcome());
+  root_told_ = message.welcome().checkpoint_root();
   Write(message);
   desired_pending_ = true;
   hub_->Attach(node_, shared_from_this());
   ReadNext();
 }
 
+void AgentStream::SetWelcome(v1::Welcome* welcome) {
+  const std::string& root = hub_->loop().snapshot()->policy->checkpoint_root;
+  welcome->set_report_every_ms(hub_->ReportEvery().ms);
+  if (root.empty()) return;
+  welcome->set_checkpoint_root(root);
+  welcome->set_checkpoint_marker(core::RootMarkerName(hub_->cluster_id()));
+}
+
 void AgentStream::ReceiveReport(const v1::NodeReport& report) {
+  // Its agent looks for the root that the Welcome named: with another one it begins anew.
+  if (hub_->loop().snapshot()->policy->checkpoint_root != root_told_) {
+    return End({grpc::StatusCode::UNAVAILABLE, "the policy's checkpoint_root has changed: connect again"});
+  }
   auto tasks = ReportToTasks(report);
   if (!tasks.ok()) return Refuse(tasks.status());
   core::NodeReported event;
@@ -163,6 +177,7 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   event.session = session_;
   event.current = report.epoch() == hub_->loop().epoch();
   event.tasks = std::move(tasks).value();
+  RootToEvent(report, *hub_->loop().snapshot()->policy, &event);
   const Status posted =
       hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
         self->hub_->strand().Post([self] { self->ReadNext(); });

@@ -45,6 +45,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void ReceiveReport(const v1::NodeReport& report);
   void Connected(const core::Reply& reply);
   Status CheckIdentity(const v1::Hello& hello);
+  void SetWelcome(v1::Welcome* welcome);
   void Refuse(const Status& status);
   void ReadNext();
   void Write(const v1::SchedulerMessage& message);
@@ -60,6 +61,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   std::uint64_t session_ = 0;  // given at the hello, so that they grow in the order in which the core hears of them
   core::NodeId node_;
   std::string node_name_;
+  std::string root_told_;  // the checkpoint root of the Welcome
   bool writing_ = false;
   bool desired_pending_ = false;
   bool ended_ = false;

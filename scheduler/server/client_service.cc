@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/root_check.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/server/advice.h"
 #include "scheduler/server/history_listing.h"
 #include "scheduler/server/job_listing.h"
@@ -58,6 +60,17 @@ Result<core::SubmitJobs> SubmitEvent(std::string user, const v1::SubmitRequest& 
   return event;
 }
 
+// Where the jobs' saves will lie, in words; each once.
+std::vector<std::string> SavesOf(const core::SubmitJobs& event, const std::string& root) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < event.specs.size(); ++i) {
+    if (i > 0 && event.specs[i].checkpoint_dir == event.specs[i - 1].checkpoint_dir) continue;
+    std::string words = core::SavesInWords(event.specs[i], root);
+    if (std::find(all.begin(), all.end(), words) == all.end()) all.push_back(std::move(words));
+  }
+  return all;
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* ClientService::Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
@@ -67,8 +80,10 @@ grpc::ServerUnaryReactor* ClientService::Submit(grpc::CallbackServerContext* con
   auto event = SubmitEvent(std::move(user).value(), *request);
   if (!event.ok()) return Answer(context, event.status());
   auto* reactor = context->DefaultReactor();
-  const Status posted = loop_->Post(std::move(event).value(), [reactor, response](const core::Reply& reply) {
+  auto saves = SavesOf(*event, loop_->policy()->checkpoint_root);
+  const Status posted = loop_->Post(std::move(event).value(), [reactor, response, saves](const core::Reply& reply) {
     for (const core::JobId id : reply.jobs) response->add_job_ids(id.value);
+    for (const std::string& words : saves) response->add_saves(words);
     reactor->Finish(ToGrpc(reply.status));
   });
   if (!posted.ok()) reactor->Finish(ToGrpc(posted));
@@ -209,6 +224,10 @@ grpc::ServerUnaryReactor* ClientService::GetVersion(grpc::CallbackServerContext*
   response->set_version(kVersion);
   response->set_protocol_version(kProtocolVersion);
   response->set_cluster_id(cluster_id_);
+  if (const std::string& root = loop_->policy()->checkpoint_root; !root.empty()) {
+    response->set_checkpoint_root(root);
+    response->set_checkpoint_marker(core::RootMarkerName(cluster_id_));
+  }
   return Answer(context, Status::Ok());
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "nodeagent/saves/fetch_token.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/scheduler_core.h"
 #include "scheduler/server/spec_convert.h"
 
@@ -57,9 +59,11 @@ void ReplaceAll(std::string* text, std::string_view from, const std::string& to)
   }
 }
 
+// Empty: each node's own folder for the job.
 std::string CheckpointDir(const core::Job& job) {
   std::string dir = job.spec->checkpoint_dir;
   const std::string id = std::to_string(job.id.value);
+  if (dir.empty()) return job.checkpoint_root.empty() ? "" : job.checkpoint_root + "/jobs/" + id;
   ReplaceAll(&dir, "${GLIM_JOB_ID}", id);
   ReplaceAll(&dir, "$GLIM_JOB_ID", id);
   ReplaceAll(&dir, "${GLIM_JOB_NAME}", job.spec->name);
@@ -103,7 +107,10 @@ void SetEnv(const Snapshot& snapshot, const core::DesiredTask& task, const core:
   env.Set("GLIM_GATEWAYS", gang.gateways);
   env.Set("GLIM_LEAF", node.labels.leaf);
   env.Set("GLIM_RESUME_STEP", attempt.base.step);
-  env.Set("GLIM_RESUME_PATH", attempt.base.step >= 0 ? attempt.base.path : std::string());
+  // Of a save in nodes' own folders the agent knows the path.
+  if (core::IsShared(attempt.base)) {
+    env.Set("GLIM_RESUME_PATH", attempt.base.step >= 0 ? attempt.base.path : std::string());
+  }
   if (task.id.index < attempt.replicas.size()) {
     std::string peer = ReplicaAddressOf(snapshot, attempt.replicas[task.id.index]);
     if (!peer.empty()) env.Set("GLIM_REPLICA_PEER", std::move(peer));
@@ -132,6 +139,31 @@ void SetEnv(const Snapshot& snapshot, const core::DesiredTask& task, const core:
   env.Set("PET_MASTER_PORT", attempt.master_port);
 }
 
+// What the node is to have before the task starts, and who can give it: those that have it whole, or all that have a
+// part. A node that has it needs nobody.
+void SetBase(const Snapshot& snapshot, const core::DesiredTask& task, const core::Node& node, v1::BaseSave* out) {
+  const core::Checkpoint& base = task.attempt->base;
+  out->set_local(base.local);
+  out->set_bytes(base.bytes);
+  if (core::HasWhole(base, node.id)) return;
+  const auto add = [&](core::NodeId id) {
+    const core::Node* holder = snapshot.tables.nodes.Find(id);
+    if (!holder || holder->save_address.empty()) return;
+    v1::SaveSource& source = *out->add_sources();
+    source.set_node(holder->name);
+    source.set_address(holder->save_address);
+    source.set_token(agent::FetchToken(holder->save_key, task.id.attempt.job.value, base.local, node.name));
+  };
+  std::vector<core::NodeId> holders = core::HoldersOf(base);
+  // Those that are heard first.
+  std::stable_partition(holders.begin(), holders.end(), [&](core::NodeId id) {
+    const core::Node* holder = snapshot.tables.nodes.Find(id);
+    return holder && holder->state == core::NodeState::kReady;
+  });
+  out->set_parts(holders.empty());
+  for (const core::NodeId id : holders.empty() ? base.parts : holders) add(id);
+}
+
 void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const core::Node& node, GangCache* cache,
                v1::TaskLaunch* launch) {
   const core::JobSpec& spec = *task.job->spec;
@@ -144,6 +176,7 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_first_rank(task.id.index * spec.ranks_per_node());
   launch->set_per_gpu(spec.launcher == core::Launcher::kPerGpu);
   launch->set_checkpoint_dir(CheckpointDir(*task.job));
+  if (!core::IsShared(task.attempt->base)) SetBase(snapshot, task, node, launch->mutable_base());
   launch->set_gpus(spec.gpus_per_node);
   MountsToProto(spec, launch->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());

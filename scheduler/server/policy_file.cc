@@ -29,7 +29,9 @@ YamlFields FieldsOf(PolicyFile* file) {
 // Where the key stands; if it does not, the other of the two is what made it wrong.
 YAML::Node Culprit(const YAML::Node& map, const std::string& key) {
   if (!map.IsMap()) return map;
-  const std::string other = key == "quantum_max" ? "quantum_min" : "master_port_first";
+  const std::string other = key == "quantum_max"           ? "quantum_min"
+                            : key == "restore_backoff_max" ? "restore_backoff"
+                                                           : "master_port_first";
   YAML::Node found = map;
   for (const auto& pair : map) {
     if (!pair.first.IsScalar()) continue;

@@ -37,6 +37,10 @@ release_max: 30s
 start_max: 2m
 start_failures_max: 5
 start_backoff: 250ms
+checkpoint_root: /shared/glim
+copy_bytes_per_s: 1000000000
+restore_backoff: 2s
+restore_backoff_max: 1m
 node_lost_after: 1500ms
 oversleep_max: 1s
 outage_percent: 35
@@ -71,8 +75,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   // docs/policy.md.
   const auto& [planner, default_user, users, team_users, team_total, pools, weights, links, crossing, quantum_min,
                quantum_max, starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait,
-               agree, min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, lost,
-               oversleep, outage, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
+               agree, min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, root,
+               copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(planner, core::PlannerKind::kEasy);
   EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
   EXPECT_EQ(default_user.For(core::PriorityClass::kLow), core::kUnlimited);
@@ -93,6 +97,10 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(move_gain, 12'500);
   EXPECT_EQ(age_weight, 0);
   EXPECT_EQ(backoff, Milliseconds(250));
+  EXPECT_EQ(root, "/shared/glim");
+  EXPECT_EQ(copy_rate, 1'000'000'000);
+  EXPECT_EQ(restore_backoff, Seconds(2));
+  EXPECT_EQ(restore_backoff_max, Minutes(1));
   EXPECT_EQ(port_last, 31'000);
   const std::pair<Duration, Duration> times[] = {
       {quantum_min, Minutes(5)},   {quantum_max, Hours(2)},     {starvation, Hours(12)},  {switch_cost, Seconds(90)},

@@ -1,6 +1,7 @@
 #include "scheduler/server/policy_numbers.h"
 
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "scheduler/server/printable.h"
@@ -12,6 +13,7 @@ using core::Policy;
 
 constexpr std::int64_t kCountMax = 10'000'000;
 constexpr Duration kDay = Hours(24);
+constexpr std::size_t kFolderBytesMax = 1024;
 
 PolicyNumber Time(const char* key, Duration Policy::*member, Duration low, Duration high) {
   return {key, [=](Policy* p) { return IntoDuration(&(p->*member), low, high); },
@@ -99,6 +101,35 @@ PolicySection Interrupts() {
            Time("start_backoff", &Policy::start_backoff, {}, kDay)}};
 }
 
+// Empty, or a folder's absolute path with one spelling: jobs' checkpoint folders are named below it.
+YamlField IntoFolder(std::string* out) {
+  return [out](const YAML::Node& value, const std::string& path) {
+    const std::string text = value.IsScalar() ? value.Scalar() : "";
+    const bool plain = text.empty() || (text[0] == '/' && text.size() > 1 && text.size() <= kFolderBytesMax &&
+                                        std::filesystem::path(text).lexically_normal() == text && text.back() != '/');
+    if (!value.IsScalar() || !plain) {
+      return RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
+                      "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
+    }
+    *out = text;
+    return Status::Ok();
+  };
+}
+
+// A text in quotes, so that an empty one is seen.
+PolicyNumber Folder(const char* key, std::string Policy::*member) {
+  return {key, [=](Policy* p) { return IntoFolder(&(p->*member)); },
+          [=](const Policy& p) { return "\"" + p.*member + "\""; }};
+}
+
+PolicySection Saves() {
+  return {"Saves",
+          {Folder("checkpoint_root", &Policy::checkpoint_root),
+           Count("copy_bytes_per_s", &Policy::copy_bytes_per_s, 1000, 1'000'000'000'000),
+           Time("restore_backoff", &Policy::restore_backoff, {}, kDay),
+           Time("restore_backoff_max", &Policy::restore_backoff_max, {}, kDay)}};
+}
+
 PolicySection Nodes() {
   return {"Nodes",
           {Time("node_lost_after", &Policy::node_lost_after, Milliseconds(200), kDay),
@@ -118,13 +149,18 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Planning(), Slicing(), Crossing(), Interrupts(), Nodes(), Bounds()};
+  return {Planning(), Slicing(), Crossing(), Interrupts(), Saves(), Nodes(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {
   if (p.quantum_max < p.quantum_min) {
     return {"quantum_max", DurationText(p.quantum_max) + " is less than quantum_min, " + DurationText(p.quantum_min),
             "raise quantum_max or lower quantum_min"};
+  }
+  if (p.restore_backoff_max < p.restore_backoff) {
+    return {"restore_backoff_max", DurationText(p.restore_backoff_max) + " is less than restore_backoff, " +
+                                       DurationText(p.restore_backoff),
+            "raise restore_backoff_max or lower restore_backoff"};
   }
   if (p.master_port_last < p.master_port_first) {
     return {"master_port_last",

@@ -16,6 +16,7 @@ constexpr int kPidsMax = 1024;
 constexpr int kFoldersMax = 64;
 constexpr std::size_t kMessageMax = 4096;
 constexpr std::size_t kCauseMax = 512;
+constexpr std::size_t kMarkerMax = 128;
 constexpr std::size_t kPathMax = 4096;
 constexpr std::size_t kHostPortMax = 259;
 constexpr std::uint32_t kGpusMax = 64;
@@ -230,6 +231,12 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.allowed_folders.assign(hello.allowed_folders().begin(), hello.allowed_folders().end());
   event.highest_job = core::JobId(hello.highest_job_id());
   return event;
+}
+
+void RootToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event) {
+  if (report.root().root() != policy.checkpoint_root) return;
+  event->root_marker = report.root().marker().substr(0, kMarkerMax);
+  event->root_error = report.root().error().substr(0, kCauseMax);
 }
 
 Result<std::vector<core::ObservedTask>> ReportToTasks(const v1::NodeReport& report) {

@@ -12,6 +12,9 @@ namespace glim::server {
 // Sizes, names and words; not who it is (cluster, protocol and epoch are the stream's business).
 Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello);
 
+// What the report says of the policy's checkpoint root; of another one it says nothing that counts.
+void RootToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event);
+
 Result<std::vector<core::ObservedTask>> ReportToTasks(const v1::NodeReport& report);
 
 }  // namespace glim::server

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "scheduler/core/dependencies.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/server/spec_convert.h"
 #include "scheduler/server/usage_report.h"
 
@@ -95,6 +96,7 @@ std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job&
   if (newest && newest->state == core::AttemptState::kClaimed) return ClaimingBlocker(snapshot, *newest);
   if (job.state != core::JobState::kQueued) return {};
   if (!job.waits_for.empty()) return core::DependencyBlockers(snapshot.tables, job);
+  if (job.waits_for_save) return {core::SaveBlocker(snapshot.tables, job)};
   if (job.not_before > now) {
     core::Blocker blocker;
     blocker.kind = core::BlockerKind::kBackoff;
@@ -216,6 +218,12 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
   for (const core::Blocker& blocker : BlockersOf(snapshot, job, now)) {
     BlockerToProto(blocker, out->add_blockers());
   }
+  out->set_saves(core::SavesInWords(snapshot.tables, job));
+  for (const auto* nodes : {&job.durable.parts, &job.durable.copies}) {
+    for (const core::NodeId id : *nodes) {
+      if (const core::Node* node = snapshot.tables.nodes.Find(id)) out->add_durable_nodes(node->name);
+    }
+  }
   AttemptsToProto(snapshot, job, shown, now, out);
   if (shown == AttemptsShown::kAll) UsesToProto(UsesOf(snapshot.tables, job, now), out->mutable_uses());
 }
@@ -232,7 +240,7 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   labels->set_nic(node.labels.nic);
   labels->set_simulated_gpus(node.labels.simulated_gpus);
   out->set_state(core::ToString(node.state));
-  out->set_message(node.message);
+  out->set_message(node.message.empty() ? node.root_error : node.message);
   if (node.holder) RefToProto(node.holder, out->mutable_holder());
   if (node.claim) RefToProto(node.claim, out->mutable_claim());
   out->set_address(node.address);
@@ -242,6 +250,7 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   for (const core::AttemptId id : node.orphans) RefToProto(id, out->add_orphans());
   out->set_agent_version(node.agent_version);
   out->set_runtime(node.runtime);
+  out->set_checkpoint_root_error(node.root_error);
   for (const std::string& folder : node.allowed_folders) out->add_allowed_folders(folder);
 }
 

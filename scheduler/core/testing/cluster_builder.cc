@@ -121,7 +121,10 @@ void Cluster::Step(JobId id, std::int64_t step) {
 
 void Cluster::Save(JobId id, std::int64_t step) {
   const auto world = static_cast<std::uint32_t>(attempt(id).nodes.size()) * job(id).spec->ranks_per_node();
-  EditAll(id, [&](ObservedTask& task) { for (Rank& rank : task.ranks) ScriptedAgent::Save(rank, step, world); });
+  const bool own_folder = script(id).own_folder;
+  EditAll(id, [&](ObservedTask& task) {
+    for (Rank& rank : task.ranks) ScriptedAgent::Save(rank, step, world, own_folder);
+  });
 }
 
 void Cluster::Ack(JobId id, std::uint32_t index, std::int64_t hold) {

@@ -35,11 +35,12 @@ void ScriptedAgent::Release(ObservedTask& task, std::int32_t code) {
   }
 }
 
-void ScriptedAgent::Save(Rank& rank, std::int64_t step, std::uint32_t world) {
+void ScriptedAgent::Save(Rank& rank, std::int64_t step, std::uint32_t world, bool own_folder) {
   SavedShard shard;
   shard.step = step;
   shard.path = "/ckpt/" + std::to_string(step);
   shard.bytes = 100;
+  if (own_folder) shard.local = std::to_string(step);
   shard.shard = rank.rank;
   shard.shards = world;
   rank.step = std::max(rank.step, step);
@@ -85,6 +86,11 @@ ObservedTask ScriptedAgent::Launch(const DesiredTask& want, const Script& script
     task.start_failed = true;
     task.message = "port taken";
   }
+  if (!script.copies && !want.attempt->base.local.empty()) {
+    task.phase = TaskPhase::kReleased;
+    task.start_failed = task.save_missing = true;
+    task.message = "its save cannot be copied";
+  }
   return task;
 }
 
@@ -101,7 +107,7 @@ bool ScriptedAgent::Answer(ObservedTask& task, const Attempt& attempt, const Job
     return changed;
   }
   if (round.state == RoundState::kAgreed && script.saves && task.ranks[0].step < round.stop_step) {
-    for (Rank& rank : task.ranks) Save(rank, round.stop_step, world);
+    for (Rank& rank : task.ranks) Save(rank, round.stop_step, world, script.own_folder);
     changed = true;
   }
   const bool asked = round.state == RoundState::kAgreed || round.state == RoundState::kNoAgreement;

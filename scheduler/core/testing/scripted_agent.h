@@ -19,6 +19,8 @@ struct Script {
   bool leaves = true;   // and exits
   bool stuck = false;   // does not go when it is killed
   std::int64_t hold_ahead = 1;
+  bool own_folder = false;  // its saves lie in its nodes' own checkpoint folders
+  bool copies = true;   // ... and the agents manage to copy them
 };
 
 class ScriptedAgent {
@@ -33,7 +35,8 @@ class ScriptedAgent {
   // The task is gone, every rank with this code.
   static void Release(ObservedTask& task, std::int32_t code);
 
-  static void Save(Rank& rank, std::int64_t step, std::uint32_t world);
+  // `own_folder`: it lies in the node's own checkpoint folder.
+  static void Save(Rank& rank, std::int64_t step, std::uint32_t world, bool own_folder = false);
 
  private:
   bool ObeyOne(const DesiredTask& want, const Script& script);
