@@ -91,6 +91,7 @@ struct Index {
   // Plannable now, by the beginning of the present wait: who has waited longest is in front.
   std::map<std::pair<std::string, PriorityClass>, std::set<std::pair<TimePoint, JobId>>> waiting;
   std::map<NodeId, std::set<JobId>> saved_on;            // jobs that are not over, by who has a save of theirs (save_place.h)
+  std::set<JobId> save_watch;                            // whose save is waited for, or is in neighbours' memory alone
   std::map<JobId, std::set<JobId>> dependants;           // jobs that are not over, by what they wait for
   ServiceHistory history;                                // of the jobs in `finished` that had run
   TeamService team_service;                              // of ended attempts

@@ -156,6 +156,7 @@ class Checker {
   void CheckSave(const Job& job, const Attempt* live) {
     const Job* who = &job;
     Expect(!job.waits_for_save || job.state == JobState::kQueued, who, " waits for a save, and is not queued");
+    Expect(!job.save_in_memory || job.state == JobState::kQueued, who, " watches its save, and is not queued");
     if (job.state == JobState::kQueued) {
       const SaveReach reach = ReachOf(state_, BaseOf(state_, job));
       const bool waits = reach.reach != Reach::kNow && !(reach.reach == Reach::kLost && MayBeInMemory(state_, job));

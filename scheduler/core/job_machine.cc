@@ -41,6 +41,7 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
     job.ended_at = changes.now();
     job.not_before = {};
     job.waits_for_save = {};
+    job.save_in_memory = false;
   });
   changes.Note(std::string("job_") + ToString(state), {id, changes.job(id).attempts}, {}, message);
   TellDependants(changes, id);
@@ -52,6 +53,8 @@ void Hold(Changes& changes, JobId id) {
     job.state = JobState::kHeld;
     job.not_before = {};
     job.waits_for_save = {};
+    job.save_in_memory = false;
+    job.save_in_memory = false;
     job.message = "suspended by its user";
   });
   changes.Note("job_held", {id, changes.job(id).attempts}, {}, "");

@@ -68,6 +68,7 @@ void MergeTask(Changes& changes, const ObservedTask& seen) {
     task.start_failed = seen.start_failed;
     task.job_fault = seen.job_fault;
     task.save_missing = seen.save_missing;
+    task.copy_time = std::max(task.copy_time, seen.copy_time);
     if (seen.copied_bytes > task.copied_bytes) {
       task.copied_bytes = seen.copied_bytes;
       task.copied_at = changes.now();
@@ -91,8 +92,7 @@ bool IsZombie(const Node& node, TaskId id) {
 // What the planner weighs a wait against: half of it is the newest copy's, so that one slow copy does not decide.
 void MeasureCopy(Changes& changes, NodeId id, const Task& before, const ObservedTask& seen) {
   constexpr std::int64_t kBytesMin = 16 << 20;  // of less, opening and syncing is most of the time
-  if (seen.copy_time.ms <= 0 || seen.copied_bytes < kBytesMin || before.phase >= TaskPhase::kRunning) return;
-  if (before.copied_bytes == seen.copied_bytes && before.phase == seen.phase) return;
+  if (seen.copy_time.ms <= 0 || before.copy_time.ms > 0 || seen.copied_bytes < kBytesMin) return;
   const std::int64_t rate = seen.copied_bytes / seen.copy_time.ms * 1000;
   changes.EditNode(id, [&](Node& row) {
     row.copy_bytes_per_s = row.copy_bytes_per_s == 0 ? rate : (row.copy_bytes_per_s + rate) / 2;

@@ -135,6 +135,7 @@ void Start(Changes& changes, const PlannedStart& start) {
   const std::string reason = Reason(job, start);
   changes.EditJob(start.job, [&](Job& row) {
     row.state = JobState::kStarting;
+    row.save_in_memory = false;
     row.attempts = id.number;
     row.priority = start.charged;
   });

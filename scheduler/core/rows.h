@@ -66,6 +66,7 @@ struct Job {
   Checkpoint durable;         // the newest over all attempts
   std::vector<Checkpoint> older;  // that may still be had, newest first; of saves in nodes' own folders alone
   NodeId waits_for_save;      // it waits until this node is heard again, which has what it goes on from; none: it does not
+  bool save_in_memory = false;  // every node that has its newest save is lost, but neighbours may hold copies in memory
   std::uint32_t restore_failures = 0;  // in a row: its save could not be had
   std::int64_t steps_lost = 0;
   Duration save_cost;     // measured at its last interrupt; 0: unknown
@@ -209,6 +210,7 @@ struct Task {
   bool save_missing = false;  // with start_failed: its save could not be had
   std::int64_t copied_bytes = 0;  // of the save that it goes on from, so far
   TimePoint copied_at;        // when that number was last seen to grow
+  Duration copy_time;         // of the whole copy; 0: none, or not over
   TimePoint first_output;
   TimePoint released_at;
   std::int64_t at_risk_gpu_ms = 0;  // of its node, at the release: lost if the attempt turns out to lose it

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "scheduler/core/attempt_machine.h"
+
 namespace glim::core {
 namespace {
 
@@ -108,23 +110,29 @@ Checkpoint BaseOf(const ClusterState& state, const Job& job) {
 void SettleSave(Changes& changes, JobId id) {
   const Job& job = changes.job(id);
   NodeId wait;
+  bool in_memory = false;
   if (job.state == JobState::kQueued) {
     const Checkpoint base = BaseOf(changes.state(), job);
     const SaveReach reach = ReachOf(changes.state(), base);
-    const bool elsewhere = reach.reach == Reach::kLost && MayBeInMemory(changes.state(), job);
-    if (reach.reach != Reach::kNow && !elsewhere) wait = reach.node;
+    in_memory = reach.reach == Reach::kLost && MayBeInMemory(changes.state(), job);
+    if (reach.reach != Reach::kNow && !in_memory) wait = reach.node;
   }
-  if (wait == job.waits_for_save) return;
-  changes.EditJob(id, [&](Job& row) { row.waits_for_save = wait; });
-  if (wait) changes.Note("save_waited_for", {id, changes.job(id).attempts}, wait, changes.node(wait).name);
+  if (wait == job.waits_for_save && in_memory == job.save_in_memory) return;
+  const bool news = wait != job.waits_for_save;
+  changes.EditJob(id, [&](Job& row) {
+    row.waits_for_save = wait;
+    row.save_in_memory = in_memory;
+  });
+  if (news && wait) changes.Note("save_waited_for", {id, changes.job(id).attempts}, wait, changes.node(wait).name);
   changes.MarkDirty();
 }
 
 void SettleSavesOn(Changes& changes, NodeId node) {
+  // Any node may have copies in its memory of what is watched.
+  std::set<JobId> jobs = changes.state().index().save_watch;
   const auto& all = changes.state().index().saved_on;
-  const auto found = all.find(node);
-  if (found == all.end()) return;
-  for (const JobId id : std::vector(found->second.begin(), found->second.end())) SettleSave(changes, id);
+  if (const auto found = all.find(node); found != all.end()) jobs.insert(found->second.begin(), found->second.end());
+  for (const JobId id : jobs) SettleSave(changes, id);
 }
 
 void TakeBase(Changes& changes, AttemptId id, const Checkpoint& base) {
@@ -150,7 +158,11 @@ void NoteCopies(Changes& changes, const Attempt& attempt) {
   const Checkpoint& newest = changes.job(attempt.id.job).durable;
   const Checkpoint& base = attempt.base;
   if (IsShared(base) || newest.step != base.step || newest.attempt != base.attempt) return;
-  Nodes nodes = attempt.nodes;
+  // A task that went on from a neighbour's memory has nothing on its disk.
+  Nodes nodes;
+  for (const Task* task : TasksOf(changes.state(), attempt.id)) {
+    if (task->copied_bytes > 0) nodes.push_back(task->node);
+  }
   std::sort(nodes.begin(), nodes.end());
   Nodes copies = UnionOf(newest.copies, nodes);
   if (copies.size() > kCopiesMax) copies.resize(kCopiesMax);

@@ -62,16 +62,19 @@ TEST(SavePlace, TheJobComesBackWhereItsSaveIs) {
 }
 
 TEST(SavePlace, OrElsewhereWithACopy) {
-  SavedOnN1 i(2);
-  i.c.Do(CancelJob{i.urgent, "bob"});
-  // n1 is taken before the job is planned again.
-  i.c.Settle();
-  const JobId other = i.c.Submit(Spec(1, PriorityClass::kExtremeHigh), "eve");
-  i.c.Settle();
-  ASSERT_EQ(i.c.job(i.job).state, JobState::kRunning);
-  ASSERT_EQ(i.c.job(other).state, JobState::kRunning);
-  // Every node of an attempt that runs has what it goes on from.
-  for (const NodeId node : i.c.attempt(i.job).nodes) EXPECT_TRUE(HasWhole(i.c.job(i.job).durable, node));
+  Cluster c(Zones{.nodes = 2}, Calm());
+  const JobId job = c.Running(Spec(1));
+  c.script(job).own_folder = true;
+  c.Step(job, 40);
+  c.Suspend(job);
+  c.Settle();
+  const JobId other = c.Submit(Spec(1), "eve");
+  c.Settle();
+  ASSERT_THAT(c.attempt(other).nodes, ElementsAre(kN1));
+  c.Resume(job);
+  c.Settle();
+  ASSERT_THAT(c.attempt(job).nodes, ElementsAre(kN2));
+  EXPECT_THAT(HoldersOf(c.job(job).durable), ElementsAre(kN1, kN2)) << "it was copied there";
 }
 
 TEST(SavePlace, ASilentNodeIsWaitedFor) {

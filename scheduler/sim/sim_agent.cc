@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/core/save_place.h"
+
 namespace glim::sim {
 
 using core::TaskPhase;
@@ -38,7 +40,9 @@ void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
       if (wanted.launch) {
         Launch(wanted);
       } else {
-        tasks_[wanted.id] = {TaskPhase::kReleased, nullptr, true, false, false, false};
+        SimTask& unknown = tasks_[wanted.id];
+        unknown.phase = TaskPhase::kReleased;
+        unknown.lost = true;
         ReportSoon();
       }
       continue;
@@ -46,6 +50,7 @@ void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
     SimTask& task = known->second;
     if (task.phase == TaskPhase::kReleased) continue;
     if (wanted.interrupt && task.run) task.run->Interrupted(wanted.id.index, wanted.round);
+    task.round = wanted.interrupt ? std::optional(wanted.round) : std::nullopt;
     if (wanted.stop && !task.stopping) Stop(wanted.id);
   }
   // Unlisted and gone: forgotten. Unlisted and alive: left alone.
@@ -67,8 +72,38 @@ void SimAgent::Launch(const SentTask& wanted) {
     ReportSoon();
     return;
   }
-  task.run = world_.join(wanted.id, wanted.base_step);
-  const core::TaskId id = wanted.id;
+  if (wanted.interrupt) task.round = wanted.round;
+  ReportSoon();
+  const core::JobId job = wanted.id.attempt.job;
+  if (core::IsShared(wanted.base) || wanted.in_memory || HasSave(job, wanted.base.local)) {
+    Begin(wanted.id, wanted.base.step);
+  } else {
+    Copy(wanted, static_cast<int>(world_.rng.Between(1, 4)));
+  }
+}
+
+// Piece by piece; whoever has it may go away in between.
+void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
+  world_.timeline.After(Milliseconds(world_.rng.Between(5, 5000)), [this, wanted, pieces_left] {
+    const auto it = tasks_.find(wanted.id);
+    if (it == tasks_.end() || it->second.phase != TaskPhase::kStarting || it->second.stopping) return;
+    SimTask& task = it->second;
+    ReportSoon();
+    if (!world_.fetch(node_, wanted.id.attempt.job, wanted.base)) {
+      task.phase = TaskPhase::kReleased;
+      task.start_failed = task.save_missing = true;
+      return;
+    }
+    task.copied_bytes += wanted.base.bytes / 4;
+    if (pieces_left > 1) return Copy(wanted, pieces_left - 1);
+    disk_.insert({wanted.id.attempt.job, wanted.base.local});
+    Begin(wanted.id, wanted.base.step);
+  });
+}
+
+void SimAgent::Begin(core::TaskId id, std::int64_t base_step) {
+  SimTask& task = tasks_[id];
+  task.run = world_.join(id, base_step);
   world_.timeline.After(Milliseconds(world_.rng.Between(5, 3000)), [this, id] {
     const auto it = tasks_.find(id);
     if (it == tasks_.end() || it->second.phase != TaskPhase::kStarting) return;
@@ -76,7 +111,7 @@ void SimAgent::Launch(const SentTask& wanted) {
     it->second.run->TaskRunning(id.index);
     ReportSoon();
   });
-  if (wanted.interrupt) task.run->Interrupted(wanted.id.index, wanted.round);
+  if (task.round) task.run->Interrupted(id.index, *task.round);
   ReportSoon();
 }
 
@@ -89,8 +124,8 @@ void SimAgent::Stop(core::TaskId id) {
 
 void SimAgent::Kill(core::TaskId id) {
   const auto it = tasks_.find(id);
-  if (it == tasks_.end() || !it->second.run || it->second.phase == TaskPhase::kReleased) return;
-  it->second.run->Killed(id.index);
+  if (it == tasks_.end() || it->second.phase == TaskPhase::kReleased) return;
+  if (it->second.run) it->second.run->Killed(id.index);
   Release(id);
 }
 
@@ -129,8 +164,15 @@ void SimAgent::SendReport() {
     seen.phase = task.phase;
     seen.lost = task.lost;
     seen.start_failed = task.start_failed;
+    seen.save_missing = task.save_missing;
+    seen.copied_bytes = task.copied_bytes;
     if (task.run) {
       seen.ranks = task.run->RanksOf(id.index);
+      for (const core::Rank& rank : seen.ranks) {
+        for (const core::SavedShard& save : rank.saves) {
+          if (!save.local.empty()) disk_.insert({id.attempt.job, save.local});
+        }
+      }
       seen.exit_code = task.run->ExitCode(id.index);
       if (task.run->Exited(id.index)) gone.push_back(id);
     }

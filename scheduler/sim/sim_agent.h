@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ struct SentTask {
   bool interrupt = false;
   core::Round round;
   bool stop = false;
-  std::int64_t base_step = -1;
+  core::Checkpoint base;
+  bool in_memory = false;  // neighbours may hold copies of the base in memory
 };
 
 class SimAgent {
@@ -34,6 +37,8 @@ class SimAgent {
     std::function<void(core::NodeReported, std::uint64_t epoch)> report;
     std::function<std::shared_ptr<SimRun>(core::TaskId, std::int64_t base_step)> join;  // the attempt's gang
     std::function<const JobScript&(core::JobId)> script;
+    // Whether some agent that can be reached has the save.
+    std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
     std::function<void(const std::string&)> violation;
     Duration kill_after_term;
   };
@@ -46,6 +51,8 @@ class SimAgent {
 
   // Older (epoch, revision) pairs than the newest taken in are ignored.
   void TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
+  // Whether a save of the job lies in this machine's own checkpoint folder.
+  bool HasSave(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
   // What has processes on this machine.
   std::vector<core::TaskId> Running() const;
   // The machine starts anew: its processes are gone, the agent's records are not.
@@ -62,9 +69,14 @@ class SimAgent {
     bool start_failed = false;
     bool stopping = false;
     bool leaving_node = false;  // its release is on the way
+    bool save_missing = false;
+    std::int64_t copied_bytes = 0;
+    std::optional<core::Round> round;  // raised before there was anybody to hear it
   };
 
   void Launch(const SentTask& wanted);
+  void Copy(const SentTask& wanted, int pieces_left);
+  void Begin(core::TaskId id, std::int64_t base_step);
   void Stop(core::TaskId id);
   void Kill(core::TaskId id);
   void Release(core::TaskId id);
@@ -76,6 +88,7 @@ class SimAgent {
   std::pair<std::uint64_t, std::uint64_t> newest_{0, 0};
   const World world_;
   std::map<core::TaskId, SimTask> tasks_;
+  std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
   bool report_due_ = false;
   TimePoint report_lands_;  // reports of one stream arrive in order
 };

@@ -120,7 +120,9 @@ void SimRun::SaveAt(std::int64_t step, Duration took) {
   timeline_.After(took, [this, step, took] {
     SimRank& chief = ranks_[0];
     if (chief.dead || chief.seen.exited) return;
-    chief.seen.saves.push_back({step, "/ckpt/" + std::to_string(step), 1000, 0, 1, took});
+    core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, took, {}};
+    if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
+    chief.seen.saves.push_back(std::move(save));
     if (chief.seen.saves.size() > 4) chief.seen.saves.erase(chief.seen.saves.begin());
     Changed(0);
   });

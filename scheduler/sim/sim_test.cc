@@ -52,6 +52,9 @@ TEST(Simulation, ReachesEveryFault) {
     sum.messages_lost += report.messages_lost;
     sum.clock_steps += report.clock_steps;
     sum.rivals += report.rivals;
+    sum.copies += report.copies;
+    sum.saves_waited_for += report.saves_waited_for;
+    sum.saves_given_up += report.saves_given_up;
   }
   EXPECT_GT(sum.node_failures, 0u);
   EXPECT_GT(sum.nodes_lost, 0u);
@@ -61,6 +64,9 @@ TEST(Simulation, ReachesEveryFault) {
   EXPECT_GT(sum.messages_lost, 0u);
   EXPECT_GT(sum.clock_steps, 0u);
   EXPECT_GT(sum.rivals, 0u);
+  EXPECT_GT(sum.copies, 0u);
+  EXPECT_GT(sum.saves_waited_for, 0u);
+  EXPECT_GT(sum.saves_given_up, 0u);
 }
 
 TEST(Simulation, TheSameSeedGivesTheSameHistory) {

@@ -74,11 +74,16 @@ void Truth::See(const Job& row) {
   if (row.attempts > job.attempts) SeeDispatch(row, job);
   job.attempts = row.attempts;
   if (core::IsTerminal(row.state)) ends_[row.id] = row.state;
-  if (row.durable == job.durable) return;
+  const bool is_the_same = row.durable.step == job.durable.step && row.durable.attempt == job.durable.attempt;
+  if (is_the_same || row.durable.step < job.durable.step) {
+    const bool may_go_back = IsLost(job.durable) && row.spec->if_unreachable == core::IfUnreachable::kOlder;
+    Expect(is_the_same || may_go_back, "its job's newest save went back", {row.id, row.attempts});
+    job.durable = row.durable;
+    return;
+  }
   const AttemptId writer{row.id, row.durable.attempt};
   const auto known = attempts_.find(writer);
   Expect(known != attempts_.end() && !known->second.ended, "its save became its job's newest after its end", writer);
-  Expect(row.durable.step > job.durable.step, "its job's newest save went back", writer);
   job.durable = row.durable;
 }
 
@@ -119,7 +124,20 @@ void Truth::See(const Attempt& row) {
   }
 }
 
-void Truth::See(const Node& row) { Replace(of_nodes_, nodes_[row.id], row.ledger); }
+void Truth::See(const Node& row) {
+  Replace(of_nodes_, nodes_[row.id], row.ledger);
+  if (row.state == core::NodeState::kLost) {
+    lost_.insert(row.id);
+  } else {
+    lost_.erase(row.id);
+  }
+}
+
+bool Truth::IsLost(const core::Checkpoint& save) const {
+  const auto is_lost = [this](NodeId node) { return lost_.contains(node); };
+  return !save.local.empty() && std::all_of(save.parts.begin(), save.parts.end(), is_lost) &&
+         std::all_of(save.copies.begin(), save.copies.end(), is_lost);
+}
 
 // Its GPU-time was used all the same.
 void Truth::Forget(JobId job) {

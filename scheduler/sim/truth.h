@@ -4,8 +4,9 @@
 //   - a job that was acknowledged is there until it has ended, also after a reload; a reload brings back what was
 //     committed, row by row
 //   - S, once committed for a round, stays
-//   - a job's newest save comes from an attempt that has not ended, and never goes back; an attempt goes on from what was
-//     its job's newest save when it started, and from nothing else afterwards
+//   - a job's newest save comes from an attempt that has not ended, and goes back only when every node that has it is
+//     lost and its spec does not wait for them; an attempt goes on from what was its job's newest save when it started,
+//     and from nothing else afterwards
 //   - every GPU-millisecond that a holder had of a node is in the ledger of exactly one job, under the same use
 //   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit has
 //     run for that long, and none starts that has
@@ -66,6 +67,8 @@ class Truth {
   void See(const core::Job& row);
   void See(const core::Attempt& row);
   void See(const core::Node& row);
+  // Every node that has it is lost.
+  bool IsLost(const core::Checkpoint& save) const;
   void SeeDispatch(const core::Job& row, const JobTruth& job);
   void Forget(core::JobId job);
   void Expect(bool holds, const char* what, core::AttemptId attempt);
@@ -77,6 +80,7 @@ class Truth {
   std::map<core::JobId, core::JobState> ends_;  // of all jobs that are over, forgotten ones included
   std::map<core::AttemptId, AttemptTruth> attempts_;
   std::map<core::NodeId, core::UseTotals> nodes_;
+  std::set<core::NodeId> lost_;  // by the newest commit
   core::UseTotals of_jobs_{};   // all jobs' ledgers, forgotten ones' included
   core::UseTotals of_nodes_{};  // all nodes' ledgers
 };

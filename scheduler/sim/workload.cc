@@ -36,6 +36,8 @@ JobScript MakeScript(Rng& rng, std::uint32_t nodes_max) {
   if (rng.OneIn(20)) script.fails_at_step = rng.Between(0, script.steps);
   script.ignores_term = rng.OneIn(6);
   if (rng.OneIn(10)) script.start_fails_one_in = 3;
+  script.own_folder = rng.OneIn(2);
+  if (rng.OneIn(4)) spec.if_unreachable = core::IfUnreachable::kWait;
   if (rng.OneIn(6)) spec.time_limit = Seconds(rng.Between(2, 150));
   return script;
 }

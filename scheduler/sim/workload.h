@@ -27,6 +27,7 @@ struct JobScript {
   std::int64_t fails_at_step = -1;     // a plain failure of the program
   bool ignores_term = false;
   std::uint32_t start_fails_one_in = 0;  // 0: never
+  bool own_folder = false;        // it saves into the own checkpoint folder of its first node
 };
 
 JobScript MakeScript(Rng& rng, std::uint32_t nodes_max);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduler/core/invariants.h"
+#include "scheduler/core/save_place.h"
 
 namespace glim::sim {
 namespace {
@@ -70,6 +71,8 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.timeouts += row.outcome == core::Outcome::kTimeout;
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
     report_.nodes_lost += entry->kind == "node_lost";
+    report_.saves_waited_for += entry->kind == "save_waited_for";
+    report_.saves_given_up += entry->kind == "save_given_up";
     report_.outages += entry->kind == "outage_began";
     report_.interrupts += entry->kind == "interrupt_requested";
     report_.withdrawn += entry->kind == "interrupt_withdrawn";
@@ -169,7 +172,8 @@ void World::SendDesired(NodeId node) {
     one.stop = task.stop;
     one.interrupt = task.interrupt;
     if (task.interrupt) one.round = task.attempt->rounds.back();
-    if (task.attempt) one.base_step = task.attempt->base.step;
+    if (task.attempt) one.base = task.attempt->base;
+    if (task.attempt && task.job) one.in_memory = core::MayBeInMemory(*state_, *task.job);
     sent.push_back(std::move(one));
   }
   SimAgent& agent = *agents_.at(node);
@@ -212,6 +216,19 @@ std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
   return run;
 }
 
+// Whoever is said to have a save has it, and gives it while its agent runs.
+bool World::Fetch(NodeId reader, JobId job, const core::Checkpoint& save) {
+  bool given = false;
+  for (const NodeId holder : core::HoldersOf(save)) {
+    const SimAgent& agent = *agents_.at(holder);
+    if (holder == reader) continue;
+    if (!agent.HasSave(job, save.local)) Violation("a node is said to have a save that it does not have");
+    given = given || agent.session() != 0;
+  }
+  report_.copies += given;
+  return given;
+}
+
 SimAgent::World World::WorldForAgents() {
   return {timeline_,
           rng_,
@@ -221,12 +238,14 @@ SimAgent::World World::WorldForAgents() {
           },
           [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
           [this](JobId job) -> const JobScript& { return ScriptOf(job); },
+          [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
           [this](const std::string& what) { Violation(what); },
           policy_.kill_after_term};
 }
 
 void World::AddNodes() {
   std::uint32_t number = 0;
+  const bool with_replicas = rng_.OneIn(2);
   for (std::uint32_t z = 0; z < options_.zones; ++z) {
     for (std::uint32_t l = 0; l < options_.leaves_per_zone; ++l) {
       for (std::uint32_t n = 0; n < options_.nodes_per_leaf; ++n) {
@@ -237,7 +256,7 @@ void World::AddNodes() {
         hello.labels.zone = "z" + std::to_string(z);
         hello.labels.leaf = "l" + std::to_string(l);
         hello.labels.gpu_count = 8;
-        if (number % 4 != 0) hello.replica = hello.name + ":7010";
+        if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
         agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
         Connect(id);
         timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });

@@ -50,6 +50,9 @@ struct WorldReport {
   std::uint64_t dependants = 0;  // jobs that waited for others, and were started
   std::uint64_t node_failures = 0;
   std::uint64_t nodes_lost = 0;
+  std::uint64_t copies = 0;            // pieces of saves that went from node to node
+  std::uint64_t saves_waited_for = 0;  // jobs that waited for the node that has their save
+  std::uint64_t saves_given_up = 0;    // jobs whose newest save was lost with its node
   std::uint64_t outages = 0;
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
@@ -95,6 +98,7 @@ class World {
   bool AllOver() const;
   std::string Unfinished() const;
   std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step);
+  bool Fetch(core::NodeId reader, core::JobId job, const core::Checkpoint& save);
   const JobScript& ScriptOf(core::JobId job);
   SimAgent::World WorldForAgents();
 

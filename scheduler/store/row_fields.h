@@ -119,6 +119,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("durable", row.durable);
   io.Field("older", row.older);
   io.Field("waits_for_save", row.waits_for_save);
+  io.Field("save_in_memory", row.save_in_memory);
   io.Field("restore_failures", row.restore_failures);
   io.Field("steps_lost", row.steps_lost);
   io.Field("save_cost_ms", row.save_cost);
@@ -233,6 +234,7 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Field("save_missing", row.save_missing);
   io.Field("copied_bytes", row.copied_bytes);
   io.Field("copied_at_ms", row.copied_at);
+  io.Field("copy_time_ms", row.copy_time);
   io.Field("first_output_ms", row.first_output);
   io.Field("released_at_ms", row.released_at);
   io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);

@@ -143,9 +143,9 @@ std::string WithoutNul(std::string text) {
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for,
-         root, older, waits_for_save, restore_failures] = row;
+         root, older, waits_for_save, in_memory, restore_failures] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-                  older, waits_for_save, restore_failures);
+                  older, waits_for_save, in_memory, restore_failures);
   own = id;
   return row;
 }
@@ -162,8 +162,8 @@ core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
 
 core::Task RandomTask(Rng& rng, core::TaskId id) {
   core::Task row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
   own = id;
   return row;
 }

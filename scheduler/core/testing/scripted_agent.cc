@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "scheduler/core/save_place.h"
+
 namespace glim::core::testing {
 
 std::vector<ObservedTask> ScriptedAgent::Observed() const {
@@ -86,7 +88,9 @@ ObservedTask ScriptedAgent::Launch(const DesiredTask& want, const Script& script
     task.start_failed = true;
     task.message = "port taken";
   }
-  if (!script.copies && !want.attempt->base.local.empty()) {
+  const Checkpoint& base = want.attempt->base;
+  if (!base.local.empty() && !HasWhole(base, want.attempt->nodes[want.id.index])) task.copied_bytes = base.bytes;
+  if (!script.copies && !base.local.empty()) {
     task.phase = TaskPhase::kReleased;
     task.start_failed = task.save_missing = true;
     task.message = "its save cannot be copied";
