@@ -28,7 +28,8 @@ std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
   if (options.runtime != "runc") return MakeProcessConfinement();
   const std::string folder = options.shim.substr(0, options.shim.rfind('/'));
   return MakeRuncConfinement({options.runc, folder + "/glim-init", folder + "/glim-task", options.state_dir,
-                              options.cgroup_parent, options.node_name, options.mount_allow, options.task_user});
+                              options.cgroup_parent, options.node_name, options.mount_allow, options.task_user,
+                              options.sdk});
 }
 
 }  // namespace
@@ -279,6 +280,7 @@ Status Agent::OpenSocket(Task& task) {
   for (const RankLaunch& rank : runtime_->SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
   options.peer_uid = options_.runtime == "runc" ? options_.task_user.uid : ::geteuid();
   options.now = BootNow;
+  options.version = kVersion;
   options.on_news = [this](RankNews news) {
     if (!stopped_) sync_->Changed(news == RankNews::kProgress ? Urgency::kProgress : Urgency::kNow);
   };

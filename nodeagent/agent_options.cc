@@ -11,6 +11,7 @@
 
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/task_socket.h"
+#include "nodeagent/sdk_folder.h"
 #include "sdk/checkpoint/replica/token.h"
 
 namespace glim::agent {
@@ -82,14 +83,13 @@ Status CompletePaths(AgentOptions* options) {
   if (Status status = CheckSocketPath(options->state_dir + "/tasks/99999999.9999.9999/run/socket"); !status.ok()) {
     return status;
   }
-  if (options->shim.empty()) {
-    options->shim = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "glim-shim").string();
-  }
+  const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  if (options->shim.empty()) options->shim = (programs / "glim-shim").string();
   options->shim = std::filesystem::absolute(options->shim, error).string();
   if (::access(options->shim.c_str(), X_OK) != 0) {
     return InvalidArgument("--shim", "there is no program " + options->shim, "give glim-shim's path with --shim");
   }
-  return Status::Ok();
+  return CompleteSdk(programs.string(), options);
 }
 
 std::string FindProgram(const std::string& name) {

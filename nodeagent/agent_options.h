@@ -35,6 +35,7 @@ struct AgentOptions {
   std::string replica_device;    // UCX_NET_DEVICES, likewise
   int replica_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
   std::string replica_program;   // empty: glim-replica beside the shim
+  std::string sdk;               // of tasks: a folder, or "none"; completed: its path, or empty for none (sdk_folder.h)
   std::string shim;              // empty: beside the agent's own program
   std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
   std::string runc;              // the program; empty: looked for in the usual folders

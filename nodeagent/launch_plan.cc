@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "nodeagent/sdk_folder.h"
+
 namespace glim::agent {
 namespace {
 
@@ -71,15 +73,6 @@ void AddReplica(const AgentOptions& options, const TaskPaths& paths, Env& env) {
   if (!options.replica_device.empty()) env["GLIM_REPLICA_DEVICE"] = options.replica_device;
   if (options.replica_service_level >= 0) {
     env["GLIM_REPLICA_SERVICE_LEVEL"] = std::to_string(options.replica_service_level);
-  }
-}
-
-// Last in PATH, so that `glim-task` is found and nothing of the job's is hidden.
-void AppendToPath(Env& env, const std::string& program) {
-  const std::string folder = std::filesystem::path(program).parent_path().string();
-  std::string& path = env["PATH"];
-  if (!folder.empty() && (":" + path + ":").find(":" + folder + ":") == std::string::npos) {
-    path += (path.empty() ? "" : ":") + folder;
   }
 }
 
@@ -161,7 +154,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
     env["GLIM_HFREDUCE_SERVICE_LEVEL"] = std::to_string(options.hfreduce_service_level);
   }
   AddReplica(options, TaskPaths(task_folder), env);
-  AppendToPath(env, options.shim);
+  if (Status status = AddSdk(options, &env); !status.ok()) return status;
   env["GLIM_SOCKET"] = TaskPaths(task_folder).socket();
   env["GLIM_CHECKPOINT_DIR"] = CheckpointFolder(options, key, launch);
 

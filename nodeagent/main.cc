@@ -62,6 +62,8 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                  "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
   AddReplicaOptions(app, o);
   app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
+  app.add_option("--sdk", o.sdk, "the SDK's folder, which every task gets: `import glim` and glim-task work in it; "
+                                 "none: no SDK (../share/glim/sdk beside this program)");
   app.add_option("--runtime", o.runtime, "what tasks run in: runc (containers), process, or auto: runc for root where it "
                                          "is installed, else process")->capture_default_str();
   app.add_option("--runc", o.runc, "the program runc (looked for in the usual folders)");

@@ -64,6 +64,7 @@ void ToProto(const RankState& state, v1::ObservedRank* out) {
   out->set_yielded(state.yielded);
   out->set_restored_step(state.restored_step);
   out->set_restore_ms(state.restore_ms);
+  out->set_restore_failed(state.restore_failed);
 }
 
 }  // namespace

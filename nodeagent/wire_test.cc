@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "nodeagent/launch_plan.h"
 #include "nodeagent/reconnect.h"
 #include "nodeagent/runtime/files.h"
+#include "nodeagent/sdk_folder.h"
 #include "nodeagent/testing/temp_folder.h"
 
 namespace glim::agent {
@@ -70,6 +74,14 @@ TEST(Wire, GraceIsToldForTheRoundThatWasAcknowledged) {
   EXPECT_TRUE(task.ranks(0).connected());
 }
 
+TEST(Wire, AFailedRestoreIsTold) {
+  std::vector<RankState> ranks(1);
+  ranks[0].restore_failed = "/ckpt/step-5: bad checksum";
+  v1::ObservedTask task;
+  ToProto({7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
+  EXPECT_EQ(task.ranks(0).restore_failed(), "/ckpt/step-5: bad checksum");
+}
+
 TEST(Wire, ALogLineStaysOneLine) { EXPECT_EQ(Quoted("a \"b\"\nc\\"), R"("a \"b\" c\\")"); }
 
 TEST(Reconnect, GrowsToFiveSecondsWithJitter) {
@@ -109,6 +121,82 @@ TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
   EXPECT_EQ(PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status().field(), "env");
 }
 
+// As the build stages it.
+std::string MakeSdk(const std::string& folder) {
+  std::filesystem::create_directories(folder + "/python/glim");
+  std::filesystem::create_directories(folder + "/bin");
+  std::ofstream(folder + "/python/glim/__init__.py") << "";
+  std::ofstream(folder + "/bin/glim-task") << "";
+  return std::filesystem::canonical(folder).string();
+}
+
+TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
+  TempFolder folder;
+  AgentOptions options;
+  options.state_dir = "/state";
+  options.shim = "/opt/glim/bin/glim-shim";
+  options.sdk = MakeSdk(folder.path() + "/sdk");
+  options.runtime = "process";
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  const std::map<std::string, std::string> base = {{"PATH", "/bin"}, {"HOME", "/home/a"}};
+  const auto plan = [&] {
+    const auto spec = PlanLaunch(options, base, {7, 2, 0}, "/state/tasks/7.2.0", launch);
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    return std::map<std::string, std::string>(spec->env.begin(), spec->env.end());
+  };
+  EXPECT_EQ(plan().at("PYTHONPATH"), options.sdk + "/python");
+  EXPECT_EQ(plan().at("PATH"), "/bin:" + options.sdk + "/bin");
+  EXPECT_EQ(plan().at("GLIM_SDK"), options.sdk);
+  launch.add_env()->set_name("PYTHONPATH");
+  launch.mutable_env(0)->set_value("lib:/mine");
+  EXPECT_EQ(plan().at("PYTHONPATH"), "lib:/mine:" + options.sdk + "/python");
+  options.runtime = "runc";
+  EXPECT_EQ(plan().at("PYTHONPATH"), "lib:/mine:/run/glim/sdk/python") << "one place in every container";
+  options.sdk.clear();
+  EXPECT_EQ(plan().at("PYTHONPATH"), "lib:/mine");
+  EXPECT_FALSE(plan().contains("GLIM_SDK"));
+  EXPECT_EQ(plan().at("PATH"), "/bin:/opt/glim/bin") << "glim-task is there without an SDK, too";
+}
+
+TEST(LaunchPlan, AnSdkThatIsGoneIsTheNodesFault) {
+  TempFolder folder;
+  AgentOptions options;
+  options.state_dir = "/state";
+  options.sdk = MakeSdk(folder.path() + "/sdk");
+  std::filesystem::remove_all(options.sdk + "/bin");
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  const Status status = PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("this node's SDK is gone: there is no " + options.sdk + "/bin/glim-task"),
+            std::string::npos) << status.message();
+}
+
+TEST(SdkFolder, BesideTheProgramsOrNamedOrNone) {
+  TempFolder folder;
+  const std::string programs = folder.path() + "/bin", sdk = folder.path() + "/share/glim/sdk";
+  std::filesystem::create_directories(programs);
+  const auto complete = [&](const std::string& said) {
+    AgentOptions options;
+    options.sdk = said;
+    const Status status = CompleteSdk(programs, &options);
+    return status.ok() ? "ok " + options.sdk : status.field() + " " + status.message();
+  };
+  EXPECT_EQ(complete(""), "ok ") << "there is none: told in the log alone";
+  EXPECT_EQ(complete("none"), "ok ");
+  const std::string real = MakeSdk(sdk);
+  EXPECT_EQ(complete(""), "ok " + real);
+  EXPECT_EQ(complete("none"), "ok ");
+  std::filesystem::create_directory_symlink(sdk, folder.path() + "/current");
+  EXPECT_EQ(complete(folder.path() + "/current"), "ok " + real) << "links followed";
+  EXPECT_EQ(complete(programs), "--sdk --sdk " + programs + " is no SDK: there is no " +
+                                    std::filesystem::canonical(programs).string() + "/python/glim/__init__.py");
+  EXPECT_TRUE(complete("/nonexistent").starts_with("--sdk --sdk /nonexistent is no SDK"));
+}
+
 TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
   TempFolder folder;
   AgentOptions good;
@@ -125,6 +213,7 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
       {"--state-dir", [](auto& o) { o.state_dir = ""; }},
       {"--state-dir", [&](auto& o) { o.state_dir = folder.path() + "/" + std::string(90, 'x'); }},
       {"--shim", [](auto& o) { o.shim = "/nonexistent"; }},
+      {"--sdk", [](auto& o) { o.sdk = "/nonexistent"; }},
       {"--node-name", [](auto& o) { o.node_name = "Node 1"; }},
       {"--cluster-id", [](auto& o) { o.cluster_id = "a b"; }},
       {"--zone", [](auto& o) { o.zone = "a/b"; }},

@@ -9,10 +9,11 @@ import secrets
 import subprocess
 import tempfile
 
+from .allowed import allowed_folders
 from .glim_cli import Glim
 from .network import Network, remove_control_groups
 from .processes import Child, NotInTime, all_pids, environment_of, kill_process, start_time, tail, wait_until
-from .spec import parts_for_jobs
+from .spec import parts_for_jobs, sdk_folder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENDED = ("succeeded", "failed", "cancelled")
@@ -59,11 +60,12 @@ def remove_folder(folder):
 
 class LocalCluster:
     """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent.
-    `replica_memory` ("64MiB"): each agent starts a glim-replica with so much memory for copies of checkpoints."""
+    `replica_memory` ("64MiB"): each agent starts a glim-replica with so much memory for copies of checkpoints.
+    `allow`: folders that jobs may name beside the cluster's own."""
 
     def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info", runtime=None,
-                 replica_memory=None):
-        self.replica_memory = replica_memory
+                 replica_memory=None, allow=()):
+        self.replica_memory, self.allow = replica_memory, allowed_folders(allow, folder)
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
         self.runtime = runtime or default_runtime()
         self.tag = tag_of(folder)
@@ -143,15 +145,20 @@ class LocalCluster:
         return [*(self.network.inside(name) if self.network else []), self.program("glim-agent"), "--scheduler", self.server, "--cluster-id", cluster_id or self.cluster_id,
                 "--node-name", name, "--state-dir", state_dir or os.path.join(self.folder, name), "--zone", zone,
                 "--leaf", leaf, "--gpus", str(self.gpus), "--simulated-gpus", "--log-level", self.log_level,
-                *self.runtime_options(name), *self.replica_options()]
+                *self.runtime_options(name), *self.sdk_options(name), *self.replica_options()]
 
     def runtime_options(self, name):
-        """Jobs may have the examples, the SDK, and what lies in the folder of jobs; not the cluster's own folders."""
+        """Jobs may have the examples, what lies in the folder of jobs, and what was allowed; not the cluster's own
+        folders."""
         if self.runtime != "runc":
             return ["--runtime", self.runtime]
-        allowed = [self.jobs, *parts_for_jobs(ROOT)]
+        allowed = [self.jobs, *parts_for_jobs(ROOT), *self.allow]
         return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent",
                 f"{self.control_group}/{name}", "--mount-allow", *allowed]
+
+    def sdk_options(self, name):
+        """By itself an agent takes the one beside its program, which a build without Python's parts lacks."""
+        return ["--sdk", sdk_folder(ROOT)] if os.environ.get("GLIM_TEST_SDK") else []
 
     def replica_options(self):
         """By TCP alone: UCX would take the nodes of one machine for one node, and use shared memory."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from .allowed import callers_folders
 from .local_cluster import LocalCluster, make_folder, remove_folder, stop_remembered
 from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples
@@ -64,17 +65,23 @@ def tell_story(stage, steps, seed):
     return reference, main, others, problems
 
 
+def folder_for_a_job(cluster):
+    """One that jobs may have, and that is the caller's."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    return "~/first" if home in cluster.allow or cluster.runtime != "runc" else os.path.join(cluster.jobs, "first")
+
+
 def print_ways(cluster):
+    own, examples = folder_for_a_job(cluster), os.path.join(ROOT, "deploy", "examples")
     print(f"""
-The cluster is left running. To look around:
+The cluster is left running. A job of your own, from a folder of your own; then an urgent one, for which it makes room:
     export GLIM_SERVER={cluster.server} PATH={cluster.bin}:$PATH
-    glim nodes
-    glim queue --all
-    glim status 2
-    glim logs 2 --rank 3 --attempt 1
-    glim submit --nodes 1 --gpus-per-node 1 -- 'hostname; sleep 60'
-Logs and the database are in {cluster.folder}.
-To stop it and remove that folder:
+    mkdir -p {own} && cd {own} && cp {examples}/first/* . && job=$(glim submit job.yaml)
+    sleep 10; glim submit --wait {examples}/urgent/job.yaml
+    glim status $job            # who interrupted it, what that cost, where it went on
+    glim logs -f $job           # through all its attempts, to its end
+Jobs may lie in {', '.join(cluster.allow) or 'any folder'}. Logs and the database are in {cluster.folder}.
+To stop the cluster and remove that folder:
     {os.path.join(ROOT, 'deploy', 'quickstart')} --stop {cluster.folder}""")
 
 
@@ -115,7 +122,8 @@ def run(args, steps, folder):
     if not args.no_build:
         steps.run("build", "Building (cmake, release preset); the first time takes minutes",
                   lambda: build(os.path.join(folder, "build.log")))
-    cluster, ok, keep = LocalCluster(BIN, folder), False, False
+    allow = callers_folders(ROOT) if args.keep else ()
+    cluster, ok, keep = LocalCluster(BIN, folder, allow=allow), False, False
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
         steps.say(f"tasks will run {runtime_words(cluster.runtime)}")

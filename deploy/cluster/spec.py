@@ -18,15 +18,14 @@ def replace_fields(text, fields):
     return text
 
 
-def extensions(root):
-    """Where the SDK's compiled parts are."""
-    return os.environ.get("GLIM_TEST_PYTHON") or os.path.join(root, "build", "release", "python")
+def sdk_folder(root):
+    """The SDK as the build stages it. The agents give it to every task; this is for what runs beside them."""
+    return os.environ.get("GLIM_TEST_SDK") or os.path.join(root, "build", "release", "share", "glim", "sdk")
 
 
 def parts_for_jobs(root):
     """What of a checkout jobs see in containers."""
-    parts = [os.path.join(root, name) for name in ("deploy", "sdk", "tests")]
-    return [*parts, extensions(root)] if os.path.isdir(extensions(root)) else parts
+    return [os.path.join(root, name) for name in ("deploy", "tests")]
 
 
 class Examples:
@@ -34,7 +33,7 @@ class Examples:
 
     def __init__(self, root, folder):
         self.root, self.folder = root, folder
-        self.sdk = os.pathsep.join((os.path.join(root, "sdk", "python"), extensions(root)))
+        self.python_path = os.path.join(sdk_folder(root), "python")  # for processes beside the cluster
 
     def mounts(self):
         """What the jobs need of this machine beside their workdir: programs of the checkout, and where they write."""
@@ -45,11 +44,11 @@ class Examples:
         return os.path.join(self.root, "deploy", "examples", *parts)
 
     def derive(self, example, name, env=None, **fields):
-        """Writes a spec named `name` and returns its path. It runs in the example's folder with our SDK."""
+        """Writes a spec named `name` and returns its path. It runs in the example's folder."""
         with open(self.path(example, "job.yaml")) as file:
             text = file.read()
         values = {"name": name, "workdir": self.path(example), **fields}
-        variables = {"PYTHONPATH": self.sdk, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", **(env or {})}
+        variables = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", **(env or {})}
         if re.search(r"^env:", text, re.MULTILINE):
             values["env"] = variables
         else:

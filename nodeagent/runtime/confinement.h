@@ -38,15 +38,19 @@ struct TaskUser {
   gid_t gid = 0;
 };
 
+// Where a container sees its node's SDK.
+inline constexpr const char* kSdkTarget = "/run/glim/sdk";
+
 struct RuncOptions {
   std::string runc;                        // the program
   std::string init;                        // the program glim-init
-  std::string task_program;                // glim-task, shown to the task at its own path
+  std::string task_program;                // glim-task, shown at its own path to tasks without an SDK
   std::string state_dir;                   // runc's own state lies in it
   std::string cgroup_parent;               // absolute, below each controller's root
   std::string hostname;
   std::vector<std::string> mount_allow;    // what of the node jobs may name: these folders and all below
   TaskUser user;
+  std::string sdk;                         // shown to the task, with its glim-task, at kSdkTarget; empty: none
 };
 
 // A container for each task, under runc, with the node's own /usr, /etc and /opt, read-only, as its system ("image:

@@ -16,6 +16,17 @@ void AddSave(std::vector<SavedMessage>& saves, const SavedMessage& save) {
   if (saves.size() > kSavesKept) saves.erase(saves.begin());
 }
 
+// With the save's path, unless the rank's own words have it. Cut at a character's beginning.
+std::string WhyNotRestored(const RestoreFailedMessage& failed) {
+  std::string text = failed.error;
+  if (text.find(failed.path) == std::string::npos) text.insert(0, failed.path + ": ");
+  if (text.size() <= kRestoreErrorBytesMax) return text;
+  std::size_t end = kRestoreErrorBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
 struct Change {
   RankState& state;
 
@@ -46,6 +57,11 @@ struct Change {
   Taken operator()(const RestoredMessage& restored) {
     state.restored_step = restored.step;
     state.restore_ms = restored.duration_ms;
+    state.restore_failed.clear();  // it goes on all the same
+    return Taken::kChange;
+  }
+  Taken operator()(const RestoreFailedMessage& failed) {
+    state.restore_failed = WhyNotRestored(failed);
     return Taken::kChange;
   }
   Taken operator()(const LeavingMessage& leaving) {
@@ -86,6 +102,7 @@ RankState RankFromJson(const json& value) {
   rank.yielded = value.at("yielded").get<bool>();
   rank.restored_step = value.at("restored_step").get<std::int64_t>();
   rank.restore_ms = value.at("restore_ms").get<std::int64_t>();
+  rank.restore_failed = value.value("restore_failed", "");  // an older agent wrote none
   return rank;
 }
 
@@ -115,7 +132,8 @@ std::string ToJson(const std::vector<RankState>& ranks) {
                     {"extend_ms", rank.extend_ms},
                     {"yielded", rank.yielded},
                     {"restored_step", rank.restored_step},
-                    {"restore_ms", rank.restore_ms}});
+                    {"restore_ms", rank.restore_ms},
+                    {"restore_failed", rank.restore_failed}});
   }
   return json({{"format", 1}, {"ranks", std::move(list)}}).dump(-1, ' ', false, json::error_handler_t::replace);
 }

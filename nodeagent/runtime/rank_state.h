@@ -11,6 +11,7 @@
 namespace glim::agent {
 
 inline constexpr std::size_t kSavesKept = 4;
+inline constexpr std::size_t kRestoreErrorBytesMax = 512;
 
 struct RankState {
   std::uint32_t rank = 0;
@@ -27,6 +28,7 @@ struct RankState {
   bool yielded = false;
   std::int64_t restored_step = -1;
   std::int64_t restore_ms = 0;
+  std::string restore_failed;        // why it could not go on from the save that it was given; empty: not said
 };
 
 enum class Taken {

@@ -51,6 +51,34 @@ TEST(RankState, ASaveSaidTwiceIsOneSave) {
   EXPECT_EQ(state.saves[0].bytes, 3);
 }
 
+TEST(RankState, AFailedRestoreNamesTheSaveAndIsKeptShort) {
+  RankState state;
+  EXPECT_EQ(Take(state, R"({"type":"restore_failed","seq":1,"step":5,"path":"/c/s","error":"bad checksum"})"),
+            Taken::kChange);
+  EXPECT_EQ(state.restore_failed, "/c/s: bad checksum");
+  Take(state, R"({"type":"restore_failed","seq":2,"step":5,"path":"/c/s","error":"/c/s/shard-0: bad checksum"})");
+  EXPECT_EQ(state.restore_failed, "/c/s/shard-0: bad checksum") << "its own words have the path";
+  std::string umlauts;
+  for (int i = 0; i < 600; ++i) umlauts += "ä";
+  Take(state, R"({"type":"restore_failed","seq":3,"step":5,"path":"","error":"x)" + umlauts + "\"}");
+  EXPECT_EQ(state.restore_failed.size(), 511u) << "cut at a character's beginning";
+}
+
+TEST(RankState, WhoGoesOnAllTheSameHasNotFailed) {
+  RankState state;
+  Take(state, R"({"type":"restore_failed","seq":1,"step":5,"path":"/c","error":"gone"})");
+  Take(state, R"({"type":"restored","seq":2,"step":3})");
+  EXPECT_EQ(state.restore_failed, "");
+}
+
+TEST(RankState, WhatAnOlderAgentWroteIsRead) {
+  std::string text = ToJson({RankState()});
+  const std::string newer = R"("restore_failed":"",)";
+  const std::size_t at = text.find(newer);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_TRUE(ParseRankStates(text.erase(at, newer.size())).ok());
+}
+
 TEST(RankState, ComesBackAsItWas) {
   RankState state;
   state.rank = 6;
@@ -59,14 +87,16 @@ TEST(RankState, ComesBackAsItWas) {
                          R"({"type":"needs","seq":3,"round":1,"seconds":4})",
                          R"({"type":"saved","seq":4,"step":43,"path":"/a","bytes":2,"shard":1,"shards":2})",
                          R"({"type":"restored","seq":5,"step":30,"duration_ms":8})",
-                         R"({"type":"finished","seq":6})", R"({"type":"leaving","seq":7,"round":0})"};
+                         R"({"type":"finished","seq":6})", R"({"type":"leaving","seq":7,"round":0})",
+                         R"({"type":"restore_failed","seq":8,"step":30,"path":"/a","error":"gone"})"};
   for (const char* line : lines) Take(state, line);
   const auto back = ParseRankStates(ToJson({RankState(), state}));
   ASSERT_TRUE(back.ok()) << back.status().message();
   ASSERT_EQ(back->size(), 2u);
   const RankState& read = (*back)[1];
   EXPECT_EQ(ToJson({read}), ToJson({state}));
-  EXPECT_EQ(read.seq, 7u);
+  EXPECT_EQ(read.seq, 8u);
+  EXPECT_EQ(read.restore_failed, "/a: gone");
   EXPECT_EQ(read.step, 41);
   EXPECT_EQ(read.saves.at(0).shards, 2u);
   EXPECT_TRUE(read.leaving && read.yielded && read.finished);

@@ -168,7 +168,9 @@ class RuncConfinement final : public Confinement {
     }
     std::vector<Mount> own = {{paths.tmp(), "/tmp", false}, {paths.run(), paths.run(), false},
                               {options_.init, kInitTarget, true}};
-    if (!IsReserved(options_.task_program) && ::access(options_.task_program.c_str(), X_OK) == 0) {
+    if (!options_.sdk.empty()) {
+      own.push_back({options_.sdk, kSdkTarget, true});
+    } else if (!IsReserved(options_.task_program) && ::access(options_.task_program.c_str(), X_OK) == 0) {
       own.push_back({options_.task_program, options_.task_program, true});
     }
     if (Status status = AddAsked(spec, &own); !status.ok()) return status;

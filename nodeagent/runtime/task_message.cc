@@ -132,6 +132,13 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
     const std::int64_t step = fields.Int("step", -1, kStepMax);
     return RestoredMessage{step, std::llround(fields.NumberOr("duration_ms", 0, 0, kSecondsMax * 1000))};
   }
+  if (type == "restore_failed") {
+    const std::int64_t step = fields.Int("step", -1, kStepMax);
+    RestoreFailedMessage failed{step, fields.Text("path", kSavePathBytesMax),
+                                fields.Text("error", kTaskLineBytesMax)};
+    if (failed.error.empty()) fields.Fail("error", "a reason in words");
+    return failed;
+  }
   if (type == "leaving") return LeavingMessage{Round(fields, 0)};
   if (type == "finished") return FinishedMessage{};
   if (type == "hello") {
@@ -142,7 +149,7 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
     hello.sdk = fields.TextOr("sdk", 256);
     return hello;
   }
-  fields.Fail("type", "hello, progress, ack, needs, saved, restored, leaving or finished");
+  fields.Fail("type", "hello, progress, ack, needs, saved, restored, restore_failed, leaving or finished");
   return RefusedMessage{};
 }
 

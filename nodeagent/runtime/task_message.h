@@ -44,6 +44,12 @@ struct RestoredMessage {
   std::int64_t step = -1;
   std::int64_t duration_ms = 0;
 };
+// It could not go on from the save that it was given.
+struct RestoreFailedMessage {
+  std::int64_t step = -1;
+  std::string path;
+  std::string error;
+};
 struct LeavingMessage {
   std::uint32_t round = 0;
 };
@@ -55,7 +61,7 @@ struct RefusedMessage {
 struct TaskMessage {
   std::uint64_t seq = 0;  // 0: `hello`, or it could not be read
   std::variant<RefusedMessage, HelloMessage, ProgressMessage, AckMessage, NeedsMessage, SavedMessage, RestoredMessage,
-               LeavingMessage, FinishedMessage>
+               RestoreFailedMessage, LeavingMessage, FinishedMessage>
       body;
 };
 

@@ -43,6 +43,12 @@ TEST(TaskMessage, EachKindIsRead) {
   EXPECT_EQ(saved.duration_ms, 3);
   EXPECT_EQ(As<SavedMessage>(R"({"type":"saved","seq":1,"step":9,"path":"/a"})").shards, 1u);
   EXPECT_EQ(As<RestoredMessage>(R"({"type":"restored","seq":1,"step":9,"duration_ms":70})").duration_ms, 70);
+  const auto failed =
+      As<RestoreFailedMessage>(R"({"type":"restore_failed","seq":1,"step":9,"path":"/a/ä","error":"bad checksum"})");
+  EXPECT_EQ(failed.step, 9);
+  EXPECT_EQ(failed.path, "/a/ä");
+  EXPECT_EQ(failed.error, "bad checksum");
+  EXPECT_EQ(As<RestoreFailedMessage>(R"({"type":"restore_failed","seq":1,"step":-1,"path":"","error":"?"})").step, -1);
   EXPECT_EQ(As<LeavingMessage>(R"({"type":"leaving","seq":1,"round":0})").round, 0u);
   As<FinishedMessage>(R"({"type":"finished","seq":18014398509481984})", 18014398509481984u);
 }
@@ -81,6 +87,9 @@ TEST(TaskMessage, WhatDoesNotFitIsRefusedWithTheField) {
       {R"({"type":"saved","seq":4,"step":1})", 4, "path: is missing"},
       {R"({"type":"saved","seq":4,"step":1,"path":"/a","shard":2,"shards":2})", 4, "shard: must be less than shards"},
       {R"({"type":"saved","seq":4,"step":1,"path":")" + std::string(5000, 'x') + "\"}", 4, "path: must be a string of"},
+      {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a"})", 4, "error: is missing"},
+      {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a","error":""})", 4, "error: must be a reason in words"},
+      {R"({"type":"restore_failed","seq":4,"step":1,"error":"x"})", 4, "path: is missing"},
       {R"({"type":"hello","protocol":1})", 0, "rank: is missing"},
       {R"({"type":"leaving","seq":4,"round":4294967296})", 4, "round: must be"},
       {"{\"type\":\"finished\",\"seq\":4,\"x\":\"" + std::string(70'000, 'x') + "\"}", 0, "longer than 64 KiB"},

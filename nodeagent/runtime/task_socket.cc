@@ -32,6 +32,13 @@ std::string Refusal(std::uint64_t seq, const std::string& error) {
   return Dump({{"type", "refused"}, {"seq", seq}, {"error", error}});
 }
 
+// A stranger's word for the log: one, short, and nothing that ends the line.
+std::string Word(std::string text) {
+  text.resize(std::min<std::size_t>(text.size(), 64));
+  std::replace_if(text.begin(), text.end(), [](char c) { return c <= ' ' || c >= 0x7f || c == '"'; }, '_');
+  return text;
+}
+
 }  // namespace
 
 class TaskSocket::Peer final : public LinePeer {
@@ -151,7 +158,17 @@ bool TaskSocket::Greet(const std::shared_ptr<Peer>& peer, const TaskMessage& mes
   if (const auto* refused = std::get_if<RefusedMessage>(&message.body)) return refuse(refused->error);
   const auto* hello = std::get_if<HelloMessage>(&message.body);
   if (!hello) return refuse("the first line of a connection must be hello");
-  if (hello->protocol != kTaskSocketProtocol) return refuse("protocol: this agent speaks 1");
+  if (hello->protocol != kTaskSocketProtocol) {
+    LogWarning("event=rank_speaks_another_protocol task={} rank={} protocol={} sdk={}", options_.task, hello->rank,
+               hello->protocol, Word(hello->sdk));
+    peer->Send(Dump({{"type", "refused"},
+                     {"seq", message.seq},
+                     {"protocol", kTaskSocketProtocol},
+                     {"version", options_.version},
+                     {"error", "protocol: " + std::to_string(hello->protocol) + " is not spoken by this node's agent (" +
+                                   options_.version + "), which speaks " + std::to_string(kTaskSocketProtocol)}}));
+    return false;
+  }
   const RankState* state = Find(hello->rank);
   if (!state) return refuse("rank: " + std::to_string(hello->rank) + " is not a rank of this node");
   peer->Keep();
@@ -165,6 +182,7 @@ bool TaskSocket::Greet(const std::shared_ptr<Peer>& peer, const TaskMessage& mes
   place = peer;
   peer->Send(Dump({{"type", "welcome"},
                    {"protocol", kTaskSocketProtocol},
+                   {"version", options_.version},
                    {"seq", state->seq},
                    {"round", interrupt_ && !interrupt_->withdrawn ? interrupt_->round : 0},
                    {"step", state->step}}));

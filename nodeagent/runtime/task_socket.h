@@ -32,6 +32,7 @@ class TaskSocket : public std::enable_shared_from_this<TaskSocket> {
     std::string task;                   // for the log
     std::vector<std::uint32_t> ranks;   // those of this node, declared at launch
     uid_t peer_uid = 0;                 // the ranks' user: only they, root and we may connect
+    std::string version;                // of the agent, for ranks that speak another protocol
     std::function<TimePoint()> now;     // the clock of Interrupt::deadline
     std::function<void(RankNews)> on_news;
   };

@@ -1,5 +1,6 @@
 #include "nodeagent/task/commands.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 using Clock = TaskClient::Clock;
+
+constexpr std::size_t kReasonBytesMax = 4096;  // the agent keeps less
 
 // None when this is no task of Glim's: then the script runs as it would without Glim.
 std::optional<TaskClient> Client() {
@@ -125,6 +128,15 @@ int Saved(const SavedArguments& saved, double timeout_s) {
 
 int Restored(std::int64_t step, double seconds, double timeout_s) {
   return SayOne({{"type", "restored"}, {"step", step}, {"duration_ms", seconds * 1000}}, timeout_s);
+}
+
+int RestoreFailed(std::int64_t step, std::string path, const std::string& error, double timeout_s) {
+  const char* told_path = std::getenv("GLIM_RESUME_PATH");
+  const char* told_step = std::getenv("GLIM_RESUME_STEP");
+  if (path.empty() && told_path) path = told_path;
+  if (step < 0 && told_step) step = std::max<std::int64_t>(-1, std::strtoll(told_step, nullptr, 10));
+  const std::string reason = error.substr(0, kReasonBytesMax);
+  return SayOne({{"type", "restore_failed"}, {"step", step}, {"path", path}, {"error", reason}}, timeout_s);
 }
 
 int Needs(double seconds, double timeout_s) {

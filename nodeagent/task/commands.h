@@ -25,6 +25,8 @@ int Interrupted(bool wait, double timeout_s);
 int Progress(std::int64_t step, double step_s, double timeout_s);
 int Saved(const SavedArguments& saved, double timeout_s);
 int Restored(std::int64_t step, double seconds, double timeout_s);
+// `path` empty: GLIM_RESUME_PATH; `step` -1: GLIM_RESUME_STEP.
+int RestoreFailed(std::int64_t step, std::string path, const std::string& error, double timeout_s);
 int Needs(double seconds, double timeout_s);
 int Leave(double timeout_s);
 

@@ -38,6 +38,14 @@ int Main(int argc, char** argv) {
   restored->add_option("step", step)->required()->check(CLI::NonNegativeNumber);
   restored->add_option("--seconds", seconds, "how long that took")->check(CLI::NonNegativeNumber);
 
+  std::string path, error;
+  auto* restore_failed = app.add_subcommand(
+      "restore-failed", "the save that the job was to go on from cannot be had: exit with an error after this, and "
+                        "the job is tried elsewhere");
+  restore_failed->add_option("--step", step, "the save's ($GLIM_RESUME_STEP)")->check(CLI::NonNegativeNumber);
+  restore_failed->add_option("--path", path, "the save ($GLIM_RESUME_PATH)");
+  restore_failed->add_option("message", error, "what is wrong with it")->required();
+
   auto* needs = app.add_subcommand("needs", "this much grace is needed in all, from the request on");
   needs->add_option("seconds", seconds)->required()->check(CLI::NonNegativeNumber);
 
@@ -48,6 +56,7 @@ int Main(int argc, char** argv) {
   if (*progress) return Progress(step, seconds, timeout_s);
   if (*saved) return Saved(save, timeout_s);
   if (*restored) return Restored(step, seconds, timeout_s);
+  if (*restore_failed) return RestoreFailed(step, path, error, timeout_s);
   if (*needs) return Needs(seconds, timeout_s);
   return *leave ? Leave(timeout_s) : 2;
 }

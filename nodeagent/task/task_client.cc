@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace glim::agent {
@@ -21,6 +22,7 @@ constexpr std::chrono::milliseconds kPauseFirst{50};
 constexpr std::chrono::milliseconds kPauseMax{2000};
 constexpr std::chrono::milliseconds kLockPoll{5};
 constexpr std::chrono::seconds kWelcomeWithin{5};
+constexpr int kProtocol = 1;
 constexpr std::size_t kInputBytesMax = 1024 * 1024;
 
 void Pause(Clock::duration duration) {
@@ -35,6 +37,18 @@ int MillisecondsUntil(std::optional<Clock::time_point> until) {
 
 Status Unavailable(const std::string& what) {
   return Status(StatusCode::kUnavailable, what + ": " + std::strerror(errno));
+}
+
+// The node's own glim-task and its agent agree: this program is another one.
+Status OtherProtocol(const json& answer) {
+  const char* sdk = std::getenv("GLIM_SDK");
+  const std::string mine = "glim-task " GLIM_VERSION " speaks protocol " + std::to_string(kProtocol);
+  const std::string theirs = "this node's agent (" + answer.value("version", "older") + ") protocol " +
+                             answer["protocol"].dump();
+  const std::string fix = sdk && *sdk ? "use the node's own, " + std::string(sdk) + "/bin/glim-task; another one is "
+                                                                                    "before it in PATH"
+                                      : "install glim-task and glim-agent of one release on the node";
+  return Status(StatusCode::kInvalidArgument, mine + ", " + theirs + ": nothing was told; " + fix);
 }
 
 }  // namespace
@@ -63,12 +77,18 @@ Status TaskClient::TryConnect() {
   if (!socket_ || ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return Unavailable("cannot reach the node's agent at " + path_);
   }
-  const Status said =
-      Write({{"type", "hello"}, {"protocol", 1}, {"rank", rank_}, {"pid", ::getpid()}, {"sdk", "glim-task"}});
+  const Status said = Write({{"type", "hello"},
+                             {"protocol", kProtocol},
+                             {"rank", rank_},
+                             {"pid", ::getpid()},
+                             {"sdk", "glim-task " GLIM_VERSION}});
   if (!said.ok()) return said;
   const Result<json> answer = ReadMessage(Clock::now() + kWelcomeWithin);
   if (!answer.ok()) return answer.status();
   const std::string type = answer->value("type", "");
+  if (const auto spoken = answer->find("protocol"); spoken != answer->end() && *spoken != kProtocol) {
+    return OtherProtocol(*answer);
+  }
   if (type == "refused") return Status(StatusCode::kInvalidArgument, answer->value("error", "refused"));
   if (type != "welcome") return Status(StatusCode::kUnavailable, "the agent did not say welcome");
   welcome_ = {answer->value("seq", std::uint64_t{0}), answer->value("round", 0u),

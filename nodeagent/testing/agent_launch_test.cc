@@ -87,6 +87,36 @@ TEST_P(AgentLaunchTest, TellsTasksOfItsNetworkCard) {
   EXPECT_EQ(LogText(kKey, 0), "mlx5_0:1 0\n");
 }
 
+TEST_P(AgentLaunchTest, EveryTaskHasTheSdk) {
+  StartAgent();
+  std::filesystem::create_directories(folder_ + "/own");
+  std::ofstream(folder_ + "/own/mine.py") << "";
+  Launch(kKey, "/usr/bin/python3 -c 'import glim, mine, os; print(os.path.dirname(os.path.dirname(glim.__file__)))';"
+               "echo \"$GLIM_SDK\"; command -v glim-task; touch \"$GLIM_SDK/x\" 2>/dev/null || echo read-only",
+         [&](v1::TaskLaunch& launch) {
+           launch.set_workdir(folder_);
+           launch.add_env()->set_name("PYTHONPATH");
+           launch.mutable_env(0)->set_value("own");
+         });
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  const std::string sdk = in_container() ? "/run/glim/sdk"
+                                         : std::filesystem::canonical(GLIM_BINARY_DIR "/share/glim/sdk").string();
+  std::filesystem::remove(sdk + "/x");
+  EXPECT_EQ(LogText(kKey, 0),
+            sdk + "/python\n" + sdk + "\n" + sdk + "/bin/glim-task\n" + (in_container() ? "read-only\n" : ""));
+}
+
+TEST_P(AgentLaunchTest, WithoutAnSdkThereIsGlimTaskAlone) {
+  StartAgent({"--sdk", "none"});
+  Launch(kKey, "echo \"[$GLIM_SDK][$PYTHONPATH]\"; command -v glim-task;"
+               "/usr/bin/python3 -c 'import glim' 2>&1 | tail -1");
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  EXPECT_EQ(LogText(kKey, 0), "[][]\n" GLIM_BINARY_DIR "/bin/glim-task\n"
+                              "ModuleNotFoundError: No module named 'glim'\n");
+}
+
 TEST_P(AgentLaunchTest, ExitStatusesAndSignals) {
   StartAgent();
   const std::pair<std::string, int> cases[] = {{"exit 7", 7}, {"kill -KILL $$", 137}, {"kill -TERM $$", 143},

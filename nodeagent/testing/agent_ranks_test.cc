@@ -98,7 +98,8 @@ TEST_P(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   RawRank rank(Socket());
   ASSERT_TRUE(rank.connected());
-  EXPECT_EQ(rank.Hello(0), (json{{"type", "welcome"}, {"protocol", 1}, {"seq", 0}, {"round", 0}, {"step", -1}}));
+  EXPECT_EQ(rank.Hello(0), (json{{"type", "welcome"}, {"protocol", 1}, {"version", GLIM_VERSION}, {"seq", 0}, {"round", 0},
+                                 {"step", -1}}));
   rank.Say(json{{"type", "progress"}, {"seq", 1}, {"step", 41}, {"step_ms", 120.4}});
   EXPECT_EQ(rank.Hear(), (json{{"type", "ack"}, {"seq", 1}}));
   EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks(0).step() == 41 && t.ranks(0).step_ms() == 120; }));
@@ -210,6 +211,17 @@ TEST_P(AgentRanksTest, WhatDoesNotFitIsRefusedAndDoesNoHarm) {
   EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return !t.ranks(0).connected(); }));
 }
 
+TEST_P(AgentRanksTest, AnotherProtocolIsRefusedWithBothVersions) {
+  LaunchSleeper();
+  RawRank rank(Socket());
+  rank.Say(json{{"type", "hello"}, {"protocol", 2}, {"rank", 0}, {"pid", 1}, {"sdk", "glim-python 9.0.0"}});
+  const json refused = rank.Hear();
+  EXPECT_EQ(refused["type"], "refused");
+  EXPECT_EQ(refused["protocol"], 1);
+  EXPECT_EQ(refused["version"], GLIM_VERSION);
+  EXPECT_EQ(refused["error"], "protocol: 2 is not spoken by this node's agent (" GLIM_VERSION "), which speaks 1");
+}
+
 TEST_P(AgentRanksTest, StepsAreThrottledAndAnswersAreNot) {
   LaunchSleeper();
   RawRank rank(Socket());
@@ -287,10 +299,27 @@ TEST_P(AgentRanksTest, AScriptWithoutStepsWaitsForTheFlagAndLeaves) {
   EXPECT_TRUE(task->ranks(0).finished());
 }
 
+TEST_P(AgentRanksTest, AScriptTellsThatItsSaveCannotBeHad) {
+  StartAgent();
+  Launch(kKey, "glim-task restore-failed 'sha256 differs'; echo said $?; exit 1", [](v1::TaskLaunch& launch) {
+    for (const auto& [name, value] : {std::pair("GLIM_RESUME_PATH", "/ckpt/7"), std::pair("GLIM_RESUME_STEP", "41")}) {
+      launch.add_env()->set_name(name);
+      launch.mutable_env(launch.env_size() - 1)->set_value(value);
+    }
+  });
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(WaitLine(kKey, 0, "said "), "0");
+  EXPECT_EQ(Rank(task).restore_failed(), "/ckpt/7: sha256 differs");
+  EXPECT_EQ(task->exit_code(), 1);
+}
+
 TEST(GlimTask, OutsideAJobItIsHarmless) {
   const std::string program = "env -u GLIM_SOCKET " + std::string(GLIM_BINARY_DIR) + "/bin/glim-task ";
   const std::pair<std::string, int> cases[] = {{"interrupted", 1}, {"progress 3", 0}, {"needs 5", 0},
-                                              {"saved --step 1 --path /tmp", 0}, {"leave", 0}};
+                                              {"saved --step 1 --path /tmp", 0}, {"leave", 0},
+                                              {"restore-failed gone", 0}};
   for (const auto& [command, code] : cases) {
     const int status = std::system((program + command + " 2>/dev/null").c_str());
     EXPECT_EQ(WEXITSTATUS(status), code) << command;

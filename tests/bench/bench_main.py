@@ -106,7 +106,6 @@ class Bench:
         os.makedirs(out)
         victim = self.glim.submit(self.examples.make(
             f"victim-{load}", f"exec {PYTHON} {ROOT}/tests/bench/victim.py --out {out}", nodes=4, launcher="per-gpu",
-            env={"PYTHONPATH": self.examples.sdk, "PYTHONDONTWRITEBYTECODE": "1"},
             checkpoint={"dir": os.path.join(self.examples.folder, "ckpt", "$GLIM_JOB_ID")}))
         visitor = self.examples.make("visitor", "echo $EPOCHREALTIME", nodes=4, priority="high")
         visitors = []
@@ -147,7 +146,7 @@ class Bench:
     def interrupts_beside_training(self, times):
         """Two trainings keep both cores busy."""
         train = os.path.join(ROOT, "deploy", "examples", "digits", "train.py")
-        env = {**os.environ, "PYTHONPATH": self.examples.sdk, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {**os.environ, "PYTHONPATH": self.examples.python_path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         loads = []
         try:
             for number in range(os.cpu_count() or 2):

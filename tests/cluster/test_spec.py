@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from cluster.allowed import allowed_folders, callers_folders
 from cluster.spec import Examples, replace_fields
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -21,7 +22,7 @@ def test_refuses_a_field_that_is_not_there_once_on_one_line(text):
         replace_fields(text, {"run": "x"})
 
 
-@pytest.mark.parametrize("example", ["digits", "urgent", "deaf", "stubborn", "bash"])
+@pytest.mark.parametrize("example", ["digits", "urgent", "deaf", "stubborn", "bash", "first", "plain", "torchrun"])
 def test_every_example_can_be_derived(tmp_path, example):
     path = Examples(ROOT, str(tmp_path)).derive(example, "other", env={"OUT": "/tmp/x"}, run="true")
     with open(path) as file:
@@ -29,3 +30,43 @@ def test_every_example_can_be_derived(tmp_path, example):
     assert 'name: "other"' in lines and 'run: "true"' in lines
     assert sum(line.startswith("env:") for line in lines) == 1
     assert f'workdir: "{ROOT}/deploy/examples/{example}"' in lines
+
+
+def test_no_example_brings_the_sdk_along():
+    examples = os.path.join(ROOT, "deploy", "examples")
+    for folder, _, files in os.walk(examples):
+        for name in files:
+            with open(os.path.join(folder, name), errors="replace") as file:
+                assert "PYTHONPATH" not in file.read(), os.path.join(folder, name)
+
+
+# ---- what jobs may name
+
+def test_allowed_are_folders_that_are_there_each_once(tmp_path):
+    own, home = tmp_path / "own", tmp_path / "home"
+    for folder in (own, home / "ana" / "work", tmp_path / "data"):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(home / "ana")
+    (tmp_path / "file").write_text("")
+    wanted = [home / "ana", tmp_path / "link", home / "ana" / "work", tmp_path / "data", tmp_path / "file",
+              tmp_path / "not-there", ""]
+    assert allowed_folders(map(str, wanted), str(own)) == [str(tmp_path / "data"), str(home / "ana")]
+
+
+def test_never_allowed_is_what_holds_the_clusters_own_files(tmp_path):
+    own = tmp_path / "cluster"
+    (own / "n1").mkdir(parents=True)
+    (tmp_path / "cluster-notes").mkdir()
+    wanted = ["/", str(tmp_path), str(own), str(tmp_path / "cluster-notes")]
+    assert allowed_folders(wanted, str(own)) == [str(tmp_path / "cluster-notes")]
+
+
+def test_callers_folders_are_home_checkout_and_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ana")
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    assert callers_folders("/src/glim") == ["/home/ana", "/src/glim", str(tmp_path)]
+    monkeypatch.setenv("SUDO_USER", "root")
+    assert callers_folders("/src/glim")[1] == "/root"
+    monkeypatch.setenv("SUDO_USER", "nobody-of-this-name")
+    assert len(callers_folders("/src/glim")) == 3

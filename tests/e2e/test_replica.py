@@ -11,11 +11,11 @@ import pytest
 
 from cluster.local_cluster import CONFIG
 from cluster.processes import environment_of, processes_of, wait_until
-from cluster.spec import extensions
+from cluster.spec import sdk_folder
 from cluster.story import Training, ranges_by_attempt, steps_done
 from conftest import ROOT, own_stage
 
-sys.path += [os.path.join(ROOT, "sdk", "python"), extensions(ROOT)]
+sys.path.append(os.path.join(sdk_folder(ROOT), "python"))
 from glim.replica import Access, ReplicaSource  # noqa: E402
 
 NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("A", "a2"), "n4": ("B", "b1")}

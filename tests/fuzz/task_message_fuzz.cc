@@ -43,6 +43,11 @@ struct CheckBody {
     Holds(m.step >= -1 && m.step <= kStepMax, "step");
     CheckMillis(m.duration_ms);
   }
+  void operator()(const RestoreFailedMessage& m) const {
+    Holds(m.step >= -1 && m.step <= kStepMax, "step");
+    Holds(m.path.size() <= kSavePathBytesMax, "path", m.path);
+    Holds(!m.error.empty() && m.error.size() <= kTaskLineBytesMax, "an error has words");
+  }
   void operator()(const LeavingMessage&) const {}
   void operator()(const FinishedMessage&) const {}
 };

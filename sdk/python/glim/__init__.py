@@ -10,12 +10,13 @@
     if run.stopped:
         sys.exit(0)                                 # the platform runs this script again later
 
-Needs the standard library alone; run.track() needs torch.
+Python 3.8 or newer. Needs the standard library alone; run.track() needs torch, and the compiled part for its saves.
 """
 
 from .atomic_file import atomic_write
+from .errors import CheckpointError, RestoreFailed
 from .interrupt import Interrupt
 from .session import Session, session
+from .version import VERSION as __version__
 
-__all__ = ["Interrupt", "Session", "atomic_write", "session"]
-__version__ = "0.1.0"
+__all__ = ["CheckpointError", "Interrupt", "RestoreFailed", "Session", "__version__", "atomic_write", "session"]

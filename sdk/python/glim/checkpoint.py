@@ -15,47 +15,26 @@ in the CPU's memory are copied once, into the buffer that is written. save_state
 anything that state_tree.py can keep. While a call copies, reads or waits, other Python threads run.
 
 What is wrong with an argument is a TypeError or ValueError; anything else is a CheckpointError. Needs the compiled
-extension (sdk/checkpoint/python), not torch or numpy. Format and rules: docs/checkpoint.md.
+part (sdk/checkpoint/python), not torch or numpy. Format and rules: docs/checkpoint.md.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import pkgutil
 import re
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
-import glim
-
 from . import state_tree
+from .compiled import load as load_compiled
+from .errors import CheckpointError
 from .state_tree import STRUCTURE_NAME, Structure, StructureError
 
-# The extension may lie in the folder `glim` of a build, elsewhere in sys.path.
-glim.__path__ = pkgutil.extend_path(glim.__path__, glim.__name__)
-try:
-    from glim import _checkpoint
-except ImportError as error:
-    raise ImportError("glim.checkpoint needs its extension glim/_checkpoint*.so: build Glim with pybind11-dev and "
-                      f"python3-dev installed, and put build/release/python into PYTHONPATH ({error})") from error
-
+_checkpoint = load_compiled("_checkpoint", "glim.checkpoint", "glim.session() with saves of your own "
+                            "(run.checkpoint_saved(), run.resume_path), and glim-task")
 SaveReport = _checkpoint.SaveReport
 _FOLDER = re.compile(r"(?P<root>.+)/attempt-(?P<attempt>[0-9]+)/step-(?P<step>[0-9]{8,})/*")
-
-
-class CheckpointError(RuntimeError):
-    """`code` is one of gRPC's names ("DATA_LOSS", "NOT_FOUND", "FAILED_PRECONDITION", ...); `reason`, `field` and `fix`
-    may be empty. The text has what happened and the fix."""
-
-    def __init__(self, message: str, code: str = "UNKNOWN", reason: str = "", field: str = "", fix: str = "") -> None:
-        super().__init__(f"{message} ({fix})" if fix else message)
-        self.code, self.reason, self.field, self.fix = code, reason, field, fix
-
-    @property
-    def is_spoilt(self) -> bool:
-        """The checkpoint is not there or not whole: another may be good."""
-        return self.code in ("DATA_LOSS", "NOT_FOUND")
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import traceback
 from typing import Any, Callable, Dict, Optional
 
 from .outbox import LINE_BYTES_MAX, Entry, Outbox
+from .version import PROTOCOL, VERSION, disagreement
 
-PROTOCOL = 1
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.05, 2.0
 WELCOME_WITHIN_S = 5.0
 PROGRESS_EVERY_S = 1 / 50
@@ -29,7 +29,7 @@ class Client:
     """Thread-safe. `on_message` gets every message but welcome and ack; what it raises is printed and forgotten."""
 
     def __init__(self, path: str, rank: int, on_message: Callable[[Dict[str, Any]], None],
-                 sdk: str = "glim-python", clock: Callable[[], float] = time.monotonic) -> None:
+                 sdk: str = f"glim-python {VERSION}", clock: Callable[[], float] = time.monotonic) -> None:
         self._path, self._rank, self._on_message, self._sdk, self._clock = path, rank, on_message, sdk, clock
         self._changed = threading.Condition()    # guards what follows, up to the blank line
         self._outbox = Outbox()
@@ -166,6 +166,11 @@ class Client:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._complain(f"the agent sent a line that is no message: {line[:100]!r}")
             return
+        spoken = message.get("protocol", PROTOCOL) if kind in ("welcome", "refused") else PROTOCOL
+        if spoken != PROTOCOL:
+            self._complain(disagreement(spoken, message.get("version")))
+            connection.ended = True              # tried again: the agent may be replaced by one that understands
+            return
         if kind == "refused":
             self._complain(f"the agent refused message {seq}: {str(message.get('error'))[:500]}")
         if kind in ("welcome", "ack", "refused"):
@@ -254,7 +259,7 @@ class _Connection:
         if len(os.fsencode(path)) < 108:
             self.socket.connect(path)
             return
-        folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY)
+        folder = os.open(os.path.dirname(path), getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
         try:
             self.socket.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
         finally:

@@ -19,6 +19,7 @@ class Environment:
     checkpoint_dir: str = ""          # empty: not said
     resume_path: str = ""             # empty: this attempt starts from the beginning
     resume_step: int = -1             # last complete step of that save; -1: from the beginning
+    checkpoint_local: bool = False    # that folder is this node's own: other nodes see nothing of it
     checkpoint_every_ms: int = 0      # 0: not said
     checkpoint_keep: int = 0          # 0: not said
     local_rank: int = 0
@@ -58,6 +59,7 @@ class Environment:
             checkpoint_dir=env.get("GLIM_CHECKPOINT_DIR", ""),
             resume_path=env.get("GLIM_RESUME_PATH", ""),
             resume_step=number("GLIM_RESUME_STEP", -1, least=-1),
+            checkpoint_local=env.get("GLIM_CHECKPOINT_LOCAL", "") == "1",
             checkpoint_every_ms=number("GLIM_CHECKPOINT_EVERY_MS", 0),
             checkpoint_keep=number("GLIM_CHECKPOINT_KEEP", 0),
             replica_peer=env.get("GLIM_REPLICA_PEER", ""),

@@ -14,25 +14,18 @@ after the handle is done. (Not yet run on a real GPU. Import torch, with CUDA, b
 argument that cannot be used is a ValueError or TypeError that names it, before any rank is told; what goes wrong
 between ranks is an HfreduceError. While a call waits, other threads run; a signal is handled when it is over.
 
-Needs the compiled extension (sdk/hfreduce/python), not torch or numpy.
+Needs the compiled part (sdk/hfreduce/python), not torch or numpy.
 """
 
 from __future__ import annotations
 
 import os
-import pkgutil
 import struct
 from typing import Any, Mapping, Optional, Sequence, Tuple
 
-import glim
+from .compiled import load
 
-# The extension may lie in the folder `glim` of a build, elsewhere in sys.path.
-glim.__path__ = pkgutil.extend_path(glim.__path__, glim.__name__)
-try:
-    from glim import _hfreduce
-except ImportError as error:
-    raise ImportError("glim.hfreduce needs its extension glim/_hfreduce*.so: build Glim with pybind11-dev and "
-                      f"python3-dev installed, and put build/release/python into PYTHONPATH ({error})") from error
+_hfreduce = load("_hfreduce", "glim.hfreduce", "torch.distributed, with gloo or nccl")
 
 Handle = _hfreduce.Handle
 HfreduceError = _hfreduce.HfreduceError

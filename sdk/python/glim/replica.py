@@ -196,13 +196,13 @@ class Memory:
 
 def extension() -> Any:
     """The compiled part, and with it UCX, which most jobs do without. Raises ImportError."""
-    from . import checkpoint  # noqa: F401   makes the folder of a build known
+    from .compiled import load
 
     given = {name: os.environ.get(name) for name in _SIGNALS_ARE_OURS}
     try:
         for name, value in _SIGNALS_ARE_OURS.items():
             os.environ.setdefault(name, value)
-        from . import _replica
+        _replica = load("_replica", "glim.replica", "saves go to the disk alone, none into a neighbour's memory")
     finally:
         for name, value in given.items():
             if value is None:

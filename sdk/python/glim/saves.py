@@ -11,10 +11,11 @@ import os
 import re
 import sys
 import threading
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Set, Tuple
 
 from .atomic_file import make_durable_folder
 from .environment import Environment
+from .errors import CheckpointError
 from .replica import Memory, Replicas
 
 KEEP_DEFAULT = 3
@@ -42,10 +43,25 @@ class Saves:
         self._durable = threading.Event()                # nothing waits for the disk
         self._durable.set()
         self._durable_step: Optional[int] = None         # of the newest; while a save is pending, its thread's
+        self._missing: Optional[ImportError] = None      # the compiled part, without which nothing is saved or read
 
     @property
     def can_save(self) -> bool:
-        return bool(self._root)
+        return bool(self._root) and self._missing is None
+
+    def prepare(self) -> None:
+        """Loads the compiled part, which every save needs, so that its absence is known at once. On the platform a job
+        goes on without, and is told what that means; restore() fails where there is a save to go on from. Elsewhere
+        raises ImportError."""
+        try:
+            from . import checkpoint  # noqa: F401
+        except ImportError as error:
+            if not self._is_told:
+                raise
+            self._missing = error
+            if self._env.is_chief:
+                print(f"glim: NOTHING IS SAVED: {error}. The training goes on; an interrupt or a dead node costs all "
+                      "its steps", file=sys.stderr, flush=True)
 
     @property
     def is_used(self) -> bool:
@@ -59,33 +75,41 @@ class Saves:
     def restore(self) -> Optional[Tuple[str, int, Any]]:
         """(path, step, state) to go on from: the one that the platform names, or, if that one is spoilt, the best of
         the others that count. None: from the beginning. All ranks of a job get the same: the first publishes its choice
-        as the base of this attempt. Raises CheckpointError if there should be one and none is good, and for a directory
-        or an attempt that is not this job's to write."""
-        from .checkpoint import CheckpointError
-
+        as the base of this attempt. Where each node has a directory of its own, that choice would be no other node's:
+        there the named one is taken, or none. Raises CheckpointError if there should be one and none is good, and for a
+        directory or an attempt that is not this job's to write."""
+        if self._missing is not None:
+            if self._env.resume_path:
+                raise CheckpointError(f"{self._env.resume_path}: cannot be read: {self._missing}", "UNIMPLEMENTED")
+            return None
+        told: Set[str] = set()
         for tries_left in (2, 1, 0):
             try:
                 with self._replicas.memory() as memory:
-                    return self._restore_once(memory)
+                    return self._restore_once(memory, told)
             except CheckpointError as error:
                 # An older attempt that still runs may have removed what was just read.
                 if error.code != "NOT_FOUND" or not tries_left:
                     raise
         raise AssertionError("unreachable")
 
-    def _restore_once(self, memory: Memory) -> Optional[Tuple[str, int, Any]]:
+    def _restore_once(self, memory: Memory, told: Set[str]) -> Optional[Tuple[str, int, Any]]:
         from .checkpoint import first_good, split_path
 
         found = None
         paths = self._candidates()
         if paths:
-            checkpoint, state = first_good(paths, lambda one: one.load_state(), _tell_of_spoilt, memory.load)
+            checkpoint, state = first_good(paths, lambda one: one.load_state(), lambda path, error: _tell_of_spoilt(
+                path, error, told), memory.load)
             found = (checkpoint.path, checkpoint.step, state)
             self._base, self._base_is_elsewhere = checkpoint.path, bool(checkpoint.peers)
         if self._root and (self._env.is_chief or found and self._is_told):
             decided = self._begin()
             is_own = found and split_path(found[0])[1] == self._attempt
             if self._is_told and found and not is_own and decided and decided != found[0]:
+                if self._env.checkpoint_local:
+                    raise CheckpointError(f"{found[0]}: this node's part of attempt {self._attempt} goes on from "
+                                          f"{decided}", "ABORTED")
                 checkpoint, state = first_good([decided], lambda one: one.load_state(), elsewhere=memory.load)
                 found = (checkpoint.path, checkpoint.step, state)
         return found
@@ -142,12 +166,12 @@ class Saves:
             return [] if self._is_told else _listed(self._root)
         where = split_path(told)
         told = os.path.abspath(told)
+        if self._env.checkpoint_local:
+            return [told]
         return [told, *(path for path in _listed(where[0] if where else self._root) if path != told)]
 
     def _begin(self) -> Optional[str]:
         """What was decided. A disk that is full now need not be so at the first save: only a refusal is raised."""
-        from .checkpoint import CheckpointError
-
         try:
             return self._begin_now(is_told=True)
         except CheckpointError as error:
@@ -208,7 +232,7 @@ class Saves:
 
 def _listed(root: str) -> List[str]:
     """The checkpoints that count, newest first; none where there is no directory."""
-    from .checkpoint import CheckpointError, checkpoints
+    from .checkpoint import checkpoints
 
     try:
         return list(reversed(checkpoints(root))) if root else []
@@ -229,5 +253,8 @@ def tell_of_failure(step: int, error: Exception) -> None:
     print(f"glim: step {step} could not be saved: {error}", file=sys.stderr, flush=True)
 
 
-def _tell_of_spoilt(path: str, error: Exception) -> None:
+def _tell_of_spoilt(path: str, error: Exception, told: Set[str]) -> None:
+    if path in told:                             # a restore tries more than once
+        return
+    told.add(path)
     print(f"glim: {path} is not used: {error}", file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ from typing import Any, Dict, Iterable, Iterator, Optional
 
 from .client import Client
 from .environment import Environment
+from .errors import CheckpointError, RestoreFailed
 from .hold_point import HoldPoint
 from .interrupt import Interrupt
 from .loop import Loop
@@ -21,6 +22,8 @@ from .saves import Saves
 # Exit code 0 without an acknowledged `leaving` looks like success: an agent that just restarts is worth a wait.
 LEAVE_WITHIN_S = 60.0
 FINISH_WITHIN_S = 2.0
+_REASON_MAX = 2000                               # characters; the agent keeps 512 bytes
+_NOT_THE_SAVES = ("FAILED_PRECONDITION", "INVALID_ARGUMENT")  # faults of another kind than a save that cannot be had
 CHECKPOINT_EVERY_MS = 300_000                    # where nobody says
 
 
@@ -59,8 +62,9 @@ class Session:
 
     def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
         """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...), and
-        the sampler, whose set_epoch() steps() then calls. Needs torch and the extension of glim.checkpoint. Raises
-        TypeError that names what a checkpoint cannot keep.
+        the sampler, whose set_epoch() steps() then calls. Needs torch and the compiled part of glim.checkpoint; without
+        that a job of the platform is told so here, and goes on without saves. Raises TypeError that names what a
+        checkpoint cannot keep.
 
         Before each step the generators of torch, numpy and Python are seeded from (seed, rank, step), and before each
         fetch from (seed, rank, epoch, position), so that a
@@ -69,7 +73,7 @@ class Session:
         from .torch import TorchState
 
         if self._saves.is_used:
-            from . import checkpoint  # noqa: F401   without its extension nothing can be saved: say so now
+            self._saves.prepare()
         if self._state is None:
             self._state = TorchState(self.environment.rank)
         self._state.track(objects, sampler, seed, reseed)
@@ -79,15 +83,23 @@ class Session:
         one is spoilt, which is told on stderr, as the best other one that counts. Returns the next step to do: 0 when
         there is nothing to go on from. With nothing tracked it only returns that number, and steps() skips as many
         items of its iterable: read `run.resume_path` yourself.
-        Off the cluster the newest checkpoint under `checkpoint_dir` counts. Raises RuntimeError if none is good."""
+        Off the cluster the newest checkpoint under `checkpoint_dir` counts. Raises CheckpointError, a RuntimeError, if
+        none is good; RestoreFailed if the platform named one: it has then been told, and tries the job elsewhere."""
         began = time.monotonic()
         step = self.environment.resume_step
         if self._state is not None:
-            found = self._saves.restore()
+            try:
+                found = self._saves.restore()
+                if found is not None and step >= 0 and found[1] != step and \
+                        found[0] == os.path.abspath(self.resume_path):
+                    raise CheckpointError(f"{found[0]}: holds step {found[1]}, but GLIM_RESUME_STEP is {step}",
+                                          "NOT_FOUND")
+            except CheckpointError as error:
+                if error.code in _NOT_THE_SAVES or not self.resume_path or self._client is None:
+                    raise
+                raise self._restore_failure(error) from None
             if found is not None:
-                path, saved_step, state = found
-                if step >= 0 and saved_step != step and path == os.path.abspath(self.resume_path):
-                    raise RuntimeError(f"{path}: holds step {saved_step}, but GLIM_RESUME_STEP is {step}")
+                path, _, state = found
                 self._loop.go_on_from(**self._state.put_back(path, state))
         elif step >= 0:
             self._loop.go_on_from(step, epoch=0, position=step + 1)
@@ -167,6 +179,14 @@ class Session:
     def restored(self, step: int, *, duration_ms: int = 0) -> None:
         """This rank goes on from the save of that step. restore() says it by itself."""
         self._post({"type": "restored", "step": int(step), "duration_ms": int(duration_ms)})
+
+    def restore_failed(self, error: str, *, timeout_s: float = LEAVE_WITHIN_S) -> bool:
+        """This rank cannot go on from `resume_path`, which the platform named. Waits at most `timeout_s` until the
+        agent has taken it in, and returns whether it has; then exit with an error: the job is tried elsewhere.
+        restore() does all of it by itself."""
+        self._post({"type": "restore_failed", "step": self.environment.resume_step, "path": self.resume_path,
+                    "error": (error or "not said")[:_REASON_MAX]})
+        return self._client is None or self._client.flush(timeout_s)
 
     def extend(self, seconds: float) -> bool:
         """Asks for a grace of `seconds` in all, counted from the request, cut to the job's max_grace. False: there is
@@ -304,6 +324,12 @@ class Session:
             self._post({"type": "ack", "round": round_, "hold": hold})
         elif self._hold.finished:
             self._post({"type": "ack", "round": round_, "finished": True})
+
+    def _restore_failure(self, error: CheckpointError) -> RestoreFailed:
+        """Tells the platform, and returns what to raise."""
+        said = "the platform has been told, and will try the job elsewhere" if self.restore_failed(str(error)) \
+            else "the platform could not be told: the node's agent did not answer"
+        return RestoreFailed(f"{error}; {said}", error.code, error.reason, error.field)
 
     def _report_save(self, path: str, step: int, size: int, duration_ms: int) -> None:
         self.checkpoint_saved(path, step, bytes=size, duration_ms=duration_ms)

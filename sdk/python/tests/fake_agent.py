@@ -20,6 +20,7 @@ FIELDS: Dict[str, Dict[str, tuple]] = {
     "saved": {"step": NUMBER, "path": (str,), "bytes": NUMBER, "shard": NUMBER, "shards": NUMBER,
               "duration_ms": NUMBER},
     "restored": {"step": NUMBER, "duration_ms": NUMBER},
+    "restore_failed": {"step": NUMBER, "path": (str,), "error": (str,)},
     "leaving": {"round": NUMBER},
     "finished": {},
 }
@@ -47,6 +48,8 @@ class FakeAgent:
         self.faults: List[str] = []
         self.acknowledge = True                  # False: takes in, but its acknowledgements are lost
         self.hello_error = ""                    # set: every hello is refused with it
+        self.protocol, self.version = 1, "0.1.0"
+        self.welcomes_all = False                # also those who speak another protocol
         self.refused_hellos = 0
         self.agreed_step: Optional[int] = None
         self.on_progress: Optional[Callable[[int, int], None]] = None
@@ -141,6 +144,13 @@ class FakeAgent:
                         connection.sendall(json.dumps({"type": "refused", "seq": 0,
                                                        "error": self.hello_error}).encode() + b"\n")
                         return
+                    if rank is None and message.get("protocol") != self.protocol and not self.welcomes_all:
+                        self.refused_hellos += 1
+                        self.changed.notify_all()
+                        connection.sendall(json.dumps({
+                            "type": "refused", "seq": 0, "protocol": self.protocol, "version": self.version,
+                            "error": "protocol: is not spoken here"}).encode() + b"\n")
+                        return
                     if rank is None:
                         number, rank = self._hello(connection, message)
                     else:
@@ -164,7 +174,8 @@ class FakeAgent:
         _drop(rank)
         rank.connection = connection
         rank.hellos.append(message)
-        _send(rank, {"type": "welcome", "protocol": 1, "seq": rank.seq})
+        _send(rank, {"type": "welcome", "protocol": self.protocol, "version": self.version, "seq": rank.seq,
+                     "round": 0, "step": -1})
         for known in self.in_force:
             _send(rank, known)
         return message["rank"], rank

@@ -294,7 +294,7 @@ def test_every_shard_is_a_safetensors_file(tmp_path):
     assert b"".join(bytes(value[2]) for value in halves) == table.numpy().tobytes() and halves[0][1] == [50, 7]
 
 
-def test_without_the_extension_the_import_says_what_to_build():
+def test_without_the_compiled_part_the_import_says_so():
     env = {**os.environ, "PYTHONPATH": SDK}
     done = subprocess.run([sys.executable, "-c", "import glim.checkpoint"], env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and "ImportError: glim.checkpoint needs its extension" in done.stderr
+    assert done.returncode == 1 and "ImportError: glim.checkpoint needs its compiled part" in done.stderr

@@ -328,7 +328,7 @@ def test_torchruns_environment_is_enough(monkeypatch):
         hfreduce.init(environment={**values, "RANK": "zero"})
 
 
-def test_without_the_extension_the_import_says_what_to_build():
+def test_without_the_compiled_part_the_import_says_so():
     env = {**os.environ, "PYTHONPATH": extension.SDK, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", "import glim.hfreduce"], env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and "ImportError: glim.hfreduce needs its extension" in done.stderr
+    assert done.returncode == 1 and "ImportError: glim.hfreduce needs its compiled part" in done.stderr

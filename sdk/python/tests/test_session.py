@@ -314,7 +314,8 @@ import glim
 with glim.session() as run:
     assert run.restore() == 0
     assert list(run.steps(range(3))) == [0, 1, 2]
-foreign = [n for n in sys.modules if n.split(".")[0] not in sys.stdlib_module_names and not n.startswith("glim")
+stdlib = getattr(sys, "stdlib_module_names", None)      # from Python 3.10 on
+foreign = [n for n in sys.modules if stdlib and n.split(".")[0] not in stdlib and not n.startswith("glim")
            and n not in ("__main__", "__mp_main__", "sitecustomize")]
 assert foreign == [], foreign
 """
