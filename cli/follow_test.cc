@@ -29,6 +29,13 @@ TEST_F(FollowTest, WaitGivesVerdictAndTimeout) {
   const GlimResult failed = Glim({"wait", "2"});
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_THAT(failed.err, HasSubstr("rank 3 exited with 1"));
+  {
+    const auto state = server_.Lock();
+    auto* attempt = state->jobs[2].add_attempts();
+    attempt->set_outcome("failed");
+    attempt->set_message("rank 3 on node n1 exited with code 1: ModuleNotFoundError: No module named 'glim'");
+  }
+  EXPECT_THAT(Glim({"wait", "2"}).err, HasSubstr("PYTHONPATH")) << "a hint where one is known";
   const GlimResult late = Glim({"wait", "3", "--timeout", "300ms"});
   EXPECT_EQ(late.exit_code, 7);
   EXPECT_THAT(late.err, HasSubstr("job 3 is still running"));
@@ -125,6 +132,36 @@ TEST_F(FollowTest, FollowingALogGoesOnWithTheNextAttempt) {
     state->logs[3] = "third\n";
   }
   EXPECT_EQ(process.Finish().out, "first\nthird\n");
+}
+
+TEST_F(FollowTest, LogsShowTheRankThatFailedFirst) {
+  {
+    const auto state = server_.Lock();
+    auto& job = AddJob(state.state, 1, "failed");
+    for (const std::uint32_t number : {1u, 2u}) {
+      auto* attempt = job.add_attempts();
+      attempt->mutable_ref()->set_number(number);
+      attempt->set_state("ended");
+      attempt->set_started_at_ms(1);
+      attempt->set_outcome(number == 1 ? "interrupted" : "failed");
+      attempt->set_failed_rank(number == 1 ? -1 : 5);
+      state->logs[number] = "words\n";
+    }
+  }
+  const auto rank_asked = [this] { return server_.Lock()->log_requests.back().rank(); };
+  for (const char* follow : {"", "-f"}) {
+    std::vector<std::string> words = {"logs", "1"};
+    if (*follow) words.push_back(follow);
+    const GlimResult result = Glim(words);
+    EXPECT_EQ(rank_asked(), 5u);
+    EXPECT_EQ(result.out, "words\n");
+    EXPECT_THAT(result.err, HasSubstr("attempt 2: rank 5 failed first, this is its log"));
+  }
+  EXPECT_EQ(Glim({"logs", "1", "--attempt", "1"}).err, "");
+  EXPECT_EQ(rank_asked(), 0u) << "of an attempt that did not fail";
+  EXPECT_EQ(Glim({"logs", "1", "--rank", "0"}).err, "");
+  EXPECT_EQ(rank_asked(), 0u) << "what was asked for";
+  EXPECT_EQ(Glim({"logs", "2"}).exit_code, 3);
 }
 
 TEST_F(FollowTest, CtrlCEndsAFollowedLogCleanly) {

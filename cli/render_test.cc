@@ -192,6 +192,39 @@ TEST(NodesView, Golden) {
             "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");
 }
 
+TEST(NodesView, OneNodeShowsTheFoldersThatItGives) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.set_state("ready");
+  node.mutable_labels()->set_pool("default");
+  node.mutable_labels()->set_zone("A");
+  node.mutable_labels()->set_leaf("a1");
+  node.mutable_labels()->set_gpu_count(8);
+  node.mutable_labels()->set_nvlink("none");
+  node.mutable_labels()->set_nic("ethernet");
+  node.set_runtime("runc");
+  node.set_last_heard_ms(kNow.ms - 2000);
+  const std::string before =
+      "node n1\nstate       ready\npool        default\nzone        A, leaf a1\ngpus        8\n"
+      "links       nvlink none, nic ethernet\nruntime     runc\nholder      -\nclaim       -\nheard       2 s ago\n";
+  EXPECT_EQ(NodeText(node, kNow, false), before + "allowed     any folder\n");
+  node.add_allowed_folders("/home");
+  node.add_allowed_folders("/data");
+  EXPECT_EQ(NodeText(node, kNow, false), before + "allowed     /home\n            /data\n");
+}
+
+TEST(StatusView, AKnownFailureComesWithItsHint) {
+  glim::v1::Job job;
+  job.set_state("failed");
+  job.mutable_spec()->set_run("nosuch");
+  auto* attempt = job.add_attempts();
+  attempt->set_outcome("failed");
+  attempt->set_message("rank 0 on node n1 exited with code 127 (command not found): bash: nosuch: command not found");
+  const std::string text = StatusText(job, {}, kNow, false);
+  const std::size_t message = text.find("  " + attempt->message() + "\n  hint: the shell found no such program");
+  EXPECT_NE(message, std::string::npos) << text;
+}
+
 TEST(WhyView, Golden) {
   glim::v1::Job job = InterruptedJob();
   job.set_state("queued");

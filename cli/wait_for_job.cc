@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/hints.h"
 #include "cli/render_json.h"
 #include "cli/words.h"
 
@@ -62,10 +63,12 @@ Result<glim::v1::Job> WaitForJob(Client& client, Interruption& interruption, Out
 Status VerdictOf(const glim::v1::Job& job) {
   if (job.state() == "succeeded") return Status::Ok();
   const std::string why = job.message().empty() ? "" : ": " + job.message();
+  const std::string hint = HintFor(job);
   return Status(StatusCode::kUnknown, fmt::format("job {} {}{}", job.id(),
                                                   job.state() == "cancelled" ? "was cancelled" : job.state(), why))
       .WithReason(job.state() == "cancelled" ? "JOB_CANCELLED" : "JOB_FAILED")
-      .WithFix(fmt::format("'glim status {}' and 'glim logs {}' tell more", job.id(), job.id()));
+      .WithFix(fmt::format("{}{}'glim status {}' and 'glim logs {}' tell more", hint, hint.empty() ? "" : "; ", job.id(),
+                           job.id()));
 }
 
 Status ReportEnd(const glim::v1::Job& job, Output& output) {

@@ -256,7 +256,8 @@ void Agent::Launch(const TaskKey& key) {
     LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
     task.fixed.phase = Phase::kReleased;
     task.fixed.start_failed = true;
-    task.fixed.message = status.message() + (status.fix().empty() ? "" : ": " + status.fix());
+    task.fixed.fault = FaultOf(status);
+    task.fixed.message = WithFix(status);
     return;
   }
   task.in_runtime = true;
@@ -360,6 +361,9 @@ v1::Hello Agent::MakeHello() const {
   hello.set_agent_version(kVersion);
   hello.set_runtime(runtime_->name());
   hello.set_replica_address(replica_->address());
+  if (options_.runtime == "runc") {  // plain processes see the whole node
+    for (const std::string& folder : options_.mount_allow) hello.add_allowed_folders(folder);
+  }
   hello.set_epoch(desired_.revision.epoch);
   return hello;
 }

@@ -18,6 +18,7 @@ namespace glim::agent {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 63;
+constexpr std::size_t kMountAllowMax = 64;  // of which a Hello tells
 
 bool IsName(const std::string& text) {
   return !text.empty() && text.size() <= kNameBytesMax && std::all_of(text.begin(), text.end(), [](unsigned char c) {
@@ -114,6 +115,26 @@ Status ParseTaskUser(const std::string& text, TaskUser* user) {
   return Status::Ok();
 }
 
+// Jobs' paths are compared after their links are followed, so a folder that is a link needs what it leads to beside it.
+// The folder itself stays: the scheduler, which sees no links, goes by the names that jobs use.
+Status CompleteMountAllow(AgentOptions* options) {
+  const std::vector<std::string> named = options->mount_allow;
+  for (const std::string& folder : named) {
+    if (folder != "/" && !IsFolderPath(folder)) {
+      return InvalidArgument("--mount-allow", "--mount-allow \"" + folder + "\" is no absolute path",
+                             "name folders like /data");
+    }
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(folder, error).string();
+    std::vector<std::string>& all = options->mount_allow;
+    if (!error && std::find(all.begin(), all.end(), real) == all.end()) all.push_back(real);
+  }
+  if (options->mount_allow.size() <= kMountAllowMax) return Status::Ok();
+  return InvalidArgument("--mount-allow", "--mount-allow names " + std::to_string(options->mount_allow.size()) +
+                                              " folders, those that links lead to included",
+                         "name " + std::to_string(kMountAllowMax) + " at most: a folder gives all below it");
+}
+
 // Containers need root (control groups, mounts) and runc. `auto` takes what there is and says so in the node's record.
 Status CompleteRuntime(AgentOptions* options) {
   if (options->runc.empty()) options->runc = FindProgram("runc");
@@ -138,17 +159,7 @@ Status CompleteRuntime(AgentOptions* options) {
     return InvalidArgument("--cgroup-parent", "--cgroup-parent \"" + options->cgroup_parent + "\" is no absolute path",
                            "for example /glim");
   }
-  for (std::string& folder : options->mount_allow) {
-    std::error_code error;
-    if (folder != "/" && !IsFolderPath(folder)) {
-      return InvalidArgument("--mount-allow", "--mount-allow \"" + folder + "\" is no absolute path",
-                             "name folders like /data");
-    }
-    // Jobs' paths are compared after their links are followed, so these have to be, too.
-    const auto real = std::filesystem::canonical(folder, error);
-    if (!error) folder = real.string();
-  }
-  return Status::Ok();
+  return CompleteMountAllow(options);
 }
 
 // The service itself resolves the host. Peers are told what it listens on, so that must be one address.

@@ -98,6 +98,8 @@ void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector
   for (const pid_t pid : inspection.pids) out->add_pids(pid);
   out->set_lost(inspection.lost);
   out->set_start_failed(inspection.start_failed);
+  out->set_job_fault(inspection.fault == StartFault::kJob);
+  out->set_path_missing(inspection.fault == StartFault::kPathMissing);
   out->set_first_output_ms(inspection.first_output_ms);
   if (!ranks) return;
   for (const RankState& state : *ranks) {
@@ -110,6 +112,10 @@ void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector
     if (exit == inspection.ranks.end()) continue;
     rank->set_exited(exit->exited);
     rank->set_exit_code(exit->exit_code);
+    rank->set_exited_at_ms(exit->exited_at_ms);
+    if (const auto cause = inspection.causes.find(state.rank); cause != inspection.causes.end()) {
+      rank->set_cause(cause->second);
+    }
   }
 }
 

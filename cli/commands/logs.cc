@@ -15,10 +15,12 @@ namespace {
 constexpr Duration kPause = Milliseconds(500);
 constexpr int kOutageTriesMax = 120;  // with kPause: a minute
 
+constexpr std::uint32_t kAnyRank = 0xffffffff;  // none was asked for
+
 struct Options {
   std::uint64_t job_id = 0;
   bool follow = false;
-  std::uint32_t rank = 0;
+  std::uint32_t rank = kAnyRank;
   std::uint32_t attempt = 0;
 };
 
@@ -28,6 +30,7 @@ class LogReader {
       : context_(context), options_(options), printer_(&context.output) {}
 
   Status Run() {
+    if (Status status = ChooseRank(); !status.ok()) return status;
     Status status = options_.follow ? Follow() : ReadOnce();
     Status written = printer_.Finish();
     return status.ok() ? written : status;
@@ -37,7 +40,7 @@ class LogReader {
   glim::v1::StreamLogRequest Request() const {
     glim::v1::StreamLogRequest request;
     request.set_job_id(options_.job_id);
-    request.set_rank(options_.rank);
+    request.set_rank(rank_);
     request.set_attempt(printer_.attempt() != 0 ? printer_.attempt() : options_.attempt);
     request.set_follow(options_.follow);
     request.set_offset(printer_.offset());
@@ -46,6 +49,22 @@ class LogReader {
 
   Status Stream() {
     return context_.client.StreamLog(Request(), [this](const auto& part) { printer_.Take(part); });
+  }
+
+  // Where none was asked for: of an attempt that failed the rank that failed first, else rank 0.
+  Status ChooseRank() {
+    rank_ = options_.rank == kAnyRank ? 0 : options_.rank;
+    if (options_.rank != kAnyRank) return Status::Ok();
+    Result<glim::v1::Job> job = context_.client.GetJob(options_.job_id);
+    if (!job.ok()) return job.status();
+    const std::uint32_t number = options_.attempt != 0 ? options_.attempt : NextWithLog(*job, 0);
+    for (const auto& attempt : job->attempts()) {
+      if (attempt.ref().number() != number || attempt.outcome() != "failed" || attempt.failed_rank() < 0) continue;
+      rank_ = static_cast<std::uint32_t>(attempt.failed_rank());
+      context_.output.Note(fmt::format("attempt {}: rank {} failed first, this is its log; --rank shows another's", number,
+                                       rank_));
+    }
+    return Status::Ok();
   }
 
   // A long log may take longer than one call's deadline: as long as it gets on, it is asked for from where it stands.
@@ -126,6 +145,7 @@ class LogReader {
   CommandContext& context_;
   const Options& options_;
   LogPrinter printer_;
+  std::uint32_t rank_ = 0;
 };
 
 }  // namespace
@@ -135,7 +155,7 @@ void AddLogs(Syntax app, Selection* selection) {
   Syntax command = app.AddCommand("logs", "Print what a rank of a job wrote");
   AddJobArgument(command, &options->job_id);
   command.Flag("-f,--follow", &options->follow, "go on while the job lives, through interrupts and restarts");
-  command.Option("--rank", &options->rank, "global rank, 0 unless given");
+  command.Option("--rank", &options->rank, "global rank; without it the one that failed first, or 0 where none did");
   command.Option("--attempt", &options->attempt, "an attempt's number; the newest unless given");
   command.OnChosen([=] {
     selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); };

@@ -1,4 +1,8 @@
-// glim nodes: every node, what it is and who has it.
+// glim nodes: every node, what it is and who has it; or one, with the folders that it gives to jobs.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "cli/commands/command.h"
 #include "cli/render_json.h"
 #include "cli/views/views.h"
@@ -6,10 +10,21 @@
 namespace glim::cli {
 namespace {
 
-Status Run(CommandContext& context) {
+Status NoNode(const std::string& name) {
+  return Status(StatusCode::kNotFound, "no node " + name)
+      .WithReason("NO_SUCH_NODE").WithField("node").WithFix("'glim nodes' lists the nodes");
+}
+
+// `name` empty: all.
+Status Run(CommandContext& context, const std::string& name) {
   Result<glim::v1::ListNodesResponse> response =
       context.client.Call(&glim::v1::ClientApi::Stub::ListNodes, glim::v1::ListNodesRequest());
   if (!response.ok()) return response.status();
+  if (!name.empty()) {
+    auto& all = *response->mutable_nodes();
+    all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& node) { return node.name() != name; }), all.end());
+    if (all.empty()) return NoNode(name);
+  }
   if (context.output.json()) {
     Json document = NewDocument();
     document["nodes"] = Json::array();
@@ -21,6 +36,10 @@ Status Run(CommandContext& context) {
     context.output.Note("no nodes: none has an agent that has registered");
     return Status::Ok();
   }
+  if (!name.empty()) {
+    context.output.Data(NodeText(response->nodes(0), Now(), context.output.colour()));
+    return Status::Ok();
+  }
   const std::vector<glim::v1::Node> nodes(response->nodes().begin(), response->nodes().end());
   context.output.Data(NodesTable(nodes, Now(), context.output.colour()));
   return Status::Ok();
@@ -29,7 +48,10 @@ Status Run(CommandContext& context) {
 }  // namespace
 
 void AddNodes(Syntax app, Selection* selection) {
-  app.AddCommand("nodes", "List the nodes").OnChosen([=] { selection->run = Run; });
+  const auto name = std::make_shared<std::string>();
+  Syntax command = app.AddCommand("nodes", "List the nodes, or show one");
+  command.Option("node", name.get(), "a node's name: show that one, with the folders that it gives to jobs");
+  command.OnChosen([=] { selection->run = [name](CommandContext& context) { return Run(context, *name); }; });
 }
 
 }  // namespace glim::cli

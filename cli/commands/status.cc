@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands/command.h"
+#include "cli/hints.h"
 #include "cli/receipt.h"
 #include "cli/render_json.h"
 #include "cli/views/views.h"
@@ -40,6 +41,7 @@ Status Run(CommandContext& context, std::uint64_t job_id) {
   document["job"] = JobJson(*job);
   document["receipts"] = Json::array();
   for (const Receipt& receipt : receipts) document["receipts"].push_back(ReceiptJson(receipt));
+  document["hint"] = HintFor(*job);
   context.output.Data(DumpJson(document));
   return Status::Ok();
 }

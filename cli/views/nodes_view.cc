@@ -2,6 +2,7 @@
 
 #include "cli/gpus.h"
 #include "cli/render_table.h"
+#include "cli/text.h"
 #include "cli/time_text.h"
 #include "cli/views/views.h"
 #include "cli/words.h"
@@ -22,7 +23,38 @@ std::string NodeNote(const glim::v1::Node& node) {
   return note;
 }
 
+// A folder a line: paths may be long.
+std::string Folders(const glim::v1::Node& node) {
+  if (node.allowed_folders_size() == 0) return "any folder\n";
+  std::string text;
+  for (const std::string& folder : node.allowed_folders()) {
+    text += fmt::format("{}{}\n", text.empty() ? "" : std::string(12, ' '), EscapeForTerminal(folder));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
+  const auto& labels = node.labels();
+  std::string text = fmt::format("node {}\n", Tint(EscapeForTerminal(node.name()), Style::kBold, colour));
+  const auto add = [&text](const char* label, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{:<11} {}\n", label, EscapeForTerminal(value));
+  };
+  text += fmt::format("{:<11} {}\n", "state", Tint(EscapeForTerminal(node.state()), StateStyle(node.state()), colour));
+  add("note", NodeNote(node));
+  add("pool", labels.pool());
+  add("zone", fmt::format("{}, leaf {}", labels.zone(), labels.leaf()));
+  const std::string type = labels.gpu_type().empty() ? "" : " " + labels.gpu_type();
+  add("gpus", GpuText(labels.gpu_count(), labels.simulated_gpus()) + type);
+  add("links", fmt::format("nvlink {}, nic {}", labels.nvlink(), labels.nic()));
+  add("runtime", node.runtime());
+  add("agent", node.agent_version());
+  add("holder", RefText(node.holder()));
+  add("claim", RefText(node.claim()));
+  add("heard", FormatAgo({node.last_heard_ms()}, now));
+  return text + fmt::format("{:<11} {}", "allowed", Folders(node));
+}
 
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour) {
   Table table({{"NODE", false, 40}, {"STATE"}, {"POOL", false, 16}, {"ZONE"}, {"LEAF"}, {"GPUS", true}, {"TYPE"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/gpus.h"
+#include "cli/hints.h"
 #include "cli/render_table.h"
 #include "cli/text.h"
 #include "cli/time_text.h"
@@ -103,6 +104,7 @@ std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& rec
                         EscapeForTerminal(Zones(attempt)), attempt.borrowed() ? ", borrowed" : "", StepRange(attempt),
                         Times(attempt, now));
     if (!attempt.message().empty()) text += fmt::format("  {}\n", EscapeForTerminal(attempt.message()));
+    if (const std::string hint = HintFor(job.spec(), attempt); !hint.empty()) text += fmt::format("  hint: {}\n", hint);
     text += WaitLine(attempt.start());
     text += TaskTable(attempt, job.spec().gpus_per_node(), colour);
     for (const Receipt& receipt : receipts) {

@@ -51,7 +51,7 @@ class Init {
       const int output = kFirstOutput + static_cast<int>(i);
       const Result<pid_t> pid = SpawnRank(spec_, spec_.ranks[i], output);
       if (!pid.ok()) {
-        Tell("failed " + std::to_string(i) + " " + pid.status().message() + "\n");
+        Tell("failed " + std::to_string(i) + " " + ToWord(FaultOf(pid.status())) + " " + WithFix(pid.status()) + "\n");
         return false;
       }
       ::close(output);

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "nodeagent/runtime/run_program.h"
+#include "nodeagent/runtime/start_fault.h"
 
 namespace glim::agent {
 namespace {
@@ -26,19 +27,19 @@ struct SpawnPlan {
 };
 
 Status CheckWorkdir(const std::string& workdir) {
+  const std::string refused = "workdir " + workdir + " cannot be used on this node: ";
   struct stat info {};
-  std::string why;
-  if (::stat(workdir.c_str(), &info) != 0) {
-    why = std::strerror(errno);
-  } else if (!S_ISDIR(info.st_mode)) {
-    why = "it is not a folder";
-  } else if (::access(workdir.c_str(), X_OK) != 0) {
-    why = std::strerror(errno);
-  } else {
-    return Status::Ok();
+  const bool there = ::stat(workdir.c_str(), &info) == 0;
+  const int error = there ? 0 : errno;
+  if (error == ENOENT) return PathMissing("workdir", workdir);
+  if (error == ENOTDIR || (there && !S_ISDIR(info.st_mode))) {
+    return InvalidArgument("workdir", refused + "it is not a folder", "name a folder");
   }
-  return InvalidArgument("workdir", "workdir " + workdir + " cannot be used on this node: " + why,
-                         "name a folder that exists on every node");
+  if (there && ::access(workdir.c_str(), X_OK) == 0) return Status::Ok();
+  const int denied = there ? errno : error;
+  // Another node may give it.
+  return Status(StatusCode::kFailedPrecondition, refused + std::strerror(denied))
+      .WithField("workdir").WithFix("let the user that jobs run as read it");
 }
 
 std::vector<std::string> Environment(const LaunchSpec& spec, const RankLaunch& rank) {

@@ -4,15 +4,21 @@
 
 #include "nodeagent/runtime/confinement.h"
 #include "nodeagent/runtime/files.h"
+#include "nodeagent/runtime/start_fault.h"
 
 namespace glim::agent {
 namespace {
 
 constexpr const char* kFix = "run the node's agent with --runtime runc";
 
+// Not the order's fault: a node with containers would do it.
+Status NotHere(const std::string& field, const std::string& message) {
+  return Status(StatusCode::kFailedPrecondition, message).WithField(field).WithFix(kFix);
+}
+
 Status RefuseLimit(const char* field, std::int64_t amount) {
   if (amount == 0) return Status::Ok();
-  return InvalidArgument(field, std::string(field) + " cannot be kept on this node, which runs plain processes", kFix);
+  return NotHere(field, std::string(field) + " cannot be kept on this node, which runs plain processes");
 }
 
 class ProcessConfinement final : public Confinement {
@@ -24,11 +30,12 @@ class ProcessConfinement final : public Confinement {
       const Mount& mount = spec->mounts[i];
       const std::string field = "mounts[" + std::to_string(i) + "]";
       if (mount.source != mount.target) {
-        return InvalidArgument(field + ".target", field + ": this node runs plain processes, which see " +
-                                                      mount.source + " at its own path only", kFix);
+        return NotHere(field + ".target",
+                       field + ": this node runs plain processes, which see " + mount.source + " at its own path only");
       }
       struct stat info {};
-      if (::stat(mount.source.c_str(), &info) != 0) return FileError("mount", mount.source, errno);
+      if (::stat(mount.source.c_str(), &info) == 0) continue;
+      return errno == ENOENT ? PathMissing(field + ".source", mount.source) : FileError("mount", mount.source, errno);
     }
     for (const Status& status :
          {RefuseLimit("limits.memory", spec->limits.memory_bytes), RefuseLimit("limits.cpus", spec->limits.cpu_millis),

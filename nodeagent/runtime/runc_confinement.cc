@@ -14,6 +14,7 @@
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/run_program.h"
 #include "nodeagent/runtime/runc_config.h"
+#include "nodeagent/runtime/start_fault.h"
 
 namespace glim::agent {
 namespace {
@@ -211,14 +212,18 @@ class RuncConfinement final : public Confinement {
   Status Add(const std::string& field, const Mount& mount, std::vector<Mount>* own) const {
     // Without symbolic links, so that no link leads out of what is allowed.
     char real[PATH_MAX];
-    if (::realpath(mount.source.c_str(), real) == nullptr) {
-      return InvalidArgument(field, field + " " + mount.source + " cannot be used on this node: " + std::strerror(errno),
-                             "name a folder that exists on every node");
-    }
+    if (::realpath(mount.source.c_str(), real) == nullptr) return Unusable(field, mount.source, errno);
     const std::string source = real;
     if (!IsAllowed(source)) return RefuseFolder(field, mount.source);
     own->push_back({source, mount.target, mount.read_only});
     return Status::Ok();
+  }
+
+  static Status Unusable(const std::string& field, const std::string& path, int error) {
+    if (error == ENOENT) return PathMissing(field, path);
+    const std::string refused = field + " " + path + " cannot be used on this node: ";
+    if (error == ENOTDIR) return InvalidArgument(field, refused + "it is not a folder", "name a folder");
+    return Status(StatusCode::kFailedPrecondition, refused + std::strerror(error)).WithField(field);
   }
 
   // The folders that something is mounted on are made by runc.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nodeagent/core/reconcile.h"
+#include "nodeagent/runtime/rank_causes.h"
 #include "nodeagent/runtime/task_files.h"
 #include "sdk/base/result.h"
 
@@ -23,12 +24,14 @@ struct Inspection {
   Phase phase = Phase::kStarting;
   bool controllable = false;     // signals reach it
   bool start_failed = false;
+  StartFault fault = StartFault::kNode;  // with start_failed
   bool ended = false;            // nothing more comes of it, no output either
   bool lost = false;             // its processes vanished without a word
   int exit_code = 0;
   std::string message;
   std::int64_t first_output_ms = 0;
   std::vector<RankStatus> ranks;
+  RankCauses causes;
   std::vector<pid_t> pids;       // what is still there of it, once its ranks have ended; bounded
 };
 

@@ -53,6 +53,7 @@ struct ShimRuntime::Task {
   const TaskPaths paths;
   const LaunchSpec spec;
   TaskStatus status;
+  RankCauses causes;
   std::string status_text;                  // as last read
   ProcessIdentity identity;
   asio::posix::stream_descriptor shim;      // pidfd; open while it is there
@@ -265,6 +266,7 @@ bool ShimRuntime::ReadStatus(Task& task) {
   if (!status.ok()) return false;
   task.status_text = *text;
   task.status = std::move(*status);
+  AddCauses(task.spec, task.status, &task.causes);
   return true;
 }
 
@@ -369,6 +371,7 @@ Inspection ShimRuntime::Inspect(const TaskKey& key) const {
                                                           : Phase::kStarting;
   result.controllable = task.shim.is_open() || task.shim_gone;
   result.start_failed = task.status.start_failed;
+  result.fault = task.status.fault;
   result.ended = task.shim_gone;
   result.lost = task.lost();
   result.exit_code = task.status.exit_code;
@@ -381,6 +384,7 @@ Inspection ShimRuntime::Inspect(const TaskKey& key) const {
   if (!task.released && task.gpu_busy) result.message = "its processes are gone, but GPU memory is still in use";
   result.first_output_ms = task.status.first_output_ms;
   result.ranks = task.status.ranks;
+  result.causes = task.causes;
   result.pids = task.pids;
   return result;
 }

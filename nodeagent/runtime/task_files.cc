@@ -148,11 +148,16 @@ Result<ProcessIdentity> ParseProcessIdentity(const std::string& text) {
 std::string ToJson(const TaskStatus& status) {
   json ranks = json::array();
   for (const RankStatus& rank : status.ranks) {
-    ranks.push_back({{"rank", rank.rank}, {"pid", rank.pid}, {"exited", rank.exited}, {"exit_code", rank.exit_code}});
+    ranks.push_back({{"rank", rank.rank},
+                     {"pid", rank.pid},
+                     {"exited", rank.exited},
+                     {"exit_code", rank.exit_code},
+                     {"exited_at_ms", rank.exited_at_ms}});
   }
   return Dump({{"format", kFormat},
                {"started", status.started},
                {"start_failed", status.start_failed},
+               {"fault", ToWord(status.fault)},
                {"ended", status.ended},
                {"exit_code", status.exit_code},
                {"message", status.message},
@@ -165,13 +170,15 @@ Result<TaskStatus> ParseTaskStatus(const std::string& text) {
     TaskStatus status;
     status.started = value.at("started").get<bool>();
     status.start_failed = value.at("start_failed").get<bool>();
+    status.fault = StartFaultOf(value.value("fault", ""));  // shims of earlier versions do not say
     status.ended = value.at("ended").get<bool>();
     status.exit_code = value.at("exit_code").get<int>();
     status.message = value.at("message").get<std::string>();
     status.first_output_ms = value.at("first_output_ms").get<std::int64_t>();
     for (const json& rank : value.at("ranks")) {
       status.ranks.push_back({rank.at("rank").get<std::uint32_t>(), rank.at("pid").get<pid_t>(),
-                              rank.at("exited").get<bool>(), rank.at("exit_code").get<int>()});
+                              rank.at("exited").get<bool>(), rank.at("exit_code").get<int>(),
+                              rank.value("exited_at_ms", std::int64_t{0})});
     }
     return status;
   });

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "nodeagent/runtime/processes.h"
+#include "nodeagent/runtime/start_fault.h"
 #include "sdk/base/result.h"
 
 namespace glim::agent {
@@ -85,6 +86,7 @@ struct RankStatus {
   pid_t pid = 0;
   bool exited = false;
   int exit_code = 0;             // 128 + n after signal n
+  std::int64_t exited_at_ms = 0; // since the epoch; 0: it has not
 };
 
 struct TaskStatus {
@@ -95,6 +97,7 @@ struct TaskStatus {
   std::string message;
   std::int64_t first_output_ms = 0;  // since the epoch; 0: none yet
   std::vector<RankStatus> ranks;
+  StartFault fault = StartFault::kNode;  // with start_failed
 };
 
 struct TaskPaths {

@@ -75,7 +75,8 @@ TEST(TaskFiles, WithoutAContainerThereIsNone) {
 }
 
 TEST(TaskFiles, AStatusComesBackAsItWas) {
-  TaskStatus status{true, false, true, 137, "why", 1'700'000'000'123, {{6, 100, true, 137}, {7, 101, false, 0}}};
+  TaskStatus status{true, false, true, 137, "why", 1'700'000'000'123,
+                    {{6, 100, true, 137, 1'700'000'000'456}, {7, 101, false, 0, 0}}, StartFault::kPathMissing};
   const auto back = ParseTaskStatus(ToJson(status));
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(back->started);
@@ -88,7 +89,34 @@ TEST(TaskFiles, AStatusComesBackAsItWas) {
   EXPECT_EQ(back->ranks[0].pid, 100);
   EXPECT_TRUE(back->ranks[0].exited);
   EXPECT_EQ(back->ranks[0].exit_code, 137);
+  EXPECT_EQ(back->ranks[0].exited_at_ms, 1'700'000'000'456);
   EXPECT_FALSE(back->ranks[1].exited);
+  EXPECT_EQ(back->fault, StartFault::kPathMissing);
+}
+
+TEST(TaskFiles, AStatusOfAnEarlierShimIsRead) {
+  const auto back = ParseTaskStatus(
+      R"({"format":1,"started":true,"start_failed":false,"ended":false,"exit_code":1,"message":"","first_output_ms":0,)"
+      R"("ranks":[{"rank":0,"pid":5,"exited":true,"exit_code":1}]})");
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->ranks[0].exited_at_ms, 0);
+  EXPECT_EQ(back->fault, StartFault::kNode);
+}
+
+TEST(StartFault, IsToldByTheStatusAndComesBackFromItsWord) {
+  const std::pair<Status, StartFault> cases[] = {
+      {InvalidArgument("workdir", "is not a folder"), StartFault::kJob},
+      {PathMissing("workdir", "/data/x"), StartFault::kPathMissing},
+      {Status(StatusCode::kNotFound, "cannot open /state/x"), StartFault::kNode},
+      {Status(StatusCode::kInternal, "runc was killed"), StartFault::kNode},
+  };
+  for (const auto& [status, fault] : cases) {
+    EXPECT_EQ(FaultOf(status), fault) << status.message();
+    EXPECT_EQ(FaultOf(StartFailure(StartFaultOf(ToWord(fault)), "why")), fault);
+  }
+  EXPECT_EQ(StartFaultOf("of a later version"), StartFault::kNode);
+  EXPECT_EQ(WithFix(PathMissing("workdir", "/data/x")),
+            "workdir /data/x cannot be used on this node: No such file or directory: name a folder that exists on every node");
 }
 
 TEST(TaskFiles, WhatDoesNotFitIsRefused) {

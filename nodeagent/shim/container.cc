@@ -144,9 +144,10 @@ Status Container::StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* r
     std::size_t index = 0;
     words >> verb >> index;
     if (verb != "started") {
-      std::string reason;
+      std::string fault, reason;
+      words >> fault;
       std::getline(words >> std::ws, reason);
-      return Status(StatusCode::kFailedPrecondition, "rank " + std::to_string(rank.rank) + ": " + reason);
+      return StartFailure(StartFaultOf(fault), "rank " + std::to_string(rank.rank) + ": " + reason);
     }
     pid_t inside = 0;
     words >> inside;

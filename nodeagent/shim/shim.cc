@@ -77,12 +77,13 @@ void Shim::StartRanks() {
     Result<RankProcess> process = StartRank(spec_, spec_.ranks[i]);
     if (!process.ok()) {
       status_.start_failed = true;
-      status_.message = "rank " + std::to_string(spec_.ranks[i].rank) + ": " + process.status().message();
+      status_.fault = FaultOf(process.status());
+      status_.message = "rank " + std::to_string(spec_.ranks[i].rank) + ": " + WithFix(process.status());
       killing_ = true;
       return;
     }
     ranks_[i].process = std::move(*process);
-    status_.ranks.push_back({ranks_[i].process.rank, ranks_[i].process.pid, false, 0});
+    status_.ranks.push_back({ranks_[i].process.rank, ranks_[i].process.pid, false, 0, 0});
   }
   status_.started = true;
 }
@@ -104,12 +105,13 @@ void Shim::StartContainer() {
   Result<std::unique_ptr<Container>> container = Container::Start(spec_, &processes);
   if (!container.ok()) {
     status_.start_failed = true;
+    status_.fault = FaultOf(container.status());
     status_.message = container.status().message();
     return;
   }
   container_ = std::move(*container);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    status_.ranks.push_back({processes[i].rank, processes[i].pid, false, 0});
+    status_.ranks.push_back({processes[i].rank, processes[i].pid, false, 0, 0});
     ranks_[i].process = std::move(processes[i]);
   }
   status_.started = true;
@@ -133,9 +135,9 @@ void Shim::Reap() {
     if (pid < 0 && errno == ECHILD) childless_ = true;
     if (pid <= 0) break;
     if (container_) continue;
-    for (RankStatus& rank : status_.ranks) {
-      if (rank.pid != pid || rank.exited) continue;
-      NoteExit(rank, wait_status);
+    for (std::size_t i = 0; i < status_.ranks.size(); ++i) {
+      if (status_.ranks[i].pid != pid || status_.ranks[i].exited) continue;
+      NoteExit(i, wait_status);
       changed = true;
     }
   }
@@ -143,9 +145,13 @@ void Shim::Reap() {
   if (changed && !childless_) SaveStatus(Durability::kMachine);
 }
 
-void Shim::NoteExit(RankStatus& rank, int wait_status) {
+void Shim::NoteExit(std::size_t index, int wait_status) {
+  RankStatus& rank = status_.ranks[index];
   rank.exited = true;
+  rank.exited_at_ms = NowMs();
   rank.exit_code = ExitCode(wait_status);
+  // Its last words are in the log before its exit is told: the agent reads there why it failed.
+  if (ranks_[index].process.output) ReadOutput(ranks_[index]);
   if (status_.exit_code == 0) status_.exit_code = rank.exit_code;
 }
 
@@ -155,7 +161,7 @@ bool Shim::NoteContainerExits() {
   if (!container_) return changed;
   for (const Container::Exit& exit : container_->TakeExits()) {
     if (exit.rank >= status_.ranks.size() || status_.ranks[exit.rank].exited) continue;
-    NoteExit(status_.ranks[exit.rank], exit.wait_status);
+    NoteExit(exit.rank, exit.wait_status);
     changed = true;
   }
   if (changed) NoteMemoryKills();
@@ -175,8 +181,8 @@ void Shim::NoteMemoryKills() {
 // Its first process has ended, and with it all the others.
 void Shim::EndContainer() {
   NoteContainerExits();
-  for (RankStatus& rank : status_.ranks) {
-    if (!rank.exited) NoteExit(rank, SIGKILL);
+  for (std::size_t i = 0; i < status_.ranks.size(); ++i) {
+    if (!status_.ranks[i].exited) NoteExit(i, SIGKILL);
   }
   NoteMemoryKills();
   container_->Remove();

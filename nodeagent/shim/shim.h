@@ -38,7 +38,7 @@ class Shim {
   void StartContainer();
   void HandleSignals();
   void Reap();
-  void NoteExit(RankStatus& rank, int wait_status);
+  void NoteExit(std::size_t index, int wait_status);
   bool NoteContainerExits();
   void NoteMemoryKills();
   void EndContainer();

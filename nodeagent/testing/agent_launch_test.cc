@@ -158,21 +158,25 @@ TEST_P(AgentLaunchTest, TheFirstFailureIsToldWhileTheOthersRun) {
   EXPECT_EQ(ended->ranks(0).exit_code(), 137);
 }
 
+// And whose fault that is: `job`, where no node would do better; `path`, where another one may have it.
 TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
   StartAgent();
   struct Case {
     std::string said;
     std::function<void(v1::TaskLaunch&)> more;
+    std::string fault = "job";
   };
   const Case cases[] = {
-      {"workdir /nonexistent/here cannot be used on this node", [](auto& l) { l.set_workdir("/nonexistent/here"); }},
+      {"workdir /nonexistent/here cannot be used on this node", [](auto& l) { l.set_workdir("/nonexistent/here"); },
+       "path"},
       {"workdir /etc/passwd cannot be used on this node: it is not a folder",
        [](auto& l) { l.set_workdir("/etc/passwd"); }},
       {"workdir must be an absolute path", [](auto& l) { l.set_workdir("here"); }},
       {"host only", [](auto& l) { l.set_image("registry/pytorch"); }},
       {"ranks must be 1 to 256", [](auto& l) { l.set_ranks(0); }},
       {"too large to start a program with", [](auto& l) { l.set_run(": " + std::string(200'000, 'x')); }},
-      {in_container() ? "checkpoint.dir /proc/nothing is not among the folders" : "cannot create folder /proc/nothing", [](auto& l) { l.set_checkpoint_dir("/proc/nothing"); }},
+      {in_container() ? "checkpoint.dir /proc/nothing is not among the folders" : "cannot create folder /proc/nothing", [](auto& l) { l.set_checkpoint_dir("/proc/nothing"); },
+       in_container() ? "job" : "node"},
   };
   std::uint64_t job = 20;
   for (const Case& c : cases) {
@@ -186,8 +190,68 @@ TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
     EXPECT_FALSE(task->lost());
     EXPECT_EQ(task->exit_code(), 0);
     EXPECT_NE(task->message().find(c.said), std::string::npos) << task->message();
+    EXPECT_EQ(task->job_fault(), c.fault == "job");
+    EXPECT_EQ(task->path_missing(), c.fault == "path");
     EXPECT_EQ(LogText(key, 0), "");
   }
+}
+
+TEST_P(AgentLaunchTest, ARankThatFailedTellsWhyAndWhen) {
+  StartAgent();
+  // More than one look of the shim takes, so that its end is read after the exit is known.
+  const std::string run = "[ $RANK = 0 ] && exit 0\n"
+                          "seq 1 200000\n"
+                          "echo 'Traceback (most recent call last):'; echo '  File \"t.py\", line 1'\n"
+                          "echo \"ModuleNotFoundError: No module named 'glim'\"; exit 3";
+  const auto begin = std::chrono::system_clock::now();
+  Launch(kKey, run, [](v1::TaskLaunch& launch) {
+    launch.set_ranks(2);
+    launch.set_per_gpu(true);
+  });
+  Send();
+  const auto failed = WaitTask(kKey, [](const v1::ObservedTask& t) { return t.exit_code() != 0; });
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->ranks(1).cause(), "ModuleNotFoundError: No module named 'glim'") << "told with the exit";
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->ranks(0).cause(), "");
+  EXPECT_EQ(task->ranks(1).cause(), failed->ranks(1).cause());
+  const auto ms = [](auto at) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
+  };
+  for (const v1::ObservedRank& rank : task->ranks()) {
+    EXPECT_GE(rank.exited_at_ms(), ms(begin));
+    EXPECT_LE(rank.exited_at_ms(), ms(std::chrono::system_clock::now()));
+  }
+  KillAgent();
+  StartAgent();
+  Send();
+  const auto adopted = WaitTask(kKey, [](const v1::ObservedTask& t) { return t.ranks_size() == 2; });
+  ASSERT_TRUE(adopted);
+  EXPECT_EQ(adopted->ranks(1).cause(), failed->ranks(1).cause()) << "the next agent says the same";
+  EXPECT_EQ(adopted->ranks(1).exited_at_ms(), task->ranks(1).exited_at_ms());
+}
+
+TEST_P(AgentLaunchTest, TheCauseIsFoundAcrossRotationAndOfAnyBytes) {
+  StartAgent({"--log-file-bytes", "4096", "--log-files", "4"});
+  Launch(kKey, "seq 1 5000; printf 'Traceback (most recent call last):\\n'; seq -f '  File \"%g\", line 1' 1 200;"
+               "printf 'OSError: \\377\\033[31mbad\\007\\n'; exit 1");
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->ranks(0).cause(), "OSError: ?bad");
+}
+
+TEST_P(AgentLaunchTest, SaysWhichFoldersItGivesToJobs) {
+  const std::string link = folder_ + "/link";
+  std::filesystem::create_directory_symlink(state_ + "/..", link);
+  StartAgent({"--mount-allow", link, "/nonexistent"});
+  ASSERT_TRUE(scheduler_.WaitHello(1));
+  const v1::Hello hello = scheduler_.last_hello();
+  const std::vector<std::string> told(hello.allowed_folders().begin(), hello.allowed_folders().end());
+  // Each by its name, which jobs use, and where a link leads.
+  const std::vector<std::string> folders = {"/tmp", link, "/nonexistent", root_};
+  EXPECT_EQ(told, in_container() ? folders : std::vector<std::string>{});
 }
 
 // On a busy node a task can be over, and said to be, before the process that started its shim has ended.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scheduler/core/attempt_machine.h"
+#include "scheduler/core/failed_rank.h"
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/ledger.h"
 #include "scheduler/core/round_machine.h"
@@ -126,6 +127,19 @@ std::string Describe(const Ending& ending, const Attempt& attempt, const std::st
   }
 }
 
+// Now that every rank has ended: another node's rank may have failed before the one that was heard of first.
+void NameFirstFailure(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+  const Attempt& attempt = changes.attempt(id);
+  const FailedRank failed = FirstFailure(tasks, attempt.stop_at, attempt.failed_rank);
+  if (!failed) return;
+  const std::string message = DescribeFailure(changes.node(failed.task->node).name, failed);
+  changes.EditAttempt(id, [&](Attempt& row) {
+    row.failed_rank = static_cast<std::int32_t>(failed.rank->rank);
+    row.exit_code = failed.rank->exit_code;
+    row.message = message;
+  });
+}
+
 }  // namespace
 
 void DropClaimOf(Changes& changes, NodeId node, const std::string& why) {
@@ -142,6 +156,7 @@ void EndAttempt(Changes& changes, AttemptId id) {
   const bool at_limit = EndsAtLimit(changes.policy(), job, changes.attempt(id), changes.now());
   if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;
   const std::string limit = LimitReached(job);
+  if (ending.outcome == Outcome::kFailed) NameFirstFailure(changes, id, tasks);
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.steps_lost = StepsLost(attempt, ending.outcome);
     attempt.outcome = ending.outcome;

@@ -4,6 +4,7 @@
 
 #include "scheduler/core/attempt_end.h"
 #include "scheduler/core/attempt_progress.h"
+#include "scheduler/core/failed_rank.h"
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/ledger.h"
 #include "scheduler/core/planted.h"
@@ -41,12 +42,14 @@ void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& 
   changes.Note("attempt_running", id, {}, "");
 }
 
-// "exited with code 137 (signal 9)": shells report a signal as 128 + its number, and 127 when there was no such program.
-std::string DescribeExit(std::int32_t code) {
-  std::string text = "exited with code " + std::to_string(code);
-  if (code == 127) text += " (command not found)";
-  if (code > 128 && code < 128 + 65) text += " (signal " + std::to_string(code - 128) + ")";
-  return text;
+// The first of the ranks that are known to have failed; EndAttempt looks again when all are.
+void StopFailed(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+  const FailedRank failed = FirstFailure(tasks, {}, -1);
+  StopAttempt(changes, id, StopCause::kRankFailed, DescribeFailure(changes.node(failed.task->node).name, failed));
+  changes.EditAttempt(id, [&](Attempt& row) {
+    row.exit_code = failed.rank->exit_code;
+    row.failed_rank = static_cast<std::int32_t>(failed.rank->rank);
+  });
 }
 
 // The first failure stops the rest; an answered interrupt is not a failure.
@@ -70,15 +73,9 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
       StopAttempt(changes, id, StopCause::kRankFailed, "could not start" + where + ": " + task->message);
       return;
     }
-    for (const Rank& rank : task->ranks) {
-      if (!rank.exited || rank.exit_code == 0 || excused) continue;
-      const std::int32_t code = rank.exit_code;
-      StopAttempt(changes, id, StopCause::kRankFailed,
-                  "rank " + std::to_string(rank.rank) + where + " " + DescribeExit(code) +
-                      (task->message.empty() ? "" : ": " + task->message));
-      changes.EditAttempt(id, [&](Attempt& row) { row.exit_code = code; });
-      return;
-    }
+    const bool failed = std::any_of(task->ranks.begin(), task->ranks.end(),
+                                    [](const Rank& rank) { return rank.exited && rank.exit_code != 0; });
+    if (failed && !excused) return StopFailed(changes, id, tasks);
   }
 }
 

@@ -222,7 +222,7 @@ std::shared_ptr<const Node> ClusterState::Put(Node row) {
   const Node* old = FindNode(row.id);
   const bool alike = old && IndexedAlike(*old, row);
   if (old && !alike) IndexNode(*old, false);
-  if (!old || !(old->labels == row.labels)) layouts_ = nullptr;
+  if (!old || !(old->labels == row.labels && old->allowed_folders == row.allowed_folders)) layouts_ = nullptr;
   newest = std::max(newest, row.use_since);
   auto stored = std::make_shared<const Node>(std::move(row));
   tables_.nodes.Put(stored->id, stored);

@@ -121,7 +121,7 @@ class ClusterState {
   const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
   const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
-  // Valid until a node's labels change.
+  // Valid until a node's labels, or the folders that a node gives to jobs, change.
   const Layouts& layouts() const;
 
   // The newest attempt of a job if it has not ended, else null.

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/core/feasibility.h"
 #include "scheduler/core/job_order.h"
 #include "scheduler/core/time_limit.h"
 
@@ -82,8 +81,9 @@ class Forecast {
   void AddNodes() {
     now_ = pass_.now();
     const PoolView& view = pass_.PoolOf(job_.spec->pool);
-    for (const PassNode& node : view.nodes) {
-      if (!node.usable || !Fits(node.row->labels, *job_.spec)) continue;
+    for (const std::uint32_t i : pass_.AskOf(*job_.spec).nodes) {
+      const PassNode& node = view.nodes[i];
+      if (!node.usable) continue;
       TimePoint at = now_;
       if (node.holder != kNobody && view.attempts[node.holder].row->state != AttemptState::kClaimed) {
         at = GivenUp(view.attempts[node.holder]);

@@ -52,6 +52,7 @@ struct ObservedTask {
   bool lost = false;
   bool start_failed = false;
   bool job_fault = false;
+  bool path_missing = false;
   bool save_missing = false;
   std::int64_t copied_bytes = 0;
   Duration copy_time;           // of the whole copy; 0: none, or not over

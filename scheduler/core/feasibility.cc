@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "scheduler/core/allowed_paths.h"
+
 namespace glim::core {
 namespace {
 
@@ -72,14 +74,18 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
     return Infeasible("nodes", std::to_string(spec.nodes) + " nodes requested, pool " + spec.pool + " has " +
                                    std::to_string(in_pool), "use at most " + std::to_string(in_pool) + " nodes");
   }
+  const PoolLayout& layout = state.layouts().pools.at(spec.pool);
+  const std::vector<bool> give = ListsThatGive(layout, spec);
   std::map<std::string, std::size_t> by_zone;
+  std::vector<const NodeKind*> kinds;
   std::size_t fitting = 0;
   std::uint32_t gpus_max = 0;
-  for (const NodeKind& kind : state.layouts().pools.at(spec.pool).kinds) {
+  for (const NodeKind& kind : layout.kinds) {
     gpus_max = std::max(gpus_max, kind.labels.gpu_count);
     if (!Fits(kind.labels, spec)) continue;
-    by_zone[kind.labels.zone] += kind.nodes;
     fitting += kind.nodes;
+    kinds.push_back(&kind);
+    if (give.empty() || give[kind.folders]) by_zone[kind.labels.zone] += kind.nodes;
   }
   if (spec.gpus_per_node > gpus_max) {
     return Infeasible("gpus_per_node", std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " +
@@ -90,6 +96,7 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
                           " are as the placement asks, " + std::to_string(spec.nodes) + " are needed",
                       "ask for fewer nodes, or loosen placement");
   }
+  if (Status s = CheckPaths(layout, kinds, spec); !s.ok()) return s;
   const std::size_t largest = LargestAllocation(by_zone, policy, spec);
   if (spec.nodes > largest) {
     return Infeasible("nodes", std::to_string(spec.nodes) + " nodes requested, the largest allocation that zones and links "

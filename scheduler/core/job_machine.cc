@@ -6,6 +6,7 @@
 #include "scheduler/core/dependencies.h"
 #include "scheduler/core/round_machine.h"
 #include "scheduler/core/save_place.h"
+#include "scheduler/core/start_verdict.h"
 #include "scheduler/core/time_limit.h"
 
 namespace glim::core {
@@ -75,7 +76,17 @@ void AfterInterrupt(Changes& changes, const Attempt& ended) {
   }
 }
 
+// No other try would mend it; and no node is to blame, of the tries before either.
+void FailForItsOwnFault(Changes& changes, JobId id, const StartVerdict& verdict) {
+  for (const NodeId node : verdict.cleared) {
+    changes.EditNode(node, [](Node& row) { row.suspect -= row.suspect > 0 ? 1 : 0; });
+  }
+  Finish(changes, id, JobState::kFailed, verdict.message);
+}
+
 void AfterStartFailure(Changes& changes, const Attempt& ended) {
+  const StartVerdict verdict = JudgeStart(changes.state(), ended);
+  if (verdict.jobs_fault) return FailForItsOwnFault(changes, ended.id.job, verdict);
   const Policy& policy = changes.policy();
   std::uint32_t failures = 0;
   changes.EditJob(ended.id.job, [&](Job& job) {

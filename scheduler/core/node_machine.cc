@@ -54,6 +54,8 @@ void MergeRank(Rank& row, const Rank& seen) {
   if (before.exited) {
     row.exited = true;
     row.exit_code = before.exit_code;
+    if (before.exited_at) row.exited_at = before.exited_at;
+    if (!before.cause.empty()) row.cause = before.cause;
   }
   if (row.saves.size() > 8) row.saves.erase(row.saves.begin(), row.saves.end() - 8);
 }
@@ -67,6 +69,7 @@ void MergeTask(Changes& changes, const ObservedTask& seen) {
     task.lost = seen.lost;
     task.start_failed = seen.start_failed;
     task.job_fault = seen.job_fault;
+    task.path_missing = seen.path_missing;
     task.save_missing = seen.save_missing;
     task.copy_time = std::max(task.copy_time, seen.copy_time);
     if (seen.copied_bytes > task.copied_bytes) {

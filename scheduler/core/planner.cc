@@ -59,11 +59,13 @@ class Planner {
  private:
   // All but the number of nodes and the urgency. In a pass there is only ever less to have: what failed for an asker
   // fails for whoever asks the same behind it for as many nodes.
-  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, DearSave>;
-  static Question QuestionOf(const Asker& asker, bool large) {
+  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool,
+                              DearSave, std::vector<bool>>;
+  Question QuestionOf(const Asker& asker, bool large) {
     const JobSpec& spec = *asker.job->spec;
     return {spec.pool,      spec.gpus_per_node,  spec.placement,     asker.priority,
-            asker.starved, asker.may_interrupt, asker.swap_aborted, large, DearSaveOf(*asker.job)};
+            asker.starved, asker.may_interrupt, asker.swap_aborted, large,
+            DearSaveOf(*asker.job), pass_.GivenTo(spec)};
   }
 
   void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {

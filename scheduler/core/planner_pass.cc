@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/core/allowed_paths.h"
 #include "scheduler/core/feasibility.h"
 #include "scheduler/core/save_place.h"
 #include "scheduler/core/victims.h"
@@ -101,13 +102,19 @@ void Pass::WaitForTheSilent(PoolView& view) const {
   for (PassAttempt& a : view.attempts) a.quantum_until = std::max(a.quantum_until, settled);
 }
 
+std::vector<bool> Pass::GivenTo(const JobSpec& spec) {
+  const PoolView& view = PoolOf(spec.pool);
+  return view.layout ? ListsThatGive(*view.layout, spec) : std::vector<bool>();
+}
+
 const AskView& Pass::AskOf(const JobSpec& spec) {
-  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement});
+  const std::vector<bool> give = GivenTo(spec);
+  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement, give});
   AskView& ask = it->second;
   if (!fresh) return ask;
   const PoolView& view = PoolOf(spec.pool);
   for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
-    if (!Fits(view.nodes[i].row->labels, spec)) continue;
+    if (!Fits(view.nodes[i].row->labels, spec) || !(give.empty() || give[view.layout->folders[i]])) continue;
     ask.nodes.push_back(i);
     ++ask.by_zone[view.nodes[i].zone];
   }

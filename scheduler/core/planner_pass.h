@@ -115,6 +115,8 @@ class Pass {
 
   PoolView& PoolOf(const std::string& pool);
   const AskView& AskOf(const JobSpec& spec);
+  // By the lists of the pool's nodes, which give the job the folders that it names; empty: all do.
+  std::vector<bool> GivenTo(const JobSpec& spec);
   // Attempts that leave to go on elsewhere.
   const std::vector<AttemptId>& moving() const { return moving_; }
   const std::string& ZoneName(std::uint32_t zone) const { return state_.layouts().zone_names[zone]; }
@@ -167,7 +169,7 @@ class Pass {
   const std::int64_t preempt_gain_;
   QuotaUse quota_;
   std::map<std::string, PoolView> pools_;
-  std::map<std::tuple<std::string, std::uint32_t, Placement>, AskView> asks_;
+  std::map<std::tuple<std::string, std::uint32_t, Placement, std::vector<bool>>, AskView> asks_;
   std::map<std::string, Supply> supplies_;
   std::map<std::string, std::int32_t> shares_;
   std::set<AttemptId> gone_;

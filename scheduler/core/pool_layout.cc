@@ -8,8 +8,17 @@ namespace glim::core {
 
 namespace {
 
-void CountKind(PoolLayout& pool, const NodeLabels& labels) {
+std::uint32_t IndexOfList(PoolLayout& pool, const std::vector<std::string>& folders) {
+  const auto begin = pool.folder_lists.begin();
+  const auto found = std::find(begin, pool.folder_lists.end(), folders);
+  const auto index = static_cast<std::uint32_t>(found - begin);
+  if (found == pool.folder_lists.end()) pool.folder_lists.push_back(folders);
+  return index;
+}
+
+void CountKind(PoolLayout& pool, const NodeLabels& labels, std::uint32_t folders) {
   const auto kind = std::find_if(pool.kinds.begin(), pool.kinds.end(), [&](const NodeKind& k) {
+    if (k.folders != folders) return false;
     NodeLabels other = k.labels;
     other.leaf = labels.leaf;
     return other == labels;
@@ -17,7 +26,7 @@ void CountKind(PoolLayout& pool, const NodeLabels& labels) {
   if (kind != pool.kinds.end()) {
     ++kind->nodes;
   } else {
-    pool.kinds.push_back({labels, 1});
+    pool.kinds.push_back({labels, folders, 1});
   }
 }
 
@@ -49,7 +58,8 @@ Layouts MakeLayouts(const std::vector<const Node*>& nodes_by_id) {
     pool.nodes.push_back(node->id);
     pool.zones.push_back(zones.find(node->labels.zone)->second);
     pool.leaves.push_back(leaves.find({node->labels.zone, node->labels.leaf})->second);
-    CountKind(pool, node->labels);
+    pool.folders.push_back(IndexOfList(pool, node->allowed_folders));
+    CountKind(pool, node->labels, pool.folders.back());
   }
   return layouts;
 }

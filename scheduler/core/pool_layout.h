@@ -11,9 +11,10 @@
 
 namespace glim::core {
 
-// Nodes of a pool that no placement tells apart, but by their leaf.
+// Nodes of a pool that no job tells apart, but by their leaf.
 struct NodeKind {
   NodeLabels labels;                  // of one of them
+  std::uint32_t folders = 0;          // index in PoolLayout::folder_lists
   std::size_t nodes = 0;
 };
 
@@ -21,7 +22,10 @@ struct PoolLayout {
   std::vector<NodeId> nodes;          // ascending
   std::vector<std::uint32_t> zones;   // beside them; an index of Layouts::zone_names
   std::vector<std::uint32_t> leaves;  // no two zones share one
+  std::vector<std::uint32_t> folders; // an index of folder_lists
 
+  // What nodes give to jobs (Node::allowed_folders), each list once: few, for operators give many nodes the same.
+  std::vector<std::vector<std::string>> folder_lists;
   std::vector<NodeKind> kinds;
 
   // The node's place in these, which it has.

@@ -45,5 +45,16 @@ TEST(PoolLayout, CountsNodesOfAKindOverLeaves) {
   EXPECT_EQ(kinds[0].nodes, 2u);
 }
 
+TEST(PoolLayout, KnowsWhichFoldersItsNodesGive) {
+  std::vector<Node> nodes = {At(1, "p", "A", "l1"), At(2, "p", "A", "l2"), At(3, "p", "A", "l1")};
+  nodes[0].allowed_folders = nodes[2].allowed_folders = {"/data"};
+  const PoolLayout p = Of(nodes).pools.at("p");
+  EXPECT_EQ(p.folder_lists, (std::vector<std::vector<std::string>>{{"/data"}, {}}));
+  EXPECT_EQ(p.folders, (std::vector<std::uint32_t>{0, 1, 0}));
+  ASSERT_EQ(p.kinds.size(), 2u);
+  EXPECT_EQ(p.kinds[0].nodes, 2u);
+  EXPECT_EQ(p.kinds[1].folders, 1u);
+}
+
 }  // namespace
 }  // namespace glim::core

@@ -207,6 +207,7 @@ struct Task {
   bool lost = false;          // its processes vanished with the node
   bool start_failed = false;
   bool job_fault = false;     // with start_failed: no node would do better
+  bool path_missing = false;  // with start_failed: a path that the job names is not there on its node
   bool save_missing = false;  // with start_failed: its save could not be had
   std::int64_t copied_bytes = 0;  // of the save that it goes on from, so far
   TimePoint copied_at;        // when that number was last seen to grow

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "scheduler/core/allowed_paths.h"
 #include "scheduler/core/spec.h"
 
 namespace glim::core {
@@ -140,15 +141,6 @@ Status CheckCommand(const JobSpec& spec) {
   }
   if (Status s = CheckText("run", spec.run, kTextMax, true); !s.ok()) return s;
   return spec.checkpoint_dir.empty() ? Status::Ok() : CheckPath("checkpoint.dir", spec.checkpoint_dir);
-}
-
-// What every image has there itself.
-bool IsOfTheImage(const std::string& target) {
-  static const char* const kFolders[] = {"/usr", "/etc",   "/opt",  "/bin", "/sbin", "/lib", "/lib32",
-                                         "/lib64", "/libx32", "/proc", "/sys", "/dev",  "/run"};
-  return target == "/tmp" || std::any_of(std::begin(kFolders), std::end(kFolders), [&](const std::string folder) {
-    return target == folder || target.starts_with(folder + "/");
-  });
 }
 
 Status CheckMounts(const std::vector<Mount>& mounts) {

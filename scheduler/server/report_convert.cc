@@ -185,6 +185,7 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.lost = proto.lost();
   task.start_failed = proto.start_failed();
   task.job_fault = proto.job_fault();
+  task.path_missing = proto.path_missing();
   task.save_missing = proto.save_missing();
   task.copied_bytes = std::max<std::int64_t>(0, proto.copied_bytes());
   task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));

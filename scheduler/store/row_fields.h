@@ -231,6 +231,7 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Field("lost", row.lost);
   io.Field("start_failed", row.start_failed);
   io.Field("job_fault", row.job_fault);
+  io.Field("path_missing", row.path_missing);
   io.Field("save_missing", row.save_missing);
   io.Field("copied_bytes", row.copied_bytes);
   io.Field("copied_at_ms", row.copied_at);

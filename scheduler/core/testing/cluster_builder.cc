@@ -21,9 +21,9 @@ Cluster::Cluster(Zones shape, Policy policy) : policy_(std::move(policy)) {
 
 Cluster::~Cluster() = default;
 
-NodeId Cluster::AddNode(NodeLabels labels, const std::string& replica) {
+NodeId Cluster::AddNode(NodeLabels labels, const std::string& replica, std::vector<std::string> folders) {
   const NodeId expected = state_.next_node_id;
-  Connect("n" + std::to_string(expected.value), std::move(labels), replica);
+  Connect("n" + std::to_string(expected.value), std::move(labels), replica, std::move(folders));
   return expected;
 }
 
@@ -78,13 +78,15 @@ void Cluster::Silence(NodeId node, bool stream_ends) {
   if (stream_ends) Do(NodeDisconnected{node, session});
 }
 
-Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::string& replica) {
+Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::string& replica,
+                       std::vector<std::string> folders) {
   NodeConnected event;
   event.session = ++last_session_;
   event.name = name;
   event.machine_id = "m-" + name;
   event.labels = std::move(labels);
   event.replica = replica;
+  event.allowed_folders = std::move(folders);
   const Reply reply = Do(event);
   if (reply.status.ok()) sessions_[reply.node] = event.session;
   return reply;
@@ -92,7 +94,7 @@ Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::st
 
 void Cluster::Return(NodeId node) {
   const Node& row = *state_.FindNode(node);
-  Connect(row.name, row.labels, row.replica);
+  Connect(row.name, row.labels, row.replica, row.allowed_folders);
   Report(node);
 }
 

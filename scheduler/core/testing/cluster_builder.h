@@ -33,7 +33,7 @@ class Cluster {
   ~Cluster();
 
   // Nodes are named n1, n2, ... in the order of their ids.
-  NodeId AddNode(NodeLabels labels, const std::string& replica = "");
+  NodeId AddNode(NodeLabels labels, const std::string& replica = "", std::vector<std::string> folders = {});
 
   Reply Do(decltype(Event::what) what);
 
@@ -55,7 +55,8 @@ class Cluster {
 
   // The agent is not heard any more; its stream ends only when `stream_ends`.
   void Silence(NodeId node, bool stream_ends = false);
-  Reply Connect(const std::string& name, NodeLabels labels, const std::string& replica = "");
+  Reply Connect(const std::string& name, NodeLabels labels, const std::string& replica = "",
+                std::vector<std::string> folders = {});
   // Heard again; reports what it has.
   void Return(NodeId node);
 
