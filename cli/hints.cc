@@ -17,13 +17,14 @@ struct KnownFailure {
 constexpr std::array kKnown = {
     KnownFailure{": AttributeError: 'NoneType' object has no attribute 'get'",
                  {"torchrun", "torch.distributed.run", "torch.distributed.launch"},
-                 "Debian's torchrun (torch 1.13) does not work on Python 3.11: use `launcher: per-gpu`, which needs none"},
+                 "Debian's torchrun (torch 1.13) does not work on Python 3.11: use `launcher: per-gpu`, which needs "
+                 "none"},
     KnownFailure{": ModuleNotFoundError: No module named 'glim'", {},
                  "PYTHONPATH leads to the SDK, and something hides it: an interpreter with -I or -E, `env -i`, or a "
                  "PYTHONPATH of the job's own; add the SDK's folder there, or install it in that environment"},
     KnownFailure{" exited with code 127 (command not found)", {},
-                 "the shell found no such program on the node: name it by its whole path, or put its folder into PATH; in "
-                 "a container a job sees the system's folders, its workdir and its mounts"},
+                 "the shell found no such program on the node: name it by its whole path, or put its folder into PATH; "
+                 "in a container a job sees the system's folders, its workdir and its mounts"},
 };
 
 bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }

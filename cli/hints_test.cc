@@ -27,7 +27,8 @@ const HintCase kHintCases[] = {
     {"no other module", "python3 train.py",
      "rank 2 on node n1 exited with code 1: ModuleNotFoundError: No module named 'glimmer'", ""},
     {"no such program", "nosuch",
-     "rank 0 on node n1 exited with code 127 (command not found): /bin/bash: line 1: nosuch: command not found", "PATH"},
+     "rank 0 on node n1 exited with code 127 (command not found): /bin/bash: line 1: nosuch: command not found",
+     "PATH"},
     {"a program's own 127", "exit 126", "rank 0 on node n1 exited with code 126: (command not found)", ""},
     {"nothing known", "false", "rank 0 on node n1 exited with code 1", ""},
 };

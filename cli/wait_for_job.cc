@@ -67,8 +67,8 @@ Status VerdictOf(const glim::v1::Job& job) {
   return Status(StatusCode::kUnknown, fmt::format("job {} {}{}", job.id(),
                                                   job.state() == "cancelled" ? "was cancelled" : job.state(), why))
       .WithReason(job.state() == "cancelled" ? "JOB_CANCELLED" : "JOB_FAILED")
-      .WithFix(fmt::format("{}{}'glim status {}' and 'glim logs {}' tell more", hint, hint.empty() ? "" : "; ", job.id(),
-                           job.id()));
+      .WithFix(fmt::format("{}{}'glim status {}' and 'glim logs {}' tell more", hint, hint.empty() ? "" : "; ",
+                           job.id(), job.id()));
 }
 
 Status ReportEnd(const glim::v1::Job& job, Output& output) {

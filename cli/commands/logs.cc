@@ -61,8 +61,8 @@ class LogReader {
     for (const auto& attempt : job->attempts()) {
       if (attempt.ref().number() != number || attempt.outcome() != "failed" || attempt.failed_rank() < 0) continue;
       rank_ = static_cast<std::uint32_t>(attempt.failed_rank());
-      context_.output.Note(fmt::format("attempt {}: rank {} failed first, this is its log; --rank shows another's", number,
-                                       rank_));
+      context_.output.Note(fmt::format("attempt {}: rank {} failed first, this is its log; --rank shows another's",
+                                       number, rank_));
     }
     return Status::Ok();
   }

@@ -1,8 +1,8 @@
 #include "nodeagent/runtime/failure_cause.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <vector>
@@ -101,9 +101,9 @@ std::string_view NameOf(std::string_view line) {
 }
 
 bool IsNamedLikeAnException(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kEndings = {"Error",   "Exception", "Exit",    "Interrupt", "Iteration",
-                                                               "Warning", "Timeout",   ".error", "Group"};
-  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view end) { return name.ends_with(end); });
+  static constexpr std::string_view kEndings[] = {"Error",   "Exception", "Exit",   "Interrupt", "Iteration",
+                                                  "Warning", "Timeout",   ".error", "Group"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view end) { return name.ends_with(end); });
 }
 
 bool JoinsExceptions(std::string_view line) {
@@ -161,7 +161,8 @@ bool IsSyntaxError(std::string_view line) {
 std::size_t Decode(std::string_view text, std::uint32_t* code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t size = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  const std::size_t size =
+      first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
   if (size == 0 || size > text.size()) return 0;
   *code = size == 1 ? first : first & (0x7Fu >> size);
   for (std::size_t i = 1; i < size; ++i) {

@@ -1,5 +1,5 @@
-// Why each rank of a task failed, read from its log once the shim has noted its exit: the shim has written down all that
-// the rank had written by then.
+// Why each rank of a task failed, read from its log once the shim has noted its exit: by then the shim has written down
+// all that the rank wrote.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Whose fault a failed start is. Whoever finds the fault says so by the kind of Status; the shim and glim-init hand it on
-// as a word, and the agent reports it (docs/protocols/agent-sync.md). Pure.
+// Whose fault a failed start is. Whoever finds the fault says so by the kind of Status; the shim and glim-init hand it
+// on as a word, and the agent reports it (docs/protocols/agent-sync.md). Pure.
 #pragma once
 
 #include <string>

@@ -116,7 +116,8 @@ TEST(StartFault, IsToldByTheStatusAndComesBackFromItsWord) {
   }
   EXPECT_EQ(StartFaultOf("of a later version"), StartFault::kNode);
   EXPECT_EQ(WithFix(PathMissing("workdir", "/data/x")),
-            "workdir /data/x cannot be used on this node: No such file or directory: name a folder that exists on every node");
+            "workdir /data/x cannot be used on this node: No such file or directory: "
+            "name a folder that exists on every node");
 }
 
 TEST(TaskFiles, WhatDoesNotFitIsRefused) {

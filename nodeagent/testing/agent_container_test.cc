@@ -336,7 +336,8 @@ TEST_P(AgentWithoutContainerTest, RefusesWhatItCannotKeep) {
   const Case cases[] = {
       {"mounts[0]: this node runs plain processes, which see /tmp at its own path only",
        [](auto& l) { AddMount(l, "/tmp", "/data", true); }},
-      {"mounts[0].source /tmp/not/there cannot be used on this node: No such file", [](auto& l) { AddMount(l, "/tmp/not/there", "/tmp/not/there", true); }},
+      {"mounts[0].source /tmp/not/there cannot be used on this node: No such file",
+       [](auto& l) { AddMount(l, "/tmp/not/there", "/tmp/not/there", true); }},
       {"limits.memory cannot be kept on this node", [](auto& l) { l.mutable_limits()->set_memory_bytes(1 << 30); }},
       {"limits.cpus cannot be kept", [](auto& l) { l.mutable_limits()->set_cpu_millis(1000); }},
       {"limits.pids cannot be kept", [](auto& l) { l.mutable_limits()->set_pids(100); }},

@@ -175,7 +175,8 @@ TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
       {"host only", [](auto& l) { l.set_image("registry/pytorch"); }},
       {"ranks must be 1 to 256", [](auto& l) { l.set_ranks(0); }},
       {"too large to start a program with", [](auto& l) { l.set_run(": " + std::string(200'000, 'x')); }},
-      {in_container() ? "checkpoint.dir /proc/nothing is not among the folders" : "cannot create folder /proc/nothing", [](auto& l) { l.set_checkpoint_dir("/proc/nothing"); },
+      {in_container() ? "checkpoint.dir /proc/nothing is not among the folders" : "cannot create folder /proc/nothing",
+       [](auto& l) { l.set_checkpoint_dir("/proc/nothing"); },
        in_container() ? "job" : "node"},
   };
   std::uint64_t job = 20;

@@ -22,8 +22,8 @@ struct NamedPath {
   std::string path;
 };
 
-// What the job needs of its nodes: mounts, a checkpoint folder of its own, the workdir. Not what lies in the image or in
-// one of its mounts, and not the workdir of a job that runs in a snapshot.
+// What the job needs of its nodes: mounts, a checkpoint folder of its own, the workdir. Not what lies in the image or
+// in one of its mounts, and not the workdir of a job that runs in a snapshot.
 std::vector<NamedPath> PathsOnNodes(const JobSpec& spec);
 
 // No folders: the node gives everything.

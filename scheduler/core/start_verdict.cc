@@ -12,7 +12,8 @@ std::string Describe(const ClusterState& state, const Task& task) {
   return "could not start on node " + state.FindNode(task.node)->name + ": " + task.message;
 }
 
-void LookForMissing(const ClusterState& state, AttemptId id, std::set<NodeId>* missing_on, std::vector<NodeId>* blamed) {
+void LookForMissing(const ClusterState& state, AttemptId id, std::set<NodeId>* missing_on,
+                    std::vector<NodeId>* blamed) {
   for (const Task* task : TasksOf(state, id)) {
     if (!task->start_failed || !task->path_missing) continue;
     missing_on->insert(task->node);

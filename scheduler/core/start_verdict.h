@@ -1,4 +1,4 @@
-// Whose fault a failed start is: the node's, which is then chosen last, or the job's own, which no other try would mend.
+// Whose fault a failed start is: the node's, which is then chosen last, or the job's own, which no other try mends.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct StartVerdict {
   std::vector<NodeId> cleared;      // blamed for an earlier try, wrongly: once for each blame
 };
 
-// The agents say what no node would mend (job_fault). A path that is not there may be a file system that one node lacks:
-// it is the job's fault when a second node says the same, in this attempt or in those right before.
+// The agents say what no node would mend (job_fault). A path that is not there may be a file system that one node
+// lacks: it is the job's fault when a second node says the same, in this attempt or in those right before.
 StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended);
 
 }  // namespace glim::core

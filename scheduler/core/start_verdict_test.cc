@@ -44,8 +44,9 @@ TEST(AStartFailure, OfTheJobsOwnFaultIsTriedOnce) {
   FailStart(c, job, 0, NotAllowed);
   EXPECT_EQ(c.job(job).state, JobState::kFailed);
   EXPECT_EQ(c.job(job).attempts, 1u);
-  EXPECT_EQ(c.job(job).message, "could not start on node n1: workdir /root is not among the folders that this node gives "
-                                "to jobs: use one that is");
+  EXPECT_EQ(c.job(job).message,
+            "could not start on node n1: workdir /root is not among the folders that this node gives to jobs: use one "
+            "that is");
   EXPECT_EQ(c.node(NodeId(1)).suspect, 0u) << "no node is to blame";
 }
 
@@ -69,8 +70,9 @@ TEST(AMissingPath, OnASecondNodeIsTheJobsFault) {
   FailStart(c, job, 0, NotThere);
   EXPECT_EQ(c.job(job).state, JobState::kFailed);
   EXPECT_EQ(c.job(job).attempts, 2u);
-  EXPECT_EQ(c.job(job).message, "could not start on node n2: workdir /nfs/me cannot be used on this node: No such file or "
-                                "directory: name a folder that exists (the same on 2 nodes)");
+  EXPECT_EQ(c.job(job).message,
+            "could not start on node n2: workdir /nfs/me cannot be used on this node: No such file or directory: name "
+            "a folder that exists (the same on 2 nodes)");
   for (const NodeId node : {NodeId(1), NodeId(2)}) EXPECT_EQ(c.node(node).suspect, 0u) << "no node was to blame";
 }
 

@@ -96,10 +96,3 @@ def test_a_program_that_is_not_there_fails_with_its_words(stage, cluster, glim):
     job = glim.submit(stage.examples.make("absent", "/no/such/program"))
     cluster.wait_state(job, "failed", 30)
     assert "/no/such/program" in glim.text("logs", job)
-
-
-def test_a_workdir_that_is_not_there_is_tried_elsewhere_and_then_fails(stage, cluster, glim):
-    job = glim.submit(stage.examples.make("nowhere", "true", workdir="/no/such/folder"))
-    failed = cluster.wait_state(job, "failed", 60)
-    assert {a["outcome"] for a in failed["attempts"]} == {"start_failed"} and failed["attempt_count"] == 3
-    assert "/no/such/folder" in failed["attempts"][-1]["message"] + failed["message"]

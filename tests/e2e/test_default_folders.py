@@ -1,5 +1,5 @@
-"""Agents that were not told what jobs may name: the documents' full example runs on them as it stands, but for the amounts
-that this machine does not have."""
+"""Agents that were not told what jobs may name: the documents' full example runs on them as it stands, but for the
+amounts that this machine does not have."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A failure tells who failed first and why, wherever people look; what cannot start is refused at once or tried once."""
+"""A failure tells who failed first and why, wherever people look; what cannot start is refused or tried once."""
 
 import os
 
