@@ -1,5 +1,6 @@
 #include "cli/size_text.h"
 
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -36,6 +37,16 @@ std::string FormatSize(std::int64_t bytes) {
     }
   }
   return fmt::format("{} bytes", bytes);
+}
+
+std::string BytesText(std::uint64_t bytes) {
+  constexpr std::array kNames = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  // What would be printed as 1024.0 is 1.0 of the next.
+  for (; value >= 1023.95 && unit + 1 < kNames.size(); ++unit) value /= 1024;
+  return fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
 }  // namespace glim::cli

@@ -15,4 +15,7 @@ std::optional<std::int64_t> ParseSize(std::string_view text);
 // "64GiB", "1536MiB": the largest unit that leaves a whole number.
 std::string FormatSize(std::int64_t bytes);
 
+// About so many: "300 bytes", "1.2 GiB".
+std::string BytesText(std::uint64_t bytes);
+
 }  // namespace glim::cli

@@ -14,7 +14,7 @@ namespace {
 
 constexpr SpecKey kTop[] = {
     {"apiVersion"}, {"kind"}, {"name"}, {"pool"}, {"priority"}, {"nodes"}, {"gpus_per_node"}, {"placement"},
-    {"image"}, {"workdir"}, {"run"}, {"launcher"}, {"env"}, {"interrupt"}, {"checkpoint"}, {"restart"},
+    {"image"}, {"workdir"}, {"code"}, {"run"}, {"launcher"}, {"env"}, {"interrupt"}, {"checkpoint"}, {"restart"},
     {"mounts"}, {"limits"}, {"after"}, {"watchdog", false}, {"services", false}, {"compat", false}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};

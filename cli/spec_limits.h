@@ -37,6 +37,7 @@ inline constexpr Duration kTimeLimitMax = Hours(24 * 365);
 
 inline constexpr std::string_view kPriorities[] = {"auto",         "low",  "below_normal", "under_normal", "normal",
                                                    "above_normal", "high", "very_high",    "extreme_high"};
+inline constexpr std::string_view kCodes[] = {"workdir", "snapshot"};
 inline constexpr std::string_view kLaunchers[] = {"node", "per-gpu"};
 inline constexpr std::string_view kLeafPolicies[] = {"pack", "any"};
 inline constexpr std::string_view kCrossZones[] = {"auto", "never"};

@@ -72,6 +72,8 @@ class DocumentReader {
     spec_.set_gpus_per_node(top.Count("gpus_per_node", 8, 0, kGpusPerNodeMax));
     spec_.set_image(top.Text("image", "host", CheckImage));
     spec_.set_workdir(MakeAbsolute(top.Text("workdir", ".", CheckPath), source_.base_dir));
+    // Empty: the command line fills it in, once it has packed the workdir.
+    if (top.OneOf("code", "workdir", kCodes) == "snapshot") spec_.mutable_snapshot();
     const std::string launcher = top.Text("launcher", "node", CheckLauncher);
     spec_.set_launcher(launcher == "per-gpu" ? glim::v1::LAUNCHER_PER_GPU : glim::v1::LAUNCHER_NODE);
     top.FailAt("gpus_per_node", CheckRanks(launcher, spec_.gpus_per_node()));

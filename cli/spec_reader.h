@@ -20,8 +20,9 @@ struct SpecSource {
   std::string base_dir;  // absolute; a relative `workdir` starts here
 };
 
-// The jobs of a file, one a YAML document, at least one. The first fault ends the reading: kInvalidArgument with reason
-// INVALID_SPEC, the field, and a message that begins with "name:line:column: ".
+// The jobs of a file, one a YAML document, at least one. `code: snapshot` becomes a snapshot that is set and empty. The
+// first fault ends the reading: kInvalidArgument with reason INVALID_SPEC, the field, and a message that begins with
+// "name:line:column: ".
 Result<std::vector<glim::v1::JobSpec>> ReadSpecs(std::string_view text, const SpecSource& source);
 
 // What `glim submit` flags say; what is not set is left as it is.

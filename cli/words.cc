@@ -4,7 +4,19 @@
 
 #include <fmt/format.h>
 
+#include "cli/size_text.h"
+
 namespace glim::cli {
+
+namespace {
+
+// "1a2b3c4-dirty" of "1a2b3c4d...-dirty".
+std::string ShortRevision(const std::string& revision) {
+  const std::string bare = revision.substr(0, revision.find('-'));
+  return bare.substr(0, 7) + (revision.ends_with("-dirty") ? "-dirty" : "");
+}
+
+}  // namespace
 
 bool HasEnded(const glim::v1::Job& job) {
   return job.state() == "succeeded" || job.state() == "failed" || job.state() == "cancelled";
@@ -59,6 +71,13 @@ std::string StepRange(const glim::v1::Attempt& attempt) {
   const auto first = attempt.base_step() + 1;
   if (attempt.last_step() < first) return "no step";
   return fmt::format("steps {}-{}", first, attempt.last_step());
+}
+
+std::string SnapshotText(const glim::v1::Snapshot& snapshot) {
+  const std::string& revision = snapshot.revision();
+  const std::string git = revision.empty() ? "" : fmt::format(" (git {})", ShortRevision(revision));
+  return fmt::format("snapshot {}{}, {}", snapshot.sha256().substr(0, 6), git,
+                     BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(0, snapshot.bytes()))));
 }
 
 std::string SuccessorText(const glim::v1::Round& round) {

@@ -24,6 +24,9 @@ std::string JobNote(const glim::v1::Job& job);
 // "steps 501-1200", "no step".
 std::string StepRange(const glim::v1::Attempt& attempt);
 
+// "snapshot 3f2a9c (git 1a2b3c4-dirty), 1.2 MiB"
+std::string SnapshotText(const glim::v1::Snapshot& snapshot);
+
 // "job 12 b-high (user kim)"; "" without a successor.
 std::string SuccessorText(const glim::v1::Round& round);
 

@@ -24,12 +24,21 @@ constexpr const char* kVersion = GLIM_VERSION;
 constexpr int kTasksMax = 256;
 constexpr std::size_t kRecordBytesMax = 64 * 1024;
 
+// The programs of a node lie in one folder.
+std::string BesideShim(const AgentOptions& options, const char* program) {
+  return options.shim.substr(0, options.shim.rfind('/')) + "/" + program;
+}
+
+std::unique_ptr<SnapshotUnpacker> MakeUnpacker(boost::asio::io_context& io, const AgentOptions& options) {
+  const auto user = options.runtime == "runc" ? std::optional(options.task_user) : std::nullopt;
+  return std::make_unique<SnapshotUnpacker>(io, BesideShim(options, "glim-unpack"), user);
+}
+
 std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
   if (options.runtime != "runc") return MakeProcessConfinement();
-  const std::string folder = options.shim.substr(0, options.shim.rfind('/'));
-  return MakeRuncConfinement({options.runc, folder + "/glim-init", folder + "/glim-task", options.state_dir,
-                              options.cgroup_parent, options.node_name, options.mount_allow, options.task_user,
-                              options.sdk});
+  return MakeRuncConfinement({options.runc, BesideShim(options, "glim-init"), BesideShim(options, "glim-task"),
+                              options.state_dir, options.cgroup_parent, options.node_name, options.mount_allow,
+                              options.task_user, options.sdk});
 }
 
 }  // namespace
@@ -66,6 +75,7 @@ Status Agent::Start() {
   if (Status status = watch_.Start(); !status.ok()) return status;
   runtime_ = std::make_unique<ShimRuntime>(io_, watch_, *gpus_, options_.state_dir, options_.shim, boot_id_,
                                            MakeConfinement(options_), [this](const TaskKey& key) { OnRuntimeChange(key); });
+  unpacker_ = MakeUnpacker(io_, options_);
   if (Status status = AdoptTasks(); !status.ok()) return status;
   PruneOldLogs();
   MakeStreams();
@@ -133,6 +143,7 @@ void Agent::Stop() {
   for (auto& [key, task] : tasks_) {
     if (task.socket) task.socket->Close();
   }
+  unpacker_->Stop();
   runtime_->Stop();
   watch_.Stop();
 }
@@ -204,7 +215,7 @@ Observed Agent::Observe() const {
     ObservedTask seen = task.seen;
     const Inspection inspection = task.in_runtime ? runtime_->Inspect(key) : task.fixed;
     seen.phase = inspection.phase;
-    seen.controllable = inspection.controllable;
+    seen.controllable = inspection.controllable || unpacker_->IsUnpacking(key);
     seen.signalled_round = task.record.signalled_round;
     seen.terminated = task.record.terminated;
     seen.kill_at = task.record.kill_at;
@@ -266,10 +277,30 @@ void Agent::Launch(const TaskKey& key) {
   if (!ready.ok()) {
     runtime_->Refuse(key, ready.message());
   } else {
-    runtime_->Start(key);
+    Begin(key, order->launch().snapshot());
   }
   LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
           spec->ranks.size());
+}
+
+// At once, or when its code is unpacked.
+void Agent::Begin(const TaskKey& key, const std::string& snapshot) {
+  if (snapshot.empty()) return runtime_->Start(key);
+  const Status status = unpacker_->Start(key, snapshot, TaskPaths(runtime_->FolderOf(key)),
+                                         [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
+  if (!status.ok()) runtime_->Refuse(key, status.message());
+}
+
+void Agent::OnUnpacked(const TaskKey& key, const Status& unpacked) {
+  if (stopped_) return;
+  if (tasks_.at(key).record.terminated) {
+    runtime_->Refuse(key, "it was stopped while its code was unpacked");
+  } else if (!unpacked.ok()) {
+    LogError("event=unpack_failed task={} error={}", ToString(key), Quoted(unpacked.message()));
+    runtime_->Refuse(key, unpacked.message());
+  } else {
+    runtime_->Start(key);
+  }
 }
 
 Status Agent::OpenSocket(Task& task) {

@@ -20,6 +20,7 @@
 #include "nodeagent/runtime/gpu_inventory.h"
 #include "nodeagent/runtime/runtime.h"
 #include "nodeagent/runtime/task_socket.h"
+#include "nodeagent/snapshot_unpacker.h"
 #include "nodeagent/sync_session.h"
 
 namespace glim::agent {
@@ -51,6 +52,8 @@ class Agent {
   Observed Observe() const;
   void CarryOut(const Action& action);
   void Launch(const TaskKey& key);
+  void Begin(const TaskKey& key, const std::string& snapshot);
+  void OnUnpacked(const TaskKey& key, const Status& unpacked);
   Status OpenSocket(Task& task);
   void SendSignal(Task& task, const Interrupt& interrupt);
   void StopTask(Task& task, const Action& action);
@@ -73,6 +76,7 @@ class Agent {
   FolderWatch watch_;
   DesiredStore store_;
   std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<SnapshotUnpacker> unpacker_;
   std::unique_ptr<SyncSession> sync_;
   std::unique_ptr<LogService> logs_;
   boost::asio::steady_timer wake_;

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "nodeagent/sdk_folder.h"
+#include "sdk/base/snapshot_name.h"
 
 namespace glim::agent {
 namespace {
@@ -25,6 +26,12 @@ bool HasNul(const std::string& text) { return text.find('\0') != std::string::np
 // With one spelling: what a job may name is told by its path.
 bool IsAbsolute(const std::string& path) {
   return !path.empty() && path[0] == '/' && !HasNul(path) && std::filesystem::path(path).lexically_normal() == path;
+}
+
+// The bytes are held against the hash in the name before they are used, so that the name says enough.
+Status CheckSnapshot(const std::string& path) {
+  if (path.empty() || (IsAbsolute(path) && !Sha256OfSnapshotPath(path).empty())) return Status::Ok();
+  return InvalidArgument("snapshot", "snapshot: " + path.substr(0, 200) + " is no archive below a checkpoint root");
 }
 
 Status CheckOrder(const v1::TaskLaunch& launch) {
@@ -47,12 +54,20 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
       return InvalidArgument("mounts", "mounts: source and target must be absolute paths");
     }
   }
+  if (Status status = CheckSnapshot(launch.snapshot()); !status.ok()) return status;
   for (const v1::EnvVar& var : launch.env()) {
     if (var.name().empty() || var.name().find('=') != std::string::npos || HasNul(var.name()) || HasNul(var.value())) {
       return InvalidArgument("env", "env: \"" + var.name().substr(0, 64) + "\" cannot be a variable's name or value");
     }
   }
   return Status::Ok();
+}
+
+// A container sees its code where the spec has the workdir; a process of the node, where the code is.
+void PlanCode(const AgentOptions& options, const TaskPaths& paths, const v1::TaskLaunch& launch, LaunchSpec* spec) {
+  if (launch.snapshot().empty()) return;
+  spec->code_folder = paths.code();
+  if (options.runtime != "runc") spec->workdir = spec->code_folder;
 }
 
 // What only the agent knows of one rank.
@@ -162,6 +177,8 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
   spec.task = ToString(key);
   spec.job_name = launch.job_name();
   spec.workdir = launch.workdir().empty() ? home : launch.workdir();
+  PlanCode(options, TaskPaths(task_folder), launch, &spec);
+  env["GLIM_WORKDIR"] = spec.workdir;
   spec.run = launch.run();
   spec.shell = Shell();
   spec.log_folder = LogFolder(options, key.job, key.attempt);

@@ -3,6 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/patience.h"
+#include "cli/commands/snapshot_specs.h"
 #include "cli/commands/spec_arguments.h"
 #include "cli/render_json.h"
 #include "cli/views/views.h"
@@ -18,6 +19,7 @@ struct Options {
 Status Run(CommandContext& context, const Options& options) {
   Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options.specs, context.tail);
   if (!specs.ok()) return specs.status();
+  if (Status status = AddSnapshots(context, /*write=*/false, &*specs); !status.ok()) return status;
   glim::v1::PlanJobRequest request;
   for (auto& spec : *specs) *request.add_specs() = std::move(spec);
   Result<glim::v1::PlanJobResponse> plan =

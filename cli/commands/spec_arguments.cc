@@ -39,6 +39,7 @@ void AddSpecArguments(Syntax command, SpecArguments* arguments) {
   command.Option("--gpus-per-node", &overrides.gpus_per_node, "GPUs on each node");
   command.Option("--launcher", &overrides.launcher, "node: once a node; per-gpu: once for every GPU");
   command.Option("--grace", &overrides.grace, "time to save and leave when interrupted: 60s, 5m");
+  command.Flag("--snapshot", &arguments->snapshot, "pack the workdir now; every attempt runs that copy");
 }
 
 Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const SpecArguments& arguments,
@@ -65,6 +66,9 @@ Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const SpecArguments& argumen
     return UsageError(fmt::format("flags cannot change {} jobs at once", specs.size()), "change the file");
   }
   if (Status applied = ApplyOverrides(arguments.overrides, &specs.front()); !applied.ok()) return applied;
+  for (glim::v1::JobSpec& spec : specs) {
+    if (arguments.snapshot) spec.mutable_snapshot();
+  }
   return specs;
 }
 

@@ -12,6 +12,7 @@ namespace glim::cli {
 struct SpecArguments {
   std::string file;
   SpecOverrides overrides;
+  bool snapshot = false;  // of all jobs, as `code: snapshot`
 };
 
 // `arguments` outlives the parse.

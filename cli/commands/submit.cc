@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
+#include "cli/commands/snapshot_specs.h"
 #include "cli/commands/spec_arguments.h"
 #include "cli/errors.h"
 #include "cli/render_json.h"
@@ -91,6 +92,7 @@ Status WaitForAll(CommandContext& context, const glim::v1::SubmitResponse& respo
 Status Run(CommandContext& context, const Options& options) {
   Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options.specs, context.tail);
   if (!specs.ok()) return specs.status();
+  if (Status status = AddSnapshots(context, /*write=*/!options.dry_run, &*specs); !status.ok()) return status;
   glim::v1::SubmitRequest request;
   for (auto& spec : *specs) *request.add_specs() = std::move(spec);
   request.set_request_id(options.request_id.empty() ? RandomRequestId() : options.request_id);

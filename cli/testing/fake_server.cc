@@ -200,6 +200,8 @@ class FakeServer::ClientService : public ClientApi::Service {
     response->set_version("9.8.7");
     response->set_protocol_version(1);
     response->set_cluster_id("test");
+    response->set_checkpoint_root(state->checkpoint_root);
+    response->set_checkpoint_marker(state->checkpoint_marker);
     return Status::OK;
   }
 

@@ -22,6 +22,8 @@ struct FakeState {
   std::vector<glim::v1::Node> nodes;
   std::vector<glim::v1::Event> events;
   std::vector<glim::v1::EndedJob> ended_jobs;
+  std::string checkpoint_root;                 // told by GetVersion
+  std::string checkpoint_marker;
   std::string policy_yaml;
   std::vector<glim::v1::PolicyChange> policy_changes;
   std::vector<std::string> policy_warnings;

@@ -1,6 +1,5 @@
 #include "cli/views/checkpoint_view.h"
 
-#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -63,16 +62,6 @@ std::string Count(std::size_t count, const char* what) {
 Json TimeJson(std::int64_t ms) { return FormatRfc3339({ms}); }
 
 }  // namespace
-
-std::string BytesText(std::uint64_t bytes) {
-  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) return Count(bytes, "byte");
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  // What would be printed as 1024.0 is 1.0 of the next.
-  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
 
 std::uint64_t ShardBytesOf(const Manifest& manifest) {
   return std::accumulate(manifest.shards.begin(), manifest.shards.end(), std::uint64_t{0},

@@ -8,6 +8,7 @@
 
 #include "cli/checkpoints/compare.h"
 #include "cli/render_json.h"
+#include "cli/size_text.h"
 #include "sdk/base/time.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/format/manifest.h"
@@ -36,8 +37,6 @@ Json CheckpointJson(const std::string& path, const checkpoint::Manifest& manifes
 std::string ChangesTable(const std::vector<TensorChange>& changes, bool colour);
 Json ChangesJson(const std::vector<TensorChange>& changes);
 
-// "300 bytes", "1.2 GiB".
-std::string BytesText(std::uint64_t bytes);
 std::uint64_t ShardBytesOf(const checkpoint::Manifest& manifest);
 
 }  // namespace glim::cli

@@ -44,6 +44,7 @@ std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   if (const std::string uses = UsesLine(job.uses()); !uses.empty()) {
     AddLine("gpu time", uses + (HasSimulatedGpus(job) ? " (simulated)" : ""), &text);
   }
+  if (job.spec().has_snapshot()) AddLine("code", SnapshotText(job.spec().snapshot()), &text);
   AddLine("run", Shorten(job.spec().run(), 100), &text);
   return text;
 }

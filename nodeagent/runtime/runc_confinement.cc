@@ -79,6 +79,7 @@ class RuncConfinement final : public Confinement {
     status = MakeRootfs(paths);
     if (status.ok()) status = MakeFolder(paths.tmp());
     if (status.ok()) status = GiveToUser(paths.run());
+    if (status.ok() && !spec->code_folder.empty()) status = GiveToUser(spec->code_folder);
     if (status.ok() && ::chmod(paths.tmp().c_str(), 01777) != 0) status = FileError("open up", paths.tmp(), errno);
     if (!status.ok()) return status;
     ContainerPlan plan;
@@ -198,14 +199,29 @@ class RuncConfinement final : public Confinement {
     } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, own); !status.ok()) {
       return status;
     }
+    if (!spec.code_folder.empty()) return AddCode(spec, own);
     return AddUnlessSeen("workdir", {spec.workdir, spec.workdir, false}, spec, own);
+  }
+
+  // The job's code, where the job expects its workdir: over whatever else is mounted there.
+  Status AddCode(const LaunchSpec& spec, std::vector<Mount>* own) const {
+    if (IsReserved(spec.workdir) || spec.workdir == "/tmp" || IsWithin(options_.state_dir, spec.workdir)) {
+      return InvalidArgument("workdir",
+                             "workdir " + spec.workdir + " belongs to the image: a snapshot cannot stand there",
+                             "submit from another folder, or leave out 'code: snapshot'");
+    }
+    own->push_back({spec.code_folder, spec.workdir, false});
+    return Status::Ok();
   }
 
   Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, std::vector<Mount>* own) const {
     // It is in the image, or in one of the job's mounts, and then it has to be there.
     const bool in_image = IsReserved(mount.target) || mount.target == "/tmp";
-    const bool in_mount = std::any_of(spec.mounts.begin(), spec.mounts.end(),
-                                      [&](const Mount& m) { return IsWithin(mount.target, m.target); });
+    const bool in_mount = std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
+      const bool code_hides = !spec.code_folder.empty() && IsWithin(mount.target, spec.workdir) &&
+                              IsWithin(spec.workdir, m.target);
+      return IsWithin(mount.target, m.target) && !code_hides;
+    });
     return in_image || in_mount ? Status::Ok() : Add(field, mount, own);
   }
 

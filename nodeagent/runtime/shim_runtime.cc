@@ -155,6 +155,7 @@ Status ShimRuntime::Create(const TaskKey& key, const LaunchSpec& spec) {
   Status status = MakeFolder(paths.folder);
   if (status.ok()) status = MakeFolder(paths.run());
   if (status.ok()) status = MakeFolders(spec.log_folder);
+  if (status.ok() && !spec.code_folder.empty()) status = MakeFolder(spec.code_folder);
   if (status.ok()) status = confinement_->Prepare(paths, &confined);
   if (status.ok()) status = WriteFileAtomically(paths.launch(), ToJson(confined), Durability::kProcess);
   if (!status.ok()) {

@@ -94,6 +94,7 @@ std::string ToJson(const LaunchSpec& spec) {
                {"gpus", spec.gpus},
                {"env", EnvToJson(spec.env)},
                {"checkpoint_folder", spec.checkpoint_folder},
+               {"code_folder", spec.code_folder},
                {"mounts", MountsToJson(spec.mounts)},
                {"limits", LimitsToJson(spec.limits)},
                {"container", ContainerToJson(spec.container)},
@@ -114,6 +115,7 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
     spec.gpus = value.at("gpus").get<std::uint32_t>();
     spec.env = EnvFromJson(value.at("env"));
     spec.checkpoint_folder = value.at("checkpoint_folder").get<std::string>();
+    spec.code_folder = value.value("code_folder", "");  // not in the files of earlier versions
     spec.mounts = MountsFromJson(value.at("mounts"));
     spec.limits = LimitsFromJson(value.at("limits"));
     spec.container = ContainerFromJson(value.at("container"));

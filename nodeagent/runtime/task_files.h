@@ -9,6 +9,7 @@
 //     ranks.json    the agent: what the ranks said on the task socket
 //     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
 //     run/replica-token  the agent, before the shim starts: the job's token, for the task's user alone
+//     code/         the job's code, where the job has a snapshot of it; unpack.log: glim-unpack's words, if that failed
 //     bundle/       the container's root and configuration, where there is a container
 //     tmp/          the container's /tmp
 //     shim.log      the shim's own words, when something is wrong with it
@@ -76,6 +77,7 @@ struct LaunchSpec {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<RankLaunch> ranks;
   std::string checkpoint_folder;
+  std::string code_folder;       // where the agent unpacks the job's code; empty: the workdir is the node's own folder
   std::vector<Mount> mounts;
   TaskLimits limits;
   std::optional<ContainerLaunch> container;  // none: plain processes of the node
@@ -112,6 +114,8 @@ struct TaskPaths {
   std::string socket() const { return run() + "/socket"; }
   std::string replica_token() const { return run() + "/replica-token"; }
   std::string bundle() const { return folder + "/bundle"; }
+  std::string code() const { return folder + "/code"; }
+  std::string unpack_log() const { return folder + "/unpack.log"; }
   std::string tmp() const { return folder + "/tmp"; }
   std::string lock() const { return folder + "/lock"; }
   std::string shim_log() const { return folder + "/shim.log"; }

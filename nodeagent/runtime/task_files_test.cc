@@ -25,6 +25,7 @@ LaunchSpec SomeSpec() {
   spec.env = {{"A", ""}, {"B", "x=y\nz"}};
   spec.ranks = {{6, {{"RANK", "6"}}}, {7, {}}};
   spec.checkpoint_folder = "/ckpt/7";
+  spec.code_folder = "/state/tasks/7.1.0/code";
   spec.mounts = {{"/data", "/in", true}, {"/out", "/out", false}};
   spec.limits = {1 << 30, 1500, 64, 1 << 20};
   spec.container = ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle", "/glim/7.1.0"};
@@ -49,6 +50,7 @@ TEST(TaskFiles, ALaunchComesBackAsItWas) {
   EXPECT_EQ(back->ranks[0].rank, 6u);
   EXPECT_EQ(back->ranks[0].env, spec.ranks[0].env);
   EXPECT_EQ(back->checkpoint_folder, "/ckpt/7");
+  EXPECT_EQ(back->code_folder, "/state/tasks/7.1.0/code");
   ASSERT_EQ(back->mounts.size(), 2u);
   EXPECT_EQ(back->mounts[0].source, "/data");
   EXPECT_EQ(back->mounts[0].target, "/in");

@@ -5,6 +5,7 @@
 
 #include "scheduler/core/allowed_paths.h"
 #include "scheduler/core/spec.h"
+#include "sdk/base/snapshot_name.h"
 
 namespace glim::core {
 namespace {
@@ -164,6 +165,29 @@ Status CheckMounts(const std::vector<Mount>& mounts) {
   return Status::Ok();
 }
 
+// What every attempt runs is bind-mounted over the workdir: that must not be the system's own.
+Status CheckSnapshot(const JobSpec& spec) {
+  const CodeSnapshot& snapshot = spec.snapshot;
+  if (snapshot == CodeSnapshot{}) return Status::Ok();
+  if (!IsSha256(snapshot.sha256)) {
+    return InvalidArgument("snapshot.sha256", "is no SHA-256", "give it as 64 lower-case hex digits");
+  }
+  if (Status s = CheckPath("snapshot.path", snapshot.path); !s.ok()) return s;
+  if (Sha256OfSnapshotPath(snapshot.path) != snapshot.sha256) {
+    return InvalidArgument("snapshot.path", "is no archive of that hash",
+                           "lay it at CHECKPOINT_ROOT/snapshots/SHA256.tar.zst, as glim submit --snapshot does");
+  }
+  const std::string& revision = snapshot.revision;
+  if (revision.size() > kNameMax || !std::all_of(revision.begin(), revision.end(), IsWordChar)) {
+    return InvalidArgument("snapshot.revision", "is no revision", "give git's, or nothing");
+  }
+  if (IsOfTheImage(spec.workdir) || spec.workdir == "/") {
+    return InvalidArgument("workdir", spec.workdir + " belongs to the image: a snapshot cannot stand there",
+                           "submit from another folder, or leave out 'code: snapshot'");
+  }
+  return CheckRange("snapshot.bytes", snapshot.bytes, 1, kSnapshotArchiveBytesMax, " bytes");
+}
+
 // 0 is "no limit"; less than the least would keep any program from starting.
 Status CheckLimits(const TaskLimits& limits) {
   const auto check = [](const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -207,6 +231,7 @@ Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckRange("checkpoint.keep", spec.checkpoint_keep, 1, 1000); !s.ok()) return s;
   if (Status s = CheckRestart(spec); !s.ok()) return s;
   if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;
+  if (Status s = CheckSnapshot(spec); !s.ok()) return s;
   if (Status s = CheckLimits(spec.limits); !s.ok()) return s;
   if (spec.time_limit.ms != 0) {
     Status s = CheckRange("limits.time", spec.time_limit.ms, kTimeLimitMin.ms, kTimeLimitMax.ms, " ms");

@@ -11,6 +11,11 @@ namespace {
 
 using testing::Spec;
 
+CodeSnapshot Snapshot() {
+  const std::string hash(64, 'a');
+  return {"/shared/snapshots/" + hash + ".tar.zst", hash, "1a2b3c4d-dirty", 1000};
+}
+
 struct Refusal {
   const char* what;
   const char* field;
@@ -89,6 +94,23 @@ const Refusal kRefusals[] = {
     {"a dependency on no job", "after[1]", [](JobSpec& s) { s.after = {{JobId(1), {}}, {JobId(), {}}}; }},
     {"a dependency given twice", "after[2]",
      [](JobSpec& s) { s.after = {{JobId(1), {}}, {JobId(2), {}}, {JobId(1), DependencyKind::kAny}}; }},
+    {"a snapshot without a hash", "snapshot.sha256",
+     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.sha256 = "ab"; }},
+    {"a hash in capitals", "snapshot.sha256",
+     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.sha256 = std::string(64, 'A'); }},
+    {"a snapshot without a path", "snapshot.path", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.path = ""; }},
+    {"a snapshot's relative path", "snapshot.path",
+     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.path = s.snapshot.path.substr(1); }},
+    {"a snapshot of another hash", "snapshot.path",
+     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.sha256 = std::string(64, 'b'); }},
+    {"a snapshot elsewhere", "snapshot.path",
+     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.path = "/etc/" + s.snapshot.sha256 + ".tar.zst"; }},
+    {"an empty archive", "snapshot.bytes", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.bytes = 0; }},
+    {"a huge archive", "snapshot.bytes", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.bytes = 1 << 30; }},
+    {"a revision of several words", "snapshot.revision",
+     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.revision = "a b"; }},
+    {"a snapshot over the system", "workdir", [](JobSpec& s) { s.snapshot = Snapshot(); s.workdir = "/usr/src"; }},
+    {"a snapshot over all", "workdir", [](JobSpec& s) { s.snapshot = Snapshot(); s.workdir = "/"; }},
 };
 
 TEST(ValidateSpec, EveryRefusalNamesItsFieldAndAFix) {
@@ -126,6 +148,8 @@ const std::pair<const char*, std::function<void(JobSpec&)>> kAccepted[] = {
     {"the shortest time limit", [](JobSpec& s) { s.time_limit = Seconds(1); }},
     {"as many dependencies as may be",
      [](JobSpec& s) { for (std::uint64_t i = 1; i <= 64; ++i) s.after.push_back({JobId(i), DependencyKind::kAny}); }},
+    {"a snapshot", [](JobSpec& s) { s.snapshot = Snapshot(); }},
+    {"a snapshot of no repository", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.revision = ""; }},
     {"auto", [](JobSpec& s) { s.priority = PriorityClass::kAuto; }},
 };
 

@@ -179,6 +179,19 @@ TEST_F(ClientApiTest, WhoAsksMustBeSaidAndProper) {
   EXPECT_EQ(version.protocol_version(), 1u);
 }
 
+TEST_F(ClientApiTest, TellsTheCheckpointRootAndItsMarker) {
+  v1::GetVersionResponse version;
+  grpc::ClientContext before;
+  ASSERT_TRUE(client_->GetVersion(&before, {}, &version).ok());
+  EXPECT_EQ(version.checkpoint_root(), "") << "there is none";
+  config_.policy.checkpoint_root = "/shared/glim";
+  RestartServer();
+  grpc::ClientContext after;
+  ASSERT_TRUE(client_->GetVersion(&after, {}, &version).ok());
+  EXPECT_EQ(version.checkpoint_root(), "/shared/glim");
+  EXPECT_EQ(version.checkpoint_marker(), ".glim-root-" + server_->cluster_id());
+}
+
 TEST_F(ClientApiTest, CancelsSuspendsAndResumesOnesOwn) {
   const std::uint64_t running = MustSubmit(Spec("holds-the-node"));
   const std::uint64_t waiting = MustSubmit(Spec("waits"));

@@ -180,6 +180,7 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_gpus(spec.gpus_per_node);
   MountsToProto(spec, launch->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());
+  launch->set_snapshot(spec.snapshot.path);
   SetEnv(snapshot, task, node, cache->For(snapshot, *task.attempt), launch);
 }
 

@@ -42,8 +42,7 @@ class ReplicaEnv : public testing::Test {
     state_.Put(std::move(row));
   }
 
-  // "-": not set.
-  std::string Env(const std::string& name) {
+  v1::TaskLaunch Launch() {
     core::Task task;
     task.id = {{kJob, 5}, 0};
     task.node = NodeId(1);
@@ -51,8 +50,13 @@ class ReplicaEnv : public testing::Test {
     Snapshot snapshot;
     snapshot.tables = state_.tables();
     GangCache cache;
-    const v1::DesiredSet set = BuildDesiredSet(snapshot, NodeId(1), {}, TimePoint{2000}, &cache);
-    for (const auto& var : set.tasks(0).launch().env()) {
+    return BuildDesiredSet(snapshot, NodeId(1), {}, TimePoint{2000}, &cache).tasks(0).launch();
+  }
+
+  // "-": not set.
+  std::string Env(const std::string& name) {
+    const v1::TaskLaunch launch = Launch();
+    for (const auto& var : launch.env()) {
       if (var.name() == name) return var.value();
     }
     return "-";
@@ -96,6 +100,16 @@ TEST_F(ReplicaEnv, WithoutABaseOrNeighboursThereIsNothingToTell) {
   AddAttempt(5, {0});
   EXPECT_EQ(Env("GLIM_REPLICA_PEER"), "-");
   EXPECT_EQ(Env("GLIM_REPLICA_SOURCES"), "-");
+}
+
+TEST_F(ReplicaEnv, ALaunchNamesTheArchiveOfTheJobsCode) {
+  core::Job job = *state_.FindJob(kJob);
+  core::JobSpec spec = *job.spec;
+  spec.snapshot = {"/shared/snapshots/abc.tar.zst", "abc", "", 10};
+  job.spec = std::make_shared<const core::JobSpec>(spec);
+  state_.Put(std::move(job));
+  AddAttempt(5, {});
+  EXPECT_EQ(Launch().snapshot(), "/shared/snapshots/abc.tar.zst");
 }
 
 // A variable that is too long for the kernel would keep the task from starting.

@@ -1,0 +1,19 @@
+// The folder of a cluster's snapshots, CHECKPOINT_ROOT/snapshots, as a user of the cluster sees it. Several users and
+// hosts may write to it at once: an archive appears under its name as a whole, or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sdk/base/status.h"
+
+namespace glim::cli {
+
+// Whether this host sees the cluster's root: `marker` is a file in it.
+Status CheckSnapshotRoot(const std::string& root, const std::string& marker);
+
+// Writes `bytes`, whose hash is `sha256`, synced; mode 0640. The folder is made if it is not there, for everybody
+// (1777, as /tmp). What is there already with the same bytes is used; what is there and spoilt is replaced.
+Status StoreSnapshot(const std::string& root, std::string_view sha256, std::string_view bytes);
+
+}  // namespace glim::cli
