@@ -1,5 +1,6 @@
 #include "nodeagent/agent.h"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ constexpr std::uint32_t kProtocolVersion = 1;
 constexpr const char* kVersion = GLIM_VERSION;
 constexpr int kTasksMax = 256;
 constexpr std::size_t kRecordBytesMax = 64 * 1024;
+constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended before it was started
 
 // The programs of a node lie in one folder.
 std::string BesideShim(const AgentOptions& options, const char* program) {
@@ -49,6 +51,9 @@ struct Agent::Task {
   std::shared_ptr<TaskSocket> socket;   // null: nothing runs that could connect
   bool in_runtime = false;              // false: it never was there; `fixed` says what to report
   Inspection fixed;
+  v1::TaskLaunch launch;                // as ordered: once the task is reported, the scheduler sends it no more
+  bool waits_for_save = false;          // it is started when its save is there
+  bool save_missing = false;
 };
 
 TimePoint BootNow() {
@@ -60,7 +65,10 @@ TimePoint BootNow() {
 Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
              v1::AgentApi::StubInterface* stub, std::uint64_t seed)
     : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment(options_.address)), gpus_(std::move(gpus)), stub_(stub),
-      seed_(seed), watch_(io), store_(options_.state_dir), wake_(io) {}
+      seed_(seed), watch_(io), store_(options_.state_dir), wake_(io),
+      saves_(io, options_, [this] { sync_->Changed(Urgency::kProgress); },
+             [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
+      root_(io, {}, [this] { sync_->Changed(Urgency::kNow); }) {}
 
 Agent::~Agent() = default;
 
@@ -77,6 +85,7 @@ Status Agent::Start() {
                                            MakeConfinement(options_), [this](const TaskKey& key) { OnRuntimeChange(key); });
   unpacker_ = MakeUnpacker(io_, options_);
   if (Status status = AdoptTasks(); !status.ok()) return status;
+  if (Status status = saves_.Start(); !status.ok()) return status;
   PruneOldLogs();
   MakeStreams();
   StepSoon();
@@ -110,6 +119,7 @@ void Agent::MakeStreams() {
   sync.hello = [this] { return MakeHello(); };
   sync.report = [this] { return MakeReport(); };
   sync.on_open = [this] { logs_->Up(); };
+  sync.on_welcome = [this](const v1::Welcome& welcome) { root_.OnWelcome(welcome); };
   sync.on_closed = [this] { logs_->Down(); };
   sync.on_desired = [this](v1::DesiredSet set) { OnDesired(std::move(set)); };
   sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
@@ -137,6 +147,8 @@ Status Agent::StartReplica() {
 void Agent::Stop() {
   if (std::exchange(stopped_, true)) return;
   replica_->Stop();
+  saves_.Stop();
+  root_.Stop();
   sync_->Stop();
   logs_->Down();
   wake_.cancel();
@@ -248,6 +260,7 @@ void Agent::CarryOut(const Action& action) {
       LogWarning("event=orphan task={} note=\"the scheduler does not list it; it is left alone\"",
                  ToString(action.key));
       task.seen.orphan = true;
+      saves_.Cancel(action.key);  // what was not started is not started any more
       break;
     case ActionKind::kClearOrphan: task.seen.orphan = false; break;
     case ActionKind::kLaunch: break;
@@ -261,23 +274,60 @@ void Agent::Launch(const TaskKey& key) {
     return KeyOf(wanted.attempt(), wanted.index()) == key;
   });
   GLIM_CHECK(order != wanted_.tasks().end(), "a launch that nobody asked for: " + ToString(key));
-  Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), order->launch());
+  task.launch = order->launch();
+  // What cannot be carried out is refused before a save is copied for it.
+  const Status plan =
+      PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch).status();
+  task.waits_for_save = plan.ok() && saves_.Begin(key, task.launch);
+  if (!task.waits_for_save) return StartTask(key);
+  task.fixed.phase = Phase::kStarting;
+  task.fixed.controllable = true;  // it can be stopped: StopBeforeStart
+}
+
+void Agent::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
+  const auto it = tasks_.find(key);
+  if (stopped_ || it == tasks_.end()) return;
+  Task& task = it->second;
+  task.waits_for_save = false;
+  task.fixed = {};
+  if (outcome.stopped) {
+    task.fixed.phase = Phase::kReleased;
+    task.fixed.exit_code = kStoppedCode;
+    task.fixed.message = "it was stopped before its save was there; it never ran";
+  } else if (outcome.missing) {
+    task.save_missing = true;
+    RefuseLaunch(task, outcome.message);
+  } else {
+    StartTask(key);
+  }
+  sync_->Changed(Urgency::kNow);
+  StepSoon();
+}
+
+void Agent::RefuseLaunch(Task& task, const std::string& message) {
+  task.fixed.phase = Phase::kReleased;
+  task.fixed.start_failed = true;
+  task.fixed.message = message;
+}
+
+void Agent::StartTask(const TaskKey& key) {
+  Task& task = tasks_[key];
+  Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch);
   const Status status = spec.ok() ? runtime_->Create(key, *spec) : spec.status();
   if (!status.ok()) {
     LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
-    task.fixed.phase = Phase::kReleased;
-    task.fixed.start_failed = true;
     task.fixed.fault = FaultOf(status);
-    task.fixed.message = WithFix(status);
-    return;
+    return RefuseLaunch(task, WithFix(status));
   }
   task.in_runtime = true;
   Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_->FolderOf(key)));
   if (ready.ok()) ready = OpenSocket(task);
+  // Raised while the task waited for its save.
+  if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);
   if (!ready.ok()) {
     runtime_->Refuse(key, ready.message());
   } else {
-    Begin(key, order->launch().snapshot());
+    Begin(key, task.launch.snapshot());
   }
   LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
           spec->ranks.size());
@@ -336,7 +386,19 @@ void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
           interrupt.signal, Quoted(status.message()));
 }
 
+void Agent::StopBeforeStart(Task& task, const Action& action) {
+  if (!task.record.terminated) {
+    LogInfo("event=stop task={} note=\"it was not started yet\" reason={}", ToString(action.key),
+            Quoted(action.reason));
+  }
+  task.record.terminated = true;
+  task.record.kill_at = action.kill_at;
+  if (action.kind == ActionKind::kKill) task.seen.killed_at = BootNow();
+  saves_.Cancel(action.key);
+}
+
 void Agent::StopTask(Task& task, const Action& action) {
+  if (!task.in_runtime) return StopBeforeStart(task, action);
   if (!task.record.terminated) {
     LogInfo("event=stop task={} kill_in_ms={} reason={}", ToString(action.key), (action.kill_at - BootNow()).ms,
             Quoted(action.reason));
@@ -357,6 +419,7 @@ void Agent::Forget(const TaskKey& key) {
   if (it->second.socket) it->second.socket->Close();
   if (it->second.in_runtime) runtime_->Cleanup(key);
   tasks_.erase(it);
+  saves_.Forget(key);
   LogInfo("event=task_forgotten task={}", ToString(key));
   sync_->Changed(Urgency::kNow);
   PruneOldLogs();
@@ -395,6 +458,7 @@ v1::Hello Agent::MakeHello() const {
   if (options_.runtime == "runc") {  // plain processes see the whole node
     for (const std::string& folder : options_.mount_allow) hello.add_allowed_folders(folder);
   }
+  saves_.Introduce(&hello);
   hello.set_epoch(desired_.revision.epoch);
   return hello;
 }
@@ -406,9 +470,15 @@ v1::NodeReport Agent::MakeReport() const {
   for (const auto& [key, task] : tasks_) {
     const Inspection inspection = task.in_runtime ? runtime_->Inspect(key) : task.fixed;
     const TaskSocket* socket = task.socket.get();
+    v1::ObservedTask* out = report.add_tasks();
     ToProto(key, inspection, socket ? &socket->ranks() : nullptr,
-            [&](std::uint32_t rank) { return socket && socket->connected(rank); }, report.add_tasks());
+            [&](std::uint32_t rank) { return socket && socket->connected(rank); }, out);
+    saves_.Report(key, out);
+    out->set_save_missing(task.save_missing);
+    const std::string own = OwnCheckpointFolder(options_.state_dir, key.job);
+    if (task.in_runtime && runtime_->SpecOf(key).checkpoint_folder == own) SetLocalPaths(own, out);
   }
+  root_.Report(&report);
   return report;
 }
 

@@ -14,8 +14,10 @@
 #include "nodeagent/agent_options.h"
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/desired_store.h"
+#include "nodeagent/launch_saves.h"
 #include "nodeagent/log_service.h"
 #include "nodeagent/replica_supervisor.h"
+#include "nodeagent/root_watch.h"
 #include "nodeagent/runtime/folder_watch.h"
 #include "nodeagent/runtime/gpu_inventory.h"
 #include "nodeagent/runtime/runtime.h"
@@ -54,6 +56,10 @@ class Agent {
   void Launch(const TaskKey& key);
   void Begin(const TaskKey& key, const std::string& snapshot);
   void OnUnpacked(const TaskKey& key, const Status& unpacked);
+  void StartTask(const TaskKey& key);
+  void OnSaveReady(const TaskKey& key, const SaveOutcome& outcome);
+  void StopBeforeStart(Task& task, const Action& action);
+  void RefuseLaunch(Task& task, const std::string& message);
   Status OpenSocket(Task& task);
   void SendSignal(Task& task, const Interrupt& interrupt);
   void StopTask(Task& task, const Action& action);
@@ -84,6 +90,8 @@ class Agent {
   Desired desired_;         // the same, for Reconcile
   std::map<TaskKey, Task> tasks_;
   std::unique_ptr<ReplicaSupervisor> replica_;
+  LaunchSaves saves_;
+  RootWatch root_;
   bool connecting_ = false;
   bool step_pending_ = false;
   bool stopped_ = false;

@@ -162,9 +162,8 @@ Status CompleteRuntime(AgentOptions* options) {
   return CompleteMountAllow(options);
 }
 
-// The service itself resolves the host. Peers are told what it listens on, so that must be one address.
-Status CheckReplicaListen(const std::string& listen) {
-  const std::string option = "--replica-listen";
+// Whoever listens resolves the host. Peers are told what it listens on, so that must be one address.
+Status CheckListen(const std::string& option, const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
   const std::string host = colon == std::string::npos ? "" : listen.substr(0, colon);
   const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
@@ -207,7 +206,7 @@ Status CompleteReplica(AgentOptions* options) {
     return InvalidArgument(option, std::string(option) + " must be printable ASCII characters without blanks");
   }
   if (options->replica_listen.empty()) options->replica_listen = options->address + ":0";
-  if (Status status = CheckReplicaListen(options->replica_listen); !status.ok()) return status;
+  if (Status status = CheckListen("--replica-listen", options->replica_listen); !status.ok()) return status;
   if (options->replica_program.empty()) {
     options->replica_program = options->shim.substr(0, options->shim.rfind('/')) + "/glim-replica";
   }
@@ -252,6 +251,9 @@ Status CompleteOptions(AgentOptions* options) {
   }
   if (o.log_limits.file_bytes_max < 4096 || o.log_limits.files_max < 2 || o.log_limits.files_max > 1000) {
     return InvalidArgument("--log-file-bytes", "a rank's log needs 2 to 1000 files of at least 4096 bytes");
+  }
+  if (!o.saves_listen.empty() && o.saves_listen != "none") {
+    if (Status status = CheckListen("--saves-listen", o.saves_listen); !status.ok()) return status;
   }
   if (Status status = CompleteReplica(options); !status.ok()) return status;
   return CompleteRuntime(options);

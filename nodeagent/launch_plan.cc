@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "nodeagent/launch_saves.h"
+#include "nodeagent/saves/save_tree.h"
 #include "nodeagent/sdk_folder.h"
 #include "sdk/base/snapshot_name.h"
 
@@ -48,6 +50,12 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
   }
   if (!launch.checkpoint_dir().empty() && !IsAbsolute(launch.checkpoint_dir())) {
     return InvalidArgument("checkpoint.dir", "checkpoint.dir must be an absolute path");
+  }
+  if (launch.has_base() && !launch.checkpoint_dir().empty()) {
+    return InvalidArgument("base", "base: a save in nodes' own folders, of a job that has a checkpoint.dir");
+  }
+  if (launch.has_base() && !IsLocalPath(launch.base().local())) {
+    return InvalidArgument("base.local", "base.local \"" + launch.base().local() + "\" is no path below a folder");
   }
   for (const v1::Mount& mount : launch.mounts()) {
     if (!IsAbsolute(mount.source()) || !IsAbsolute(mount.target())) {
@@ -89,6 +97,15 @@ void AddReplica(const AgentOptions& options, const TaskPaths& paths, Env& env) {
   if (options.replica_service_level >= 0) {
     env["GLIM_REPLICA_SERVICE_LEVEL"] = std::to_string(options.replica_service_level);
   }
+}
+
+// Where saves lie in this node's own folder, the agent alone knows the path of the one that the task goes on from.
+void AddSaves(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch, Env& env) {
+  if (!launch.checkpoint_dir().empty()) return;
+  // The ranks of several nodes must go on from the same save: none of them may choose another in a folder of its own.
+  const auto nodes = env.find("GLIM_NNODES");
+  if (nodes == env.end() || nodes->second != "1") env["GLIM_CHECKPOINT_LOCAL"] = "1";
+  if (launch.has_base()) env["GLIM_RESUME_PATH"] = BasePath(CheckpointFolder(options, key, launch), launch.base());
 }
 
 // The interface that has this numeric address; empty for loopback and for what is none of ours.
@@ -134,7 +151,7 @@ Env BaseEnvironment(const std::string& address) {
 
 std::string CheckpointFolder(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch) {
   if (!launch.checkpoint_dir().empty()) return launch.checkpoint_dir();
-  return options.state_dir + "/checkpoints/" + std::to_string(key.job);
+  return OwnCheckpointFolder(options.state_dir, key.job);
 }
 
 std::uint64_t HighestJob(const std::string& state_dir) {
@@ -172,6 +189,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
   if (Status status = AddSdk(options, &env); !status.ok()) return status;
   env["GLIM_SOCKET"] = TaskPaths(task_folder).socket();
   env["GLIM_CHECKPOINT_DIR"] = CheckpointFolder(options, key, launch);
+  AddSaves(options, key, launch, env);
 
   LaunchSpec spec;
   spec.task = ToString(key);

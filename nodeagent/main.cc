@@ -60,6 +60,8 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                  "the network card that tasks' glim.hfreduce uses, as UCX names it: mlx5_0:1 (all)");
   app.add_option("--hfreduce-service-level", o.hfreduce_service_level,
                  "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
+  app.add_option("--saves-listen", o.saves_listen, "HOST:PORT where other nodes' agents copy jobs' saves from this "
+                                                   "node, port 0: a free one; none: they cannot (a free one of --address)");
   AddReplicaOptions(app, o);
   app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
   app.add_option("--sdk", o.sdk, "the SDK's folder, which every task gets: `import glim` and glim-task work in it; "

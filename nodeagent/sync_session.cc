@@ -58,6 +58,7 @@ void SyncSession::OnWelcome(const v1::Welcome& welcome) {
   open_ = true;
   last_refusal_.clear();
   reconnect_.Succeeded();
+  hooks_.on_welcome(welcome);
   hooks_.on_open();
   Changed(Urgency::kNow);
 }

@@ -197,6 +197,31 @@ TEST(SdkFolder, BesideTheProgramsOrNamedOrNone) {
   EXPECT_TRUE(complete("/nonexistent").starts_with("--sdk --sdk /nonexistent is no SDK"));
 }
 
+TEST(LaunchPlan, TheAgentKnowsWhereASaveInItsOwnFolderLies) {
+  AgentOptions options;
+  options.state_dir = "/state";
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  const auto plan = [&] { return PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch); };
+  const auto env = [&] {
+    const auto spec = plan();
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    return std::map<std::string, std::string>(spec->env.begin(), spec->env.end());
+  };
+  EXPECT_EQ(env().at("GLIM_CHECKPOINT_LOCAL"), "1");
+  EXPECT_FALSE(env().contains("GLIM_RESUME_PATH"));
+  launch.mutable_base()->set_local("attempt-1/step-7");
+  EXPECT_EQ(env().at("GLIM_RESUME_PATH"), "/state/checkpoints/7/attempt-1/step-7");
+  launch.mutable_base()->set_local("../8/s");
+  EXPECT_EQ(plan().status().field(), "base.local");
+  launch.mutable_base()->set_local("s");
+  launch.set_checkpoint_dir("/shared");
+  EXPECT_EQ(plan().status().field(), "base") << "such a job has no save in a node's own folder";
+  launch.clear_base();
+  EXPECT_FALSE(env().contains("GLIM_CHECKPOINT_LOCAL"));
+}
+
 TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
   TempFolder folder;
   AgentOptions good;
@@ -225,6 +250,8 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
       {"--nic", [](auto& o) { o.nic = "pigeon"; }},
       {"--scheduler", [](auto& o) { o.scheduler = "host"; }},
       {"--machine-id", [](auto& o) { o.machine_id = "a b"; }},
+      {"--saves-listen", [](auto& o) { o.saves_listen = "host"; }},
+      {"--saves-listen", [](auto& o) { o.saves_listen = "0.0.0.0:7610"; }},
       {"--log-file-bytes", [](auto& o) { o.log_limits.file_bytes_max = 10; }},
   };
   for (const auto& [field, change] : cases) {

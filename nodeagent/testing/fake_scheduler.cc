@@ -22,6 +22,12 @@ void FakeScheduler::set_report_every_ms(int ms) {
   report_every_ms_ = ms;
 }
 
+void FakeScheduler::NameRoot(const std::string& root, const std::string& marker) {
+  std::lock_guard lock(mutex_);
+  root_ = root;
+  marker_ = marker;
+}
+
 void FakeScheduler::Refuse(grpc::Status status) {
   std::lock_guard lock(mutex_);
   refusal_ = std::move(status);
@@ -39,6 +45,8 @@ grpc::Status FakeScheduler::Sync(grpc::ServerContext* context, SyncStream* strea
     v1::SchedulerMessage welcome;
     welcome.mutable_welcome()->set_epoch(1);
     welcome.mutable_welcome()->set_report_every_ms(report_every_ms_);
+    welcome.mutable_welcome()->set_checkpoint_root(root_);
+    welcome.mutable_welcome()->set_checkpoint_marker(marker_);
     stream->Write(welcome);
     if (wanted_) {
       v1::SchedulerMessage desired;

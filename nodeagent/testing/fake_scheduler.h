@@ -26,6 +26,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   int port() const { return port_; }
   void set_report_every_ms(int ms);
+  // What each Welcome from now on names as the cluster's checkpoint root.
+  void NameRoot(const std::string& root, const std::string& marker);
   // Every Hello is refused with this until it is cleared with an OK status.
   void Refuse(grpc::Status status);
 
@@ -60,6 +62,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   int port_ = 0;
   int report_every_ms_ = 1000;
   grpc::Status refusal_;
+  std::string root_;
+  std::string marker_;
   SyncStream* sync_ = nullptr;
   grpc::ServerContext* sync_context_ = nullptr;
   LogStream* logs_ = nullptr;
