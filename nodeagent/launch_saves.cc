@@ -123,13 +123,16 @@ void LaunchSaves::Introduce(v1::Hello* hello) const {
 }
 
 bool LaunchSaves::Begin(const TaskKey& key, const v1::TaskLaunch& launch) {
+  const bool in_memory = !EnvOf(launch, "GLIM_REPLICA_SOURCES").empty();
   if (launch.has_base()) {
+    // Nobody who can be reached has it on a disk: neighbours may have it in memory, and the program asks them itself.
+    if (in_memory && launch.base().sources().empty()) return false;
     BeginCopy(key, waits_[key], launch);
     return true;
   }
   // A program may name its saves as it likes ("s3://..."), and replicas may have what no folder has.
   const std::string path = EnvOf(launch, "GLIM_RESUME_PATH");
-  if (path.empty() || path[0] != '/' || !EnvOf(launch, "GLIM_REPLICA_SOURCES").empty()) return false;
+  if (path.empty() || path[0] != '/' || in_memory) return false;
   BeginLook(key, waits_[key], path);
   return true;
 }

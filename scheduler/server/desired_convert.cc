@@ -148,7 +148,7 @@ void SetBase(const Snapshot& snapshot, const core::DesiredTask& task, const core
   if (core::HasWhole(base, node.id)) return;
   const auto add = [&](core::NodeId id) {
     const core::Node* holder = snapshot.tables.nodes.Find(id);
-    if (!holder || holder->save_address.empty()) return;
+    if (!holder || holder->save_address.empty() || holder->state == core::NodeState::kLost) return;
     v1::SaveSource& source = *out->add_sources();
     source.set_node(holder->name);
     source.set_address(holder->save_address);

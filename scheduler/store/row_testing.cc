@@ -162,8 +162,8 @@ core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
 
 core::Task RandomTask(Rng& rng, core::TaskId id) {
   core::Task row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
   own = id;
   return row;
 }
