@@ -18,7 +18,7 @@ constexpr SpecKey kTop[] = {
     {"mounts"}, {"limits"}, {"after"}, {"watchdog", false}, {"services", false}, {"compat", false}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
-constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}};
+constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};
 constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", false}};
 
 constexpr SpecKey kMount[] = {{"source"}, {"target"}, {"read_only"}};

@@ -41,6 +41,7 @@ inline constexpr std::string_view kCodes[] = {"workdir", "snapshot"};
 inline constexpr std::string_view kLaunchers[] = {"node", "per-gpu"};
 inline constexpr std::string_view kLeafPolicies[] = {"pack", "any"};
 inline constexpr std::string_view kCrossZones[] = {"auto", "never"};
+inline constexpr std::string_view kIfUnreachable[] = {"older", "wait"};
 inline constexpr std::string_view kNvlinks[] = {"none", "pair", "full"};
 inline constexpr std::string_view kNics[] = {"infiniband", "roce", "ethernet"};
 inline constexpr std::string_view kModes[] = {"cooperative", "signal"};

@@ -148,6 +148,7 @@ class DocumentReader {
     checkpoint->set_dir(section.Text("dir", "", CheckCheckpointDir));
     checkpoint->set_every_ms(section.Time("every", Duration{0}, Seconds(1), Hours(24 * 30)).ms);
     checkpoint->set_keep(section.Count("keep", 3, 1, kKeepMax));
+    checkpoint->set_if_unreachable(section.OneOf("if_unreachable", "older", kIfUnreachable));
   }
 
   void ReadRestart(FieldReader& section) {

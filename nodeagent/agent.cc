@@ -68,7 +68,7 @@ Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<
       seed_(seed), watch_(io), store_(options_.state_dir), wake_(io),
       saves_(io, options_, [this] { sync_->Changed(Urgency::kProgress); },
              [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
-      root_(io, {}, [this] { sync_->Changed(Urgency::kNow); }) {}
+      root_(io, {}, options_.runtime == "runc" ? options_.mount_allow : std::vector<std::string>(), [this] { sync_->Changed(Urgency::kNow); }) {}
 
 Agent::~Agent() = default;
 

@@ -1,5 +1,7 @@
 #include "nodeagent/root_watch.h"
 
+#include <algorithm>
+
 #include "nodeagent/wire.h"
 #include "sdk/log/log.h"
 
@@ -11,8 +13,15 @@ constexpr int kHangingMax = 4;
 
 }  // namespace
 
-RootWatch::RootWatch(boost::asio::io_context& io, RootTimes times, std::function<void()> changed)
-    : io_(io), times_(times), changed_(std::move(changed)), timer_(io) {}
+RootWatch::RootWatch(boost::asio::io_context& io, RootTimes times, std::vector<std::string> allowed,
+                     std::function<void()> changed)
+    : io_(io), times_(times), allowed_(std::move(allowed)), changed_(std::move(changed)), timer_(io) {}
+
+bool RootWatch::IsAllowed() const {
+  return allowed_.empty() || std::any_of(allowed_.begin(), allowed_.end(), [this](const std::string& folder) {
+    return root_ == folder || root_.starts_with(folder == "/" ? folder : folder + "/");
+  });
+}
 
 void RootWatch::OnWelcome(const v1::Welcome& welcome) {
   if (welcome.checkpoint_root() != root_ || welcome.checkpoint_marker() != marker_) {
@@ -31,6 +40,9 @@ void RootWatch::Stop() {
 }
 
 void RootWatch::Look() {
+  if (!IsAllowed()) {
+    return OnAnswer(RootAnswer{"", root_ + " is in no folder that this node gives to jobs: add it to --mount-allow"});
+  }
   if (*hanging_ >= kHangingMax) return OnAnswer(std::nullopt);
   ++*hanging_;
   look_ = std::make_unique<ApartCall<RootAnswer>>(

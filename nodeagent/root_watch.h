@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/apart_call.h"
@@ -24,8 +25,10 @@ struct RootTimes {
 
 class RootWatch {
  public:
+  // `allowed`: folders one of which must hold the root, since tasks get nothing else; empty: anything will do.
   // `changed`: the answer is another one.
-  RootWatch(boost::asio::io_context& io, RootTimes times, std::function<void()> changed);
+  RootWatch(boost::asio::io_context& io, RootTimes times, std::vector<std::string> allowed,
+            std::function<void()> changed);
 
   void OnWelcome(const v1::Welcome& welcome);
   void Stop();
@@ -33,11 +36,13 @@ class RootWatch {
   void Report(v1::NodeReport* report) const;
 
  private:
+  bool IsAllowed() const;
   void Look();
   void OnAnswer(std::optional<RootAnswer> answer);
 
   boost::asio::io_context& io_;
   const RootTimes times_;
+  const std::vector<std::string> allowed_;
   const std::function<void()> changed_;
   boost::asio::steady_timer timer_;
   std::string root_;

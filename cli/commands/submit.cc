@@ -9,6 +9,7 @@
 #include "cli/commands/spec_arguments.h"
 #include "cli/errors.h"
 #include "cli/render_json.h"
+#include "cli/text.h"
 #include "cli/wait_for_job.h"
 
 namespace glim::cli {
@@ -68,6 +69,8 @@ void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::Sub
     document["job_ids"] = Json::array();
     for (const std::uint64_t id : response.job_ids()) document["job_ids"].push_back(id);
     document["request_id"] = request.request_id();
+    document["saves"] = Json::array();
+    for (const std::string& words : response.saves()) document["saves"].push_back(words);
     output.Data(DumpJson(document));
     return;
   }
@@ -75,6 +78,7 @@ void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::Sub
     output.Note(fmt::format("submitted {}", DescribeSpec(request.specs(i))));
     output.Data(fmt::format("{}\n", response.job_ids(i)));
   }
+  for (const std::string& words : response.saves()) output.Note(EscapeForTerminal(words));
 }
 
 // The first job that did not succeed is the verdict on all.

@@ -44,6 +44,7 @@ std::string PlanText(const glim::v1::PlanJobResponse& plan, TimePoint now, bool 
     } else {
       text += "would wait\n" + BlockersTable(job.blockers(), colour, 2) + OutlookLines(job.outlook(), now, 2);
     }
+    if (!job.saves().empty()) text += fmt::format("  {}\n", EscapeForTerminal(job.saves()));
   }
   return text;
 }

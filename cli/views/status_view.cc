@@ -41,6 +41,7 @@ std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   if (job.ended_at_ms() != 0) AddLine("ended", FormatAgo({job.ended_at_ms()}, now), &text);
   AddLine("interrupts", fmt::format("{}, {} steps lost in all", job.interrupts(), job.steps_lost()), &text);
   AddLine("checkpoint", Durable(job), &text);
+  AddLine("", job.saves(), &text);
   if (const std::string uses = UsesLine(job.uses()); !uses.empty()) {
     AddLine("gpu time", uses + (HasSimulatedGpus(job) ? " (simulated)" : ""), &text);
   }

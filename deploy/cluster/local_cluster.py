@@ -61,10 +61,11 @@ def remove_folder(folder):
 class LocalCluster:
     """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent.
     `replica_memory` ("64MiB"): each agent starts a glim-replica with so much memory for copies of checkpoints.
-    `allow`: folders that jobs may name beside the cluster's own."""
+    `allow`: folders that jobs may name beside the cluster's own. `checkpoint_root`: the nodes share a folder for saves;
+    otherwise each keeps them in its own."""
 
     def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info", runtime=None,
-                 replica_memory=None, allow=()):
+                 replica_memory=None, allow=(), checkpoint_root=False):
         self.replica_memory, self.allow = replica_memory, allowed_folders(allow, folder)
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
         self.runtime = runtime or default_runtime()
@@ -74,6 +75,10 @@ class LocalCluster:
         for path in (self.logs, self.jobs):
             os.makedirs(path, mode=0o700, exist_ok=True)
         self.config = os.path.join(folder, "scheduler.yaml")
+        self.checkpoint_root = os.path.join(folder, "shared") if checkpoint_root else None
+        if self.checkpoint_root:
+            os.makedirs(self.checkpoint_root, mode=0o700, exist_ok=True)
+            config += f"  checkpoint_root: {self.checkpoint_root}\n"
         with open(self.config, "w") as file:
             file.write(config)
         if replica_memory and not os.path.exists(self.replica_secret):
@@ -152,7 +157,8 @@ class LocalCluster:
         folders."""
         if self.runtime != "runc":
             return ["--runtime", self.runtime]
-        allowed = [self.jobs, *parts_for_jobs(ROOT), *self.allow]
+        shared = [self.checkpoint_root] if self.checkpoint_root else []
+        allowed = [self.jobs, *shared, *parts_for_jobs(ROOT), *self.allow]
         return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent",
                 f"{self.control_group}/{name}", "--mount-allow", *allowed]
 
@@ -176,7 +182,9 @@ class LocalCluster:
             for agent in self.agents.values():
                 agent.check()
             nodes = self.glim.nodes()
-            return nodes if all(nodes.get(n, {}).get("state") == "ready" for n in self.agents) else None
+            seen = all(nodes.get(n, {}).get("state") == "ready" and not nodes[n].get("checkpoint_root_error")
+                       for n in self.agents)
+            return nodes if seen else None
         return wait_until(ready, seconds, f"{len(self.agents)} nodes are ready")
 
     def check(self):

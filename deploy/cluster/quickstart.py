@@ -123,7 +123,7 @@ def run(args, steps, folder):
         steps.run("build", "Building (cmake, release preset); the first time takes minutes",
                   lambda: build(os.path.join(folder, "build.log")))
     allow = callers_folders(ROOT) if args.keep else ()
-    cluster, ok, keep = LocalCluster(BIN, folder, allow=allow), False, False
+    cluster, ok, keep = LocalCluster(BIN, folder, allow=allow, checkpoint_root=True), False, False
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
         steps.say(f"tasks will run {runtime_words(cluster.runtime)}")

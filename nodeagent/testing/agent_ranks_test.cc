@@ -302,7 +302,7 @@ TEST_P(AgentRanksTest, AScriptWithoutStepsWaitsForTheFlagAndLeaves) {
 TEST_P(AgentRanksTest, AScriptTellsThatItsSaveCannotBeHad) {
   StartAgent();
   Launch(kKey, "glim-task restore-failed 'sha256 differs'; echo said $?; exit 1", [](v1::TaskLaunch& launch) {
-    for (const auto& [name, value] : {std::pair("GLIM_RESUME_PATH", "/ckpt/7"), std::pair("GLIM_RESUME_STEP", "41")}) {
+    for (const auto& [name, value] : {std::pair("GLIM_RESUME_PATH", "s3://ckpt/7"), std::pair("GLIM_RESUME_STEP", "41")}) {
       launch.add_env()->set_name(name);
       launch.mutable_env(launch.env_size() - 1)->set_value(value);
     }
@@ -311,7 +311,7 @@ TEST_P(AgentRanksTest, AScriptTellsThatItsSaveCannotBeHad) {
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
   EXPECT_EQ(WaitLine(kKey, 0, "said "), "0");
-  EXPECT_EQ(Rank(task).restore_failed(), "/ckpt/7: sha256 differs");
+  EXPECT_EQ(Rank(task).restore_failed(), "s3://ckpt/7: sha256 differs");
   EXPECT_EQ(task->exit_code(), 1);
 }
 
