@@ -1,19 +1,16 @@
 #include "nodeagent/agent.h"
 
-#include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
 
+#include "nodeagent/agent_task.h"
 #include "nodeagent/launch_plan.h"
-#include "nodeagent/replica_token.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/shim_runtime.h"
-#include "nodeagent/task_record.h"
 #include "nodeagent/wire.h"
 #include "sdk/log/log.h"
 
@@ -24,7 +21,6 @@ constexpr std::uint32_t kProtocolVersion = 1;
 constexpr const char* kVersion = GLIM_VERSION;
 constexpr int kTasksMax = 256;
 constexpr std::size_t kRecordBytesMax = 64 * 1024;
-constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended before it was started
 
 // The programs of a node lie in one folder.
 std::string BesideShim(const AgentOptions& options, const char* program) {
@@ -45,17 +41,6 @@ std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
 
 }  // namespace
 
-struct Agent::Task {
-  ObservedTask seen;                    // phase and controllable are taken from the runtime
-  TaskRecord record;
-  std::shared_ptr<TaskSocket> socket;   // null: nothing runs that could connect
-  bool in_runtime = false;              // false: it never was there; `fixed` says what to report
-  Inspection fixed;
-  v1::TaskLaunch launch;                // as ordered: once the task is reported, the scheduler sends it no more
-  bool waits_for_save = false;          // it is started when its save is there
-  bool save_missing = false;
-};
-
 TimePoint BootNow() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -64,11 +49,12 @@ TimePoint BootNow() {
 
 Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
              v1::AgentApi::StubInterface* stub, std::uint64_t seed)
-    : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment(options_.address)), gpus_(std::move(gpus)), stub_(stub),
-      seed_(seed), watch_(io), store_(options_.state_dir), wake_(io),
+    : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment(options_.address)),
+      gpus_(std::move(gpus)), stub_(stub), seed_(seed), watch_(io), store_(options_.state_dir), wake_(io),
       saves_(io, options_, [this] { sync_->Changed(Urgency::kProgress); },
              [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
-      root_(io, {}, options_.runtime == "runc" ? options_.mount_allow : std::vector<std::string>(), [this] { sync_->Changed(Urgency::kNow); }) {}
+      root_(io, {}, options_.runtime == "runc" ? options_.mount_allow : std::vector<std::string>(),
+            [this] { sync_->Changed(Urgency::kNow); }) {}
 
 Agent::~Agent() = default;
 
@@ -267,111 +253,6 @@ void Agent::CarryOut(const Action& action) {
   }
 }
 
-void Agent::Launch(const TaskKey& key) {
-  Task& task = tasks_[key];
-  task.seen.key = key;
-  const auto order = std::find_if(wanted_.tasks().begin(), wanted_.tasks().end(), [&](const v1::DesiredTask& wanted) {
-    return KeyOf(wanted.attempt(), wanted.index()) == key;
-  });
-  GLIM_CHECK(order != wanted_.tasks().end(), "a launch that nobody asked for: " + ToString(key));
-  task.launch = order->launch();
-  // What cannot be carried out is refused before a save is copied for it.
-  const Status plan =
-      PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch).status();
-  task.waits_for_save = plan.ok() && saves_.Begin(key, task.launch);
-  if (!task.waits_for_save) return StartTask(key);
-  task.fixed.phase = Phase::kStarting;
-  task.fixed.controllable = true;  // it can be stopped: StopBeforeStart
-}
-
-void Agent::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
-  const auto it = tasks_.find(key);
-  if (stopped_ || it == tasks_.end()) return;
-  Task& task = it->second;
-  task.waits_for_save = false;
-  task.fixed = {};
-  if (outcome.stopped) {
-    task.fixed.phase = Phase::kReleased;
-    task.fixed.exit_code = kStoppedCode;
-    task.fixed.message = "it was stopped before its save was there; it never ran";
-  } else if (outcome.missing) {
-    task.save_missing = true;
-    RefuseLaunch(task, outcome.message);
-  } else {
-    StartTask(key);
-  }
-  sync_->Changed(Urgency::kNow);
-  StepSoon();
-}
-
-void Agent::RefuseLaunch(Task& task, const std::string& message) {
-  task.fixed.phase = Phase::kReleased;
-  task.fixed.start_failed = true;
-  task.fixed.message = message;
-}
-
-void Agent::StartTask(const TaskKey& key) {
-  Task& task = tasks_[key];
-  Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch);
-  const Status status = spec.ok() ? runtime_->Create(key, *spec) : spec.status();
-  if (!status.ok()) {
-    LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
-    task.fixed.fault = FaultOf(status);
-    return RefuseLaunch(task, WithFix(status));
-  }
-  task.in_runtime = true;
-  Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_->FolderOf(key)));
-  if (ready.ok()) ready = OpenSocket(task);
-  // Raised while the task waited for its save.
-  if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);
-  if (!ready.ok()) {
-    runtime_->Refuse(key, ready.message());
-  } else {
-    Begin(key, task.launch.snapshot());
-  }
-  LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
-          spec->ranks.size());
-}
-
-// At once, or when its code is unpacked.
-void Agent::Begin(const TaskKey& key, const std::string& snapshot) {
-  if (snapshot.empty()) return runtime_->Start(key);
-  const Status status = unpacker_->Start(key, snapshot, TaskPaths(runtime_->FolderOf(key)),
-                                         [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
-  if (!status.ok()) runtime_->Refuse(key, status.message());
-}
-
-void Agent::OnUnpacked(const TaskKey& key, const Status& unpacked) {
-  if (stopped_) return;
-  if (tasks_.at(key).record.terminated) {
-    runtime_->Refuse(key, "it was stopped while its code was unpacked");
-  } else if (!unpacked.ok()) {
-    LogError("event=unpack_failed task={} error={}", ToString(key), Quoted(unpacked.message()));
-    runtime_->Refuse(key, unpacked.message());
-  } else {
-    runtime_->Start(key);
-  }
-}
-
-Status Agent::OpenSocket(Task& task) {
-  const TaskPaths paths(runtime_->FolderOf(task.seen.key));
-  TaskSocket::Options options;
-  options.socket_path = paths.socket();
-  options.state_path = paths.ranks();
-  options.task = ToString(task.seen.key);
-  for (const RankLaunch& rank : runtime_->SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
-  options.peer_uid = options_.runtime == "runc" ? options_.task_user.uid : ::geteuid();
-  options.now = BootNow;
-  options.version = kVersion;
-  options.on_news = [this](RankNews news) {
-    if (!stopped_) sync_->Changed(news == RankNews::kProgress ? Urgency::kProgress : Urgency::kNow);
-  };
-  auto socket = std::make_shared<TaskSocket>(io_, std::move(options));
-  Status status = socket->Open();
-  task.socket = std::move(socket);
-  return status;
-}
-
 void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
   task.record.signalled_round = interrupt.round;
   const std::optional<int> signal = SignalNumber(interrupt.signal);
@@ -384,17 +265,6 @@ void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
   }
   LogInfo("event=interrupt_signal task={} round={} signal={} error={}", ToString(task.seen.key), interrupt.round,
           interrupt.signal, Quoted(status.message()));
-}
-
-void Agent::StopBeforeStart(Task& task, const Action& action) {
-  if (!task.record.terminated) {
-    LogInfo("event=stop task={} note=\"it was not started yet\" reason={}", ToString(action.key),
-            Quoted(action.reason));
-  }
-  task.record.terminated = true;
-  task.record.kill_at = action.kill_at;
-  if (action.kind == ActionKind::kKill) task.seen.killed_at = BootNow();
-  saves_.Cancel(action.key);
 }
 
 void Agent::StopTask(Task& task, const Action& action) {

@@ -356,14 +356,7 @@ TEST_P(AgentWithoutContainerTest, RefusesWhatItCannotKeep) {
   }
 }
 
-std::vector<std::string> Containers() {
-  if (::geteuid() == 0) return {"runc"};
-  return {};
-}
-
-INSTANTIATE_TEST_SUITE_P(Containers, AgentContainerTest, testing::ValuesIn(Containers()),
-                         [](const auto& info) { return info.param; });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AgentContainerTest);
+GLIM_IN_CONTAINERS(AgentContainerTest);
 INSTANTIATE_TEST_SUITE_P(Processes, AgentWithoutContainerTest, testing::Values("process"),
                          [](const auto& info) { return info.param; });
 

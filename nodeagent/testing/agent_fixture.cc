@@ -90,6 +90,10 @@ std::vector<std::string> Runtimes() {
   return {"process"};
 }
 
+std::vector<std::string> ContainerRuntimes() {
+  return ::geteuid() == 0 ? std::vector<std::string>{"runc"} : std::vector<std::string>{};
+}
+
 void AgentTest::KillTasks() {
   std::error_code error;
   for (std::filesystem::directory_iterator it(state_ + "/tasks", error), end; !error && it != end;

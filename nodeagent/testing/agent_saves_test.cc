@@ -71,8 +71,10 @@ TEST_P(AgentSavesTest, ATaskStartsWhenItsSaveHasBeenCopied) {
   EXPECT_EQ(LogText(kKey, 0), Here(kLocal) + " 1\nthe save\nmine\n");
 }
 
-TEST_P(AgentSavesTest, TheTasksUserOwnsTheCopy) {
-  if (!in_container()) GTEST_SKIP() << "plain processes are the agent's own user";
+// Plain processes are the agent's own user.
+class AgentSavesContainerTest : public AgentSavesTest {};
+
+TEST_P(AgentSavesContainerTest, TheTasksUserOwnsTheCopy) {
   StartAgent({"--task-user", "12345:54321"});
   LaunchFrom({There()}, "id -u; stat -c %u \"$GLIM_RESUME_PATH\" \"$GLIM_RESUME_PATH/shard\" \"$GLIM_CHECKPOINT_DIR\"");
   Send();
@@ -324,6 +326,7 @@ TEST_P(AgentSavesTest, TellsWhatItSeesOfTheCheckpointRoot) {
 }
 
 GLIM_FOR_EACH_RUNTIME(AgentSavesTest);
+GLIM_IN_CONTAINERS(AgentSavesContainerTest);
 
 }  // namespace
 }  // namespace glim::agent

@@ -202,9 +202,10 @@ TEST_P(AgentHungSnapshotTest, AnAgentThatEndsMeanwhileTakesTheUnpackingWithIt) {
   EXPECT_FALSE(IsRunning(unpacking));
 }
 
-// Only root has other users to give things to.
-TEST_P(AgentSnapshotTest, TheCodeBelongsToTheTasksUser) {
-  if (!in_container()) GTEST_SKIP() << "a process is the agent's user";
+// A process is the agent's own user, and sees no mounts but those that are there.
+class AgentSnapshotContainerTest : public AgentSnapshotTest {};
+
+TEST_P(AgentSnapshotContainerTest, TheCodeBelongsToTheTasksUser) {
   StartAgent({"--task-user", "4321:4322"});
   const std::string archive = Pack();
   ASSERT_EQ(::chmod(archive.c_str(), 0600), 0);
@@ -214,8 +215,7 @@ TEST_P(AgentSnapshotTest, TheCodeBelongsToTheTasksUser) {
   EXPECT_EQ(LogText(kKey, 0), "4321:4322\n4321:4322\n4321:4322\n4321:4322\nold code\nmade\n") << task->message();
 }
 
-TEST_P(AgentSnapshotTest, MountsMayLieInTheCode) {
-  if (!in_container()) GTEST_SKIP() << "a process sees no mounts but those that are there";
+TEST_P(AgentSnapshotContainerTest, MountsMayLieInTheCode) {
   StartAgent();
   const std::string archive = Pack(), data = folder_ + "/data";
   fs::create_directory(data);
@@ -240,6 +240,7 @@ TEST_P(AgentSnapshotTest, MountsMayLieInTheCode) {
 }
 
 GLIM_FOR_EACH_RUNTIME(AgentSnapshotTest);
+GLIM_IN_CONTAINERS(AgentSnapshotContainerTest);
 GLIM_FOR_EACH_RUNTIME(AgentHungSnapshotTest);
 
 }  // namespace

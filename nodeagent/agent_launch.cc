@@ -1,0 +1,137 @@
+// Agent: from a launch order to a task that runs. It waits for its save, if that is not here (launch_saves.h), then for
+// its code, if that is a snapshot (snapshot_unpacker.h); a stop may come at any moment in between.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "nodeagent/agent.h"
+#include "nodeagent/agent_task.h"
+#include "nodeagent/launch_plan.h"
+#include "nodeagent/replica_token.h"
+#include "sdk/log/log.h"
+
+namespace glim::agent {
+namespace {
+
+constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended before it was started
+
+}  // namespace
+
+void Agent::Launch(const TaskKey& key) {
+  Task& task = tasks_[key];
+  task.seen.key = key;
+  const auto order = std::find_if(wanted_.tasks().begin(), wanted_.tasks().end(), [&](const v1::DesiredTask& wanted) {
+    return KeyOf(wanted.attempt(), wanted.index()) == key;
+  });
+  GLIM_CHECK(order != wanted_.tasks().end(), "a launch that nobody asked for: " + ToString(key));
+  task.launch = order->launch();
+  // What cannot be carried out is refused before a save is copied for it.
+  const Status plan =
+      PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch).status();
+  task.waits_for_save = plan.ok() && saves_.Begin(key, task.launch);
+  if (!task.waits_for_save) return StartTask(key);
+  task.fixed.phase = Phase::kStarting;
+  task.fixed.controllable = true;  // it can be stopped: StopBeforeStart
+}
+
+void Agent::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
+  const auto it = tasks_.find(key);
+  if (stopped_ || it == tasks_.end()) return;
+  Task& task = it->second;
+  task.waits_for_save = false;
+  task.fixed = {};
+  if (outcome.stopped) {
+    task.fixed.phase = Phase::kReleased;
+    task.fixed.exit_code = kStoppedCode;
+    task.fixed.message = "it was stopped before its save was there; it never ran";
+  } else if (outcome.missing) {
+    task.save_missing = true;
+    RefuseLaunch(task, outcome.message);
+  } else {
+    StartTask(key);
+  }
+  sync_->Changed(Urgency::kNow);
+  StepSoon();
+}
+
+void Agent::RefuseLaunch(Task& task, const std::string& message) {
+  task.fixed.phase = Phase::kReleased;
+  task.fixed.start_failed = true;
+  task.fixed.message = message;
+}
+
+void Agent::StartTask(const TaskKey& key) {
+  Task& task = tasks_[key];
+  Result<LaunchSpec> spec = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch);
+  const Status status = spec.ok() ? runtime_->Create(key, *spec) : spec.status();
+  if (!status.ok()) {
+    LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
+    task.fixed.fault = FaultOf(status);
+    return RefuseLaunch(task, WithFix(status));
+  }
+  task.in_runtime = true;
+  Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_->FolderOf(key)));
+  if (ready.ok()) ready = OpenSocket(task);
+  // Raised while the task waited for its save.
+  if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);
+  if (!ready.ok()) {
+    runtime_->Refuse(key, ready.message());
+  } else {
+    Begin(key, task.launch.snapshot());
+  }
+  LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
+          spec->ranks.size());
+}
+
+// At once, or when its code is unpacked.
+void Agent::Begin(const TaskKey& key, const std::string& snapshot) {
+  if (snapshot.empty()) return runtime_->Start(key);
+  const Status status = unpacker_->Start(key, snapshot, TaskPaths(runtime_->FolderOf(key)),
+                                         [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
+  if (!status.ok()) runtime_->Refuse(key, status.message());
+}
+
+void Agent::OnUnpacked(const TaskKey& key, const Status& unpacked) {
+  if (stopped_) return;
+  if (tasks_.at(key).record.terminated) {
+    runtime_->Refuse(key, "it was stopped while its code was unpacked");
+  } else if (!unpacked.ok()) {
+    LogError("event=unpack_failed task={} error={}", ToString(key), Quoted(unpacked.message()));
+    runtime_->Refuse(key, unpacked.message());
+  } else {
+    runtime_->Start(key);
+  }
+}
+
+Status Agent::OpenSocket(Task& task) {
+  const TaskPaths paths(runtime_->FolderOf(task.seen.key));
+  TaskSocket::Options options;
+  options.socket_path = paths.socket();
+  options.state_path = paths.ranks();
+  options.task = ToString(task.seen.key);
+  for (const RankLaunch& rank : runtime_->SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
+  options.peer_uid = options_.runtime == "runc" ? options_.task_user.uid : ::geteuid();
+  options.now = BootNow;
+  options.version = GLIM_VERSION;
+  options.on_news = [this](RankNews news) {
+    if (!stopped_) sync_->Changed(news == RankNews::kProgress ? Urgency::kProgress : Urgency::kNow);
+  };
+  auto socket = std::make_shared<TaskSocket>(io_, std::move(options));
+  Status status = socket->Open();
+  task.socket = std::move(socket);
+  return status;
+}
+
+void Agent::StopBeforeStart(Task& task, const Action& action) {
+  if (!task.record.terminated) {
+    LogInfo("event=stop task={} note=\"it was not started yet\" reason={}", ToString(action.key),
+            Quoted(action.reason));
+  }
+  task.record.terminated = true;
+  task.record.kill_at = action.kill_at;
+  if (action.kind == ActionKind::kKill) task.seen.killed_at = BootNow();
+  saves_.Cancel(action.key);
+}
+
+}  // namespace glim::agent
