@@ -49,7 +49,7 @@ CopyOrder OrderOf(const TaskKey& key, const v1::TaskLaunch& launch) {
   CopyOrder order;
   order.job = key.job;
   order.local = launch.base().local();
-  order.identity = "step " + EnvOf(launch, "GLIM_RESUME_STEP");
+  order.identity = "attempt " + std::to_string(launch.base().attempt()) + ", step " + EnvOf(launch, "GLIM_RESUME_STEP");
   order.parts = launch.base().parts();
   for (const v1::SaveSource& source : launch.base().sources()) {
     order.sources.push_back({source.node(), source.address(), source.token()});

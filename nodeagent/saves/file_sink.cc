@@ -54,7 +54,7 @@ Status FileSink::MakeRoom() {
   auto channel = checkpoint::MakeChannel(options, "/", checkpoint::IoDirection::kWrite);
   if (!channel.ok()) return channel.status();
   channel_ = std::move(channel).value();
-  for (std::size_t i = 0; i <= kDepth; ++i) {
+  for (std::size_t i = 0; i < kDepth; ++i) {  // one of them is being filled: fewer are on their way than it takes
     Block block;
     block.memory.reset(static_cast<std::byte*>(std::aligned_alloc(checkpoint::kPageBytes, kBlockBytes)));
     if (!block.memory) return Status(StatusCode::kResourceExhausted, "no memory to write " + name_);

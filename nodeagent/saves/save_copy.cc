@@ -73,8 +73,9 @@ class SaveCopying {
     RemoveHalfCopies(place_.state_dir, kHalfPrefix + std::to_string(order_.job) + "-");
     const bool there = IsThere();
     if (order_.sources.empty()) {
-      if (there) return Status::Ok();
-      return Status(StatusCode::kNotFound, Named() + " is not there, and no other node is known to have it");
+      if (there && !order_.parts) return Status::Ok();
+      return Status(StatusCode::kNotFound, Named() + (order_.parts ? " has a part on a node that cannot be reached"
+                                                                   : " is not there, and no other node is known to have it"));
     }
     if (there && IsOurCopy(place_.state_dir, name_)) return Status::Ok();
     HalfCopy half(place_.state_dir, order_.job);

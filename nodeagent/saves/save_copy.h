@@ -34,7 +34,7 @@ struct CopyPlace {
 struct CopyOrder {
   std::uint64_t job = 0;
   std::string local;
-  std::string identity;                 // tells this save from another at the same path: its step
+  std::string identity;                 // tells this save from another at the same path: its attempt and step
   std::vector<SaveSource> sources;      // empty: this node has it
   bool parts = false;                   // each source has a part, and all are needed; else any one will do
 };

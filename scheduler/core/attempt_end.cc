@@ -8,6 +8,7 @@
 #include "scheduler/core/job_machine.h"
 #include "scheduler/core/ledger.h"
 #include "scheduler/core/round_machine.h"
+#include "scheduler/core/save_place.h"
 #include "scheduler/core/time_limit.h"
 
 namespace glim::core {
@@ -24,22 +25,25 @@ struct Exits {
   bool any_leaving = false;
   bool any_yielded = false;
   bool any_start_failed = false;
-  bool any_save_missing = false;  // or not read
+  bool any_save_missing = false;
+  bool any_restore_failed = false;  // a program could not go on from its save
+  bool copy_not_over = false;       // some task had not got its save yet
   bool all_zero = true;
   std::int32_t first_code = 0;
 };
 
-Exits CollectExits(const std::vector<const Task*>& tasks) {
+Exits CollectExits(const Attempt& attempt, const std::vector<const Task*>& tasks) {
   Exits exits;
   for (const Task* task : tasks) {
     exits.any_start_failed |= task->start_failed;
     exits.any_save_missing |= task->save_missing;
+    exits.copy_not_over |= !IsShared(attempt.base) && !HasWhole(attempt.base, task->node) && task->copy_time.ms == 0;
     exits.all_zero &= task->exit_code == 0 && !task->lost && !task->start_failed;
     if (exits.first_code == 0) exits.first_code = task->exit_code;
     for (const Rank& rank : task->ranks) {
       exits.any_leaving |= rank.leaving;
       exits.any_yielded |= rank.yielded;
-      exits.any_save_missing |= !rank.restore_failed.empty();
+      exits.any_restore_failed |= !rank.restore_failed.empty();
     }
   }
   return exits;
@@ -64,6 +68,11 @@ bool LosesAtRisk(const Ending& ending) {
   }
 }
 
+// Whoever trained on without its save, or had none, fails by itself.
+bool MovedOn(const Attempt& attempt) {
+  return attempt.base.step < 0 || attempt.last_step > attempt.base.step || attempt.durable_step >= 0;
+}
+
 Ending Classify(const Attempt& attempt, const Exits& exits) {
   const Round* round = attempt.open_round();
   switch (attempt.stop) {
@@ -71,13 +80,13 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kSuspend:
       return {Outcome::kCancelled, SaveResult::kNone, exits.first_code};
     case StopCause::kStartTimeout:
-      return {Outcome::kStartFailed, SaveResult::kNone, 0};
+      return {exits.copy_not_over ? Outcome::kRestoreFailed : Outcome::kStartFailed, SaveResult::kNone, 0};
     case StopCause::kNodeFailure:
       return {Outcome::kNodeFailure, SaveResult::kNone, 0};
     case StopCause::kDeadline:  // killed, whatever it had saved before: steps_lost says what that was worth
       return {Outcome::kInterrupted, SaveResult::kKilled, 0};
     case StopCause::kRankFailed:
-      if (exits.any_save_missing) return {Outcome::kRestoreFailed, SaveResult::kNone, exits.first_code};
+      if (exits.any_save_missing || (exits.any_restore_failed && !MovedOn(attempt))) return {Outcome::kRestoreFailed, SaveResult::kNone, exits.first_code};
       return {exits.any_start_failed ? Outcome::kStartFailed : Outcome::kFailed, SaveResult::kNone, exits.first_code};
     case StopCause::kFinished:
       return {Outcome::kSucceeded, SaveResult::kNone, 0};
@@ -151,7 +160,7 @@ void DropClaimOf(Changes& changes, NodeId node, const std::string& why) {
 
 void EndAttempt(Changes& changes, AttemptId id) {
   const std::vector<const Task*> tasks = TasksOf(changes.state(), id);
-  Ending ending = Classify(changes.attempt(id), CollectExits(tasks));
+  Ending ending = Classify(changes.attempt(id), CollectExits(changes.attempt(id), tasks));
   const Job& job = changes.job(id.job);
   const bool at_limit = EndsAtLimit(changes.policy(), job, changes.attempt(id), changes.now());
   if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "scheduler/core/allowed_paths.h"
+#include "sdk/base/snapshot_name.h"
 
 namespace glim::core {
 namespace {
@@ -62,7 +63,24 @@ bool LeavesItsLink(const Attempt& attempt) {
   return attempt.stop != StopCause::kNone || (round && round->state != RoundState::kNotifying);
 }
 
+namespace {
+
+// An archive is taken from where the cluster keeps them, and from nowhere else.
+Status CheckSnapshotPlace(const Policy& policy, const CodeSnapshot& snapshot) {
+  if (snapshot.path.empty()) return Status::Ok();
+  if (policy.checkpoint_root.empty()) {
+    return Infeasible("code", "this cluster has no checkpoint root to keep code in",
+                      "leave code: snapshot out, or ask the operator to set checkpoint_root in the policy");
+  }
+  if (snapshot.path == SnapshotPath(policy.checkpoint_root, snapshot.sha256)) return Status::Ok();
+  return Infeasible("snapshot.path", "is not below the cluster's checkpoint root, " + policy.checkpoint_root,
+                    "submit it again: glim submit --snapshot lays the archive there");
+}
+
+}  // namespace
+
 Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec) {
+  if (Status s = CheckSnapshotPlace(policy, spec.snapshot); !s.ok()) return s;
   const auto pool = state.index().nodes_by_pool.find(spec.pool);
   if (pool == state.index().nodes_by_pool.end()) {
     const std::string names = PoolNames(state);

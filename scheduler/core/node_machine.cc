@@ -61,16 +61,20 @@ void MergeRank(Rank& row, const Rank& seen) {
 }
 
 void MergeTask(Changes& changes, const ObservedTask& seen) {
+  const Attempt* attempt = changes.state().FindAttempt(seen.id.attempt);
+  const bool copies_its_save = attempt && attempt->state == AttemptState::kStarting && !IsShared(attempt->base);
   changes.EditTask(seen.id, [&](Task& task) {
     if (task.phase == TaskPhase::kReleased) return;
+    // Its agent began anew while it copied the save: nothing of the task had begun, so nothing has failed.
+    const bool never_began = seen.lost && copies_its_save && task.phase < TaskPhase::kRunning;
     task.phase = std::max(task.phase, seen.phase);
     task.exit_code = seen.exit_code;
     task.message = seen.message;
-    task.lost = seen.lost;
-    task.start_failed = seen.start_failed;
+    task.lost = seen.lost && !never_began;
+    task.start_failed = seen.start_failed || never_began;
     task.job_fault = seen.job_fault;
     task.path_missing = seen.path_missing;
-    task.save_missing = seen.save_missing;
+    task.save_missing = seen.save_missing || never_began;
     task.copy_time = std::max(task.copy_time, seen.copy_time);
     if (seen.copied_bytes > task.copied_bytes) {
       task.copied_bytes = seen.copied_bytes;
@@ -178,6 +182,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
     changes.Note("node_registered", {}, node.id, event.name);
   }
   const NodeId id = node.id;
+  const std::string right_marker = RightMarker(changes.state());
   node.boot_id = event.boot_id;
   node.labels = event.labels;
   node.address = event.address;
@@ -189,11 +194,13 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   node.allowed_folders = event.allowed_folders;
   ForgetRoot(changes.policy(), node);
   changes.Write(std::move(node));
+  JudgeRootsAgain(changes, right_marker);
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
   changes.liveness(id) = {event.session, changes.now()};
   changes.ForgetSilence();
   HeardAgain(changes, id);
+  SettleSavesOn(changes, id);  // a quarantined node stays so, and gives its saves again
   changes.Sync(id);
   changes.reply().node = id;
 }
@@ -205,6 +212,7 @@ void ApplyDisconnected(Changes& changes, const NodeDisconnected& event) {
   if (changes.node(event.node).state == NodeState::kReady) {
     SetState(changes, event.node, NodeState::kSilent, "its agent's stream ended");
   }
+  SettleSavesOn(changes, event.node);
 }
 
 namespace {

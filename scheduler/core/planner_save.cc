@@ -16,6 +16,14 @@ std::int64_t RateOf(const Pass& pass, const Field& field) {
   return std::max<std::int64_t>(1, best);
 }
 
+// What it costs to get that node: whoever is interrupted for it is interrupted on all its nodes.
+Duration PriceOf(const Pass& pass, const Candidate& candidate) {
+  const bool interrupts = candidate.tier == Tier::kVictim || candidate.tier == Tier::kDisplaced;
+  const Attempt* holder = interrupts ? pass.state().FindAttempt(candidate.holder) : nullptr;
+  const auto nodes = static_cast<std::int64_t>(holder ? holder->nodes.size() : 1);
+  return pass.policy().switch_cost * nodes;
+}
+
 std::string Seconds(Duration time) { return std::to_string((time.ms + 999) / 1000) + " s"; }
 
 }  // namespace
@@ -26,15 +34,18 @@ std::optional<SaveWait> WaitForSave(const Pass& pass, const Asker& asker, Field*
   const std::int64_t bytes = std::int64_t{1} << save.bytes_log2;
   const Duration copy = Milliseconds(bytes / RateOf(pass, *field) * 1000);
   const auto is_it = [&](const Candidate& c) { return c.node == save.node; };
-  if (std::any_of(field->candidates.begin(), field->candidates.end(), is_it)) {
-    if (copy > pass.policy().switch_cost) std::erase_if(field->candidates, [&](const Candidate& c) { return !is_it(c); });
+  const auto now = std::find_if(field->candidates.begin(), field->candidates.end(), is_it);
+  if (now != field->candidates.end()) {
+    if (copy > PriceOf(pass, *now)) std::erase_if(field->candidates, [&](const Candidate& c) { return !is_it(c); });
     return std::nullopt;
   }
   const auto later = std::find_if(field->later.begin(), field->later.end(),
                                   [&](const auto& entry) { return is_it(entry.second); });
   if (later == field->later.end()) return std::nullopt;  // nobody can tell when
+  // Others may take the node again and again: all of the waiting together must be shorter than the copy.
+  const Duration waited = pass.now() - asker.job->queued_at;
   const Duration wait = later->first - pass.now();
-  if (wait >= copy) return std::nullopt;
+  if (asker.starved || wait + waited >= copy) return std::nullopt;
   const Node& node = *pass.state().FindNode(save.node);
   Blocker blocker;
   blocker.kind = BlockerKind::kCheckpointOn;

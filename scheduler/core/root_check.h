@@ -12,6 +12,11 @@ namespace glim::core {
 // The marker file's name in the root of a cluster: ".glim-root-CLUSTER".
 std::string RootMarkerName(const std::string& cluster_id);
 
+// What counts as right now; empty: nobody has read a marker.
+std::string RightMarker(const ClusterState& state);
+// Every node, if what is right is not `before` any more. After each change of a marker.
+void JudgeRootsAgain(Changes& changes, const std::string& before);
+
 // The node's agent has come anew: until it has looked, nothing is known. `node` is about to be written.
 void ForgetRoot(const Policy& policy, Node& node);
 

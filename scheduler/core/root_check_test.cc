@@ -63,6 +63,20 @@ TEST(RootCheck, WhatMostReadIsRight) {
   EXPECT_EQ(c.Noted("root_seen"), 1);
 }
 
+TEST(RootCheck, WhenTheOneThatDecidedGoesTheOthersAreJudgedAnew) {
+  Cluster c(Zones{.nodes = 2}, WithRoot());
+  Tell(c, 1, "aa");
+  Tell(c, 2, "bb");
+  EXPECT_FALSE(IsUsable(c.node(NodeId{2})));
+  Tell(c, 1, "", "/shared: Transport endpoint is not connected");
+  EXPECT_TRUE(IsUsable(c.node(NodeId{2})));
+  Tell(c, 1, "bb");
+  EXPECT_TRUE(IsUsable(c.node(NodeId{1})));
+  c.Connect("n1", c.node(NodeId{1}).labels);
+  EXPECT_TRUE(IsUsable(c.node(NodeId{2})));
+  EXPECT_FALSE(IsUsable(c.node(NodeId{1}))) << "its agent has not looked yet";
+}
+
 TEST(RootCheck, WhoCannotReadItSaysWhy) {
   Cluster c(Zones{.nodes = 1}, WithRoot());
   Tell(c, 1, "", "/shared: No such file or directory");

@@ -11,9 +11,11 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
-// A quarantined node takes no job; its agent is heard, and gives what it has.
-bool IsHeard(const Node* node) {
-  return node && (node->state == NodeState::kReady || node->state == NodeState::kQuarantined);
+// A quarantined node takes no job; while its agent is connected it gives what it has.
+bool IsHeard(const ClusterState& state, const Node* node) {
+  if (!node || node->state != NodeState::kQuarantined) return node && node->state == NodeState::kReady;
+  const auto live = state.liveness.find(node->id);
+  return live != state.liveness.end() && live->second.session != 0;
 }
 
 Nodes UnionOf(const Nodes& a, const Nodes& b) {
@@ -31,8 +33,9 @@ SaveReach ReachOfAny(const ClusterState& state, const Nodes& nodes) {
   SaveReach best{Reach::kLost, nodes.front()};
   for (const NodeId id : nodes) {
     const Node* node = state.FindNode(id);
-    if (IsHeard(node)) return {};
-    if (node && node->state == NodeState::kSilent && best.reach == Reach::kLost) best = {Reach::kSilent, id};
+    if (IsHeard(state, node)) return {};
+    const bool may_come_back = node && node->state != NodeState::kLost;
+    if (may_come_back && best.reach == Reach::kLost) best = {Reach::kSilent, id};
   }
   return best;
 }
@@ -86,9 +89,11 @@ SaveReach ReachOf(const ClusterState& state, const Checkpoint& save) {
 }
 
 bool MayBeInMemory(const ClusterState& state, const Job& job) {
+  if (job.restore_failures >= kMemoryTriesMax) return false;
   for (std::uint32_t number = job.attempts; number >= 1 && number >= job.durable.attempt; --number) {
     const Attempt* attempt = state.FindAttempt({job.id, number});
-    if (!attempt || !attempt->started_at) continue;
+    // One that did not even have its save has given nobody a copy.
+    if (!attempt || !attempt->started_at || attempt->outcome == Outcome::kRestoreFailed) continue;
     for (const NodeId id : attempt->replicas) {
       const Node* node = id ? state.FindNode(id) : nullptr;
       if (node && node->state == NodeState::kReady && !node->replica.empty()) return true;
@@ -147,6 +152,7 @@ void TakeBase(Changes& changes, AttemptId id, const Checkpoint& base) {
       row.durable = base;
       std::erase_if(row.older, [&](const Checkpoint& save) { return save.step >= base.step; });
       row.steps_lost += lost;
+      row.restore_failures = 0;  // of another save
       row.message = why;
     });
     changes.Note("save_given_up", id, {}, why);

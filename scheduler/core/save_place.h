@@ -41,7 +41,9 @@ struct SaveReach {
 // Pure.
 SaveReach ReachOf(const ClusterState& state, const Checkpoint& save);
 
-// Whether neighbours that can be heard may hold a copy of it in memory (replica_placement.h).
+// Whether neighbours that can be heard may hold a copy of it in memory (replica_placement.h). After so many restores in
+// a row that failed, they do not.
+inline constexpr std::uint32_t kMemoryTriesMax = 3;
 bool MayBeInMemory(const ClusterState& state, const Job& job);
 
 // What an attempt that starts now goes on from: the newest save, unless it is lost and its spec does not wait for it;

@@ -229,6 +229,57 @@ TEST(SavePlace, ACopyThatGrowsHoldsUpTheStartsDeadline) {
   EXPECT_EQ(i.c.attempt(i.job, 2).outcome, Outcome::kStartFailed);
 }
 
+TEST(SavePlace, AProgramThatTrainedOnWithoutItsSaveFailsByItself) {
+  SavedOnN1 i(2);
+  i.c.Finish(i.urgent);
+  i.c.Settle();
+  i.c.Edit(i.job, 0, [](ObservedTask& task) { task.ranks[0].restore_failed = "caught by the script"; });
+  i.c.Step(i.job, 90);
+  i.c.Exit(i.job, 0, 3);
+  EXPECT_EQ(i.c.job(i.job).state, JobState::kFailed);
+  EXPECT_EQ(i.c.attempt(i.job).outcome, Outcome::kFailed);
+}
+
+TEST(SavePlace, AnAgentThatBeginsAnewInMidCopyHasFailedNobody) {
+  SavedOnN1 i(2, SpecWith(1, [](JobSpec& s) { s.restart_max = 0; }));
+  i.c.script(i.job).runs = false;
+  i.c.Finish(i.urgent);
+  i.c.Settle();
+  ASSERT_EQ(i.c.job(i.job).state, JobState::kStarting);
+  i.c.Edit(i.job, 0, [](ObservedTask& task) {
+    task.phase = TaskPhase::kReleased;
+    task.lost = true;
+  });
+  EXPECT_EQ(i.c.job(i.job).state, JobState::kQueued);
+  EXPECT_EQ(i.c.attempt(i.job, 2).outcome, Outcome::kRestoreFailed);
+  EXPECT_EQ(i.c.job(i.job).restarts, 0u);
+}
+
+TEST(SavePlace, AQuarantinedNodeGivesItsSavesWhileItsAgentIsHeard) {
+  Cluster c(Zones{.nodes = 2}, Calm());
+  Node node = c.node(kN1);
+  node.state = NodeState::kQuarantined;
+  ClusterState state = ClusterState::Of(c.state().tables());
+  state.Put(node);
+  Checkpoint save;
+  save.step = 5;
+  save.local = "5";
+  save.parts = {kN1};
+  EXPECT_EQ(ReachOf(state, save).reach, Reach::kSilent);
+  state.liveness[kN1].session = 7;
+  EXPECT_EQ(ReachOf(state, save).reach, Reach::kNow);
+}
+
+TEST(SavePlace, MemoryIsAskedThreeTimes) {
+  Cluster c(Zones{.nodes = 0}, Calm());
+  for (const char* name : {"a", "b"}) c.Connect(name, testing::Labels("z1", "l1"), std::string(name) + ":7010");
+  const JobId id = c.Running(Spec(1));
+  Job job = c.job(id);
+  EXPECT_TRUE(MayBeInMemory(c.state(), job));
+  job.restore_failures = kMemoryTriesMax;
+  EXPECT_FALSE(MayBeInMemory(c.state(), job));
+}
+
 TEST(SavePlace, PeopleAreToldWhereSavesLie) {
   EXPECT_THAT(SavesInWords(Spec(1), ""), HasSubstr("stay on the node that wrote them"));
   EXPECT_THAT(SavesInWords(Spec(1), "/shared/glim"), HasSubstr("saves go to /shared/glim, which all nodes share"));

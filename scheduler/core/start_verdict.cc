@@ -39,7 +39,10 @@ StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
     if (!earlier || (earlier->outcome != Outcome::kStartFailed && earlier->outcome != Outcome::kClaimDropped)) break;
     LookForMissing(state, earlier->id, &nodes, &verdict.cleared);
   }
-  if (nodes.size() < 2) return {};
+  // A job that has run before has not changed since: a file system is missing there.
+  const Job* job = state.FindJob(ended.id.job);
+  const bool has_run = job && (job->service.ms > 0 || job->durable.step >= 0);
+  if (nodes.size() < 2 || has_run) return {};
   verdict.jobs_fault = true;
   verdict.message = Describe(state, *missing) + " (the same on " + std::to_string(nodes.size()) + " nodes)";
   return verdict;

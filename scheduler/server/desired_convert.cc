@@ -145,10 +145,16 @@ void SetBase(const Snapshot& snapshot, const core::DesiredTask& task, const core
   const core::Checkpoint& base = task.attempt->base;
   out->set_local(base.local);
   out->set_bytes(base.bytes);
-  if (core::HasWhole(base, node.id)) return;
+  out->set_attempt(base.attempt);
+  if (base.parts == std::vector{node.id}) return;  // it wrote the save
+  bool complete = true;
   const auto add = [&](core::NodeId id) {
+    if (id == node.id) return;  // what lies here is no news to its agent
     const core::Node* holder = snapshot.tables.nodes.Find(id);
-    if (!holder || holder->save_address.empty() || holder->state == core::NodeState::kLost) return;
+    if (!holder || holder->save_address.empty() || holder->state == core::NodeState::kLost) {
+      complete = false;
+      return;
+    }
     v1::SaveSource& source = *out->add_sources();
     source.set_node(holder->name);
     source.set_address(holder->save_address);
@@ -162,6 +168,7 @@ void SetBase(const Snapshot& snapshot, const core::DesiredTask& task, const core
   });
   out->set_parts(holders.empty());
   for (const core::NodeId id : holders.empty() ? base.parts : holders) add(id);
+  if (out->parts() && !complete) out->clear_sources();  // a part is out of reach: the others are no save
 }
 
 void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const core::Node& node, GangCache* cache,

@@ -82,7 +82,7 @@ def wait_step(cluster, glim, job_id, attempt, step):
 
 def test_ones_own_job_comes_back_on_other_nodes(own_cluster):
     cluster, home, shared = own_cluster
-    steps = 100 + 30 * MOVES
+    steps = 100 + 25 * MOVES
     spec = write(home, "job.yaml", faster(readme_block("yaml"), steps))
     write(home, "train.py", readme_block("python"))
     glim = Glim(os.path.join(BIN, "glim"), cluster.server, home)
@@ -101,7 +101,7 @@ def test_ones_own_job_comes_back_on_other_nodes(own_cluster):
         urgent = drive_out(cluster, glim, home, job)
         cluster.wait_state(urgent, "succeeded", 60)
         step = glim.job(job_id)["durable_step"] + 5
-    job = cluster.wait_state(job_id, "succeeded", 120)
+    job = cluster.wait_state(job_id, "succeeded", 60 + steps // 10)
 
     assert len(job["attempts"]) == MOVES + 1, cluster.describe(job)
     assert [a["outcome"] for a in job["attempts"]] == ["interrupted"] * MOVES + ["succeeded"], cluster.describe(job)
