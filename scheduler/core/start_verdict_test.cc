@@ -76,6 +76,18 @@ TEST(AMissingPath, OnASecondNodeIsTheJobsFault) {
   for (const NodeId node : {NodeId(1), NodeId(2)}) EXPECT_EQ(c.node(node).suspect, 0u) << "no node was to blame";
 }
 
+TEST(AMissingPath, IsNeverTheFaultOfAJobThatHasRun) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Running(Spec(1));
+  c.Suspend(job);
+  c.Settle();
+  c.Resume(job);
+  FailStart(c, job, 0, NotThere);
+  Retry(c);
+  FailStart(c, job, 0, NotThere);
+  EXPECT_EQ(c.job(job).state, JobState::kQueued) << "a file system is missing on two nodes: it is tried on";
+}
+
 TEST(AMissingPath, OnOneNodeAloneIsTheNodesFault) {
   Cluster c(Zones{.nodes = 2});
   const JobId job = c.Submit(Spec(1));

@@ -1,6 +1,5 @@
 """The examples as a user runs them: copied into a folder of one's own, and submitted from there."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,15 +9,15 @@ from cluster.spec import replace_fields
 from cluster.story import PYTHON
 
 
-def submit_copy(stage, glim, example, **fields):
-    """The example's files in a fresh folder, `fields` replaced; submitted there as its file stands."""
+def submit_copy(stage, glim, example, more="", **fields):
+    """The example's files in a fresh folder, `fields` replaced; submitted there as its file stands, and `more`."""
     folder = stage.path(example)
     shutil.copytree(stage.examples.path(example), folder, ignore=shutil.ignore_patterns("__pycache__", "out"))
     path = os.path.join(folder, "job.yaml")
     with open(path) as file:
         text = replace_fields(file.read(), fields)
-    with open(path, "w") as file:                # saves where all nodes find them
-        file.write(f"{text}\ncheckpoint: {json.dumps({'dir': stage.path('ckpt', example)})}\n")
+    with open(path, "w") as file:
+        file.write(text + more)
     return glim.submit(path, user="ana")
 
 
@@ -56,7 +55,8 @@ def test_the_first_job_is_interrupted_and_comes_back(stage, cluster, glim):
 
 
 def test_the_plain_script_is_told_by_a_signal_and_goes_on(stage, cluster, glim):
-    job_id = submit_copy(stage, glim, "plain", run="ROUNDS=120 ROUND_SECONDS=0.03 exec /usr/bin/python3 pi.py")
+    # It tells nobody what it saved: its folder must be one that all nodes share.
+    job_id = submit_copy(stage, glim, "plain", f"checkpoint: {{dir: {stage.path('ckpt')}}}\n", run="ROUNDS=120 ROUND_SECONDS=0.03 exec /usr/bin/python3 pi.py")
     wait_until(lambda: cluster.check() or cluster.rank_log(job_id, 1, 0), 30, "it begins")
     wait_until(lambda: "begins" in output(glim, job_id, 1), 30, "it counts")
     cluster.wait_state(stage.submit_visitor("visitor", [job_id]), "succeeded", 60)

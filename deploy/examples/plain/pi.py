@@ -1,5 +1,7 @@
 """Estimates pi, and keeps how far it came in a file: no SDK, no glim-task. Glim is nowhere in it but for the folder in
-GLIM_CHECKPOINT_DIR, which comes back with the job; off the cluster that is out/."""
+GLIM_CHECKPOINT_DIR, which comes back with the job where all nodes share it (the cluster's checkpoint root, or a
+checkpoint.dir of the job's own). Where they do not, agents bring along what was told as saved: `glim-task saved`, as
+in ../bash. Off the cluster the folder is out/."""
 
 import json
 import os
