@@ -79,6 +79,7 @@ void SimRun::Interrupted(std::uint32_t index, const core::Round& round) {
       timeline_.After(Milliseconds(rng_.Between(1, 3000)), [this, r] { Exit(r, 143); });
     } else if (round.state == RoundState::kWithdrawn) {
       rank.cap = -1;
+      rank.withdrawn = std::max(rank.withdrawn, round.id);
     } else if (round.state == RoundState::kAgreed) {
       if (rank.stop_step && rank.round == round.id && *rank.stop_step != round.stop_step) hooks_.violation("S changed");
       if (rank.round == round.id && !rank.seen.finished && rank.cap >= 0 && round.stop_step < rank.cap && !rank.stop_step) {
@@ -104,7 +105,7 @@ void SimRun::Interrupted(std::uint32_t index, const core::Round& round) {
 
 void SimRun::Ack(std::uint32_t r, std::uint32_t round) {
   SimRank& rank = ranks_[r];
-  if (rank.dead || rank.seen.exited || rank.round != round || rank.stop_step) return;
+  if (rank.dead || rank.seen.exited || rank.round != round || rank.stop_step || round <= rank.withdrawn) return;
   if (rank.seen.acked_round == round) {
     Changed(r);  // a repeat says what was said: a hold that moved could be beyond an S made from the first
     return;

@@ -41,6 +41,7 @@ class SimRun {
   struct SimRank {
     core::Rank seen;               // what its agent knows
     std::uint32_t round = 0;       // acknowledged, or being so
+    std::uint32_t withdrawn = 0;   // the newest round that was: a late acknowledgement of it would hold the rank for ever
     std::int64_t cap = -1;         // no step beyond it is begun; -1: free
     std::optional<std::int64_t> stop_step;
     bool stop_now = false;

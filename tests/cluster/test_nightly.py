@@ -41,7 +41,7 @@ def nightly(folder, words, **environment):
         program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text(script)
         program.chmod(0o755)
-    return subprocess.run([folder / "tests" / "nightly", "--no-build", *words], capture_output=True, text=True,
+    return subprocess.run([folder / "tests" / "nightly", "--no-build", "--no-clusters", *words], capture_output=True, text=True,
                           env={**os.environ, **environment}, timeout=60)
 
 
