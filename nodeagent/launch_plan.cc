@@ -180,6 +180,8 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const Env& base, cons
   const std::string home = env.at("HOME");
   for (const v1::EnvVar& var : launch.env()) env[var.name()] = var.value();
   env.emplace("GLIM_GPUS_SIMULATED", options.simulated_gpus ? "1" : "0");
+  // A log is a pipe: Python would keep lines to itself, and lose them when it is killed.
+  env.emplace("PYTHONUNBUFFERED", "1");
   if (launch.per_gpu()) env.emplace("LOCAL_WORLD_SIZE", std::to_string(launch.ranks()));
   if (!options.hfreduce_device.empty()) env["GLIM_HFREDUCE_DEVICE"] = options.hfreduce_device;
   if (options.hfreduce_service_level >= 0) {

@@ -13,6 +13,7 @@ namespace glim::cli {
 namespace {
 
 constexpr Duration kPause = Milliseconds(500);
+constexpr int kLooksBeforeNote = 3;    // with kPause: a second
 constexpr int kOutageTriesMax = 120;  // with kPause: a minute
 
 constexpr std::uint32_t kAnyRank = 0xffffffff;  // none was asked for
@@ -106,15 +107,17 @@ class LogReader {
 
   // The attempt after `last` (0: the newest) once it has nodes; 0 when the job has ended without one.
   Result<std::uint32_t> AwaitAttempt(std::uint32_t last) {
-    bool told = false;
+    int looks = 0;
     int silent = 0;
     while (true) {
       Result<glim::v1::Job> job = context_.client.GetJob(options_.job_id);
       if (job.ok()) {
         silent = 0;
         const std::uint32_t next = NextWithLog(*job, last);
+        if (next == 0 && HasEnded(*job) && last != 0) context_.output.Note(EndNote(*job));
         if (next != 0 || HasEnded(*job)) return next;
-        if (!std::exchange(told, true)) context_.output.Note(WaitNote(*job, last));
+        // The last line comes a moment before the job's end does.
+        if (++looks == kLooksBeforeNote) context_.output.Note(WaitNote(*job, last));
       } else if (job.status().code() != StatusCode::kUnavailable || ++silent > kOutageTriesMax || last == 0) {
         return job.status();
       }
@@ -130,6 +133,11 @@ class LogReader {
       if (last == 0 || next == 0) next = attempt.ref().number();
     }
     return next;
+  }
+
+  static std::string EndNote(const glim::v1::Job& job) {
+    const std::string why = job.message().empty() ? "" : ": " + job.message();
+    return fmt::format("job {} {}{}", job.id(), job.state(), why);
   }
 
   static std::string WaitNote(const glim::v1::Job& job, std::uint32_t last) {

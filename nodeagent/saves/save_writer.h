@@ -52,6 +52,7 @@ class SaveWriter {
 
  private:
   struct File {
+    File() {}  // clang 14 takes the one that it would make for missing until the class is whole
     std::string path;
     bool written = false;     // else it is only checked
     std::int64_t bytes = 0;

@@ -26,7 +26,12 @@ std::string CheckpointDirOf(const JobSpec& spec) {
 std::string NodesOf(std::size_t n) { return std::to_string(n) + (n == 1 ? " node" : " nodes"); }
 
 // "use a folder below one of: /data, /home"; `lists` are not empty.
-std::string FoldersFix(const std::set<std::string>& folders) {
+// Those that lie in others are not named.
+std::string FoldersFix(std::set<std::string> folders) {
+  std::erase_if(folders, [&](const std::string& folder) {
+    return std::any_of(folders.begin(), folders.end(),
+                       [&](const std::string& other) { return other != folder && IsWithin(folder, other); });
+  });
   std::string fix = "use a folder below one of: ";
   std::size_t named = 0;
   for (const std::string& folder : folders) {

@@ -21,6 +21,14 @@ void LookForMissing(const ClusterState& state, AttemptId id, std::set<NodeId>* m
   }
 }
 
+bool HasRun(const ClusterState& state, AttemptId newest) {
+  for (std::uint32_t number = newest.number; number >= 1; --number) {
+    const Attempt* attempt = state.FindAttempt({newest.job, number});
+    if (attempt && attempt->running_at) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
@@ -40,9 +48,7 @@ StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
     LookForMissing(state, earlier->id, &nodes, &verdict.cleared);
   }
   // A job that has run before has not changed since: a file system is missing there.
-  const Job* job = state.FindJob(ended.id.job);
-  const bool has_run = job && (job->service.ms > 0 || job->durable.step >= 0);
-  if (nodes.size() < 2 || has_run) return {};
+  if (nodes.size() < 2 || HasRun(state, ended.id)) return {};
   verdict.jobs_fault = true;
   verdict.message = Describe(state, *missing) + " (the same on " + std::to_string(nodes.size()) + " nodes)";
   return verdict;

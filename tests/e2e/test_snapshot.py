@@ -1,16 +1,13 @@
 """A job's code as it was at the submission: `glim submit --snapshot` packs the workdir, and every attempt runs that
 copy, whatever has become of the folder since."""
 
-import contextlib
 import json
 import os
-import secrets
 import shutil
 import subprocess
 
 import pytest
 
-from cluster.local_cluster import CONFIG
 from cluster.processes import wait_until
 from conftest import own_stage
 
@@ -20,23 +17,9 @@ SIGNAL = {"mode": "signal", "grace": "5s"}
 @pytest.fixture
 def own(fresh_folder):
     """A cluster whose policy names a checkpoint root, which all its nodes and this host see."""
-    root = os.path.join(fresh_folder, "shared")
-    os.makedirs(root)
-    with own_stage(fresh_folder, config=CONFIG + f"  checkpoint_root: {root}\n",
-                   nodes={"n1": ("A", "a1"), "n2": ("B", "b1")}) as stage:
-        mark(root, stage.cluster.cluster_id)
-        stage.shared = root
+    with own_stage(fresh_folder, checkpoint_root=True, nodes={"n1": ("A", "a1"), "n2": ("B", "b1")}) as stage:
+        stage.shared = stage.cluster.checkpoint_root
         yield stage
-
-
-def mark(root, cluster_id):
-    """Unless an agent has done so. The file appears as a whole: agents may look at any moment."""
-    new = os.path.join(root, ".new")
-    with open(new, "w") as file:
-        file.write(secrets.token_hex(16) + "\n")
-    with contextlib.suppress(FileExistsError):
-        os.link(new, os.path.join(root, f".glim-root-{cluster_id}"))
-    os.unlink(new)
 
 
 def make_workdir(stage, name):
