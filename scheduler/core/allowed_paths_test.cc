@@ -41,14 +41,14 @@ TEST(PathsOnNodes, LeavesOutWhatTheTaskHasOfItsOwn) {
   }
   EXPECT_EQ(FieldsOf(In("/tmp/mine")), "workdir=/tmp/mine") << "the node's, below the container's own";
   EXPECT_EQ(FieldsOf(In("/home/ann")), "workdir=/home/ann");
-  JobSpec spec = In("/home/ann");
-  spec.mounts = {{"/srv/ann", "/work", false}, {"/data/set", "/set", true}};
-  spec.checkpoint_dir = "/home/ckpt";
+  JobSpec spec = In("/job/ann");
+  spec.mounts = {{"/srv/ann", "/job", false}, {"/data/set", "/set", true}};
+  spec.checkpoint_dir = "/job/ckpt";
   EXPECT_EQ(FieldsOf(spec), "mounts[0].source=/srv/ann mounts[1].source=/data/set") << "the rest lies in a mount";
   spec.checkpoint_dir = "/ckpt/${GLIM_JOB_NAME}/$GLIM_JOB_ID";
   spec.name = "sft";
   spec.mounts.clear();
-  EXPECT_EQ(FieldsOf(spec), "workdir=/home/ann checkpoint.dir=/ckpt/sft/$GLIM_JOB_ID");
+  EXPECT_EQ(FieldsOf(spec), "workdir=/job/ann checkpoint.dir=/ckpt/sft/$GLIM_JOB_ID");
   spec.snapshot.path = "code/7";
   EXPECT_EQ(FieldsOf(spec), "checkpoint.dir=/ckpt/sft/$GLIM_JOB_ID") << "it runs in the snapshot";
 }

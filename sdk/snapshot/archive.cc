@@ -146,8 +146,8 @@ class Packer {
   }
 
   const std::string folder_;
-  const WriterPtr writer_;
   Packed packed_;
+  const WriterPtr writer_;  // goes first: freed in mid-archive, it writes what it still has
 };
 
 // ---- Unpack
