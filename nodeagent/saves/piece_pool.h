@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "sdk/base/hand_over.h"
+
 namespace glim::agent {
 
 class PiecePool : public std::enable_shared_from_this<PiecePool> {
@@ -30,7 +32,9 @@ class PiecePool : public std::enable_shared_from_this<PiecePool> {
   // The piece's first `bytes`; it comes back when the slice's last user has gone.
   grpc::Slice Lend(Piece piece, std::size_t bytes) {
     auto* loan = new Loan{shared_from_this(), std::move(piece)};
-    return {loan->piece.get(), bytes, &PiecePool::TakeBack, loan};
+    std::byte* memory = loan->piece.get();
+    HandOver(loan);  // gRPC gives it back on a thread of its own
+    return {memory, bytes, &PiecePool::TakeBack, loan};
   }
 
  private:
@@ -42,6 +46,7 @@ class PiecePool : public std::enable_shared_from_this<PiecePool> {
   PiecePool(std::size_t piece_bytes, std::size_t kept_max) : piece_bytes_(piece_bytes), kept_max_(kept_max) {}
 
   static void TakeBack(void* user_data) {
+    TakeOver(user_data);
     const std::unique_ptr<Loan> loan(static_cast<Loan*>(user_data));
     std::lock_guard lock(loan->pool->mutex_);
     if (loan->pool->kept_.size() < loan->pool->kept_max_) loan->pool->kept_.push_back(std::move(loan->piece));

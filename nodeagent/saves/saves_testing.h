@@ -104,7 +104,7 @@ class ScriptedSource final : public v1::SaveApi::Service {
   SaveSource source() const { return {"script", "127.0.0.1:" + std::to_string(port_), "any"}; }
   int calls() const { return calls_; }
 
-  bool hang = false;  // after the last chunk, until the reader goes
+  std::atomic<bool> hang{false};  // after the last chunk, until the reader goes
 
  private:
   grpc::Status Fetch(grpc::ServerContext* context, const v1::FetchRequest*,
