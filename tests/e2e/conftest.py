@@ -70,6 +70,7 @@ def stage(cluster, tmp_path_factory, request):
     """The cluster with a short folder for this test's jobs."""
     folder = tempfile.mkdtemp(dir=cluster.jobs)
     yield Stage(cluster, Examples(ROOT, folder), folder, print)
+    cluster.cancel_all()  # a job that still runs writes into the folder while it is removed
     if not hasattr(request.node, "failed_phase"):
         remove_folder(folder)
 
