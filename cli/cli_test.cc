@@ -14,7 +14,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-
 TEST_F(CliTest, UsageErrors) {
   Write("two.yaml", std::string(kSpec) + "---\n" + kSpec);
   const std::vector<std::vector<std::string>> lines = {
@@ -65,13 +64,20 @@ TEST_F(CliTest, EveryRefusalHasItsExitCode) {
     int exit_code;
   };
   const Case cases[] = {
-      {grpc::StatusCode::INVALID_ARGUMENT, "INVALID_SPEC", 2}, {grpc::StatusCode::NOT_FOUND, "NO_SUCH_JOB", 3},
-      {grpc::StatusCode::UNAUTHENTICATED, "", 4},              {grpc::StatusCode::PERMISSION_DENIED, "NOT_YOURS", 4},
-      {grpc::StatusCode::ALREADY_EXISTS, "", 5},               {grpc::StatusCode::ABORTED, "", 5},
-      {grpc::StatusCode::FAILED_PRECONDITION, "INFEASIBLE", 6}, {grpc::StatusCode::RESOURCE_EXHAUSTED, "INFEASIBLE", 6},
-      {grpc::StatusCode::RESOURCE_EXHAUSTED, "", 1},           {grpc::StatusCode::RESOURCE_EXHAUSTED, "OVERLOADED", 8},
-      {grpc::StatusCode::DEADLINE_EXCEEDED, "", 7},            {grpc::StatusCode::UNAVAILABLE, "STOPPING", 8},
-      {grpc::StatusCode::INTERNAL, "", 1},                     {grpc::StatusCode::UNIMPLEMENTED, "", 1},
+      {grpc::StatusCode::INVALID_ARGUMENT, "INVALID_SPEC", 2},
+      {grpc::StatusCode::NOT_FOUND, "NO_SUCH_JOB", 3},
+      {grpc::StatusCode::UNAUTHENTICATED, "", 4},
+      {grpc::StatusCode::PERMISSION_DENIED, "NOT_YOURS", 4},
+      {grpc::StatusCode::ALREADY_EXISTS, "", 5},
+      {grpc::StatusCode::ABORTED, "", 5},
+      {grpc::StatusCode::FAILED_PRECONDITION, "INFEASIBLE", 6},
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, "INFEASIBLE", 6},
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, "", 1},
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, "OVERLOADED", 8},
+      {grpc::StatusCode::DEADLINE_EXCEEDED, "", 7},
+      {grpc::StatusCode::UNAVAILABLE, "STOPPING", 8},
+      {grpc::StatusCode::INTERNAL, "", 1},
+      {grpc::StatusCode::UNIMPLEMENTED, "", 1},
   };
   for (const Case& c : cases) {
     Refuse(Refusal(c.code, "no", c.reason, "nodes", "use fewer"));

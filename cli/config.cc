@@ -97,10 +97,10 @@ Result<ConfigLayer> ParseConfig(const std::string& text, const std::string& sour
                                                                  : nullptr;
     if (target == nullptr) {
       const std::string nearest = Nearest(entry.key, kKeys);
-      return YamlError(source, entry.mark, Shorten(entry.key, 64), fmt::format("unknown key '{}'",
-                       Shorten(EscapeForTerminal(entry.key), 64)),
-                       nearest.empty() ? "known here: server, user, output"
-                                       : fmt::format("did you mean '{}'?", nearest));
+      return YamlError(
+          source, entry.mark, Shorten(entry.key, 64),
+          fmt::format("unknown key '{}'", Shorten(EscapeForTerminal(entry.key), 64)),
+          nearest.empty() ? "known here: server, user, output" : fmt::format("did you mean '{}'?", nearest));
     }
     if (entry.value->kind != YamlNode::Kind::kScalar) {
       return YamlError(source, entry.value->mark, entry.key,

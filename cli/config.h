@@ -36,7 +36,7 @@ Result<ConfigLayer> ParseConfig(const std::string& text, const std::string& sour
 // Where the files are and who asks; injectable for tests.
 struct ConfigPaths {
   std::string local = ".glim.yaml";
-  std::string user;                  // empty: none
+  std::string user;  // empty: none
   std::string system = "/etc/glim/config.yaml";
 };
 ConfigPaths DefaultConfigPaths();

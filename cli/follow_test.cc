@@ -46,7 +46,8 @@ TEST_F(FollowTest, WaitGivesVerdictAndTimeout) {
 // UNAVAILABLE is said by one that is stopping, and by nobody at all; a call that one cuts short as it ends is CANCELLED.
 class AbsenceTest : public FollowTest, public testing::WithParamInterface<grpc::StatusCode> {};
 
-INSTANTIATE_TEST_SUITE_P(Codes, AbsenceTest, testing::Values(grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::CANCELLED));
+INSTANTIATE_TEST_SUITE_P(Codes, AbsenceTest,
+                         testing::Values(grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::CANCELLED));
 
 TEST_P(AbsenceTest, WaitOutlastsAnAbsentScheduler) {
   AddJob(server_.Lock().state, 1, "running");

@@ -9,8 +9,8 @@ namespace {
 
 // All that is given must hold.
 struct KnownFailure {
-  std::string_view cause;                  // in the attempt's message
-  std::array<std::string_view, 3> run;     // any of these in the job's command; all empty: any command
+  std::string_view cause;               // in the attempt's message
+  std::array<std::string_view, 3> run;  // any of these in the job's command; all empty: any command
   std::string_view hint;
 };
 
@@ -19,10 +19,12 @@ constexpr std::array kKnown = {
                  {"torchrun", "torch.distributed.run", "torch.distributed.launch"},
                  "Debian's torchrun (torch 1.13) does not work on Python 3.11: use `launcher: per-gpu`, which needs "
                  "none"},
-    KnownFailure{": ModuleNotFoundError: No module named 'glim'", {},
+    KnownFailure{": ModuleNotFoundError: No module named 'glim'",
+                 {},
                  "PYTHONPATH leads to the SDK, and something hides it: an interpreter with -I or -E, `env -i`, or a "
                  "PYTHONPATH of the job's own; add the SDK's folder there, or install it in that environment"},
-    KnownFailure{" exited with code 127 (command not found)", {},
+    KnownFailure{" exited with code 127 (command not found)",
+                 {},
                  "the shell found no such program on the node: name it by its whole path, or put its folder into PATH; "
                  "in a container a job sees the system's folders, its workdir and its mounts"},
 };
@@ -32,8 +34,8 @@ bool Contains(const std::string& text, std::string_view part) { return text.find
 bool Holds(const KnownFailure& known, const glim::v1::JobSpec& spec, const glim::v1::Attempt& attempt) {
   const bool any_run = std::all_of(known.run.begin(), known.run.end(), [](auto word) { return word.empty(); });
   const bool run = any_run || std::any_of(known.run.begin(), known.run.end(), [&](std::string_view word) {
-    return !word.empty() && Contains(spec.run(), word);
-  });
+                     return !word.empty() && Contains(spec.run(), word);
+                   });
   return run && Contains(attempt.message(), known.cause);
 }
 

@@ -161,9 +161,11 @@ TEST_F(HistoryTest, HistorysFlagsAreCheckedAndPassedOn) {
   EXPECT_EQ(requests[0].max_age_ms(), 7 * 86'400'000LL);
   EXPECT_EQ(requests[0].page_size(), 500u);
   EXPECT_THAT(Glim({"history", "--state", "fialed"}).err, HasSubstr("did you mean 'failed'?"));
-  for (const std::vector<std::string>& line :
-       {std::vector<std::string>{"history", "--state", "running"}, {"history", "--limit", "0"},
-        {"history", "--limit", "many"}, {"history", "--since", "ever"}, {"history", "7"}}) {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"history", "--state", "running"},
+                                               {"history", "--limit", "0"},
+                                               {"history", "--limit", "many"},
+                                               {"history", "--since", "ever"},
+                                               {"history", "7"}}) {
     EXPECT_EQ(Glim(line).exit_code, 2) << testing::PrintToString(line);
   }
 }

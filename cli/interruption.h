@@ -47,7 +47,7 @@ class Interruption {
 
   int signal_fd_ = -1;
   int stop_fd_ = -1;
-  mutable std::mutex mutex_;            // guards raised_ and call_
+  mutable std::mutex mutex_;  // guards raised_ and call_
   std::condition_variable changed_;
   bool raised_ = false;
   grpc::ClientContext* call_ = nullptr;

@@ -30,7 +30,7 @@ class LogPrinter {
   Output* output_;
   std::uint32_t attempt_ = 0;
   std::int64_t offset_ = 0;
-  std::string line_;              // JSON: the line so far, bounded
+  std::string line_;  // JSON: the line so far, bounded
   std::int64_t line_offset_ = 0;
 };
 

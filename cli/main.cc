@@ -84,8 +84,8 @@ int Main(int argc, char** argv) {
     return Fail(early, UsageError("only 'glim submit' and 'glim plan' take a command after '--'"));
   }
 
-  Result<Settings> settings = LoadSettings(flags.layer, DefaultConfigPaths(),
-                                           [&early](const std::string& warning) { early.Note(warning); });
+  Result<Settings> settings =
+      LoadSettings(flags.layer, DefaultConfigPaths(), [&early](const std::string& warning) { early.Note(warning); });
   if (!settings.ok()) return Fail(early, settings.status());
   settings->call_timeout = flags.call_timeout;
 

@@ -14,9 +14,9 @@
 namespace glim::cli {
 
 struct Receipt {
-  std::uint32_t attempt = 0;              // of the interrupted job
+  std::uint32_t attempt = 0;  // of the interrupted job
   glim::v1::Round round;
-  std::string save;                       // saved, left_unsaved, killed; empty: not known yet, or it went on
+  std::string save;  // saved, left_unsaved, killed; empty: not known yet, or it went on
   std::int64_t steps_lost = 0;
   // Phases of the wait of the attempt that came in; empty when there is none or it could not be asked.
   std::optional<glim::v1::StartTimes> successor;

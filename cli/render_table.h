@@ -19,8 +19,8 @@ struct Cell {
 
 struct Column {
   std::string title;
-  bool right = false;    // numbers line up at their ends
-  int width_max = 0;     // longer cells are cut; 0: never
+  bool right = false;  // numbers line up at their ends
+  int width_max = 0;   // longer cells are cut; 0: never
 };
 
 class Table {

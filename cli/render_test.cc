@@ -185,11 +185,12 @@ TEST(NodesView, Golden) {
   lost.mutable_labels()->set_simulated_gpus(false);
   lost.set_message("unheard for 60 s");
   lost.add_orphans()->set_job_id(3);
-  EXPECT_EQ(NodesTable({node, lost}, kNow, false),
-            "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    NOTE\n"
-            "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  runc     7.2     -      2 s ago\n"
-            "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  runc     -       -      2 s ago"
-            "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");
+  EXPECT_EQ(
+      NodesTable({node, lost}, kNow, false),
+      "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    NOTE\n"
+      "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  runc     7.2     -      2 s ago\n"
+      "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  runc     -       -      2 s ago"
+      "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");
 }
 
 TEST(NodesView, OneNodeShowsTheFoldersThatItGives) {
@@ -387,7 +388,9 @@ TEST(Tables, CellsAreEscapedCutAndAligned) {
 
 TEST(Errors, TextAndExitCode) {
   const Status status = Status(StatusCode::kFailedPrecondition, "24 nodes requested, pool h800 has 16")
-                            .WithReason("INFEASIBLE").WithField("nodes").WithFix("use at most 16 nodes");
+                            .WithReason("INFEASIBLE")
+                            .WithField("nodes")
+                            .WithFix("use at most 16 nodes");
   EXPECT_EQ(ErrorText(status, false),
             "error: 24 nodes requested, pool h800 has 16  [INFEASIBLE]\n  field: nodes\n  fix: use at most 16 nodes\n");
   EXPECT_EQ(ExitCodeOf(status), 6);

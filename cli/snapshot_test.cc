@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <sstream>
 
@@ -93,7 +93,8 @@ TEST_F(SnapshotTest, PacksTheWorkdirAndSendsWhereItLies) {
 
 TEST_F(SnapshotTest, TheSameContentIsOneArchiveAndOtherContentAnother) {
   ASSERT_EQ(Glim({"submit", "--snapshot", "w/job.yaml"}).exit_code, 0);
-  struct stat first {}, second {};
+  struct stat first {
+  }, second{};
   ASSERT_EQ(::stat(Archives().at(0).c_str(), &first), 0);
   Write("w/new.log", "more noise");
   ASSERT_EQ(Glim({"submit", "--snapshot", "w/job.yaml"}).exit_code, 0);
@@ -117,8 +118,9 @@ TEST_F(SnapshotTest, ASpoiltArchiveIsReplaced) {
 }
 
 TEST_F(SnapshotTest, DocumentsOfOneWorkdirShareOneArchive) {
-  Write("w/job.yaml", "name: a\nrun: x\ncode: snapshot\n---\nname: b\nrun: y\ncode: snapshot\n---\nname: c\nrun: z\n"
-                      "code: workdir\n");
+  Write("w/job.yaml",
+        "name: a\nrun: x\ncode: snapshot\n---\nname: b\nrun: y\ncode: snapshot\n---\nname: c\nrun: z\n"
+        "code: workdir\n");
   const GlimResult result = Glim({"submit", "w/job.yaml"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(Archives(), testing::SizeIs(1));

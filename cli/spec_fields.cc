@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/spec_keys.h"
 #include "cli/size_text.h"
+#include "cli/spec_keys.h"
 #include "cli/spec_limits.h"
 #include "cli/text.h"
 #include "cli/time_text.h"
@@ -104,9 +104,8 @@ std::string FieldReader::RequiredText(std::string_view key, const std::string& f
 
 std::string FieldReader::OneOf(std::string_view key, std::string_view fallback,
                                std::span<const std::string_view> words) {
-  return Text(key, std::string(fallback), [words](const std::string& field, const std::string& value) {
-    return CheckOneOf(field, value, words);
-  });
+  return Text(key, std::string(fallback),
+              [words](const std::string& field, const std::string& value) { return CheckOneOf(field, value, words); });
 }
 
 std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, std::int64_t least, std::int64_t most) {

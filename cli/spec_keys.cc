@@ -13,9 +13,10 @@ namespace glim::cli {
 namespace {
 
 constexpr SpecKey kTop[] = {
-    {"apiVersion"}, {"kind"}, {"name"}, {"pool"}, {"priority"}, {"nodes"}, {"gpus_per_node"}, {"placement"},
-    {"image"}, {"workdir"}, {"code"}, {"run"}, {"launcher"}, {"env"}, {"interrupt"}, {"checkpoint"}, {"restart"},
-    {"mounts"}, {"limits"}, {"after"}, {"watchdog", false}, {"services", false}, {"compat", false}};
+    {"apiVersion"},      {"kind"},         {"name"},    {"pool"},   {"priority"}, {"nodes"},    {"gpus_per_node"},
+    {"placement"},       {"image"},        {"workdir"}, {"code"},   {"run"},      {"launcher"}, {"env"},
+    {"interrupt"},       {"checkpoint"},   {"restart"}, {"mounts"}, {"limits"},   {"after"},    {"watchdog", false},
+    {"services", false}, {"compat", false}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};
@@ -37,11 +38,11 @@ struct Synonym {
   std::string_view theirs;
   std::string_view ours;
 };
-constexpr Synonym kSynonyms[] = {{"command", "run"},     {"cmd", "run"},          {"script", "run"},
-                                 {"cwd", "workdir"},     {"working_dir", "workdir"}, {"environment", "env"},
-                                 {"replicas", "nodes"},  {"num_nodes", "nodes"},  {"gpus", "gpus_per_node"},
-                                 {"partition", "pool"},  {"queue", "pool"},       {"group", "pool"},
-                                 {"time", "limits"},     {"depends", "after"},    {"volumes", "mounts"}};
+constexpr Synonym kSynonyms[] = {
+    {"command", "run"},         {"cmd", "run"},         {"script", "run"},     {"cwd", "workdir"},
+    {"working_dir", "workdir"}, {"environment", "env"}, {"replicas", "nodes"}, {"num_nodes", "nodes"},
+    {"gpus", "gpus_per_node"},  {"partition", "pool"},  {"queue", "pool"},     {"group", "pool"},
+    {"time", "limits"},         {"depends", "after"},   {"volumes", "mounts"}};
 
 }  // namespace
 

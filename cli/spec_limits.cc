@@ -38,8 +38,9 @@ Status CheckName(const std::string& field, const std::string& value) {
   }
   const auto fits = [](char c) { return IsAlnum(c) || c == '.' || c == '_' || c == '-'; };
   if (!std::all_of(value.begin(), value.end(), fits)) {
-    return InvalidArgument(field, fmt::format("'{}' has other characters than letters, digits, '.', '_' and '-'",
-                                              Shown(value)), "use only these");
+    return InvalidArgument(
+        field, fmt::format("'{}' has other characters than letters, digits, '.', '_' and '-'", Shown(value)),
+        "use only these");
   }
   if (value.front() == '.' || value.front() == '-') {
     return InvalidArgument(field, fmt::format("'{}' starts with '{}'", value, value.front()),
@@ -146,10 +147,10 @@ Status CheckRanks(const std::string& launcher, std::int64_t gpus_per_node) {
 }
 
 Status CheckRange(const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value < least) return InvalidArgument(field, fmt::format("{} is too few", value),
-                                            fmt::format("use at least {}", least));
-  if (value > most) return InvalidArgument(field, fmt::format("{} is too many", value),
-                                           fmt::format("use at most {}", most));
+  if (value < least)
+    return InvalidArgument(field, fmt::format("{} is too few", value), fmt::format("use at least {}", least));
+  if (value > most)
+    return InvalidArgument(field, fmt::format("{} is too many", value), fmt::format("use at most {}", most));
   return Status::Ok();
 }
 

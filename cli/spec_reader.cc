@@ -81,8 +81,9 @@ class DocumentReader {
 
   static Status CheckImage(const std::string& field, const std::string& value) {
     if (value == "host") return Status::Ok();
-    return InvalidArgument(field, fmt::format("image '{}' is not supported by this version",
-                                              Shorten(EscapeForTerminal(value), 60)), "use 'host'");
+    return InvalidArgument(
+        field, fmt::format("image '{}' is not supported by this version", Shorten(EscapeForTerminal(value), 60)),
+        "use 'host'");
   }
 
   static Status CheckLauncher(const std::string& field, const std::string& value) {
@@ -101,8 +102,8 @@ class DocumentReader {
       return;
     }
     if (env->entries.size() > kEnvEntriesMax) {
-      top.Fail(env->mark, "env", fmt::format("{} variables, at most {} are allowed", env->entries.size(),
-                                             kEnvEntriesMax));
+      top.Fail(env->mark, "env",
+               fmt::format("{} variables, at most {} are allowed", env->entries.size(), kEnvEntriesMax));
       return;
     }
     for (const YamlEntry& entry : env->entries) {
@@ -183,8 +184,8 @@ class DocumentReader {
       for (const glim::v1::Dependency& other : spec_.after()) {
         if (other.job_id() != dependency.job_id()) continue;
         const std::string field = fmt::format("after[{}]", i);
-        top.FailAt("after", InvalidArgument(field, fmt::format("job {} stands here twice", other.job_id()),
-                                            "keep one of them"));
+        top.FailAt("after",
+                   InvalidArgument(field, fmt::format("job {} stands here twice", other.job_id()), "keep one of them"));
       }
       *spec_.add_after() = dependency;
     }
@@ -207,8 +208,8 @@ class DocumentReader {
                       "write [{source: /data, read_only: true}]");
     }
     if (list->items.size() > kMountsMax) {
-      return top.Fail(list->mark, "mounts", fmt::format("{} entries, at most {} are allowed", list->items.size(),
-                                                        kMountsMax));
+      return top.Fail(list->mark, "mounts",
+                      fmt::format("{} entries, at most {} are allowed", list->items.size(), kMountsMax));
     }
     for (std::size_t i = 0; i < list->items.size() && status_.ok(); ++i) {
       FieldReader item(source_.name, fmt::format("mounts[{}]", i), *list->items[i], &status_);
@@ -219,7 +220,8 @@ class DocumentReader {
       mount->set_read_only(item.Flag("read_only", false));
       for (int before = 0; before + 1 < spec_.mounts_size(); ++before) {
         if (spec_.mounts(before).target() != mount->target()) continue;
-        item.FailAt("target", InvalidArgument(item.PathOf("target"), "the target of another mount", "keep one of them"));
+        item.FailAt("target",
+                    InvalidArgument(item.PathOf("target"), "the target of another mount", "keep one of them"));
       }
     }
   }

@@ -134,7 +134,7 @@ struct BadSpec {
   std::string text;
   std::string message;  // part of it
   std::string field;
-  std::string fix;      // part of it
+  std::string fix;  // part of it
 };
 
 void PrintTo(const BadSpec& bad, std::ostream* out) { *out << bad.label; }
@@ -178,14 +178,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     NotYet, BadSpecTest,
-    testing::Values(
-        BadSpec{"watchdog", With("watchdog: {no_progress: 30m}"), "not supported by this version", "watchdog", ""},
-        BadSpec{"services", With("services: []"), "not supported by this version", "services", ""},
-        BadSpec{"compat", With("compat: hfai"), "not supported by this version", "compat", ""},
-        BadSpec{"mpi", With("launcher: mpi"), "not supported by this version", "launcher", "per-gpu"},
-        BadSpec{"fence", With("restart: {require_fence: true}"), "not supported by this version",
-                "restart.require_fence", ""},
-        BadSpec{"image", With("image: ubuntu:22.04"), "not supported by this version", "image", "host"}),
+    testing::Values(BadSpec{"watchdog", With("watchdog: {no_progress: 30m}"), "not supported by this version",
+                            "watchdog", ""},
+                    BadSpec{"services", With("services: []"), "not supported by this version", "services", ""},
+                    BadSpec{"compat", With("compat: hfai"), "not supported by this version", "compat", ""},
+                    BadSpec{"mpi", With("launcher: mpi"), "not supported by this version", "launcher", "per-gpu"},
+                    BadSpec{"fence", With("restart: {require_fence: true}"), "not supported by this version",
+                            "restart.require_fence", ""},
+                    BadSpec{"image", With("image: ubuntu:22.04"), "not supported by this version", "image", "host"}),
     [](const auto& info) { return info.param.label; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -200,8 +200,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"after_word", With("after: [train]"), "3:9: 'train' does not begin with a job's number", "after[0]",
                 "write it like 812"},
         BadSpec{"after_zero", With("after: [1, 0:ok]"), "'0:ok' does not begin with a job's number", "after[1]", ""},
-        BadSpec{"after_huge", With("after: [99999999999999999999]"), "does not begin with a job's number",
-                "after[0]", ""},
+        BadSpec{"after_huge", With("after: [99999999999999999999]"), "does not begin with a job's number", "after[0]",
+                ""},
         BadSpec{"after_negative", With("after: [-3]"), "does not begin with a job's number", "after[0]", ""},
         BadSpec{"after_kind", With("after: [812:faild]"), "'faild' is none of: ok, failed, any", "after[0]",
                 "did you mean 'failed'?"},
@@ -240,8 +240,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"mounts_text", With("mounts: /data"), "'/data' found, a list wanted", "mounts", "write [{source"},
         BadSpec{"mount_text", With("mounts: [/data]"), "found, a mapping (key: value) wanted", "mounts[0]", ""},
         BadSpec{"no_source", With("mounts: [{target: /d}]"), "'mounts[0].source' is missing", "mounts[0].source", ""},
-        BadSpec{"relative", With("mounts: [{source: data}]"), "'data' is not a plain absolute path",
-                "mounts[0].source", "/data/set"},
+        BadSpec{"relative", With("mounts: [{source: data}]"), "'data' is not a plain absolute path", "mounts[0].source",
+                "/data/set"},
         BadSpec{"dots", With("mounts: [{source: /a, target: /b}, {source: /a/../b}]"), "not a plain absolute path",
                 "mounts[1].source", ""},
         BadSpec{"same_target", With("mounts: [{source: /a, target: /d}, {source: /b, target: /d}]"),
@@ -328,31 +328,33 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Text, BadSpecTest,
-    testing::Values(
-        BadSpec{"empty", "", "no job in it", "", "docs/job-spec.md"},
-        BadSpec{"comment", "# nothing\n", "no job in it", "", ""},
-        BadSpec{"list", "- a\n- b\n", "a list found, a mapping", "", ""},
-        BadSpec{"scalar", "hello", "a mapping", "", ""},
-        BadSpec{"syntax", "name: [a\nrun: x\n", "not valid YAML", "", ""},
-        BadSpec{"open_quote", "name: a\nrun: \"x\npool: b\n", "not valid YAML", "", ""},
-        BadSpec{"open_quote_at_end", With("env: {}\nworkdir: '"), "not valid YAML", "", ""},
-        BadSpec{"tab", "name: a\nplacement:\n\tleaf: any\n", "not valid YAML", "", ""},
-        BadSpec{"utf8", "name: a\nrun: x\xff\n", "2:7: not UTF-8", "run", "UTF-8"},
-        BadSpec{"overlong", "name: a\nrun: \xc0\xaf\n", "not UTF-8", "run", ""},
-        BadSpec{"utf16", std::string("\xff\xfen\0a\0", 6), "not UTF-8", "", ""},
-        BadSpec{"raw_control", "name: a\nrun: x\x1b[0m\n", "2:7: control character \\x1b", "run", ""},
-        BadSpec{"raw_nul", std::string("name: a\0b\nrun: x\n", 17), "control character \\x00", "name", ""},
-        BadSpec{"c1", "name: a\nrun: x\xc2\x9b\n", "control character \\u009b", "run", ""},
-        BadSpec{"tag", "name: !!str a\nrun: x\n", "is not supported", "", "leave tags out"},
-        BadSpec{"big", "name: a\nrun: x\n#" + std::string(1 << 20, 'x'), "at most 1048576", "", ""},
-        BadSpec{"deep_block", "name: " + std::string(17, '[') + std::string(17, ']') + "\n", "deeper than 16", "", ""},
-        BadSpec{"unknown_alias", "name: *nobody\nrun: x\n", "not valid YAML", "", ""},
-        BadSpec{"own_alias", "name: &a [*a]\nrun: x\n", "alias", "", ""},
-        BadSpec{"documents", [] {
-                  std::string text;
-                  for (int i = 0; i <= 1000; ++i) text += "---\nname: a\nrun: x\n";
-                  return text;
-                }(), "more than 1000 documents", "", ""}),
+    testing::Values(BadSpec{"empty", "", "no job in it", "", "docs/job-spec.md"},
+                    BadSpec{"comment", "# nothing\n", "no job in it", "", ""},
+                    BadSpec{"list", "- a\n- b\n", "a list found, a mapping", "", ""},
+                    BadSpec{"scalar", "hello", "a mapping", "", ""},
+                    BadSpec{"syntax", "name: [a\nrun: x\n", "not valid YAML", "", ""},
+                    BadSpec{"open_quote", "name: a\nrun: \"x\npool: b\n", "not valid YAML", "", ""},
+                    BadSpec{"open_quote_at_end", With("env: {}\nworkdir: '"), "not valid YAML", "", ""},
+                    BadSpec{"tab", "name: a\nplacement:\n\tleaf: any\n", "not valid YAML", "", ""},
+                    BadSpec{"utf8", "name: a\nrun: x\xff\n", "2:7: not UTF-8", "run", "UTF-8"},
+                    BadSpec{"overlong", "name: a\nrun: \xc0\xaf\n", "not UTF-8", "run", ""},
+                    BadSpec{"utf16", std::string("\xff\xfen\0a\0", 6), "not UTF-8", "", ""},
+                    BadSpec{"raw_control", "name: a\nrun: x\x1b[0m\n", "2:7: control character \\x1b", "run", ""},
+                    BadSpec{"raw_nul", std::string("name: a\0b\nrun: x\n", 17), "control character \\x00", "name", ""},
+                    BadSpec{"c1", "name: a\nrun: x\xc2\x9b\n", "control character \\u009b", "run", ""},
+                    BadSpec{"tag", "name: !!str a\nrun: x\n", "is not supported", "", "leave tags out"},
+                    BadSpec{"big", "name: a\nrun: x\n#" + std::string(1 << 20, 'x'), "at most 1048576", "", ""},
+                    BadSpec{"deep_block", "name: " + std::string(17, '[') + std::string(17, ']') + "\n",
+                            "deeper than 16", "", ""},
+                    BadSpec{"unknown_alias", "name: *nobody\nrun: x\n", "not valid YAML", "", ""},
+                    BadSpec{"own_alias", "name: &a [*a]\nrun: x\n", "alias", "", ""},
+                    BadSpec{"documents",
+                            [] {
+                              std::string text;
+                              for (int i = 0; i <= 1000; ++i) text += "---\nname: a\nrun: x\n";
+                              return text;
+                            }(),
+                            "more than 1000 documents", "", ""}),
     [](const auto& info) { return info.param.label; });
 
 TEST(SpecReaderBounds, AliasesThatWouldExpandToBillionsAreRefusedAtOnce) {

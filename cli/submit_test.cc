@@ -38,9 +38,11 @@ TEST_F(SubmitTest, SubmitsStandardInputAndManyDocumentsAtOnce) {
 }
 
 TEST_F(SubmitTest, SubmitsACommandWithFlags) {
-  const GlimResult result = Glim({"submit", "--nodes", "4", "--priority", "high", "--name", "mine", "--pool", "h800",
-                                  "--gpus-per-node=4", "--launcher", "per-gpu", "--grace", "90s", "--as", "lee", "--",
-                                  "python", "train.py", "--note", "it's $HOME", "-o", "json"});
+  const GlimResult result = Glim({"submit",     "--nodes", "4",       "--priority", "high",
+                                  "--name",     "mine",    "--pool",  "h800",       "--gpus-per-node=4",
+                                  "--launcher", "per-gpu", "--grace", "90s",        "--as",
+                                  "lee",        "--",      "python",  "train.py",   "--note",
+                                  "it's $HOME", "-o",      "json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const auto state = server_.Lock();
   ASSERT_EQ(state->submits.size(), 1u);

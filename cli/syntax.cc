@@ -40,9 +40,9 @@ Status ParseError(const CLI::App& app, const CLI::Error& error) {
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::string near = Nearest(*word, known);
-  return UsageError("'" + *word + "' is no command of '" + program + "'",
-                    near.empty() ? "'" + program + " --help' lists them"
-                                 : "did you mean '" + program + " " + near + "'?");
+  return UsageError(
+      "'" + *word + "' is no command of '" + program + "'",
+      near.empty() ? "'" + program + " --help' lists them" : "did you mean '" + program + " " + near + "'?");
 }
 
 }  // namespace

@@ -9,8 +9,12 @@ namespace {
 
 TEST(Text, EscapesWhatWouldMoveTheCursor) {
   EXPECT_EQ(EscapeForTerminal("a\x1b[31m\n\t\r\x07"), "a\\x1b[31m\\n\\t\\r\\x07");
-  EXPECT_EQ(EscapeForTerminal("\xc2\x9b" "2J"), "\\u009b2J");
-  EXPECT_EQ(EscapeForTerminal("\xe2\x80\xae" "txt"), "\\u202etxt");
+  EXPECT_EQ(EscapeForTerminal("\xc2\x9b"
+                              "2J"),
+            "\\u009b2J");
+  EXPECT_EQ(EscapeForTerminal("\xe2\x80\xae"
+                              "txt"),
+            "\\u202etxt");
   EXPECT_EQ(EscapeForTerminal("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(EscapeForTerminal("\xe8\xae\xad\xe7\xbb\x83 ok"), "\xe8\xae\xad\xe7\xbb\x83 ok");
   EXPECT_EQ(EscapeJsonForTerminal("{\"a\":\"\xc2\x9b\x7f\xe4\xb8\xad\"}\n"),

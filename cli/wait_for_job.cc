@@ -64,8 +64,8 @@ Status VerdictOf(const glim::v1::Job& job) {
   if (job.state() == "succeeded") return Status::Ok();
   const std::string why = job.message().empty() ? "" : ": " + job.message();
   const std::string hint = HintFor(job);
-  return Status(StatusCode::kUnknown, fmt::format("job {} {}{}", job.id(),
-                                                  job.state() == "cancelled" ? "was cancelled" : job.state(), why))
+  return Status(StatusCode::kUnknown,
+                fmt::format("job {} {}{}", job.id(), job.state() == "cancelled" ? "was cancelled" : job.state(), why))
       .WithReason(job.state() == "cancelled" ? "JOB_CANCELLED" : "JOB_FAILED")
       .WithFix(fmt::format("{}{}'glim status {}' and 'glim logs {}' tell more", hint, hint.empty() ? "" : "; ",
                            job.id(), job.id()));

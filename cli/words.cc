@@ -40,7 +40,8 @@ std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
   }
   if (attempt.outcome() == "timeout") {
     if (attempt.save() == "saved") return "time limit, saved";
-    return attempt.save() == "killed" ? "time limit, killed at the end of its grace" : "time limit, left without saving";
+    return attempt.save() == "killed" ? "time limit, killed at the end of its grace"
+                                      : "time limit, left without saving";
   }
   std::string words = attempt.outcome();
   std::replace(words.begin(), words.end(), '_', ' ');

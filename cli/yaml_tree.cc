@@ -86,7 +86,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::shared_ptr<YamlNode> node;
     YAML::anchor_t anchor;
     YAML::Mark mark;
-    std::optional<YamlEntry> pending;             // a key that waits for its value
+    std::optional<YamlEntry> pending;  // a key that waits for its value
     std::unordered_set<std::string> keys;
   };
 
@@ -239,8 +239,7 @@ Result<std::vector<YamlPtr>> ParseDocuments(std::string_view text, std::string_v
 
 }  // namespace
 
-Status YamlError(std::string_view source, YamlMark mark, std::string field, std::string_view message,
-                 std::string fix) {
+Status YamlError(std::string_view source, YamlMark mark, std::string field, std::string_view message, std::string fix) {
   return InvalidArgument(std::move(field), fmt::format("{}:{}:{}: {}", source, mark.line, mark.column, message),
                          std::move(fix));
 }

@@ -35,11 +35,11 @@ struct YamlNode {
 
   Kind kind = Kind::kNull;
   YamlMark mark;
-  std::string scalar;               // as written, quotes resolved
-  bool quoted = false;              // "4" is text, 4 is a number
-  std::vector<YamlPtr> items;       // of a sequence
-  std::vector<YamlEntry> entries;   // of a mapping, in the order written, no key twice
-  int height = 1;                   // levels below and with this one, aliases followed
+  std::string scalar;              // as written, quotes resolved
+  bool quoted = false;             // "4" is text, 4 is a number
+  std::vector<YamlPtr> items;      // of a sequence
+  std::vector<YamlEntry> entries;  // of a mapping, in the order written, no key twice
+  int height = 1;                  // levels below and with this one, aliases followed
 };
 
 struct YamlLimits {

@@ -31,8 +31,8 @@ TEST(YamlTree, SeveralDocumentsAreDividedByALineOfDashes) {
     EXPECT_NE(tree.status().message().find("text behind the end of a document"), std::string::npos)
         << tree.status().message();
   }
-  const char* divided[] = {"{a: 1}\n---\n{b: 2}\n", "a: 1\r\n--- {b: 2}\r\n",
-                           "\n# x\n---\na: 1\n...\n---\nb: 2\n...\n", "\xef\xbb\xbf{a: 1}\n--- # next\nb: 2\n",
+  const char* divided[] = {"{a: 1}\n---\n{b: 2}\n", "a: 1\r\n--- {b: 2}\r\n", "\n# x\n---\na: 1\n...\n---\nb: 2\n...\n",
+                           "\xef\xbb\xbf{a: 1}\n--- # next\nb: 2\n",
                            "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n"};
   for (const std::string text : divided) {
     const auto tree = ParseYaml(text, "job.yaml");

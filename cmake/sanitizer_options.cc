@@ -9,8 +9,9 @@
 extern "C" {
 
 const char* __asan_default_options() {
-  return GLIM_REPORTS ":detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
-                      ":print_suppressions=0";  // a table of them would be a report file, and so a failure
+  return GLIM_REPORTS
+      ":detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
+      ":print_suppressions=0";  // a table of them would be a report file, and so a failure
 }
 
 // libpqxx 6.4 loses the small answer (it throws before it wraps it) when a connection breaks under a statement. We hold

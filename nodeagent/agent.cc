@@ -49,10 +49,18 @@ TimePoint BootNow() {
 
 Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
              v1::AgentApi::StubInterface* stub, std::uint64_t seed)
-    : io_(io), options_(std::move(options)), base_environment_(BaseEnvironment(options_.address)),
-      gpus_(std::move(gpus)), stub_(stub), seed_(seed), watch_(io), store_(options_.state_dir), wake_(io),
-      saves_(io, options_, [this] { sync_->Changed(Urgency::kProgress); },
-             [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
+    : io_(io),
+      options_(std::move(options)),
+      base_environment_(BaseEnvironment(options_.address)),
+      gpus_(std::move(gpus)),
+      stub_(stub),
+      seed_(seed),
+      watch_(io),
+      store_(options_.state_dir),
+      wake_(io),
+      saves_(
+          io, options_, [this] { sync_->Changed(Urgency::kProgress); },
+          [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
       root_(io, {}, options_.runtime == "runc" ? options_.mount_allow : std::vector<std::string>(),
             [this] { sync_->Changed(Urgency::kNow); }) {}
 
@@ -67,8 +75,9 @@ Status Agent::Start() {
   wanted_ = std::move(*wanted);
   desired_ = FromProto(wanted_, BootNow(), false);
   if (Status status = watch_.Start(); !status.ok()) return status;
-  runtime_ = std::make_unique<ShimRuntime>(io_, watch_, *gpus_, options_.state_dir, options_.shim, boot_id_,
-                                           MakeConfinement(options_), [this](const TaskKey& key) { OnRuntimeChange(key); });
+  runtime_ =
+      std::make_unique<ShimRuntime>(io_, watch_, *gpus_, options_.state_dir, options_.shim, boot_id_,
+                                    MakeConfinement(options_), [this](const TaskKey& key) { OnRuntimeChange(key); });
   unpacker_ = MakeUnpacker(io_, options_);
   if (Status status = AdoptTasks(); !status.ok()) return status;
   if (Status status = saves_.Start(); !status.ok()) return status;
@@ -120,9 +129,9 @@ void Agent::MakeStreams() {
 Status Agent::StartReplica() {
   const AgentOptions& o = options_;
   replica_ = std::make_unique<ReplicaSupervisor>(
-      io_, ReplicaOptions{o.replica_program, o.state_dir + "/replica", o.replica_memory_bytes, o.replica_listen,
-                          o.replica_secret_file, o.replica_secret, o.replica_tls, o.replica_device,
-                          o.replica_service_level},
+      io_,
+      ReplicaOptions{o.replica_program, o.state_dir + "/replica", o.replica_memory_bytes, o.replica_listen,
+                     o.replica_secret_file, o.replica_secret, o.replica_tls, o.replica_device, o.replica_service_level},
       boot_id_, [this] {
         if (std::exchange(connecting_, true)) return sync_->Restart();
         sync_->Start();
@@ -155,8 +164,7 @@ void Agent::OnDesired(v1::DesiredSet set) {
     return;
   }
   if (set.tasks_size() > kTasksMax) {
-    LogError("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(),
-             kTasksMax);
+    LogError("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
     return;
   }
   Desired desired = FromProto(set, BootNow(), true);
@@ -341,8 +349,9 @@ v1::NodeReport Agent::MakeReport() const {
     const Inspection inspection = task.in_runtime ? runtime_->Inspect(key) : task.fixed;
     const TaskSocket* socket = task.socket.get();
     v1::ObservedTask* out = report.add_tasks();
-    ToProto(key, inspection, socket ? &socket->ranks() : nullptr,
-            [&](std::uint32_t rank) { return socket && socket->connected(rank); }, out);
+    ToProto(
+        key, inspection, socket ? &socket->ranks() : nullptr,
+        [&](std::uint32_t rank) { return socket && socket->connected(rank); }, out);
     saves_.Report(key, out);
     out->set_save_missing(task.save_missing);
     const std::string own = OwnCheckpointFolder(options_.state_dir, key.job);

@@ -86,8 +86,8 @@ class Agent {
   std::unique_ptr<SyncSession> sync_;
   std::unique_ptr<LogService> logs_;
   boost::asio::steady_timer wake_;
-  v1::DesiredSet wanted_;   // as accepted: launches are looked up in it
-  Desired desired_;         // the same, for Reconcile
+  v1::DesiredSet wanted_;  // as accepted: launches are looked up in it
+  Desired desired_;        // the same, for Reconcile
   std::map<TaskKey, Task> tasks_;
   std::unique_ptr<ReplicaSupervisor> replica_;
   LaunchSaves saves_;

@@ -27,8 +27,7 @@ void Agent::Launch(const TaskKey& key) {
   GLIM_CHECK(order != wanted_.tasks().end(), "a launch that nobody asked for: " + ToString(key));
   task.launch = order->launch();
   // What cannot be carried out is refused before a save is copied for it.
-  const Status plan =
-      PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch).status();
+  const Status plan = PlanLaunch(options_, base_environment_, key, runtime_->FolderOf(key), task.launch).status();
   task.waits_for_save = plan.ok() && saves_.Begin(key, task.launch);
   if (!task.waits_for_save) return StartTask(key);
   task.fixed.phase = Phase::kStarting;
@@ -80,8 +79,7 @@ void Agent::StartTask(const TaskKey& key) {
   } else {
     Begin(key, task.launch.snapshot());
   }
-  LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name),
-          spec->ranks.size());
+  LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name), spec->ranks.size());
 }
 
 // At once, or when its code is unpacked.

@@ -27,9 +27,8 @@ bool IsName(const std::string& text) {
 }
 
 bool IsNodeName(const std::string& text) {
-  return IsName(text) && std::none_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isupper(c) != 0 || c == '_';
-  });
+  return IsName(text) &&
+         std::none_of(text.begin(), text.end(), [](unsigned char c) { return std::isupper(c) != 0 || c == '_'; });
 }
 
 bool IsPrintable(const std::string& text, std::size_t bytes_max) {
@@ -130,8 +129,9 @@ Status CompleteMountAllow(AgentOptions* options) {
     if (!error && std::find(all.begin(), all.end(), real) == all.end()) all.push_back(real);
   }
   if (options->mount_allow.size() <= kMountAllowMax) return Status::Ok();
-  return InvalidArgument("--mount-allow", "--mount-allow names " + std::to_string(options->mount_allow.size()) +
-                                              " folders, those that links lead to included",
+  return InvalidArgument("--mount-allow",
+                         "--mount-allow names " + std::to_string(options->mount_allow.size()) +
+                             " folders, those that links lead to included",
                          "name " + std::to_string(kMountAllowMax) + " at most: a folder gives all below it");
 }
 
@@ -147,10 +147,10 @@ Status CompleteRuntime(AgentOptions* options) {
                            "use --runtime runc, or leave it out");
   }
   if (!possible) {
-    return InvalidArgument("--runtime", ::geteuid() == 0 ? "--runtime runc: there is no program runc"
-                                                         : "--runtime runc: only root may make containers",
-                           ::geteuid() == 0 ? "install runc, or name it with --runc"
-                                            : "run the agent as root, or use --runtime process");
+    return InvalidArgument(
+        "--runtime",
+        ::geteuid() == 0 ? "--runtime runc: there is no program runc" : "--runtime runc: only root may make containers",
+        ::geteuid() == 0 ? "install runc, or name it with --runc" : "run the agent as root, or use --runtime process");
   }
   if (options->cgroup_parent.empty()) {
     options->cgroup_parent = "/glim/" + options->machine_id.substr(options->machine_id.rfind('-') + 1);
@@ -167,9 +167,9 @@ Status CheckListen(const std::string& option, const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
   const std::string host = colon == std::string::npos ? "" : listen.substr(0, colon);
   const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
-  const bool is_port = !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), [](unsigned char c) {
-    return std::isdigit(c) != 0;
-  }) && std::stoul(port) <= 65535;
+  const bool is_port = !port.empty() && port.size() <= 5 &&
+                       std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; }) &&
+                       std::stoul(port) <= 65535;
   if (!IsPrintable(host, 253) || !is_port) {
     return InvalidArgument(option, option + " \"" + listen + "\" is no address", "use HOST:PORT; port 0: a free one");
   }
@@ -225,9 +225,12 @@ Status CompleteOptions(AgentOptions* options) {
   if (options->machine_id.empty()) options->machine_id = MachineId(options->state_dir);
   const AgentOptions& o = *options;
   const Status checks[] = {
-      CheckName("--cluster-id", o.cluster_id, true), CheckName("--node-name", o.node_name, false),
-      CheckName("--pool", o.pool, false),             CheckName("--zone", o.zone, false),
-      CheckName("--leaf", o.leaf, false),             CheckName("--gpu-type", o.gpu_type, true),
+      CheckName("--cluster-id", o.cluster_id, true),
+      CheckName("--node-name", o.node_name, false),
+      CheckName("--pool", o.pool, false),
+      CheckName("--zone", o.zone, false),
+      CheckName("--leaf", o.leaf, false),
+      CheckName("--gpu-type", o.gpu_type, true),
       CheckOneOf("--nvlink", o.nvlink, {"none", "pair", "full"}),
       CheckOneOf("--nic", o.nic, {"infiniband", "roce", "ethernet"}),
       CheckOneOf("--runtime", o.runtime, {"auto", "process", "runc"}),

@@ -23,7 +23,7 @@ class BidiStream final : public grpc::ClientBidiReactor<Out, In> {
  public:
   struct Handlers {
     std::function<void(In)> on_read;
-    std::function<void()> on_written;              // the one write under way is through
+    std::function<void()> on_written;                  // the one write under way is through
     std::function<void(const grpc::Status&)> on_done;  // the last call
   };
   using Bind = std::function<void(grpc::ClientContext*, BidiStream*)>;

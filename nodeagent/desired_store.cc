@@ -23,7 +23,8 @@ Result<std::string> DesiredStore::Claim(const std::string& cluster_id) {
   }
   return Status(StatusCode::kFailedPrecondition,
                 state_dir_ + " belongs to cluster " + *owner + ", not to " + cluster_id)
-      .WithField("--cluster-id").WithFix("give each cluster's agent a --state-dir of its own");
+      .WithField("--cluster-id")
+      .WithFix("give each cluster's agent a --state-dir of its own");
 }
 
 Result<v1::DesiredSet> DesiredStore::Load() {

@@ -76,8 +76,13 @@ struct LaunchSaves::Mailbox {
 
 LaunchSaves::LaunchSaves(boost::asio::io_context& io, const AgentOptions& options, std::function<void()> progress,
                          Done done)
-    : io_(io), options_(options), progress_(std::move(progress)), done_(std::move(done)), key_(MakeSaveKey()),
-      timer_(io), mailbox_(std::make_shared<Mailbox>()) {
+    : io_(io),
+      options_(options),
+      progress_(std::move(progress)),
+      done_(std::move(done)),
+      key_(MakeSaveKey()),
+      timer_(io),
+      mailbox_(std::make_shared<Mailbox>()) {
   mailbox_->owner = this;
 }
 
@@ -100,8 +105,10 @@ Status LaunchSaves::Start() {
     return Status::Ok();
   }
   if (named) return started.status();
-  LogError("event=saves_not_served error={} note=\"saves cannot be copied from this node: name an address of its own "
-           "with --saves-listen\"", Quoted(started.status().message()));
+  LogError(
+      "event=saves_not_served error={} note=\"saves cannot be copied from this node: name an address of its own "
+      "with --saves-listen\"",
+      Quoted(started.status().message()));
   return Status::Ok();
 }
 
@@ -156,11 +163,12 @@ void LaunchSaves::BeginCopy(const TaskKey& key, Wait& wait, const v1::TaskLaunch
 
 void LaunchSaves::BeginLook(const TaskKey& key, Wait& wait, const std::string& path) {
   wait.look = std::make_unique<ApartCall<std::string>>(
-      io_, [path] { return WhyUnseen(path); }, kLookLimit, [this, key, path](std::optional<std::string> why) {
+      io_, [path] { return WhyUnseen(path); }, kLookLimit,
+      [this, key, path](std::optional<std::string> why) {
         SaveOutcome outcome;
         outcome.missing = !why || !why->empty();
-        outcome.message = "its save " + path + " cannot be seen on this node: " +
-                          (why ? *why : std::string("the storage does not answer"));
+        outcome.message = "its save " + path +
+                          " cannot be seen on this node: " + (why ? *why : std::string("the storage does not answer"));
         End(key, std::move(outcome));
       });
 }

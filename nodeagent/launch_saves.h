@@ -24,8 +24,8 @@
 namespace glim::agent {
 
 struct SaveOutcome {
-  bool missing = false;   // the save cannot be had: `message` says why
-  bool stopped = false;   // Cancel came first
+  bool missing = false;  // the save cannot be had: `message` says why
+  bool stopped = false;  // Cancel came first
   std::string message;
 };
 

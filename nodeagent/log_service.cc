@@ -1,6 +1,5 @@
 #include "nodeagent/log_service.h"
 
-
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -107,8 +106,8 @@ bool LogService::Answer(const v1::LogRequest& request, bool waited) {
   const v1::AttemptRef& attempt = request.attempt();
   // Asked before reading: what was written before the end is then certainly seen.
   const bool open = hooks_.open(attempt.job_id(), attempt.number());
-  const std::size_t bytes = request.bytes_max() == 0 ? kLogChunkBytesMax
-                                                     : std::min<std::size_t>(request.bytes_max(), kLogChunkBytesMax);
+  const std::size_t bytes =
+      request.bytes_max() == 0 ? kLogChunkBytesMax : std::min<std::size_t>(request.bytes_max(), kLogChunkBytesMax);
   const std::string folder = hooks_.folder(attempt.job_id(), attempt.number());
   Result<LogData> log = ReadLog(LogPath(folder, request.rank()), request.offset(), bytes);
   if (!log.ok()) {

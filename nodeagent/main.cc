@@ -25,16 +25,19 @@ namespace {
 void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--replica-memory", o.replica_memory_bytes,
                  "memory for copies of other nodes' checkpoints (units: KiB, MiB, GiB), held by a glim-replica that "
-                 "this agent starts and that outlives it (0: none)")->transform(CLI::AsSizeValue(false));
+                 "this agent starts and that outlives it (0: none)")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--replica-secret-file", o.replica_secret_file,
                  "of the cluster's secret, readable by its owner alone; jobs' tokens for replicas are made of it");
-  app.add_option("--replica-listen", o.replica_listen, "HOST:PORT of that glim-replica, port 0: a free one (a free one "
-                                                       "of --address)");
+  app.add_option("--replica-listen", o.replica_listen,
+                 "HOST:PORT of that glim-replica, port 0: a free one (a free one "
+                 "of --address)");
   app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, here and in tasks (all)");
   app.add_option("--replica-device", o.replica_device,
                  "the network card for replicas, here and in tasks, as UCX names it: mlx5_0:1 (all)");
   app.add_option("--replica-service-level", o.replica_service_level,
-                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
+                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
+      ->check(CLI::Range(0, 15));
 }
 
 void AddOptions(CLI::App& app, AgentOptions& o) {
@@ -59,23 +62,31 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--hfreduce-device", o.hfreduce_device,
                  "the network card that tasks' glim.hfreduce uses, as UCX names it: mlx5_0:1 (all)");
   app.add_option("--hfreduce-service-level", o.hfreduce_service_level,
-                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")->check(CLI::Range(0, 15));
-  app.add_option("--saves-listen", o.saves_listen, "HOST:PORT where other nodes' agents copy jobs' saves from this "
-                                                   "node, port 0: a free one; none: they cannot (a free one of --address)");
+                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
+      ->check(CLI::Range(0, 15));
+  app.add_option("--saves-listen", o.saves_listen,
+                 "HOST:PORT where other nodes' agents copy jobs' saves from this "
+                 "node, port 0: a free one; none: they cannot (a free one of --address)");
   AddReplicaOptions(app, o);
   app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
-  app.add_option("--sdk", o.sdk, "the SDK's folder, which every task gets: `import glim` and glim-task work in it; "
-                                 "none: no SDK (../share/glim/sdk beside this program)");
-  app.add_option("--runtime", o.runtime, "what tasks run in: runc (containers), process, or auto: runc for root where it "
-                                         "is installed, else process")->capture_default_str();
+  app.add_option("--sdk", o.sdk,
+                 "the SDK's folder, which every task gets: `import glim` and glim-task work in it; "
+                 "none: no SDK (../share/glim/sdk beside this program)");
+  app.add_option("--runtime", o.runtime,
+                 "what tasks run in: runc (containers), process, or auto: runc for root where it "
+                 "is installed, else process")
+      ->capture_default_str();
   app.add_option("--runc", o.runc, "the program runc (looked for in the usual folders)");
   app.add_option("--cgroup-parent", o.cgroup_parent,
                  "the control group below which the tasks' are; this agent's alone (one below /glim)");
   app.add_option("--task-user", o.task_user_text, "UID:GID that containers' processes run as")->capture_default_str();
-  app.add_option("--mount-allow", o.mount_allow, "folders of this node that jobs may name as workdir, checkpoint.dir or "
-                                                 "in mounts, with all below; for containers")->capture_default_str();
+  app.add_option("--mount-allow", o.mount_allow,
+                 "folders of this node that jobs may name as workdir, checkpoint.dir or "
+                 "in mounts, with all below; for containers")
+      ->capture_default_str();
   app.add_option("--log-level", o.log_level, "debug, info, warn or error")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))->capture_default_str();
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
   app.add_option("--machine-id", o.machine_id,
                  "tells this machine from another under the same name (/etc/machine-id and the state folder)");
   app.add_option("--log-file-bytes", o.log_limits.file_bytes_max, "size at which a rank's log file is rotated")
@@ -102,7 +113,8 @@ Result<UniqueFd> LockStateFolder(const std::string& state_dir) {
   if (!fd) return FileError("open", path, errno);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     return Status(StatusCode::kFailedPrecondition, "another glim-agent uses " + state_dir)
-        .WithField("--state-dir").WithFix("stop it, or give this one a --state-dir of its own");
+        .WithField("--state-dir")
+        .WithFix("stop it, or give this one a --state-dir of its own");
   }
   return fd;
 }

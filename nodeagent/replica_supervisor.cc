@@ -27,7 +27,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{10'000};      // the agent's, before it connects to the scheduler
+constexpr milliseconds kPatience{10'000};  // the agent's, before it connects to the scheduler
 constexpr milliseconds kTermToKill{5'000};
 constexpr milliseconds kLookFirst{5}, kLookMax{500};
 constexpr milliseconds kPauseFirst{1'000}, kPauseMax{60'000};
@@ -61,8 +61,14 @@ void SignalProcessOf(int pidfd, int signal) { (void)::syscall(SYS_pidfd_send_sig
 
 ReplicaSupervisor::ReplicaSupervisor(boost::asio::io_context& io, ReplicaOptions options, std::string boot_id,
                                      std::function<void()> on_news)
-    : options_(std::move(options)), boot_id_(std::move(boot_id)), on_news_(std::move(on_news)), io_(io), process_(io),
-      timer_(io), patience_(io), pause_(kPauseFirst) {}
+    : options_(std::move(options)),
+      boot_id_(std::move(boot_id)),
+      on_news_(std::move(on_news)),
+      io_(io),
+      process_(io),
+      timer_(io),
+      patience_(io),
+      pause_(kPauseFirst) {}
 
 Status ReplicaSupervisor::Start() {
   std::error_code error;
@@ -112,9 +118,10 @@ void ReplicaSupervisor::Stop() {
 }
 
 std::vector<std::string> ReplicaSupervisor::Command(const std::string& listen) const {
-  std::vector<std::string> words = {options_.program, "serve", "--memory", std::to_string(options_.memory_bytes),
-                                    "--listen", listen, "--secret-file", options_.secret_file,
-                                    "--address-file", Path("address")};
+  std::vector<std::string> words = {
+      options_.program, "serve",        "--memory",      std::to_string(options_.memory_bytes),
+      "--listen",       listen,         "--secret-file", options_.secret_file,
+      "--address-file", Path("address")};
   if (!options_.tls.empty()) words.insert(words.end(), {"--ucx-tls", options_.tls});
   if (!options_.device.empty()) words.insert(words.end(), {"--ucx-net-devices", options_.device});
   if (options_.service_level >= 0) {

@@ -33,10 +33,10 @@ struct ReplicaOptions {
   std::uint64_t memory_bytes = 0;  // 0: none is wanted, and one that is still there is ended
   std::string listen;              // host:port; port 0: a free one
   std::string secret_file;
-  std::string secret;              // what is in it
-  std::string tls;                 // UCX's transports; empty: the service's own default
-  std::string device;              // UCX's devices, likewise
-  int service_level = -1;          // InfiniBand's; -1: the device's
+  std::string secret;      // what is in it
+  std::string tls;         // UCX's transports; empty: the service's own default
+  std::string device;      // UCX's devices, likewise
+  int service_level = -1;  // InfiniBand's; -1: the device's
 };
 
 class ReplicaSupervisor {
@@ -88,8 +88,8 @@ class ReplicaSupervisor {
   State state_ = State::kNone;
   pid_t pid_ = 0;
   std::string address_;
-  std::string listen_again_;                       // where it listened last, for the next one
-  std::chrono::steady_clock::time_point since_;    // of the process at hand, as far as this agent knows
+  std::string listen_again_;                     // where it listened last, for the next one
+  std::chrono::steady_clock::time_point since_;  // of the process at hand, as far as this agent knows
   std::chrono::milliseconds look_{};
   std::chrono::milliseconds pause_{};
   bool stopped_ = false;

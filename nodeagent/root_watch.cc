@@ -19,8 +19,8 @@ RootWatch::RootWatch(boost::asio::io_context& io, RootTimes times, std::vector<s
 
 bool RootWatch::IsAllowed() const {
   return allowed_.empty() || std::any_of(allowed_.begin(), allowed_.end(), [this](const std::string& folder) {
-    return root_ == folder || root_.starts_with(folder == "/" ? folder : folder + "/");
-  });
+           return root_ == folder || root_.starts_with(folder == "/" ? folder : folder + "/");
+         });
 }
 
 void RootWatch::OnWelcome(const v1::Welcome& welcome) {

@@ -49,8 +49,10 @@ Status CompleteSdk(const std::string& program_folder, AgentOptions* options) {
     return InvalidArgument("--sdk", "--sdk " + sdk + " is no SDK: there is no " + missing,
                            "name the folder share/glim/sdk of an installation or a build, or \"none\"");
   }
-  LogWarning("event=no_sdk missing={} note=\"tasks find neither `import glim` nor the SDK's glim-task; name the "
-             "folder with --sdk, or say --sdk none\"", Quoted(missing));
+  LogWarning(
+      "event=no_sdk missing={} note=\"tasks find neither `import glim` nor the SDK's glim-task; name the "
+      "folder with --sdk, or say --sdk none\"",
+      Quoted(missing));
   sdk.clear();
   return Status::Ok();
 }

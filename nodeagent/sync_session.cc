@@ -1,6 +1,5 @@
 #include "nodeagent/sync_session.h"
 
-
 #include <algorithm>
 
 #include "nodeagent/wire.h"
@@ -109,8 +108,7 @@ void SyncSession::OnDone(const grpc::Status& status) {
   const bool refused = Reconnect::IsRefusal(status.error_code());
   const std::string why = std::to_string(status.error_code()) + " " + status.error_message();
   if (refused && why != last_refusal_) {
-    LogError("event=refused code={} error={}", static_cast<int>(status.error_code()),
-             Quoted(status.error_message()));
+    LogError("event=refused code={} error={}", static_cast<int>(status.error_code()), Quoted(status.error_message()));
   } else if (!refused && (was_open || why != last_refusal_)) {
     LogWarning("event=disconnected code={} error={}", static_cast<int>(status.error_code()),
                Quoted(status.error_message()));

@@ -25,7 +25,7 @@ class SyncSession {
     std::function<v1::Hello()> hello;
     std::function<v1::NodeReport()> report;
     std::function<void(const v1::Welcome&)> on_welcome;
-    std::function<void()> on_open;                      // after that
+    std::function<void()> on_open;  // after that
     std::function<void()> on_closed;
     std::function<void(v1::DesiredSet)> on_desired;
   };

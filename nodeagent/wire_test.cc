@@ -65,11 +65,13 @@ TEST(Wire, GraceIsToldForTheRoundThatWasAcknowledged) {
   ranks[0].extend_round = 1;
   ranks[0].extend_ms = 9000;
   v1::ObservedTask task;
-  ToProto({7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
+  ToProto(
+      {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
   EXPECT_EQ(task.ranks(0).extend_ms(), 0);
   ranks[0].extend_round = 2;
   task.Clear();
-  ToProto({7, 1, 0}, {}, &ranks, [](std::uint32_t) { return true; }, &task);
+  ToProto(
+      {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return true; }, &task);
   EXPECT_EQ(task.ranks(0).extend_ms(), 9000);
   EXPECT_TRUE(task.ranks(0).connected());
 }
@@ -78,7 +80,8 @@ TEST(Wire, AFailedRestoreIsTold) {
   std::vector<RankState> ranks(1);
   ranks[0].restore_failed = "/ckpt/step-5: bad checksum";
   v1::ObservedTask task;
-  ToProto({7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
+  ToProto(
+      {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
   EXPECT_EQ(task.ranks(0).restore_failed(), "/ckpt/step-5: bad checksum");
 }
 
@@ -103,8 +106,8 @@ TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
   v1::TaskLaunch launch;
   launch.set_ranks(1);
   launch.set_run("true");
-  for (const auto& [name, value] : {std::pair("GLIM_SOCKET", "/elsewhere"), std::pair("PATH", "/own"),
-                                    std::pair("GLIM_CHECKPOINT_DIR", "/no")}) {
+  for (const auto& [name, value] :
+       {std::pair("GLIM_SOCKET", "/elsewhere"), std::pair("PATH", "/own"), std::pair("GLIM_CHECKPOINT_DIR", "/no")}) {
     launch.add_env()->set_name(name);
     launch.mutable_env(launch.env_size() - 1)->set_value(value);
   }
@@ -172,7 +175,8 @@ TEST(LaunchPlan, AnSdkThatIsGoneIsTheNodesFault) {
   const Status status = PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("this node's SDK is gone: there is no " + options.sdk + "/bin/glim-task"),
-            std::string::npos) << status.message();
+            std::string::npos)
+      << status.message();
 }
 
 TEST(SdkFolder, BesideTheProgramsOrNamedOrNone) {

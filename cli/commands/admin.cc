@@ -23,14 +23,14 @@ std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
   const char* const mark = status.simulated_gpus() ? " (some simulated)" : "";
   if (!uses.empty()) text += fmt::format("gpu time    {}{}\n", uses, mark);
   text += fmt::format("last pass   {}.{:03} ms\n", status.last_pass_us() / 1000, status.last_pass_us() % 1000);
-  text += fmt::format("outage      {}\n", status.outage() ? "yes: so many nodes are silent that none is declared lost"
-                                                          : "no");
+  text += fmt::format("outage      {}\n",
+                      status.outage() ? "yes: so many nodes are silent that none is declared lost" : "no");
   return text;
 }
 
 Status RunStatus(CommandContext& context) {
-  Result<glim::v1::GetSchedulerStatusResponse> response = context.client.Call(
-      &glim::v1::AdminApi::Stub::GetSchedulerStatus, glim::v1::GetSchedulerStatusRequest());
+  Result<glim::v1::GetSchedulerStatusResponse> response =
+      context.client.Call(&glim::v1::AdminApi::Stub::GetSchedulerStatus, glim::v1::GetSchedulerStatusRequest());
   if (!response.ok()) return response.status();
   if (context.output.json()) {
     Json document = NewDocument();
@@ -71,9 +71,8 @@ void AddAdmin(Syntax app, Selection* selection) {
   Syntax node = admin.AddGroup("node", "About one node");
   Syntax command = node.AddCommand("return", "Make a quarantined or lost node schedulable again");
   command.Option("NODE", node_name.get(), "the node's name", Presence::kRequired);
-  command.OnChosen([=] {
-    selection->run = [node_name](CommandContext& context) { return RunReturn(context, *node_name); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [node_name](CommandContext& context) { return RunReturn(context, *node_name); }; });
 }
 
 }  // namespace glim::cli

@@ -65,15 +65,12 @@ void AddAdminConfig(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<Options>();
   Syntax show = config.AddCommand("show", "Print the policy in force, as a policy file");
   show.Flag("--json", &options->json, "the same as -o json");
-  show.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunShow(context, *options); };
-  });
+  show.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunShow(context, *options); }; });
   Syntax reload = config.AddCommand("reload", "Make the scheduler read its policy file again");
   reload.Flag("--dry-run", &options->dry_run, "say what would change, and change nothing");
   reload.Flag("--json", &options->json, "the same as -o json");
-  reload.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunReload(context, *options); };
-  });
+  reload.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunReload(context, *options); }; });
 }
 
 }  // namespace glim::cli

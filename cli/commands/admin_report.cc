@@ -16,7 +16,8 @@ Status CheckSum(const glim::v1::GetReportResponse& report) {
   return Status(StatusCode::kInternal,
                 fmt::format("the rows sum to {} GPU-milliseconds, the nodes were registered for {}",
                             report.total_gpu_ms(), report.registered_gpu_ms()))
-      .WithReason("LEDGER_BROKEN").WithFix("report this as a fault of Glim, with the output of 'glim admin report'");
+      .WithReason("LEDGER_BROKEN")
+      .WithFix("report this as a fault of Glim, with the output of 'glim admin report'");
 }
 
 struct Options {

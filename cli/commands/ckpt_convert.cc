@@ -1,6 +1,6 @@
 // glim ckpt convert: from and to PyTorch's formats. The work is the Python package's, which has PyTorch.
-#include <csignal>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 

@@ -22,14 +22,14 @@ std::string ReadJobNumber(const std::string& word, std::uint64_t* number) {
 }  // namespace
 
 void AddJobArgument(Syntax command, std::uint64_t* job_id, Presence presence) {
-  command.ParsedOption("JOB", "the job's number, as 'glim submit' printed it",
-                       [job_id](const std::string& word) { return ReadJobNumber(word, job_id); }, presence);
+  command.ParsedOption(
+      "JOB", "the job's number, as 'glim submit' printed it",
+      [job_id](const std::string& word) { return ReadJobNumber(word, job_id); }, presence);
 }
 
 void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids) {
-  command.ParsedOptions("JOB", "the jobs' numbers, as 'glim submit' printed them", [job_ids](const std::string& word) {
-    return ReadJobNumber(word, &job_ids->emplace_back());
-  });
+  command.ParsedOptions("JOB", "the jobs' numbers, as 'glim submit' printed them",
+                        [job_ids](const std::string& word) { return ReadJobNumber(word, &job_ids->emplace_back()); });
 }
 
 Status Together(const std::vector<Status>& failures, std::size_t of, const char* what) {

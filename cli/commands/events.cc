@@ -93,9 +93,8 @@ void AddEvents(Syntax app, Selection* selection) {
   command.Option("--node", &options->node, "only of this node");
   AddDurationOption(command, "--since", &options->since, "not older than this (1h; of a job: all that are kept)");
   command.Flag("-f,--follow", &options->follow, "go on with what happens next");
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return EventReader(context, *options).Run(); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return EventReader(context, *options).Run(); }; });
 }
 
 }  // namespace glim::cli

@@ -13,7 +13,7 @@ namespace glim::cli {
 namespace {
 
 constexpr Duration kPause = Milliseconds(500);
-constexpr int kLooksBeforeNote = 3;    // with kPause: a second
+constexpr int kLooksBeforeNote = 3;   // with kPause: a second
 constexpr int kOutageTriesMax = 120;  // with kPause: a minute
 
 constexpr std::uint32_t kAnyRank = 0xffffffff;  // none was asked for
@@ -62,8 +62,8 @@ class LogReader {
     for (const auto& attempt : job->attempts()) {
       if (attempt.ref().number() != number || attempt.outcome() != "failed" || attempt.failed_rank() < 0) continue;
       rank_ = static_cast<std::uint32_t>(attempt.failed_rank());
-      context_.output.Note(fmt::format("attempt {}: rank {} failed first, this is its log; --rank shows another's",
-                                       number, rank_));
+      context_.output.Note(
+          fmt::format("attempt {}: rank {} failed first, this is its log; --rank shows another's", number, rank_));
     }
     return Status::Ok();
   }
@@ -165,9 +165,8 @@ void AddLogs(Syntax app, Selection* selection) {
   command.Flag("-f,--follow", &options->follow, "go on while the job lives, through interrupts and restarts");
   command.Option("--rank", &options->rank, "global rank; without it the one that failed first, or 0 where none did");
   command.Option("--attempt", &options->attempt, "an attempt's number; the newest unless given");
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); }; });
 }
 
 }  // namespace glim::cli

@@ -12,7 +12,9 @@ namespace {
 
 Status NoNode(const std::string& name) {
   return Status(StatusCode::kNotFound, "no node " + name)
-      .WithReason("NO_SUCH_NODE").WithField("node").WithFix("'glim nodes' lists the nodes");
+      .WithReason("NO_SUCH_NODE")
+      .WithField("node")
+      .WithFix("'glim nodes' lists the nodes");
 }
 
 // `name` empty: all.

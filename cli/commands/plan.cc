@@ -22,8 +22,7 @@ Status Run(CommandContext& context, const Options& options) {
   if (Status status = AddSnapshots(context, /*write=*/false, &*specs); !status.ok()) return status;
   glim::v1::PlanJobRequest request;
   for (auto& spec : *specs) *request.add_specs() = std::move(spec);
-  Result<glim::v1::PlanJobResponse> plan =
-      CallWithPatience(context, &glim::v1::ClientApi::Stub::PlanJob, request);
+  Result<glim::v1::PlanJobResponse> plan = CallWithPatience(context, &glim::v1::ClientApi::Stub::PlanJob, request);
   if (!plan.ok()) return plan.status();
   if (!context.output.json() && !options.json) {
     context.output.Data(PlanText(*plan, Now(), context.output.colour()));
@@ -45,8 +44,8 @@ Status Run(CommandContext& context, const Options& options) {
 
 void AddPlan(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  Syntax command = app.AddCommand(
-      "plan", "Say what a submission would come to now, and submit nothing: plan [FILE|-] [-- CMD...]");
+  Syntax command =
+      app.AddCommand("plan", "Say what a submission would come to now, and submit nothing: plan [FILE|-] [-- CMD...]");
   AddSpecArguments(command, &options->specs);
   command.Flag("--json", &options->json, "the same as -o json");
   command.OnChosen([=] {

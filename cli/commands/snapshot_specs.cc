@@ -13,8 +13,9 @@ Status AddSnapshots(CommandContext& context, bool write, std::vector<glim::v1::J
   const Result<glim::v1::GetVersionResponse> server =
       context.client.Call(&glim::v1::ClientApi::Stub::GetVersion, glim::v1::GetVersionRequest());
   if (!server.ok()) return server.status();
-  return TakeSnapshots({server->checkpoint_root(), server->checkpoint_marker()}, write,
-                       [&context](const std::string& line) { context.output.Note(line); }, specs);
+  return TakeSnapshots(
+      {server->checkpoint_root(), server->checkpoint_marker()}, write,
+      [&context](const std::string& line) { context.output.Note(line); }, specs);
 }
 
 }  // namespace glim::cli

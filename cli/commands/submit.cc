@@ -40,9 +40,11 @@ Result<glim::v1::SubmitResponse> Send(CommandContext& context, const glim::v1::S
     if (response.ok()) return response;
     const Status& status = response.status();
     if (status.code() == StatusCode::kDeadlineExceeded) {
-      return Status(status.code(), status.message()).WithReason(status.reason()).WithFix(fmt::format(
-          "whether it was taken is not known: repeat it with --request-id {}, and it is taken once",
-          request.request_id()));
+      return Status(status.code(), status.message())
+          .WithReason(status.reason())
+          .WithFix(
+              fmt::format("whether it was taken is not known: repeat it with --request-id {}, and it is taken once",
+                          request.request_id()));
     }
     if (status.code() != StatusCode::kUnavailable || tries == kTries) return response;
     if (context.interruption.WaitFor(kRetryPause)) return Interruption::Cancelled();
@@ -62,8 +64,7 @@ void ReportDryRun(const glim::v1::SubmitRequest& request, Output& output) {
   output.Note("nothing was submitted");
 }
 
-void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::SubmitResponse& response,
-                     Output& output) {
+void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::SubmitResponse& response, Output& output) {
   if (output.json()) {
     Json document = NewDocument();
     document["job_ids"] = Json::array();
@@ -108,8 +109,8 @@ Status Run(CommandContext& context, const Options& options) {
     return Status::Ok();
   }
   if (response->job_ids_size() != request.specs_size()) {
-    return Status(StatusCode::kInternal, fmt::format("the scheduler answered {} jobs with {} ids",
-                                                     request.specs_size(), response->job_ids_size()));
+    return Status(StatusCode::kInternal, fmt::format("the scheduler answered {} jobs with {} ids", request.specs_size(),
+                                                     response->job_ids_size()));
   }
   ReportSubmitted(request, *response, context.output);
   if (!options.wait) return Status::Ok();
@@ -121,8 +122,7 @@ Status Run(CommandContext& context, const Options& options) {
 
 void AddSubmit(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
-  Syntax command =
-      app.AddCommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
+  Syntax command = app.AddCommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
   AddSpecArguments(command, &options->specs);
   command.Flag("--dry-run", &options->dry_run, "have it checked, submit nothing");
   command.Flag("--wait", &options->wait, "wait until it has ended; the exit code is its verdict");

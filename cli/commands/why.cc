@@ -12,8 +12,7 @@ namespace {
 Status Run(CommandContext& context, std::uint64_t job_id) {
   glim::v1::ExplainJobRequest request;
   request.set_job_id(job_id);
-  Result<glim::v1::ExplainJobResponse> why =
-      CallWithPatience(context, &glim::v1::ClientApi::Stub::ExplainJob, request);
+  Result<glim::v1::ExplainJobResponse> why = CallWithPatience(context, &glim::v1::ClientApi::Stub::ExplainJob, request);
   if (!why.ok()) return why.status();
   const glim::v1::Job* job = &why->job();
   if (!context.output.json()) {

@@ -20,10 +20,10 @@ class Glob {
  private:
   using Set = std::bitset<256>;
   enum class Kind {
-    kOne,        // a character of `set`
-    kStar,       // any run of characters but '/'
-    kFolders,    // "**/": nothing, or any run that ends with '/'
-    kAnything,   // "**" at the end
+    kOne,       // a character of `set`
+    kStar,      // any run of characters but '/'
+    kFolders,   // "**/": nothing, or any run that ends with '/'
+    kAnything,  // "**" at the end
   };
   struct Token {
     Kind kind = Kind::kOne;
@@ -36,9 +36,9 @@ class Glob {
   std::size_t ReadSet(std::string_view pattern, std::size_t at);
   void AddOne(const Set& set) { tokens_.push_back({Kind::kOne, set}); }
 
-  std::string literal_;       // a pattern without wildcards, which is most of them
+  std::string literal_;  // a pattern without wildcards, which is most of them
   bool is_literal_ = false;
-  bool never_ = false;        // it is malformed, and matches nothing
+  bool never_ = false;  // it is malformed, and matches nothing
   std::size_t first_wildcard_ = 0;
   std::vector<Token> tokens_;
 };

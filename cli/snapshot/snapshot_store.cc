@@ -23,9 +23,9 @@ constexpr mode_t kArchiveMode = 0640;
 
 Status CannotWrite(const std::string& path, int error) {
   const std::string folder = path.substr(0, path.rfind('/'));
-  return NoSnapshot(fmt::format("cannot write {}: {}", Shown(path), std::strerror(error)),
-                    fmt::format("let the folder {} be writable for you (mode 1777), or ask the operator",
-                                Shown(folder)));
+  return NoSnapshot(
+      fmt::format("cannot write {}: {}", Shown(path), std::strerror(error)),
+      fmt::format("let the folder {} be writable for you (mode 1777), or ask the operator", Shown(folder)));
 }
 
 // Whether the archive needs not be written: the very bytes are there. One of another user that cannot be read is taken

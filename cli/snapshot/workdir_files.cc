@@ -164,10 +164,9 @@ class Walk {
     const ssize_t size = ::readlink((folder_ + "/" + path).c_str(), target, sizeof target);
     const std::string text(target, static_cast<std::size_t>(std::max<ssize_t>(0, size)));
     if (snapshot::LinkStaysInside(path, text)) return Status::Ok();
-    return NoSnapshot(
-        fmt::format("the link {} leads out of the workdir, to {}", Shown(path), Shown(text)),
-        fmt::format("add {} to {}/.glimignore, and name what the job needs of it in 'mounts'", ShellQuote("/" + path),
-                    Shown(folder_)));
+    return NoSnapshot(fmt::format("the link {} leads out of the workdir, to {}", Shown(path), Shown(text)),
+                      fmt::format("add {} to {}/.glimignore, and name what the job needs of it in 'mounts'",
+                                  ShellQuote("/" + path), Shown(folder_)));
   }
 
   Status Add(const std::string& path, Entry::Kind kind) {

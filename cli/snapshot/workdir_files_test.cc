@@ -81,7 +81,8 @@ TEST_F(WorkdirTest, TakesAllButWhatIsIgnoredAndGitItself) {
   fs::create_directory(root_ + "/empty");
   fs::create_symlink("lib/net.py", root_ + "/net.py");
   ASSERT_EQ(::mkfifo((root_ + "/pipe").c_str(), 0600), 0);
-  EXPECT_THAT(Names(), ElementsAre(".glimignore", "empty/", "lib/", "lib/.gitignore", "lib/net.py", "net.py", "train.py"));
+  EXPECT_THAT(Names(),
+              ElementsAre(".glimignore", "empty/", "lib/", "lib/.gitignore", "lib/net.py", "net.py", "train.py"));
 }
 
 TEST_F(WorkdirTest, GlimignoreComesBeforeGitignore) {
@@ -103,7 +104,8 @@ TEST_F(WorkdirTest, RulesOfTheWorkTreeAboveTheWorkdirHold) {
 
 TEST_F(WorkdirTest, WhatGitTracksNoGitignoreLeavesOut) {
   Write(".gitignore", "*.bin\nbuild/\n");
-  for (const char* name : {"tracked.bin", "other.bin", "build/deep/tracked", "build/deep/other", "build/x"}) Write(name);
+  for (const char* name : {"tracked.bin", "other.bin", "build/deep/tracked", "build/deep/other", "build/x"})
+    Write(name);
   Run("git init -q --template= . && git add -f tracked.bin build/deep/tracked");
   EXPECT_THAT(Names(), ElementsAre(".gitignore", "build/", "build/deep/", "build/deep/tracked", "tracked.bin"));
   Write(".glimignore", "build/\n");
@@ -175,8 +177,9 @@ TEST_F(WorkdirTest, TooManyFilesAreRefused) {
 
 // A random pattern of what git's rules are made of: mostly such that they match something of a random tree.
 std::string RandomPattern(Rng& rng) {
-  static const char* const kParts[] = {"a", "b", "c", "ab", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[a-b]",
-                                       "\\a", "[[:alpha:]]", "*.x", ".x", "[", "]", "!", "-", "\\", " ", "[]b]", "***"};
+  static const char* const kParts[] = {"a",   "b",   "c",    "ab",   "*",     "?",   "**",          "/",   "/",
+                                       "**/", "/**", "[ab]", "[!a]", "[a-b]", "\\a", "[[:alpha:]]", "*.x", ".x",
+                                       "[",   "]",   "!",    "-",    "\\",    " ",   "[]b]",        "***"};
   std::string pattern = rng.OneIn(4) ? "!" : "";
   if (rng.OneIn(5)) pattern += "/";
   for (std::int64_t n = rng.Between(1, 4); n > 0; --n) {

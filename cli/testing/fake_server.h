@@ -17,27 +17,27 @@ namespace glim::cli {
 
 struct FakeState {
   std::map<std::uint64_t, glim::v1::Job> jobs;
-  glim::v1::ExplainJobResponse explanation;    // beside the job
+  glim::v1::ExplainJobResponse explanation;  // beside the job
   glim::v1::PlanJobResponse plan;
   std::vector<glim::v1::Node> nodes;
   std::vector<glim::v1::Event> events;
   std::vector<glim::v1::EndedJob> ended_jobs;
-  std::string checkpoint_root;                 // told by GetVersion
+  std::string checkpoint_root;  // told by GetVersion
   std::string checkpoint_marker;
   std::string policy_yaml;
   std::vector<glim::v1::PolicyChange> policy_changes;
   std::vector<std::string> policy_warnings;
   glim::v1::GetReportResponse report;
-  std::string events_error;                    // sent after two events, as UNAVAILABLE, once
-  bool hold_events = false;                    // a followed stream stays open until the call is cancelled
-  std::map<std::uint32_t, std::string> logs;   // by attempt
-  std::string log_error;                       // sent after the log, as UNAVAILABLE, once
-  bool hold_log = false;                       // a followed log stays open until the call is cancelled
+  std::string events_error;                   // sent after two events, as UNAVAILABLE, once
+  bool hold_events = false;                   // a followed stream stays open until the call is cancelled
+  std::map<std::uint32_t, std::string> logs;  // by attempt
+  std::string log_error;                      // sent after the log, as UNAVAILABLE, once
+  bool hold_log = false;                      // a followed log stays open until the call is cancelled
   std::uint64_t next_job_id = 1;
-  std::map<std::string, std::string> requests; // request_id to the serialised specs
+  std::map<std::string, std::string> requests;  // request_id to the serialised specs
   std::map<std::string, std::vector<std::uint64_t>> ids;
-  grpc::Status refusal;                        // of every call, unless OK
-  int refusals_left = -1;                      // -1: always
+  grpc::Status refusal;    // of every call, unless OK
+  int refusals_left = -1;  // -1: always
 
   // What was seen.
   std::string user;
@@ -47,7 +47,7 @@ struct FakeState {
   std::vector<glim::v1::StreamEventsRequest> event_requests;
   std::vector<glim::v1::ListHistoryRequest> history_requests;
   std::vector<std::string> returned_nodes;
-  std::vector<bool> reloads;                   // whether each was a dry run
+  std::vector<bool> reloads;  // whether each was a dry run
   std::vector<std::string> reports_by;
   int log_streams_open = 0;
 };

@@ -64,8 +64,9 @@ GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOp
   close(err.ends[1]);
   out_fd_ = out.ends[0];
   err_fd_ = err.ends[0];
-  GLIM_CHECK(write(in.ends[1], options.input.data(), options.input.size()) ==
-                 static_cast<ssize_t>(options.input.size()), "the input of a test fits a pipe");
+  GLIM_CHECK(
+      write(in.ends[1], options.input.data(), options.input.size()) == static_cast<ssize_t>(options.input.size()),
+      "the input of a test fits a pipe");
   close(in.ends[1]);
 }
 

@@ -11,7 +11,7 @@
 namespace glim::cli {
 
 struct GlimResult {
-  int exit_code = -1;      // 128 + n after signal n; -1: it had to be killed after 20 s
+  int exit_code = -1;  // 128 + n after signal n; -1: it had to be killed after 20 s
   std::string out;
   std::string err;
   std::chrono::milliseconds took{0};

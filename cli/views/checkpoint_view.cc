@@ -69,7 +69,13 @@ std::uint64_t ShardBytesOf(const Manifest& manifest) {
 }
 
 std::string CheckpointsTable(const std::vector<CheckpointRow>& rows, TimePoint now, bool colour) {
-  Table table({{"CHECKPOINT"}, {"STATE"}, {"STEP", true}, {"SIZE", true}, {"TENSORS", true}, {"RANKS", true}, {"SAVED"},
+  Table table({{"CHECKPOINT"},
+               {"STATE"},
+               {"STEP", true},
+               {"SIZE", true},
+               {"TENSORS", true},
+               {"RANKS", true},
+               {"SAVED"},
                {"NOTE", false, 200}});
   for (const CheckpointRow& row : rows) {
     const std::string step = std::to_string(row.id.step);

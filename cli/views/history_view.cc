@@ -17,9 +17,19 @@ std::string GpuHours(const glim::v1::EndedJob& job) {
 }  // namespace
 
 std::string HistoryTable(const std::vector<glim::v1::EndedJob>& jobs, TimePoint now, bool colour) {
-  Table table({{"JOB", true}, {"NAME", false, 32}, {"USER", false, 16}, {"STATE"}, {"NODES", true}, {"ATTEMPTS", true},
-               {"INTERRUPTS", true}, {"STEPS LOST", true}, {"GPU-HOURS", true}, {"WAITED", true}, {"TOOK", true},
-               {"ENDED"}, {"NOTE", false, 100}});
+  Table table({{"JOB", true},
+               {"NAME", false, 32},
+               {"USER", false, 16},
+               {"STATE"},
+               {"NODES", true},
+               {"ATTEMPTS", true},
+               {"INTERRUPTS", true},
+               {"STEPS LOST", true},
+               {"GPU-HOURS", true},
+               {"WAITED", true},
+               {"TOOK", true},
+               {"ENDED"},
+               {"NOTE", false, 100}});
   for (const auto& job : jobs) {
     table.AddRow({std::to_string(job.id()), job.name(), job.user(), Cell(job.state(), StateStyle(job.state())),
                   std::to_string(job.nodes()), std::to_string(job.attempts()), std::to_string(job.interrupts()),

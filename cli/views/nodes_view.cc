@@ -17,8 +17,8 @@ std::string RefText(const glim::v1::AttemptRef& ref) {
 std::string NodeNote(const glim::v1::Node& node) {
   std::string note = node.message();
   if (node.orphans_size() > 0) {
-    note += fmt::format("{}{} task(s) that Glim does not know, left alone", note.empty() ? "" : "; ",
-                        node.orphans_size());
+    note +=
+        fmt::format("{}{} task(s) that Glim does not know, left alone", note.empty() ? "" : "; ", node.orphans_size());
   }
   return note;
 }
@@ -57,8 +57,20 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
 }
 
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour) {
-  Table table({{"NODE", false, 40}, {"STATE"}, {"POOL", false, 16}, {"ZONE"}, {"LEAF"}, {"GPUS", true}, {"TYPE"},
-               {"NVLINK"}, {"NIC"}, {"RUNTIME"}, {"HOLDER"}, {"CLAIM"}, {"HEARD"}, {"NOTE", false, 100}});
+  Table table({{"NODE", false, 40},
+               {"STATE"},
+               {"POOL", false, 16},
+               {"ZONE"},
+               {"LEAF"},
+               {"GPUS", true},
+               {"TYPE"},
+               {"NVLINK"},
+               {"NIC"},
+               {"RUNTIME"},
+               {"HOLDER"},
+               {"CLAIM"},
+               {"HEARD"},
+               {"NOTE", false, 100}});
   for (const auto& node : nodes) {
     const auto& labels = node.labels();
     table.AddRow({node.name(), Cell(node.state(), StateStyle(node.state())), labels.pool(), labels.zone(),

@@ -9,7 +9,8 @@
 namespace glim::cli {
 
 // REASON, HAVE, NEED, HELD BY, WHY.
-std::string BlockersTable(const google::protobuf::RepeatedPtrField<glim::v1::Blocker>& blockers, bool colour, int indent);
+std::string BlockersTable(const google::protobuf::RepeatedPtrField<glim::v1::Blocker>& blockers, bool colour,
+                          int indent);
 
 // Who is before it, the estimate as a range, the promised bound: a line each, indented.
 std::string OutlookLines(const glim::v1::Outlook& outlook, TimePoint now, int indent);

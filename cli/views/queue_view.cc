@@ -9,8 +9,17 @@
 namespace glim::cli {
 
 std::string QueueTable(const std::vector<glim::v1::Job>& jobs, TimePoint now, bool colour) {
-  Table table({{"JOB", true}, {"NAME", false, 32}, {"USER", false, 16}, {"POOL", false, 16}, {"PRIORITY"}, {"STATE"},
-               {"NODES", true}, {"GPUS", true}, {"STEP", true}, {"SUBMITTED"}, {"NOTE", false, 100}});
+  Table table({{"JOB", true},
+               {"NAME", false, 32},
+               {"USER", false, 16},
+               {"POOL", false, 16},
+               {"PRIORITY"},
+               {"STATE"},
+               {"NODES", true},
+               {"GPUS", true},
+               {"STEP", true},
+               {"SUBMITTED"},
+               {"NOTE", false, 100}});
   for (const auto& job : jobs) {
     std::int64_t step = job.durable_step();
     if (job.attempts_size() > 0) step = std::max(step, job.attempts(job.attempts_size() - 1).last_step());

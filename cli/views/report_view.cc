@@ -62,8 +62,8 @@ std::string ReportTable(const glim::v1::GetReportResponse& report, bool colour) 
   for (const Use& use : kUses) columns.push_back({use.title, true});
   Table table(std::move(columns));
   for (const auto& row : report.rows()) {
-    table.AddRow(RowCells(NameOf(row), row.count() == 0 ? "-" : std::to_string(row.count()), row.uses(), row.gpu_ms(),
-                          hours));
+    table.AddRow(
+        RowCells(NameOf(row), row.count() == 0 ? "-" : std::to_string(row.count()), row.uses(), row.gpu_ms(), hours));
   }
   table.AddRow(RowCells(report.simulated_gpus() ? "all (some simulated)" : "all", "-", report.total(),
                         report.total_gpu_ms(), hours));

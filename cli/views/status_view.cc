@@ -29,8 +29,8 @@ std::string Durable(const glim::v1::Job& job) {
 }
 
 std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
-  std::string text = fmt::format("job {} {}\n", job.id(),
-                                 Tint(EscapeForTerminal(job.spec().name()), Style::kBold, colour));
+  std::string text =
+      fmt::format("job {} {}\n", job.id(), Tint(EscapeForTerminal(job.spec().name()), Style::kBold, colour));
   const std::string note = JobNote(job);
   text += fmt::format("{:<11} {}{}\n", "state", Tint(EscapeForTerminal(job.state()), StateStyle(job.state()), colour),
                       note.empty() ? "" : fmt::format(" ({})", EscapeForTerminal(note)));
@@ -83,14 +83,19 @@ std::string WaitLine(const glim::v1::StartTimes& start) {
 }
 
 std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_node, bool colour) {
-  Table table({{"RANK", true}, {"NODE", false, 40}, {"ZONE"}, {"GPUS", true}, {"PHASE"}, {"STEP", true},
-               {"EXIT", true}, {"NOTE", false, 80}});
+  Table table({{"RANK", true},
+               {"NODE", false, 40},
+               {"ZONE"},
+               {"GPUS", true},
+               {"PHASE"},
+               {"STEP", true},
+               {"EXIT", true},
+               {"NOTE", false, 80}});
   for (const auto& task : attempt.tasks()) {
     const bool never_ran = attempt.outcome() == "start_failed" && task.exit_code() == 0;
     const bool ended = !never_ran && (task.phase() == "exited" || task.phase() == "released");
-    table.AddRow({std::to_string(task.index()), task.node(), task.zone(),
-                  GpuText(gpus_per_node, task.simulated_gpus()), task.phase(),
-                  task.step() >= 0 ? std::to_string(task.step()) : "-",
+    table.AddRow({std::to_string(task.index()), task.node(), task.zone(), GpuText(gpus_per_node, task.simulated_gpus()),
+                  task.phase(), task.step() >= 0 ? std::to_string(task.step()) : "-",
                   ended ? std::to_string(task.exit_code()) : "-", task.message()});
   }
   return table.empty() ? "" : table.Render(colour, 2);

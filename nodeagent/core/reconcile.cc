@@ -8,8 +8,8 @@ namespace {
 
 // Whether the ranks have to be told `wanted` after having been told `raised`.
 bool Differs(const Interrupt& wanted, const Interrupt& raised) {
-  const Duration moved = wanted.deadline > raised.deadline ? wanted.deadline - raised.deadline
-                                                           : raised.deadline - wanted.deadline;
+  const Duration moved =
+      wanted.deadline > raised.deadline ? wanted.deadline - raised.deadline : raised.deadline - wanted.deadline;
   return wanted.round != raised.round || wanted.stop_step != raised.stop_step ||
          wanted.no_agreement != raised.no_agreement || wanted.withdrawn != raised.withdrawn ||
          wanted.reason != raised.reason || wanted.successor != raised.successor || moved >= kDeadlineSlack;
@@ -51,8 +51,7 @@ void ReconcileStop(const Stop* order, const ObservedTask& task, TimePoint now, s
   }
 }
 
-void ReconcileKnown(const DesiredTask* desired, const ObservedTask& task, TimePoint now,
-                    std::vector<Action>* actions) {
+void ReconcileKnown(const DesiredTask* desired, const ObservedTask& task, TimePoint now, std::vector<Action>* actions) {
   if (!desired) {
     if (task.phase == Phase::kReleased) {
       actions->push_back({ActionKind::kForget, task.key, {}, {}, {}});

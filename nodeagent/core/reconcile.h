@@ -49,12 +49,12 @@ struct Interrupt {
   std::int64_t stop_step = -1;  // -1: not agreed yet
   bool no_agreement = false;
   bool withdrawn = false;
-  std::string signal;           // empty unless the job wants a signal
+  std::string signal;  // empty unless the job wants a signal
 };
 
 struct Stop {
   std::string reason;
-  std::int64_t term_ms = 0;     // 0: SIGKILL at once
+  std::int64_t term_ms = 0;  // 0: SIGKILL at once
 };
 
 struct DesiredTask {

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "nodeagent/init/protocol.h"
-#include "nodeagent/runtime/task_files.h"
 #include "nodeagent/init/rank_process.h"
+#include "nodeagent/runtime/task_files.h"
 #include "sdk/base/unique_fd.h"
 
 namespace glim::agent {

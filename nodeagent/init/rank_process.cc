@@ -39,7 +39,8 @@ Status CheckWorkdir(const std::string& workdir) {
   const int denied = there ? errno : error;
   // Another node may give it.
   return Status(StatusCode::kFailedPrecondition, refused + std::strerror(denied))
-      .WithField("workdir").WithFix("let the user that jobs run as read it");
+      .WithField("workdir")
+      .WithFix("let the user that jobs run as read it");
 }
 
 std::vector<std::string> Environment(const LaunchSpec& spec, const RankLaunch& rank) {
@@ -85,8 +86,8 @@ Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int outp
   std::vector<std::string> arguments = {spec.shell, "-c", spec.run};
   std::vector<std::string> environment = Environment(spec, rank);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, spec.shell.c_str(), &plan.actions, &plan.attributes,
-                                  Pointers(arguments).data(), Pointers(environment).data());
+  const int error = ::posix_spawn(&pid, spec.shell.c_str(), &plan.actions, &plan.attributes, Pointers(arguments).data(),
+                                  Pointers(environment).data());
   if (error == E2BIG) {
     return InvalidArgument("run", "run or the environment is too large to start a program with",
                            "keep `run` and every variable below 128 KiB, 2 MiB in all");

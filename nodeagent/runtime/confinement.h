@@ -42,15 +42,15 @@ struct TaskUser {
 inline constexpr const char* kSdkTarget = "/run/glim/sdk";
 
 struct RuncOptions {
-  std::string runc;                        // the program
-  std::string init;                        // the program glim-init
-  std::string task_program;                // glim-task, shown at its own path to tasks without an SDK
-  std::string state_dir;                   // runc's own state lies in it
-  std::string cgroup_parent;               // absolute, below each controller's root
+  std::string runc;           // the program
+  std::string init;           // the program glim-init
+  std::string task_program;   // glim-task, shown at its own path to tasks without an SDK
+  std::string state_dir;      // runc's own state lies in it
+  std::string cgroup_parent;  // absolute, below each controller's root
   std::string hostname;
-  std::vector<std::string> mount_allow;    // what of the node jobs may name: these folders and all below
+  std::vector<std::string> mount_allow;  // what of the node jobs may name: these folders and all below
   TaskUser user;
-  std::string sdk;                         // shown to the task, with its glim-task, at kSdkTarget; empty: none
+  std::string sdk;  // shown to the task, with its glim-task, at kSdkTarget; empty: none
 };
 
 // A container for each task, under runc, with the node's own /usr, /etc and /opt, read-only, as its system ("image:

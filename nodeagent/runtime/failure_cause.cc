@@ -26,9 +26,8 @@ std::string_view Trimmed(std::string_view text) {
 
 // "=====" says nothing.
 bool SaysSomething(std::string_view line) {
-  return std::any_of(line.begin(), line.end(), [](char c) {
-    return IsLetter(c) || IsDigit(c) || static_cast<unsigned char>(c) >= 0x80;
-  });
+  return std::any_of(line.begin(), line.end(),
+                     [](char c) { return IsLetter(c) || IsDigit(c) || static_cast<unsigned char>(c) >= 0x80; });
 }
 
 // Without colours and other orders to a terminal: ESC [ ... letter.
@@ -103,7 +102,8 @@ std::string_view NameOf(std::string_view line) {
 bool IsNamedLikeAnException(std::string_view name) {
   static constexpr std::string_view kEndings[] = {"Error",   "Exception", "Exit",   "Interrupt", "Iteration",
                                                   "Warning", "Timeout",   ".error", "Group"};
-  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view end) { return name.ends_with(end); });
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](std::string_view end) { return name.ends_with(end); });
 }
 
 bool JoinsExceptions(std::string_view line) {
@@ -138,8 +138,8 @@ std::string ExceptionAfter(const Lines& lines, std::size_t at, const std::string
       continue;
     }
     if (IsNamedLikeAnException(NameOf(line))) return WithMessage(lines, at, prefix);
-    const bool better = fallback == lines.size() ||
-                        (NameOf(lines[fallback].substr(prefix.size())).empty() && !NameOf(line).empty());
+    const bool better =
+        fallback == lines.size() || (NameOf(lines[fallback].substr(prefix.size())).empty() && !NameOf(line).empty());
     if (better) fallback = at;
   }
   return fallback < lines.size() ? WithMessage(lines, fallback, prefix) : "";
@@ -161,8 +161,12 @@ bool IsSyntaxError(std::string_view line) {
 std::size_t Decode(std::string_view text, std::uint32_t* code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t size =
-      first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  const std::size_t size = first < 0x80   ? 1
+                           : first < 0xC2 ? 0
+                           : first < 0xE0 ? 2
+                           : first < 0xF0 ? 3
+                           : first < 0xF5 ? 4
+                                          : 0;
   if (size == 0 || size > text.size()) return 0;
   *code = size == 1 ? first : first & (0x7Fu >> size);
   for (std::size_t i = 1; i < size; ++i) {

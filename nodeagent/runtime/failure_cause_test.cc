@@ -24,8 +24,7 @@ const Case kCases[] = {
      "begin\nTraceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    import glim\n"
      "ModuleNotFoundError: No module named 'glim'\nbye\n",
      "ModuleNotFoundError: No module named 'glim'"},
-    {"no message",
-     "Traceback (most recent call last):\n  File \"t.py\", line 1\nAssertionError\nafterwards\n",
+    {"no message", "Traceback (most recent call last):\n  File \"t.py\", line 1\nAssertionError\nafterwards\n",
      "AssertionError"},
     {"a message of several lines",
      "Traceback (most recent call last):\n  File \"t.py\", line 1\nRuntimeError: first:\nsecond\n  third\n",
@@ -63,8 +62,9 @@ const Case kCases[] = {
      "[default0]:Traceback (most recent call last):\n[default0]:  File \"t.py\", line 1\n"
      "[default0]:ValueError: bad\n",
      "ValueError: bad"},
-    {"both", "[default1]:[rank1]: Traceback (most recent call last):\n[default1]:[rank1]:   File \"t\", line 1\n"
-             "[default1]:[rank1]: ValueError: bad\n",
+    {"both",
+     "[default1]:[rank1]: Traceback (most recent call last):\n[default1]:[rank1]:   File \"t\", line 1\n"
+     "[default1]:[rank1]: ValueError: bad\n",
      "ValueError: bad"},
     {"prefixes tell ranks apart",
      "[rank0]: Traceback (most recent call last):\n[rank1]: Traceback (most recent call last):\n"
@@ -90,18 +90,26 @@ const Case kCases[] = {
      "  + Exception Group Traceback (most recent call last):\n  |   File \"t.py\", line 1, in <module>\n"
      "  | ExceptionGroup: two (2 sub-exceptions)\n  +-+---------------- 1 ----------------\n    | ValueError: a\n",
      "ExceptionGroup: two (2 sub-exceptions)"},
-    {"an interrupt",
-     "Traceback (most recent call last):\n  File \"t\", line 1\nKeyboardInterrupt\n", "KeyboardInterrupt"},
-    {"a traceback that was cut off",
-     "Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n",
+    {"an interrupt", "Traceback (most recent call last):\n  File \"t\", line 1\nKeyboardInterrupt\n",
+     "KeyboardInterrupt"},
+    {"a traceback that was cut off", "Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n",
      "File \"t.py\", line 1, in <module>"},
     {"colours", "\x1b[1;31mValueError\x1b[0m: \x1b[35mbad\x1b[0m\n", "ValueError: bad"},
-    {"control characters", "a\x07" "b\x1b]0;title\x07 c\x7f\n", "a b ]0;title  c"},
-    {"what turns text around, and C1", "a\xe2\x80\xae" "b\xc2\x9b" "c", "a b c"},
-    {"broken UTF-8", "a\xff\xc3(\xed\xa0\x80z", "a??" "(???z"},
+    {"control characters",
+     "a\x07"
+     "b\x1b]0;title\x07 c\x7f\n",
+     "a b ]0;title  c"},
+    {"what turns text around, and C1",
+     "a\xe2\x80\xae"
+     "b\xc2\x9b"
+     "c",
+     "a b c"},
+    {"broken UTF-8", "a\xff\xc3(\xed\xa0\x80z",
+     "a??"
+     "(???z"},
     {"UTF-8", "\xd0\xbe\xd1\x88\xd0\xb8\xd0\xb1\xd0\xba\xd0\xb0\n", "\xd0\xbe\xd1\x88\xd0\xb8\xd0\xb1\xd0\xba\xd0\xb0"},
-    {"line ends of Windows",
-     "Traceback (most recent call last):\r\n  File \"t\", line 1\r\nValueError: bad\r\n", "ValueError: bad"},
+    {"line ends of Windows", "Traceback (most recent call last):\r\n  File \"t\", line 1\r\nValueError: bad\r\n",
+     "ValueError: bad"},
 };
 
 TEST(FailureCause, IsTheLastLineOfTheFirstTracebackOrOfTheOutput) {

@@ -33,10 +33,10 @@ Status SyncFolderOf(const std::string& path) {
 }  // namespace
 
 Status FileError(std::string_view what, const std::string& path, int error) {
-  const StatusCode code = error == ENOENT                        ? StatusCode::kNotFound
-                          : error == EACCES || error == EPERM    ? StatusCode::kPermissionDenied
-                          : error == ENOSPC || error == EDQUOT   ? StatusCode::kResourceExhausted
-                                                                 : StatusCode::kInternal;
+  const StatusCode code = error == ENOENT                      ? StatusCode::kNotFound
+                          : error == EACCES || error == EPERM  ? StatusCode::kPermissionDenied
+                          : error == ENOSPC || error == EDQUOT ? StatusCode::kResourceExhausted
+                                                               : StatusCode::kInternal;
   return Status(code, "cannot " + std::string(what) + " " + path + ": " + std::strerror(error));
 }
 

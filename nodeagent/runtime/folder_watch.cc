@@ -29,8 +29,8 @@ void FolderWatch::Stop() {
 }
 
 Result<FolderWatch::Id> FolderWatch::Add(const std::string& folder, Handler handler) {
-  const int descriptor = ::inotify_add_watch(inotify_.native_handle(), folder.c_str(),
-                                             IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_ONLYDIR);
+  const int descriptor =
+      ::inotify_add_watch(inotify_.native_handle(), folder.c_str(), IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_ONLYDIR);
   if (descriptor < 0) return FileError("watch (see fs.inotify.max_user_watches)", folder, errno);
   watches_[next_id_] = Watch{descriptor, std::move(handler)};
   return next_id_++;

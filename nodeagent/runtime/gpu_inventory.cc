@@ -37,8 +37,9 @@ Result<std::unique_ptr<GpuInventory>> MakeGpuInventory(std::uint32_t wanted, boo
   if (wanted > 0 && !simulated) {
     const std::size_t found = GpusInMachine();
     const std::string what = found == 0 ? "no NVIDIA GPU was found in this machine"
-                                        : std::to_string(found) + " GPUs were found, but this version cannot yet see "
-                                          "their memory, so it could not tell when they are free again";
+                                        : std::to_string(found) +
+                                              " GPUs were found, but this version cannot yet see "
+                                              "their memory, so it could not tell when they are free again";
     return InvalidArgument("--gpus", "--gpus " + std::to_string(wanted) + ": " + what,
                            "add --simulated-gpus to schedule without real ones, or leave --gpus out");
   }

@@ -42,8 +42,8 @@ std::vector<Segment> ListSegments(const std::string& path) {
     if (name.size() != prefix.size() + kStartDigits || name.compare(0, prefix.size(), prefix) != 0) continue;
     struct stat info {};
     if (::stat(it->path().c_str(), &info) != 0) continue;
-    segments.push_back({it->path().string(), std::strtoll(name.c_str() + prefix.size(), nullptr, 10), info.st_size,
-                        info.st_ino});
+    segments.push_back(
+        {it->path().string(), std::strtoll(name.c_str() + prefix.size(), nullptr, 10), info.st_size, info.st_ino});
   }
   std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.start < b.start; });
   struct stat info {};
@@ -73,8 +73,8 @@ Result<LogData> ReadFrom(const std::vector<Segment>& segments, std::int64_t offs
     if (at < segment.start || at >= segment.start + segment.size) continue;
     UniqueFd fd(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) return FileError("open", segment.path, errno);
-    const std::size_t wanted = std::min(bytes_max - result.data.size(),
-                                        static_cast<std::size_t>(segment.start + segment.size - at));
+    const std::size_t wanted =
+        std::min(bytes_max - result.data.size(), static_cast<std::size_t>(segment.start + segment.size - at));
     const std::size_t before = result.data.size();
     result.data.resize(before + wanted);
     const ssize_t n = ::pread(fd.get(), result.data.data() + before, wanted, at - segment.start);

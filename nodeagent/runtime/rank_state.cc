@@ -81,8 +81,8 @@ json SaveToJson(const SavedMessage& save) {
 }
 
 SavedMessage SaveFromJson(const json& value) {
-  return {value.at("step").get<std::int64_t>(),   value.at("path").get<std::string>(),
-          value.at("bytes").get<std::int64_t>(),  value.at("shard").get<std::uint32_t>(),
+  return {value.at("step").get<std::int64_t>(),    value.at("path").get<std::string>(),
+          value.at("bytes").get<std::int64_t>(),   value.at("shard").get<std::uint32_t>(),
           value.at("shards").get<std::uint32_t>(), value.at("duration_ms").get<std::int64_t>()};
 }
 

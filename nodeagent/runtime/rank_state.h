@@ -15,7 +15,7 @@ inline constexpr std::size_t kRestoreErrorBytesMax = 512;
 
 struct RankState {
   std::uint32_t rank = 0;
-  std::uint64_t seq = 0;         // taken in up to here
+  std::uint64_t seq = 0;  // taken in up to here
   std::int64_t step = -1;
   std::int64_t step_ms = 0;
   std::uint32_t acked_round = 0;
@@ -28,7 +28,7 @@ struct RankState {
   bool yielded = false;
   std::int64_t restored_step = -1;
   std::int64_t restore_ms = 0;
-  std::string restore_failed;        // why it could not go on from the save that it was given; empty: not said
+  std::string restore_failed;  // why it could not go on from the save that it was given; empty: not said
 };
 
 enum class Taken {

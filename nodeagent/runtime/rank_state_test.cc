@@ -87,7 +87,8 @@ TEST(RankState, ComesBackAsItWas) {
                          R"({"type":"needs","seq":3,"round":1,"seconds":4})",
                          R"({"type":"saved","seq":4,"step":43,"path":"/a","bytes":2,"shard":1,"shards":2})",
                          R"({"type":"restored","seq":5,"step":30,"duration_ms":8})",
-                         R"({"type":"finished","seq":6})", R"({"type":"leaving","seq":7,"round":0})",
+                         R"({"type":"finished","seq":6})",
+                         R"({"type":"leaving","seq":7,"round":0})",
                          R"({"type":"restore_failed","seq":8,"step":30,"path":"/a","error":"gone"})"};
   for (const char* line : lines) Take(state, line);
   const auto back = ParseRankStates(ToJson({RankState(), state}));

@@ -68,10 +68,12 @@ json Namespaces() {
 
 std::string RuncConfig(const ContainerPlan& plan) {
   // What would show keys and passwords of the machine, and what would steer it.
-  json masked = {"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/glim", "/etc/ssh",
-                       "/etc/ssl/private", "/etc/sudoers", "/etc/sudoers.d", "/etc/krb5.keytab", "/etc/wireguard",
-                       "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-                       "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"};
+  json masked = {"/etc/shadow",      "/etc/shadow-",      "/etc/gshadow",      "/etc/gshadow-",
+                 "/etc/glim",        "/etc/ssh",          "/etc/ssl/private",  "/etc/sudoers",
+                 "/etc/sudoers.d",   "/etc/krb5.keytab",  "/etc/wireguard",    "/proc/acpi",
+                 "/proc/asound",     "/proc/kcore",       "/proc/keys",        "/proc/latency_stats",
+                 "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi",
+                 "/sys/firmware"};
   for (const std::string& path : plan.masked) masked.push_back(path);
   const json read_only = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"};
   const json config = {{"ociVersion", "1.0.2"},

@@ -13,15 +13,15 @@ namespace glim::agent {
 
 struct ContainerPlan {
   std::string hostname;
-  std::string cgroup;                // absolute, below each controller's root
-  std::string rootfs;                // made for this task; read-only to it
-  std::vector<std::string> args;     // the first process of the container
-  std::vector<std::string> env;      // its environment: "NAME=value"
-  std::vector<Mount> binds;          // carried out in this order: a folder before what lies in it
+  std::string cgroup;             // absolute, below each controller's root
+  std::string rootfs;             // made for this task; read-only to it
+  std::vector<std::string> args;  // the first process of the container
+  std::vector<std::string> env;   // its environment: "NAME=value"
+  std::vector<Mount> binds;       // carried out in this order: a folder before what lies in it
   TaskLimits limits;
-  std::vector<std::string> masked;   // paths that it is not to see, beside the usual ones
-  std::uint64_t memlock_bytes = 0;   // RLIMIT_MEMLOCK, both; what registered memory counts against
-  bool swap_counts = false;          // the kernel can hold memory and swap together to the limit
+  std::vector<std::string> masked;  // paths that it is not to see, beside the usual ones
+  std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK, both; what registered memory counts against
+  bool swap_counts = false;         // the kernel can hold memory and swap together to the limit
   uid_t uid = 0;
   gid_t gid = 0;
 };

@@ -23,8 +23,8 @@ constexpr const char* kInitTarget = "/run/glim-init";
 constexpr std::size_t kMaskedMax = 1000;
 constexpr const char* kSystemFolders[] = {"/usr", "/etc", "/opt"};
 // A mount over one of these would be another system than the image's, or none.
-constexpr const char* kReservedTargets[] = {"/usr", "/etc",  "/opt",   "/bin",   "/sbin", "/lib",
-                                            "/lib32", "/lib64", "/libx32", "/proc", "/sys",  "/dev", "/run"};
+constexpr const char* kReservedTargets[] = {"/usr",   "/etc",    "/opt",  "/bin", "/sbin", "/lib", "/lib32",
+                                            "/lib64", "/libx32", "/proc", "/sys", "/dev",  "/run"};
 constexpr const char* kTopLinks[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 
 bool IsWithin(const std::string& path, const std::string& folder) {
@@ -168,8 +168,8 @@ class RuncConfinement final : public Confinement {
     for (const char* folder : kSystemFolders) {
       if (std::filesystem::is_directory(folder)) binds.push_back({folder, folder, true});
     }
-    std::vector<Mount> own = {{paths.tmp(), "/tmp", false}, {paths.run(), paths.run(), false},
-                              {options_.init, kInitTarget, true}};
+    std::vector<Mount> own = {
+        {paths.tmp(), "/tmp", false}, {paths.run(), paths.run(), false}, {options_.init, kInitTarget, true}};
     if (!options_.sdk.empty()) {
       own.push_back({options_.sdk, kSdkTarget, true});
     } else if (!IsReserved(options_.task_program) && ::access(options_.task_program.c_str(), X_OK) == 0) {
@@ -194,7 +194,8 @@ class RuncConfinement final : public Confinement {
     }
     const Mount checkpoints{spec.checkpoint_folder, spec.checkpoint_folder, false};
     if (IsOwnCheckpointFolder(spec)) {
-      if (std::filesystem::is_symlink(spec.checkpoint_folder)) return RefuseFolder("checkpoint.dir", checkpoints.source);
+      if (std::filesystem::is_symlink(spec.checkpoint_folder))
+        return RefuseFolder("checkpoint.dir", checkpoints.source);
       own->push_back(checkpoints);
     } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, own); !status.ok()) {
       return status;
@@ -218,8 +219,8 @@ class RuncConfinement final : public Confinement {
     // It is in the image, or in one of the job's mounts, and then it has to be there.
     const bool in_image = IsReserved(mount.target) || mount.target == "/tmp";
     const bool in_mount = std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
-      const bool code_hides = !spec.code_folder.empty() && IsWithin(mount.target, spec.workdir) &&
-                              IsWithin(spec.workdir, m.target);
+      const bool code_hides =
+          !spec.code_folder.empty() && IsWithin(mount.target, spec.workdir) && IsWithin(spec.workdir, m.target);
       return IsWithin(mount.target, m.target) && !code_hides;
     });
     return in_image || in_mount ? Status::Ok() : Add(field, mount, own);

@@ -22,17 +22,17 @@ namespace glim::agent {
 
 struct Inspection {
   Phase phase = Phase::kStarting;
-  bool controllable = false;     // signals reach it
+  bool controllable = false;  // signals reach it
   bool start_failed = false;
   StartFault fault = StartFault::kNode;  // with start_failed
-  bool ended = false;            // nothing more comes of it, no output either
-  bool lost = false;             // its processes vanished without a word
+  bool ended = false;                    // nothing more comes of it, no output either
+  bool lost = false;                     // its processes vanished without a word
   int exit_code = 0;
   std::string message;
   std::int64_t first_output_ms = 0;
   std::vector<RankStatus> ranks;
   RankCauses causes;
-  std::vector<pid_t> pids;       // what is still there of it, once its ranks have ended; bounded
+  std::vector<pid_t> pids;  // what is still there of it, once its ranks have ended; bounded
 };
 
 class Runtime {

@@ -9,8 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kNotPermitted = 1;       // EPERM
-constexpr int kNotImplemented = 38;    // ENOSYS
+constexpr int kNotPermitted = 1;     // EPERM
+constexpr int kNotImplemented = 38;  // ENOSYS
 
 json Refused(const json& names, int error) {
   return {{"names", names}, {"action", "SCMP_ACT_ERRNO"}, {"errnoRet", error}};
@@ -33,16 +33,16 @@ json SeccompProfile() {
       "swapoff",
       // the kernel
       "init_module", "finit_module", "delete_module", "create_module", "query_module", "get_kernel_syms", "kexec_load",
-      "kexec_file_load", "bpf", "perf_event_open", "reboot", "acct", "syslog", "lookup_dcookie", "nfsservctl", "_sysctl",
-      "sysfs", "uselib", "ustat", "vm86", "vm86old", "iopl", "ioperm", "userfaultfd",
+      "kexec_file_load", "bpf", "perf_event_open", "reboot", "acct", "syslog", "lookup_dcookie", "nfsservctl",
+      "_sysctl", "sysfs", "uselib", "ustat", "vm86", "vm86old", "iopl", "ioperm", "userfaultfd",
       // clocks and names
       "settimeofday", "stime", "clock_settime", "clock_settime64", "adjtimex", "clock_adjtime", "clock_adjtime64",
       "sethostname", "setdomainname", "vhangup",
       // keys and namespaces
       "add_key", "request_key", "keyctl", "setns", "unshare"};
   json rules = json::array({Refused(beyond, kNotPermitted)});
-  for (const std::uint64_t flag : {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
-                                   CLONE_NEWPID, CLONE_NEWNET}) {
+  for (const std::uint64_t flag :
+       {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET}) {
     rules.push_back(RefusedClone(flag));
   }
   // Its flags lie in memory, where no rule sees them. Told that there is no such call, libc takes clone instead.

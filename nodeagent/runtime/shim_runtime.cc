@@ -15,8 +15,8 @@
 
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/run_program.h"
-#include "nodeagent/runtime/spawn_shim.h"
 #include "nodeagent/runtime/shim_control.h"
+#include "nodeagent/runtime/spawn_shim.h"
 
 namespace glim::agent {
 namespace {
@@ -26,8 +26,8 @@ constexpr std::size_t kPidsReportedMax = 32;
 constexpr int kDirectKillAfter = 10;
 constexpr int kEmptyLooksWhenLost = 2;
 constexpr std::chrono::milliseconds kLookFirst{25};
-constexpr std::chrono::milliseconds kLookWaiting{50};   // the longest pause while a release is waited for
-constexpr std::chrono::milliseconds kLookIdle{1000};    // and while nothing but evidence is
+constexpr std::chrono::milliseconds kLookWaiting{50};  // the longest pause while a release is waited for
+constexpr std::chrono::milliseconds kLookIdle{1000};   // and while nothing but evidence is
 constexpr const char* kTrashPrefix = ".removed-";
 
 bool ParseKey(const std::string& name, TaskKey* key) {
@@ -54,18 +54,18 @@ struct ShimRuntime::Task {
   const LaunchSpec spec;
   TaskStatus status;
   RankCauses causes;
-  std::string status_text;                  // as last read
+  std::string status_text;  // as last read
   ProcessIdentity identity;
-  asio::posix::stream_descriptor shim;      // pidfd; open while it is there
-  asio::posix::stream_descriptor spawner;   // pidfd of the process that exits when the shim stands
-  asio::steady_timer timer;                 // the next look at what is left
+  asio::posix::stream_descriptor shim;     // pidfd; open while it is there
+  asio::posix::stream_descriptor spawner;  // pidfd of the process that exits when the shim stands
+  asio::steady_timer timer;                // the next look at what is left
   std::chrono::milliseconds pause = kLookFirst;
   pid_t spawner_pid = 0;
   FolderWatch::Id watch = 0;
   std::vector<pid_t> pids;
   int kills = 0;
   int empty_looks = 0;
-  bool stopping = false;                    // somebody waits for its end
+  bool stopping = false;  // somebody waits for its end
   bool shim_gone = false;
   bool released = false;
   bool gpu_busy = false;
@@ -80,8 +80,14 @@ struct ShimRuntime::Task {
 ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
                          std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement,
                          OnChange on_change)
-    : io_(io), watch_(watch), gpus_(gpus), tasks_dir_(state_dir + "/tasks"), shim_(std::move(shim)),
-      boot_id_(std::move(boot_id)), confinement_(std::move(confinement)), on_change_(std::move(on_change)) {}
+    : io_(io),
+      watch_(watch),
+      gpus_(gpus),
+      tasks_dir_(state_dir + "/tasks"),
+      shim_(std::move(shim)),
+      boot_id_(std::move(boot_id)),
+      confinement_(std::move(confinement)),
+      on_change_(std::move(on_change)) {}
 
 ShimRuntime::~ShimRuntime() = default;
 
@@ -366,10 +372,10 @@ void ShimRuntime::Kill(const TaskKey& key) {
 Inspection ShimRuntime::Inspect(const TaskKey& key) const {
   const Task& task = Get(key);
   Inspection result;
-  result.phase = task.released                            ? Phase::kReleased
-                 : task.shim_gone || task.all_exited()    ? Phase::kExited
-                 : task.status.started                    ? Phase::kRunning
-                                                          : Phase::kStarting;
+  result.phase = task.released                         ? Phase::kReleased
+                 : task.shim_gone || task.all_exited() ? Phase::kExited
+                 : task.status.started                 ? Phase::kRunning
+                                                       : Phase::kStarting;
   result.controllable = task.shim.is_open() || task.shim_gone;
   result.start_failed = task.status.start_failed;
   result.fault = task.status.fault;

@@ -24,7 +24,7 @@ class ShimRuntime final : public Runtime {
  public:
   // References outlive the runtime. `shim` is the program's path.
   ShimRuntime(boost::asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
-                 std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement, OnChange on_change);
+              std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement, OnChange on_change);
   ~ShimRuntime() override;
 
   std::string name() const override { return confinement_->name(); }

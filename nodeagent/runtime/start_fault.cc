@@ -30,7 +30,9 @@ StartFault FaultOf(const Status& status) {
 
 Status PathMissing(const std::string& field, const std::string& path) {
   return Status(StatusCode::kNotFound, field + " " + path + " cannot be used on this node: " + std::strerror(ENOENT))
-      .WithReason(kMissing).WithField(field).WithFix("name a folder that exists on every node");
+      .WithReason(kMissing)
+      .WithField(field)
+      .WithFix("name a folder that exists on every node");
 }
 
 Status StartFailure(StartFault fault, const std::string& message) {

@@ -52,7 +52,10 @@ TaskLimits LimitsFromJson(const json& value) {
 
 json ContainerToJson(const std::optional<ContainerLaunch>& container) {
   if (!container) return nullptr;
-  return {{"runc", container->runc}, {"root", container->root}, {"id", container->id}, {"bundle", container->bundle},
+  return {{"runc", container->runc},
+          {"root", container->root},
+          {"id", container->id},
+          {"bundle", container->bundle},
           {"cgroup", container->cgroup}};
 }
 

@@ -37,36 +37,36 @@ struct LogLimits {
 };
 
 struct RankLaunch {
-  std::uint32_t rank = 0;        // global
+  std::uint32_t rank = 0;                                // global
   std::vector<std::pair<std::string, std::string>> env;  // beside the common one, which it overrides
 };
 
 // A folder or file of the node that the task is to see.
 struct Mount {
-  std::string source;            // absolute, on the node
-  std::string target;            // absolute, in the task
+  std::string source;  // absolute, on the node
+  std::string target;  // absolute, in the task
   bool read_only = false;
 };
 
 // What the task may use of its node; 0: as much as the node has.
 struct TaskLimits {
   std::int64_t memory_bytes = 0;
-  std::int64_t cpu_millis = 0;   // thousandths of a CPU
+  std::int64_t cpu_millis = 0;  // thousandths of a CPU
   std::int64_t pids = 0;
-  std::int64_t shm_bytes = 0;    // /dev/shm
+  std::int64_t shm_bytes = 0;  // /dev/shm
 };
 
 // The container that the shim has to start the ranks in.
 struct ContainerLaunch {
-  std::string runc;              // the program
-  std::string root;              // where runc keeps its own state
+  std::string runc;  // the program
+  std::string root;  // where runc keeps its own state
   std::string id;
-  std::string bundle;            // holds config.json
-  std::string cgroup;            // absolute, below each controller's root
+  std::string bundle;  // holds config.json
+  std::string cgroup;  // absolute, below each controller's root
 };
 
 struct LaunchSpec {
-  std::string task;              // job.attempt.index
+  std::string task;  // job.attempt.index
   std::string job_name;
   std::string workdir;
   std::string run;
@@ -77,7 +77,7 @@ struct LaunchSpec {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<RankLaunch> ranks;
   std::string checkpoint_folder;
-  std::string code_folder;       // where the agent unpacks the job's code; empty: the workdir is the node's own folder
+  std::string code_folder;  // where the agent unpacks the job's code; empty: the workdir is the node's own folder
   std::vector<Mount> mounts;
   TaskLimits limits;
   std::optional<ContainerLaunch> container;  // none: plain processes of the node
@@ -87,15 +87,15 @@ struct RankStatus {
   std::uint32_t rank = 0;
   pid_t pid = 0;
   bool exited = false;
-  int exit_code = 0;             // 128 + n after signal n
-  std::int64_t exited_at_ms = 0; // since the epoch; 0: it has not
+  int exit_code = 0;              // 128 + n after signal n
+  std::int64_t exited_at_ms = 0;  // since the epoch; 0: it has not
 };
 
 struct TaskStatus {
-  bool started = false;          // every rank's program runs
-  bool start_failed = false;     // one could not be started; the others were killed
-  bool ended = false;            // no process of the task is left
-  int exit_code = 0;             // of the first rank that failed
+  bool started = false;       // every rank's program runs
+  bool start_failed = false;  // one could not be started; the others were killed
+  bool ended = false;         // no process of the task is left
+  int exit_code = 0;          // of the first rank that failed
   std::string message;
   std::int64_t first_output_ms = 0;  // since the epoch; 0: none yet
   std::vector<RankStatus> ranks;

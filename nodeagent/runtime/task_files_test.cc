@@ -28,7 +28,8 @@ LaunchSpec SomeSpec() {
   spec.code_folder = "/state/tasks/7.1.0/code";
   spec.mounts = {{"/data", "/in", true}, {"/out", "/out", false}};
   spec.limits = {1 << 30, 1500, 64, 1 << 20};
-  spec.container = ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle", "/glim/7.1.0"};
+  spec.container =
+      ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle", "/glim/7.1.0"};
   return spec;
 }
 
@@ -77,8 +78,14 @@ TEST(TaskFiles, WithoutAContainerThereIsNone) {
 }
 
 TEST(TaskFiles, AStatusComesBackAsItWas) {
-  TaskStatus status{true, false, true, 137, "why", 1'700'000'000'123,
-                    {{6, 100, true, 137, 1'700'000'000'456}, {7, 101, false, 0, 0}}, StartFault::kPathMissing};
+  TaskStatus status{true,
+                    false,
+                    true,
+                    137,
+                    "why",
+                    1'700'000'000'123,
+                    {{6, 100, true, 137, 1'700'000'000'456}, {7, 101, false, 0, 0}},
+                    StartFault::kPathMissing};
   const auto back = ParseTaskStatus(ToJson(status));
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(back->started);

@@ -134,8 +134,7 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
   }
   if (type == "restore_failed") {
     const std::int64_t step = fields.Int("step", -1, kStepMax);
-    RestoreFailedMessage failed{step, fields.Text("path", kSavePathBytesMax),
-                                fields.Text("error", kTaskLineBytesMax)};
+    RestoreFailedMessage failed{step, fields.Text("path", kSavePathBytesMax), fields.Text("error", kTaskLineBytesMax)};
     if (failed.error.empty()) fields.Fail("error", "a reason in words");
     return failed;
   }

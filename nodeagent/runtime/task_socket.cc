@@ -35,7 +35,8 @@ std::string Refusal(std::uint64_t seq, const std::string& error) {
 // A stranger's word for the log: one, short, and nothing that ends the line.
 std::string Word(std::string text) {
   text.resize(std::min<std::size_t>(text.size(), 64));
-  std::replace_if(text.begin(), text.end(), [](char c) { return c <= ' ' || c >= 0x7f || c == '"'; }, '_');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c <= ' ' || c >= 0x7f || c == '"'; }, '_');
   return text;
 }
 
@@ -49,8 +50,9 @@ class TaskSocket::Peer final : public LinePeer {
 Status CheckSocketPath(const std::string& path) {
   const std::size_t room = sizeof(sockaddr_un{}.sun_path) - 1;
   if (path.size() <= room) return Status::Ok();
-  return InvalidArgument("--state-dir", "the task socket's path " + path + " has " + std::to_string(path.size()) +
-                                            " bytes, and the system allows " + std::to_string(room),
+  return InvalidArgument("--state-dir",
+                         "the task socket's path " + path + " has " + std::to_string(path.size()) +
+                             " bytes, and the system allows " + std::to_string(room),
                          "give a shorter --state-dir");
 }
 
@@ -161,12 +163,13 @@ bool TaskSocket::Greet(const std::shared_ptr<Peer>& peer, const TaskMessage& mes
   if (hello->protocol != kTaskSocketProtocol) {
     LogWarning("event=rank_speaks_another_protocol task={} rank={} protocol={} sdk={}", options_.task, hello->rank,
                hello->protocol, Word(hello->sdk));
-    peer->Send(Dump({{"type", "refused"},
-                     {"seq", message.seq},
-                     {"protocol", kTaskSocketProtocol},
-                     {"version", options_.version},
-                     {"error", "protocol: " + std::to_string(hello->protocol) + " is not spoken by this node's agent (" +
-                                   options_.version + "), which speaks " + std::to_string(kTaskSocketProtocol)}}));
+    peer->Send(
+        Dump({{"type", "refused"},
+              {"seq", message.seq},
+              {"protocol", kTaskSocketProtocol},
+              {"version", options_.version},
+              {"error", "protocol: " + std::to_string(hello->protocol) + " is not spoken by this node's agent (" +
+                            options_.version + "), which speaks " + std::to_string(kTaskSocketProtocol)}}));
     return false;
   }
   const RankState* state = Find(hello->rank);

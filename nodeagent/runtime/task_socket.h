@@ -28,12 +28,12 @@ class TaskSocket : public std::enable_shared_from_this<TaskSocket> {
  public:
   struct Options {
     std::string socket_path;
-    std::string state_path;             // ranks.json
-    std::string task;                   // for the log
-    std::vector<std::uint32_t> ranks;   // those of this node, declared at launch
-    uid_t peer_uid = 0;                 // the ranks' user: only they, root and we may connect
-    std::string version;                // of the agent, for ranks that speak another protocol
-    std::function<TimePoint()> now;     // the clock of Interrupt::deadline
+    std::string state_path;            // ranks.json
+    std::string task;                  // for the log
+    std::vector<std::uint32_t> ranks;  // those of this node, declared at launch
+    uid_t peer_uid = 0;                // the ranks' user: only they, root and we may connect
+    std::string version;               // of the agent, for ranks that speak another protocol
+    std::function<TimePoint()> now;    // the clock of Interrupt::deadline
     std::function<void(RankNews)> on_news;
   };
 

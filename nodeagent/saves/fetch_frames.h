@@ -12,9 +12,9 @@
 
 namespace glim::agent {
 
-inline constexpr std::size_t kPieceBytes = std::size_t{256} << 10;        // of the sender's data messages
-inline constexpr int kFrameBytesMax = 4 << 20;                          // of any message that a reader takes
-inline constexpr std::size_t kControlBytesMax = 16 * 1024;              // of a message without data
+inline constexpr std::size_t kPieceBytes = std::size_t{256} << 10;  // of the sender's data messages
+inline constexpr int kFrameBytesMax = 4 << 20;                      // of any message that a reader takes
+inline constexpr std::size_t kControlBytesMax = 16 * 1024;          // of a message without data
 
 // FetchChunk{data}, which refers to `data`.
 grpc::ByteBuffer DataFrame(grpc::Slice data);

@@ -32,14 +32,13 @@ std::string MakeSaveKey() {
   return HexDigits(bytes);
 }
 
-std::string FetchToken(const std::string& key, std::uint64_t job, const std::string& local,
-                       const std::string& reader) {
+std::string FetchToken(const std::string& key, std::uint64_t job, const std::string& local, const std::string& reader) {
   const std::string text = "fetch\n" + std::to_string(job) + "\n" + local + "\n" + reader;
   TokenBytes digest{};
   unsigned bytes = 0;
-  const unsigned char* made = ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-                                     reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(),
-                                     &bytes);
+  const unsigned char* made =
+      ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+             reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &bytes);
   GLIM_CHECK(made != nullptr && bytes == digest.size(), "HMAC-SHA-256 is always there");
   return HexDigits(digest);
 }

@@ -18,9 +18,9 @@ TEST(FetchToken, IsForOneReaderOneJobAndOneSave) {
   EXPECT_TRUE(SameToken(token, FetchToken(kKey, 7, "a", "node-2")));
   std::string other_key = kKey;
   other_key[0] = 'f';
-  for (const std::string& other : {FetchToken(other_key, 7, "a", "node-2"), FetchToken(kKey, 8, "a", "node-2"),
-                                   FetchToken(kKey, 7, "b", "node-2"), FetchToken(kKey, 7, "a", "node-3"),
-                                   token.substr(1), std::string()}) {
+  for (const std::string& other :
+       {FetchToken(other_key, 7, "a", "node-2"), FetchToken(kKey, 8, "a", "node-2"), FetchToken(kKey, 7, "b", "node-2"),
+        FetchToken(kKey, 7, "a", "node-3"), token.substr(1), std::string()}) {
     EXPECT_FALSE(SameToken(token, other)) << other;
   }
 }

@@ -59,9 +59,9 @@ class FileSink {
   std::string name_;
   std::int64_t bytes_ = 0;
   std::int64_t written_ = 0;
-  std::size_t current_ = 0;       // the block that is being filled
-  std::size_t filled_ = 0;        // of it
-  std::int64_t submitted_ = 0;    // bytes of the file
+  std::size_t current_ = 0;     // the block that is being filled
+  std::size_t filled_ = 0;      // of it
+  std::int64_t submitted_ = 0;  // bytes of the file
   std::size_t in_flight_ = 0;
   bool small_ = false;
   bool direct_ = false;

@@ -55,7 +55,9 @@ TEST(FetchFrames, AreReadHoweverTheyAreCut) {
 TEST(FetchFrames, WhatIsNoChunkIsRefused) {
   v1::FetchChunk large;
   large.mutable_file()->set_path(std::string(kControlBytesMax, 'x'));
-  for (const std::string& text : {std::string(), std::string("\x12"), std::string("\x12\x05""abc"),
+  for (const std::string& text : {std::string(), std::string("\x12"),
+                                  std::string("\x12\x05"
+                                              "abc"),
                                   std::string("\x12\xff\xff\xff\xff\xff\xff"), std::string("\x0a\x7f"),
                                   std::string("\x7f"), large.SerializeAsString()}) {
     EXPECT_FALSE(ParseFrame(Cut(text, 1000)).ok());

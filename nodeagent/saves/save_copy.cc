@@ -74,8 +74,9 @@ class SaveCopying {
     const bool there = IsThere();
     if (order_.sources.empty()) {
       if (there && !order_.parts) return Status::Ok();
-      return Status(StatusCode::kNotFound, Named() + (order_.parts ? " has a part on a node that cannot be reached"
-                                                                   : " is not there, and no other node is known to have it"));
+      return Status(StatusCode::kNotFound,
+                    Named() + (order_.parts ? " has a part on a node that cannot be reached"
+                                            : " is not there, and no other node is known to have it"));
     }
     if (there && IsOurCopy(place_.state_dir, name_)) return Status::Ok();
     HalfCopy half(place_.state_dir, order_.job);
@@ -159,8 +160,8 @@ class SaveCopying {
           if (entry.folder) return MakeFoldersBelow(half.fd(), placed, place_.owner, Durability::kProcess).status();
           if (entry.path.empty()) return Status::Ok();  // a file where the others have a folder
           const std::size_t slash = placed.rfind('/');
-          Result<UniqueFd> parent = MakeFoldersBelow(half.fd(), placed.substr(0, slash), place_.owner,
-                                                       Durability::kProcess);
+          Result<UniqueFd> parent =
+              MakeFoldersBelow(half.fd(), placed.substr(0, slash), place_.owner, Durability::kProcess);
           if (!parent.ok()) return parent.status();
           if (::linkat(entry.parent, entry.name.c_str(), parent->get(), placed.substr(slash + 1).c_str(), 0) == 0) {
             return Status::Ok();

@@ -13,10 +13,8 @@ namespace {
 using testing::ElementsAre;
 
 TEST_F(SaveCopyTest, AFolderArrivesWhole) {
-  const std::map<std::string, std::string> files = {{"manifest.json", "{}"},
-                                                    {"shards/0", Bytes(3'500'000)},
-                                                    {"shards/deeper/1", Bytes(1 << 20, 2)},
-                                                    {"empty", ""}};
+  const std::map<std::string, std::string> files = {
+      {"manifest.json", "{}"}, {"shards/0", Bytes(3'500'000)}, {"shards/deeper/1", Bytes(1 << 20, 2)}, {"empty", ""}};
   for (const auto& [path, text] : files) there_.Write("attempt-1/step-42/" + path, text);
   std::filesystem::create_directories(there_.checkpoints() + "/attempt-1/step-42/nothing-in-it");
   ASSERT_EQ(::chmod((there_.checkpoints() + "/attempt-1/step-42/manifest.json").c_str(), 0640), 0);
@@ -148,8 +146,7 @@ TEST_F(SaveCopyTest, ManyNodesCopyAtOnceAndWhoComesTooMuchAsksAgain) {
         CopyPlace place = Place();
         place.state_dir = node->state();
         place.node = node->name();
-        statuses[i] = CopySave(place,
-                               Order("s", {there_.SourceFor("s", node->name())}), progress);
+        statuses[i] = CopySave(place, Order("s", {there_.SourceFor("s", node->name())}), progress);
       });
     }
   }

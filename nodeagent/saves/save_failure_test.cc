@@ -53,8 +53,8 @@ TEST_F(SaveFailureTest, NoPathLeadsOut) {
     request.set_reader("node-2");
     request.set_token(there_.SourceFor(local, "node-2").token);  // even if the scheduler said so
     grpc::ClientContext context;
-    const auto stub = v1::SaveApi::NewStub(
-        grpc::CreateChannel(there_.server().address(), grpc::InsecureChannelCredentials()));
+    const auto stub =
+        v1::SaveApi::NewStub(grpc::CreateChannel(there_.server().address(), grpc::InsecureChannelCredentials()));
     const auto reader = stub->Fetch(&context, request);
     v1::FetchChunk chunk;
     EXPECT_FALSE(reader->Read(&chunk)) << local;
@@ -114,9 +114,9 @@ TEST_F(SaveFailureTest, WhatASourceSendsIsChecked) {
 }
 
 TEST_F(SaveFailureTest, ATornFirstSourceLeavesNothingInWhatTheSecondGives) {
-  ScriptedSource torn({FileChunk("a", 4), DataChunk("torn"), EndChunk(Sum("torn")), FileChunk("of-the-first", 9),
-                       DataChunk("1")},
-                      {grpc::StatusCode::UNAVAILABLE, "the node went down"});
+  ScriptedSource torn(
+      {FileChunk("a", 4), DataChunk("torn"), EndChunk(Sum("torn")), FileChunk("of-the-first", 9), DataChunk("1")},
+      {grpc::StatusCode::UNAVAILABLE, "the node went down"});
   there_.Write("s/a", "whole");
   there_.Serve();
   ASSERT_TRUE(Copy(Order("s", {torn.source(), there_.SourceFor("s", "node-2")})).ok());
@@ -142,9 +142,10 @@ TEST_F(SaveFailureTest, EveryCauseIsNamed) {
   there_.Serve();
   const SaveSource nobody{"node-9", "127.0.0.1:1", "x"};
   const Status status = Fails(Order("s", {there_.SourceFor("s", "node-2"), nobody}));
-  EXPECT_THAT(status.message(), HasSubstr("save s of job 7 could not be copied: node node-1 (" +
-                                          there_.server().address() + "): node node-1 has no save s of job 7; "
-                                                                      "node node-9 (127.0.0.1:1): "));
+  EXPECT_THAT(status.message(),
+              HasSubstr("save s of job 7 could not be copied: node node-1 (" + there_.server().address() +
+                        "): node node-1 has no save s of job 7; "
+                        "node node-9 (127.0.0.1:1): "));
 }
 
 // A copy may be faster than what is to happen in its middle: then once more, under another name.

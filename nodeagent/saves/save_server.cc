@@ -22,8 +22,7 @@ constexpr int kRequestBytesMax = 64 * 1024;
 constexpr std::size_t kReaderBytesMax = 253;
 
 grpc::Status ToGrpc(const Status& status) {
-  return status.ok() ? grpc::Status::OK
-                     : grpc::Status(static_cast<grpc::StatusCode>(status.code()), status.message());
+  return status.ok() ? grpc::Status::OK : grpc::Status(static_cast<grpc::StatusCode>(status.code()), status.message());
 }
 
 Status ReaderGone() { return Status(StatusCode::kCancelled, "the reader has gone, or takes nothing"); }
@@ -45,8 +44,8 @@ class ReadAhead {
 
 // The file must be what it was when its length was told: a save is not written to any more.
 Result<std::size_t> ReadPiece(const TreeEntry& file, std::int64_t offset, std::byte* piece) {
-  const std::size_t wanted = static_cast<std::size_t>(
-      std::min<std::int64_t>(static_cast<std::int64_t>(kPieceBytes), file.bytes - offset));
+  const std::size_t wanted =
+      static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(kPieceBytes), file.bytes - offset));
   std::size_t have = 0;
   while (have < wanted) {
     const ssize_t n = ::pread(file.fd, piece + have, wanted - have, offset + static_cast<std::int64_t>(have));
@@ -88,8 +87,7 @@ struct SaveServer::Call {
     if (!std::exchange(writing, false)) return true;
     void* tag = nullptr;
     bool ok = false;
-    if (queue.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle) ==
-        grpc::CompletionQueue::TIMEOUT) {
+    if (queue.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle) == grpc::CompletionQueue::TIMEOUT) {
       context.TryCancel();
       (void)queue.Next(&tag, &ok);
       return false;
@@ -127,7 +125,8 @@ Result<std::unique_ptr<SaveServer>> SaveServer::Start(SaveServerOptions options)
   self->server_ = builder.BuildAndStart();
   if (!self->server_ || port == 0) {
     return Status(StatusCode::kUnavailable, "cannot listen on " + listen + " for copies of saves")
-        .WithField("--saves-listen").WithFix("name an address of this node and a port that is free");
+        .WithField("--saves-listen")
+        .WithFix("name an address of this node and a port that is free");
   }
   self->address_ = listen.substr(0, listen.rfind(':')) + ":" + std::to_string(port);
   self->taking_in_ = std::thread([server = self.get()] { server->TakeIn(); });
@@ -210,8 +209,8 @@ Status SaveServer::SendSave(Call& call, const v1::FetchRequest& request) {
   };
   Result<UniqueFd> folder = OpenFolder(OwnCheckpointFolder(options_.state_dir, request.job_id()));
   if (!folder.ok()) return missing(folder.status());
-  const Status status = WalkTree(
-      folder->get(), request.local(), options_.limits, FolderOrder::kBefore, [&](const TreeEntry& entry) {
+  const Status status =
+      WalkTree(folder->get(), request.local(), options_.limits, FolderOrder::kBefore, [&](const TreeEntry& entry) {
         if (!entry.folder) return SendFile(call, entry);
         v1::FetchChunk chunk;
         chunk.mutable_file()->set_path(entry.path + "/");

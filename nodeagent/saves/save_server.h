@@ -22,10 +22,10 @@
 namespace glim::agent {
 
 struct SaveServerOptions {
-  std::string listen;               // HOST:PORT, port 0: a free one
-  std::string node;                 // this node's name, for messages
+  std::string listen;  // HOST:PORT, port 0: a free one
+  std::string node;    // this node's name, for messages
   std::string state_dir;
-  std::string key;                  // of the tokens (fetch_token.h)
+  std::string key;  // of the tokens (fetch_token.h)
   unsigned fetches_at_once = 16;
   std::chrono::milliseconds idle{60'000};
   TreeLimits limits;

@@ -25,7 +25,7 @@ struct SaveSource {
 struct FetchQuestion {
   std::uint64_t job = 0;
   std::string local;
-  std::string reader;   // this node's name
+  std::string reader;  // this node's name
 };
 
 // OK: the writer has all that the source has, whole and on the disk. Otherwise the source's status, CANCELLED,

@@ -41,10 +41,10 @@ Result<UniqueFd> MakeFoldersBelow(int folder, const std::string& local, const st
                                   Durability durability);
 
 struct TreeEntry {
-  std::string path;        // below the save; empty: the save itself
-  int parent = -1;         // the open folder that has it, and its name there; only during the visit
+  std::string path;  // below the save; empty: the save itself
+  int parent = -1;   // the open folder that has it, and its name there; only during the visit
   std::string name;
-  int fd = -1;             // open for reading, likewise
+  int fd = -1;  // open for reading, likewise
   bool folder = false;
   std::int64_t bytes = 0;
   std::int64_t modified_ns = 0;

@@ -18,10 +18,10 @@ TEST(SaveTree, ALocalPathStaysBelowItsFolder) {
   for (const char* good : {"a", "attempt-1/step-00000007", "..a/b..", "a b/\xc3\xa4"}) {
     EXPECT_TRUE(IsLocalPath(good)) << good;
   }
-  for (const std::string& bad : {std::string(), std::string("/"), std::string("/a"), std::string("a/"),
-                                 std::string("a//b"), std::string("."), std::string(".."), std::string("a/../b"),
-                                 std::string("./a"), std::string("a/."), std::string("a\0b", 3),
-                                 std::string(5000, 'x')}) {
+  for (const std::string& bad :
+       {std::string(), std::string("/"), std::string("/a"), std::string("a/"), std::string("a//b"), std::string("."),
+        std::string(".."), std::string("a/../b"), std::string("./a"), std::string("a/."), std::string("a\0b", 3),
+        std::string(5000, 'x')}) {
     EXPECT_FALSE(IsLocalPath(bad)) << bad;
   }
 }

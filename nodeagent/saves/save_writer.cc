@@ -129,7 +129,7 @@ Status SaveWriter::BeginFile(const std::string& path, std::int64_t bytes, std::u
                                              Durability::kProcess);
   if (!parent.ok()) return OwnError(parent.status());
   UniqueFd fd(::openat(parent->get(), placed.substr(slash + 1).c_str(),
-                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return OwnError(FileError("create", placed, errno));
   if (owner_ && ::fchown(fd.get(), owner_->uid, owner_->gid) != 0) {
     return OwnError(FileError("give the task's user", placed, errno));

@@ -54,7 +54,7 @@ class SaveWriter {
   struct File {
     File() {}  // clang 14 takes the one that it would make for missing until the class is whole
     std::string path;
-    bool written = false;     // else it is only checked
+    bool written = false;  // else it is only checked
     std::int64_t bytes = 0;
     std::int64_t offset = 0;
     std::uint32_t sum = 0;

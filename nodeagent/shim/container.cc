@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kSmallFileMax = 64 * 1024;
 constexpr std::size_t kSocketHolds = 64 * 1024;  // less than half of Linux's default buffer
-constexpr int kRemoveTries = 100;  // the kernel takes a moment to let go of what was killed
+constexpr int kRemoveTries = 100;                // the kernel takes a moment to let go of what was killed
 constexpr useconds_t kRemovePauseUs = 10'000;
 constexpr int kAnswerSeconds = 30;  // a rank starts within milliseconds; this bounds a machine that hangs
 
@@ -107,8 +107,8 @@ Status Container::RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* rank
       "/dev/null", fds);  // init has the same output, and no bound on it
   if (!code.ok()) return code.status();
   if (*code > 128) {
-    return Status(StatusCode::kFailedPrecondition, "runc was killed by signal " + std::to_string(*code - 128) +
-                                                       " while it started the container");
+    return Status(StatusCode::kFailedPrecondition,
+                  "runc was killed by signal " + std::to_string(*code - 128) + " while it started the container");
   }
   if (*code != 0) {
     return Status(StatusCode::kFailedPrecondition, "runc could not start the container: " + RuncComplaint(RuncLog()));

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/runtime/task_files.h"
 #include "nodeagent/init/rank_process.h"
+#include "nodeagent/runtime/task_files.h"
 #include "sdk/base/unique_fd.h"
 
 namespace glim::agent {

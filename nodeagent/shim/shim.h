@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "nodeagent/init/rank_process.h"
 #include "nodeagent/runtime/files.h"
 #include "nodeagent/runtime/log_files.h"
 #include "nodeagent/runtime/task_files.h"
 #include "nodeagent/shim/container.h"
-#include "nodeagent/init/rank_process.h"
 
 namespace glim::agent {
 

@@ -12,7 +12,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Outside a Glim job every command says so on stderr and does nothing; `interrupted` is then false.");
   double timeout_s = 10;
-  app.add_option("--timeout", timeout_s, "seconds to wait for an agent that is away")->check(CLI::Range(0.0, 86400.0))
+  app.add_option("--timeout", timeout_s, "seconds to wait for an agent that is away")
+      ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
 
   bool wait = false;
@@ -39,9 +40,10 @@ int Main(int argc, char** argv) {
   restored->add_option("--seconds", seconds, "how long that took")->check(CLI::NonNegativeNumber);
 
   std::string path, error;
-  auto* restore_failed = app.add_subcommand(
-      "restore-failed", "the save that the job was to go on from cannot be had: exit with an error after this, and "
-                        "the job is tried elsewhere");
+  auto* restore_failed =
+      app.add_subcommand("restore-failed",
+                         "the save that the job was to go on from cannot be had: exit with an error after this, and "
+                         "the job is tried elsewhere");
   restore_failed->add_option("--step", step, "the save's ($GLIM_RESUME_STEP)")->check(CLI::NonNegativeNumber);
   restore_failed->add_option("--path", path, "the save ($GLIM_RESUME_PATH)");
   restore_failed->add_option("message", error, "what is wrong with it")->required();

@@ -43,10 +43,11 @@ Status Unavailable(const std::string& what) {
 Status OtherProtocol(const json& answer) {
   const char* sdk = std::getenv("GLIM_SDK");
   const std::string mine = "glim-task " GLIM_VERSION " speaks protocol " + std::to_string(kProtocol);
-  const std::string theirs = "this node's agent (" + answer.value("version", "older") + ") protocol " +
-                             answer["protocol"].dump();
-  const std::string fix = sdk && *sdk ? "use the node's own, " + std::string(sdk) + "/bin/glim-task; another one is "
-                                                                                    "before it in PATH"
+  const std::string theirs =
+      "this node's agent (" + answer.value("version", "older") + ") protocol " + answer["protocol"].dump();
+  const std::string fix = sdk && *sdk ? "use the node's own, " + std::string(sdk) +
+                                            "/bin/glim-task; another one is "
+                                            "before it in PATH"
                                       : "install glim-task and glim-agent of one release on the node";
   return Status(StatusCode::kInvalidArgument, mine + ", " + theirs + ": nothing was told; " + fix);
 }

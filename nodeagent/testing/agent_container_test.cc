@@ -58,14 +58,17 @@ class AgentContainerTest : public AgentTest {
 
 TEST_P(AgentContainerTest, SeesNoOtherProcessAndNoOtherFolder) {
   Folder("hidden");
-  const std::string text = Run(
-      "echo first $(cat /proc/1/comm); echo processes $(ls -d /proc/[0-9]* | wc -l);"
-      "[ -e " + folder_ + "/hidden ] || echo hidden; [ -e /root ] || echo no-root; [ -s /etc/shadow ] || echo no-shadow;"
-      "hostname; touch /usr/x 2>/dev/null || echo usr-is-read-only; touch /tmp/mine && echo tmp-is-mine",
-      [](auto& launch) { launch.set_workdir("/usr"); });
+  const std::string text =
+      Run("echo first $(cat /proc/1/comm); echo processes $(ls -d /proc/[0-9]* | wc -l);"
+          "[ -e " +
+              folder_ +
+              "/hidden ] || echo hidden; [ -e /root ] || echo no-root; [ -s /etc/shadow ] || echo no-shadow;"
+              "hostname; touch /usr/x 2>/dev/null || echo usr-is-read-only; touch /tmp/mine && echo tmp-is-mine",
+          [](auto& launch) { launch.set_workdir("/usr"); });
   // init, the shell, and ls in its subshell's pipe
   EXPECT_NE(text.find("first glim-init\nprocesses "), std::string::npos) << text;
-  EXPECT_NE(text.find("\nhidden\nno-root\nno-shadow\nnode-1\nusr-is-read-only\ntmp-is-mine\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nhidden\nno-root\nno-shadow\nnode-1\nusr-is-read-only\ntmp-is-mine\n"), std::string::npos)
+      << text;
   EXPECT_EQ(ended_.exit_code(), 0);
 }
 
@@ -81,27 +84,28 @@ TEST_P(AgentContainerTest, HasNoPrivilegeAndGetsNone) {
 }
 
 TEST_P(AgentContainerTest, CannotReachItsFirstProcess) {
-  const std::string text = Run(
-      "exec /usr/bin/python3 -c '\n"
-      "import ctypes, os\n"
-      "libc = ctypes.CDLL(None, use_errno=True)\n"
-      "print(\"traced\" if libc.ptrace(16, 1, 0, 0) == 0 else os.strerror(ctypes.get_errno()))\n"  // PTRACE_ATTACH
-      "print(\"taken\" if libc.syscall(438, os.pidfd_open(1), 3, 0) >= 0 else os.strerror(ctypes.get_errno()))'");
+  const std::string text =
+      Run("exec /usr/bin/python3 -c '\n"
+          "import ctypes, os\n"
+          "libc = ctypes.CDLL(None, use_errno=True)\n"
+          "print(\"traced\" if libc.ptrace(16, 1, 0, 0) == 0 else os.strerror(ctypes.get_errno()))\n"  // PTRACE_ATTACH
+          "print(\"taken\" if libc.syscall(438, os.pidfd_open(1), 3, 0) >= 0 else os.strerror(ctypes.get_errno()))'");
   EXPECT_EQ(text, "Operation not permitted\nOperation not permitted\n");
 }
 
 TEST_P(AgentContainerTest, GetsItsMountsAsAskedFor) {
   const std::string data = Folder("data"), out = Folder("out"), inner = Folder("out/inner");
   ASSERT_TRUE(WriteFileAtomically(data + "/set", "numbers\n", Durability::kProcess).ok());
-  const std::string text = Run("cat /in/set; touch /in/x 2>/dev/null || echo read-only; echo made > /out/made;"
-                               "cat /out/deep/set; pwd; echo w > w; echo c > $GLIM_CHECKPOINT_DIR/c",
-                               [&](auto& launch) {
-                                 AddMount(launch, data, "/out/deep", true);  // inside another, and named before it
-                                 AddMount(launch, data, "/in", true);
-                                 AddMount(launch, out, "/out", false);
-                                 launch.set_workdir(inner);
-                                 launch.set_checkpoint_dir(folder_ + "/ckpt");
-                               });
+  const std::string text =
+      Run("cat /in/set; touch /in/x 2>/dev/null || echo read-only; echo made > /out/made;"
+          "cat /out/deep/set; pwd; echo w > w; echo c > $GLIM_CHECKPOINT_DIR/c",
+          [&](auto& launch) {
+            AddMount(launch, data, "/out/deep", true);  // inside another, and named before it
+            AddMount(launch, data, "/in", true);
+            AddMount(launch, out, "/out", false);
+            launch.set_workdir(inner);
+            launch.set_checkpoint_dir(folder_ + "/ckpt");
+          });
   EXPECT_EQ(text, "numbers\nread-only\nnumbers\n" + inner + "\n");
   EXPECT_EQ(*ReadFile(out + "/made", 100), "made\n");
   EXPECT_EQ(*ReadFile(inner + "/w", 100), "w\n");
@@ -112,13 +116,14 @@ TEST_P(AgentContainerTest, RunsAsTheUserThatTheNodeHasForTasks) {
   const std::string work = Folder("work");
   ASSERT_EQ(::chown(work.c_str(), 4321, 4321), 0);
   StartAgent({"--task-user", "4321:4322"});
-  const std::string text = Run("id -u; id -g; glim-task progress 5 && echo told; echo x > $GLIM_CHECKPOINT_DIR/x && echo saved;"
-                               "echo y > y && echo worked; touch /tmp/z && echo tmp",
-                               [&](auto& launch) {
-                                 launch.set_workdir(work);
-                                 launch.add_env()->set_name("PATH");
-                                 launch.mutable_env(0)->set_value("/usr/bin:/bin");
-                               });
+  const std::string text =
+      Run("id -u; id -g; glim-task progress 5 && echo told; echo x > $GLIM_CHECKPOINT_DIR/x && echo saved;"
+          "echo y > y && echo worked; touch /tmp/z && echo tmp",
+          [&](auto& launch) {
+            launch.set_workdir(work);
+            launch.add_env()->set_name("PATH");
+            launch.mutable_env(0)->set_value("/usr/bin:/bin");
+          });
   EXPECT_EQ(text, "4321\n4322\ntold\nsaved\nworked\ntmp\n");
   EXPECT_EQ(ended_.ranks(0).step(), 5);
 }
@@ -192,25 +197,25 @@ TEST_P(AgentContainerTest, TooMuchMemoryEndsItAndIsSaid) {
 }
 
 TEST_P(AgentContainerTest, IsHeldToProcessesAndSharedMemory) {
-  const std::string text = Run(
-      "exec /usr/bin/python3 -c '\n"
-      "import os, time\n"
-      "made = 0\n"
-      "try:\n"
-      "    while made < 100:\n"
-      "        if os.fork() == 0: time.sleep(60)\n"
-      "        made += 1\n"
-      "except BlockingIOError: print(\"refused\", 5 < made < 32, flush=True)\n"
-      "try:\n"
-      "    open(\"/dev/shm/x\", \"wb\").write(bytes(2 << 20))\n"
-      "except OSError as error: print(error.strerror, flush=True)\n"
-      "os.kill(1, 9)\n"  // init does not hear it from within
-      "os.killpg(0, 9)'",
-      [](auto& launch) {
-        launch.mutable_limits()->set_pids(32);
-        launch.mutable_limits()->set_shm_bytes(1 << 20);
-        launch.mutable_limits()->set_cpu_millis(1500);
-      });
+  const std::string text =
+      Run("exec /usr/bin/python3 -c '\n"
+          "import os, time\n"
+          "made = 0\n"
+          "try:\n"
+          "    while made < 100:\n"
+          "        if os.fork() == 0: time.sleep(60)\n"
+          "        made += 1\n"
+          "except BlockingIOError: print(\"refused\", 5 < made < 32, flush=True)\n"
+          "try:\n"
+          "    open(\"/dev/shm/x\", \"wb\").write(bytes(2 << 20))\n"
+          "except OSError as error: print(error.strerror, flush=True)\n"
+          "os.kill(1, 9)\n"  // init does not hear it from within
+          "os.killpg(0, 9)'",
+          [](auto& launch) {
+            launch.mutable_limits()->set_pids(32);
+            launch.mutable_limits()->set_shm_bytes(1 << 20);
+            launch.mutable_limits()->set_cpu_millis(1500);
+          });
   EXPECT_EQ(text, "refused True\nNo space left on device\n");
   EXPECT_EQ(ended_.exit_code(), 137);
 }
@@ -223,8 +228,7 @@ TEST_P(AgentContainerTest, MayLockAsMuchMemoryAsTheAgentMay) {
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &lower), 0);
   const std::string text = Run("ulimit -Sl; ulimit -Hl");
   EXPECT_EQ(::setrlimit(RLIMIT_MEMLOCK, &before), 0);
-  const std::string allowed =
-      before.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(before.rlim_max / 1024);
+  const std::string allowed = before.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(before.rlim_max / 1024);
   EXPECT_EQ(text, allowed + "\n" + allowed + "\n");
 }
 

@@ -128,9 +128,18 @@ void AgentTest::KillReplica() {
 
 void AgentTest::StartAgent(const std::vector<std::string>& extra) {
   const char* const bin = GLIM_BINARY_DIR "/bin/glim-agent";
-  std::vector<std::string> arguments = {bin,           "--scheduler",   scheduler_.address(), "--state-dir",
-                                        state_, "--node-name", "node-1", "--runtime", GetParam(),
-                                        "--mount-allow", "/tmp", "--cgroup-parent",
+  std::vector<std::string> arguments = {bin,
+                                        "--scheduler",
+                                        scheduler_.address(),
+                                        "--state-dir",
+                                        state_,
+                                        "--node-name",
+                                        "node-1",
+                                        "--runtime",
+                                        GetParam(),
+                                        "--mount-allow",
+                                        "/tmp",
+                                        "--cgroup-parent",
                                         "/glim/" + std::filesystem::path(root_).filename().string()};
   if (!cluster_.empty()) arguments.insert(arguments.end(), {"--cluster-id", cluster_});
   arguments.insert(arguments.end(), extra.begin(), extra.end());

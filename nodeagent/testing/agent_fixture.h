@@ -81,12 +81,11 @@ class AgentTest : public testing::TestWithParam<std::string> {
 std::vector<std::string> Runtimes();
 std::vector<std::string> ContainerRuntimes();  // of these, those with containers
 
-#define GLIM_FOR_EACH_RUNTIME(suite)                                             \
-  INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(Runtimes()), \
-                           [](const auto& info) { return info.param; })
+#define GLIM_FOR_EACH_RUNTIME(suite) \
+  INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(Runtimes()), [](const auto& info) { return info.param; })
 // What only containers have; nothing where the machine has none.
-#define GLIM_IN_CONTAINERS(suite)                         \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);   \
+#define GLIM_IN_CONTAINERS(suite)                                                   \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                             \
   INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(ContainerRuntimes()), \
                            [](const auto& info) { return info.param; })
 

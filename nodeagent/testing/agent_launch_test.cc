@@ -52,9 +52,10 @@ TEST_P(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
   ::setenv("GLIM_TEST_SECRET", "leaked", 1);
   StartAgent();
   ::unsetenv("GLIM_TEST_SECRET");
-  Launch(kKey, "echo \"$RANK $LOCAL_RANK $WORLD_SIZE $GLIM_RANK $GLIM_TASK $FOO [$GLIM_TEST_SECRET]\";"
-               "echo \"$GLIM_SOCKET\"; ls -d \"$GLIM_CHECKPOINT_DIR\"; echo stdin $(wc -c);"
-               "echo fds $(ls /proc/self/fd | wc -l); pwd",
+  Launch(kKey,
+         "echo \"$RANK $LOCAL_RANK $WORLD_SIZE $GLIM_RANK $GLIM_TASK $FOO [$GLIM_TEST_SECRET]\";"
+         "echo \"$GLIM_SOCKET\"; ls -d \"$GLIM_CHECKPOINT_DIR\"; echo stdin $(wc -c);"
+         "echo fds $(ls /proc/self/fd | wc -l); pwd",
          [](v1::TaskLaunch& launch) {
            launch.set_ranks(2);
            launch.set_first_rank(6);
@@ -73,7 +74,8 @@ TEST_P(AgentLaunchTest, EachRankOfPerGpuHasItsEnvironment) {
     const std::string rank = std::to_string(6 + i);
     std::ostringstream expected;
     // ls sees 0, 1, 2 and the folder that it reads.
-    expected << rank << " " << i << " 8 " << rank << " 7.1.0 a b []\n" << TaskFolder(kKey) << "/run/socket\n"
+    expected << rank << " " << i << " 8 " << rank << " 7.1.0 a b []\n"
+             << TaskFolder(kKey) << "/run/socket\n"
              << state_ << "/checkpoints/7\nstdin 0\nfds 4\n/tmp\n";
     EXPECT_EQ(LogText(kKey, static_cast<std::uint32_t>(6 + i)), expected.str());
   }
@@ -91,8 +93,9 @@ TEST_P(AgentLaunchTest, EveryTaskHasTheSdk) {
   StartAgent();
   std::filesystem::create_directories(folder_ + "/own");
   std::ofstream(folder_ + "/own/mine.py") << "";
-  Launch(kKey, "/usr/bin/python3 -c 'import glim, mine, os; print(os.path.dirname(os.path.dirname(glim.__file__)))';"
-               "echo \"$GLIM_SDK\"; command -v glim-task; touch \"$GLIM_SDK/x\" 2>/dev/null || echo read-only",
+  Launch(kKey,
+         "/usr/bin/python3 -c 'import glim, mine, os; print(os.path.dirname(os.path.dirname(glim.__file__)))';"
+         "echo \"$GLIM_SDK\"; command -v glim-task; touch \"$GLIM_SDK/x\" 2>/dev/null || echo read-only",
          [&](v1::TaskLaunch& launch) {
            launch.set_workdir(folder_);
            launch.add_env()->set_name("PYTHONPATH");
@@ -100,8 +103,8 @@ TEST_P(AgentLaunchTest, EveryTaskHasTheSdk) {
          });
   Send();
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
-  const std::string sdk = in_container() ? "/run/glim/sdk"
-                                         : std::filesystem::canonical(GLIM_BINARY_DIR "/share/glim/sdk").string();
+  const std::string sdk =
+      in_container() ? "/run/glim/sdk" : std::filesystem::canonical(GLIM_BINARY_DIR "/share/glim/sdk").string();
   std::filesystem::remove(sdk + "/x");
   EXPECT_EQ(LogText(kKey, 0),
             sdk + "/python\n" + sdk + "\n" + sdk + "/bin/glim-task\n" + (in_container() ? "read-only\n" : ""));
@@ -109,18 +112,20 @@ TEST_P(AgentLaunchTest, EveryTaskHasTheSdk) {
 
 TEST_P(AgentLaunchTest, WithoutAnSdkThereIsGlimTaskAlone) {
   StartAgent({"--sdk", "none"});
-  Launch(kKey, "echo \"[$GLIM_SDK][$PYTHONPATH]\"; command -v glim-task;"
-               "/usr/bin/python3 -c 'import glim' 2>&1 | tail -1");
+  Launch(kKey,
+         "echo \"[$GLIM_SDK][$PYTHONPATH]\"; command -v glim-task;"
+         "/usr/bin/python3 -c 'import glim' 2>&1 | tail -1");
   Send();
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
-  EXPECT_EQ(LogText(kKey, 0), "[][]\n" GLIM_BINARY_DIR "/bin/glim-task\n"
+  EXPECT_EQ(LogText(kKey, 0), "[][]\n" GLIM_BINARY_DIR
+                              "/bin/glim-task\n"
                               "ModuleNotFoundError: No module named 'glim'\n");
 }
 
 TEST_P(AgentLaunchTest, ExitStatusesAndSignals) {
   StartAgent();
-  const std::pair<std::string, int> cases[] = {{"exit 7", 7}, {"kill -KILL $$", 137}, {"kill -TERM $$", 143},
-                                              {"/nonexistent/program", 127}};
+  const std::pair<std::string, int> cases[] = {
+      {"exit 7", 7}, {"kill -KILL $$", 137}, {"kill -TERM $$", 143}, {"/nonexistent/program", 127}};
   std::uint64_t job = 10;
   for (const auto& [run, code] : cases) {
     SCOPED_TRACE(run);
@@ -176,8 +181,7 @@ TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
       {"ranks must be 1 to 256", [](auto& l) { l.set_ranks(0); }},
       {"too large to start a program with", [](auto& l) { l.set_run(": " + std::string(200'000, 'x')); }},
       {in_container() ? "checkpoint.dir /proc/nothing is not among the folders" : "cannot create folder /proc/nothing",
-       [](auto& l) { l.set_checkpoint_dir("/proc/nothing"); },
-       in_container() ? "job" : "node"},
+       [](auto& l) { l.set_checkpoint_dir("/proc/nothing"); }, in_container() ? "job" : "node"},
   };
   std::uint64_t job = 20;
   for (const Case& c : cases) {
@@ -200,10 +204,11 @@ TEST_P(AgentLaunchTest, WhatCannotStartSaysWhy) {
 TEST_P(AgentLaunchTest, ARankThatFailedTellsWhyAndWhen) {
   StartAgent();
   // More than one look of the shim takes, so that its end is read after the exit is known.
-  const std::string run = "[ $RANK = 0 ] && exit 0\n"
-                          "seq 1 200000\n"
-                          "echo 'Traceback (most recent call last):'; echo '  File \"t.py\", line 1'\n"
-                          "echo \"ModuleNotFoundError: No module named 'glim'\"; exit 3";
+  const std::string run =
+      "[ $RANK = 0 ] && exit 0\n"
+      "seq 1 200000\n"
+      "echo 'Traceback (most recent call last):'; echo '  File \"t.py\", line 1'\n"
+      "echo \"ModuleNotFoundError: No module named 'glim'\"; exit 3";
   const auto begin = std::chrono::system_clock::now();
   Launch(kKey, run, [](v1::TaskLaunch& launch) {
     launch.set_ranks(2);
@@ -235,8 +240,9 @@ TEST_P(AgentLaunchTest, ARankThatFailedTellsWhyAndWhen) {
 
 TEST_P(AgentLaunchTest, TheCauseIsFoundAcrossRotationAndOfAnyBytes) {
   StartAgent({"--log-file-bytes", "4096", "--log-files", "4"});
-  Launch(kKey, "seq 1 5000; printf 'Traceback (most recent call last):\\n'; seq -f '  File \"%g\", line 1' 1 200;"
-               "printf 'OSError: \\377\\033[31mbad\\007\\n'; exit 1");
+  Launch(kKey,
+         "seq 1 5000; printf 'Traceback (most recent call last):\\n'; seq -f '  File \"%g\", line 1' 1 200;"
+         "printf 'OSError: \\377\\033[31mbad\\007\\n'; exit 1");
   Send();
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
@@ -263,7 +269,9 @@ TEST_P(AgentLaunchTest, ATaskMayEndBeforeTheSpawnerOfItsShim) {
     std::filesystem::create_symlink(std::string(GLIM_BINARY_DIR "/bin/") + program, folder + "/" + program);
   }
   const std::string shim = folder + "/glim-shim";
-  std::ofstream(shim) << "#!/bin/sh\necho $$ >" << folder_ << "/spawner\n" GLIM_BINARY_DIR "/bin/glim-shim \"$@\"\n"
+  std::ofstream(shim) << "#!/bin/sh\necho $$ >" << folder_
+                      << "/spawner\n" GLIM_BINARY_DIR
+                         "/bin/glim-shim \"$@\"\n"
                          "code=$?\nsleep 0.3\nexit $code\n";  // several looks of the agent later
   std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
   StartAgent({"--shim", shim});

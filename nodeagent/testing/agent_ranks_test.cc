@@ -98,8 +98,9 @@ TEST_P(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   RawRank rank(Socket());
   ASSERT_TRUE(rank.connected());
-  EXPECT_EQ(rank.Hello(0), (json{{"type", "welcome"}, {"protocol", 1}, {"version", GLIM_VERSION}, {"seq", 0}, {"round", 0},
-                                 {"step", -1}}));
+  EXPECT_EQ(
+      rank.Hello(0),
+      (json{{"type", "welcome"}, {"protocol", 1}, {"version", GLIM_VERSION}, {"seq", 0}, {"round", 0}, {"step", -1}}));
   rank.Say(json{{"type", "progress"}, {"seq", 1}, {"step", 41}, {"step_ms", 120.4}});
   EXPECT_EQ(rank.Hear(), (json{{"type", "ack"}, {"seq", 1}}));
   EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks(0).step() == 41 && t.ranks(0).step_ms() == 120; }));
@@ -259,10 +260,11 @@ TEST_P(AgentRanksTest, ASignalModeJobGetsItsSignalOnce) {
 
 TEST_P(AgentRanksTest, AShellScriptSavesAndLeavesByGlimTask) {
   StartAgent();
-  Launch(kKey, "step=0; while :; do glim-task progress $step --step-seconds 0.02 || exit 80\n"
-               "if glim-task interrupted; then echo state > \"$GLIM_CHECKPOINT_DIR/s\"; glim-task needs 3;"
-               "glim-task saved --step $step --path \"$GLIM_CHECKPOINT_DIR/s\"; glim-task leave;"
-               "echo stopped $step; exit 0; fi; step=$((step+1)); done");
+  Launch(kKey,
+         "step=0; while :; do glim-task progress $step --step-seconds 0.02 || exit 80\n"
+         "if glim-task interrupted; then echo state > \"$GLIM_CHECKPOINT_DIR/s\"; glim-task needs 3;"
+         "glim-task saved --step $step --path \"$GLIM_CHECKPOINT_DIR/s\"; glim-task leave;"
+         "echo stopped $step; exit 0; fi; step=$((step+1)); done");
   Send();
   ASSERT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks_size() == 1 && t.ranks(0).step() >= 3; }));
   Order(1);
@@ -302,7 +304,8 @@ TEST_P(AgentRanksTest, AScriptWithoutStepsWaitsForTheFlagAndLeaves) {
 TEST_P(AgentRanksTest, AScriptTellsThatItsSaveCannotBeHad) {
   StartAgent();
   Launch(kKey, "glim-task restore-failed 'sha256 differs'; echo said $?; exit 1", [](v1::TaskLaunch& launch) {
-    for (const auto& [name, value] : {std::pair("GLIM_RESUME_PATH", "s3://ckpt/7"), std::pair("GLIM_RESUME_STEP", "41")}) {
+    for (const auto& [name, value] :
+         {std::pair("GLIM_RESUME_PATH", "s3://ckpt/7"), std::pair("GLIM_RESUME_STEP", "41")}) {
       launch.add_env()->set_name(name);
       launch.mutable_env(launch.env_size() - 1)->set_value(value);
     }
@@ -317,9 +320,9 @@ TEST_P(AgentRanksTest, AScriptTellsThatItsSaveCannotBeHad) {
 
 TEST(GlimTask, OutsideAJobItIsHarmless) {
   const std::string program = "env -u GLIM_SOCKET " + std::string(GLIM_BINARY_DIR) + "/bin/glim-task ";
-  const std::pair<std::string, int> cases[] = {{"interrupted", 1}, {"progress 3", 0}, {"needs 5", 0},
-                                              {"saved --step 1 --path /tmp", 0}, {"leave", 0},
-                                              {"restore-failed gone", 0}};
+  const std::pair<std::string, int> cases[] = {{"interrupted", 1}, {"progress 3", 0},
+                                               {"needs 5", 0},     {"saved --step 1 --path /tmp", 0},
+                                               {"leave", 0},       {"restore-failed gone", 0}};
   for (const auto& [command, code] : cases) {
     const int status = std::system((program + command + " 2>/dev/null").c_str());
     EXPECT_EQ(WEXITSTATUS(status), code) << command;

@@ -214,8 +214,9 @@ TEST_P(AgentReplicaServiceTest, BadOptionsAreRefusedByName) {
   ASSERT_EQ(::chmod(open.c_str(), 0640), 0);
   ASSERT_TRUE(WriteFileAtomically(brief, "too short", Durability::kProcess).ok());
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{"--replica-memory", "1MiB"}, "--replica-memory needs the cluster's secret: name its file with "
-                                     "--replica-secret-file"},
+      {{"--replica-memory", "1MiB"},
+       "--replica-memory needs the cluster's secret: name its file with "
+       "--replica-secret-file"},
       {{"--replica-secret-file", open}, "--replica-secret-file: " + open + " can be read or changed by others"},
       {{"--replica-secret-file", brief}, "--replica-secret-file: it has to be of 16 to 4096 bytes"},
       {{"--replica-secret-file", folder_ + "/none"}, "--replica-secret-file: " + folder_ + "/none: No such file"},
@@ -238,8 +239,9 @@ TEST_P(AgentReplicaTokenTest, IsForTheTasksUserAloneAndOfItsJob) {
   std::vector<std::string> options = Options();
   if (in_container()) options.insert(options.end(), {"--task-user", "4321:4321"});
   StartAgent(options);
-  const std::string show = "cat $GLIM_REPLICA_TOKEN_FILE; echo; stat -c '%a %u' $GLIM_REPLICA_TOKEN_FILE;"
-                           "env | grep -q $(cat $GLIM_REPLICA_TOKEN_FILE) && echo in the environment";
+  const std::string show =
+      "cat $GLIM_REPLICA_TOKEN_FILE; echo; stat -c '%a %u' $GLIM_REPLICA_TOKEN_FILE;"
+      "env | grep -q $(cat $GLIM_REPLICA_TOKEN_FILE) && echo in the environment";
   Launch(kKey, show);
   Launch(kOther, show);
   Send();

@@ -34,9 +34,8 @@ TEST_P(AgentRestartTest, TasksOutliveAKilledAgentAndAreAdopted) {
   StartAgent();  // the scheduler still sends the launch: it must not start a second time
   ASSERT_TRUE(scheduler_.WaitHello(2));
   EXPECT_EQ(scheduler_.last_hello().epoch(), 1u);
-  ASSERT_TRUE(scheduler_.WaitReport([&](const v1::NodeReport& r) {
-    return FindTask(r, kKey) && FindTask(r, kKey)->phase() == kRunning;
-  }));
+  ASSERT_TRUE(scheduler_.WaitReport(
+      [&](const v1::NodeReport& r) { return FindTask(r, kKey) && FindTask(r, kKey)->phase() == kRunning; }));
   EXPECT_TRUE(IsRunning(rank)) << "the same process";
   Touch("go");
   const auto task = WaitPhase(kKey, kReleased);

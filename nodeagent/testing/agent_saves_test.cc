@@ -59,8 +59,9 @@ class AgentSavesTest : public AgentTest {
 
 TEST_P(AgentSavesTest, ATaskStartsWhenItsSaveHasBeenCopied) {
   StartAgent();
-  LaunchFrom({There()}, "echo \"$GLIM_RESUME_PATH $GLIM_CHECKPOINT_LOCAL\"; cat \"$GLIM_RESUME_PATH/shard\"; echo;"
-                        "rm \"$GLIM_RESUME_PATH/shard\" && echo mine");
+  LaunchFrom({There()},
+             "echo \"$GLIM_RESUME_PATH $GLIM_CHECKPOINT_LOCAL\"; cat \"$GLIM_RESUME_PATH/shard\"; echo;"
+             "rm \"$GLIM_RESUME_PATH/shard\" && echo mine");
   Send();
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
@@ -227,8 +228,11 @@ TEST_P(AgentSavesTest, ASaveByPathAloneHasToBeSeen) {
     std::string path, sources;
     bool starts;
   };
-  const Case cases[] = {{"/nowhere/save", "", false}, {seen, "", true}, {"s3://bucket/save", "", true},
-                        {"", "", true}, {"/nowhere/save", "10.0.0.1:7011", true}};
+  const Case cases[] = {{"/nowhere/save", "", false},
+                        {seen, "", true},
+                        {"s3://bucket/save", "", true},
+                        {"", "", true},
+                        {"/nowhere/save", "10.0.0.1:7011", true}};
   std::uint64_t job = 30;
   for (const Case& c : cases) {
     const TaskKey key{job++, 1, 0};
@@ -250,23 +254,23 @@ TEST_P(AgentSavesTest, ASaveByPathAloneHasToBeSeen) {
 
 TEST_P(AgentSavesTest, ReportedSavesOfItsOwnFolderAreNamedByTheirPlaceInIt) {
   StartAgent();
-  Launch(kKey, "mkdir -p \"$GLIM_CHECKPOINT_DIR/attempt-1/step-3\";"
-               "for p in \"$GLIM_CHECKPOINT_DIR/attempt-1/./step-3/\" /tmp \"$GLIM_CHECKPOINT_DIR/..\";"
-               "do s=$((s+1)); glim-task saved --step $s --path \"$p\"; done; sleep 1000");
-  Launch({8, 1, 0}, "mkdir \"$GLIM_CHECKPOINT_DIR/s\"; glim-task saved --step 1 --path \"$GLIM_CHECKPOINT_DIR/s\";"
-                    "sleep 1000",
+  Launch(kKey,
+         "mkdir -p \"$GLIM_CHECKPOINT_DIR/attempt-1/step-3\";"
+         "for p in \"$GLIM_CHECKPOINT_DIR/attempt-1/./step-3/\" /tmp \"$GLIM_CHECKPOINT_DIR/..\";"
+         "do s=$((s+1)); glim-task saved --step $s --path \"$p\"; done; sleep 1000");
+  Launch({8, 1, 0},
+         "mkdir \"$GLIM_CHECKPOINT_DIR/s\"; glim-task saved --step 1 --path \"$GLIM_CHECKPOINT_DIR/s\";"
+         "sleep 1000",
          [&](v1::TaskLaunch& launch) { launch.set_checkpoint_dir(folder_); });
   Send();
-  const auto task = WaitTask(kKey, [](const v1::ObservedTask& t) {
-    return t.ranks_size() == 1 && t.ranks(0).saves_size() == 3;
-  });
+  const auto task =
+      WaitTask(kKey, [](const v1::ObservedTask& t) { return t.ranks_size() == 1 && t.ranks(0).saves_size() == 3; });
   ASSERT_TRUE(task);
   EXPECT_EQ(task->ranks(0).saves(0).local(), "attempt-1/step-3");
   EXPECT_EQ(task->ranks(0).saves(1).local(), "");
   EXPECT_EQ(task->ranks(0).saves(2).local(), "");
-  const auto shared = WaitTask({8, 1, 0}, [](const v1::ObservedTask& t) {
-    return t.ranks_size() == 1 && t.ranks(0).saves_size() == 1;
-  });
+  const auto shared = WaitTask(
+      {8, 1, 0}, [](const v1::ObservedTask& t) { return t.ranks_size() == 1 && t.ranks(0).saves_size() == 1; });
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->ranks(0).saves(0).local(), "") << "its folder is not the node's own";
 }

@@ -36,10 +36,8 @@ class AgentSnapshotTest : public AgentTest {
   }
   // The archive's path.
   std::string Pack() {
-    const auto packed = snapshot::Pack(workdir_, {{"lib", Kind::kFolder},
-                                                  {"lib/data", Kind::kFile},
-                                                  {"link", Kind::kLink},
-                                                  {"run.sh", Kind::kFile}});
+    const auto packed = snapshot::Pack(
+        workdir_, {{"lib", Kind::kFolder}, {"lib/data", Kind::kFile}, {"link", Kind::kLink}, {"run.sh", Kind::kFile}});
     EXPECT_TRUE(packed.ok());
     return Store(packed->bytes, snapshot::Sha256Hex(packed->bytes));
   }
@@ -63,8 +61,10 @@ TEST_P(AgentSnapshotTest, RunsTheArchiveWhateverHasBecomeOfTheWorkdir) {
   StartAgent();
   const std::string archive = Pack();
   fs::remove_all(workdir_);
-  LaunchIn(kKey, "./run.sh; cat link; pwd; echo $GLIM_WORKDIR; stat -c '%a %u' run.sh lib/data;"
-                 "echo x > lib/made && echo made", archive);
+  LaunchIn(kKey,
+           "./run.sh; cat link; pwd; echo $GLIM_WORKDIR; stat -c '%a %u' run.sh lib/data;"
+           "echo x > lib/made && echo made",
+           archive);
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
   EXPECT_FALSE(task->start_failed()) << task->message();

@@ -24,8 +24,9 @@ class AgentStopTest : public AgentTest {
 
 TEST_P(AgentStopTest, SigtermReachesEverythingAndItsAnswerCounts) {
   StartAgent();
-  Launch(kKey, "trap 'echo term; exit 5' TERM; (trap 'echo child; exit' TERM; echo up; while :; do sleep 0.05; done) &"
-               " while :; do sleep 0.05; done");
+  Launch(kKey,
+         "trap 'echo term; exit 5' TERM; (trap 'echo child; exit' TERM; echo up; while :; do sleep 0.05; done) &"
+         " while :; do sleep 0.05; done");
   Send();
   WaitLine(kKey, 0, "up");
   Stop(kKey, 20'000);
@@ -39,8 +40,9 @@ TEST_P(AgentStopTest, SigtermReachesEverythingAndItsAnswerCounts) {
 
 TEST_P(AgentStopTest, ADaemonThatIgnoresSigtermHoldsTheReleaseUntilItIsKilled) {
   StartAgent();
-  Launch(kKey, "( setsid bash -c 'trap \"\" TERM; echo daemon $$; while :; do sleep 1000; done' & ) ; "
-               "while ! [ -e ready ]; do sleep 0.01; done; exit 0",
+  Launch(kKey,
+         "( setsid bash -c 'trap \"\" TERM; echo daemon $$; while :; do sleep 1000; done' & ) ; "
+         "while ! [ -e ready ]; do sleep 0.01; done; exit 0",
          [&](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
   Send();
   const pid_t daemon = WaitPid(kKey, 0, "daemon ");
@@ -167,8 +169,9 @@ TEST_P(AgentStopTest, WithoutItsShimATaskIsStillFoundAndCanBeStopped) {
   ASSERT_GT(ShimPid(), 0);
   ::kill(ShimPid(), SIGTERM);  // not one of the agent's: it takes no notice
   ::kill(ShimPid(), SIGKILL);
-  const auto task =
-      WaitTask(kKey, [&](const v1::ObservedTask& t) { return t.phase() == kExited && t.pids_size() == (in_container() ? 3 : 2); });
+  const auto task = WaitTask(kKey, [&](const v1::ObservedTask& t) {
+    return t.phase() == kExited && t.pids_size() == (in_container() ? 3 : 2);
+  });
   ASSERT_TRUE(task);
   EXPECT_TRUE(task->lost());
   EXPECT_NE(task->message().find("supervisor"), std::string::npos);

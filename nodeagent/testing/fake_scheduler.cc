@@ -14,7 +14,7 @@ FakeScheduler::FakeScheduler() {
 
 FakeScheduler::~FakeScheduler() {
   server_->Shutdown(std::chrono::system_clock::now());  // waits for the handlers
-  std::lock_guard lock(mutex_);  // the thread sanitizer does not see that wait, but it sees this
+  std::lock_guard lock(mutex_);                         // the thread sanitizer does not see that wait, but it sees this
 }
 
 void FakeScheduler::set_report_every_ms(int ms) {

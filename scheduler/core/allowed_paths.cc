@@ -48,7 +48,7 @@ bool IsWithin(const std::string& path, const std::string& folder) {
 }
 
 bool IsOfTheImage(const std::string& path) {
-  static const char* const kFolders[] = {"/usr", "/etc",   "/opt",  "/bin", "/sbin", "/lib", "/lib32",
+  static const char* const kFolders[] = {"/usr",   "/etc",    "/opt",  "/bin", "/sbin", "/lib", "/lib32",
                                          "/lib64", "/libx32", "/proc", "/sys", "/dev",  "/run"};
   return path == "/tmp" || std::any_of(std::begin(kFolders), std::end(kFolders),
                                        [&](const char* folder) { return IsWithin(path, folder); });
@@ -105,7 +105,9 @@ Status CheckPaths(const PoolLayout& pool, const std::vector<const NodeKind*>& fi
                 " and what else it names, " + std::to_string(spec.nodes) + " are needed";
     }
     return Status(StatusCode::kFailedPrecondition, std::move(message))
-        .WithReason("INFEASIBLE").WithField(named.field).WithFix(FoldersFix(folders));
+        .WithReason("INFEASIBLE")
+        .WithField(named.field)
+        .WithFix(FoldersFix(folders));
   }
   return Status::Ok();
 }

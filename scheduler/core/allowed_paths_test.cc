@@ -64,7 +64,7 @@ struct PathCase {
   const char* what;
   FolderLists lists;
   JobSpec spec;
-  const char* field;    // "": it is feasible
+  const char* field;  // "": it is feasible
   const char* message;
   const char* fix;
 };
@@ -76,28 +76,48 @@ const PathCase kPathCases[] = {
     {"below a folder that they give", {{"/home", "/data"}}, In("/data/me"), "", "", ""},
     {"one of the nodes does", {{"/home"}, {"/data"}}, In("/data/me"), "", "", ""},
     {"one of the nodes gives everything", {{"/home"}, {}}, In("/data/me"), "", "", ""},
-    {"in no folder", {{"/home", "/data"}, {"/data", "/scratch"}}, In("/srv/me"), "workdir",
+    {"in no folder",
+     {{"/home", "/data"}, {"/data", "/scratch"}},
+     In("/srv/me"),
+     "workdir",
      "workdir /srv/me is in no folder that the nodes of pool default give to jobs",
      "use a folder below one of: /data, /home, /scratch"},
-    {"a name that only begins alike", {{"/data"}}, In("/database"), "workdir",
+    {"a name that only begins alike",
+     {{"/data"}},
+     In("/database"),
+     "workdir",
      "workdir /database is in no folder that the nodes of pool default give to jobs",
      "use a folder below one of: /data"},
-    {"a checkpoint folder", {{"/data"}},
-     ChangedSpec([](JobSpec& s) { s.workdir = "/tmp", s.checkpoint_dir = "/ckpt/$GLIM_JOB_ID"; }), "checkpoint.dir",
+    {"a checkpoint folder",
+     {{"/data"}},
+     ChangedSpec([](JobSpec& s) { s.workdir = "/tmp", s.checkpoint_dir = "/ckpt/$GLIM_JOB_ID"; }),
+     "checkpoint.dir",
      "checkpoint.dir /ckpt/$GLIM_JOB_ID is in no folder that the nodes of pool default give to jobs",
      "use a folder below one of: /data"},
-    {"a mount", {{"/data"}},
-     ChangedSpec([](JobSpec& s) { s.workdir = "/tmp", s.mounts = {{"/data/a", "/a", true}, {"/shared", "/b", true}}; }),
-     "mounts[1].source", "mounts[1].source /shared is in no folder that the nodes of pool default give to jobs",
+    {"a mount",
+     {{"/data"}},
+     ChangedSpec([](JobSpec& s) {
+       s.workdir = "/tmp", s.mounts = {{"/data/a", "/a", true}, {"/shared", "/b", true}};
+     }),
+     "mounts[1].source",
+     "mounts[1].source /shared is in no folder that the nodes of pool default give to jobs",
      "use a folder below one of: /data"},
-    {"too few of the nodes", {{"/home"}, {"/data"}, {"/data"}}, In("/home/me", 2), "workdir",
+    {"too few of the nodes",
+     {{"/home"}, {"/data"}, {"/data"}},
+     In("/home/me", 2),
+     "workdir",
      "only 1 node of pool default give the job workdir /home/me and what else it names, 2 are needed",
      "use a folder below one of: /data, /home"},
-    {"each path on another node", {{"/home"}, {"/data"}},
-     ChangedSpec([](JobSpec& s) { s.workdir = "/home/me", s.checkpoint_dir = "/data/ckpt"; }), "checkpoint.dir",
+    {"each path on another node",
+     {{"/home"}, {"/data"}},
+     ChangedSpec([](JobSpec& s) { s.workdir = "/home/me", s.checkpoint_dir = "/data/ckpt"; }),
+     "checkpoint.dir",
      "checkpoint.dir /data/ckpt is in no folder that the nodes of pool default give to jobs",
      "use a folder below one of: /data, /home"},
-    {"many folders", {{"/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h", "/i", "/j"}}, In("/srv/me"), "workdir",
+    {"many folders",
+     {{"/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h", "/i", "/j"}},
+     In("/srv/me"),
+     "workdir",
      "workdir /srv/me is in no folder that the nodes of pool default give to jobs",
      "use a folder below one of: /a, /b, /c, /d, /e, /f, /g, /h and 2 more"},
 };

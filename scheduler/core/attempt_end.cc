@@ -58,13 +58,10 @@ Ending LeftByItself(bool saved) {
 bool LosesAtRisk(const Ending& ending) {
   switch (ending.outcome) {
     case Outcome::kSucceeded:
-    case Outcome::kCancelled:
-      return false;
+    case Outcome::kCancelled: return false;
     case Outcome::kInterrupted:
-    case Outcome::kTimeout:
-      return ending.save != SaveResult::kSaved;
-    default:
-      return true;
+    case Outcome::kTimeout: return ending.save != SaveResult::kSaved;
+    default: return true;
   }
 }
 
@@ -77,21 +74,18 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
   const Round* round = attempt.open_round();
   switch (attempt.stop) {
     case StopCause::kCancel:
-    case StopCause::kSuspend:
-      return {Outcome::kCancelled, SaveResult::kNone, exits.first_code};
+    case StopCause::kSuspend: return {Outcome::kCancelled, SaveResult::kNone, exits.first_code};
     case StopCause::kStartTimeout:
       return {exits.copy_not_over ? Outcome::kRestoreFailed : Outcome::kStartFailed, SaveResult::kNone, 0};
-    case StopCause::kNodeFailure:
-      return {Outcome::kNodeFailure, SaveResult::kNone, 0};
+    case StopCause::kNodeFailure: return {Outcome::kNodeFailure, SaveResult::kNone, 0};
     case StopCause::kDeadline:  // killed, whatever it had saved before: steps_lost says what that was worth
       return {Outcome::kInterrupted, SaveResult::kKilled, 0};
     case StopCause::kRankFailed:
-      if (exits.any_save_missing || (exits.any_restore_failed && !MovedOn(attempt))) return {Outcome::kRestoreFailed, SaveResult::kNone, exits.first_code};
+      if (exits.any_save_missing || (exits.any_restore_failed && !MovedOn(attempt)))
+        return {Outcome::kRestoreFailed, SaveResult::kNone, exits.first_code};
       return {exits.any_start_failed ? Outcome::kStartFailed : Outcome::kFailed, SaveResult::kNone, exits.first_code};
-    case StopCause::kFinished:
-      return {Outcome::kSucceeded, SaveResult::kNone, 0};
-    case StopCause::kNone:
-      break;
+    case StopCause::kFinished: return {Outcome::kSucceeded, SaveResult::kNone, 0};
+    case StopCause::kNone: break;
   }
   if (exits.any_yielded && !round) {
     const bool saved = attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
@@ -120,19 +114,16 @@ std::string Describe(const Ending& ending, const Attempt& attempt, const std::st
   const std::int64_t lost = attempt.steps_lost, saved = attempt.durable_step;
   const std::string steps = std::to_string(lost) + (lost == 1 ? " step lost" : " steps lost");
   switch (ending.outcome) {
-    case Outcome::kInterrupted:
-      return Left(ending.save) + ", " + steps;
+    case Outcome::kInterrupted: return Left(ending.save) + ", " + steps;
     case Outcome::kTimeout:
-      return limit + "; " + (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
-                                                               : Left(ending.save) + ", " + steps);
-    case Outcome::kSucceeded:
-      return "";
-    case Outcome::kNodeFailure:
-      return stop_message + "; " + steps;
+      return limit + "; " +
+             (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
+                                                : Left(ending.save) + ", " + steps);
+    case Outcome::kSucceeded: return "";
+    case Outcome::kNodeFailure: return stop_message + "; " + steps;
     case Outcome::kFailed:
       return stop_message.empty() ? "exited with code " + std::to_string(ending.exit_code) : stop_message;
-    default:
-      return stop_message;
+    default: return stop_message;
   }
 }
 

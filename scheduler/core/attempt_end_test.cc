@@ -27,8 +27,8 @@ void Interrupt(Cluster& c) { c.Submit(Spec(2, PriorityClass::kHigh), "bob"); }
 
 // Job 1 runs on two nodes, has saved at step 40, and has reached step 50.
 const End kEnds[] = {
-    {"success", [](Cluster& c, JobId job) { c.Finish(job); },
-     Outcome::kSucceeded, SaveResult::kNone, 0, JobState::kSucceeded, ""},
+    {"success", [](Cluster& c, JobId job) { c.Finish(job); }, Outcome::kSucceeded, SaveResult::kNone, 0,
+     JobState::kSucceeded, ""},
     {"saved and left",
      [](Cluster& c, JobId) {
        Interrupt(c);

@@ -145,7 +145,8 @@ void StopAttempt(Changes& changes, AttemptId id, StopCause cause, const std::str
     attempt.stop_at = changes.now();
     attempt.message = message;
   });
-  if (cause != StopCause::kFinished) changes.Note("attempt_stopping", id, {}, std::string(ToString(cause)) + ": " + message);
+  if (cause != StopCause::kFinished)
+    changes.Note("attempt_stopping", id, {}, std::string(ToString(cause)) + ": " + message);
   changes.SyncAttempt(changes.attempt(id));
 }
 

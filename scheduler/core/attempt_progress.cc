@@ -67,8 +67,8 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
   const Attempt& before = changes.attempt(id);
   const Round* round = before.open_round();
   // Before a step is agreed a save is a periodic one; after, only a save that contains it answers the interrupt.
-  const bool answers = newer && round && round->state != RoundState::kNotifying && !round->saved_at &&
-                       durable->step >= round->stop_step;
+  const bool answers =
+      newer && round && round->state != RoundState::kNotifying && !round->saved_at && durable->step >= round->stop_step;
   if (newer || last_step > before.last_step) {
     changes.EditAttempt(id, [&](Attempt& attempt) {
       attempt.last_step = std::max(attempt.last_step, last_step);

@@ -170,7 +170,7 @@ struct Ranked {
   bool served = false;  // in the second queue
   TimePoint submitted_at;
   JobId id;
-  AttemptId live;       // none: it waits
+  AttemptId live;           // none: it waits
   std::uint32_t nodes = 0;  // that it holds or needs
   friend bool operator<(const Ranked& a, const Ranked& b) {
     return std::tie(a.served, a.submitted_at, a.id) < std::tie(b.served, b.submitted_at, b.id);

@@ -46,28 +46,28 @@ std::set<NodeId> SavedOn(const Job& job) {
 // Does the index tell these apart? Most writes of a row change what it does not look at.
 bool IndexedAlike(const Job& a, const Job& b) {
   return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
-         a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for && a.spec == b.spec &&
-         a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory && DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) &&
-         a.user == b.user && a.team == b.team && a.request_id == b.request_id;
+         a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for &&
+         a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
+         DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team &&
+         a.request_id == b.request_id;
 }
 
 bool IndexedAlike(const Attempt& a, const Attempt& b) {
   const Round *x = a.open_round(), *y = b.open_round();
   const bool rounds_alike = x && y ? x->time_limit == y->time_limit : x == y;
-  return a.state == b.state && a.started_at == b.started_at && a.ended_at == b.ended_at && a.stop == b.stop && rounds_alike &&
-         a.nodes.size() == b.nodes.size() && a.replicas == b.replicas;
+  return a.state == b.state && a.started_at == b.started_at && a.ended_at == b.ended_at && a.stop == b.stop &&
+         rounds_alike && a.nodes.size() == b.nodes.size() && a.replicas == b.replicas;
 }
 
 bool IndexedAlike(const Node& a, const Node& b) {
-  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker && a.labels.pool == b.labels.pool && a.name == b.name &&
-         TakesReplicas(a) == TakesReplicas(b) && a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf;
+  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker &&
+         a.labels.pool == b.labels.pool && a.name == b.name && TakesReplicas(a) == TakesReplicas(b) &&
+         a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf;
 }
 
 }  // namespace
 
-Round* Attempt::open_round() {
-  return const_cast<Round*>(std::as_const(*this).open_round());
-}
+Round* Attempt::open_round() { return const_cast<Round*>(std::as_const(*this).open_round()); }
 
 const Round* Attempt::open_round() const {
   if (rounds.empty()) return nullptr;
@@ -77,15 +77,18 @@ const Round* Attempt::open_round() const {
 
 DearSave DearSaveOf(const Job& job) {
   const Checkpoint& save = job.durable;
-  const bool dear = job.spec->nodes == 1 && save.parts.size() == 1 && save.copies.empty() && save.bytes >= kDearSaveBytes;
+  const bool dear =
+      job.spec->nodes == 1 && save.parts.size() == 1 && save.copies.empty() && save.bytes >= kDearSaveBytes;
   if (!dear) return {};
   return {save.parts.front(), static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(save.bytes)))};
 }
 
 Shape ShapeOf(const Job& job) {
   const JobSpec& spec = *job.spec;
-  return {spec.pool,          spec.priority,  job.user,        job.team, spec.nodes,
-          spec.gpus_per_node, spec.placement, spec.time_limit, ServiceBucket(job.service), DearSaveOf(job)};
+  return {spec.pool,      spec.priority,   job.user,
+          job.team,       spec.nodes,      spec.gpus_per_node,
+          spec.placement, spec.time_limit, ServiceBucket(job.service),
+          DearSaveOf(job)};
 }
 
 Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
@@ -101,9 +104,7 @@ bool IsUsable(const Node& node) {
   return node.state == NodeState::kReady && node.zombies.empty() && node.orphans.empty() && node.root_error.empty();
 }
 
-bool IsFree(const Node& node) {
-  return IsUsable(node) && !node.holder && !node.claim;
-}
+bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
 
 bool TakesReplicas(const Node& node) { return node.state == NodeState::kReady && !node.replica.empty(); }
 
@@ -202,7 +203,8 @@ std::shared_ptr<const Attempt> ClusterState::Put(Attempt row) {
   const Attempt* old = FindAttempt(row.id);
   const bool alike = old && IndexedAlike(*old, row);
   if (old && !alike) IndexAttempt(*old, false);
-  newest = std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at, row.durable_at});
+  newest =
+      std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at, row.durable_at});
   for (const Round& r : row.rounds) {
     newest = std::max({newest, r.requested_at, r.notified_at, r.agreed_at, r.saved_at, r.left_at, r.released_at});
   }

@@ -62,8 +62,18 @@ struct QueueKey {
 };
 
 enum class BlockerKind : std::uint8_t {
-  kNodesBusy, kQuota, kNoFit, kMinRun, kLinkBusy, kBackoff, kReserved, kClaiming, kNotPlanned,
-  kDependency, kTimeSlice, kCheckpointOn
+  kNodesBusy,
+  kQuota,
+  kNoFit,
+  kMinRun,
+  kLinkBusy,
+  kBackoff,
+  kReserved,
+  kClaiming,
+  kNotPlanned,
+  kDependency,
+  kTimeSlice,
+  kCheckpointOn
 };
 const char* ToString(BlockerKind kind);
 
@@ -86,28 +96,28 @@ struct Liveness {
 
 // Derived from the rows by ClusterState alone.
 struct Index {
-  std::map<Shape, std::set<QueueKey>> queue;             // plannable now
-  std::set<std::pair<TimePoint, JobId>> delayed;         // queued, in backoff until then
+  std::map<Shape, std::set<QueueKey>> queue;      // plannable now
+  std::set<std::pair<TimePoint, JobId>> delayed;  // queued, in backoff until then
   // Plannable now, by the beginning of the present wait: who has waited longest is in front.
   std::map<std::pair<std::string, PriorityClass>, std::set<std::pair<TimePoint, JobId>>> waiting;
-  std::map<NodeId, std::set<JobId>> saved_on;            // jobs that are not over, by who has a save of theirs (save_place.h)
-  std::set<JobId> save_watch;                            // whose save is waited for, or is in neighbours' memory alone
-  std::map<JobId, std::set<JobId>> dependants;           // jobs that are not over, by what they wait for
-  ServiceHistory history;                                // of the jobs in `finished` that had run
-  TeamService team_service;                              // of ended attempts
-  std::map<std::string, std::set<AttemptId>> live;       // attempts that have not ended, by pool
-  std::set<std::pair<TimePoint, AttemptId>> limits;      // when running attempts reach their jobs' time limits
-  std::set<AttemptId> attention;                         // live and not simply running: their timers count
+  std::map<NodeId, std::set<JobId>> saved_on;   // jobs that are not over, by who has a save of theirs (save_place.h)
+  std::set<JobId> save_watch;                   // whose save is waited for, or is in neighbours' memory alone
+  std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for
+  ServiceHistory history;                       // of the jobs in `finished` that had run
+  TeamService team_service;                     // of ended attempts
+  std::map<std::string, std::set<AttemptId>> live;   // attempts that have not ended, by pool
+  std::set<std::pair<TimePoint, AttemptId>> limits;  // when running attempts reach their jobs' time limits
+  std::set<AttemptId> attention;                     // live and not simply running: their timers count
   std::map<std::string, std::set<NodeId>> nodes_by_pool;
-  std::map<std::string, std::set<NodeId>> free_nodes;    // schedulable now, by pool
+  std::map<std::string, std::set<NodeId>> free_nodes;  // schedulable now, by pool
   std::map<std::string, NodeId> node_by_name;
   std::map<std::string, std::set<NodeId>> root_markers;  // what nodes read in the checkpoint root's marker file
   std::map<std::pair<std::string, std::string>, std::set<JobId>> requests;  // (user, request_id)
   std::map<std::string, std::uint32_t> unfinished_by_user;
-  std::set<std::pair<TimePoint, JobId>> finished;        // by end, oldest first
-  std::map<AttemptId, std::set<NodeId>> claims;          // nodes whose claim it is
+  std::set<std::pair<TimePoint, JobId>> finished;                                    // by end, oldest first
+  std::map<AttemptId, std::set<NodeId>> claims;                                      // nodes whose claim it is
   std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
-  std::map<NodeId, std::uint32_t> replica_copies;        // of attempts that have not ended, by who takes them
+  std::map<NodeId, std::uint32_t> replica_copies;  // of attempts that have not ended, by who takes them
   std::uint32_t unfinished = 0;
   friend bool operator==(const Index&, const Index&) = default;
 };
@@ -143,14 +153,14 @@ class ClusterState {
 
   // Soft: not stored, begun anew by every leader.
   TimePoint leader_since;
-  TimePoint promised_wake;                      // as Drive last told its caller; 0: none
+  TimePoint promised_wake;  // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
   bool outage = false;
   // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
   mutable TimePoint silence_due;
   mutable bool silence_known = false;
-  bool dirty = true;                            // something changed that a plan reads
-  TimePoint look_again;                         // when a blocker of time ends: plan again; 0: none
+  bool dirty = true;     // something changed that a plan reads
+  TimePoint look_again;  // when a blocker of time ends: plan again; 0: none
   std::shared_ptr<const Verdicts> verdicts = std::make_shared<Verdicts>();
 
   // A state of these rows, which are shared and not copied; soft parts as in a new leader's. For trials on a snapshot.

@@ -55,12 +55,8 @@ void RandomWrite(ClusterState& state, Rng& rng) {
       state.Put(std::move(row));
       break;
     }
-    case 2:
-      state.EraseJob(job);
-      break;
-    case 3:
-      state.Put(RandomNode(rng));
-      break;
+    case 2: state.EraseJob(job); break;
+    case 3: state.Put(RandomNode(rng)); break;
     default: {
       if (!state.FindJob(job)) return;
       const AttemptId id{job, static_cast<std::uint32_t>(rng.Between(1, 3))};

@@ -39,7 +39,10 @@ TEST(CowTable, AnEmptyOneHasNothing) {
   EXPECT_EQ(table.Find(1), nullptr);
   EXPECT_EQ(table.FindShared(1), nullptr);
   EXPECT_FALSE(table.Erase(1));
-  table.VisitFrom(0, [](int, int) { ADD_FAILURE(); return true; });
+  table.VisitFrom(0, [](int, int) {
+    ADD_FAILURE();
+    return true;
+  });
 }
 
 TEST(CowTable, VisitFromBeginsAtTheKeyAndStopsWhenTold) {
@@ -51,7 +54,10 @@ TEST(CowTable, VisitFromBeginsAtTheKeyAndStopsWhenTold) {
     return seen.size() < 3;
   });
   EXPECT_EQ(seen, (std::vector<int>{256, 258, 260}));
-  table.VisitFrom(999, [](int, int) { ADD_FAILURE(); return true; });
+  table.VisitFrom(999, [](int, int) {
+    ADD_FAILURE();
+    return true;
+  });
 }
 
 // The operations that a write may be; a copy may be taken, assigned back or assigned to itself at any time.
@@ -66,9 +72,7 @@ void RandomWalk(std::uint64_t seed, int keys, int steps) {
     switch (rng.Between(0, 9)) {
       case 0:
       case 1:
-      case 2:
-        ASSERT_EQ(table.Erase(key), model.erase(key) == 1);
-        break;
+      case 2: ASSERT_EQ(table.Erase(key), model.erase(key) == 1); break;
       case 3:
         if (rng.OneIn(8)) copies.emplace_back(table, model);
         break;
@@ -88,9 +92,7 @@ void RandomWalk(std::uint64_t seed, int keys, int steps) {
           its_model[key] = -i;
         }
         break;
-      default:
-        table.Put(key, Row(i));
-        model[key] = i;
+      default: table.Put(key, Row(i)); model[key] = i;
     }
     const int* found = table.Find(key);
     ASSERT_EQ(found != nullptr, model.contains(key));

@@ -46,8 +46,7 @@ DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Eve
       state.dirty = true;
     }
     const std::size_t reports = ReportsFrom(batch.subspan(i));
-    Transition transition =
-        reports > 1 ? Apply(state, policy, batch.subspan(i, reports)) : Apply(state, policy, event);
+    Transition transition = reports > 1 ? Apply(state, policy, batch.subspan(i, reports)) : Apply(state, policy, event);
     result.replies.push_back(std::move(transition.reply));
     result.replies.resize(result.replies.size() + std::max<std::size_t>(reports, 1) - 1);  // a report has no answer
     Append(std::move(transition), mutations, result);

@@ -19,9 +19,9 @@ inline constexpr std::size_t kAheadSimulatedMax = 2'000;
 inline constexpr std::uint32_t kEndsKnownMin = 10;  // with fewer ended jobs nothing is known of how long jobs take
 
 struct Estimate {
-  TimePoint earliest;      // 0: unknown
-  TimePoint latest;        // 0: unknown
-  std::string unknown;     // why; empty where both are known
+  TimePoint earliest;   // 0: unknown
+  TimePoint latest;     // 0: unknown
+  std::string unknown;  // why; empty where both are known
 };
 
 // `promised_by`: the end of the promised wait; 0: none is promised. `ahead` has the first kAheadSimulatedMax.

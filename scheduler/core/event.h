@@ -22,9 +22,18 @@ struct SubmitJobs {
   bool validate_only = false;
 };
 
-struct CancelJob { JobId job; std::string user; };
-struct SuspendJob { JobId job; std::string user; };
-struct ResumeJob { JobId job; std::string user; };
+struct CancelJob {
+  JobId job;
+  std::string user;
+};
+struct SuspendJob {
+  JobId job;
+  std::string user;
+};
+struct ResumeJob {
+  JobId job;
+  std::string user;
+};
 
 struct NodeConnected {
   std::uint64_t session = 0;  // given by the shell, growing
@@ -35,14 +44,17 @@ struct NodeConnected {
   std::string address;
   std::string agent_version;
   std::string runtime;
-  std::string replica;        // host:port of its glim-replica; empty: none
-  std::string save_address;   // host:port of its SaveApi; empty: none
+  std::string replica;       // host:port of its glim-replica; empty: none
+  std::string save_address;  // host:port of its SaveApi; empty: none
   std::string save_key;
   std::vector<std::string> allowed_folders;
-  JobId highest_job;          // that the node has anything of; 0: none
+  JobId highest_job;  // that the node has anything of; 0: none
 };
 
-struct NodeDisconnected { NodeId node; std::uint64_t session = 0; };
+struct NodeDisconnected {
+  NodeId node;
+  std::uint64_t session = 0;
+};
 
 struct ObservedTask {
   TaskId id;
@@ -55,7 +67,7 @@ struct ObservedTask {
   bool path_missing = false;
   bool save_missing = false;
   std::int64_t copied_bytes = 0;
-  Duration copy_time;           // of the whole copy; 0: none, or not over
+  Duration copy_time;  // of the whole copy; 0: none, or not over
   TimePoint first_output;
   std::vector<Rank> ranks;
   std::vector<std::int32_t> pids;
@@ -67,7 +79,7 @@ struct NodeReported {
   std::uint64_t session = 0;
   bool current = false;  // it answers the desired set of this leader (epoch matches and a set has been taken in)
   std::vector<ObservedTask> tasks;
-  std::string root_marker{};    // of the policy's checkpoint root; both empty: it has not looked
+  std::string root_marker{};  // of the policy's checkpoint root; both empty: it has not looked
   std::string root_error{};
 };
 
@@ -77,12 +89,18 @@ struct Overslept {};
 // Nothing but the clock has moved: deadlines are due.
 struct TimePassed {};
 
-struct ReturnNode { std::string name; };
+struct ReturnNode {
+  std::string name;
+};
 
 // From this event on the policy that the core is handed is another one; what has changed, in words.
-struct PolicyChanged { std::string words; };
+struct PolicyChanged {
+  std::string words;
+};
 
-struct PlanDecided { Plan plan; };
+struct PlanDecided {
+  Plan plan;
+};
 
 struct Event {
   std::uint64_t seq = 0;

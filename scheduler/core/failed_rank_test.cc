@@ -75,8 +75,9 @@ TEST(DescribeFailure, SaysWhoHowAndWhy) {
   rank.exit_code = 137;
   rank.cause = "step 7";
   task.message = "out of memory: the kernel killed 1 process(es) of the task";
-  EXPECT_EQ(DescribeFailure("n1", failed), "rank 2 on node n1 exited with code 137 (signal 9): out of memory: the "
-                                           "kernel killed 1 process(es) of the task; step 7");
+  EXPECT_EQ(DescribeFailure("n1", failed),
+            "rank 2 on node n1 exited with code 137 (signal 9): out of memory: the "
+            "kernel killed 1 process(es) of the task; step 7");
 }
 
 void FailRank(Cluster& c, JobId job, std::uint32_t index, TimePoint at, const char* cause) {

@@ -11,7 +11,9 @@ namespace {
 
 Status Infeasible(std::string field, std::string message, std::string fix) {
   return Status(StatusCode::kFailedPrecondition, std::move(message))
-      .WithReason("INFEASIBLE").WithField(std::move(field)).WithFix(std::move(fix));
+      .WithReason("INFEASIBLE")
+      .WithField(std::move(field))
+      .WithFix(std::move(fix));
 }
 
 std::string PoolNames(const ClusterState& state) {
@@ -52,7 +54,8 @@ bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_
 std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b) {
   if (policy.links.empty()) return 1;
   for (const ZoneLink& link : policy.links) {
-    const bool same = (link.zone_a == zone_a && link.zone_b == zone_b) || (link.zone_a == zone_b && link.zone_b == zone_a);
+    const bool same =
+        (link.zone_a == zone_a && link.zone_b == zone_b) || (link.zone_a == zone_b && link.zone_b == zone_a);
     if (same) return std::min(link.jobs_max, link.pairs_max);  // each crossing takes one pair
   }
   return 0;
@@ -89,8 +92,9 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
   }
   const std::size_t in_pool = pool->second.size();
   if (spec.nodes > in_pool) {
-    return Infeasible("nodes", std::to_string(spec.nodes) + " nodes requested, pool " + spec.pool + " has " +
-                                   std::to_string(in_pool), "use at most " + std::to_string(in_pool) + " nodes");
+    return Infeasible(
+        "nodes", std::to_string(spec.nodes) + " nodes requested, pool " + spec.pool + " has " + std::to_string(in_pool),
+        "use at most " + std::to_string(in_pool) + " nodes");
   }
   const PoolLayout& layout = state.layouts().pools.at(spec.pool);
   const std::vector<bool> give = ListsThatGive(layout, spec);
@@ -106,19 +110,26 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
     if (give.empty() || give[kind.folders]) by_zone[kind.labels.zone] += kind.nodes;
   }
   if (spec.gpus_per_node > gpus_max) {
-    return Infeasible("gpus_per_node", std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " +
-                          spec.pool + " has " + std::to_string(gpus_max), "use at most " + std::to_string(gpus_max));
+    return Infeasible("gpus_per_node",
+                      std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " + spec.pool +
+                          " has " + std::to_string(gpus_max),
+                      "use at most " + std::to_string(gpus_max));
   }
   if (spec.nodes > fitting) {
-    return Infeasible("placement", "only " + std::to_string(fitting) + " nodes of pool " + spec.pool +
+    return Infeasible("placement",
+                      "only " + std::to_string(fitting) + " nodes of pool " + spec.pool +
                           " are as the placement asks, " + std::to_string(spec.nodes) + " are needed",
                       "ask for fewer nodes, or loosen placement");
   }
   if (Status s = CheckPaths(layout, kinds, spec); !s.ok()) return s;
   const std::size_t largest = LargestAllocation(by_zone, policy, spec);
   if (spec.nodes > largest) {
-    return Infeasible("nodes", std::to_string(spec.nodes) + " nodes requested, the largest allocation that zones and links "
-                          "allow is " + std::to_string(largest), "use at most " + std::to_string(largest) + " nodes");
+    return Infeasible("nodes",
+                      std::to_string(spec.nodes) +
+                          " nodes requested, the largest allocation that zones and links "
+                          "allow is " +
+                          std::to_string(largest),
+                      "use at most " + std::to_string(largest) + " nodes");
   }
   return Status::Ok();
 }

@@ -30,8 +30,6 @@ struct TaskId {
   friend auto operator<=>(const TaskId&, const TaskId&) = default;
 };
 
-inline std::string ToString(AttemptId id) {
-  return std::to_string(id.job.value) + "." + std::to_string(id.number);
-}
+inline std::string ToString(AttemptId id) { return std::to_string(id.job.value) + "." + std::to_string(id.number); }
 
 }  // namespace glim::core

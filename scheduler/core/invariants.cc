@@ -134,7 +134,8 @@ class Checker {
     const Job* who = &job;
     const Attempt* live = state_.LiveAttempt(job);
     const bool waits = job.state == JobState::kQueued || job.state == JobState::kHeld || IsTerminal(job.state);
-    Expect(waits == (live == nullptr), who, " is ", ToString(job.state), live ? " with" : " without", " a live attempt");
+    Expect(waits == (live == nullptr), who, " is ", ToString(job.state), live ? " with" : " without",
+           " a live attempt");
     const bool has_nodes = live && live->state != AttemptState::kClaimed;
     Expect(job.state != JobState::kRunning || has_nodes, who, " runs without nodes");
     if (job.state == JobState::kQueued && !state_.dirty && !job.not_before && job.waits_for.empty() &&

@@ -9,10 +9,10 @@
 namespace glim::core {
 namespace {
 
+using testing::Cluster;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::Cluster;
 using testing::Spec;
 using testing::Zones;
 
@@ -53,7 +53,9 @@ struct Violation {
 
 const Violation kViolations[] = {
     {"node n1 is held by an attempt that is over",
-     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.holder = {JobId(99), 1}; }); }},
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) {
+                      n.holder = {JobId(99), 1};
+                    }); }},
     {"node n4 is held by an attempt that does not name it",
      [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.holder = kRunning; }); }},
     {"node n1 is claimed by an attempt that is not claimed",
@@ -63,8 +65,7 @@ const Violation kViolations[] = {
     {"node n4 has a claim and no holder", [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
     {"node n3 is claimed by its holder", [](Sound& s) { s.Edit(NodeId(3), [](Node& n) { n.claim = n.holder; }); }},
     {"node n1: the ledger does not sum", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { ++n.ledger[0]; }); }},
-    {"node n1: the ledger books another use",
-     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.use = Use::kFree; }); }},
+    {"node n1: the ledger books another use", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.use = Use::kFree; }); }},
     {"node n1: a negative entry",
      [](Sound& s) {
        s.Edit(NodeId(1), [](Node& n) {
@@ -76,7 +77,9 @@ const Violation kViolations[] = {
      [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.attempts = 2; }); }},
     {"attempt 1.1 is not a whole gang", [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.nodes.pop_back(); }); }},
     {"attempt 1.1 spans more than two zones",
-     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b", "c"}; }); }},
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
+                      a.zones = {"a", "b", "c"};
+                    }); }},
     {"attempt 1.1 does not have a place for each node's copies",
      [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.replicas = {NodeId(3)}; }); }},
     {"attempt 1.1 keeps a copy where the shards are",
@@ -111,8 +114,7 @@ const Violation kViolations[] = {
        s.c.state().verdicts = verdicts;
      }},
     {"user ann is beyond quota", [](Sound& s) { s.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1; }},
-    {"user bob is beyond quota",
-     [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
+    {"user bob is beyond quota", [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
     {"attempt 1.1 was interrupted twice: a round is open before its last",
      [](Sound& s) {
        s.Edit(kRunning, [](Attempt& a) {
@@ -127,9 +129,13 @@ const Violation kViolations[] = {
     {"attempt 1.1 has agreed at no time",
      [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kAgreed; }); }},
     {"attempt 1.1 goes on from a save that is not an earlier attempt's",
-     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.base = {4, "/c", 1, 1, {}}; }); }},
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
+                      a.base = {4, "/c", 1, 1, {}};
+                    }); }},
     {"attempt 1.1 goes on from a save that its job does not have",
-     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.base = {4, "/c", 1, 0, {}}; }); }},
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
+                      a.base = {4, "/c", 1, 0, {}};
+                    }); }},
     {"job 3 has a save of an attempt that was not yet",
      [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.durable.attempt = 1; }); }},
     {"job 1: a negative entry in the ledger", [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.ledger[7] = -5; }); }},
@@ -139,9 +145,13 @@ const Violation kViolations[] = {
        s.c.policy().links = {{"a", "b", 0, 0}};
      }},
     {"job 2 has an attempt before what it waits for",
-     [](Sound& s) { s.Edit(JobId(2), [](Job& j) { j.waits_for = {{JobId(1), DependencyKind::kOk}}; }); }},
+     [](Sound& s) { s.Edit(JobId(2), [](Job& j) {
+                      j.waits_for = {{JobId(1), DependencyKind::kOk}};
+                    }); }},
     {"job 3 waits for what it did not ask for",
-     [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.waits_for = {{JobId(1), DependencyKind::kOk}}; }); }},
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) {
+                      j.waits_for = {{JobId(1), DependencyKind::kOk}};
+                    }); }},
     {"job 3 waits for what has come",
      [](Sound& s) {
        s.Edit(JobId(2), [](Job& j) { j.state = JobState::kCancelled; });

@@ -17,22 +17,27 @@ const Job* Mine(Changes& changes, JobId id, const std::string& user) {
   const Job* job = changes.state().FindJob(id);
   if (!job) {
     changes.reply().status = Status(StatusCode::kNotFound, "no job " + std::to_string(id.value))
-                                 .WithReason("NO_SUCH_JOB").WithField("job_id").WithFix("glim queue --all lists the jobs");
+                                 .WithReason("NO_SUCH_JOB")
+                                 .WithField("job_id")
+                                 .WithFix("glim queue --all lists the jobs");
     return nullptr;
   }
   if (job->user != user) {
-    changes.reply().status = Status(StatusCode::kPermissionDenied, "job " + std::to_string(id.value) + " belongs to " + job->user)
-                                 .WithReason("NOT_YOURS").WithField("job_id").WithFix("ask its owner");
+    changes.reply().status =
+        Status(StatusCode::kPermissionDenied, "job " + std::to_string(id.value) + " belongs to " + job->user)
+            .WithReason("NOT_YOURS")
+            .WithField("job_id")
+            .WithFix("ask its owner");
     return nullptr;
   }
   return job;
 }
 
 void Refuse(Changes& changes, const Job& job, const char* verb) {
-  changes.reply().status =
-      Status(StatusCode::kFailedPrecondition, "job " + std::to_string(job.id.value) + " is " + ToString(job.state) +
-                                                  ": it cannot be " + verb)
-          .WithReason("WRONG_STATE").WithField("job_id");
+  changes.reply().status = Status(StatusCode::kFailedPrecondition, "job " + std::to_string(job.id.value) + " is " +
+                                                                       ToString(job.state) + ": it cannot be " + verb)
+                               .WithReason("WRONG_STATE")
+                               .WithField("job_id");
 }
 
 void Finish(Changes& changes, JobId id, JobState state, const std::string& message) {

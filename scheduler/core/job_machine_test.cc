@@ -100,11 +100,16 @@ void Expect(const Order& order, Reply (Cluster::*give)(JobId, const std::string&
 TEST(Cancel, InEachState) {
   using enum JobState;
   const Order kOrders[] = {
-      {kQueued, false, kCancelled, kCancelled},      {kStarting, false, kCancelling, kCancelled},
-      {kRunning, false, kCancelling, kCancelled},    {kInterrupting, false, kCancelling, kCancelled},
-      {kCancelling, false, kCancelling, kCancelled}, {kSuspending, false, kCancelling, kCancelled},
-      {kHeld, false, kCancelled, kCancelled},        {kSucceeded, true, kSucceeded, kSucceeded},
-      {kFailed, true, kFailed, kFailed},             {kCancelled, true, kCancelled, kCancelled},
+      {kQueued, false, kCancelled, kCancelled},
+      {kStarting, false, kCancelling, kCancelled},
+      {kRunning, false, kCancelling, kCancelled},
+      {kInterrupting, false, kCancelling, kCancelled},
+      {kCancelling, false, kCancelling, kCancelled},
+      {kSuspending, false, kCancelling, kCancelled},
+      {kHeld, false, kCancelled, kCancelled},
+      {kSucceeded, true, kSucceeded, kSucceeded},
+      {kFailed, true, kFailed, kFailed},
+      {kCancelled, true, kCancelled, kCancelled},
   };
   for (const Order& order : kOrders) Expect(order, &Cluster::Cancel);
 }
@@ -112,11 +117,16 @@ TEST(Cancel, InEachState) {
 TEST(Suspend, InEachState) {
   using enum JobState;
   const Order kOrders[] = {
-      {kQueued, false, kHeld, kHeld},                {kStarting, false, kSuspending, kHeld},
-      {kRunning, false, kSuspending, kHeld},         {kInterrupting, false, kSuspending, kHeld},
-      {kCancelling, true, kCancelling, kCancelled},  {kSuspending, false, kSuspending, kHeld},
-      {kHeld, false, kHeld, kHeld},                  {kSucceeded, true, kSucceeded, kSucceeded},
-      {kFailed, true, kFailed, kFailed},             {kCancelled, true, kCancelled, kCancelled},
+      {kQueued, false, kHeld, kHeld},
+      {kStarting, false, kSuspending, kHeld},
+      {kRunning, false, kSuspending, kHeld},
+      {kInterrupting, false, kSuspending, kHeld},
+      {kCancelling, true, kCancelling, kCancelled},
+      {kSuspending, false, kSuspending, kHeld},
+      {kHeld, false, kHeld, kHeld},
+      {kSucceeded, true, kSucceeded, kSucceeded},
+      {kFailed, true, kFailed, kFailed},
+      {kCancelled, true, kCancelled, kCancelled},
   };
   for (const Order& order : kOrders) Expect(order, &Cluster::Suspend);
 }
@@ -124,11 +134,16 @@ TEST(Suspend, InEachState) {
 TEST(Resume, InEachState) {
   using enum JobState;
   const Order kOrders[] = {
-      {kQueued, true, kQueued, kQueued},             {kStarting, true, kStarting, kRunning},
-      {kRunning, true, kRunning, kRunning},          {kInterrupting, true, kInterrupting, kQueued},
-      {kCancelling, true, kCancelling, kCancelled},  {kSuspending, false, kInterrupting, kRunning},
-      {kHeld, false, kStarting, kRunning},           {kSucceeded, true, kSucceeded, kSucceeded},
-      {kFailed, true, kFailed, kFailed},             {kCancelled, true, kCancelled, kCancelled},
+      {kQueued, true, kQueued, kQueued},
+      {kStarting, true, kStarting, kRunning},
+      {kRunning, true, kRunning, kRunning},
+      {kInterrupting, true, kInterrupting, kQueued},
+      {kCancelling, true, kCancelling, kCancelled},
+      {kSuspending, false, kInterrupting, kRunning},
+      {kHeld, false, kStarting, kRunning},
+      {kSucceeded, true, kSucceeded, kSucceeded},
+      {kFailed, true, kFailed, kFailed},
+      {kCancelled, true, kCancelled, kCancelled},
   };
   for (Order order : kOrders) {
     // A held job queues again; the reply comes before the pass that starts it.
@@ -244,7 +259,10 @@ TEST(NodeFailure, RestartsFromTheLastDurableSaveAfterTheBackoff) {
 
 TEST(NodeFailure, RestartMaxBoundsTheRestarts) {
   Cluster c;
-  const JobId job = c.Running(SpecWith(1, [](JobSpec& s) { s.restart_max = 2; s.restart_backoff = {}; }));
+  const JobId job = c.Running(SpecWith(1, [](JobSpec& s) {
+    s.restart_max = 2;
+    s.restart_backoff = {};
+  }));
   for (std::uint32_t n = 1; n <= 3; ++n) {
     c.Edit(job, 0, [](ObservedTask& task) { task.lost = true; });
     c.Advance(Milliseconds(1));

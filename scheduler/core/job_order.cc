@@ -9,11 +9,12 @@ namespace {
 constexpr Duration kAgeFloor = Minutes(10);     // younger ones are all alike
 constexpr std::uint16_t kLikelyPermille = 400;  // to end within quantum_max: then a starved job is let end
 constexpr std::int64_t kGpuHour = Hours(1).ms;
-constexpr std::int64_t kWeightOfTeams = 100;    // where the policy gives none
+constexpr std::int64_t kWeightOfTeams = 100;  // where the policy gives none
 
 std::int64_t Score(const Policy& policy, const Kind& kind, Duration service, std::int64_t index) {
   const auto age = static_cast<std::uint64_t>(std::max(service, kAgeFloor).ms);
-  return (policy.size_weight_permille * FixedLog2(kind.nodes) + policy.age_weight_permille * FixedLog2(age)) / 1000 - index;
+  return (policy.size_weight_permille * FixedLog2(kind.nodes) + policy.age_weight_permille * FixedLog2(age)) / 1000 -
+         index;
 }
 
 const Prospects& ProspectsOf(const ClusterState& state, const Policy& policy, const Kind& kind) {
@@ -24,7 +25,8 @@ const Prospects& ProspectsOf(const ClusterState& state, const Policy& policy, co
 
 std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t decayed_gpu_ms) {
   const auto weight = policy.team_weight.find(team);
-  const std::int64_t per = weight == policy.team_weight.end() ? kWeightOfTeams : std::max<std::int64_t>(weight->second, 1);
+  const std::int64_t per =
+      weight == policy.team_weight.end() ? kWeightOfTeams : std::max<std::int64_t>(weight->second, 1);
   const std::int64_t hours = decayed_gpu_ms / kGpuHour * kWeightOfTeams / per;
   return static_cast<std::int32_t>(FixedLog2(static_cast<std::uint64_t>(hours) + 1) / 1024);
 }

@@ -23,7 +23,9 @@ Reply Repeat(const ClusterState& state, const SubmitJobs& event, const std::vect
     reply.jobs = ids;
   } else {
     reply.status = Status(StatusCode::kAlreadyExists, "request_id " + event.request_id + " was used with other specs")
-                       .WithReason("REQUEST_ID_REUSED").WithField("request_id").WithFix("use a new request_id");
+                       .WithReason("REQUEST_ID_REUSED")
+                       .WithField("request_id")
+                       .WithFix("use a new request_id");
   }
   return reply;
 }
@@ -32,13 +34,17 @@ Status CheckBounds(const ClusterState& state, const Policy& policy, const Submit
   const auto of_user = state.index().unfinished_by_user.find(event.user);
   const std::size_t mine = of_user == state.index().unfinished_by_user.end() ? 0 : of_user->second;
   if (mine + event.specs.size() > policy.unfinished_jobs_per_user_max) {
-    return Status(StatusCode::kResourceExhausted, "user " + event.user + " has " + std::to_string(mine) +
-                      " unfinished jobs, " + std::to_string(policy.unfinished_jobs_per_user_max) + " are allowed")
-        .WithReason("TOO_MANY_JOBS").WithFix("wait for some to end, or cancel some");
+    return Status(StatusCode::kResourceExhausted,
+                  "user " + event.user + " has " + std::to_string(mine) + " unfinished jobs, " +
+                      std::to_string(policy.unfinished_jobs_per_user_max) + " are allowed")
+        .WithReason("TOO_MANY_JOBS")
+        .WithFix("wait for some to end, or cancel some");
   }
   if (state.index().unfinished + event.specs.size() > policy.unfinished_jobs_max) {
     return Status(StatusCode::kResourceExhausted, "the cluster has " + std::to_string(state.index().unfinished) +
-                      " unfinished jobs, which is its limit").WithReason("TOO_MANY_JOBS").WithFix("try again later");
+                                                      " unfinished jobs, which is its limit")
+        .WithReason("TOO_MANY_JOBS")
+        .WithFix("try again later");
   }
   return Status::Ok();
 }

@@ -169,12 +169,12 @@ TEST(SubmitFeasible, AnEmptyClusterSaysSo) {
 
 TEST(SubmitFeasible, LinksLimitWhatSpansTwoZones) {
   const std::pair<std::vector<ZoneLink>, bool> kRows[] = {
-      {{}, true},                        // not configured: one link between any two
+      {{}, true},  // not configured: one link between any two
       {{{"z1", "z2", 1, 1}}, true},
-      {{{"z2", "z1", 1, 1}}, true},      // either way round
+      {{{"z2", "z1", 1, 1}}, true},  // either way round
       {{{"z1", "z2", 0, 1}}, false},
       {{{"z1", "z2", 1, 0}}, false},
-      {{{"z1", "z3", 1, 1}}, false},     // links are named, this one is not
+      {{{"z1", "z3", 1, 1}}, false},  // links are named, this one is not
   };
   for (const auto& [links, feasible] : kRows) {
     Policy policy;

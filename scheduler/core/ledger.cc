@@ -14,16 +14,11 @@ std::size_t At(Use use) { return static_cast<std::size_t>(use); }
 
 Use UseByHolder(const Attempt& attempt) {
   switch (attempt.state) {
-    case AttemptState::kClaimed:
-      return Use::kClaimed;
-    case AttemptState::kStarting:
-      return Use::kStarting;
-    case AttemptState::kStopping:
-      return Use::kStopping;
-    case AttemptState::kEnded:
-      return Use::kUnavailable;
-    case AttemptState::kRunning:
-      break;
+    case AttemptState::kClaimed: return Use::kClaimed;
+    case AttemptState::kStarting: return Use::kStarting;
+    case AttemptState::kStopping: return Use::kStopping;
+    case AttemptState::kEnded: return Use::kUnavailable;
+    case AttemptState::kRunning: break;
   }
   const Round* round = attempt.open_round();
   if (round && (round->saved_at || round->left_at)) return Use::kStopping;
@@ -83,7 +78,8 @@ void BookAttempt(Changes& changes, AttemptId id) {
   const std::vector<NodeId> nodes = attempt->nodes;
   for (const NodeId id_of_node : nodes) {
     const Node* node = changes.state().FindNode(id_of_node);
-    if (node && node->holder == id && UseOf(changes.state(), *node) != node->use) changes.EditNode(id_of_node, [](Node&) {});
+    if (node && node->holder == id && UseOf(changes.state(), *node) != node->use)
+      changes.EditNode(id_of_node, [](Node&) {});
   }
 }
 

@@ -52,22 +52,26 @@ const char* ToString(DependencyKind v) { return Name(std::array{"ok", "failed", 
 const char* ToString(IfUnreachable v) { return Name(std::array{"older", "wait"}, v); }
 const char* ToString(NvLink v) { return Name(std::array{"none", "pair", "full"}, v); }
 const char* ToString(Use v) {
-  return Name(std::array{"free", "claimed", "unavailable", "starting", "restoring", "productive", "stopping", "lost"}, v);
+  return Name(std::array{"free", "claimed", "unavailable", "starting", "restoring", "productive", "stopping", "lost"},
+              v);
 }
 const char* ToString(JobState v) {
   return Name(std::array{"queued", "starting", "running", "interrupting", "cancelling", "suspending", "held",
-                         "succeeded", "failed", "cancelled"}, v);
+                         "succeeded", "failed", "cancelled"},
+              v);
 }
 const char* ToString(AttemptState v) {
   return Name(std::array{"claimed", "starting", "running", "stopping", "ended"}, v);
 }
 const char* ToString(Outcome v) {
   return Name(std::array{"", "succeeded", "failed", "interrupted", "start_failed", "node_failure", "hang", "timeout",
-                         "cancelled", "claim_dropped", "restore_failed"}, v);
+                         "cancelled", "claim_dropped", "restore_failed"},
+              v);
 }
 const char* ToString(SaveResult v) { return Name(std::array{"", "saved", "left_unsaved", "killed"}, v); }
 const char* ToString(StopCause v) {
-  return Name(std::array{"", "cancel", "suspend", "rank_failed", "deadline", "start_timeout", "node_failure", "finished"}, v);
+  return Name(
+      std::array{"", "cancel", "suspend", "rank_failed", "deadline", "start_timeout", "node_failure", "finished"}, v);
 }
 const char* ToString(RoundState v) {
   return Name(std::array{"notifying", "agreed", "no_agreement", "signalled", "withdrawn", "ended"}, v);
@@ -78,7 +82,8 @@ const char* ToString(TaskPhase v) {
 const char* ToString(NodeState v) { return Name(std::array{"ready", "silent", "lost", "quarantined"}, v); }
 const char* ToString(BlockerKind v) {
   return Name(std::array{"nodes_busy", "quota", "no_fit", "min_run", "link_busy", "backoff", "reserved", "claiming",
-                         "not_planned", "dependency", "time_slice", "checkpoint_on"}, v);
+                         "not_planned", "dependency", "time_slice", "checkpoint_on"},
+              v);
 }
 
 }  // namespace glim::core

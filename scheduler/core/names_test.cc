@@ -13,15 +13,24 @@ namespace {
 
 TEST(ParsePriority, ByNameAndByNumber) {
   const std::pair<const char*, PriorityClass> kRows[] = {
-      {"extreme_high", PriorityClass::kExtremeHigh}, {"50", PriorityClass::kExtremeHigh},
-      {"very_high", PriorityClass::kVeryHigh},       {"40", PriorityClass::kVeryHigh},
-      {"high", PriorityClass::kHigh},                {"30", PriorityClass::kHigh},
-      {"above_normal", PriorityClass::kAboveNormal}, {"above-normal", PriorityClass::kAboveNormal},
-      {"20", PriorityClass::kAboveNormal},           {"normal", PriorityClass::kNormal},
-      {"10", PriorityClass::kNormal},                {"under_normal", PriorityClass::kUnderNormal},
-      {"8", PriorityClass::kUnderNormal},            {"below-normal", PriorityClass::kBelowNormal},
-      {"5", PriorityClass::kBelowNormal},            {"low", PriorityClass::kLow},
-      {"0", PriorityClass::kLow},                    {"auto", PriorityClass::kAuto},
+      {"extreme_high", PriorityClass::kExtremeHigh},
+      {"50", PriorityClass::kExtremeHigh},
+      {"very_high", PriorityClass::kVeryHigh},
+      {"40", PriorityClass::kVeryHigh},
+      {"high", PriorityClass::kHigh},
+      {"30", PriorityClass::kHigh},
+      {"above_normal", PriorityClass::kAboveNormal},
+      {"above-normal", PriorityClass::kAboveNormal},
+      {"20", PriorityClass::kAboveNormal},
+      {"normal", PriorityClass::kNormal},
+      {"10", PriorityClass::kNormal},
+      {"under_normal", PriorityClass::kUnderNormal},
+      {"8", PriorityClass::kUnderNormal},
+      {"below-normal", PriorityClass::kBelowNormal},
+      {"5", PriorityClass::kBelowNormal},
+      {"low", PriorityClass::kLow},
+      {"0", PriorityClass::kLow},
+      {"auto", PriorityClass::kAuto},
       {"-1", PriorityClass::kAuto},
   };
   for (const auto& [text, expected] : kRows) {

@@ -16,7 +16,9 @@ namespace {
 
 Status SecondMachine(const Node& node) {
   return Status(StatusCode::kAlreadyExists, "node name " + node.name + " belongs to another machine")
-      .WithReason("NODE_NAME_TAKEN").WithField("node_name").WithFix("give this agent another --node-name");
+      .WithReason("NODE_NAME_TAKEN")
+      .WithField("node_name")
+      .WithFix("give this agent another --node-name");
 }
 
 void SetState(Changes& changes, NodeId id, NodeState state, const std::string& message) {
@@ -255,7 +257,9 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
   const auto known = changes.state().index().node_by_name.find(event.name);
   if (known == changes.state().index().node_by_name.end()) {
     changes.reply().status = Status(StatusCode::kNotFound, "no node " + event.name)
-                                 .WithReason("NO_SUCH_NODE").WithField("node").WithFix("glim nodes lists the nodes");
+                                 .WithReason("NO_SUCH_NODE")
+                                 .WithField("node")
+                                 .WithFix("glim nodes lists the nodes");
     return;
   }
   const NodeId id = known->second;
@@ -270,7 +274,8 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
 
 void JudgeSilence(Changes& changes) {
   const Policy& policy = changes.policy();
-  if (changes.state().silence_known && changes.state().silence_due && changes.now() < changes.state().silence_due) return;
+  if (changes.state().silence_known && changes.state().silence_due && changes.now() < changes.state().silence_due)
+    return;
   changes.ForgetSilence();
   std::vector<NodeId> overdue;
   std::size_t judged = 0, silent = 0;
@@ -308,8 +313,8 @@ void JudgeSilence(Changes& changes) {
 void Quarantine(Changes& changes, TaskId id) {
   const Task* task = changes.state().FindTask(id);
   const NodeId node = task->node;
-  const std::string evidence = "task " + ToString(id.attempt) + "." + std::to_string(id.index) +
-                               " did not go after SIGKILL: " + task->message;
+  const std::string evidence =
+      "task " + ToString(id.attempt) + "." + std::to_string(id.index) + " did not go after SIGKILL: " + task->message;
   SetState(changes, node, NodeState::kQuarantined, evidence);
   changes.Note("node_quarantined", id.attempt, node, evidence);
   WriteOffTask(changes, id, evidence);

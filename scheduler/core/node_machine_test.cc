@@ -184,7 +184,7 @@ struct Outage {
 
 TEST(OutageRule, MoreThanAFifthAndAtLeastTwo) {
   const Outage kRows[] = {
-      {1, 1, false}, {2, 1, false}, {2, 2, true}, {4, 1, false}, {5, 2, true},
+      {1, 1, false}, {2, 1, false},  {2, 2, true},  {4, 1, false},  {5, 2, true},
       {9, 2, true},  {10, 2, false}, {10, 3, true}, {20, 4, false}, {20, 5, true},
   };
   for (const Outage& row : kRows) {

@@ -37,7 +37,8 @@ void TakeFrom(const Leaf& leaf, std::size_t count, std::vector<const Candidate*>
 }
 
 std::size_t SuspectsOf(const std::vector<const Candidate*>& taken) {
-  return static_cast<std::size_t>(std::count_if(taken.begin(), taken.end(), [](const Candidate* c) { return c->suspect > 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(taken.begin(), taken.end(), [](const Candidate* c) { return c->suspect > 0; }));
 }
 
 // Fewest leaves: the largest first, and for the rest the smallest leaf that holds it.
@@ -114,7 +115,8 @@ std::vector<NodeId> Place(const std::vector<Candidate>& candidates, std::uint32_
       const std::size_t size_a = SizeOf(a->second), size_b = SizeOf(b->second);
       if (size_a + size_b < nodes || !may_cross(a->first, b->first)) continue;
       // All of the larger side, so that the smaller one keeps what it can.
-      const std::size_t from_a = size_a >= size_b ? std::min<std::size_t>(size_a, nodes - 1) : nodes - std::min<std::size_t>(size_b, nodes - 1);
+      const std::size_t from_a = size_a >= size_b ? std::min<std::size_t>(size_a, nodes - 1)
+                                                  : nodes - std::min<std::size_t>(size_b, nodes - 1);
       std::vector<const Candidate*> taken = TakeInZone(a->second, from_a);
       const auto rest = TakeInZone(b->second, nodes - from_a);
       taken.insert(taken.end(), rest.begin(), rest.end());

@@ -22,8 +22,8 @@ struct Candidate {
   std::uint32_t leaf = 0;
   std::uint32_t suspect = 0;
   Tier tier = Tier::kFree;
-  AttemptId holder;        // victim or displaced attempt
-  bool has_save = false;   // of the job that is placed: nothing is copied to it
+  AttemptId holder;       // victim or displaced attempt
+  bool has_save = false;  // of the job that is placed: nothing is copied to it
 };
 
 using MayCrossFn = std::function<bool(std::uint32_t zone_a, std::uint32_t zone_b)>;

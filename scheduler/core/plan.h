@@ -23,9 +23,9 @@ struct PlannedStart {
 };
 
 struct Plan {
-  std::vector<PlannedStart> starts;            // in the order in which they were decided
-  std::shared_ptr<const Verdicts> verdicts;    // a blocker for every shape that still waits
-  TimePoint look_again;                        // when a blocker of time ends; 0: only events can help
+  std::vector<PlannedStart> starts;          // in the order in which they were decided
+  std::shared_ptr<const Verdicts> verdicts;  // a blocker for every shape that still waits
+  TimePoint look_again;                      // when a blocker of time ends; 0: only events can help
 };
 
 }  // namespace glim::core

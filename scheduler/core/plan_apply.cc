@@ -12,7 +12,9 @@
 namespace glim::core {
 namespace {
 
-bool Contains(const std::vector<AttemptId>& ids, AttemptId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool Contains(const std::vector<AttemptId>& ids, AttemptId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 // May this start take or claim that node?
 bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) {
@@ -54,9 +56,8 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
     for (const AttemptId victim : std::vector(changes.attempt(displaced).victims)) {
       const Attempt* attempt = changes.state().FindAttempt(victim);
       if (!attempt || !attempt->open_round()) continue;
-      const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(), [&](NodeId n) {
-        return changes.node(n).holder == victim;
-      });
+      const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(),
+                                      [&](NodeId n) { return changes.node(n).holder == victim; });
       if (!wanted) continue;
       ChangeSuccessor(changes, victim, by);
     }
@@ -123,7 +124,8 @@ void AddVictims(const Changes& changes, const PlannedStart& start, Attempt& atte
   attempt.victims = start.victims;
   for (const NodeId node : start.nodes) {
     const AttemptId holder = changes.node(node).holder;
-    if (holder && !Contains(attempt.victims, holder) && !Contains(start.displaced, holder)) attempt.victims.push_back(holder);
+    if (holder && !Contains(attempt.victims, holder) && !Contains(start.displaced, holder))
+      attempt.victims.push_back(holder);
   }
 }
 
@@ -153,7 +155,8 @@ void Start(Changes& changes, const PlannedStart& start) {
     });
   }
   changes.EditAttempt(id, [&](Attempt& row) { row.nodes_held = held; });
-  changes.Note("attempt_claimed", id, {}, std::to_string(held) + " of " + std::to_string(start.nodes.size()) + " nodes free");
+  changes.Note("attempt_claimed", id, {},
+               std::to_string(held) + " of " + std::to_string(start.nodes.size()) + " nodes free");
   for (const AttemptId victim : start.victims) {
     const bool moved = victim == start.moved;
     const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;

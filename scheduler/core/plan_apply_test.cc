@@ -92,15 +92,23 @@ const AttemptId kRunning{JobId(1), 1};
 
 const Stale kStale[] = {
     {"the job is gone", Start(JobId(9), {2, 3}), [](Cluster&) {}},
-    {"the job was cancelled", Start(JobId(2), {2, 3}), [](Cluster& c) { ApplyAlone(c, CancelJob{JobId(2), "ann"}); }},
-    {"the job was suspended", Start(JobId(2), {2, 3}), [](Cluster& c) { ApplyAlone(c, SuspendJob{JobId(2), "ann"}); }},
+    {"the job was cancelled", Start(JobId(2), {2, 3}),
+     [](Cluster& c) {
+       ApplyAlone(c, CancelJob{JobId(2), "ann"});
+     }},
+    {"the job was suspended", Start(JobId(2), {2, 3}),
+     [](Cluster& c) {
+       ApplyAlone(c, SuspendJob{JobId(2), "ann"});
+     }},
     {"the job runs already", Start(JobId(1), {2}), [](Cluster&) {}},
     {"the gang is not whole", Start(JobId(2), {2}), [](Cluster&) {}},
     {"the gang is too large", Start(JobId(2), {1, 2, 3}, {kRunning}), [](Cluster&) {}},
     {"a node is named twice", Start(JobId(2), {2, 2}), [](Cluster&) {}},
     {"a node is not there", Start(JobId(2), {2, 7}), [](Cluster&) {}},
     {"a node is silent", Start(JobId(2), {2, 3}),
-     [](Cluster& c) { ApplyAlone(c, NodeDisconnected{NodeId(3), c.session(NodeId(3))}); }},
+     [](Cluster& c) {
+       ApplyAlone(c, NodeDisconnected{NodeId(3), c.session(NodeId(3))});
+     }},
     {"a node has an orphan", Start(JobId(2), {2, 3}),
      [](Cluster& c) {
        ObservedTask task;
@@ -118,15 +126,22 @@ const Stale kStale[] = {
        ApplyAlone(c, SubmitJobs{"ann", "", "", {Spec(1)}, false});
        ApplyPlanned(c, {Start(JobId(3), {1}, {kRunning})});
      }},
-    {"a victim has ended", Start(JobId(2), {1, 2}, {kRunning}), [](Cluster& c) { c.state().Put([&] {
-       Attempt row = *c.state().FindAttempt(kRunning);
-       row.state = AttemptState::kEnded;
-       return row;
-     }()); }},
+    {"a victim has ended", Start(JobId(2), {1, 2}, {kRunning}),
+     [](Cluster& c) {
+       c.state().Put([&] {
+         Attempt row = *c.state().FindAttempt(kRunning);
+         row.state = AttemptState::kEnded;
+         return row;
+       }());
+     }},
     {"a victim is leaving already", Start(JobId(2), {1, 2}, {kRunning}),
-     [](Cluster& c) { ApplyAlone(c, SuspendJob{JobId(1), "ann"}); }},
+     [](Cluster& c) {
+       ApplyAlone(c, SuspendJob{JobId(1), "ann"});
+     }},
     {"a victim is being stopped", Start(JobId(2), {1, 2}, {kRunning}),
-     [](Cluster& c) { ApplyAlone(c, CancelJob{JobId(1), "ann"}); }},
+     [](Cluster& c) {
+       ApplyAlone(c, CancelJob{JobId(1), "ann"});
+     }},
     {"a displaced attempt has started", Start(JobId(2), {1, 2}, {}, {kRunning}), [](Cluster&) {}},
 };
 

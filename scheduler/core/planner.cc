@@ -59,13 +59,12 @@ class Planner {
  private:
   // All but the number of nodes and the urgency. In a pass there is only ever less to have: what failed for an asker
   // fails for whoever asks the same behind it for as many nodes.
-  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool,
-                              DearSave, std::vector<bool>>;
+  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, DearSave,
+                              std::vector<bool>>;
   Question QuestionOf(const Asker& asker, bool large) {
     const JobSpec& spec = *asker.job->spec;
-    return {spec.pool,      spec.gpus_per_node,  spec.placement,     asker.priority,
-            asker.starved, asker.may_interrupt, asker.swap_aborted, large,
-            DearSaveOf(*asker.job), pass_.GivenTo(spec)};
+    return {spec.pool,           spec.gpus_per_node, spec.placement, asker.priority,         asker.starved,
+            asker.may_interrupt, asker.swap_aborted, large,          DearSaveOf(*asker.job), pass_.GivenTo(spec)};
   }
 
   void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
@@ -94,8 +93,8 @@ class Planner {
       return;
     }
     const bool within = pass_.quota().Fits(job, priority);  // 2. Quota
-    const Asker asker{&job, priority, head.urgency, static_cast<bool>(head.starved_since), within,
-                      !head.key.not_swap_aborted};
+    const Asker asker{
+        &job, priority, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
     std::vector<Blocker> blockers;
     if (auto start = TryStart(asker, blockers)) {
       started_.insert(job.id);
@@ -130,7 +129,7 @@ class Planner {
     if (start.nodes.empty() && asker.may_interrupt) MakeRoom(asker, field, start);
     if (start.nodes.empty()) {
       LookAgain(field.protected_until);
-      blockers = Explain(pass_, asker, field);  // 8. Explain
+      blockers = Explain(pass_, asker, field);          // 8. Explain
       if (reserves) MaybeReserve(pass_, asker, field);  // 7. Reserve
       refused->second = spec.nodes;
       return std::nullopt;

@@ -26,7 +26,9 @@ Blocker QuotaBlocker(const Pass& pass, const Job& job, PriorityClass priority) {
   return {BlockerKind::kQuota,
           "quota of " + quota.of + " at " + ToString(priority) + ": " + Nodes(left) + " left, " + std::to_string(need) +
               " needed; beyond it the job starts only on nodes that nobody else needs",
-          left, need, {}};
+          left,
+          need,
+          {}};
 }
 
 Blocker BusyBlocker(const Pass& pass, const Job& job, const Field& field, bool one_zone) {
@@ -45,9 +47,11 @@ std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& 
   const std::int64_t need = job.spec->nodes;
   if (field.fitting() < job.spec->nodes) {
     blockers.push_back({BlockerKind::kNoFit,
-                        Nodes(static_cast<std::int64_t>(field.fitting())) + " of pool " + job.spec->pool + " fit what it asks, " +
-                            std::to_string(need) + " needed",
-                        static_cast<std::int64_t>(field.fitting()), need, {}});
+                        Nodes(static_cast<std::int64_t>(field.fitting())) + " of pool " + job.spec->pool +
+                            " fit what it asks, " + std::to_string(need) + " needed",
+                        static_cast<std::int64_t>(field.fitting()),
+                        need,
+                        {}});
     return blockers;
   }
   if (!asker.may_interrupt) blockers.push_back(QuotaBlocker(pass, job, asker.priority));

@@ -59,7 +59,11 @@ std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const s
 class Mover {
  public:
   Mover(Pass& pass, const Asker& asker, const Field& field)
-      : pass_(pass), asker_(asker), spec_(*asker.job->spec), view_(pass.PoolOf(spec_.pool)), field_(field),
+      : pass_(pass),
+        asker_(asker),
+        spec_(*asker.job->spec),
+        view_(pass.PoolOf(spec_.pool)),
+        field_(field),
         crosses_(MayCrossIn(pass, spec_)) {}
 
   std::optional<Move> Find(std::int64_t gain_gpu_ms) {
@@ -105,9 +109,9 @@ class Mover {
       std::map<std::uint32_t, std::size_t> by_zone;
       for (const Candidate& c : nodes) ++by_zone[c.zone];
       const bool helps = crosses_ || std::any_of(by_zone.begin(), by_zone.end(), [&](const auto& zone) {
-        const auto free = free_in_.find(zone.first);
-        return (free == free_in_.end() ? 0 : free->second) + zone.second >= spec_.nodes;
-      });
+                           const auto free = free_in_.find(zone.first);
+                           return (free == free_in_.end() ? 0 : free->second) + zone.second >= spec_.nodes;
+                         });
       if (!helps) continue;
       options.emplace_back(pass_.WithDebt(spec_.pool, view_.attempts[holder].id).debt_gpu_ms, holder);
     }
@@ -164,8 +168,8 @@ class Mover {
   const Field& field_;
   const bool crosses_;
   std::vector<Candidate> free_;
-  std::map<std::uint32_t, std::size_t> free_in_;            // by zone
-  std::map<std::uint32_t, std::vector<Candidate>> held_;    // by index of the attempt
+  std::map<std::uint32_t, std::size_t> free_in_;          // by zone
+  std::map<std::uint32_t, std::vector<Candidate>> held_;  // by index of the attempt
 };
 
 }  // namespace

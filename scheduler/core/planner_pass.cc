@@ -64,9 +64,8 @@ void Pass::AddAttempts(const std::string& pool, PoolView& view) {
     a.urgency.score = ScoreOfRunning(state_, policy_, KindOf(*a.job), ServiceOf(*a.job, a.row, now_));
     view.least_urgent_first.push_back(static_cast<std::uint32_t>(view.attempts.size() - 1));
   }
-  std::sort(view.least_urgent_first.begin(), view.least_urgent_first.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return view.attempts[a].urgency > view.attempts[b].urgency;
-  });
+  std::sort(view.least_urgent_first.begin(), view.least_urgent_first.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return view.attempts[a].urgency > view.attempts[b].urgency; });
 }
 
 void Pass::AddNodes(PoolView& view) const {
@@ -270,8 +269,8 @@ bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vecto
       const Attempt& attempt = *state_.FindAttempt(id);
       // Victims of other jobs' swaps are not among them: their rounds may yet be withdrawn.
       const bool displaced = attempt.state == AttemptState::kClaimed && gone_.contains(id);
-      const bool going = LeavesItsLink(attempt) || displaced ||
-                         std::find(leaving.begin(), leaving.end(), id) != leaving.end();
+      const bool going =
+          LeavesItsLink(attempt) || displaced || std::find(leaving.begin(), leaving.end(), id) != leaving.end();
       if (!going) ++used;
     }
   }

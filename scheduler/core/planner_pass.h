@@ -27,11 +27,11 @@ struct PassNode {
   const Node* row = nullptr;
   std::uint32_t zone = 0;  // of Layouts
   std::uint32_t leaf = 0;
-  std::uint32_t holder = kNobody;    // index in PoolView::attempts
+  std::uint32_t holder = kNobody;  // index in PoolView::attempts
   std::uint32_t claimant = kNobody;
-  bool usable = false;               // ready, and nothing strange on it
-  bool taken = false;                // by a start of this pass
-  TimePoint reserved_until;          // kept back for somebody who gets the rest then; 0: not
+  bool usable = false;                                        // ready, and nothing strange on it
+  bool taken = false;                                         // by a start of this pass
+  TimePoint reserved_until;                                   // kept back for somebody who gets the rest then; 0: not
   PriorityClass reserved_from = PriorityClass::kExtremeHigh;  // this class, and those below it
 };
 
@@ -39,13 +39,13 @@ struct PassAttempt {
   AttemptId id;
   const Attempt* row = nullptr;
   const Job* job = nullptr;
-  bool steady = false;       // starting or running, and not asked to leave
+  bool steady = false;  // starting or running, and not asked to leave
   bool borrowed = false;
-  bool gone = false;         // a victim or displaced in this pass
-  bool spoken_for = false;   // somebody earlier in the order waits for it to become interruptible
-  TimePoint min_run_until;   // no class but extreme_high interrupts it before
-  TimePoint quantum_until;   // its own class does not
-  TimePoint save_due;        // until then it is better left alone (victims.h); 0: not
+  bool gone = false;        // a victim or displaced in this pass
+  bool spoken_for = false;  // somebody earlier in the order waits for it to become interruptible
+  TimePoint min_run_until;  // no class but extreme_high interrupts it before
+  TimePoint quantum_until;  // its own class does not
+  TimePoint save_due;       // until then it is better left alone (victims.h); 0: not
   Urgency urgency;
   std::uint32_t nodes = 0;
   std::int64_t debt_gpu_ms = -1;  // below 0: not asked for yet
@@ -55,9 +55,9 @@ struct PassAttempt {
 struct PoolView {
   const PoolLayout* layout = nullptr;
   std::vector<PassNode> nodes;
-  std::vector<PassAttempt> attempts;         // ascending by id
+  std::vector<PassAttempt> attempts;              // ascending by id
   std::vector<std::uint32_t> least_urgent_first;  // indexes of the steady ones
-  std::uint64_t starts = 0;          // grows with every start of this pass
+  std::uint64_t starts = 0;                       // grows with every start of this pass
 };
 
 // Which nodes a job could be on at all.
@@ -78,17 +78,17 @@ struct Asker {
 
 // What an asker could get, by zone, before victims are chosen.
 struct Field {
-  std::vector<Candidate> candidates;  // free, emptying, displaced and victims' nodes that fit the job
+  std::vector<Candidate> candidates;                   // free, emptying, displaced and victims' nodes that fit the job
   std::vector<std::pair<TimePoint, Candidate>> later;  // of attempts that become victims then
   const AskView* ask = nullptr;
   std::size_t fitting() const { return ask->nodes.size(); }
-  std::size_t reserved = 0;           // free ones kept back for somebody else
-  std::vector<JobId> holders;         // of fitting nodes that it cannot have; the first kHoldersNamed
-  std::size_t holders_all = 0;        // how many there are
+  std::size_t reserved = 0;     // free ones kept back for somebody else
+  std::vector<JobId> holders;   // of fitting nodes that it cannot have; the first kHoldersNamed
+  std::size_t holders_all = 0;  // how many there are
   std::size_t free = 0, free_in_best_zone = 0;
-  std::uint32_t best_zone = 0;        // with the most free ones
-  TimePoint protected_until;          // the first moment at which one more could be a victim; 0: none
-  bool lower_protected = false;       // that one is of a lower class; else of its own
+  std::uint32_t best_zone = 0;   // with the most free ones
+  TimePoint protected_until;     // the first moment at which one more could be a victim; 0: none
+  bool lower_protected = false;  // that one is of a lower class; else of its own
 };
 
 class Pass {
@@ -139,7 +139,8 @@ class Pass {
     struct Level {
       std::uint32_t now = 0, later = 0;  // of attempts past their min_run; all steady ones
       std::uint32_t borrowed = 0;
-      std::vector<std::pair<Urgency, std::pair<std::uint32_t, std::uint32_t>>> own;  // urgency -> sums so far (now, later)
+      std::vector<std::pair<Urgency, std::pair<std::uint32_t, std::uint32_t>>>
+          own;  // urgency -> sums so far (now, later)
     };
     std::uint32_t loose = 0;  // free, reserved or not, and emptying
     std::map<PriorityClass, Level> levels;

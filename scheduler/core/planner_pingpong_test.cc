@@ -45,8 +45,7 @@ class Crowd {
       case 3:
         if (rng_.OneIn(4)) Cancel();
         break;
-      default:
-        c_.Advance(Milliseconds(rng_.Between(1, 55'000)));  // less than a grace
+      default: c_.Advance(Milliseconds(rng_.Between(1, 55'000)));  // less than a grace
     }
     if (!rng_.OneIn(4)) c_.Settle();
   }
@@ -59,8 +58,8 @@ class Crowd {
         // If the one that it was for has gone away, the nodes go to somebody else who evicted nobody.
         const std::string by = "job " + std::to_string(round.successor.job.value) + " ";
         if (!round.swap_aborted && !round.reason.starts_with(by)) continue;
-        evictions.push_back({id, round.successor, round.requested_at, attempt.ended_at, round.swap_aborted,
-                             round.moved});
+        evictions.push_back(
+            {id, round.successor, round.requested_at, attempt.ended_at, round.swap_aborted, round.moved});
       }
     });
     return evictions;

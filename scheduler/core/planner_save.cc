@@ -39,8 +39,8 @@ std::optional<SaveWait> WaitForSave(const Pass& pass, const Asker& asker, Field*
     if (copy > PriceOf(pass, *now)) std::erase_if(field->candidates, [&](const Candidate& c) { return !is_it(c); });
     return std::nullopt;
   }
-  const auto later = std::find_if(field->later.begin(), field->later.end(),
-                                  [&](const auto& entry) { return is_it(entry.second); });
+  const auto later =
+      std::find_if(field->later.begin(), field->later.end(), [&](const auto& entry) { return is_it(entry.second); });
   if (later == field->later.end()) return std::nullopt;  // nobody can tell when
   // Others may take the node again and again: all of the waiting together must be shorter than the copy.
   const Duration waited = pass.now() - asker.job->queued_at;

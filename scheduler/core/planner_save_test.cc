@@ -9,9 +9,9 @@
 namespace glim::core {
 namespace {
 
+using testing::Cluster;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::Cluster;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;

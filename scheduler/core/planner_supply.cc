@@ -14,7 +14,8 @@ template <typename Own>
 auto EndOfThoseThatGiveWay(const Own& own, const Urgency& asker) {
   const std::int32_t share = own.front().first.share;
   if (share != own.back().first.share) {
-    return std::partition_point(own.begin(), own.end(), [&](const auto& a) { return a.first.share + 1 >= asker.share; });
+    return std::partition_point(own.begin(), own.end(),
+                                [&](const auto& a) { return a.first.share + 1 >= asker.share; });
   }
   if (share > asker.share + 1) return own.end();
   if (share + 1 < asker.share) return own.begin();

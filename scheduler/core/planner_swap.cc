@@ -87,7 +87,9 @@ std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, c
 
 std::optional<Swap> CheapestSwap(Pass& pass, const JobSpec& spec, const Field& field) {
   std::optional<Swap> best;
-  const auto cost = [](const Swap& s) { return std::tuple(s.choice.highest, s.choice.debt_gpu_ms, s.choice.victims.size()); };
+  const auto cost = [](const Swap& s) {
+    return std::tuple(s.choice.highest, s.choice.debt_gpu_ms, s.choice.victims.size());
+  };
   const auto consider = [&](std::optional<Swap> swap) {
     if (swap && (!best || cost(*swap) < cost(*best))) best = std::move(swap);
   };

@@ -94,8 +94,14 @@ TEST(InterruptStep, MayCrossIfNoZoneCanMakeRoom) {
   policy.crossing_nodes_min = 2;
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 2}, policy);
   for (const char* zone : {"z1", "z2"}) {
-    c.Running(SpecWith(1, [&](JobSpec& s) { s.placement.zones = {zone}; s.priority = kExtremeHigh; }));
-    c.Running(SpecWith(1, [&](JobSpec& s) { s.placement.zones = {zone}; s.priority = kLow; }));
+    c.Running(SpecWith(1, [&](JobSpec& s) {
+      s.placement.zones = {zone};
+      s.priority = kExtremeHigh;
+    }));
+    c.Running(SpecWith(1, [&](JobSpec& s) {
+      s.placement.zones = {zone};
+      s.priority = kLow;
+    }));
   }
   const JobId high = c.Submit(Spec(2, kHigh));
   ASSERT_EQ(c.job(high).state, JobState::kStarting);

@@ -169,7 +169,11 @@ TEST(PlaceStep, OnlyNodesAsTheJobAsks) {
       {"GPU type", [](JobSpec& s) { s.placement.gpu_type = "h100"; }, 2},
       {"NVLink or better", [](JobSpec& s) { s.placement.nvlink = NvLink::kFull; }, 3},
       {"NIC", [](JobSpec& s) { s.placement.nic = "roce"; }, 4},
-      {"zone", [](JobSpec& s) { s.placement.zones = {"z9", "z5"}; }, 5},
+      {"zone",
+       [](JobSpec& s) {
+         s.placement.zones = {"z9", "z5"};
+       },
+       5},
       {"GPUs", [](JobSpec& s) { s.gpus_per_node = 16; }, 6},
       {"pool", [](JobSpec& s) { s.pool = "gold"; }, 7},
       {"anything", [](JobSpec&) {}, 1},
@@ -257,7 +261,7 @@ TEST(CrossStep, AsManyJobsAtATimeAsTheLinkHasPairs) {
     for (const char* zone : {"z1", "z2"}) {
       c.Submit(SpecWith(1, [&](JobSpec& s) { s.placement.zones = {zone}; }));
     }
-    const JobId first = c.Submit(Wide(4));   // 3 + 1
+    const JobId first = c.Submit(Wide(4));  // 3 + 1
     ASSERT_EQ(c.attempt(first).zones.size(), 2u);
     c.Submit(SpecWith(1, [](JobSpec& s) { s.placement.zones = {"z2"}; }));
     c.AddNode(Labels("z1", "z1-l1"));

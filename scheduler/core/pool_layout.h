@@ -13,16 +13,16 @@ namespace glim::core {
 
 // Nodes of a pool that no job tells apart, but by their leaf.
 struct NodeKind {
-  NodeLabels labels;                  // of one of them
-  std::uint32_t folders = 0;          // index in PoolLayout::folder_lists
+  NodeLabels labels;          // of one of them
+  std::uint32_t folders = 0;  // index in PoolLayout::folder_lists
   std::size_t nodes = 0;
 };
 
 struct PoolLayout {
-  std::vector<NodeId> nodes;          // ascending
-  std::vector<std::uint32_t> zones;   // beside them; an index of Layouts::zone_names
-  std::vector<std::uint32_t> leaves;  // no two zones share one
-  std::vector<std::uint32_t> folders; // an index of folder_lists
+  std::vector<NodeId> nodes;           // ascending
+  std::vector<std::uint32_t> zones;    // beside them; an index of Layouts::zone_names
+  std::vector<std::uint32_t> leaves;   // no two zones share one
+  std::vector<std::uint32_t> folders;  // an index of folder_lists
 
   // What nodes give to jobs (Node::allowed_folders), each list once: few, for operators give many nodes the same.
   std::vector<std::vector<std::string>> folder_lists;

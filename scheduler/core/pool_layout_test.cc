@@ -21,7 +21,8 @@ Layouts Of(const std::vector<Node>& nodes) {
 }
 
 TEST(PoolLayout, NumbersFollowNamesAndNoTwoZonesShareALeaf) {
-  const Layouts layouts = Of({At(1, "p", "B", "l1"), At(2, "p", "A", "l1"), At(3, "q", "A", "l0"), At(4, "p", "A", "l1")});
+  const Layouts layouts =
+      Of({At(1, "p", "B", "l1"), At(2, "p", "A", "l1"), At(3, "q", "A", "l0"), At(4, "p", "A", "l1")});
   EXPECT_EQ(layouts.zone_names, (std::vector<std::string>{"A", "B"}));
   const PoolLayout& p = layouts.pools.at("p");
   EXPECT_EQ(p.nodes, (std::vector<NodeId>{NodeId(1), NodeId(2), NodeId(4)}));

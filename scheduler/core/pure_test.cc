@@ -19,28 +19,29 @@ namespace fs = std::filesystem;
 const fs::path kRoot = GLIM_SOURCE_DIR;
 
 const std::set<std::string> kPureHeaders = {
-    "algorithm", "array",   "bit",     "compare", "cstddef", "cstdint",  "functional", "iterator", "limits", "map",     "memory",
-    "numeric",   "optional", "queue",  "set",     "span",     "string",     "string_view", "tuple", "type_traits",
-    "utility",   "variant", "vector",
+    "algorithm", "array",       "bit",    "compare",     "cstddef",  "cstdint", "functional", "iterator",
+    "limits",    "map",         "memory", "numeric",     "optional", "queue",   "set",        "span",
+    "string",    "string_view", "tuple",  "type_traits", "utility",  "variant", "vector",
 };
 
 // Headers that one file alone may use.
 const std::set<std::pair<std::string, std::string>> kExceptions = {
-    {"sdk/base/check.h", "cstdio"},    // says where a broken invariant was found
-    {"sdk/base/check.h", "cstdlib"},   // and ends the program
+    {"sdk/base/check.h", "cstdio"},            // says where a broken invariant was found
+    {"sdk/base/check.h", "cstdlib"},           // and ends the program
     {"scheduler/core/cow_table.h", "atomic"},  // generations, shared with readers' copies
 };
 
 // Words that have no place in a pure core, whatever header they come from.
 const char* const kForbidden[] = {
-    "std::chrono", "std::thread", "std::jthread", "std::mutex", "std::condition_variable", "std::async", "std::cout",
-    "std::cerr", "std::ifstream", "std::ofstream", "std::fstream", "std::random", "std::unordered_", "thread_local",
-    "volatile", "std::filesystem", "std::hash", "system_clock", "steady_clock", "reinterpret_cast",
+    "std::chrono",     "std::thread", "std::jthread",    "std::mutex",    "std::condition_variable",
+    "std::async",      "std::cout",   "std::cerr",       "std::ifstream", "std::ofstream",
+    "std::fstream",    "std::random", "std::unordered_", "thread_local",  "volatile",
+    "std::filesystem", "std::hash",   "system_clock",    "steady_clock",  "reinterpret_cast",
 };
 // The same for functions; only as a call of their own.
 const char* const kForbiddenCalls[] = {
-    "rand", "srand", "random", "time", "clock", "gettimeofday", "clock_gettime", "localtime", "gmtime", "getenv",
-    "setenv", "fopen", "printf", "fprintf", "puts", "system", "abort", "exit", "sleep", "usleep",
+    "rand",   "srand", "random", "time",    "clock", "gettimeofday", "clock_gettime", "localtime", "gmtime", "getenv",
+    "setenv", "fopen", "printf", "fprintf", "puts",  "system",       "abort",         "exit",      "sleep",  "usleep",
 };
 
 std::string ReadFile(const fs::path& path) {

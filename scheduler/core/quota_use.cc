@@ -12,8 +12,8 @@ const Quota& UserQuotaOf(const Policy& policy, const std::string& user, const st
 }
 
 QuotaUse::QuotaUse(const ClusterState& state, const Policy& policy) : policy_(policy) {
-  const bool any = !policy.default_user_quota.nodes.empty() || !policy.user_quota.empty() || !policy.team_quota.empty() ||
-                   !policy.team_user_quota.empty() || !policy.pool_quota.empty();
+  const bool any = !policy.default_user_quota.nodes.empty() || !policy.user_quota.empty() ||
+                   !policy.team_quota.empty() || !policy.team_user_quota.empty() || !policy.pool_quota.empty();
   if (!any) return;
   std::vector<const Attempt*> live;
   for (const auto& [pool, attempts] : state.index().live) {

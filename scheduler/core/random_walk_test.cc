@@ -31,9 +31,7 @@ class Walk {
   void Step() {
     switch (rng_.Between(0, 15)) {
       case 0:
-      case 1:
-        Submit();
-        break;
+      case 1: Submit(); break;
       case 2:
         if (const JobId job = AnyJob()) GiveOrder(job);
         break;
@@ -44,9 +42,7 @@ class Walk {
         if (rng_.OneIn(3)) c_.Silence(AnyNode(), rng_.OneIn(2));
         break;
       case 5:
-      case 6:
-        c_.Return(AnyNode());
-        break;
+      case 6: c_.Return(AnyNode()); break;
       case 7:
         if (rng_.OneIn(6)) c_.RestartScheduler();
         break;
@@ -55,12 +51,8 @@ class Walk {
         c_.Do(ReturnNode{"n" + std::to_string(AnyNode().value)});
         break;
       case 9:
-      case 10:
-        c_.Advance(Milliseconds(rng_.Between(1, 90'000)));
-        break;
-      case 11:
-        c_.Settle();
-        break;
+      case 10: c_.Advance(Milliseconds(rng_.Between(1, 90'000))); break;
+      case 11: c_.Settle(); break;
       default:
         if (const JobId job = AnyJob()) Disturb(job);
     }
@@ -115,15 +107,10 @@ class Walk {
   void GiveOrder(JobId job) {
     const std::string user = c_.job(job).user;
     switch (rng_.Between(0, 4)) {
-      case 0:
-        c_.Cancel(job, user);
-        break;
+      case 0: c_.Cancel(job, user); break;
       case 1:
-      case 2:
-        c_.Suspend(job, user);
-        break;
-      default:
-        c_.Resume(job, user);
+      case 2: c_.Suspend(job, user); break;
+      default: c_.Resume(job, user);
     }
   }
 
@@ -150,24 +137,14 @@ class Walk {
     const std::int64_t step = rng_.Between(0, 100);
     const auto world = static_cast<std::uint32_t>(attempt.nodes.size()) * c_.job(job).spec->ranks_per_node();
     switch (rng_.Between(0, 9)) {
-      case 0:
-        ScriptedAgent::Release(task->second, static_cast<std::int32_t>(rng_.Between(0, 1)));
-        break;
-      case 1:
-        task->second.lost = true;
-        break;
-      case 2:
-        task->second.ranks[0].leaving = true;
-        break;
-      case 3:
-        task->second.ranks[0].extend = Seconds(rng_.Between(1, 1000));
-        break;
+      case 0: ScriptedAgent::Release(task->second, static_cast<std::int32_t>(rng_.Between(0, 1))); break;
+      case 1: task->second.lost = true; break;
+      case 2: task->second.ranks[0].leaving = true; break;
+      case 3: task->second.ranks[0].extend = Seconds(rng_.Between(1, 1000)); break;
       case 4:
         if (rng_.OneIn(4)) tasks.erase(task);
         break;
-      case 5:
-        task->second.phase = TaskPhase::kRunning;
-        break;
+      case 5: task->second.phase = TaskPhase::kRunning; break;
       case 6:
         for (Rank& rank : task->second.ranks) rank.finished = true;
         break;

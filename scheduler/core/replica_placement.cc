@@ -68,7 +68,7 @@ class NeighbourSet {
 
  private:
   struct Leaf {
-    const std::string* name;  // the index's, of the state
+    const std::string* name;            // the index's, of the state
     std::vector<Neighbour> neighbours;  // never empty
   };
 

@@ -11,13 +11,13 @@ constexpr const char* kNotLooked = "its agent has not looked for the checkpoint 
 void Judge(Changes& changes, NodeId id, const std::string& right, const std::string& root) {
   const std::string& marker = changes.node(id).root_marker;
   if (marker.empty()) return;  // root_error says why
-  const std::string error =
-      marker == right ? "" : root + " is another folder here than on most nodes: is it mounted?";
+  const std::string error = marker == right ? "" : root + " is another folder here than on most nodes: is it mounted?";
   const std::string before = changes.node(id).root_error;
   if (error == before) return;
   changes.EditNode(id, [&](Node& node) { node.root_error = error; });
   changes.MarkDirty();
-  if (!error.empty() || before != kNotLooked) changes.Note(error.empty() ? "root_seen" : "root_not_seen", {}, id, error);
+  if (!error.empty() || before != kNotLooked)
+    changes.Note(error.empty() ? "root_seen" : "root_not_seen", {}, id, error);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace glim::core {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::Cluster;
+using ::testing::HasSubstr;
 using testing::Spec;
 using testing::Zones;
 

@@ -17,7 +17,8 @@ struct Answers {
   Duration extend;
 };
 
-Answers CollectAnswers(const Changes& changes, const Attempt& attempt, std::uint32_t round, std::uint32_t ranks_declared) {
+Answers CollectAnswers(const Changes& changes, const Attempt& attempt, std::uint32_t round,
+                       std::uint32_t ranks_declared) {
   Answers answers;
   std::uint32_t ranks_seen = 0;
   for (const Task* task : TasksOf(changes.state(), attempt.id)) {
@@ -81,8 +82,8 @@ void AdvanceRound(Changes& changes, AttemptId id) {
   const Round* open = before.open_round();
   if (!open || before.state == AttemptState::kEnded || before.state == AttemptState::kClaimed) return;
   const JobSpec& spec = *changes.job(id.job).spec;
-  const Answers answers =
-      CollectAnswers(changes, before, open->id, static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
+  const Answers answers = CollectAnswers(changes, before, open->id,
+                                         static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
   const RoundState state_before = open->state;
   const Duration max_grace = spec.max_grace;
   changes.EditAttempt(id, [&](Attempt& attempt) {

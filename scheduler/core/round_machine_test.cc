@@ -20,10 +20,12 @@ struct Interrupted {
     job = c.Running(std::move(spec));
     c.Step(job, 100);
     requested = c.now();
-    urgent = c.Submit(SpecWith(2, [](JobSpec& s) {
-      s.name = "urgent";
-      s.priority = PriorityClass::kHigh;
-    }), "bob");
+    urgent = c.Submit(SpecWith(2,
+                               [](JobSpec& s) {
+                                 s.name = "urgent";
+                                 s.priority = PriorityClass::kHigh;
+                               }),
+                      "bob");
   }
   const Round& round() const { return c.round(job); }
   Cluster c;
@@ -173,10 +175,10 @@ TEST(Round, NoGraceIsAnImmediateStop) {
 
 TEST(Extension, MovesTheDeadlineUpToMaxGrace) {
   const std::pair<Duration, Duration> kRows[] = {
-      {Seconds(30), Seconds(60)},     // less than the grace takes nothing away
-      {Seconds(120), Seconds(120)},   // counted from the request
+      {Seconds(30), Seconds(60)},    // less than the grace takes nothing away
+      {Seconds(120), Seconds(120)},  // counted from the request
       {Seconds(300), Seconds(300)},
-      {Hours(5), Seconds(300)},       // cut to max_grace
+      {Hours(5), Seconds(300)},  // cut to max_grace
   };
   for (const auto& [asked, granted] : kRows) {
     Interrupted i;

@@ -199,8 +199,7 @@ Blocker SaveBlocker(const Tables& tables, const Job& job) {
 
 std::string SavesInWords(const JobSpec& spec, const std::string& root) {
   if (!spec.checkpoint_dir.empty()) {
-    return "saves go to checkpoint.dir, " + spec.checkpoint_dir +
-           ", which every node that may run the job must see";
+    return "saves go to checkpoint.dir, " + spec.checkpoint_dir + ", which every node that may run the job must see";
   }
   if (!root.empty()) return "saves go to " + root + ", which all nodes share: the job comes back on any of them";
   return "saves stay on the node that wrote them (the cluster has no checkpoint_root); when the job comes back on "

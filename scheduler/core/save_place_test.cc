@@ -9,10 +9,10 @@
 namespace glim::core {
 namespace {
 
+using testing::Cluster;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::Cluster;
 using testing::Spec;
 using testing::SpecWith;
 using testing::Zones;
@@ -35,8 +35,8 @@ struct SavedOnN1 {
     c.Advance(Minutes(1));
     c.Step(job, 40);
     c.Save(job, 40);
-    urgent = c.Submit(SpecWith(static_cast<std::uint32_t>(nodes), [](JobSpec& s) { s.priority = PriorityClass::kHigh; }),
-                      "bob");
+    urgent = c.Submit(
+        SpecWith(static_cast<std::uint32_t>(nodes), [](JobSpec& s) { s.priority = PriorityClass::kHigh; }), "bob");
     c.Settle();
   }
   Cluster c;

@@ -33,10 +33,10 @@ Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now);
 using CommitFn = std::function<Status(const std::vector<Mutation>&)>;
 
 struct DriveResult {
-  Status commit;                 // replies and wishes are only valid if ok
-  std::vector<Reply> replies;    // one an event, in order
+  Status commit;               // replies and wishes are only valid if ok
+  std::vector<Reply> replies;  // one an event, in order
   std::set<NodeId> sync;
-  TimePoint wake_at;             // when TimePassed must come at the latest; 0: not needed
+  TimePoint wake_at;  // when TimePassed must come at the latest; 0: not needed
   bool planned = false;
   std::size_t mutations = 0;
 };
@@ -51,10 +51,10 @@ TimePoint NextWake(const ClusterState& state, const Policy& policy);
 // What a node should be running: pure function of the rows (desired.cc).
 struct DesiredTask {
   TaskId id;
-  bool launch = false;          // the agent has not reported it yet
-  const Job* job = nullptr;     // valid as long as the tables it was made from
+  bool launch = false;       // the agent has not reported it yet
+  const Job* job = nullptr;  // valid as long as the tables it was made from
   const Attempt* attempt = nullptr;
-  bool interrupt = false;       // the attempt's last round is in force (or withdrawn, see its state)
+  bool interrupt = false;  // the attempt's last round is in force (or withdrawn, see its state)
   bool stop = false;
   std::string stop_reason;
 };

@@ -48,7 +48,8 @@ std::int32_t IndexFrom(const Hazard& hazard, std::size_t from, std::int64_t cost
     time += (width / 1000) * (alive - ending / 2) / 1000;
     ended += ending;
     alive -= ending;
-    const auto ratio = (static_cast<std::uint64_t>(ended) << 32) / static_cast<std::uint64_t>(std::max<std::int64_t>(time, 1));
+    const auto ratio =
+        (static_cast<std::uint64_t>(ended) << 32) / static_cast<std::uint64_t>(std::max<std::int64_t>(time, 1));
     best = std::max(best, ratio);
     if (alive < 10) break;
   }
@@ -61,7 +62,8 @@ std::int64_t TimeUntil(const Hazard& hazard, std::size_t from, std::int64_t shar
   for (std::size_t i = from; i < kServiceBuckets; ++i) {
     const std::int64_t width = (kEdges[i + 1] - kEdges[i]) / (i == from ? 2 : 1);
     const std::int64_t ending = std::max<std::int64_t>(alive * hazard[i] / kMillion, 1);
-    if (kMillion - (alive - ending) >= share) return time + width * std::min(share - (kMillion - alive), ending) / ending;
+    if (kMillion - (alive - ending) >= share)
+      return time + width * std::min(share - (kMillion - alive), ending) / ending;
     alive -= ending;
     time += width;
   }

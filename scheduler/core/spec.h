@@ -39,16 +39,16 @@ struct Placement {
   std::vector<std::string> zones;  // any of these; empty: any
   LeafPolicy leaf = LeafPolicy::kPack;
   CrossZone cross_zone = CrossZone::kAuto;
-  std::string gpu_type;            // empty: any
+  std::string gpu_type;  // empty: any
   NvLink nvlink = NvLink::kNone;
-  std::string nic;                 // empty: any
+  std::string nic;  // empty: any
   friend auto operator<=>(const Placement&, const Placement&) = default;
 };
 
 // A folder or file of the node that a task is to see.
 struct Mount {
-  std::string source;              // absolute, on the node
-  std::string target;              // absolute, in the task
+  std::string source;  // absolute, on the node
+  std::string target;  // absolute, in the task
   bool read_only = false;
   friend bool operator==(const Mount&, const Mount&) = default;
 };
@@ -56,9 +56,9 @@ struct Mount {
 // Of each node; 0: as much as the node has.
 struct TaskLimits {
   std::int64_t memory_bytes = 0;
-  std::int64_t cpu_millis = 0;     // thousandths of a CPU
-  std::int64_t pids = 0;           // processes and threads
-  std::int64_t shm_bytes = 0;      // /dev/shm
+  std::int64_t cpu_millis = 0;  // thousandths of a CPU
+  std::int64_t pids = 0;        // processes and threads
+  std::int64_t shm_bytes = 0;   // /dev/shm
   friend bool operator==(const TaskLimits&, const TaskLimits&) = default;
 };
 
@@ -77,9 +77,9 @@ const char* ToString(IfUnreachable value);
 
 // An archive of the workdir, made at the submission, that every attempt runs in.
 struct CodeSnapshot {
-  std::string path;                // below the cluster's checkpoint root; empty: there is none
-  std::string sha256;              // of its bytes, hex
-  std::string revision;            // git's; empty: no repository
+  std::string path;      // below the cluster's checkpoint root; empty: there is none
+  std::string sha256;    // of its bytes, hex
+  std::string revision;  // git's; empty: no repository
   std::int64_t bytes = 0;
   friend bool operator==(const CodeSnapshot&, const CodeSnapshot&) = default;
 };
@@ -109,8 +109,8 @@ struct JobSpec {
   Duration restart_backoff = Seconds(30);
   std::vector<Mount> mounts;
   TaskLimits limits;
-  Duration time_limit;               // of running, over all attempts; 0: none
-  std::vector<Dependency> after;     // all of them
+  Duration time_limit;            // of running, over all attempts; 0: none
+  std::vector<Dependency> after;  // all of them
   CodeSnapshot snapshot;
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }

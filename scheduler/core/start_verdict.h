@@ -10,8 +10,8 @@ namespace glim::core {
 
 struct StartVerdict {
   bool jobs_fault = false;
-  std::string message;              // with jobs_fault: what is wrong and what to do
-  std::vector<NodeId> cleared;      // blamed for an earlier try, wrongly: once for each blame
+  std::string message;          // with jobs_fault: what is wrong and what to do
+  std::vector<NodeId> cleared;  // blamed for an earlier try, wrongly: once for each blame
 };
 
 // The agents say what no node would mend (job_fault). A path that is not there may be a file system that one node

@@ -9,9 +9,9 @@ namespace {
 constexpr std::int64_t kHour = Hours(1).ms;
 constexpr std::int64_t kHoursKept = 24 * 14;  // after 14 half-lives a sixteen-thousandth is left
 // 65536 x 2^(-i/24).
-constexpr std::array<std::int64_t, 24> kFraction = {
-    65536, 63670, 61858, 60097, 58386, 56724, 55109, 53540, 52016, 50535, 49097, 47699,
-    46341, 45022, 43740, 42495, 41285, 40110, 38968, 37858, 36781, 35734, 34716, 33728};
+constexpr std::array<std::int64_t, 24> kFraction = {65536, 63670, 61858, 60097, 58386, 56724, 55109, 53540,
+                                                    52016, 50535, 49097, 47699, 46341, 45022, 43740, 42495,
+                                                    41285, 40110, 38968, 37858, 36781, 35734, 34716, 33728};
 
 std::int64_t Weigh(std::int64_t gpu_ms, std::int64_t hours_ago) {
   if (hours_ago < 0) hours_ago = 0;

@@ -40,7 +40,8 @@ void JudgeRelease(Changes& changes, AttemptId id) {
 
 void JudgeAttempt(Changes& changes, AttemptId id) {
   const Attempt& attempt = changes.attempt(id);
-  if (attempt.state == AttemptState::kStarting && changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
+  if (attempt.state == AttemptState::kStarting &&
+      changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
     StopAttempt(changes, id, StopCause::kStartTimeout, "not every task was seen running in time");
   }
   AdvanceRound(changes, id);

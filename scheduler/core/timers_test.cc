@@ -1,6 +1,6 @@
 // What falls due when time passes; NextWake says when to look.
-#include "scheduler/core/testing/specs.h"
 #include "scheduler/core/timers.h"
+#include "scheduler/core/testing/specs.h"
 
 #include <gtest/gtest.h>
 

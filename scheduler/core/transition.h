@@ -11,9 +11,14 @@
 
 namespace glim::core {
 
-struct DeleteJob { JobId id; };  // with its attempts and tasks
+struct DeleteJob {
+  JobId id;
+};  // with its attempts and tasks
 // The highest ids given out: a deleted row must not free its id.
-struct PutIds { JobId next_job; NodeId next_node; };
+struct PutIds {
+  JobId next_job;
+  NodeId next_node;
+};
 
 using Mutation = std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
                               std::shared_ptr<const Node>, DeleteJob, PutIds, HistoryEntry>;

@@ -73,10 +73,12 @@ Status CheckEnv(const JobSpec& spec) {
   }
   std::set<std::string> seen;
   for (const auto& [name, value] : spec.env) {
-    const bool word = !name.empty() && name.size() <= kNameMax && !(name[0] >= '0' && name[0] <= '9') &&
-                      std::all_of(name.begin(), name.end(), [](char c) { return IsWordChar(c) && c != '.' && c != '-'; });
-    if (!word) return InvalidArgument("env", "'" + name.substr(0, 40) + "' is not a variable name",
-                                      "use letters, digits and '_', not beginning with a digit");
+    const bool word =
+        !name.empty() && name.size() <= kNameMax && !(name[0] >= '0' && name[0] <= '9') &&
+        std::all_of(name.begin(), name.end(), [](char c) { return IsWordChar(c) && c != '.' && c != '-'; });
+    if (!word)
+      return InvalidArgument("env", "'" + name.substr(0, 40) + "' is not a variable name",
+                             "use letters, digits and '_', not beginning with a digit");
     if (!seen.insert(name).second) return InvalidArgument("env." + name, "is given twice", "keep one");
     if (name.rfind("GLIM_", 0) == 0) {
       return InvalidArgument("env." + name, "GLIM_ variables are set by the platform", "choose another name");
@@ -227,7 +229,8 @@ Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckCommand(spec); !s.ok()) return s;
   if (Status s = CheckEnv(spec); !s.ok()) return s;
   if (Status s = CheckInterrupt(spec); !s.ok()) return s;
-  if (Status s = CheckRange("checkpoint.every", spec.checkpoint_every.ms, 0, Hours(24 * 30).ms, " ms"); !s.ok()) return s;
+  if (Status s = CheckRange("checkpoint.every", spec.checkpoint_every.ms, 0, Hours(24 * 30).ms, " ms"); !s.ok())
+    return s;
   if (Status s = CheckRange("checkpoint.keep", spec.checkpoint_keep, 1, 1000); !s.ok()) return s;
   if (Status s = CheckRestart(spec); !s.ok()) return s;
   if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;

@@ -33,7 +33,10 @@ const Refusal kRefusals[] = {
     {"absurdly many nodes", "nodes", [](JobSpec& s) { s.nodes = 20'001; }},
     {"absurdly many GPUs", "gpus_per_node", [](JobSpec& s) { s.gpus_per_node = 65; }},
     {"a process for each of no GPUs", "gpus_per_node",
-     [](JobSpec& s) { s.launcher = Launcher::kPerGpu; s.gpus_per_node = 0; }},
+     [](JobSpec& s) {
+       s.launcher = Launcher::kPerGpu;
+       s.gpus_per_node = 0;
+     }},
     {"too many zones", "placement.zones", [](JobSpec& s) { s.placement.zones.assign(65, "z"); }},
     {"an empty zone", "placement.zones", [](JobSpec& s) { s.placement.zones = {""}; }},
     {"a bad GPU type", "placement.gpu_type", [](JobSpec& s) { s.placement.gpu_type = "a100\x01"; }},
@@ -50,14 +53,37 @@ const Refusal kRefusals[] = {
     {"a relative checkpoint folder", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "ckpt"; }},
     {"a control character in the checkpoint folder", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "/c\x7f"; }},
     {"too many variables", "env",
-     [](JobSpec& s) { for (int i = 0; i < 257; ++i) s.env.emplace_back("V" + std::to_string(i), "x"); }},
-    {"a variable without a name", "env", [](JobSpec& s) { s.env = {{"", "x"}}; }},
-    {"a variable that begins with a digit", "env", [](JobSpec& s) { s.env = {{"1A", "x"}}; }},
-    {"a variable with a dot", "env", [](JobSpec& s) { s.env = {{"A.B", "x"}}; }},
-    {"a variable given twice", "env.A", [](JobSpec& s) { s.env = {{"A", "1"}, {"A", "2"}}; }},
-    {"a variable of the platform", "env.GLIM_SOCKET", [](JobSpec& s) { s.env = {{"GLIM_SOCKET", "/x"}}; }},
-    {"a NUL in a value", "env.A", [](JobSpec& s) { s.env = {{"A", std::string("\0", 1)}}; }},
-    {"a long value", "env.A", [](JobSpec& s) { s.env = {{"A", std::string(16 * 1024 + 1, 'x')}}; }},
+     [](JobSpec& s) {
+       for (int i = 0; i < 257; ++i) s.env.emplace_back("V" + std::to_string(i), "x");
+     }},
+    {"a variable without a name", "env",
+     [](JobSpec& s) {
+       s.env = {{"", "x"}};
+     }},
+    {"a variable that begins with a digit", "env",
+     [](JobSpec& s) {
+       s.env = {{"1A", "x"}};
+     }},
+    {"a variable with a dot", "env",
+     [](JobSpec& s) {
+       s.env = {{"A.B", "x"}};
+     }},
+    {"a variable given twice", "env.A",
+     [](JobSpec& s) {
+       s.env = {{"A", "1"}, {"A", "2"}};
+     }},
+    {"a variable of the platform", "env.GLIM_SOCKET",
+     [](JobSpec& s) {
+       s.env = {{"GLIM_SOCKET", "/x"}};
+     }},
+    {"a NUL in a value", "env.A",
+     [](JobSpec& s) {
+       s.env = {{"A", std::string("\0", 1)}};
+     }},
+    {"a long value", "env.A",
+     [](JobSpec& s) {
+       s.env = {{"A", std::string(16 * 1024 + 1, 'x')}};
+     }},
     {"a negative grace", "interrupt.grace", [](JobSpec& s) { s.grace = Milliseconds(-1); }},
     {"a grace of days", "interrupt.grace", [](JobSpec& s) { s.grace = s.max_grace = Hours(25); }},
     {"an endless longest grace", "interrupt.max_grace", [](JobSpec& s) { s.max_grace = Hours(25); }},
@@ -71,16 +97,39 @@ const Refusal kRefusals[] = {
     {"a negative backoff", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Seconds(-1); }},
     {"a backoff of days", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Hours(25); }},
     {"too many mounts", "mounts",
-     [](JobSpec& s) { for (int i = 0; i < 65; ++i) s.mounts.push_back({"/d", "/d" + std::to_string(i)}); }},
-    {"a relative mount", "mounts[0].source", [](JobSpec& s) { s.mounts = {{"data", "/data"}}; }},
-    {"a mount that climbs out", "mounts[0].source", [](JobSpec& s) { s.mounts = {{"/data/../etc", "/data"}}; }},
-    {"a mount over everything", "mounts[0].target", [](JobSpec& s) { s.mounts = {{"/data", "/"}}; }},
-    {"a target with two spellings", "mounts[1].target", [](JobSpec& s) { s.mounts = {{"/a", "/a"}, {"/a", "/b/"}}; }},
-    {"a mount over the system", "mounts[0].target", [](JobSpec& s) { s.mounts = {{"/a", "/usr/lib"}}; }},
-    {"a mount over /tmp", "mounts[0].target", [](JobSpec& s) { s.mounts = {{"/a", "/tmp"}}; }},
+     [](JobSpec& s) {
+       for (int i = 0; i < 65; ++i) s.mounts.push_back({"/d", "/d" + std::to_string(i)});
+     }},
+    {"a relative mount", "mounts[0].source",
+     [](JobSpec& s) {
+       s.mounts = {{"data", "/data"}};
+     }},
+    {"a mount that climbs out", "mounts[0].source",
+     [](JobSpec& s) {
+       s.mounts = {{"/data/../etc", "/data"}};
+     }},
+    {"a mount over everything", "mounts[0].target",
+     [](JobSpec& s) {
+       s.mounts = {{"/data", "/"}};
+     }},
+    {"a target with two spellings", "mounts[1].target",
+     [](JobSpec& s) {
+       s.mounts = {{"/a", "/a"}, {"/a", "/b/"}};
+     }},
+    {"a mount over the system", "mounts[0].target",
+     [](JobSpec& s) {
+       s.mounts = {{"/a", "/usr/lib"}};
+     }},
+    {"a mount over /tmp", "mounts[0].target",
+     [](JobSpec& s) {
+       s.mounts = {{"/a", "/tmp"}};
+     }},
     {"a checkpoint folder that climbs out", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "/ckpt/../etc"; }},
     {"a workdir that climbs out", "workdir", [](JobSpec& s) { s.workdir = "/home/kim/.."; }},
-    {"two mounts at one place", "mounts[1].target", [](JobSpec& s) { s.mounts = {{"/a", "/d"}, {"/b", "/d"}}; }},
+    {"two mounts at one place", "mounts[1].target",
+     [](JobSpec& s) {
+       s.mounts = {{"/a", "/d"}, {"/b", "/d"}};
+     }},
     {"negative memory", "limits.memory", [](JobSpec& s) { s.limits.memory_bytes = -1; }},
     {"next to no memory", "limits.memory", [](JobSpec& s) { s.limits.memory_bytes = 1 << 20; }},
     {"next to no CPU", "limits.cpus", [](JobSpec& s) { s.limits.cpu_millis = 9; }},
@@ -90,27 +139,72 @@ const Refusal kRefusals[] = {
     {"next to no time", "limits.time", [](JobSpec& s) { s.time_limit = Milliseconds(999); }},
     {"more time than a year", "limits.time", [](JobSpec& s) { s.time_limit = Hours(24 * 365) + Milliseconds(1); }},
     {"too many dependencies", "after",
-     [](JobSpec& s) { for (std::uint64_t i = 1; i <= 65; ++i) s.after.push_back({JobId(i), DependencyKind::kOk}); }},
-    {"a dependency on no job", "after[1]", [](JobSpec& s) { s.after = {{JobId(1), {}}, {JobId(), {}}}; }},
+     [](JobSpec& s) {
+       for (std::uint64_t i = 1; i <= 65; ++i) s.after.push_back({JobId(i), DependencyKind::kOk});
+     }},
+    {"a dependency on no job", "after[1]",
+     [](JobSpec& s) {
+       s.after = {{JobId(1), {}}, {JobId(), {}}};
+     }},
     {"a dependency given twice", "after[2]",
-     [](JobSpec& s) { s.after = {{JobId(1), {}}, {JobId(2), {}}, {JobId(1), DependencyKind::kAny}}; }},
+     [](JobSpec& s) {
+       s.after = {{JobId(1), {}}, {JobId(2), {}}, {JobId(1), DependencyKind::kAny}};
+     }},
     {"a snapshot without a hash", "snapshot.sha256",
-     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.sha256 = "ab"; }},
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.sha256 = "ab";
+     }},
     {"a hash in capitals", "snapshot.sha256",
-     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.sha256 = std::string(64, 'A'); }},
-    {"a snapshot without a path", "snapshot.path", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.path = ""; }},
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.sha256 = std::string(64, 'A');
+     }},
+    {"a snapshot without a path", "snapshot.path",
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.path = "";
+     }},
     {"a snapshot's relative path", "snapshot.path",
-     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.path = s.snapshot.path.substr(1); }},
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.path = s.snapshot.path.substr(1);
+     }},
     {"a snapshot of another hash", "snapshot.path",
-     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.sha256 = std::string(64, 'b'); }},
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.sha256 = std::string(64, 'b');
+     }},
     {"a snapshot elsewhere", "snapshot.path",
-     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.path = "/etc/" + s.snapshot.sha256 + ".tar.zst"; }},
-    {"an empty archive", "snapshot.bytes", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.bytes = 0; }},
-    {"a huge archive", "snapshot.bytes", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.bytes = 1 << 30; }},
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.path = "/etc/" + s.snapshot.sha256 + ".tar.zst";
+     }},
+    {"an empty archive", "snapshot.bytes",
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.bytes = 0;
+     }},
+    {"a huge archive", "snapshot.bytes",
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.bytes = 1 << 30;
+     }},
     {"a revision of several words", "snapshot.revision",
-     [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.revision = "a b"; }},
-    {"a snapshot over the system", "workdir", [](JobSpec& s) { s.snapshot = Snapshot(); s.workdir = "/usr/src"; }},
-    {"a snapshot over all", "workdir", [](JobSpec& s) { s.snapshot = Snapshot(); s.workdir = "/"; }},
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.revision = "a b";
+     }},
+    {"a snapshot over the system", "workdir",
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.workdir = "/usr/src";
+     }},
+    {"a snapshot over all", "workdir",
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.workdir = "/";
+     }},
 };
 
 TEST(ValidateSpec, EveryRefusalNamesItsFieldAndAFix) {
@@ -137,19 +231,39 @@ TEST(ValidateSpec, ARefusalNeverShowsControlCharacters) {
 const std::pair<const char*, std::function<void(JobSpec&)>> kAccepted[] = {
     {"the smallest", [](JobSpec&) {}},
     {"no GPUs, one process a node", [](JobSpec& s) { s.gpus_per_node = 0; }},
-    {"the largest gang", [](JobSpec& s) { s.nodes = 20'000; s.gpus_per_node = 64; }},
+    {"the largest gang",
+     [](JobSpec& s) {
+       s.nodes = 20'000;
+       s.gpus_per_node = 64;
+     }},
     {"a command of many lines", [](JobSpec& s) { s.run = "set -e\n\tpython a.py\n"; }},
     {"words beyond ASCII in the command", [](JobSpec& s) { s.run = "echo \xe5\xb9\xbb\xe6\x96\xb9"; }},
     {"no grace at all", [](JobSpec& s) { s.grace = s.max_grace = {}; }},
-    {"a value of many lines", [](JobSpec& s) { s.env = {{"A", "1\n2"}, {"_b", ""}}; }},
-    {"every cause of restarts", [](JobSpec& s) { s.restart_on = {"node_failure", "xid", "hang"}; }},
-    {"no restarts", [](JobSpec& s) { s.restart_on = {}; s.restart_max = 0; }},
+    {"a value of many lines",
+     [](JobSpec& s) {
+       s.env = {{"A", "1\n2"}, {"_b", ""}};
+     }},
+    {"every cause of restarts",
+     [](JobSpec& s) {
+       s.restart_on = {"node_failure", "xid", "hang"};
+     }},
+    {"no restarts",
+     [](JobSpec& s) {
+       s.restart_on = {};
+       s.restart_max = 0;
+     }},
     {"the longest time limit", [](JobSpec& s) { s.time_limit = Hours(24 * 365); }},
     {"the shortest time limit", [](JobSpec& s) { s.time_limit = Seconds(1); }},
     {"as many dependencies as may be",
-     [](JobSpec& s) { for (std::uint64_t i = 1; i <= 64; ++i) s.after.push_back({JobId(i), DependencyKind::kAny}); }},
+     [](JobSpec& s) {
+       for (std::uint64_t i = 1; i <= 64; ++i) s.after.push_back({JobId(i), DependencyKind::kAny});
+     }},
     {"a snapshot", [](JobSpec& s) { s.snapshot = Snapshot(); }},
-    {"a snapshot of no repository", [](JobSpec& s) { s.snapshot = Snapshot(); s.snapshot.revision = ""; }},
+    {"a snapshot of no repository",
+     [](JobSpec& s) {
+       s.snapshot = Snapshot();
+       s.snapshot.revision = "";
+     }},
     {"auto", [](JobSpec& s) { s.priority = PriorityClass::kAuto; }},
 };
 

@@ -24,7 +24,8 @@ std::int64_t DebtOf(const ClusterState& state, const Policy& policy, const Attem
   for (const NodeId node : attempt.nodes) gpus += state.FindNode(node)->labels.gpu_count;
   const TimePoint since = std::max(attempt.started_at, attempt.durable_at);
   const Duration age = std::min(now - since, policy.median_checkpoint_interval);
-  const std::int64_t p = job.saves_asked > 0 ? std::int64_t{1000} * job.saves_done / job.saves_asked : kSaveSuccessAtFirstPermille;
+  const std::int64_t p =
+      job.saves_asked > 0 ? std::int64_t{1000} * job.saves_done / job.saves_asked : kSaveSuccessAtFirstPermille;
   return gpus * (p * SaveCost(job, policy).ms + (1000 - p) * age.ms) / 1000 + gpus * RestoreCost(job, policy).ms;
 }
 

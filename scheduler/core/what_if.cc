@@ -8,8 +8,8 @@
 #include "scheduler/core/dependencies.h"
 #include "scheduler/core/job_order.h"
 #include "scheduler/core/planner.h"
-#include "scheduler/core/victims.h"
 #include "scheduler/core/save_place.h"
+#include "scheduler/core/victims.h"
 
 namespace glim::core {
 namespace {
@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kAheadNamedMax = 20;
 constexpr std::size_t kZonesTriedMax = 16;
 constexpr std::size_t kVictimsSaidMax = 3;
-constexpr std::array kClasses = {PriorityClass::kLow,         PriorityClass::kBelowNormal, PriorityClass::kUnderNormal,
-                                 PriorityClass::kNormal,      PriorityClass::kAboveNormal, PriorityClass::kHigh,
-                                 PriorityClass::kVeryHigh,    PriorityClass::kExtremeHigh};
+constexpr std::array kClasses = {PriorityClass::kLow,      PriorityClass::kBelowNormal, PriorityClass::kUnderNormal,
+                                 PriorityClass::kNormal,   PriorityClass::kAboveNormal, PriorityClass::kHigh,
+                                 PriorityClass::kVeryHigh, PriorityClass::kExtremeHigh};
 
 std::string Jobs(const std::vector<JobId>& jobs) {
   std::string text = jobs.size() == 1 ? "job " : "jobs ";
@@ -78,7 +78,8 @@ std::string StartText(const Trial& trial) {
   if (!trial.victims.empty()) {
     std::vector<JobId> jobs;
     for (const VictimCost& victim : trial.victims) jobs.push_back(victim.attempt.job);
-    text += (trial.start->moved ? " by moving " : " by interrupting ") + Jobs(jobs) + " (debt " + GpuTimeText(trial.debt_gpu_ms()) + ")";
+    text += (trial.start->moved ? " by moving " : " by interrupting ") + Jobs(jobs) + " (debt " +
+            GpuTimeText(trial.debt_gpu_ms()) + ")";
   }
   if (!trial.start->displaced.empty()) {
     std::vector<JobId> jobs;
@@ -139,7 +140,8 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   outlook.ahead_count = ahead.count;
   const std::size_t named = std::min(ahead.first.size(), kAheadNamedMax);
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
-  const bool promised = job.waits_for.empty() && !job.waits_for_save && pass.quota().Fits(job, pass.quota().ClassOf(job));
+  const bool promised =
+      job.waits_for.empty() && !job.waits_for_save && pass.quota().Fits(job, pass.quota().ClassOf(job));
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);
   return outlook;
@@ -161,7 +163,8 @@ void WhatIf::TryFewerNodes(const Job& job, std::vector<Counterfactual>& found) {
     best = std::move(trial);
   }
   if (starts == 0) return;
-  std::string message = "with " + std::to_string(starts) + (starts == 1 ? " node" : " nodes") + " it " + StartText(best);
+  std::string message =
+      "with " + std::to_string(starts) + (starts == 1 ? " node" : " nodes") + " it " + StartText(best);
   found.push_back({ChangeKind::kNodes, std::to_string(starts), std::move(message), std::move(best)});
 }
 

@@ -46,8 +46,8 @@ struct Counterfactual {
 
 struct Explanation {
   std::size_t ahead_count = 0;
-  std::vector<JobId> ahead;       // the first of them
-  TimePoint promised_by;          // 0: nothing is promised (planner.h says when)
+  std::vector<JobId> ahead;  // the first of them
+  TimePoint promised_by;     // 0: nothing is promised (planner.h says when)
   Estimate estimate;
   std::vector<Counterfactual> counterfactuals;
 };

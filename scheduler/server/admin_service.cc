@@ -1,6 +1,5 @@
 #include "scheduler/server/admin_service.h"
 
-
 #include <utility>
 
 #include "scheduler/server/rpc_status.h"
@@ -50,12 +49,12 @@ grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* 
     return reactor;
   }
   const Status posted =
-      loop_->Post(core::ReturnNode{request->node()}, [reactor, response, node = request->node(),
-                                                      peer = context->peer()](const core::Reply& reply) {
-        if (reply.status.ok()) LogInfo("node returned by an operator node={} peer={}", node, peer);
-        response->set_state(reply.state);
-        reactor->Finish(ToGrpc(reply.status));
-      });
+      loop_->Post(core::ReturnNode{request->node()},
+                  [reactor, response, node = request->node(), peer = context->peer()](const core::Reply& reply) {
+                    if (reply.status.ok()) LogInfo("node returned by an operator node={} peer={}", node, peer);
+                    response->set_state(reply.state);
+                    reactor->Finish(ToGrpc(reply.status));
+                  });
   if (!posted.ok()) reactor->Finish(ToGrpc(posted));
   return reactor;
 }

@@ -19,8 +19,7 @@ class AdminService final : public v1::AdminApi::CallbackService {
 
   grpc::ServerUnaryReactor* GetPolicy(grpc::CallbackServerContext* context, const v1::GetPolicyRequest* request,
                                       v1::GetPolicyResponse* response) override;
-  grpc::ServerUnaryReactor* ReloadPolicy(grpc::CallbackServerContext* context,
-                                         const v1::ReloadPolicyRequest* request,
+  grpc::ServerUnaryReactor* ReloadPolicy(grpc::CallbackServerContext* context, const v1::ReloadPolicyRequest* request,
                                          v1::ReloadPolicyResponse* response) override;
   grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context, const v1::GetReportRequest* request,
                                       v1::GetReportResponse* response) override;

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "scheduler/core/scheduler_core.h"
 #include "scheduler/core/save_place.h"
+#include "scheduler/core/scheduler_core.h"
 #include "scheduler/core/what_if.h"
 #include "scheduler/server/row_convert.h"
 
@@ -64,7 +64,9 @@ Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request
   const core::Job* job = snapshot.tables.jobs.Find(core::JobId(request.job_id()));
   if (!job) {
     return Status(StatusCode::kNotFound, "no job " + std::to_string(request.job_id()))
-        .WithReason("NO_SUCH_JOB").WithField("job_id").WithFix("glim queue --all lists the jobs");
+        .WithReason("NO_SUCH_JOB")
+        .WithField("job_id")
+        .WithFix("glim queue --all lists the jobs");
   }
   JobToProto(snapshot, *job, AttemptsShown::kNewest, now, response->mutable_job());
   if (job->state != core::JobState::kQueued) return Status::Ok();

@@ -29,8 +29,10 @@ struct Held {
 TEST(Adviser, AnswersWithWhatTheWorkFound) {
   Adviser adviser;
   std::promise<Status> answer;
-  ASSERT_TRUE(adviser.Post("kim", {[] { return InvalidArgument("nodes", "too many"); },
-                                   [&](const Status& status) { answer.set_value(status); }}).ok());
+  ASSERT_TRUE(adviser
+                  .Post("kim", {[] { return InvalidArgument("nodes", "too many"); },
+                                [&](const Status& status) { answer.set_value(status); }})
+                  .ok());
   EXPECT_EQ(answer.get_future().get().field(), "nodes");
 }
 
@@ -60,9 +62,9 @@ TEST(Adviser, IsBoundedAndRefusesTheRestWhenItStops) {
   held.begun.get_future().wait();
   std::atomic<int> refused = 0;
   const auto wait = [&](std::size_t user) {
-    return adviser.Post("u" + std::to_string(user), {[] { return Status::Ok(); }, [&](const Status& status) {
-                                                       refused += status.code() == StatusCode::kUnavailable;
-                                                     }});
+    return adviser.Post("u" + std::to_string(user),
+                        {[] { return Status::Ok(); },
+                         [&](const Status& status) { refused += status.code() == StatusCode::kUnavailable; }});
   };
   for (std::size_t i = 0; i < Adviser::kWaitingMax; ++i) EXPECT_TRUE(wait(i).ok());
   EXPECT_EQ(wait(Adviser::kWaitingMax).reason(), "OVERLOADED");

@@ -70,7 +70,8 @@ TEST_F(AgentApiTest, RefusesStrangersAndGoesOn) {
   hello.mutable_labels()->set_gpu_count(1000);
   EXPECT_EQ(DetailOf(Refusal(hello)).field(), "labels.gpu_count");
 
-  for (const char* address : {"neighbour", ":7010", "neighbour:", "neighbour:x", "neighbour:123456", "a:1,b:1", "a b:1"}) {
+  for (const char* address :
+       {"neighbour", ":7010", "neighbour:", "neighbour:x", "neighbour:123456", "a:1,b:1", "a b:1"}) {
     hello = Hello("node-2");
     hello.set_replica_address(address);
     EXPECT_EQ(DetailOf(Refusal(hello)).field(), "replica_address") << address;

@@ -1,6 +1,5 @@
 #include "scheduler/server/agent_hub.h"
 
-
 #include <algorithm>
 
 #include "scheduler/server/agent_stream.h"

@@ -1,6 +1,5 @@
 #include "scheduler/server/agent_log_stream.h"
 
-
 #include <utility>
 
 #include "scheduler/server/printable.h"
@@ -60,12 +59,14 @@ void AgentLogStream::Received() {
 Status AgentLogStream::Introduce() {
   if (in_.id() != 0 || in_.node_name().empty()) {
     return Status(StatusCode::kInvalidArgument, "the first chunk must say who serves")
-        .WithReason("BAD_AGENT_MESSAGE").WithField("node_name");
+        .WithReason("BAD_AGENT_MESSAGE")
+        .WithField("node_name");
   }
   if (in_.cluster_id() != owner_->cluster_id) {
     return Status(StatusCode::kFailedPrecondition, "the agent belongs to cluster " + Printable(in_.cluster_id()) +
-                      ", this scheduler to " + owner_->cluster_id)
-        .WithReason("WRONG_CLUSTER").WithField("cluster_id");
+                                                       ", this scheduler to " + owner_->cluster_id)
+        .WithReason("WRONG_CLUSTER")
+        .WithField("cluster_id");
   }
   const SnapshotPtr snapshot = owner_->loop->snapshot();
   const core::Node* node = nullptr;
@@ -74,11 +75,15 @@ Status AgentLogStream::Introduce() {
   });
   if (!node) {
     return Status(StatusCode::kFailedPrecondition, "the node is not known yet")
-        .WithReason("NO_SUCH_NODE").WithField("node_name").WithFix("open Sync first, then ServeLogs");
+        .WithReason("NO_SUCH_NODE")
+        .WithField("node_name")
+        .WithFix("open Sync first, then ServeLogs");
   }
   if (node->machine_id != in_.machine_id()) {
     return Status(StatusCode::kAlreadyExists, "node name " + node->name + " belongs to another machine")
-        .WithReason("NODE_NAME_TAKEN").WithField("machine_id").WithFix("give this agent another --node-name");
+        .WithReason("NODE_NAME_TAKEN")
+        .WithField("machine_id")
+        .WithFix("give this agent another --node-name");
   }
   node_ = node->id;
   return Status::Ok();

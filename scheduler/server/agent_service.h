@@ -10,9 +10,8 @@
 namespace glim::server {
 
 // Sync is raw so that a torn message can be told from the end of the stream.
-class AgentService final
-    : public v1::AgentApi::WithRawCallbackMethod_Sync<
-          v1::AgentApi::WithCallbackMethod_ServeLogs<v1::AgentApi::Service>> {
+class AgentService final : public v1::AgentApi::WithRawCallbackMethod_Sync<
+                               v1::AgentApi::WithCallbackMethod_ServeLogs<v1::AgentApi::Service>> {
  public:
   AgentService(AgentHub* hub, LogBroker* broker)
       : hub_(hub), logs_{&hub->strand(), broker, &hub->loop(), hub->cluster_id()} {}

@@ -16,7 +16,9 @@ class AgentStrand {
   ~AgentStrand() { Stop(); }
 
   template <typename Handler>
-  void Post(Handler&& handler) { boost::asio::post(io_, std::forward<Handler>(handler)); }
+  void Post(Handler&& handler) {
+    boost::asio::post(io_, std::forward<Handler>(handler));
+  }
   boost::asio::io_context& io() { return io_; }
 
   // Runs what was posted before, then joins. No stream may be left: the gRPC server is shut down first.

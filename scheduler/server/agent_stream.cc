@@ -5,9 +5,9 @@
 #include <chrono>
 #include <utility>
 
+#include "scheduler/core/root_check.h"
 #include "scheduler/server/printable.h"
 #include "scheduler/server/protocol.h"
-#include "scheduler/core/root_check.h"
 #include "scheduler/server/report_convert.h"
 #include "scheduler/server/rpc_status.h"
 #include "sdk/base/hand_over.h"
@@ -99,21 +99,25 @@ void AgentStream::Received(v1::AgentMessage message) {
     case v1::AgentMessage::kReport:
       if (state_ != State::kOpen) return Refuse(Unexpected("the first message must be a hello"));
       return ReceiveReport(message.report());
-    default:
-      return Refuse(Unexpected("the message is neither a hello nor a report"));
+    default: return Refuse(Unexpected("the message is neither a hello nor a report"));
   }
 }
 
 Status AgentStream::CheckIdentity(const v1::Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
     return Status(StatusCode::kFailedPrecondition, "the agent speaks protocol " +
-                      std::to_string(hello.protocol_version()) + ", this scheduler " + std::to_string(kProtocolVersion))
-        .WithReason("PROTOCOL_VERSION").WithField("protocol_version").WithFix("run agent and scheduler of one release");
+                                                       std::to_string(hello.protocol_version()) + ", this scheduler " +
+                                                       std::to_string(kProtocolVersion))
+        .WithReason("PROTOCOL_VERSION")
+        .WithField("protocol_version")
+        .WithFix("run agent and scheduler of one release");
   }
   if (hello.cluster_id() != hub_->cluster_id()) {
     return Status(StatusCode::kFailedPrecondition, "the agent belongs to cluster " + Printable(hello.cluster_id()) +
-                      ", this scheduler to " + hub_->cluster_id())
-        .WithReason("WRONG_CLUSTER").WithField("cluster_id").WithFix("point the agent at its own cluster's scheduler");
+                                                       ", this scheduler to " + hub_->cluster_id())
+        .WithReason("WRONG_CLUSTER")
+        .WithField("cluster_id")
+        .WithFix("point the agent at its own cluster's scheduler");
   }
   if (hello.epoch() > hub_->loop().epoch()) {
     hub_->loop().FailAsStale(hello.epoch());
@@ -130,8 +134,8 @@ void AgentStream::ReceiveHello(const v1::Hello& hello) {
   event->session = session_ = hub_->NextSession();
   node_name_ = hello.node_name();
   state_ = State::kConnecting;
-  const Status posted = hub_->loop().PostUnbounded(
-      std::move(event).value(), [self = shared_from_this()](const core::Reply& reply) {
+  const Status posted =
+      hub_->loop().PostUnbounded(std::move(event).value(), [self = shared_from_this()](const core::Reply& reply) {
         self->hub_->strand().Post([self, reply] { self->Connected(reply); });
       });
   if (!posted.ok()) Refuse(posted);
@@ -178,10 +182,9 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   event.current = report.epoch() == hub_->loop().epoch();
   event.tasks = std::move(tasks).value();
   RootToEvent(report, *hub_->loop().snapshot()->policy, &event);
-  const Status posted =
-      hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
-        self->hub_->strand().Post([self] { self->ReadNext(); });
-      });
+  const Status posted = hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
+    self->hub_->strand().Post([self] { self->ReadNext(); });
+  });
   if (!posted.ok()) Refuse(posted);
 }
 
@@ -194,8 +197,7 @@ void AgentStream::SendDesired(const SnapshotPtr& snapshot, GangCache* cache) {
   desired_pending_ = writing_;
   if (writing_) return;
   v1::SchedulerMessage message;
-  *message.mutable_desired() =
-      BuildDesiredSet(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
+  *message.mutable_desired() = BuildDesiredSet(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
   Write(message);
 }
 

@@ -187,9 +187,9 @@ void Recorder::CompleteAttempt(const core::Attempt& attempt, core::HistoryEntry*
     entry->text = fmt::format("{}: {}", Names(attempt.nodes), entry->text);
     if (!victims.empty()) entry->text += fmt::format("; waits for job{} {}", victims.size() == 1 ? "" : "s", waits_for);
   } else if (entry->kind == "attempt_starting") {
-    entry->text = fmt::format("on {}, {}", Names(attempt.nodes),
-                              attempt.base.step < 0 ? std::string("from the beginning")
-                                                    : fmt::format("from step {}", attempt.base.step + 1));
+    entry->text = fmt::format(
+        "on {}, {}", Names(attempt.nodes),
+        attempt.base.step < 0 ? std::string("from the beginning") : fmt::format("from step {}", attempt.base.step + 1));
   } else if (entry->kind == "attempt_running") {
     entry->text = fmt::format("{} after it was queued", Words(attempt.running_at - attempt.queued_at));
   } else if (entry->kind == "attempt_stopping") {

@@ -26,7 +26,9 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Sta
 
 Status NoSuchJob(std::uint64_t id) {
   return Status(StatusCode::kNotFound, "no job " + std::to_string(id))
-      .WithReason("NO_SUCH_JOB").WithField("job_id").WithFix("glim queue --all lists the jobs");
+      .WithReason("NO_SUCH_JOB")
+      .WithField("job_id")
+      .WithFix("glim queue --all lists the jobs");
 }
 
 // In a batch a field is worth little without the number of its spec.

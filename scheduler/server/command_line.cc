@@ -19,8 +19,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--listen", listen, "Address of the gRPC APIs [" + config.listen + "]; port 0: any");
   app.add_option("--metrics", metrics, "Address of /metrics [" + config.metrics + "], or none");
   app.add_option("--store", store, "Where the state lives [sqlite:$XDG_STATE_HOME/glim/glim.db]");
-  const auto* const id_option = app.add_option("--cluster-id", cluster_id,
-                 "The id that a new, empty store gets, to go on with an existing cluster's agents [a random one]");
+  const auto* const id_option =
+      app.add_option("--cluster-id", cluster_id,
+                     "The id that a new, empty store gets, to go on with an existing cluster's agents [a random one]");
   app.add_option("--log-level", log_level, "trace, debug, info, warning, error [" + config.log_level + "]");
   app.add_option("--port-file", config.port_file, "Gets the bound port once calls are served");
   app.add_flag("--allow-insecure-listen", config.allow_insecure_listen,

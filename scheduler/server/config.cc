@@ -13,7 +13,9 @@ namespace {
 
 Status Refuse(const std::string& field, const std::string& message, std::string fix = "") {
   return Status(StatusCode::kInvalidArgument, field + ": " + message)
-      .WithReason("BAD_CONFIG").WithField(field).WithFix(std::move(fix));
+      .WithReason("BAD_CONFIG")
+      .WithField(field)
+      .WithFix(std::move(fix));
 }
 
 // "127.0.0.1:7601" or "[::1]:7601" into host and port; false if it is neither.
@@ -61,19 +63,18 @@ bool IsLoopback(const std::string& address) {
 }
 
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
-  const YamlFields fields = {
-      {"listen", IntoText(&config->listen)},
-      {"metrics", IntoText(&config->metrics)},
-      {"store", IntoText(&config->store)},
-      {"log_level", IntoText(&config->log_level)},
-      {"history_kept", IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
-      {"cluster_id", IntoText(&config->cluster_id)},
-      {"history_max", IntoNumber(&config->history_max, 1'000, 100'000'000)},
-      {"ended_jobs_max", IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
-      {"policy_file", IntoText(&config->policy_file)},
-      {"policy", [config](const YAML::Node& value, const std::string& path) {
-         return ReadPolicyInConfig(value, path, config);
-       }}};
+  const YamlFields fields = {{"listen", IntoText(&config->listen)},
+                             {"metrics", IntoText(&config->metrics)},
+                             {"store", IntoText(&config->store)},
+                             {"log_level", IntoText(&config->log_level)},
+                             {"history_kept", IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+                             {"cluster_id", IntoText(&config->cluster_id)},
+                             {"history_max", IntoNumber(&config->history_max, 1'000, 100'000'000)},
+                             {"ended_jobs_max", IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
+                             {"policy_file", IntoText(&config->policy_file)},
+                             {"policy", [config](const YAML::Node& value, const std::string& path) {
+                                return ReadPolicyInConfig(value, path, config);
+                              }}};
   const auto root = ParseYaml(text);
   if (!root.ok()) return InSource(source, root.status());
   if (Status s = ReadYamlMap(*root, "", fields); !s.ok()) return InSource(source, s);
@@ -110,7 +111,8 @@ Status ReadOwnPolicy(Config* config) {
 Result<PolicyFile> ReadPolicyAgain(const PolicySource& source) {
   if (source.path.empty()) {
     return Status(StatusCode::kFailedPrecondition, "the scheduler was started without a file that could be read again")
-        .WithReason("NO_POLICY_FILE").WithFix("start it with --policy FILE");
+        .WithReason("NO_POLICY_FILE")
+        .WithFix("start it with --policy FILE");
   }
   Config config;
   Status read;
@@ -151,7 +153,9 @@ Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home
   if (home && home[0] == '/') return std::string("sqlite:") + home + "/.local/state/glim/glim.db";
   return Status(StatusCode::kFailedPrecondition,
                 "there is no place for the store: neither XDG_STATE_HOME nor HOME is set")
-      .WithReason("NO_STORE").WithField("--store").WithFix("give --store sqlite:/path/glim.db");
+      .WithReason("NO_STORE")
+      .WithField("--store")
+      .WithFix("give --store sqlite:/path/glim.db");
 }
 
 }  // namespace glim::server

@@ -20,7 +20,7 @@ struct Config {
   std::string metrics = "127.0.0.1:7602";  // "none": not served
   std::string store;                       // sqlite:/path or a PostgreSQL URL; never a password in argv: use the file
   std::string log_level = "info";
-  std::string port_file;                   // gets the bound port, once calls are served
+  std::string port_file;  // gets the bound port, once calls are served
   bool allow_insecure_listen = false;
   Duration history_kept = Hours(24 * 30);
   std::string cluster_id;                  // of a store that is new; empty: a random one
@@ -29,7 +29,7 @@ struct Config {
   std::string policy_file;                 // a file of its own; then the configuration has no `policy:`
   core::Policy policy;                     // as ReadPolicy found it
   PolicyNames policy_names;
-  bool policy_in_config = false;           // it has a map `policy:`
+  bool policy_in_config = false;  // it has a map `policy:`
   PolicySource policy_source;
 };
 

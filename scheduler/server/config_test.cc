@@ -34,7 +34,8 @@ policy:
       kim: {high: 12, "20": 3}
   links:
     - {zone_a: A, zone_b: B, jobs_max: 2, pairs_max: 4}
-)", "test", &config);
+)",
+                                       "test", &config);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(config.listen, "127.0.0.1:9000");
   EXPECT_EQ(config.history_kept, Hours(24 * 7));

@@ -15,8 +15,8 @@ namespace {
 
 // docs/protocols/task-socket.md, Environment: a job's own env does not reach these.
 constexpr std::array<std::string_view, 13> kReserved = {
-    "RANK",        "LOCAL_RANK",  "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK",          "NNODES",
-    "MASTER_ADDR", "MASTER_PORT", "PET_NNODES", "PET_NODE_RANK",    "PET_NPROC_PER_NODE", "PET_MASTER_ADDR",
+    "RANK",           "LOCAL_RANK",  "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK",          "NNODES",
+    "MASTER_ADDR",    "MASTER_PORT", "PET_NNODES", "PET_NODE_RANK",    "PET_NPROC_PER_NODE", "PET_MASTER_ADDR",
     "PET_MASTER_PORT"};
 
 // The kernel takes 128 KiB for one variable: a task must start, and the sources are a help.
@@ -80,7 +80,7 @@ class EnvWriter {
     var->set_value(std::move(value));
   }
   template <typename Number>
-    requires std::integral<Number>
+  requires std::integral<Number>
   void Set(const std::string& name, Number value) { Set(name, std::to_string(value)); }
 
  private:

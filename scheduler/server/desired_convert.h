@@ -16,9 +16,9 @@ namespace glim::server {
 class GangCache {
  public:
   struct Gang {
-    std::string hosts;      // comma separated, by node rank
+    std::string hosts;  // comma separated, by node rank
     std::string zones;
-    std::string gateways;   // node ranks
+    std::string gateways;         // node ranks
     std::string replica_sources;  // comma separated, each once
     std::string master_addr;
   };

@@ -25,7 +25,8 @@ EventStream* EventStream::Open(EventFeed* feed, const v1::StreamEventsRequest& r
     if (Status s = stream->Check(); !s.ok()) return stream->Fail(s);
     if (!stream->feed_->Open(stream)) {
       return stream->Fail(Status(StatusCode::kResourceExhausted, "too many are reading events")
-                              .WithReason("OVERLOADED").WithFix("try again in a few seconds"));
+                              .WithReason("OVERLOADED")
+                              .WithFix("try again in a few seconds"));
     }
     stream->Next();
   });
@@ -45,7 +46,9 @@ Status EventStream::Check() {
   });
   if (query_.node) return Status::Ok();
   return Status(StatusCode::kNotFound, "no node " + Printable(request_.node()))
-      .WithReason("NO_SUCH_NODE").WithField("node").WithFix("glim nodes lists the nodes");
+      .WithReason("NO_SUCH_NODE")
+      .WithField("node")
+      .WithFix("glim nodes lists the nodes");
 }
 
 void EventStream::Next() {
@@ -80,9 +83,11 @@ void EventStream::TakePage(Result<Page> read) {
   const bool whole = read->entries.size() < kEventsMax;
   snapshot_ = feed_->loop().snapshot();
   if (!told_any_ && whole && read->entries.empty() && query_.job && !snapshot_->tables.jobs.Find(query_.job)) {
-    return Fail(Status(StatusCode::kNotFound,
-                       "no job " + std::to_string(query_.job.value) + ", or nothing of it is kept")
-                    .WithReason("NO_SUCH_JOB").WithField("job_id").WithFix("glim queue --all lists the jobs"));
+    return Fail(
+        Status(StatusCode::kNotFound, "no job " + std::to_string(query_.job.value) + ", or nothing of it is kept")
+            .WithReason("NO_SUCH_JOB")
+            .WithField("job_id")
+            .WithFix("glim queue --all lists the jobs"));
   }
   for (const auto& stored : read->entries) Add(stored);
   if (!read->entries.empty()) query_.after = read->entries.back().seq;

@@ -54,13 +54,13 @@ class EventStream : public grpc::ServerWriteReactor<v1::StreamEventsResponse>,
   SnapshotPtr snapshot_;              // for the names of the page in the making
   v1::StreamEventsResponse out_;
   bool told_any_ = false;
-  bool greeted_ = false;              // has written anything
+  bool greeted_ = false;  // has written anything
   bool reading_ = false;
   bool writing_ = false;
   bool caught_up_ = false;
   bool last_page_ = false;
   bool ended_ = false;
-  grpc::Status end_;                  // once it has ended
+  grpc::Status end_;  // once it has ended
 };
 
 }  // namespace glim::server

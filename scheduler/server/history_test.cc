@@ -119,10 +119,9 @@ TEST_F(HistoryTest, AnInterruptedJobsEventsTellItsLifeInWords) {
   Leave(low);
   WaitState(low, "queued");
   const auto events = EventsOf(low);
-  EXPECT_THAT(Kinds(events),
-              ElementsAre("job_submitted", "attempt_claimed", "attempt_starting", "attempt_running",
-                          "interrupt_requested", "step_agreed", "interrupt_saved", "interrupt_left", "attempt_ended",
-                          "job_queued"));
+  EXPECT_THAT(Kinds(events), ElementsAre("job_submitted", "attempt_claimed", "attempt_starting", "attempt_running",
+                                         "interrupt_requested", "step_agreed", "interrupt_saved", "interrupt_left",
+                                         "attempt_ended", "job_queued"));
   EXPECT_EQ(MessageOf(events, "job_submitted"), "low by kim: 1 node x 8 GPUs, low");
   EXPECT_EQ(MessageOf(events, "attempt_claimed"), "node-1: 1 of 1 nodes free");
   EXPECT_EQ(MessageOf(events, "attempt_starting"), "on node-1, from the beginning");

@@ -14,7 +14,8 @@ grpc::Status Stopping() { return {grpc::StatusCode::UNAVAILABLE, "the scheduler 
 
 Status NoStream() {
   return Status(StatusCode::kUnavailable, "the node's agent does not serve logs at the moment")
-      .WithReason("NO_LOG_STREAM").WithFix("see the node's state with glim nodes; the log stays on the node");
+      .WithReason("NO_LOG_STREAM")
+      .WithFix("see the node's state with glim nodes; the log stays on the node");
 }
 
 }  // namespace
@@ -51,7 +52,8 @@ void LogBroker::Fetch(core::NodeId node, v1::LogRequest request, Done done) {
   if (in_flight_[node] >= kInFlightMax) {
     strand_->Post([done = std::move(done)] {
       done(Status(StatusCode::kResourceExhausted, "too many logs are being read from this node")
-               .WithReason("LOG_BUSY").WithFix("try again in a few seconds"));
+               .WithReason("LOG_BUSY")
+               .WithFix("try again in a few seconds"));
     });
     return;
   }
@@ -62,7 +64,8 @@ void LogBroker::Fetch(core::NodeId node, v1::LogRequest request, Done done) {
   pending.timer->async_wait([this, id](const boost::system::error_code& error) {
     if (error) return;
     Complete(id, Status(StatusCode::kDeadlineExceeded, "the node's agent did not answer")
-                     .WithReason("LOG_TIMEOUT").WithFix("try again; see the node's state with glim nodes"));
+                     .WithReason("LOG_TIMEOUT")
+                     .WithFix("try again; see the node's state with glim nodes"));
   });
   pending_.emplace(id, std::move(pending));
   ++in_flight_[node];

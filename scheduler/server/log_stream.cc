@@ -32,7 +32,8 @@ LogStream* LogStream::Open(Owner* owner, const v1::StreamLogRequest& request, co
     if (!admitted.ok()) return stream->End(ToGrpc(admitted));
     if (!room) {
       return stream->End(ToGrpc(Status(StatusCode::kResourceExhausted, "too many logs are being read")
-                                    .WithReason("OVERLOADED").WithFix("try again in a few seconds")));
+                                    .WithReason("OVERLOADED")
+                                    .WithFix("try again in a few seconds")));
     }
     if (stream->offset_ < 0) {
       return stream->End(ToGrpc(InvalidArgument("offset", "is negative", "use 0 for the beginning")));
@@ -43,7 +44,10 @@ LogStream* LogStream::Open(Owner* owner, const v1::StreamLogRequest& request, co
 }
 
 LogStream::LogStream(Owner* owner, const v1::StreamLogRequest& request)
-    : owner_(owner), request_(request), timer_(owner->strand->io()), offset_(request.offset()),
+    : owner_(owner),
+      request_(request),
+      timer_(owner->strand->io()),
+      offset_(request.offset()),
       attempt_(request.attempt()) {}
 
 Result<LogStream::Source> LogStream::FindSource() const {
@@ -52,14 +56,18 @@ Result<LogStream::Source> LogStream::FindSource() const {
   const core::Job* job = snapshot->tables.jobs.Find(core::JobId(request_.job_id()));
   if (!job) {
     return Status(StatusCode::kNotFound, "no job " + id)
-        .WithReason("NO_SUCH_JOB").WithField("job_id").WithFix("glim queue --all lists the jobs");
+        .WithReason("NO_SUCH_JOB")
+        .WithField("job_id")
+        .WithFix("glim queue --all lists the jobs");
   }
   const core::Attempt* attempt = nullptr;
   if (attempt_ != 0) {
     attempt = snapshot->tables.attempts.Find({job->id, attempt_});
     if (!attempt) {
       return Status(StatusCode::kNotFound, "job " + id + " has no attempt " + std::to_string(attempt_))
-          .WithReason("NO_SUCH_ATTEMPT").WithField("attempt").WithFix("glim status " + id + " lists them");
+          .WithReason("NO_SUCH_ATTEMPT")
+          .WithField("attempt")
+          .WithFix("glim status " + id + " lists them");
     }
   }
   // The newest that has started: one that still waits for its nodes has nothing to show.
@@ -78,8 +86,10 @@ Result<LogStream::Source> LogStream::FindSource() const {
   const std::size_t index = request_.rank() / ranks;
   if (index >= attempt->nodes.size()) {
     return Status(StatusCode::kInvalidArgument, "job " + id + " has " + std::to_string(attempt->nodes.size() * ranks) +
-                      " ranks, there is no rank " + std::to_string(request_.rank()))
-        .WithReason("NO_SUCH_RANK").WithField("rank").WithFix("ranks begin at 0");
+                                                    " ranks, there is no rank " + std::to_string(request_.rank()))
+        .WithReason("NO_SUCH_RANK")
+        .WithField("rank")
+        .WithFix("ranks begin at 0");
   }
   return Source{attempt->nodes[index], attempt->id, attempt->state != core::AttemptState::kEnded};
 }
@@ -101,9 +111,8 @@ void LogStream::FetchNext() {
   ask.set_offset(offset_);
   ask.set_bytes_max(kChunkBytesMax);
   ask.set_wait_ms(request_.follow() ? kFollowWaitMs : 0);
-  owner_->broker->Fetch(source_.node, std::move(ask), [self = shared_from_this()](Result<v1::LogChunk> result) {
-    self->Fetched(std::move(result));
-  });
+  owner_->broker->Fetch(source_.node, std::move(ask),
+                        [self = shared_from_this()](Result<v1::LogChunk> result) { self->Fetched(std::move(result)); });
 }
 
 void LogStream::Fetched(Result<v1::LogChunk> result) {

@@ -53,7 +53,7 @@ class LogStream : public grpc::ServerWriteReactor<v1::StreamLogResponse>,
   boost::asio::steady_timer timer_;
   Source source_;
   std::int64_t offset_;
-  std::uint32_t attempt_;       // fixed once one was found
+  std::uint32_t attempt_;  // fixed once one was found
   int retries_ = 0;
   v1::StreamLogResponse out_;
   bool writing_ = false;

@@ -137,9 +137,8 @@ TEST_F(LogTest, FollowersAreToldOfAStop) {
   const std::uint64_t job = Started("talks");
   logs_->Append(Name(job), "begin\n", false);
   std::thread stopper;
-  const Read read = ReadLog(Of(job, true), [&](const std::string&) {
-    stopper = std::thread([&] { server_->Stop(); });
-  });
+  const Read read =
+      ReadLog(Of(job, true), [&](const std::string&) { stopper = std::thread([&] { server_->Stop(); }); });
   ASSERT_TRUE(stopper.joinable());
   const auto begin = std::chrono::steady_clock::now();
   stopper.join();

@@ -129,11 +129,14 @@ TEST_F(LoopTest, WhatWaitsIsCommittedTogetherAndSeenWhenAnswered) {
   Hold(true);
   std::atomic<int> answered = 0, seen = 0;
   const auto post = [&](const std::string& name) {
-    ASSERT_TRUE(loop_->Post(Job(name), [&](const core::Reply& reply) {
-      ASSERT_TRUE(reply.status.ok()) << reply.status.message();
-      seen += loop_->snapshot()->tables.jobs.Find(reply.jobs.at(0)) ? 1 : 0;
-      ++answered;
-    }).ok());
+    ASSERT_TRUE(loop_
+                    ->Post(Job(name),
+                           [&](const core::Reply& reply) {
+                             ASSERT_TRUE(reply.status.ok()) << reply.status.message();
+                             seen += loop_->snapshot()->tables.jobs.Find(reply.jobs.at(0)) ? 1 : 0;
+                             ++answered;
+                           })
+                    .ok());
   };
   post("first");
   WaitHeld();

@@ -45,10 +45,12 @@ class SnapshotGauges final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     const SnapshotPtr snapshot = loop_->snapshot();
     Counts jobs, nodes;
-    snapshot->tables.jobs.ForEach(
-        [&](core::JobId, const core::Job& job) { ++jobs[{job.spec->pool, core::ToString(job.state)}]; });
-    snapshot->tables.nodes.ForEach(
-        [&](core::NodeId, const core::Node& node) { ++nodes[{node.labels.zone, core::ToString(node.state)}]; });
+    snapshot->tables.jobs.ForEach([&](core::JobId, const core::Job& job) {
+      ++jobs[{job.spec->pool, core::ToString(job.state)}];
+    });
+    snapshot->tables.nodes.ForEach([&](core::NodeId, const core::Node& node) {
+      ++nodes[{node.labels.zone, core::ToString(node.state)}];
+    });
     std::vector<prometheus::MetricFamily> families;
     families.push_back(ByState("glim_jobs", "Jobs that the scheduler keeps, by state.", "pool", jobs));
     families.push_back(ByState("glim_nodes", "Registered nodes, by state.", "zone", nodes));
@@ -69,13 +71,18 @@ class SnapshotGauges final : public prometheus::Collectable {
 
 Metrics::Metrics() {
   pass_ = &prometheus::BuildHistogram()
-               .Name("glim_sched_pass_seconds").Help("Taking a batch of events in and planning, without the commit.")
-               .Register(*registry_).Add({}, kSeconds);
+               .Name("glim_sched_pass_seconds")
+               .Help("Taking a batch of events in and planning, without the commit.")
+               .Register(*registry_)
+               .Add({}, kSeconds);
   commit_ = &prometheus::BuildHistogram()
-                 .Name("glim_commit_seconds").Help("One durable commit of a batch.")
-                 .Register(*registry_).Add({}, kSeconds);
+                 .Name("glim_commit_seconds")
+                 .Help("One durable commit of a batch.")
+                 .Register(*registry_)
+                 .Add({}, kSeconds);
   interrupts_ = &prometheus::BuildCounter()
-                     .Name("glim_interrupts_total").Help("Attempts that an interrupt ended, by how they left.")
+                     .Name("glim_interrupts_total")
+                     .Help("Attempts that an interrupt ended, by how they left.")
                      .Register(*registry_);
   for (const auto result : {core::SaveResult::kSaved, core::SaveResult::kLeftUnsaved, core::SaveResult::kKilled}) {
     interrupts_->Add({{"outcome", core::ToString(result)}});
@@ -95,7 +102,9 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& a
     server->port_ = server->exposer_->GetListeningPorts().at(0);
   } catch (const std::exception& e) {
     return Status(StatusCode::kUnavailable, "cannot serve metrics on " + address + ": " + e.what())
-        .WithReason("BIND_FAILED").WithField("metrics").WithFix("choose another --metrics, or none");
+        .WithReason("BIND_FAILED")
+        .WithField("metrics")
+        .WithFix("choose another --metrics, or none");
   }
   server->gauges_ = std::make_shared<SnapshotGauges>(loop);
   server->exposer_->RegisterCollectable(metrics.registry());

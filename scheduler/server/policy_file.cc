@@ -82,7 +82,9 @@ Status CheckPolicy(const core::Policy& policy) {
   const PolicyFault fault = FindPolicyFault(policy);
   if (fault.key.empty()) return Status::Ok();
   return Status(StatusCode::kInvalidArgument, "policy." + fault.key + ": " + fault.message)
-      .WithReason("BAD_CONFIG").WithField("policy." + fault.key).WithFix(fault.fix);
+      .WithReason("BAD_CONFIG")
+      .WithField("policy." + fault.key)
+      .WithFix(fault.fix);
 }
 
 std::string PolicyYaml(const PolicyFile& file) {

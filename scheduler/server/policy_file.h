@@ -33,7 +33,7 @@ std::string PolicyYaml(const PolicyFile& file);
 
 // A key that has another value, or is new (`before` empty), or gone (`after` empty).
 struct PolicyChange {
-  std::string field;   // "quotas.users.kim.high", "links.A-B.jobs_max"
+  std::string field;  // "quotas.users.kim.high", "links.A-B.jobs_max"
   std::string before;
   std::string after;
   friend bool operator==(const PolicyChange&, const PolicyChange&) = default;

@@ -74,9 +74,10 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   // A new member does not compile here: it needs a row in policy_numbers.cc, a value above, and a line in
   // docs/policy.md.
   const auto& [planner, default_user, users, team_users, team_total, pools, weights, links, crossing, quantum_min,
-               quantum_max, starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait,
-               agree, min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, root,
-               copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
+               quantum_max, starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain,
+               save_wait, agree, min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures,
+               backoff, root, copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage, unfinished,
+               unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(planner, core::PlannerKind::kEasy);
   EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
   EXPECT_EQ(default_user.For(core::PriorityClass::kLow), core::kUnlimited);
@@ -103,10 +104,10 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(restore_backoff_max, Minutes(1));
   EXPECT_EQ(port_last, 31'000);
   const std::pair<Duration, Duration> times[] = {
-      {quantum_min, Minutes(5)},   {quantum_max, Hours(2)},     {starvation, Hours(12)},  {switch_cost, Seconds(90)},
-      {replan, Seconds(10)},       {save_wait, Seconds(20)},    {agree, Seconds(2)},      {save_cost, Seconds(1)},
-      {restore_cost, Seconds(2)},  {checkpoint, Minutes(10)},   {kill, Seconds(1)},       {release, Seconds(30)},
-      {start, Minutes(2)},         {lost, Milliseconds(1500)},  {oversleep, Seconds(1)},  {reserve, Minutes(1)}};
+      {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},
+      {replan, Seconds(10)},      {save_wait, Seconds(20)},   {agree, Seconds(2)},     {save_cost, Seconds(1)},
+      {restore_cost, Seconds(2)}, {checkpoint, Minutes(10)},  {kill, Seconds(1)},      {release, Seconds(30)},
+      {start, Minutes(2)},        {lost, Milliseconds(1500)}, {oversleep, Seconds(1)}, {reserve, Minutes(1)}};
   for (const auto& [is, should] : times) EXPECT_EQ(is, should);
   EXPECT_FALSE(limits);
   EXPECT_EQ(crossing + min_run + start_failures + outage, 8 + 3 + 5 + 35);
@@ -241,15 +242,13 @@ TEST(PolicyFileTest, TheDifferenceNamesEveryField) {
       "quantum_min: 5m\nquotas: {users: {kim: {high: 4}, lee: {low: 1}}}\nlinks: [{zone_a: B, zone_b: A}]", "a");
   const auto after = ReadPolicyText(
       "quantum_min: 300s\nswitch_cost: 1m\nquotas: {users: {kim: {high: 6}, may: {}}, teams: {vision: {weight: 7}}}\n"
-      "links: [{zone_a: A, zone_b: B, jobs_max: 3}]\nzones: [A]", "b");
+      "links: [{zone_a: A, zone_b: B, jobs_max: 3}]\nzones: [A]",
+      "b");
   ASSERT_TRUE(before.ok() && after.ok());
-  const std::vector<PolicyChange> expected = {{"links.A-B.jobs_max", "1", "3"},
-                                              {"quotas.teams.vision.weight", "", "7"},
-                                              {"quotas.users.kim.high", "4", "6"},
-                                              {"quotas.users.lee.low", "1", ""},
-                                              {"quotas.users.may", "", "no limit"},
-                                              {"switch_cost", "5m", "1m"},
-                                              {"zones.A", "", "declared"}};
+  const std::vector<PolicyChange> expected = {
+      {"links.A-B.jobs_max", "1", "3"},  {"quotas.teams.vision.weight", "", "7"}, {"quotas.users.kim.high", "4", "6"},
+      {"quotas.users.lee.low", "1", ""}, {"quotas.users.may", "", "no limit"},    {"switch_cost", "5m", "1m"},
+      {"zones.A", "", "declared"}};
   EXPECT_EQ(DiffPolicies(*before, *after), expected);
   EXPECT_EQ(ChangesInWords(expected),
             "links.A-B.jobs_max 1 -> 3, quotas.teams.vision.weight added: 7, quotas.users.kim.high 4 -> 6, "

@@ -69,7 +69,8 @@ void PolicyKeeper::Reload(bool dry_run, Done done) {
   }
   if (busy) {
     return done(Status(StatusCode::kAborted, "another reload of the policy is under way")
-                    .WithReason("RELOADING").WithFix("try again in a moment"));
+                    .WithReason("RELOADING")
+                    .WithFix("try again in a moment"));
   }
   const auto file = std::make_shared<PolicyFile>();
   Reloaded out;

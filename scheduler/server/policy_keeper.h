@@ -44,8 +44,8 @@ class PolicyKeeper {
   SchedulerLoop* const loop_;
   const PolicySource source_;
   mutable std::mutex mutex_;
-  PolicyFile in_force_;    // under mutex_
-  bool reloading_ = false; // under mutex_
+  PolicyFile in_force_;     // under mutex_
+  bool reloading_ = false;  // under mutex_
 };
 
 // The pools and zones of all nodes that have rows.

@@ -23,10 +23,11 @@ Status Unknown(const PolicyNames::Mention& mention, const std::set<std::string>&
   const std::vector<std::string_view> words(known.begin(), known.end());
   const std::string near = Nearest(mention.name, words);
   const std::string declare = "add it to the list `" + what + "s` if it is still to come";
-  return Status(StatusCode::kInvalidArgument, std::to_string(mention.line) + ":" + std::to_string(mention.column) + ": " +
-                                                  mention.field + ": no node of " + what + " '" + mention.name +
+  return Status(StatusCode::kInvalidArgument, std::to_string(mention.line) + ":" + std::to_string(mention.column) +
+                                                  ": " + mention.field + ": no node of " + what + " '" + mention.name +
                                                   "' has ever registered")
-      .WithReason("BAD_CONFIG").WithField(mention.field)
+      .WithReason("BAD_CONFIG")
+      .WithField(mention.field)
       .WithFix(near.empty() ? declare : "did you mean '" + near + "'? or " + declare);
 }
 
@@ -71,7 +72,9 @@ std::string YamlName(const std::string& name) {
   return word ? name : "\"" + name + "\"";
 }
 
-std::string NamesYaml(const PolicyNames& names) { return ListYaml("pools", names.pools) + ListYaml("zones", names.zones); }
+std::string NamesYaml(const PolicyNames& names) {
+  return ListYaml("pools", names.pools) + ListYaml("zones", names.zones);
+}
 
 void FlattenNames(const PolicyNames& names, std::map<std::string, std::string>* out) {
   for (const std::string& pool : names.pools) (*out)["pools." + pool] = "declared";

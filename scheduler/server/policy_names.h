@@ -13,10 +13,10 @@ namespace glim::server {
 
 struct PolicyNames {
   struct Mention {
-    bool zone = false;   // else a pool
+    bool zone = false;  // else a pool
     std::string name;
-    std::string field;   // "quotas.pools.a100"
-    int line = 1;        // counted from 1
+    std::string field;  // "quotas.pools.a100"
+    int line = 1;       // counted from 1
     int column = 1;
   };
   std::set<std::string> pools;  // declared: to be, though no node of theirs has registered yet
@@ -32,8 +32,7 @@ struct KnownNames {
 
 // `pools: [a, b]` and `zones: [A, B]`.
 Status ReadNameList(const YAML::Node& value, const std::string& path, std::set<std::string>* names);
-void Mention(bool zone, const std::string& name, const YAML::Node& where, const std::string& field,
-             PolicyNames* names);
+void Mention(bool zone, const std::string& name, const YAML::Node& where, const std::string& field, PolicyNames* names);
 
 // Refuses the first mention of a pool or zone that neither a node nor the file's own list has: "12:5: quotas.pools.a100:
 // ...". Where no node has ever registered nothing can be held against it: then each becomes one of `warnings`.

@@ -63,9 +63,7 @@ YamlField IntoPlanner(Policy* policy) {
   };
 }
 
-PolicySection Planning() {
-  return {"Who decides", {{"planner", IntoPlanner, PlannerText}}};
-}
+PolicySection Planning() { return {"Who decides", {{"planner", IntoPlanner, PlannerText}}}; }
 
 PolicySection Slicing() {
   return {"Time slicing inside a class",
@@ -158,15 +156,15 @@ PolicyFault FindPolicyFault(const Policy& p) {
             "raise quantum_max or lower quantum_min"};
   }
   if (p.restore_backoff_max < p.restore_backoff) {
-    return {"restore_backoff_max", DurationText(p.restore_backoff_max) + " is less than restore_backoff, " +
-                                       DurationText(p.restore_backoff),
+    return {"restore_backoff_max",
+            DurationText(p.restore_backoff_max) + " is less than restore_backoff, " + DurationText(p.restore_backoff),
             "raise restore_backoff_max or lower restore_backoff"};
   }
   if (p.master_port_last < p.master_port_first) {
-    return {"master_port_last",
-            std::to_string(p.master_port_last) + " is less than master_port_first, " +
-                std::to_string(p.master_port_first),
-            "give the lower port first"};
+    return {
+        "master_port_last",
+        std::to_string(p.master_port_last) + " is less than master_port_first, " + std::to_string(p.master_port_first),
+        "give the lower port first"};
   }
   if (p.master_port_last == p.master_port_first) {
     return {"master_port_last", "is also master_port_first", "give at least two ports: an attempt has a pair"};

@@ -13,8 +13,8 @@ namespace glim::server {
 
 struct PolicyNumber {
   const char* key;
-  std::function<YamlField(core::Policy*)> into;            // reads a value into the policy
-  std::function<std::string(const core::Policy&)> text;    // as the file would have it
+  std::function<YamlField(core::Policy*)> into;          // reads a value into the policy
+  std::function<std::string(const core::Policy&)> text;  // as the file would have it
 };
 
 struct PolicySection {

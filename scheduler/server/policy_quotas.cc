@@ -30,7 +30,8 @@ Status ReadQuota(const YAML::Node& value, const std::string& path, Quota* quota)
       return RefuseAt(pair.first, at, "auto has no quota of its own", "name a class");
     }
     if (quota->nodes.contains(*priority)) {
-      return RefuseAt(pair.first, at, std::string("class ") + core::ToString(*priority) + " is given twice", "keep one");
+      return RefuseAt(pair.first, at, std::string("class ") + core::ToString(*priority) + " is given twice",
+                      "keep one");
     }
     auto nodes = ParseYamlNumber(pair.second, at, 0, kNodesMax);
     if (!nodes.ok()) return nodes.status();
@@ -54,12 +55,10 @@ Status ReadRows(const YAML::Node& value, const std::string& path, const char* ex
 // {users: {high: 2}, total: {high: 16}, weight: 200}; each part may be left out.
 Status ReadTeam(const std::string& team, const YAML::Node& value, const std::string& path, core::Policy* policy) {
   const YamlFields fields = {
-      {"users", [&](const YAML::Node& v, const std::string& at) {
-         return ReadQuota(v, at, &policy->team_user_quota[team]);
-       }},
-      {"total", [&](const YAML::Node& v, const std::string& at) {
-         return ReadQuota(v, at, &policy->team_quota[team]);
-       }},
+      {"users",
+       [&](const YAML::Node& v, const std::string& at) { return ReadQuota(v, at, &policy->team_user_quota[team]); }},
+      {"total",
+       [&](const YAML::Node& v, const std::string& at) { return ReadQuota(v, at, &policy->team_quota[team]); }},
       {"weight", [&](const YAML::Node& v, const std::string& at) {
          return IntoNumber(&policy->team_weight[team], 1, kWeightMax)(v, at);
        }}};
@@ -129,7 +128,8 @@ std::string TeamsYaml(const core::Policy& policy) {
 
 void FlattenQuota(const std::string& path, const Quota& quota, std::map<std::string, std::string>* out) {
   if (quota.nodes.empty()) (*out)[path] = kNoLimit;
-  for (const auto& [priority, nodes] : quota.nodes) (*out)[path + "." + core::ToString(priority)] = std::to_string(nodes);
+  for (const auto& [priority, nodes] : quota.nodes)
+    (*out)[path + "." + core::ToString(priority)] = std::to_string(nodes);
 }
 
 }  // namespace
@@ -137,9 +137,8 @@ void FlattenQuota(const std::string& path, const Quota& quota, std::map<std::str
 Status ReadQuotas(const YAML::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
   const YamlFields fields = {
       {"default_user", Into(&policy->default_user_quota)},
-      {"users", [&](const YAML::Node& v, const std::string& at) {
-         return ReadRows(v, at, "{kim: {high: 4}}", &policy->user_quota);
-       }},
+      {"users", [&](const YAML::Node& v,
+                    const std::string& at) { return ReadRows(v, at, "{kim: {high: 4}}", &policy->user_quota); }},
       {"teams", [&](const YAML::Node& v, const std::string& at) { return ReadTeams(v, at, policy); }},
       {"pools", [&](const YAML::Node& v, const std::string& at) { return ReadPools(v, at, policy, names); }}};
   return ReadYamlMap(value, path, fields);
@@ -147,7 +146,8 @@ Status ReadQuotas(const YAML::Node& value, const std::string& path, core::Policy
 
 std::string QuotasYaml(const core::Policy& policy) {
   std::string text;
-  if (!policy.default_user_quota.nodes.empty()) text += "  default_user: " + QuotaYaml(policy.default_user_quota) + "\n";
+  if (!policy.default_user_quota.nodes.empty())
+    text += "  default_user: " + QuotaYaml(policy.default_user_quota) + "\n";
   text += RowsYaml("users", policy.user_quota) + TeamsYaml(policy) + RowsYaml("pools", policy.pool_quota);
   return text.empty() ? "" : "quotas:\n" + text;
 }

@@ -9,7 +9,7 @@
 namespace glim::server {
 namespace {
 
-constexpr int kTasksMax = 256;       // one runs; the rest are leftovers
+constexpr int kTasksMax = 256;  // one runs; the rest are leftovers
 constexpr int kRanksMax = 256;
 constexpr int kSavesMax = 64;
 constexpr int kPidsMax = 1024;
@@ -26,7 +26,9 @@ constexpr std::int64_t kStepMax = std::int64_t{1} << 53;
 
 Status Refuse(std::string field, const std::string& message, std::string fix = "") {
   return Status(StatusCode::kInvalidArgument, field + ": " + message)
-      .WithReason("BAD_AGENT_MESSAGE").WithField(std::move(field)).WithFix(std::move(fix));
+      .WithReason("BAD_AGENT_MESSAGE")
+      .WithField(std::move(field))
+      .WithFix(std::move(fix));
 }
 
 bool IsNodeNameChar(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
@@ -97,8 +99,8 @@ Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto) {
     return Refuse("labels.gpu_count", std::to_string(labels.gpu_count) + " is too many", "send at most 64");
   }
   const auto nvlinks = {core::NvLink::kNone, core::NvLink::kPair, core::NvLink::kFull};
-  const auto it = std::find_if(nvlinks.begin(), nvlinks.end(),
-                               [&](core::NvLink n) { return proto.nvlink() == core::ToString(n); });
+  const auto it =
+      std::find_if(nvlinks.begin(), nvlinks.end(), [&](core::NvLink n) { return proto.nvlink() == core::ToString(n); });
   if (it == nvlinks.end() && !proto.nvlink().empty()) {
     return Refuse("labels.nvlink", "is not known", "send none, pair or full");
   }

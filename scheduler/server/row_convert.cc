@@ -83,9 +83,9 @@ std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core:
     if (node && node->holder && node->holder != attempt.id) holders.insert(node->holder.job);
   }
   blocker.jobs.assign(holders.begin(), holders.end());
-  blocker.message = fmt::format("it has {} of its {} nodes and waits until {} on the others {} left", blocker.have,
-                                blocker.need, holders.size() == 1 ? "the job" : "the jobs",
-                                holders.size() == 1 ? "has" : "have");
+  blocker.message =
+      fmt::format("it has {} of its {} nodes and waits until {} on the others {} left", blocker.have, blocker.need,
+                  holders.size() == 1 ? "the job" : "the jobs", holders.size() == 1 ? "has" : "have");
   return {blocker};
 }
 
@@ -127,9 +127,9 @@ void RoundTimesToProto(const core::Round& round, v1::RoundTimes* out) {
   out->set_save_ms(Between(FirstSet({round.agreed_at, round.notified_at, round.requested_at}), round.saved_at));
   out->set_leave_ms(
       Between(FirstSet({round.saved_at, round.agreed_at, round.notified_at, round.requested_at}), round.left_at));
-  out->set_release_ms(Between(
-      FirstSet({round.left_at, round.saved_at, round.agreed_at, round.notified_at, round.requested_at}),
-      round.released_at));
+  out->set_release_ms(
+      Between(FirstSet({round.left_at, round.saved_at, round.agreed_at, round.notified_at, round.requested_at}),
+              round.released_at));
 }
 
 void StartTimesToProto(const Snapshot& snapshot, const core::Attempt& attempt, v1::StartTimes* out) {

@@ -15,7 +15,8 @@ bool IsUserChar(char c) {
 
 Status Unauthenticated(const char* message) {
   return Status(StatusCode::kUnauthenticated, message)
-      .WithReason("NO_USER").WithField("glim-user")
+      .WithReason("NO_USER")
+      .WithField("glim-user")
       .WithFix("send metadata glim-user with 1 to 64 characters of A-Z a-z 0-9 . _ -");
 }
 

@@ -1,6 +1,5 @@
 #include "scheduler/server/scheduler_loop.h"
 
-
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <map>
@@ -20,7 +19,8 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 
 Status Stopping() {
   return Status(StatusCode::kUnavailable, "the scheduler is stopping")
-      .WithReason("STOPPING").WithFix("try again in a few seconds");
+      .WithReason("STOPPING")
+      .WithFix("try again in a few seconds");
 }
 
 bool ChangesMembership(const SchedulerLoop::Payload& what) {
@@ -44,7 +44,9 @@ std::map<core::AttemptId, core::SaveResult> EndedInterrupts(const std::vector<co
 }  // namespace
 
 SchedulerLoop::SchedulerLoop(Options options, std::unique_ptr<store::Store> store)
-    : options_(std::move(options)), store_(std::move(store)), store_name_(store_->name()),
+    : options_(std::move(options)),
+      store_(std::move(store)),
+      store_name_(store_->name()),
       policy_(std::make_shared<const core::Policy>(options_.policy)) {}
 
 SchedulerLoop::~SchedulerLoop() { Stop(); }
@@ -124,9 +126,7 @@ void SchedulerLoop::Stop() {
 
 Status SchedulerLoop::Post(Payload what, Done done) { return Push({std::move(what), std::move(done), true}); }
 
-Status SchedulerLoop::PostUnbounded(Payload what, Done done) {
-  return Push({std::move(what), std::move(done), false});
-}
+Status SchedulerLoop::PostUnbounded(Payload what, Done done) { return Push({std::move(what), std::move(done), false}); }
 
 Status SchedulerLoop::Push(Item item) {
   bool schedule = false;
@@ -135,7 +135,8 @@ Status SchedulerLoop::Push(Item item) {
     if (closed_) return Stopping();
     if (item.counted && counted_ >= options_.inbox_max) {
       return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
-          .WithReason("OVERLOADED").WithFix("try again in a few seconds; submit jobs in batches");
+          .WithReason("OVERLOADED")
+          .WithFix("try again in a few seconds; submit jobs in batches");
     }
     counted_ += item.counted ? 1 : 0;
     inbox_.push_back(std::move(item));
@@ -151,7 +152,8 @@ Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   if (closed_) return Stopping();
   if (reads_ >= options_.reads_max) {
     return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
-        .WithReason("OVERLOADED").WithFix("try again in a few seconds");
+        .WithReason("OVERLOADED")
+        .WithFix("try again in a few seconds");
   }
   ++reads_;
   // Under the lock: Stop closes first and posts its own end after it, so this is run before that.
@@ -194,7 +196,8 @@ void SchedulerLoop::FailAsStale(std::uint64_t newer_epoch) {
   boost::asio::post(io_, [this, newer_epoch] {
     Fail(Status(StatusCode::kAborted, "an agent follows a newer leader: epoch " + std::to_string(newer_epoch) +
                                           ", ours is " + std::to_string(epoch_))
-             .WithReason("STALE_EPOCH"), {});
+             .WithReason("STALE_EPOCH"),
+         {});
   });
 }
 
@@ -251,8 +254,8 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
 
   commit_seconds_ = 0;
   const auto begin = std::chrono::steady_clock::now();
-  core::DriveResult result = core::Drive(*state_, *policy_, events,
-                                         [this](const std::vector<core::Mutation>& m) { return Commit(m); });
+  core::DriveResult result =
+      core::Drive(*state_, *policy_, events, [this](const std::vector<core::Mutation>& m) { return Commit(m); });
   const double pass = SecondsSince(begin) - commit_seconds_;
   if (!result.commit.ok()) {
     Fail(result.commit, std::move(items));
@@ -296,8 +299,8 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   // Heartbeats change nothing but when a node was last heard: a second's delay there saves a copy a batch.
   const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
   const bool rows = result.mutations > 0 || revision_ != before->revision;
-  const bool soft = before->verdicts != state_->verdicts || before->outage != state_->outage ||
-                    before->policy != policy_;
+  const bool soft =
+      before->verdicts != state_->verdicts || before->outage != state_->outage || before->policy != policy_;
   if (!rows && !soft && !liveness_due) return;
 
   auto next = std::make_shared<Snapshot>();
@@ -341,8 +344,8 @@ void SchedulerLoop::PruneHistory(TimePoint now) {
 void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {
   if (failed_) return;
   failed_ = true;
-  LogCritical("the scheduler cannot go on code={} reason={} error=\"{}\"",
-              static_cast<int>(status.code()), status.reason(), status.message());
+  LogCritical("the scheduler cannot go on code={} reason={} error=\"{}\"", static_cast<int>(status.code()),
+              status.reason(), status.message());
   {
     std::lock_guard lock(mutex_);
     closed_ = true;

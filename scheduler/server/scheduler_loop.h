@@ -45,16 +45,16 @@ class SchedulerLoop {
   using Done = std::function<void(const core::Reply&)>;
 
   struct Options {
-    core::Policy policy;              // until SetPolicy gives another
+    core::Policy policy;  // until SetPolicy gives another
     Clock clock;
-    std::size_t inbox_max = 20'000;   // events of clients that wait
-    std::size_t batch_max = 2'000;    // events a commit
-    std::size_t reads_max = 512;      // of the store, waiting
+    std::size_t inbox_max = 20'000;  // events of clients that wait
+    std::size_t batch_max = 2'000;   // events a commit
+    std::size_t reads_max = 512;     // of the store, waiting
     Duration history_kept = Hours(24 * 30);
-    std::size_t history_max = 1'000'000;   // entries
+    std::size_t history_max = 1'000'000;  // entries
     std::uint64_t epoch_at_least = 0;
     std::size_t ended_jobs_max = 200'000;  // records
-    LoopObserver* observer = nullptr;  // outlives the loop; may be null
+    LoopObserver* observer = nullptr;      // outlives the loop; may be null
     // On the strand, after the answers: these nodes' desired sets may have changed.
     std::function<void(const std::set<core::NodeId>&)> on_sync;
     std::function<void()> on_history;  // on the strand: there is more to read
@@ -139,12 +139,12 @@ class SchedulerLoop {
   std::uint64_t taken_ = 0;
   std::uint64_t due_mark_ = 0;  // posted_ when the wake fell due; 0: not due
   TimePoint wake_at_;
-  TimePoint armed_at_;          // what the timer waits for; 0: nothing
+  TimePoint armed_at_;  // what the timer waits for; 0: nothing
   TimePoint last_now_;
   TimePoint liveness_at_;
   TimePoint prune_at_;
-  double commit_seconds_ = 0;   // in the present batch
-  bool has_history_ = false;    // the present batch wrote some
+  double commit_seconds_ = 0;  // in the present batch
+  bool has_history_ = false;   // the present batch wrote some
   std::uint64_t revision_ = 0;
   std::int64_t last_pass_us_ = 0;
   bool failed_ = false;

@@ -19,7 +19,7 @@
 namespace glim::server {
 namespace {
 
-constexpr int kReceiveBytesMax = 16 << 20;       // kSpecsMax specs of 8 KiB
+constexpr int kReceiveBytesMax = 16 << 20;  // kSpecsMax specs of 8 KiB
 constexpr int kStreamsPerConnectionMax = 1000;
 constexpr auto kStopGrace = std::chrono::seconds(3);
 
@@ -81,9 +81,11 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   if (!id.ok()) return id.status();
   cluster_id = *id;
   if (!config.cluster_id.empty() && cluster_id != config.cluster_id) {
-    return Status(StatusCode::kFailedPrecondition, "the store belongs to cluster " + cluster_id + ", not to " +
-                                                       config.cluster_id)
-        .WithReason("WRONG_CLUSTER").WithField("cluster_id").WithFix("leave cluster_id out, or use the right store");
+    return Status(StatusCode::kFailedPrecondition,
+                  "the store belongs to cluster " + cluster_id + ", not to " + config.cluster_id)
+        .WithReason("WRONG_CLUSTER")
+        .WithField("cluster_id")
+        .WithFix("leave cluster_id out, or use the right store");
   }
   SchedulerLoop::Options options;
   options.policy = config.policy;
@@ -99,8 +101,8 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
   if (!opened.ok()) return opened.status();
   loop = std::move(opened).value();
-  policy = std::make_unique<PolicyKeeper>(loop.get(), config.policy_source,
-                                          PolicyFile{config.policy, config.policy_names});
+  policy =
+      std::make_unique<PolicyKeeper>(loop.get(), config.policy_source, PolicyFile{config.policy, config.policy_names});
   policy->WarnAtStart();
   return Status::Ok();
 }
@@ -127,7 +129,9 @@ Status Server::Parts::Serve(const std::string& listen) {
   grpc = builder.BuildAndStart();
   if (!grpc || (port == 0 && !listen.starts_with("unix:"))) {
     return Status(StatusCode::kUnavailable, "cannot listen on " + listen)
-        .WithReason("BIND_FAILED").WithField("listen").WithFix("is another scheduler running? choose another --listen");
+        .WithReason("BIND_FAILED")
+        .WithField("listen")
+        .WithFix("is another scheduler running? choose another --listen");
   }
   return Status::Ok();
 }

@@ -103,12 +103,15 @@ v1::Job ServerTest::WaitJob(std::uint64_t id, const std::function<bool(const v1:
   EXPECT_TRUE(Eventually([&] {
     job = GetJob(id);
     return condition(job);
-  })) << "job " << id << " never came to: " << what << "\n" << job.DebugString();
+  })) << "job "
+      << id << " never came to: " << what << "\n"
+      << job.DebugString();
   return job;
 }
 
 v1::Job ServerTest::WaitState(std::uint64_t id, const std::string& state) {
-  return WaitJob(id, [&](const v1::Job& job) { return job.state() == state; }, state);
+  return WaitJob(
+      id, [&](const v1::Job& job) { return job.state() == state; }, state);
 }
 
 v1::ListJobsResponse ServerTest::List(const v1::ListJobsRequest& request) {

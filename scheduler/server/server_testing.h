@@ -1,8 +1,8 @@
 // A real server in a folder of its own, and what tests ask of it. Waits are for conditions, with a bound.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>

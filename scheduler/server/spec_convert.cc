@@ -82,10 +82,9 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   spec.checkpoint_dir = proto.checkpoint().dir();
   spec.checkpoint_every = Milliseconds(proto.checkpoint().every_ms());
   if (proto.checkpoint().keep() != 0) spec.checkpoint_keep = proto.checkpoint().keep();
-  if (Status s = ParseWord<core::IfUnreachable>("checkpoint.if_unreachable", proto.checkpoint().if_unreachable(),
-                                                {{"older", core::IfUnreachable::kOlder},
-                                                 {"wait", core::IfUnreachable::kWait}},
-                                                &spec.if_unreachable);
+  if (Status s = ParseWord<core::IfUnreachable>(
+          "checkpoint.if_unreachable", proto.checkpoint().if_unreachable(),
+          {{"older", core::IfUnreachable::kOlder}, {"wait", core::IfUnreachable::kWait}}, &spec.if_unreachable);
       !s.ok()) {
     return s;
   }
@@ -103,12 +102,11 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   for (int i = 0; i < proto.after_size(); ++i) {
     core::Dependency& dependency = spec.after.emplace_back();
     dependency.job = core::JobId(proto.after(i).job_id());
-    Status s = ParseWord<core::DependencyKind>(
-        ("after[" + std::to_string(i) + "]").c_str(), proto.after(i).when(),
-        {{"ok", core::DependencyKind::kOk},
-         {"failed", core::DependencyKind::kFailed},
-         {"any", core::DependencyKind::kAny}},
-        &dependency.when);
+    Status s = ParseWord<core::DependencyKind>(("after[" + std::to_string(i) + "]").c_str(), proto.after(i).when(),
+                                               {{"ok", core::DependencyKind::kOk},
+                                                {"failed", core::DependencyKind::kFailed},
+                                                {"any", core::DependencyKind::kAny}},
+                                               &dependency.when);
     if (!s.ok()) return s;
   }
   return spec;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -35,7 +35,9 @@ std::string At(int line, int column) { return std::to_string(line + 1) + ":" + s
 
 Status Refuse(const std::string& place, const std::string& path, const std::string& message, std::string fix) {
   return Status(StatusCode::kInvalidArgument, place + (path.empty() ? "" : path + ": ") + message)
-      .WithReason("BAD_CONFIG").WithField(path).WithFix(std::move(fix));
+      .WithReason("BAD_CONFIG")
+      .WithField(path)
+      .WithFix(std::move(fix));
 }
 
 std::string Mend(const std::string& key, const YamlFields& fields) {
@@ -66,8 +68,7 @@ class Guard : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
     Count(mark);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
     Open(mark);
   }
   void OnSequenceEnd() override { --depth_; }
@@ -119,9 +120,7 @@ Status CheckBytes(const std::string& text) {
 
 }  // namespace
 
-std::string JoinPath(const std::string& path, const std::string& key) {
-  return path.empty() ? key : path + "." + key;
-}
+std::string JoinPath(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 Status RefuseAt(const YAML::Node& where, const std::string& path, const std::string& message, std::string fix) {
   const YAML::Mark mark = where.Mark();
@@ -130,7 +129,9 @@ Status RefuseAt(const YAML::Node& where, const std::string& path, const std::str
 
 Status InSource(const std::string& source, const Status& refusal) {
   return Status(refusal.code(), source + ":" + refusal.message())
-      .WithReason(refusal.reason()).WithField(refusal.field()).WithFix(refusal.fix());
+      .WithReason(refusal.reason())
+      .WithField(refusal.field())
+      .WithFix(refusal.fix());
 }
 
 Result<YAML::Node> ParseYaml(const std::string& text) {
@@ -140,7 +141,8 @@ Result<YAML::Node> ParseYaml(const std::string& text) {
   } catch (const Refused& refused) {
     return refused.status;
   } catch (const YAML::Exception& e) {
-    return Refuse(e.mark.is_null() ? At(0, 0) : At(e.mark.line, e.mark.column), "", "not YAML: " + Printable(e.msg), "");
+    return Refuse(e.mark.is_null() ? At(0, 0) : At(e.mark.line, e.mark.column), "", "not YAML: " + Printable(e.msg),
+                  "");
   } catch (const std::exception& e) {
     return Refuse(At(0, 0), "", "not YAML: " + Printable(e.what()), "");
   }
@@ -153,7 +155,9 @@ Result<std::string> ReadTextFile(const std::string& path, const std::string& fie
     const bool large = file && file.gcount() > static_cast<std::streamsize>(kFileBytesMax);
     return Status(large ? StatusCode::kInvalidArgument : StatusCode::kNotFound,
                   large ? path + " is larger than 1 MiB" : "cannot read " + path)
-        .WithReason("BAD_CONFIG").WithField(field).WithFix(large ? "make it smaller" : "name a file that can be read");
+        .WithReason("BAD_CONFIG")
+        .WithField(field)
+        .WithFix(large ? "make it smaller" : "name a file that can be read");
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;

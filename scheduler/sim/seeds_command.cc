@@ -13,21 +13,37 @@ namespace glim::sim {
 namespace {
 
 nlohmann::ordered_json ToJson(const WorldReport& r) {
-  return {{"seed", r.seed},           {"events", r.events},         {"batches", r.batches},
-          {"jobs", r.jobs},           {"succeeded", r.succeeded},   {"failed", r.failed},
-          {"cancelled", r.cancelled}, {"interrupts", r.interrupts}, {"saved", r.saved},
-          {"left_unsaved", r.left_unsaved}, {"killed", r.killed},   {"withdrawn", r.withdrawn},
-          {"timeouts", r.timeouts},   {"dependants", r.dependants},
-          {"swap_aborted", r.swap_aborted}, {"node_failures", r.node_failures}, {"nodes_lost", r.nodes_lost},
-          {"outages", r.outages},     {"scheduler_restarts", r.scheduler_restarts},
-          {"agent_restarts", r.agent_restarts}, {"rivals", r.rivals}, {"messages_lost", r.messages_lost},
+  return {{"seed", r.seed},
+          {"events", r.events},
+          {"batches", r.batches},
+          {"jobs", r.jobs},
+          {"succeeded", r.succeeded},
+          {"failed", r.failed},
+          {"cancelled", r.cancelled},
+          {"interrupts", r.interrupts},
+          {"saved", r.saved},
+          {"left_unsaved", r.left_unsaved},
+          {"killed", r.killed},
+          {"withdrawn", r.withdrawn},
+          {"timeouts", r.timeouts},
+          {"dependants", r.dependants},
+          {"swap_aborted", r.swap_aborted},
+          {"node_failures", r.node_failures},
+          {"nodes_lost", r.nodes_lost},
+          {"outages", r.outages},
+          {"scheduler_restarts", r.scheduler_restarts},
+          {"agent_restarts", r.agent_restarts},
+          {"rivals", r.rivals},
+          {"messages_lost", r.messages_lost},
           {"clock_steps", r.clock_steps},
-          {"virtual_ms", r.virtual_ms}, {"digest", r.digest},
+          {"virtual_ms", r.virtual_ms},
+          {"digest", r.digest},
           {"invariant_violations", r.violations.size()}};
 }
 
 void PrintFailure(const WorldReport& report, const WorldOptions& options) {
-  std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(report.seed), report.violations.front().c_str());
+  std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(report.seed),
+               report.violations.front().c_str());
   std::fprintf(stderr, "  again: glim-sim --seed %llu --events %llu%s\n", static_cast<unsigned long long>(report.seed),
                static_cast<unsigned long long>(options.events), options.faults ? " --faults" : "");
 }
@@ -43,7 +59,8 @@ int RunSeedsCommand(int argc, char** argv) {
   app.add_option("--seed", options.seed, "the first seed")->capture_default_str();
   app.add_option("--seeds", seeds, "how many seeds, counting up")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--events", options.events, "driven for a seed; then as many as it takes until every job has ended")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--zones", options.zones)->check(CLI::Range(1, 8))->capture_default_str();
   app.add_option("--leaves", options.leaves_per_zone, "a zone")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--nodes", options.nodes_per_leaf, "a leaf")->check(CLI::Range(1, 64))->capture_default_str();

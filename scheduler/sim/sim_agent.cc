@@ -55,7 +55,8 @@ void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
   }
   // Unlisted and gone: forgotten. Unlisted and alive: left alone.
   std::erase_if(tasks_, [&](const auto& entry) {
-    const bool listed = std::any_of(desired.begin(), desired.end(), [&](const SentTask& w) { return w.id == entry.first; });
+    const bool listed =
+        std::any_of(desired.begin(), desired.end(), [&](const SentTask& w) { return w.id == entry.first; });
     return !listed && entry.second.phase == TaskPhase::kReleased;
   });
 }

@@ -6,8 +6,15 @@ namespace glim::sim {
 
 using core::RoundState;
 
-SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng, Hooks hooks)
-    : id_(id), script_(script), timeline_(timeline), rng_(rng), hooks_(std::move(hooks)), started_(base_step), done_(base_step) {
+SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
+               Hooks hooks)
+    : id_(id),
+      script_(script),
+      timeline_(timeline),
+      rng_(rng),
+      hooks_(std::move(hooks)),
+      started_(base_step),
+      done_(base_step) {
   ranks_.resize(script_.spec.nodes * per_node());
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].seen.rank = r;
 }
@@ -82,7 +89,8 @@ void SimRun::Interrupted(std::uint32_t index, const core::Round& round) {
       rank.withdrawn = std::max(rank.withdrawn, round.id);
     } else if (round.state == RoundState::kAgreed) {
       if (rank.stop_step && rank.round == round.id && *rank.stop_step != round.stop_step) hooks_.violation("S changed");
-      if (rank.round == round.id && !rank.seen.finished && rank.cap >= 0 && round.stop_step < rank.cap && !rank.stop_step) {
+      if (rank.round == round.id && !rank.seen.finished && rank.cap >= 0 && round.stop_step < rank.cap &&
+          !rank.stop_step) {
         hooks_.violation("S is before a rank's hold in " + ToString(id_));
       }
       rank.stop_step = round.stop_step;
@@ -134,8 +142,10 @@ void SimRun::LeaveIfDue() {
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     SimRank& rank = ranks_[r];
     const bool through = rank.stop_step && done_ >= *rank.stop_step;
-    if (rank.dead || rank.seen.leaving || rank.seen.exited || rank.seen.finished || !(through || rank.stop_now)) continue;
-    if (rank.stop_step && done_ != *rank.stop_step && !rank.stop_now) hooks_.violation("a rank ran past S in " + ToString(id_));
+    if (rank.dead || rank.seen.leaving || rank.seen.exited || rank.seen.finished || !(through || rank.stop_now))
+      continue;
+    if (rank.stop_step && done_ != *rank.stop_step && !rank.stop_now)
+      hooks_.violation("a rank ran past S in " + ToString(id_));
     if (r != 0) {
       Leave(r);
       continue;

@@ -21,11 +21,12 @@ namespace glim::sim {
 class SimRun {
  public:
   struct Hooks {
-    std::function<void(std::uint32_t index)> changed;        // something to report for that task
+    std::function<void(std::uint32_t index)> changed;  // something to report for that task
     std::function<void(const std::string&)> violation;
   };
 
-  SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng, Hooks hooks);
+  SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
+         Hooks hooks);
 
   // From a node's agent.
   void TaskRunning(std::uint32_t index);
@@ -39,10 +40,11 @@ class SimRun {
 
  private:
   struct SimRank {
-    core::Rank seen;               // what its agent knows
-    std::uint32_t round = 0;       // acknowledged, or being so
-    std::uint32_t withdrawn = 0;   // the newest round that was: a late acknowledgement of it would hold the rank for ever
-    std::int64_t cap = -1;         // no step beyond it is begun; -1: free
+    core::Rank seen;          // what its agent knows
+    std::uint32_t round = 0;  // acknowledged, or being so
+    std::uint32_t withdrawn =
+        0;                  // the newest round that was: a late acknowledgement of it would hold the rank for ever
+    std::int64_t cap = -1;  // no step beyond it is begun; -1: free
     std::optional<std::int64_t> stop_step;
     bool stop_now = false;
     bool dead = false;
@@ -67,8 +69,8 @@ class SimRun {
   const Hooks hooks_;
   std::vector<SimRank> ranks_;
   std::uint32_t running_ = 0;
-  std::int64_t started_;   // the last step begun
-  std::int64_t done_;      // the last step complete
+  std::int64_t started_;  // the last step begun
+  std::int64_t done_;     // the last step complete
   bool stepping_ = false;
 };
 

@@ -70,16 +70,19 @@ void Declare(CLI::App& app, Words& words, TraceOptions& options) {
       ->required();
   app.add_option("--nodes", options.nodes, "of 8 GPUs each")->required()->check(CLI::Range(1, 20'000));
   app.add_option("--zones", options.zones, "that they are dealt out to")
-      ->check(CLI::Range(1, 64))->capture_default_str();
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   app.add_option("--leaf-nodes", options.leaf_nodes, "nodes of a leaf switch")
-      ->check(CLI::Range(1, 20'000))->capture_default_str();
+      ->check(CLI::Range(1, 20'000))
+      ->capture_default_str();
   app.add_option("--policy", words.policy, "a policy file, or a baseline: fifo, easy, tiresias");
   app.add_option("--checkpoint-cost", words.cost, "of an interruption: of jobs of up to 8 GPUs, of larger ones")
       ->capture_default_str();
   app.add_option("--faults", words.faults, "a YAML file: how often nodes fail, and what becomes of them");
   app.add_option("--seed", options.seed, "of the faults")->capture_default_str();
   app.add_option("--check-every", options.check_every, "batches between two looks at the invariants")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--estimates", options.estimates, "also ask for estimates of starts, and say whether they held");
   app.add_flag("--json", words.json, "one JSON line");
   app.add_flag("--no-wall", words.no_wall, "leave out what depends on the machine: pass_us_*, wall_s");

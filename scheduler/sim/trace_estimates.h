@@ -36,8 +36,8 @@ class EstimateSampler {
 
   std::uint64_t waits_ = 0;
   std::uint64_t every_ = 1;
-  std::map<std::uint64_t, AskedEstimate> kept_;        // by the number of the wait: a multiple of every_
-  std::map<std::size_t, std::uint64_t> open_;          // by row: its wait
+  std::map<std::uint64_t, AskedEstimate> kept_;  // by the number of the wait: a multiple of every_
+  std::map<std::size_t, std::uint64_t> open_;    // by row: its wait
 };
 
 }  // namespace glim::sim

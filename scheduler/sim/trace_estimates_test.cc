@@ -57,8 +57,12 @@ TEST(Calibration, CountsWhatStartedWithinBeforeAndAfter) {
   core::Estimate unknown;
   unknown.unknown = "too few jobs have ended";
   const auto at = [](std::int64_t s) { return TimePoint{} + Seconds(s); };
-  const auto json = CalibrationOf({{Between(10, 20), at(10)}, {Between(10, 30), at(30)}, {Between(10, 40), at(9)},
-                                   {Between(10, 50), at(51)}, {unknown, at(5)}, {Between(10, 20), {}}});
+  const auto json = CalibrationOf({{Between(10, 20), at(10)},
+                                   {Between(10, 30), at(30)},
+                                   {Between(10, 40), at(9)},
+                                   {Between(10, 50), at(51)},
+                                   {unknown, at(5)},
+                                   {Between(10, 20), {}}});
   EXPECT_EQ(json["estimates_asked"], 6);
   EXPECT_EQ(json["estimates_unknown"], 1);
   EXPECT_EQ(json["estimates_within_fraction"], 0.5);

@@ -22,7 +22,9 @@ using Fields = std::map<std::string, Field>;
 Status Refuse(const YAML::Mark& mark, const std::string& key, const std::string& message, std::string fix) {
   const std::string where = mark.is_null() ? "" : "line " + std::to_string(mark.line + 1) + ", ";
   return Status(StatusCode::kInvalidArgument, where + key + ": " + message)
-      .WithReason("BAD_FAULTS").WithField(key).WithFix(std::move(fix));
+      .WithReason("BAD_FAULTS")
+      .WithField(key)
+      .WithFix(std::move(fix));
 }
 
 Status ReadFields(const YAML::Node& node, const std::string& prefix, const Fields& fields) {
@@ -78,8 +80,10 @@ Field IntoTime(Duration* out, Duration low) {
 }
 
 Status ReadPlan(const YAML::Node& node, FaultPlan* plan) {
-  const Fields shares = {{"nvlink", IntoReal(&plan->nvlink, 0, 100)}, {"software", IntoReal(&plan->software, 0, 100)},
-                         {"ecc", IntoReal(&plan->ecc, 0, 100)},       {"reset", IntoReal(&plan->reset, 0, 100)},
+  const Fields shares = {{"nvlink", IntoReal(&plan->nvlink, 0, 100)},
+                         {"software", IntoReal(&plan->software, 0, 100)},
+                         {"ecc", IntoReal(&plan->ecc, 0, 100)},
+                         {"reset", IntoReal(&plan->reset, 0, 100)},
                          {"rma", IntoReal(&plan->rma, 0, 100)}};
   const Fields fields = {
       {"node_mtbf_days", IntoReal(&plan->node_mtbf_days, 0.01, 1e6)},
@@ -121,7 +125,8 @@ Result<FaultPlan> ReadFaults(const std::string& path) {
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (!in.is_open() || in.bad()) {
     return Status(StatusCode::kNotFound, path + ": cannot be read")
-        .WithReason("BAD_FAULTS").WithFix("name a readable file");
+        .WithReason("BAD_FAULTS")
+        .WithFix("name a readable file");
   }
   return ParseFaults(text);
 }

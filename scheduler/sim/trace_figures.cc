@@ -70,8 +70,8 @@ nlohmann::ordered_json FiguresOf(const TraceOutcome& outcome, std::uint32_t node
   json["slowdown_p999"] = Micro(Percentile(of.slowdown, 0.999));
   json["wait_p999_s"] = Percentile(of.wait, 0.999);
   json["wait_max_s"] = Percentile(of.wait, 1);
-  json["promises_broken"] = std::count_if(outcome.jobs.begin(), outcome.jobs.end(),
-                                          [](const TracedJob& job) { return job.promise_broken; });
+  json["promises_broken"] =
+      std::count_if(outcome.jobs.begin(), outcome.jobs.end(), [](const TracedJob& job) { return job.promise_broken; });
   json["util_until_last_submit"] =
       Micro(Share(outcome.busy_until_last_submit_node_ms, static_cast<double>(submitting.ms) * nodes));
   const double submitting_node_ms = static_cast<double>(submitting.ms) * nodes;

@@ -22,7 +22,9 @@ constexpr double kNodesMax = 20'000;
 Status Refuse(std::size_t line, const std::string& column, const std::string& message, std::string fix) {
   const std::string where = "line " + std::to_string(line) + (column.empty() ? "" : ", column " + column);
   return Status(StatusCode::kInvalidArgument, where + ": " + message)
-      .WithReason("BAD_TRACE").WithField(column).WithFix(std::move(fix));
+      .WithReason("BAD_TRACE")
+      .WithField(column)
+      .WithFix(std::move(fix));
 }
 
 std::vector<std::string_view> Split(std::string_view line) {
@@ -162,8 +164,10 @@ Result<std::vector<TraceJob>> ParseTrace(std::string_view text) {
     if (line.empty() || line == "\r") continue;
     std::vector<std::string_view> cells = Split(line);
     if (cells.size() != columns.size()) {
-      return Refuse(number, "", "has " + std::to_string(cells.size()) + " columns, the first line has " +
-                                    std::to_string(columns.size()), "give every line as many");
+      return Refuse(
+          number, "",
+          "has " + std::to_string(cells.size()) + " columns, the first line has " + std::to_string(columns.size()),
+          "give every line as many");
     }
     auto job = ReadJob(Row(number, columns, std::move(cells)));
     if (!job.ok()) return job.status();
@@ -180,11 +184,13 @@ Result<std::vector<TraceJob>> ReadTrace(const std::string& path) {
   const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : -1;
   if (size < 0) {
     return Status(StatusCode::kNotFound, path + ": cannot be read")
-        .WithReason("BAD_TRACE").WithFix("name a readable CSV file");
+        .WithReason("BAD_TRACE")
+        .WithFix("name a readable CSV file");
   }
   if (static_cast<std::size_t>(size) > kTraceBytesMax) {
     return Status(StatusCode::kResourceExhausted, path + ": is larger than 1 GiB")
-        .WithReason("BAD_TRACE").WithFix("cut the trace into parts");
+        .WithReason("BAD_TRACE")
+        .WithFix("cut the trace into parts");
   }
   std::string text(static_cast<std::size_t>(size), '\0');
   in.seekg(0);

@@ -17,13 +17,13 @@
 namespace glim::sim {
 
 struct TraceJob {
-  std::string name;    // a word; made from the line's number where job_id is none
-  std::string user;    // "trace" where the trace names none
-  Duration submit;     // since the trace's beginning
-  Duration duration;   // of its work at full speed, on its nodes; at least 1 s
+  std::string name;   // a word; made from the line's number where job_id is none
+  std::string user;   // "trace" where the trace names none
+  Duration submit;    // since the trace's beginning
+  Duration duration;  // of its work at full speed, on its nodes; at least 1 s
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 8;  // that it used of each; 8 where `gpus` says nothing
-  Duration walltime;   // the limit that its user gave; 0: none
+  Duration walltime;                // the limit that its user gave; 0: none
 };
 
 // By submission; those of one moment in the file's order.

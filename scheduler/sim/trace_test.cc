@@ -66,7 +66,8 @@ std::string Generated(int jobs, std::uint32_t nodes) {
 // --- readers
 
 TEST(TraceReader, TakesColumnsByNameAndFillsInWhatIsNotRecorded) {
-  const auto trace = ParseTrace("nodes,gpus,submit_s,duration_s,job_id,queue\r\n,9,20,1.5,b 2,x\r\n3,,10,0,a,x\r\n\r\n");
+  const auto trace =
+      ParseTrace("nodes,gpus,submit_s,duration_s,job_id,queue\r\n,9,20,1.5,b 2,x\r\n3,,10,0,a,x\r\n\r\n");
   ASSERT_TRUE(trace.ok()) << trace.status().message();
   ASSERT_EQ(trace->size(), 2u);
   const TraceJob& first = (*trace)[0];
@@ -333,8 +334,8 @@ TEST(TraceCommand, TheSameSeedGivesTheSameBytes) {
   const File trace(kHeader + Generated(200, 6));
   const File faults("node_mtbf_days: 3\n");
   const auto run = [&](const char* seed) {
-    return Command({"--trace", trace.path(), "--nodes", "8", "--faults", faults.path(), "--seed", seed, "--json",
-                    "--no-wall"});
+    return Command(
+        {"--trace", trace.path(), "--nodes", "8", "--faults", faults.path(), "--seed", seed, "--json", "--no-wall"});
   };
   const Said first = run("4");
   EXPECT_EQ(first.code, 0) << first.err;
@@ -351,11 +352,29 @@ TEST(TraceCommand, PrintsEveryFigureByItsKey) {
   const Said said = Command({"--trace=" + trace.path(), "--nodes=2", "--policy=fifo", "--json"});
   EXPECT_EQ(said.code, 0) << said.err;
   const auto json = nlohmann::json::parse(said.out);
-  for (const char* key :
-       {"jobs", "jct_mean_s", "queue_mean_s", "queue_p50_s", "queue_p90_s", "queue_p99_s", "queue_p999_s",
-        "slowdown_mean", "slowdown_p999", "wait_p999_s", "wait_max_s", "util_until_last_submit", "util_makespan",
-        "makespan_s", "interrupts", "checkpoint_overhead_fraction", "goodput_fraction", "crossings_max",
-        "invariant_violations", "passes", "pass_us_p50", "pass_us_p99", "wall_s"}) {
+  for (const char* key : {"jobs",
+                          "jct_mean_s",
+                          "queue_mean_s",
+                          "queue_p50_s",
+                          "queue_p90_s",
+                          "queue_p99_s",
+                          "queue_p999_s",
+                          "slowdown_mean",
+                          "slowdown_p999",
+                          "wait_p999_s",
+                          "wait_max_s",
+                          "util_until_last_submit",
+                          "util_makespan",
+                          "makespan_s",
+                          "interrupts",
+                          "checkpoint_overhead_fraction",
+                          "goodput_fraction",
+                          "crossings_max",
+                          "invariant_violations",
+                          "passes",
+                          "pass_us_p50",
+                          "pass_us_p99",
+                          "wall_s"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
 }

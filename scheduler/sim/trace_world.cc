@@ -13,7 +13,7 @@
 namespace glim::sim {
 namespace {
 
-constexpr TimePoint kBoot{1000};            // 0 means "not yet" everywhere
+constexpr TimePoint kBoot{1000};  // 0 means "not yet" everywhere
 constexpr TimePoint kTraceBegins{1'000'000};
 constexpr Duration kNever = Hours(24 * 365 * 1000);
 constexpr Duration kStuckAfter = Hours(24 * 60);  // without a node held, and jobs waiting
@@ -62,8 +62,12 @@ core::JobSpec SpecOf(const TraceJob& job, const TraceOptions& options) {
 }  // namespace
 
 TraceWorld::TraceWorld(TraceOptions options, std::vector<TraceJob> trace)
-    : options_(std::move(options)), trace_(std::move(trace)), policy_(TracePolicy(options_)),
-      rng_(options_.seed), traced_(trace_.size()), row_of_job_(1, kNoRow) {
+    : options_(std::move(options)),
+      trace_(std::move(trace)),
+      policy_(TracePolicy(options_)),
+      rng_(options_.seed),
+      traced_(trace_.size()),
+      row_of_job_(1, kNoRow) {
   outcome_.jobs.resize(trace_.size());
   for (std::size_t row = 0; row < trace_.size(); ++row) {
     outcome_.jobs[row].duration = trace_[row].duration;

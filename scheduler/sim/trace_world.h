@@ -27,15 +27,15 @@ namespace glim::sim {
 
 struct TraceOptions {
   std::uint32_t nodes = 1;
-  std::uint32_t zones = 1;         // z1, z2, ...; the nodes are dealt out evenly, in order
-  std::uint32_t leaf_nodes = 32;   // nodes of a leaf
+  std::uint32_t zones = 1;               // z1, z2, ...; the nodes are dealt out evenly, in order
+  std::uint32_t leaf_nodes = 32;         // nodes of a leaf
   Duration restore_small = Seconds(40);  // of jobs of up to 8 GPUs
   Duration restore_large = Seconds(60);
-  core::Policy policy;             // bounds and timers that a trace must not meet are raised
-  bool exact_limits = false;       // every job's time limit is its duration: for EASY, which knows them
+  core::Policy policy;        // bounds and timers that a trace must not meet are raised
+  bool exact_limits = false;  // every job's time limit is its duration: for EASY, which knows them
   std::optional<FaultPlan> faults;
-  bool estimates = false;          // ask for some: of the time-sharing planner only, baselines have none
-  std::uint64_t seed = 1;          // of the faults
+  bool estimates = false;            // ask for some: of the time-sharing planner only, baselines have none
+  std::uint64_t seed = 1;            // of the faults
   std::uint64_t check_every = 1000;  // batches between two looks at the invariants; a last one at the end
 };
 
@@ -43,22 +43,22 @@ struct TracedJob {
   Duration duration;
   std::uint32_t nodes = 1;
   TimePoint submitted;
-  TimePoint ended;         // 0: not by the end of the run, which is a violation
-  Duration longest_wait;   // without its nodes, at a stretch
+  TimePoint ended;              // 0: not by the end of the run, which is a violation
+  Duration longest_wait;        // without its nodes, at a stretch
   bool promise_broken = false;  // it waited longer than it was promised when that wait began
 };
 
 struct TraceOutcome {
   std::vector<TracedJob> jobs;
-  std::uint64_t refused = 0;          // larger than the cluster
+  std::uint64_t refused = 0;  // larger than the cluster
   std::uint64_t interrupts = 0;
-  std::uint64_t node_failures = 0;    // of nodes, in use or not
-  std::uint64_t thrown_back = 0;      // attempts that ended so
-  std::uint32_t crossings_max = 0;    // attempts over two zones, most at a time
-  std::int64_t busy_node_ms = 0;      // held, restores included
+  std::uint64_t node_failures = 0;  // of nodes, in use or not
+  std::uint64_t thrown_back = 0;    // attempts that ended so
+  std::uint32_t crossings_max = 0;  // attempts over two zones, most at a time
+  std::int64_t busy_node_ms = 0;    // held, restores included
   std::int64_t busy_until_last_submit_node_ms = 0;
   std::int64_t restore_node_ms = 0;
-  std::int64_t lost_node_ms = 0;      // work done again after a failure
+  std::int64_t lost_node_ms = 0;  // work done again after a failure
   // Until the last submission (trace_idle.h).
   std::int64_t idle_while_fit_node_ms = 0;
   std::int64_t reserved_idle_node_ms = 0;
@@ -81,17 +81,17 @@ class TraceWorld {
   // A job of the trace, and its present attempt.
   struct Traced {
     TimePoint waits_since;
-    Duration promised;           // of this wait; 0: nothing
-    Duration done;               // work that an interruption keeps
-    core::AttemptId attempt;     // that has or had its nodes
+    Duration promised;        // of this wait; 0: nothing
+    Duration done;            // work that an interruption keeps
+    core::AttemptId attempt;  // that has or had its nodes
     bool holds = false;
     bool answered = false;       // its end is on its way
     bool was_cut_short = false;  // it has something to restore
     bool thrown_back = false;
     TimePoint started;
-    Duration restore;            // of this attempt
-    Duration restored;           // as its rank 0 reports it; 0 until then
-    Duration checkpointed;       // work in the newest periodic save, when a node fails
+    Duration restore;       // of this attempt
+    Duration restored;      // as its rank 0 reports it; 0 until then
+    Duration checkpointed;  // work in the newest periodic save, when a node fails
   };
   enum class Kind : std::uint8_t { kRestored, kWorkDone, kNodeFails, kNodeReturns };
   struct Due {
@@ -145,22 +145,22 @@ class TraceWorld {
   core::ClusterState state_;
   TimePoint now_;
   TimePoint wake_;
-  TimePoint progressed_at_;    // the newest start or end of an attempt
+  TimePoint progressed_at_;  // the newest start or end of an attempt
   TimePoint accrued_until_;
   std::uint64_t seq_ = 0;
   std::uint64_t session_ = 0;
   std::uint64_t checks_ = 0;
-  std::size_t next_row_ = 0;   // of the trace, not submitted yet
+  std::size_t next_row_ = 0;  // of the trace, not submitted yet
   std::size_t unfinished_ = 0;
   std::int64_t nodes_held_ = 0;
   std::uint32_t crossings_ = 0;
   std::vector<core::Event> inbox_;
-  std::vector<std::size_t> rows_in_inbox_;  // beside inbox_: of submissions
+  std::vector<std::size_t> rows_in_inbox_;                     // beside inbox_: of submissions
   std::vector<std::shared_ptr<const core::Attempt>> changed_;  // by the last Drive
   std::vector<core::JobId> began_to_wait_;
-  std::vector<Traced> traced_;              // by row
-  std::vector<std::size_t> row_of_job_;     // by the job's number
-  std::vector<SimNode> nodes_;              // by NodeId - 1
+  std::vector<Traced> traced_;           // by row
+  std::vector<std::size_t> row_of_job_;  // by the job's number
+  std::vector<SimNode> nodes_;           // by NodeId - 1
   std::uint64_t made_ = 0;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   IdleMeter idle_;

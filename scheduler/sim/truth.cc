@@ -94,9 +94,9 @@ void Truth::SeeDispatch(const Job& row, const JobTruth& job) {
     const auto end = ends_.find(dependency.job);
     const bool over = end != ends_.end();
     const bool ok = over && end->second == core::JobState::kSucceeded;
-    const bool as_asked = dependency.when == core::DependencyKind::kAny    ? over
+    const bool as_asked = dependency.when == core::DependencyKind::kAny  ? over
                           : dependency.when == core::DependencyKind::kOk ? ok
-                                                                          : over && !ok;
+                                                                         : over && !ok;
     Expect(as_asked, "a job that its job waits for has not ended as asked", attempt);
   }
 }

@@ -81,8 +81,8 @@ class Truth {
   std::map<core::AttemptId, AttemptTruth> attempts_;
   std::map<core::NodeId, core::UseTotals> nodes_;
   std::set<core::NodeId> lost_;  // by the newest commit
-  core::UseTotals of_jobs_{};   // all jobs' ledgers, forgotten ones' included
-  core::UseTotals of_nodes_{};  // all nodes' ledgers
+  core::UseTotals of_jobs_{};    // all jobs' ledgers, forgotten ones' included
+  core::UseTotals of_nodes_{};   // all nodes' ledgers
 };
 
 }  // namespace glim::sim

@@ -32,7 +32,10 @@ JobScript MakeScript(Rng& rng, std::uint32_t nodes_max) {
   script.save_time = Milliseconds(rng.Between(50, 6000));
   script.save_every = rng.OneIn(2) ? rng.Between(3, 20) : 0;
   const std::int64_t manners = rng.Between(0, 9);
-  script.manners = manners == 0 ? Manners::kNever : manners == 1 ? Manners::kLate : manners == 2 ? Manners::kTwice : Manners::kPrompt;
+  script.manners = manners == 0   ? Manners::kNever
+                   : manners == 1 ? Manners::kLate
+                   : manners == 2 ? Manners::kTwice
+                                  : Manners::kPrompt;
   if (rng.OneIn(20)) script.fails_at_step = rng.Between(0, script.steps);
   script.ignores_term = rng.OneIn(6);
   if (rng.OneIn(10)) script.start_fails_one_in = 3;

@@ -23,8 +23,8 @@ core::Policy MakePolicy(Rng& rng) {
   policy.release_max = Seconds(20);
   policy.finished_jobs_kept = 30;
   if (rng.OneIn(2)) {
-    policy.default_user_quota.nodes = {{core::PriorityClass::kExtremeHigh, 2}, {core::PriorityClass::kVeryHigh, 4},
-                                       {core::PriorityClass::kHigh, 6}};
+    policy.default_user_quota.nodes = {
+        {core::PriorityClass::kExtremeHigh, 2}, {core::PriorityClass::kVeryHigh, 4}, {core::PriorityClass::kHigh, 6}};
   }
   if (rng.OneIn(3)) policy.links = {{"z0", "z1", static_cast<std::uint32_t>(rng.Between(0, 2)), 1}};
   return policy;
@@ -154,7 +154,8 @@ void World::Check(const std::vector<core::Event>& batch) {
   if (!options_.check_invariants) return;
   for (const std::string& violation : core::CheckInvariants(*state_, policy_, last_now_)) Violation(violation);
   // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
-  if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index()) Violation("the index is not what the rows say");
+  if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index())
+    Violation("the index is not what the rows say");
   truth_.CheckJobs(*state_);
   truth_.CheckLedger();
   for (const core::Event& event : batch) {
@@ -206,13 +207,12 @@ std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
   auto& run = runs_[task.attempt];
   if (run) return run;
   const core::AttemptId id = task.attempt;
-  run = std::make_shared<SimRun>(
-      id, ScriptOf(id.job), base_step, timeline_, rng_,
-      SimRun::Hooks{[this, id](std::uint32_t index) {
-                      const core::Attempt* attempt = state_->FindAttempt(id);
-                      if (attempt) agents_.at(attempt->nodes[index])->Changed();
-                    },
-                    [this](const std::string& what) { Violation(what); }});
+  run = std::make_shared<SimRun>(id, ScriptOf(id.job), base_step, timeline_, rng_,
+                                 SimRun::Hooks{[this, id](std::uint32_t index) {
+                                                 const core::Attempt* attempt = state_->FindAttempt(id);
+                                                 if (attempt) agents_.at(attempt->nodes[index])->Changed();
+                                               },
+                                               [this](const std::string& what) { Violation(what); }});
   return run;
 }
 
@@ -351,7 +351,9 @@ std::string World::Unfinished() const {
     if (job.state == core::JobState::kHeld) continue;
     const core::Attempt* attempt = state_->LiveAttempt(job);
     text += "job " + std::to_string(id.value) + " " + core::ToString(job.state);
-    if (attempt) text += std::string(" (attempt ") + std::to_string(attempt->id.number) + " " + core::ToString(attempt->state) + ")";
+    if (attempt)
+      text +=
+          std::string(" (attempt ") + std::to_string(attempt->id.number) + " " + core::ToString(attempt->state) + ")";
     text += "; ";
   }
   return text;

@@ -24,12 +24,12 @@ namespace glim::sim {
 
 struct WorldOptions {
   std::uint64_t seed = 1;
-  std::uint64_t events = 2000;   // driven before the users go home
+  std::uint64_t events = 2000;  // driven before the users go home
   std::uint32_t zones = 2;
   std::uint32_t leaves_per_zone = 2;
   std::uint32_t nodes_per_leaf = 3;
   bool check_invariants = true;
-  bool faults = false;           // see world_faults.cc
+  bool faults = false;  // see world_faults.cc
 };
 
 struct WorldReport {
@@ -110,15 +110,15 @@ class World {
   store::MemoryStore store_;
   std::uint64_t epoch_ = 0;
   std::uint64_t revision_ = 0;
-  Duration clock_offset_;        // of the scheduler's clock, which is read once, when a leader begins
-  Duration machine_offset_;      // of the machine's, which is set now and then
+  Duration clock_offset_;    // of the scheduler's clock, which is read once, when a leader begins
+  Duration machine_offset_;  // of the machine's, which is set now and then
   TimePoint last_now_;
   bool crash_before_commit_ = false;
   bool crash_after_commit_ = false;
   std::unique_ptr<core::ClusterState> rival_;  // of a leader that sleeps, and will wake beside its successor
   std::uint64_t rival_epoch_ = 0;
   bool healing_ = false;
-  bool down_ = false;            // the scheduler was killed and is not back yet
+  bool down_ = false;  // the scheduler was killed and is not back yet
   std::vector<core::Event> inbox_;
   std::vector<std::vector<JobScript>> submissions_in_inbox_;  // beside inbox_, empty for other events
   std::vector<JobScript> next_scripts_;

@@ -9,7 +9,9 @@ namespace glim::sim {
 
 using core::NodeId;
 
-NodeId World::AnyNode() { return NodeId(static_cast<std::uint32_t>(rng_.Between(1, static_cast<std::int64_t>(agents_.size())))); }
+NodeId World::AnyNode() {
+  return NodeId(static_cast<std::uint32_t>(rng_.Between(1, static_cast<std::int64_t>(agents_.size()))));
+}
 
 void World::FaultActs() {
   if (healing_) return;
@@ -34,11 +36,8 @@ void World::FaultActs() {
     case 6:
       Disconnect(AnyNode(), Milliseconds(rng_.Between(5000, 300'000)));  // cut off, and at work
       break;
-    case 7:
-      Partition();
-      break;
-    default:
-      StepClock();
+    case 7: Partition(); break;
+    default: StepClock();
   }
   timeline_.After(Milliseconds(rng_.Between(1000, 60'000)), [this] { FaultActs(); });
 }
@@ -97,9 +96,9 @@ void World::WakeRival() {
   submit.user = "u1";
   submit.specs.emplace_back().name = "too late";
   const core::Event event{++seq_, SchedulerNow(), std::move(submit)};
-  const core::DriveResult result = core::Drive(
-      *state, policy_, {&event, 1},
-      [&](const std::vector<core::Mutation>& mutations) { return store_.Commit(rival_epoch_, mutations); });
+  const core::DriveResult result =
+      core::Drive(*state, policy_, {&event, 1},
+                  [&](const std::vector<core::Mutation>& mutations) { return store_.Commit(rival_epoch_, mutations); });
   if (result.mutations > 0 && result.commit.ok()) Violation("the store took a commit of a leader whose time is over");
 }
 

@@ -22,15 +22,15 @@ struct EndedJob {
   std::uint32_t gpus_per_node = 0;
   bool simulated_gpus = false;  // some of what it had was simulated
   TimePoint submitted_at;
-  TimePoint started_at;         // all nodes of its first attempt held; 0: it never started
+  TimePoint started_at;  // all nodes of its first attempt held; 0: it never started
   TimePoint ended_at;
   std::uint32_t attempts = 0;
   std::uint32_t interrupts = 0;
   std::uint32_t restarts = 0;
   std::int64_t steps_lost = 0;
   std::int64_t durable_step = -1;
-  Duration waited;              // queued, until all nodes were held: over all attempts
-  core::UseTotals ledger{};     // GPU-milliseconds
+  Duration waited;           // queued, until all nodes were held: over all attempts
+  core::UseTotals ledger{};  // GPU-milliseconds
   friend bool operator==(const EndedJob&, const EndedJob&) = default;
 };
 

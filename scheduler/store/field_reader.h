@@ -25,9 +25,13 @@ class FieldReader {
   FieldReader(const Json& object, std::string& error) : object_(object), error_(error) {}
 
   template <typename T>
-  void Field(const char* key, T& value) { ReadField(key, value, false); }
+  void Field(const char* key, T& value) {
+    ReadField(key, value, false);
+  }
   template <typename T>
-  void Required(const char* key, T& value) { ReadField(key, value, true); }
+  void Required(const char* key, T& value) {
+    ReadField(key, value, true);
+  }
 
  private:
   template <typename T>
@@ -65,7 +69,9 @@ class FieldReader {
   bool Read(const Json& json, Duration& value) { return Read(json, value.ms); }
 
   template <typename Tag, typename Rep>
-  bool Read(const Json& json, StrongId<Tag, Rep>& value) { return Read(json, value.value); }
+  bool Read(const Json& json, StrongId<Tag, Rep>& value) {
+    return Read(json, value.value);
+  }
 
   bool Read(const Json& json, core::AttemptId& value) {
     if (!json.is_array() || json.size() != 2) return Fail("expected [job, attempt]");

@@ -37,7 +37,9 @@ class FieldWriter {
     Write(value);
   }
   template <typename T>
-  void Required(const char* key, const T& value) { Field(key, value); }
+  void Required(const char* key, const T& value) {
+    Field(key, value);
+  }
 
   void Close() { out_ += first_ ? "{}" : "}"; }
 
@@ -48,7 +50,9 @@ class FieldWriter {
   void Write(Duration value) { Write(value.ms); }
 
   template <typename Tag, typename Rep>
-  void Write(StrongId<Tag, Rep> value) { Write(value.value); }
+  void Write(StrongId<Tag, Rep> value) {
+    Write(value.value);
+  }
 
   void Write(core::AttemptId value) {
     out_ += '[';

@@ -29,11 +29,10 @@ class SqlitePlace final : public StorePlace {
   TempDir dir_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Local, StoreContract,
-    testing::Values(StoreKind{"memory", [] { return std::make_unique<MemoryPlace>(); }},
-                    StoreKind{"sqlite", [] { return std::make_unique<SqlitePlace>(); }}),
-    KindName);
+INSTANTIATE_TEST_SUITE_P(Local, StoreContract,
+                         testing::Values(StoreKind{"memory", [] { return std::make_unique<MemoryPlace>(); }},
+                                         StoreKind{"sqlite", [] { return std::make_unique<SqlitePlace>(); }}),
+                         KindName);
 
 }  // namespace
 }  // namespace glim::store

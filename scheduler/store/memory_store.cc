@@ -95,9 +95,7 @@ Result<std::vector<Store::StoredHistory>> MemoryStore::History(const HistoryQuer
   return found;
 }
 
-Result<std::uint64_t> MemoryStore::LastHistory() {
-  return data_->history.empty() ? 0 : data_->history.rbegin()->first;
-}
+Result<std::uint64_t> MemoryStore::LastHistory() { return data_->history.empty() ? 0 : data_->history.rbegin()->first; }
 
 Result<std::vector<EndedJob>> MemoryStore::AllEndedJobs() const {
   std::vector<EndedJob> all;
@@ -147,8 +145,7 @@ Result<std::size_t> MemoryStore::PruneHistory(std::uint64_t epoch, TimePoint bef
   return pruned + jobs;
 }
 
-Result<std::size_t> MemoryStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max,
-                                             std::size_t ended_jobs_max) {
+Result<std::size_t> MemoryStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) {
   if (epoch != data_->epoch) return StaleEpoch(epoch, data_->epoch);
   std::size_t gone = 0;
   for (; data_->history.size() > entries_max && gone < kPruneMax; ++gone) data_->history.erase(data_->history.begin());

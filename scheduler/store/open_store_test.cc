@@ -33,10 +33,9 @@ TEST(OpenStore, RefusesWhatNamesNoStore) {
 }
 
 TEST(OpenStore, RefusesAPasswordInTheUrlAndDoesNotRepeatIt) {
-  for (const std::string url :
-       {"postgres:host=db password=hunter2", "postgres:host=db sslpassword=hunter2", "postgres://u:hunter2@db/glim",
-        "postgresql://u:hunter2@db/glim", "postgresql://u@db/glim?password=hunter2",
-        "postgres:password=hunter2 nonsense"}) {
+  for (const std::string url : {"postgres:host=db password=hunter2", "postgres:host=db sslpassword=hunter2",
+                                "postgres://u:hunter2@db/glim", "postgresql://u:hunter2@db/glim",
+                                "postgresql://u@db/glim?password=hunter2", "postgres:password=hunter2 nonsense"}) {
     const auto opened = OpenStore(url);
     ASSERT_FALSE(opened.ok()) << url;
     EXPECT_EQ(opened.status().code(), StatusCode::kInvalidArgument) << url;

@@ -24,7 +24,9 @@ struct FreeOptions {
 using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
 Status Refused(std::string message, std::string fix) {
-  return Status(StatusCode::kInvalidArgument, std::move(message)).WithReason("INVALID_CONFIG").WithField("store")
+  return Status(StatusCode::kInvalidArgument, std::move(message))
+      .WithReason("INVALID_CONFIG")
+      .WithField("store")
       .WithFix(std::move(fix));
 }
 
@@ -68,8 +70,12 @@ std::string Quoted(const char* value) {
 
 // What libpq would wait for without end, or do to a server that only reads.
 constexpr std::pair<const char*, const char*> kDefaults[] = {
-    {"connect_timeout", "5"},       {"tcp_user_timeout", "15000"}, {"keepalives_idle", "5"},
-    {"keepalives_interval", "3"},   {"keepalives_count", "3"},     {"target_session_attrs", "read-write"},
+    {"connect_timeout", "5"},
+    {"tcp_user_timeout", "15000"},
+    {"keepalives_idle", "5"},
+    {"keepalives_interval", "3"},
+    {"keepalives_count", "3"},
+    {"target_session_attrs", "read-write"},
     {"fallback_application_name", "glim-scheduler"},
 };
 

@@ -86,8 +86,9 @@ TEST_F(PostgresFault, TheOldLeaderCannotWriteBesideTheNewOne) {
 TEST_F(PostgresFault, ASessionEndedByTheServerIsMadeAnew) {
   const auto epoch = store_->AcquireEpoch().value();
   for (const char* text : {"a", "b", "c"}) {
-    schema_.Execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                    "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+    schema_.Execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
     const Status status = store_->Commit(epoch, Note(text));
     ASSERT_TRUE(status.ok()) << status.message();
   }

@@ -70,8 +70,7 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"ended_jobs_of_user",
      "SELECT job_id, body FROM ended_jobs WHERE user_name = $6 AND (ended_at_ms, job_id) < ($1, $2) "
      "AND ended_at_ms >= $3 AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
-    {"prune",
-     "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)"},
+    {"prune", "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)"},
     {"prune_ended_jobs",
      "DELETE FROM ended_jobs WHERE job_id IN "
      "(SELECT job_id FROM ended_jobs WHERE ended_at_ms < $1 ORDER BY ended_at_ms LIMIT $2)"},

@@ -35,8 +35,7 @@ bool WriteAll(int fd, const char* data, std::size_t size) {
 
 }  // namespace
 
-PostgresProxy::PostgresProxy(const std::string& server_directory)
-    : server_path_(server_directory + "/" + kSocketName) {
+PostgresProxy::PostgresProxy(const std::string& server_directory) : server_path_(server_directory + "/" + kSocketName) {
   listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_un address = Address(dir_.File(kSocketName));
   GLIM_CHECK(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "bind");

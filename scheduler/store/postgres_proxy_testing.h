@@ -25,7 +25,8 @@ class PostgresProxy {
 
   std::string directory() const { return dir_.path(); }
   // The next `times` commits lose their connection; `then` runs (on the proxy's thread) after each cut.
-  void Arm(Cut cut, int times, std::function<void()> then = [] {});
+  void Arm(
+      Cut cut, int times, std::function<void()> then = [] {});
   int cuts() const { return cuts_; }
   // While refusing, every connection is closed at once.
   void Refuse(bool refuse) { refuse_ = refuse; }
@@ -49,9 +50,9 @@ class PostgresProxy {
   std::atomic<bool> refuse_{false};
   std::atomic<int> armed_{0};
   std::atomic<int> cuts_{0};
-  Cut cut_ = Cut::kBeforeCommit;      // written before armed_ is raised
+  Cut cut_ = Cut::kBeforeCommit;  // written before armed_ is raised
   std::function<void()> then_;
-  std::vector<Pair> pairs_;           // the thread's
+  std::vector<Pair> pairs_;  // the thread's
   std::thread thread_;
 };
 

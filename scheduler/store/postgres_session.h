@@ -13,7 +13,7 @@
 namespace glim::store {
 
 struct PostgresRetry {
-  int tries_max = 6;                       // of one operation, the first included
+  int tries_max = 6;                        // of one operation, the first included
   Duration first_pause = Milliseconds(50);  // doubled after every try
 };
 

@@ -128,9 +128,8 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
     return loader.AddJob(core::JobId(row[0].as<std::uint64_t>()), Text(row[1]));
   });
   if (!status.ok()) return status;
-  status = EachRow<2>(snapshot, "load_attempts", [&](const pqxx::row& row) {
-    return loader.AddAttempt(AttemptOf(row), Text(row[2]));
-  });
+  status = EachRow<2>(snapshot, "load_attempts",
+                      [&](const pqxx::row& row) { return loader.AddAttempt(AttemptOf(row), Text(row[2])); });
   if (!status.ok()) return status;
   return EachRow<3>(snapshot, "load_tasks", [&](const pqxx::row& row) {
     return loader.AddTask({AttemptOf(row), row[2].as<std::uint32_t>()}, Text(row[3]));
@@ -242,10 +241,9 @@ Result<std::vector<EndedJob>> PostgresStore::EndedJobs(const EndedJobsQuery& que
     found.clear();
     pqxx::nontransaction read(connection);
     const pqxx::result rows =
-        query.user.empty()
-            ? read.exec_prepared("ended_jobs", query.before_at.ms, id, query.since.ms, query.state, most)
-            : read.exec_prepared("ended_jobs_of_user", query.before_at.ms, id, query.since.ms, query.state, most,
-                                 query.user);
+        query.user.empty() ? read.exec_prepared("ended_jobs", query.before_at.ms, id, query.since.ms, query.state, most)
+                           : read.exec_prepared("ended_jobs_of_user", query.before_at.ms, id, query.since.ms,
+                                                query.state, most, query.user);
     for (const pqxx::row& row : rows) {
       auto job = DecodeEndedJob(core::JobId(row[0].as<std::uint64_t>()), Text(row[1]));
       if (!job.ok()) return job.status();

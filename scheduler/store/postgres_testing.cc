@@ -98,9 +98,9 @@ PostgresServer::PostgresServer() {
   }
   const std::string options =
       "-c listen_addresses= -c shared_buffers=16MB -c recovery_init_sync_method=syncfs -k " + directory_;
-  if (RunCommand({Program("pg_ctl"), "-D", directory_ + "/data", "-w", "-l", directory_ + "/log", "-o", options,
-                  "start"},
-                 log) != 0) {
+  if (RunCommand(
+          {Program("pg_ctl"), "-D", directory_ + "/data", "-w", "-l", directory_ + "/log", "-o", options, "start"},
+          log) != 0) {
     GiveUp("start PostgreSQL", directory_ + "/log");
   }
 }

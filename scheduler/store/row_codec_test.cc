@@ -232,7 +232,9 @@ TEST(RowCodec, BytesThatAreNotUtf8AreRepaired) {
 TEST(RowCodec, CleanTextIsUtf8WithoutNul) {
   EXPECT_EQ(CleanText("plain"), "plain");
   EXPECT_EQ(CleanText("line\nbreak \"quoted\" \\ \xC3\xA9"), "line\nbreak \"quoted\" \\ \xC3\xA9");
-  EXPECT_EQ(CleanText(std::string("a\0b", 3)), "a\xEF\xBF\xBD" "b");
+  EXPECT_EQ(CleanText(std::string("a\0b", 3)),
+            "a\xEF\xBF\xBD"
+            "b");
   EXPECT_EQ(CleanText("a\xC3"), "a\xEF\xBF\xBD");
 }
 

@@ -321,6 +321,8 @@ void Fields(Io& io, RowRef<Io, EndedJob> row) {
 
 // A type with such a list.
 template <typename Io, typename T>
-concept HasFields = requires(Io& io, T& value) { Fields(io, value); };
+concept HasFields = requires(Io& io, T& value) {
+  Fields(io, value);
+};
 
 }  // namespace glim::store

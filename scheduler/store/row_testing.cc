@@ -20,17 +20,39 @@ class Filler {
   explicit Filler(Rng& rng) : rng_(rng) {}
 
   template <typename... Values>
-  void All(Values&... values) { (Fill(values), ...); }
+  void All(Values&... values) {
+    (Fill(values), ...);
+  }
 
  private:
   void Fill(bool& value) { value = rng_.OneIn(2); }
 
   void Fill(std::string& value) {
-    static const std::string kPieces[] = {
-        "a", "Z", "0", " ", "/data/run-17", "\"", "\\", "\\\"", "\n", "\t", "\x01", "\x1f", "\x7f",
-        std::string(1, '\0'), "{", "}", ",", "'", "NULL",
-        "\xC3\xA9", "\xE6\xBC\xA2", "\xF0\x9F\x98\x80", "\xE2\x80\xA8",
-        "\\u0000", "</script>"};
+    static const std::string kPieces[] = {"a",
+                                          "Z",
+                                          "0",
+                                          " ",
+                                          "/data/run-17",
+                                          "\"",
+                                          "\\",
+                                          "\\\"",
+                                          "\n",
+                                          "\t",
+                                          "\x01",
+                                          "\x1f",
+                                          "\x7f",
+                                          std::string(1, '\0'),
+                                          "{",
+                                          "}",
+                                          ",",
+                                          "'",
+                                          "NULL",
+                                          "\xC3\xA9",
+                                          "\xE6\xBC\xA2",
+                                          "\xF0\x9F\x98\x80",
+                                          "\xE2\x80\xA8",
+                                          "\\u0000",
+                                          "</script>"};
     value.clear();
     for (auto n = rng_.Between(0, 6); n > 0; --n) {
       value += kPieces[static_cast<std::size_t>(rng_.Between(0, std::size(kPieces) - 1))];
@@ -49,7 +71,9 @@ class Filler {
     }
   }
   template <typename Tag, typename Rep>
-  void Fill(StrongId<Tag, Rep>& value) { Fill(value.value); }
+  void Fill(StrongId<Tag, Rep>& value) {
+    Fill(value.value);
+  }
   void Fill(core::AttemptId& value) { All(value.job, value.number); }
   void Fill(core::TaskId& value) { All(value.attempt, value.index); }
   void Fill(std::pair<std::string, std::string>& value) { All(value.first, value.second); }
@@ -68,14 +92,14 @@ class Filler {
   }
 
   template <typename T>
-    requires std::is_enum_v<T>
+  requires std::is_enum_v<T>
   void Fill(T& value) {
     do {
       value = static_cast<T>(rng_.Between(kEnumLow, kEnumHigh));
     } while (StoredName(value) == nullptr);
   }
   template <typename T>
-    requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
   void Fill(T& value) {
     switch (rng_.Between(0, 4)) {
       case 0: value = std::numeric_limits<T>::min(); break;
@@ -142,8 +166,8 @@ std::string WithoutNul(std::string text) {
 
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for,
-         root, older, waits_for_save, in_memory, restore_failures] = row;
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
+         older, waits_for_save, in_memory, restore_failures] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures);
   own = id;

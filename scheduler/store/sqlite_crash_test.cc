@@ -23,7 +23,9 @@ namespace {
 using core::JobId;
 
 template <typename Row>
-core::Mutation Put(const Row& row) { return std::make_shared<const Row>(row); }
+core::Mutation Put(const Row& row) {
+  return std::make_shared<const Row>(row);
+}
 
 // Commit number n writes five rows that all say n, deletes the job of commit n - 10, and tells it in the history.
 std::vector<core::Mutation> CommitNumber(std::uint64_t n) {

@@ -27,8 +27,7 @@ Status LastError(sqlite3* db, std::string_view doing) {
       return Status(StatusCode::kUnavailable, message)
           .WithReason("STORE_BUSY")
           .WithFix("end the other program that holds the database's lock");
-    case SQLITE_CONSTRAINT:
-      return Status(StatusCode::kInternal, message).WithReason("STORE_CONSTRAINT");
+    case SQLITE_CONSTRAINT: return Status(StatusCode::kInternal, message).WithReason("STORE_CONSTRAINT");
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
@@ -37,10 +36,8 @@ Status LastError(sqlite3* db, std::string_view doing) {
       return Status(StatusCode::kUnavailable, message)
           .WithReason("STORE_IO")
           .WithFix("check the disk, the file's owner and its permissions");
-    case SQLITE_NOMEM:
-      return Status(StatusCode::kResourceExhausted, message).WithReason("STORE_MEMORY");
-    default:
-      return Status(StatusCode::kInternal, message).WithReason("STORE_SQL");
+    case SQLITE_NOMEM: return Status(StatusCode::kResourceExhausted, message).WithReason("STORE_MEMORY");
+    default: return Status(StatusCode::kInternal, message).WithReason("STORE_SQL");
   }
 }
 
@@ -72,8 +69,8 @@ std::string_view SqliteStatement::Text(int column) const {
 Result<std::unique_ptr<SqliteDb>> SqliteDb::Open(const std::string& path) {
   auto db = std::make_unique<SqliteDb>();
   sqlite3* raw = nullptr;
-  const int rc = sqlite3_open_v2(path.c_str(), &raw,
-                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int rc =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   db->db_.reset(raw);  // also after a failure: it holds the message
   if (rc != SQLITE_OK) return LastError(raw, "open " + path);
   return db;

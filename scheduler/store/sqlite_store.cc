@@ -68,9 +68,8 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
     }
   };
   auto& nodes = sql_.load_nodes;
-  Status status = each(nodes, [&] {
-    return loader.AddNode(core::NodeId(static_cast<std::uint32_t>(nodes.Int(0))), nodes.Text(1));
-  });
+  Status status = each(
+      nodes, [&] { return loader.AddNode(core::NodeId(static_cast<std::uint32_t>(nodes.Int(0))), nodes.Text(1)); });
   if (!status.ok()) return status;
   auto& jobs = sql_.load_jobs;
   status = each(jobs, [&] { return loader.AddJob(core::JobId(jobs.Unsigned(0)), jobs.Text(1)); });
@@ -107,8 +106,8 @@ Status SqliteStore::Write(const CommitBatch& batch) {
     if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
   }
   for (const auto& [id, row] : batch.jobs) {
-    Status s = sql_.put_job.Run(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms,
-                                EncodeJob(*row));
+    Status s =
+        sql_.put_job.Run(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
     if (!s.ok()) return s;
   }
   for (const auto& [id, row] : batch.attempts) {
@@ -200,8 +199,7 @@ Result<std::uint64_t> SqliteStore::LastHistory() {
 Result<std::vector<EndedJob>> SqliteStore::EndedJobs(const EndedJobsQuery& query) {
   SqliteStatement& rows = query.user.empty() ? sql_.ended_jobs : sql_.ended_jobs_of_user;
   const std::size_t most = std::min(query.limit, kHistoryMax);
-  const auto before_id =
-      std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
+  const auto before_id = std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
   if (query.user.empty()) {
     rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most);
   } else {
@@ -239,8 +237,7 @@ Result<std::size_t> SqliteStore::PruneHistory(std::uint64_t epoch, TimePoint bef
   return DeleteHistory(epoch, sql_.prune, before.ms, sql_.prune_ended_jobs, before.ms);
 }
 
-Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max,
-                                             std::size_t ended_jobs_max) {
+Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) {
   return DeleteHistory(epoch, sql_.trim, static_cast<std::int64_t>(entries_max), sql_.trim_ended_jobs,
                        static_cast<std::int64_t>(ended_jobs_max));
 }

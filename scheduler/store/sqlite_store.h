@@ -67,7 +67,7 @@ class SqliteStore final : public Store {
 
   SqliteFile file_;  // unlocked after the database is closed
   std::unique_ptr<SqliteDb> db_;
-  Statements sql_;   // finalised before the database is closed
+  Statements sql_;  // finalised before the database is closed
 };
 
 }  // namespace glim::store

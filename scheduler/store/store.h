@@ -46,7 +46,7 @@ class Store {
     core::JobId job{};    // 0: all
     core::NodeId node{};  // 0: all
     std::uint64_t after = 0;
-    TimePoint since{};    // 0: from the beginning
+    TimePoint since{};  // 0: from the beginning
     std::size_t limit = 0;
   };
   virtual Result<std::vector<StoredHistory>> History(const HistoryQuery& query) = 0;

@@ -42,7 +42,9 @@ void StoreContract::Commit(const std::vector<core::Mutation>& mutations) {
 namespace {
 
 template <typename Row>
-core::Mutation Put(const Row& row) { return std::make_shared<const Row>(row); }
+core::Mutation Put(const Row& row) {
+  return std::make_shared<const Row>(row);
+}
 
 core::Job JobWith(std::uint64_t id, const std::string& message) {
   core::Job job;
@@ -215,9 +217,9 @@ TEST_P(StoreContract, AStaleEpochIsRefusedAndChangesNothing) {
   epoch_ = store_->AcquireEpoch().value();
   EXPECT_GT(epoch_, old_epoch);
   for (const std::uint64_t wrong : {old_epoch, epoch_ + 1, std::uint64_t{0}}) {
-    const Status status = store_->Commit(
-        wrong, {Put(JobWith(1, "after")), Put(JobWith(2, "new")), core::DeleteJob{JobId(1)}, Entry(1, 6, "after"),
-                core::PutIds{JobId(50), NodeId(50)}});
+    const Status status =
+        store_->Commit(wrong, {Put(JobWith(1, "after")), Put(JobWith(2, "new")), core::DeleteJob{JobId(1)},
+                               Entry(1, 6, "after"), core::PutIds{JobId(50), NodeId(50)}});
     EXPECT_EQ(status.code(), StatusCode::kAborted);
     EXPECT_EQ(status.reason(), "STALE_EPOCH");
     EXPECT_EQ(store_->PruneHistory(wrong, TimePoint{1000}).status().reason(), "STALE_EPOCH");

@@ -16,8 +16,8 @@ namespace glim::internal {
 
 }  // namespace glim::internal
 
-#define GLIM_CHECK(condition, message)                                                 \
-  do {                                                                                 \
-    if (!(condition)) [[unlikely]]                                                     \
-      ::glim::internal::CheckFailed(__FILE__, __LINE__, #condition, (message));        \
+#define GLIM_CHECK(condition, message)                                          \
+  do {                                                                          \
+    if (!(condition)) [[unlikely]]                                              \
+      ::glim::internal::CheckFailed(__FILE__, __LINE__, #condition, (message)); \
   } while (false)

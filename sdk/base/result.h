@@ -21,9 +21,18 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  const T& value() const& { GLIM_CHECK(ok(), status_.message()); return *value_; }
-  T& value() & { GLIM_CHECK(ok(), status_.message()); return *value_; }
-  T&& value() && { GLIM_CHECK(ok(), status_.message()); return *std::move(value_); }
+  const T& value() const& {
+    GLIM_CHECK(ok(), status_.message());
+    return *value_;
+  }
+  T& value() & {
+    GLIM_CHECK(ok(), status_.message());
+    return *value_;
+  }
+  T&& value() && {
+    GLIM_CHECK(ok(), status_.message());
+    return *std::move(value_);
+  }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
   const T* operator->() const { return &value(); }

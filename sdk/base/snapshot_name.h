@@ -12,15 +12,14 @@ namespace glim {
 
 inline constexpr std::string_view kSnapshotFolder = "snapshots";
 inline constexpr std::string_view kSnapshotSuffix = ".tar.zst";
-inline constexpr std::int64_t kSnapshotContentBytesMax = std::int64_t{64} << 20;  // of all files together
+inline constexpr std::int64_t kSnapshotContentBytesMax = std::int64_t{64} << 20;   // of all files together
 inline constexpr std::int64_t kSnapshotArchiveBytesMax = std::int64_t{128} << 20;  // names and headers count here
 inline constexpr std::size_t kSnapshotEntriesMax = 50'000;
 
 // 64 lower-case hex digits.
 inline bool IsSha256(std::string_view text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 inline std::string SnapshotFolder(std::string_view checkpoint_root) {

@@ -47,9 +47,18 @@ class [[nodiscard]] Status {
   // What to do about it, as a phrase: "use at most 4 nodes".
   const std::string& fix() const { return fix_; }
 
-  Status&& WithReason(std::string reason) && { reason_ = std::move(reason); return std::move(*this); }
-  Status&& WithField(std::string field) && { field_ = std::move(field); return std::move(*this); }
-  Status&& WithFix(std::string fix) && { fix_ = std::move(fix); return std::move(*this); }
+  Status&& WithReason(std::string reason) && {
+    reason_ = std::move(reason);
+    return std::move(*this);
+  }
+  Status&& WithField(std::string field) && {
+    field_ = std::move(field);
+    return std::move(*this);
+  }
+  Status&& WithFix(std::string fix) && {
+    fix_ = std::move(fix);
+    return std::move(*this);
+  }
 
   friend bool operator==(const Status&, const Status&) = default;
 
@@ -63,7 +72,9 @@ class [[nodiscard]] Status {
 
 inline Status InvalidArgument(std::string field, std::string message, std::string fix = "") {
   return Status(StatusCode::kInvalidArgument, std::move(message))
-      .WithReason("INVALID_SPEC").WithField(std::move(field)).WithFix(std::move(fix));
+      .WithReason("INVALID_SPEC")
+      .WithField(std::move(field))
+      .WithFix(std::move(fix));
 }
 
 }  // namespace glim

@@ -14,8 +14,21 @@ struct DTypeRow {
 
 // In the order of DType.
 constexpr std::array<DTypeRow, 15> kDTypes = {{
-    {"BOOL", 1}, {"U8", 1}, {"I8", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
-    {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4}, {"U64", 8}, {"I64", 8}, {"F64", 8},
+    {"BOOL", 1},
+    {"U8", 1},
+    {"I8", 1},
+    {"F8_E4M3", 1},
+    {"F8_E5M2", 1},
+    {"U16", 2},
+    {"I16", 2},
+    {"F16", 2},
+    {"BF16", 2},
+    {"U32", 4},
+    {"I32", 4},
+    {"F32", 4},
+    {"U64", 8},
+    {"I64", 8},
+    {"F64", 8},
 }};
 
 const DTypeRow& RowOf(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
@@ -45,13 +58,15 @@ std::optional<std::uint64_t> BytesOf(DType dtype, std::span<const std::uint64_t>
 Result<std::uint64_t> TensorInfo::bytes() const {
   if (const auto bytes = BytesOf(dtype, shape)) return *bytes;
   return Status(StatusCode::kOutOfRange, "the tensor \"" + Printable(name) + "\" would have more than 2^62 bytes")
-      .WithReason("BAD_TENSOR").WithField("shape");
+      .WithReason("BAD_TENSOR")
+      .WithField("shape");
 }
 
 Status TensorInfo::Check() const {
   const auto refuse = [&](const char* field, std::string what) {
     return Status(StatusCode::kInvalidArgument, "the tensor \"" + Printable(name) + "\": " + std::move(what))
-        .WithReason("BAD_TENSOR").WithField(field);
+        .WithReason("BAD_TENSOR")
+        .WithField(field);
   };
   if (name.empty() || name.size() > kTensorNameBytesMax) {
     return refuse("name", "a name has 1 to " + std::to_string(kTensorNameBytesMax) + " bytes");
@@ -61,8 +76,8 @@ Status TensorInfo::Check() const {
   }
   if (name == "__metadata__") return refuse("name", "this name is taken by the format");
   if (shape.size() > kDimensionsMax) {
-    return refuse("shape", "at most " + std::to_string(kDimensionsMax) + " dimensions, here " +
-                               std::to_string(shape.size()));
+    return refuse("shape",
+                  "at most " + std::to_string(kDimensionsMax) + " dimensions, here " + std::to_string(shape.size()));
   }
   if (!BytesOf(dtype, shape)) return refuse("shape", "more than 2^62 bytes");
   return Status::Ok();

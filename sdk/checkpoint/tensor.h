@@ -15,7 +15,21 @@ namespace glim::checkpoint {
 
 // The element types of the safetensors format, under its names.
 enum class DType : std::uint8_t {
-  kBool, kU8, kI8, kF8E4M3, kF8E5M2, kU16, kI16, kF16, kBF16, kU32, kI32, kF32, kU64, kI64, kF64,
+  kBool,
+  kU8,
+  kI8,
+  kF8E4M3,
+  kF8E5M2,
+  kU16,
+  kI16,
+  kF16,
+  kBF16,
+  kU32,
+  kI32,
+  kF32,
+  kU64,
+  kI64,
+  kF64,
 };
 
 // Bytes of one element: 1, 2, 4 or 8.
@@ -60,9 +74,9 @@ enum class Placement : std::uint8_t { kOwn, kReplicated, kRows };
 struct SaveTensor {
   TensorInfo info;  // of the whole tensor: with kRows `shape` is the global one
   Placement placement = Placement::kOwn;
-  Rows rows;  // with kRows; any further dimension is held whole
+  Rows rows;                        // with kRows; any further dimension is held whole
   std::span<const std::byte> data;  // what this process holds: all of it, or its rows
-  bool on_device = false;  // `data` is a device address: copied by the copy stream, never read here
+  bool on_device = false;           // `data` is a device address: copied by the copy stream, never read here
 };
 
 }  // namespace glim::checkpoint

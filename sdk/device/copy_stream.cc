@@ -47,7 +47,12 @@ Result<std::uint64_t> CopyStream::ToDevice(void* to, const void* from, std::size
 }
 
 Result<std::uint64_t> CopyStream::Copy(void* to, const void* from, std::size_t bytes, CudaMemcpyKind kind) {
-  Pending copy{.number = asked_ + 1, .copied = nullptr, .recorded = recorded_, .to = to, .from = from, .bytes = bytes,
+  Pending copy{.number = asked_ + 1,
+               .copied = nullptr,
+               .recorded = recorded_,
+               .to = to,
+               .from = from,
+               .bytes = bytes,
                .kind = kind};
   if (gdr_ == nullptr || bytes > kGdrCopyBytesMax) {
     if (Status status = Enqueue(copy); !status.ok()) return status;

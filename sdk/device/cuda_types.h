@@ -25,7 +25,10 @@ inline constexpr unsigned kCudaHostAllocPortable = 0x01;
 enum CudaMemcpyKind : int { kCudaMemcpyHostToDevice = 1, kCudaMemcpyDeviceToHost = 2, kCudaMemcpyDefault = 4 };
 
 enum CudaMemoryType : int {
-  kCudaMemoryUnregistered = 0, kCudaMemoryHost = 1, kCudaMemoryDevice = 2, kCudaMemoryManaged = 3
+  kCudaMemoryUnregistered = 0,
+  kCudaMemoryHost = 1,
+  kCudaMemoryDevice = 2,
+  kCudaMemoryManaged = 3
 };
 
 // cudaPointerAttributes,
@@ -38,7 +41,8 @@ struct CudaPointerAttributes {
   long reserved[8];  // written from version 13 on
 };
 static_assert(offsetof(CudaPointerAttributes, device) == 4 && offsetof(CudaPointerAttributes, device_pointer) == 8 &&
-              offsetof(CudaPointerAttributes, host_pointer) == 16 && offsetof(CudaPointerAttributes, reserved) == 24,
+                  offsetof(CudaPointerAttributes, host_pointer) == 16 &&
+                  offsetof(CudaPointerAttributes, reserved) == 24,
               "as published");
 
 struct CudaFunctions {

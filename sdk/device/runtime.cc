@@ -43,17 +43,16 @@ Result<CudaFunctions> FunctionsOf(const Library& library) {
 Status CheckVersion(const CudaFunctions& functions, const std::string& name) {
   int version = 0;
   if (functions.runtime_get_version(&version) == kCudaSuccess && version >= kVersionMin) return Status::Ok();
-  return Status(StatusCode::kFailedPrecondition, name + " is version " + std::to_string(version / 1000) + "." +
-                                                     std::to_string(version % 1000 / 10))
+  return Status(StatusCode::kFailedPrecondition,
+                name + " is version " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10))
       .WithFix("use CUDA 11 or later");
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const Runtime>> Runtime::Open(const std::string& path) {
-  const Result<Library> library = path.empty()
-                                      ? Library::Open({"libcudart.so.12", "libcudart.so.11.0", "libcudart.so"})
-                                      : Library::Open(path);
+  const Result<Library> library =
+      path.empty() ? Library::Open({"libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}) : Library::Open(path);
   if (!library.ok()) {
     return Status(StatusCode::kUnavailable, "no CUDA runtime: " + library.status().message())
         .WithFix("install it, or give the path of its libcudart.so");

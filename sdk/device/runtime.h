@@ -71,8 +71,7 @@ class Event {
  public:
   static Result<std::unique_ptr<Event>> Create(std::shared_ptr<const Runtime> runtime, int device);
   // What `stream` had at this moment: the stream goes on as if nothing were.
-  static Result<std::shared_ptr<Event>> Record(std::shared_ptr<const Runtime> runtime, int device,
-                                               StreamHandle stream);
+  static Result<std::shared_ptr<Event>> Record(std::shared_ptr<const Runtime> runtime, int device, StreamHandle stream);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;

@@ -11,9 +11,9 @@
 namespace glim::device {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::DeviceBuffer;
 using testing::GatedKernel;
+using ::testing::HasSubstr;
 
 TEST(Runtime, AMissingLibraryIsAnErrorThatSaysWhatToDo) {
   const auto runtime = Runtime::Open("/nowhere/libcudart.so.12");

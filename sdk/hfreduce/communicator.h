@@ -20,22 +20,22 @@
 namespace glim::hfreduce {
 
 struct CommunicatorOptions {
-  std::string id = "0";               // tells the communicators of one store apart
-  std::string transport = "auto";     // auto, tcp, ucx
-  std::string listen = "127.0.0.1";   // address by which the other nodes reach this one
-  std::string congestion;             // of TCP sockets; empty: the system's
-  int service_level = -1;             // InfiniBand's, of this communicator's traffic, 0 to 15; -1: the device's
-  std::string device;                 // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: all
-  int numa_node = -1;                 // of the network card; -1: unknown
+  std::string id = "0";              // tells the communicators of one store apart
+  std::string transport = "auto";    // auto, tcp, ucx
+  std::string listen = "127.0.0.1";  // address by which the other nodes reach this one
+  std::string congestion;            // of TCP sockets; empty: the system's
+  int service_level = -1;            // InfiniBand's, of this communicator's traffic, 0 to 15; -1: the device's
+  std::string device;                // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: all
+  int numa_node = -1;                // of the network card; -1: unknown
   std::string segment_folder = "/dev/shm";
-  Duration timeout = Seconds(60);     // without any progress, before an operation fails; also of Create
+  Duration timeout = Seconds(60);  // without any progress, before an operation fails; also of Create
   // At most so many bytes take the latency path. By hfreduce-bench --switch on two cores: at 32 KiB it is the quicker
   // way with 2 and 4 nodes, at 64 KiB the trees are with 4 (235 us against 355 over TCP; with 2 nodes they are even).
   std::size_t latency_path_bytes_max = 32 << 10;
   // For buffers on a device, CUDA's runtime. "auto": the one that this process has loaded by now, as one that has such
   // buffers has; "none"; or the path of its library.
   std::string cuda_runtime = "auto";
-  std::string gdrcopy = "auto";       // for little from and to there: "auto" if it can be loaded, "none", or a path
+  std::string gdrcopy = "auto";  // for little from and to there: "auto" if it can be loaded, "none", or a path
 };
 
 // Where the buffers of operations lie, and what they wait for.

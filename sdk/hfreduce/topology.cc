@@ -15,8 +15,8 @@ Status CheckPairs(const NodePlace& node, const std::string& field) {
     const LocalPair& pair = node.pairs[i];
     const std::string name = std::to_string(pair.first) + "-" + std::to_string(pair.second);
     if (pair.first >= pair.second || pair.second >= node.local_ranks) {
-      return InvalidArgument(Element((field + ".pairs").c_str(), i),
-                             name + " is no pair of local ranks", "name the lower one first");
+      return InvalidArgument(Element((field + ".pairs").c_str(), i), name + " is no pair of local ranks",
+                             "name the lower one first");
     }
     if (paired[pair.first] || paired[pair.second]) {
       return InvalidArgument(Element((field + ".pairs").c_str(), i), name + " has a rank that is in a pair already");

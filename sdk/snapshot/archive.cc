@@ -110,8 +110,8 @@ class Packer {
         break;
     }
     if (archive_write_header(writer_.get(), header.get()) != ARCHIVE_OK) return Fault(entry.path);
-    if (!content.empty() && archive_write_data(writer_.get(), content.data(), content.size()) !=
-                                static_cast<la_ssize_t>(content.size())) {
+    if (!content.empty() &&
+        archive_write_data(writer_.get(), content.data(), content.size()) != static_cast<la_ssize_t>(content.size())) {
       return Fault(entry.path);
     }
     packed_.content_bytes += static_cast<std::int64_t>(content.size());
@@ -188,9 +188,7 @@ class Unpacker {
   }
 
  private:
-  Status Spoilt() const {
-    return Status(StatusCode::kDataLoss, "it is no archive of code: " + WordsOf(reader_.get()));
-  }
+  Status Spoilt() const { return Status(StatusCode::kDataLoss, "it is no archive of code: " + WordsOf(reader_.get())); }
   Status CannotWrite(const std::string& what) const {
     return Status(StatusCode::kInternal, "cannot write " + what + ": " + WordsOf(writer_.get()));
   }

@@ -16,7 +16,7 @@ namespace glim::snapshot {
 
 struct Entry {
   enum class Kind { kFile, kFolder, kLink };
-  std::string path;      // relative to the folder, without "." and ".."
+  std::string path;  // relative to the folder, without "." and ".."
   Kind kind = Kind::kFile;
   friend auto operator<=>(const Entry&, const Entry&) = default;
 };

@@ -224,19 +224,30 @@ TEST_F(ArchiveTest, SpoiltBytesAreAnErrorAndNothingElse) {
   for (int i = 0; i < 200; ++i) {
     std::string bad = good;
     for (int n = 0; n < 3; ++n) bad[rng.Next() % bad.size()] = static_cast<char>(rng.Next());
-    (void)UnpackInto(bad, Folder("bad-" + std::to_string(i)));  // whatever comes of it: it does not crash, nor write elsewhere
+    (void)UnpackInto(
+        bad, Folder("bad-" + std::to_string(i)));  // whatever comes of it: it does not crash, nor write elsewhere
   }
 }
 
 TEST(LinkRule, WhichLinksStayInside) {
   const std::pair<std::pair<const char*, const char*>, bool> cases[] = {
-      {{"l", "a"}, true},          {{"l", "a/b"}, true},     {{"l", "."}, true},         {{"l", "./a"}, true},
-      {{"l", ".."}, false},        {{"l", "../x"}, false},   {{"l", "/etc"}, false},     {{"l", ""}, false},
-      {{"d/l", ".."}, true},       {{"d/l", "../x"}, true},  {{"d/l", "../.."}, false},  {{"d/e/l", "../../x"}, true},
+      {{"l", "a"}, true},
+      {{"l", "a/b"}, true},
+      {{"l", "."}, true},
+      {{"l", "./a"}, true},
+      {{"l", ".."}, false},
+      {{"l", "../x"}, false},
+      {{"l", "/etc"}, false},
+      {{"l", ""}, false},
+      {{"d/l", ".."}, true},
+      {{"d/l", "../x"}, true},
+      {{"d/l", "../.."}, false},
+      {{"d/e/l", "../../x"}, true},
       {{"d/e/l", "../../../x"}, false},
       {{"d/l", "a/../../.."}, false},
-      {{"l", "a/../b"}, false},    // `a` may be a link to a folder further down, whose ".." is another one
-      {{"l", "..a"}, true},        {{"l", "a//b"}, true},
+      {{"l", "a/../b"}, false},  // `a` may be a link to a folder further down, whose ".." is another one
+      {{"l", "..a"}, true},
+      {{"l", "a//b"}, true},
   };
   for (const auto& [link, stays] : cases) {
     EXPECT_EQ(LinkStaysInside(link.first, link.second), stays) << link.first << " -> " << link.second;

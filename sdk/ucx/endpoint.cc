@@ -14,8 +14,8 @@ void Endpoint::Broke(void* endpoint, ucp_ep_h, ucs_status_t status) {
 Result<std::unique_ptr<Endpoint>> Endpoint::Open(Worker& worker, const std::string& peer) {
   std::unique_ptr<Endpoint> endpoint(new Endpoint(worker));
   ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(peer.data());
   params.err_mode = worker.error_mode();
   params.err_handler.cb = Broke;

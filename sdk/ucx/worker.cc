@@ -35,8 +35,10 @@ Result<std::unique_ptr<Worker>> Worker::Open(const WorkerOptions& options) {
   // ucp_config_modify takes "TCP_TX_SEG_SIZE" too, but applies it to nothing (docs/decisions/0013-hfreduce.md).
   const std::string segment = UsesTcp(options.tls) ? "256k" : "";
   const std::pair<const char*, const std::string> settings[] = {
-      {"TLS", options.tls}, {"NET_DEVICES", options.net_devices},
-      {"TX_SEG_SIZE", segment}, {"RX_SEG_SIZE", segment},
+      {"TLS", options.tls},
+      {"NET_DEVICES", options.net_devices},
+      {"TX_SEG_SIZE", segment},
+      {"RX_SEG_SIZE", segment},
       {"IB_SL", options.service_level < 0 ? std::string() : std::to_string(options.service_level)},
   };
   ucs_status_t status = UCS_OK;

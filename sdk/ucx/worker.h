@@ -12,9 +12,9 @@
 namespace glim::ucx {
 
 struct WorkerOptions {
-  std::string tls = "all";   // as UCX_TLS
-  std::string net_devices;   // as UCX_NET_DEVICES; empty: all
-  int service_level = -1;    // InfiniBand's, 0 to 15; -1: the device's
+  std::string tls = "all";  // as UCX_TLS
+  std::string net_devices;  // as UCX_NET_DEVICES; empty: all
+  int service_level = -1;   // InfiniBand's, 0 to 15; -1: the device's
 };
 
 // UNAVAILABLE: `what` and UCX's own words.

@@ -68,10 +68,11 @@ class Bench {
     }
     std::sort(pass.begin(), pass.end());
     const auto at = [&](double p) { return pass[static_cast<std::size_t>(p * static_cast<double>(pass.size() - 1))]; };
-    std::printf("{\"nodes\":%u,\"queued\":%u,\"shapes\":%zu,\"running\":%zu,\"passes\":%u,\"pass_us_p50\":%.0f,"
-                "\"pass_us_p99\":%.0f,\"pass_us_max\":%.0f,\"kib_per_100000_queued\":%.0f}\n",
-                options_.nodes, options_.queued, state_.index().queue.size(), Live().size(), options_.passes, at(0.5),
-                at(0.99), pass.back(), kib * 100'000 / options_.queued);
+    std::printf(
+        "{\"nodes\":%u,\"queued\":%u,\"shapes\":%zu,\"running\":%zu,\"passes\":%u,\"pass_us_p50\":%.0f,"
+        "\"pass_us_p99\":%.0f,\"pass_us_max\":%.0f,\"kib_per_100000_queued\":%.0f}\n",
+        options_.nodes, options_.queued, state_.index().queue.size(), Live().size(), options_.passes, at(0.5), at(0.99),
+        pass.back(), kib * 100'000 / options_.queued);
   }
 
  private:

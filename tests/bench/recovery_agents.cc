@@ -143,8 +143,8 @@ void RecoveryAgents::Ended(const std::string& error) {
 
 bool RecoveryAgents::Wait(std::chrono::seconds patience, Times* times) {
   std::unique_lock lock(mutex_);
-  const bool all = changed_.wait_for(
-      lock, patience, [&] { return !error_.empty() || (launched_ && reported_ == agents_.size()); });
+  const bool all =
+      changed_.wait_for(lock, patience, [&] { return !error_.empty() || (launched_ && reported_ == agents_.size()); });
   if (!all) error_ = std::to_string(reported_) + " agents reported in time" + (launched_ ? "" : ", and no job started");
   *times = times_;
   return error_.empty();

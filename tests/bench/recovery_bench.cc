@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kPatience{120};
 struct MeasureOptions {
   std::string scheduler;  // the program
   std::string store;
-  std::string folder;     // for its port file and log
+  std::string folder;  // for its port file and log
   std::uint32_t agents = 1000;
 };
 
@@ -60,15 +60,15 @@ int Measure(const MeasureOptions& options) {
   const grpc::Status listed = ListJobs(server, &jobs);
   const auto served = Clock::now();
   if (!listed.ok() || jobs == 0) return Fail("ListJobs: " + listed.error_message());
-  RecoveryAgents agents(server, options.agents, [](std::uint32_t number) {
-    return MakeHello(kClusterId, NodeName(number), number);
-  });
+  RecoveryAgents agents(server, options.agents,
+                        [](std::uint32_t number) { return MakeHello(kClusterId, NodeName(number), number); });
   RecoveryAgents::Times times;
   if (!agents.Wait(kPatience, &times)) return Fail(agents.error());
-  std::printf("{\"exec_to_first_list_jobs_ms\": %.1f, \"exec_to_first_start_ms\": %.1f, "
-              "\"exec_to_all_agents_reported_ms\": %.1f, \"agents\": %u}\n",
-              Milliseconds(began, served), Milliseconds(began, times.first_start),
-              Milliseconds(began, times.all_reported), options.agents);
+  std::printf(
+      "{\"exec_to_first_list_jobs_ms\": %.1f, \"exec_to_first_start_ms\": %.1f, "
+      "\"exec_to_all_agents_reported_ms\": %.1f, \"agents\": %u}\n",
+      Milliseconds(began, served), Milliseconds(began, times.first_start), Milliseconds(began, times.all_reported),
+      options.agents);
   return 0;
 }
 

@@ -11,7 +11,7 @@ namespace glim::bench {
 inline constexpr char kClusterId[] = "glim-bench-recovery";
 
 struct FillOptions {
-  std::string store;           // URL; a new one
+  std::string store;             // URL; a new one
   std::uint32_t running = 1000;  // jobs, each of one node
   std::uint32_t queued = 10'000;
 };

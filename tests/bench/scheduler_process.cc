@@ -27,8 +27,8 @@ SchedulerProcess::SchedulerProcess(const std::string& program, const std::string
     : port_file_(folder + "/port") {
   const std::string log = folder + "/scheduler.log";
   const std::string config = folder + "/scheduler.yaml";
-  std::vector<std::string> words = {program, "--listen", "127.0.0.1:0", "--store", store, "--port-file", port_file_,
-                                    "--log-level", "error", "--config", config};
+  std::vector<std::string> words = {program,    "--listen",    "127.0.0.1:0", "--store",  store, "--port-file",
+                                    port_file_, "--log-level", "error",       "--config", config};
   words.insert(words.end(), flags.begin(), flags.end());
   std::ofstream(config) << "metrics: none\n";
   ::unlink(port_file_.c_str());

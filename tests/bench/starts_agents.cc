@@ -159,8 +159,7 @@ void StartsAgents::Ended(const std::string& error) {
 
 bool StartsAgents::WaitReported(std::chrono::seconds patience) {
   std::unique_lock lock(mutex_);
-  const bool all =
-      changed_.wait_for(lock, patience, [&] { return !error_.empty() || reported_ == agents_.size(); });
+  const bool all = changed_.wait_for(lock, patience, [&] { return !error_.empty() || reported_ == agents_.size(); });
   if (!all) error_ = std::to_string(reported_) + " agents reported in time";
   return error_.empty();
 }

@@ -21,9 +21,9 @@ namespace glim::bench {
 class StartsAgents {
  public:
   struct Options {
-    std::string server;            // HOST:PORT
+    std::string server;  // HOST:PORT
     std::uint32_t agents = 1250;
-    bool running_first = true;     // a task is reported as running before its end; else its end is all that is told
+    bool running_first = true;  // a task is reported as running before its end; else its end is all that is told
   };
 
   // Connects them all at once. `hello` makes the first message of the agent with that number, from 1.

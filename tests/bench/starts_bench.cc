@@ -193,13 +193,14 @@ int Run(const Options& options) {
   if (told.others > 0) return Fail(std::to_string(told.others) + " jobs ended otherwise than by success");
   const double seconds = static_cast<double>(window.to_ms - window.from_ms) / 1000;
   const auto rate = [&](std::int64_t count) { return static_cast<double>(count) / seconds; };
-  std::printf("{\"agents\": %u, \"nodes_max\": %u, \"reports_a_task\": %d, \"seconds\": %.3f, \"succeeded\": %lld, "
-              "\"jobs_per_second\": %.1f, \"starts_per_second\": %.1f, \"node_starts_per_second\": %.1f, "
-              "\"reports_per_second\": %.1f, \"queued_min\": %lld, \"scheduler_cpu_ms_per_job\": %.3f}\n",
-              options.agents, options.nodes_max, options.ends_only ? 1 : 2, seconds,
-              static_cast<long long>(told.succeeded), rate(told.succeeded), rate(told.started), rate(told.node_starts),
-              rate(window.reports), static_cast<long long>(window.queued_min),
-              window.cpu_seconds * 1000 / static_cast<double>(std::max<std::int64_t>(1, told.succeeded)));
+  std::printf(
+      "{\"agents\": %u, \"nodes_max\": %u, \"reports_a_task\": %d, \"seconds\": %.3f, \"succeeded\": %lld, "
+      "\"jobs_per_second\": %.1f, \"starts_per_second\": %.1f, \"node_starts_per_second\": %.1f, "
+      "\"reports_per_second\": %.1f, \"queued_min\": %lld, \"scheduler_cpu_ms_per_job\": %.3f}\n",
+      options.agents, options.nodes_max, options.ends_only ? 1 : 2, seconds, static_cast<long long>(told.succeeded),
+      rate(told.succeeded), rate(told.started), rate(told.node_starts), rate(window.reports),
+      static_cast<long long>(window.queued_min),
+      window.cpu_seconds * 1000 / static_cast<double>(std::max<std::int64_t>(1, told.succeeded)));
   return 0;
 }
 
@@ -208,16 +209,21 @@ int Main(int argc, char** argv) {
   CLI::App app("Jobs a second that a scheduler starts and sees end", "glim-bench-starts");
   app.add_option("--scheduler", options.scheduler, "the program")->required()->check(CLI::ExistingFile);
   app.add_option("--folder", options.folder, "a new one, for its store, port and log")
-      ->required()->check(CLI::ExistingDirectory);
+      ->required()
+      ->check(CLI::ExistingDirectory);
   app.add_option("--agents", options.agents)->check(CLI::Range(1, 5000))->capture_default_str();
-  app.add_option("--nodes-max", options.nodes_max, "jobs have 1 to so many")->check(CLI::Range(1, 64))
+  app.add_option("--nodes-max", options.nodes_max, "jobs have 1 to so many")
+      ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--queued", options.queued, "jobs that wait, about")->check(CLI::Range(100, 40'000))
+  app.add_option("--queued", options.queued, "jobs that wait, about")
+      ->check(CLI::Range(100, 40'000))
       ->capture_default_str();
   app.add_option("--batch", options.batch, "jobs a submission")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--seconds", options.seconds, "that are measured")->check(CLI::Range(0.5, 120.0))
+  app.add_option("--seconds", options.seconds, "that are measured")
+      ->check(CLI::Range(0.5, 120.0))
       ->capture_default_str();
-  app.add_option("--warm-up", options.warm_up, "seconds before that")->check(CLI::Range(0.0, 60.0))
+  app.add_option("--warm-up", options.warm_up, "seconds before that")
+      ->check(CLI::Range(0.0, 60.0))
       ->capture_default_str();
   app.add_flag("--ends-only", options.ends_only, "a task's end is all that is reported of it, not that it runs");
   app.add_option("--seed", options.seed, "of the jobs' sizes")->capture_default_str();

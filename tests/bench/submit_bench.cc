@@ -25,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::string server;
   int clients = 8;
-  int outstanding = 1;    // requests of each client at a time
-  int batch = 1;          // specs a request
+  int outstanding = 1;  // requests of each client at a time
+  int batch = 1;        // specs a request
   double seconds = 5;
   int nodes = 4;
 };
@@ -84,8 +84,7 @@ void RunThread(const Options& options, const std::shared_ptr<grpc::Channel>& cha
       result->error = status.ok() ? "the answer lacks ids" : status.error_message();
       return;
     }
-    result->latencies_us.push_back(
-        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count());
+    result->latencies_us.push_back(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count());
     result->jobs += options.batch;
   }
 }
@@ -108,10 +107,11 @@ int Report(const Options& options, double seconds, const std::vector<ThreadResul
     latencies.insert(latencies.end(), result.latencies_us.begin(), result.latencies_us.end());
   }
   std::sort(latencies.begin(), latencies.end());
-  std::printf("{\"clients\": %d, \"outstanding\": %d, \"batch\": %d, \"seconds\": %.3f, \"jobs\": %lld, "
-              "\"per_second\": %.1f, \"rpc_p50_ms\": %.3f, \"rpc_p99_ms\": %.3f}\n",
-              options.clients, options.outstanding, options.batch, seconds, static_cast<long long>(jobs),
-              static_cast<double>(jobs) / seconds, Percentile(latencies, 0.50), Percentile(latencies, 0.99));
+  std::printf(
+      "{\"clients\": %d, \"outstanding\": %d, \"batch\": %d, \"seconds\": %.3f, \"jobs\": %lld, "
+      "\"per_second\": %.1f, \"rpc_p50_ms\": %.3f, \"rpc_p99_ms\": %.3f}\n",
+      options.clients, options.outstanding, options.batch, seconds, static_cast<long long>(jobs),
+      static_cast<double>(jobs) / seconds, Percentile(latencies, 0.50), Percentile(latencies, 0.99));
   return 0;
 }
 

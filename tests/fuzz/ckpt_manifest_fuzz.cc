@@ -26,8 +26,8 @@ void CheckRefusal(const Status& status) {
   Holds(status.reason() == "BAD_MANIFEST", "a refusal's reason", status.message());
   for (const std::string& text : {status.message(), status.field(), status.fix()}) {
     Holds(text.size() <= kMessageBytesMax, "a refusal is short", text);
-    Holds(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }),
-          "a refusal is printable", text);
+    Holds(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }), "a refusal is printable",
+          text);
   }
 }
 

@@ -24,8 +24,8 @@ void CheckRefusal(const Status& status) {
   Holds(message.starts_with("fuzz.yaml:") && message[10] >= '1' && message[10] <= '9', "a refusal says where", message);
   for (const std::string& text : {message, status.field(), status.fix()}) {
     Holds(text.size() <= kMessageBytesMax, "a refusal is short", text);
-    Holds(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }),
-          "a refusal is printable", text);
+    Holds(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }), "a refusal is printable",
+          text);
   }
 }
 

@@ -118,7 +118,9 @@ void Cluster::EditAll(JobId id, const std::function<void(ObservedTask&)>& change
 }
 
 void Cluster::Step(JobId id, std::int64_t step) {
-  EditAll(id, [&](ObservedTask& task) { for (Rank& rank : task.ranks) rank.step = step; });
+  EditAll(id, [&](ObservedTask& task) {
+    for (Rank& rank : task.ranks) rank.step = step;
+  });
 }
 
 void Cluster::Save(JobId id, std::int64_t step) {

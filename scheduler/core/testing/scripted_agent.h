@@ -12,15 +12,15 @@ namespace glim::core::testing {
 
 // How the tasks of a job behave.
 struct Script {
-  bool starts = true;   // false: reports that it could not start
-  bool runs = true;     // false: stays in STARTING
-  bool acks = true;     // its SDK answers the flag
-  bool saves = true;    // and saves at the agreed step
-  bool leaves = true;   // and exits
-  bool stuck = false;   // does not go when it is killed
+  bool starts = true;  // false: reports that it could not start
+  bool runs = true;    // false: stays in STARTING
+  bool acks = true;    // its SDK answers the flag
+  bool saves = true;   // and saves at the agreed step
+  bool leaves = true;  // and exits
+  bool stuck = false;  // does not go when it is killed
   std::int64_t hold_ahead = 1;
   bool own_folder = false;  // its saves lie in its nodes' own checkpoint folders
-  bool copies = true;   // ... and the agents manage to copy them
+  bool copies = true;       // ... and the agents manage to copy them
 };
 
 class ScriptedAgent {

@@ -23,7 +23,9 @@ bool Same(const Table& a, const Table& b) {
 struct StoreMirror::Apply {
   StoreMirror& store;
   template <typename Row>
-  void operator()(const std::shared_ptr<const Row>& row) const { store.rows_.Put(*row); }
+  void operator()(const std::shared_ptr<const Row>& row) const {
+    store.rows_.Put(*row);
+  }
   void operator()(const DeleteJob& gone) const { store.rows_.EraseJob(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }

@@ -12,12 +12,12 @@ namespace glim::checkpoint::bench {
 
 struct Setup {
   std::string dir;
-  std::uint64_t bytes = std::uint64_t{1} << 30;         // of all tensors
+  std::uint64_t bytes = std::uint64_t{1} << 30;          // of all tensors
   std::uint64_t tensor_bytes = std::uint64_t{16} << 20;  // of each
   IoOptions io;
-  std::uint32_t rounds = 3;        // timed, after one that is not
+  std::uint32_t rounds = 3;  // timed, after one that is not
   std::uint32_t copy_threads = 1;
-  bool dropped = false;            // load: from the disk, not from the page cache
+  bool dropped = false;  // load: from the disk, not from the page cache
 };
 
 // Durable saves, each into fresh files.

@@ -50,13 +50,15 @@ int main(int argc, char** argv) {
     AddSize(command, "--bytes", setup.bytes, "of all tensors");
     AddSize(command, "--tensor-bytes", setup.tensor_bytes, "of each");
     command->add_option("--io", io, "auto, io_uring, pwrite or usrbio")
-        ->check(CLI::IsMember({"auto", "io_uring", "pwrite", "usrbio"}))->capture_default_str();
+        ->check(CLI::IsMember({"auto", "io_uring", "pwrite", "usrbio"}))
+        ->capture_default_str();
     AddSize(command, "--block-bytes", setup.io.block_bytes, "of one request");
     command->add_option("--depth", setup.io.depth, "requests in flight")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
     command->add_option("--rounds", setup.rounds, "timed")->check(CLI::Range(1, 1000))->capture_default_str();
-    command->add_option("--copy-threads", setup.copy_threads, "of the copy aside")->check(CLI::Range(1, 256))
+    command->add_option("--copy-threads", setup.copy_threads, "of the copy aside")
+        ->check(CLI::Range(1, 256))
         ->capture_default_str();
     command->add_flag("--dropped", setup.dropped, "load: from the disk, with nothing in the page cache");
     command->add_flag("--json", json, "one line of it, as always");

@@ -72,18 +72,19 @@ Result<nlohmann::ordered_json> BenchReplica(const Setup& setup) {
   constexpr std::uint64_t kWarmUps = 2;
   for (std::uint64_t step = 1; step <= setup.rounds + kWarmUps; ++step) {
     if (step == kWarmUps + 1) times = PutTimes();
-    const Status status =
-        RunRound(service.address(), **writer, **raw, {1, step}, setup.bytes, into, times);
+    const Status status = RunRound(service.address(), **writer, **raw, {1, step}, setup.bytes, into, times);
     if (!status.ok()) return status;
   }
-  return nlohmann::ordered_json{
-      {"bench", "replica"}, {"bytes", setup.bytes}, {"rounds", setup.rounds}, {"ucx_tls", kTls},
-      {"save_GBps", GBps(setup.bytes, Median(times.put))},
-      {"raw_put_GBps", GBps(setup.bytes, Median(times.raw_put))},
-      {"save_vs_raw", MedianRatio(times.raw_put, times.put)},
-      {"restore_GBps", GBps(setup.bytes, Median(times.get))},
-      {"raw_get_GBps", GBps(setup.bytes, Median(times.raw_get))},
-      {"restore_vs_raw", MedianRatio(times.raw_get, times.get)}};
+  return nlohmann::ordered_json{{"bench", "replica"},
+                                {"bytes", setup.bytes},
+                                {"rounds", setup.rounds},
+                                {"ucx_tls", kTls},
+                                {"save_GBps", GBps(setup.bytes, Median(times.put))},
+                                {"raw_put_GBps", GBps(setup.bytes, Median(times.raw_put))},
+                                {"save_vs_raw", MedianRatio(times.raw_put, times.put)},
+                                {"restore_GBps", GBps(setup.bytes, Median(times.get))},
+                                {"raw_get_GBps", GBps(setup.bytes, Median(times.raw_get))},
+                                {"restore_vs_raw", MedianRatio(times.raw_get, times.get)}};
 }
 
 }  // namespace glim::checkpoint::bench

@@ -52,8 +52,7 @@ Result<nlohmann::ordered_json> BenchStall(const Setup& setup) {
   for (std::uint32_t round = 0; round <= setup.rounds; ++round) {
     const Result<SaveReport> report = SaveAndWait(**saver, round + 1, *model);
     if (!report.ok()) return report.status();
-    const double memcpy_ms =
-        MillisOf([&] { std::memcpy(target->bytes().data(), model->bytes().data(), setup.bytes); });
+    const double memcpy_ms = MillisOf([&] { std::memcpy(target->bytes().data(), model->bytes().data(), setup.bytes); });
     if (round == 0) continue;
     stall.push_back(static_cast<double>(report->stall_micros) / 1e3);
     copy.push_back(static_cast<double>(report->copy_micros) / 1e3);

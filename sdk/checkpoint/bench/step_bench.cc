@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTrainerCore = 0;
 constexpr int kWriterCore = 1;
-constexpr std::size_t kSide = 160;                    // of the step's matrices
+constexpr std::size_t kSide = 160;                           // of the step's matrices
 constexpr std::size_t kStreamFloats = std::size_t{1} << 20;  // 4 MiB that each step reads and writes
 constexpr auto kAlone = std::chrono::milliseconds(500);
 

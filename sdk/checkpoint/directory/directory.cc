@@ -173,8 +173,7 @@ Result<std::optional<CheckpointId>> FileDirectory::BeginAttemptFrom(std::uint32_
   return Begin(attempt, ToldBase{.id = base});
 }
 
-Result<std::optional<CheckpointId>> FileDirectory::BeginAttemptFromElsewhere(std::uint32_t attempt,
-                                                                             CheckpointId base) {
+Result<std::optional<CheckpointId>> FileDirectory::BeginAttemptFromElsewhere(std::uint32_t attempt, CheckpointId base) {
   return Begin(attempt, ToldBase{.id = base, .has_to_be_here = false});
 }
 
@@ -285,8 +284,8 @@ Result<int> FileDirectory::OpenForWriting(CheckpointId id) {
   if (Status status = RefuseIfSuperseded(id.attempt); !status.ok()) return status;
   const auto record = ReadBase(id.attempt);
   if (!record.ok() && record.status().code() == StatusCode::kNotFound) {
-    return Status(StatusCode::kFailedPrecondition, "attempt " + std::to_string(id.attempt) + " in " + path_ +
-                                                       " has not begun: it has no " + kBaseName)
+    return Status(StatusCode::kFailedPrecondition,
+                  "attempt " + std::to_string(id.attempt) + " in " + path_ + " has not begun: it has no " + kBaseName)
         .WithReason("NOT_BEGUN")
         .WithFix("call BeginAttempt first");
   }

@@ -75,7 +75,7 @@ class FileDirectory final : public Directory {
   Status RemoveLeftovers();  // of processes that were killed here
 
   UniqueFd root_;
-  std::string path_;  // for messages
+  std::string path_;                           // for messages
   std::map<CheckpointId, std::int64_t> good_;  // created_at_ms of those that Inspect found good; they do not change
 };
 

@@ -1,5 +1,5 @@
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
+#include "sdk/base/unique_fd.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -165,7 +165,11 @@ TEST_F(DirectoryTest, RecordsThatAreNotOursAreDataLoss) {
   Begin(*directory, 2);
   const std::string name = path() + "/attempt-2/base.json";
   const char* const kBad[] = {
-      "", "{", "null", R"({"version":2,"attempt":2,"before":[]})", R"({"version":1,"attempt":3,"before":[]})",
+      "",
+      "{",
+      "null",
+      R"({"version":2,"attempt":2,"before":[]})",
+      R"({"version":1,"attempt":3,"before":[]})",
       R"({"version":1,"attempt":2,"before":[],"base":{"attempt":2,"step":1}})",
       R"({"version":1,"attempt":2,"before":[{"attempt":1,"step":1}]})",
       R"({"version":1,"attempt":2,"before":[{"attempt":1,"step":9}],"base":{"attempt":1,"step":1}})",
@@ -266,9 +270,10 @@ TEST_F(DirectoryTest, NamesThatAreNotOursAreLeftAlone) {
   Begin(*directory, 1);
   Save(*directory, {1, 10});
   Save(*directory, {1, 20});
-  const std::string kForeign[] = {"attempt-007", "attempt-", "attempt-x", "attempt--1", "attempt-4294967296", "notes",
-                                  "attempt-1/step-x", "attempt-1/step-7", "attempt-1/step-000000000",
-                                   "attempt-1/notes"};
+  const std::string kForeign[] = {"attempt-007",      "attempt-",           "attempt-x",
+                                  "attempt--1",       "attempt-4294967296", "notes",
+                                  "attempt-1/step-x", "attempt-1/step-7",   "attempt-1/step-000000000",
+                                  "attempt-1/notes"};
   for (const std::string& name : kForeign) {
     fs::create_directory(path() + "/" + name);
     Write(path() + "/" + name + "/manifest.json", "{}");

@@ -126,7 +126,8 @@ Result<UniqueFd> OpenFolder(int parent, const std::string& name) {
   const int error = errno;
   if (error != ENOTDIR && error != ELOOP) return ErrorIn(parent, name, "open", error);
   return Status(StatusCode::kFailedPrecondition, PathIn(parent, name) + " is a symbolic link or a file, not a folder")
-      .WithField(PathIn(parent, name)).WithFix("remove it");
+      .WithField(PathIn(parent, name))
+      .WithFix("remove it");
 }
 
 Result<UniqueFd> MakeFolder(int parent, const std::string& name) {

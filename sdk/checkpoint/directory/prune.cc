@@ -77,9 +77,8 @@ Status FileDirectory::RefuseIfHigherIsThere(std::uint32_t attempt) const {
   const auto attempts = Attempts();
   if (!attempts.ok()) return attempts.status();
   if (attempts->empty() || attempts->front() <= attempt) return Status::Ok();
-  return Status(StatusCode::kFailedPrecondition, path_ + "/" + AttemptName(attempts->front()) +
-                                                     " is there: attempt " + std::to_string(attempt) +
-                                                     " removes nothing any more")
+  return Status(StatusCode::kFailedPrecondition, path_ + "/" + AttemptName(attempts->front()) + " is there: attempt " +
+                                                     std::to_string(attempt) + " removes nothing any more")
       .WithReason("SUPERSEDED");
 }
 
@@ -116,8 +115,8 @@ Status FileDirectory::RemoveLeftovers() {
   if (!entries.ok()) return entries.status();
   Status first_error;
   for (const Entry& entry : *entries) {
-    const bool ours = entry.name.starts_with(std::string(".") + kJobName) ||
-                      entry.name.starts_with(std::string(".") + kHintName);
+    const bool ours =
+        entry.name.starts_with(std::string(".") + kJobName) || entry.name.starts_with(std::string(".") + kHintName);
     if (ours && IsTemporary(entry.name)) KeepFirst(first_error, RemoveFile(root_.get(), entry.name));
   }
   return first_error;

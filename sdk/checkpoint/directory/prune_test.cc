@@ -112,9 +112,7 @@ TEST_F(PruneTest, RemovesWhatElseOlderAttemptsLeft) {
 }
 
 TEST_F(PruneTest, RemovesItsOwnUnfinishedFoldersOnceANewerOneIsThere) {
-  const auto make = [&](std::uint64_t step) {
-    const UniqueFd folder(directory_->OpenForWriting({1, step}).value());
-  };
+  const auto make = [&](std::uint64_t step) { const UniqueFd folder(directory_->OpenForWriting({1, step}).value()); };
   make(5);
   make(15);
   EXPECT_THAT(Pruned(1, {}), IsEmpty());

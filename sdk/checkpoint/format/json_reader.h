@@ -95,7 +95,7 @@ class JsonReader {
 
   std::string_view reason_;
   std::string tape_;
-  std::string stop_;  // what is there where the tape ends before the text does; empty: it does not
+  std::string stop_;      // what is there where the tape ends before the text does; empty: it does not
   std::size_t next_ = 0;  // on the tape
   std::vector<Step> path_;
   Status fault_;

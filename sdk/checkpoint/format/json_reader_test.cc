@@ -26,9 +26,9 @@ TEST(JsonReader, ReadsStrings) {
 }
 
 TEST(JsonReader, RefusesWhatIsNoString) {
-  for (const char* json : {"", "a", "\"", "\"a", "\"\n\"", "\"\xff\"", "\"\xc3\"", R"("\x")", R"("\)", R"("\u12")",
-                           R"("\u12g4")", R"("\ud83d")", R"("\ud83dx")", R"("\ud83d\u0041")", R"("\ude00")",
-                           R"("a"b)"}) {
+  for (const char* json :
+       {"", "a", "\"", "\"a", "\"\n\"", "\"\xff\"", "\"\xc3\"", R"("\x")", R"("\)", R"("\u12")", R"("\u12g4")",
+        R"("\ud83d")", R"("\ud83dx")", R"("\ud83d\u0041")", R"("\ude00")", R"("a"b)"}) {
     EXPECT_TRUE(ReadString(json).starts_with("refused: expected ")) << json << ": " << ReadString(json);
   }
 }

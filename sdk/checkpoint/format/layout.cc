@@ -21,7 +21,9 @@ struct Share {
 Status Refused(const SaveTensor& tensor, const std::string& message, std::string fix = "") {
   const std::string name = Printable(tensor.info.name);
   return Status(StatusCode::kInvalidArgument, "the tensor \"" + name + "\": " + message)
-      .WithReason("BAD_TENSOR").WithField(name).WithFix(std::move(fix));
+      .WithReason("BAD_TENSOR")
+      .WithField(name)
+      .WithFix(std::move(fix));
 }
 
 // Of a distributed tensor without bytes: 0.
@@ -36,8 +38,9 @@ Status CheckTensor(const SaveTensor& tensor) {
     if (tensor.info.shape.empty()) return Refused(tensor, "a scalar has no rows", "save it as replicated");
     const std::uint64_t rows = tensor.info.shape[0];
     if (tensor.rows.first > rows || tensor.rows.count > rows - tensor.rows.first) {
-      return Refused(tensor, std::to_string(tensor.rows.count) + " rows from " + std::to_string(tensor.rows.first) +
-                                 " of a tensor that has " + std::to_string(rows),
+      return Refused(tensor,
+                     std::to_string(tensor.rows.count) + " rows from " + std::to_string(tensor.rows.first) +
+                         " of a tensor that has " + std::to_string(rows),
                      "give the global shape, and the rows of this rank");
     }
     expected = RowBytes(tensor.info) * tensor.rows.count;

@@ -14,17 +14,17 @@ namespace glim::checkpoint {
 
 // A run of this rank's memory and the place in its shard where it goes.
 struct CopyRange {
-  std::uint32_t tensor = 0;   // index in the rank's list of SaveTensors
-  std::uint64_t from = 0;     // in SaveTensor::data
-  std::uint64_t to = 0;       // in the shard's file
+  std::uint32_t tensor = 0;  // index in the rank's list of SaveTensors
+  std::uint64_t from = 0;    // in SaveTensor::data
+  std::uint64_t to = 0;      // in the shard's file
   std::uint64_t bytes = 0;
 };
 
 struct ShardLayout {
-  std::string header;               // with padding; the file's first bytes
+  std::string header;  // with padding; the file's first bytes
   std::uint64_t file_bytes = 0;
-  std::vector<CopyRange> copies;    // by `to`
-  std::vector<TensorEntry> entries; // of this rank's pieces, by name, checksums still empty, shard 0
+  std::vector<CopyRange> copies;     // by `to`
+  std::vector<TensorEntry> entries;  // of this rank's pieces, by name, checksums still empty, shard 0
 };
 
 // kReplicated tensors (which all ranks hold alike) are cut into parts of `split_bytes`, a multiple of kChunkBytes; the

@@ -59,8 +59,8 @@ void ExpectEveryByteOnce(const TensorEntry& entry, const std::vector<ShardLayout
     EXPECT_EQ(piece.at, at);
     at += piece.bytes;
     const std::vector<CopyRange>& copies = layouts.at(piece.shard).copies;
-    const auto copy = std::find_if(copies.begin(), copies.end(),
-                                   [&](const CopyRange& range) { return range.to == piece.offset; });
+    const auto copy =
+        std::find_if(copies.begin(), copies.end(), [&](const CopyRange& range) { return range.to == piece.offset; });
     ASSERT_NE(copy, copies.end());
     const SaveTensor& tensor = job.at(piece.shard).at(copy->tensor);
     EXPECT_EQ(tensor.info, entry.info);

@@ -11,7 +11,9 @@ namespace {
 
 Status Refused(std::string field, std::string message, std::string fix) {
   return Status(StatusCode::kInvalidArgument, std::move(message))
-      .WithReason("RANKS_DISAGREE").WithField(std::move(field)).WithFix(std::move(fix));
+      .WithReason("RANKS_DISAGREE")
+      .WithField(std::move(field))
+      .WithFix(std::move(fix));
 }
 
 Status TensorRefused(const TensorEntry& entry, const std::string& message, std::string fix) {
@@ -21,9 +23,10 @@ Status TensorRefused(const TensorEntry& entry, const std::string& message, std::
 
 Status CheckSameSave(const std::vector<Manifest>& parts) {
   if (parts.empty() || parts.size() != parts[0].world_size) {
-    return Refused("world_size", std::to_string(parts.size()) + " parts, expected " +
-                                     std::to_string(parts.empty() ? 1 : parts[0].world_size),
-                   "give the part of each rank");
+    return Refused(
+        "world_size",
+        std::to_string(parts.size()) + " parts, expected " + std::to_string(parts.empty() ? 1 : parts[0].world_size),
+        "give the part of each rank");
   }
   for (std::size_t rank = 1; rank < parts.size(); ++rank) {
     const Manifest& part = parts[rank];
@@ -61,8 +64,9 @@ Status CheckCovered(const TensorEntry& entry, const std::vector<Shard>& shards) 
   for (std::size_t k = 0; k < entry.pieces.size(); ++k) {
     const Piece& piece = entry.pieces[k];
     if (piece.at < end) {
-      return TensorRefused(entry, "bytes from " + std::to_string(piece.at) + " are both in " +
-                                      shards[entry.pieces[k - 1].shard].file + " and in " + shards[piece.shard].file,
+      return TensorRefused(entry,
+                           "bytes from " + std::to_string(piece.at) + " are both in " +
+                               shards[entry.pieces[k - 1].shard].file + " and in " + shards[piece.shard].file,
                            "give it a name of its own on each rank, or save it as replicated or by rows");
     }
     if (piece.at > end) break;

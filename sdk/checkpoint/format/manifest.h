@@ -21,10 +21,10 @@ inline constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;  // of a pi
 inline constexpr std::size_t kManifestBytesMax = std::size_t{1} << 30;
 
 struct Piece {
-  std::uint32_t shard = 0;    // index in Manifest::shards
-  std::uint64_t offset = 0;   // in the shard file, from its first byte
+  std::uint32_t shard = 0;   // index in Manifest::shards
+  std::uint64_t offset = 0;  // in the shard file, from its first byte
   std::uint64_t bytes = 0;
-  std::uint64_t at = 0;       // where in the tensor these bytes begin; a multiple of the element's size
+  std::uint64_t at = 0;               // where in the tensor these bytes begin; a multiple of the element's size
   std::vector<std::uint32_t> crc32c;  // of each kChunkBytes of the piece from its begin; the last may be shorter
   friend bool operator==(const Piece&, const Piece&) = default;
 };
@@ -49,7 +49,7 @@ struct Manifest {
   std::uint32_t world_size = 1;  // ranks that wrote
   std::int64_t created_at_ms = 0;
   std::vector<Shard> shards;
-  std::vector<TensorEntry> tensors;  // sorted by name
+  std::vector<TensorEntry> tensors;             // sorted by name
   std::map<std::string, std::string> metadata;  // the user's, UTF-8
 
   // By name, in O(log tensors).

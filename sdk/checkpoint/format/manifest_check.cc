@@ -36,8 +36,8 @@ Status CheckShards(const std::vector<Shard>& shards) {
     names.emplace_back(shards[i].file, i);
   }
   std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end(),
-                                        [](const auto& a, const auto& b) { return a.first == b.first; });
+  const auto twice =
+      std::adjacent_find(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
   if (twice == names.end()) return Status::Ok();
   return Bad(Indexed("shards", std::next(twice)->second) + ".file", "two shards have this name");
 }
@@ -69,8 +69,8 @@ class Checker {
       return Bad(Indexed("tensors", i) + ".by_rows", "a scalar has no rows");
     }
     const std::uint64_t tensor_bytes = *BytesOf(entry.info.dtype, entry.info.shape);
-    const std::uint64_t unit = entry.by_rows && tensor_bytes > 0 ? tensor_bytes / entry.info.shape[0]
-                                                                 : SizeOf(entry.info.dtype);
+    const std::uint64_t unit =
+        entry.by_rows && tensor_bytes > 0 ? tensor_bytes / entry.info.shape[0] : SizeOf(entry.info.dtype);
     std::uint64_t end = 0;
     for (std::size_t k = 0; k < entry.pieces.size(); ++k) {
       const Piece& piece = entry.pieces[k];
@@ -101,9 +101,9 @@ class Checker {
         const bool fits = end == 0 ? range->offset % kDataAlignment == 0 : range->offset == end;
         if (!fits) {
           return Bad(FieldOf(range->tensor, range->piece, "offset"),
-                     end == 0 ? "a shard's data begins at a multiple of 4096"
-                              : range->offset < end ? "the bytes overlap those of another piece in the shard"
-                                                    : "there is a hole in the shard before this piece");
+                     end == 0              ? "a shard's data begins at a multiple of 4096"
+                     : range->offset < end ? "the bytes overlap those of another piece in the shard"
+                                           : "there is a hole in the shard before this piece");
         }
         end = range->offset + range->bytes;
       }
@@ -135,8 +135,8 @@ class Checker {
     }
     const std::uint64_t chunks = (piece.bytes + kChunkBytes - 1) / kChunkBytes;
     if (piece.crc32c.size() != chunks) {
-      return Bad(FieldOf(i, k, "crc32c"), std::to_string(piece.crc32c.size()) + " checksums for " +
-                                              std::to_string(chunks) + " chunks");
+      return Bad(FieldOf(i, k, "crc32c"),
+                 std::to_string(piece.crc32c.size()) + " checksums for " + std::to_string(chunks) + " chunks");
     }
     ranges_.push_back({piece.shard, piece.offset, piece.bytes, i, k});
     return Status::Ok();

@@ -23,9 +23,9 @@ constexpr std::string_view kSeal = ",\"manifest_crc32c\":";
 constexpr std::uint64_t kU32Max = 0xFFFF'FFFF;
 constexpr std::uint64_t kI64Max = 0x7FFF'FFFF'FFFF'FFFF;
 
-constexpr std::array<std::string_view, 11> kFields = {
-    "format", "version", "attempt", "step", "world_size", "created_at_ms", "metadata", "shards", "tensors",
-    "manifest_crc32c", "rank"};
+constexpr std::array<std::string_view, 11> kFields = {"format",     "version",         "attempt",  "step",
+                                                      "world_size", "created_at_ms",   "metadata", "shards",
+                                                      "tensors",    "manifest_crc32c", "rank"};
 constexpr std::array<std::string_view, 3> kShardFields = {"file", "bytes", "header_crc32c"};
 constexpr std::array<std::string_view, 5> kTensorFields = {"name", "dtype", "shape", "pieces", "by_rows"};
 constexpr std::array<std::string_view, 5> kPieceFields = {"shard", "offset", "bytes", "at", "crc32c"};

@@ -26,11 +26,11 @@ Manifest Good() {
                  {"shard-00001-of-00002.safetensors", 8192 + 8 * kMiB + 4 + 20, 0xFFFF'FFFF}};
   good.tensors = {
       {{"a", DType::kF32, {13, kMiB / 4}},
-       {{0, 4096, 5 * kMiB, 0, {1, 2}}, {1, 8192, 8 * kMiB, 5 * kMiB, {3, 4}}}, false},
+       {{0, 4096, 5 * kMiB, 0, {1, 2}}, {1, 8192, 8 * kMiB, 5 * kMiB, {3, 4}}},
+       false},
       {{"b", DType::kI32, {}}, {{1, 8192 + 8 * kMiB, 4, 0, {5}}}, false},
       {{"none", DType::kBF16, {0, 3}}, {}, false},
-      {{"rows", DType::kF32, {3, 5}},
-       {{0, 4096 + 5 * kMiB, 40, 0, {6}}, {1, 8192 + 8 * kMiB + 4, 20, 40, {7}}}, true}};
+      {{"rows", DType::kF32, {3, 5}}, {{0, 4096 + 5 * kMiB, 40, 0, {6}}, {1, 8192 + 8 * kMiB + 4, 20, 40, {7}}}, true}};
   return good;
 }
 
@@ -108,13 +108,16 @@ TEST(Manifest, RefusesWhatAReaderWouldHaveToTrust) {
       {"tensors[1].name", [](Manifest& m) { m.tensors[1].info.name = "Z"; }},
       {"tensors[1].name", [](Manifest& m) { m.tensors[1].info.name = "b\n"; }},
       {"tensors[0].shape[16]", [](Manifest& m) { m.tensors[0].info.shape.assign(17, 1); }},
-      {"tensors[0].shape", [](Manifest& m) { m.tensors[0].info.shape = {kTensorBytesMax, 2}; }},
+      {"tensors[0].shape",
+       [](Manifest& m) {
+         m.tensors[0].info.shape = {kTensorBytesMax, 2};
+       }},
       {"tensors[0].pieces", [](Manifest& m) { m.tensors[0].info.shape[0] = 14; }},
       {"tensors[0].pieces[1].bytes", [](Manifest& m) { m.tensors[0].info.shape[0] = 12; }},
       {"tensors[0].pieces", [](Manifest& m) { m.tensors[0].pieces.clear(); }},
       {"tensors[0].pieces[0].at", [](Manifest& m) { m.tensors[0].pieces.erase(m.tensors[0].pieces.begin()); }},
-      {"tensors[0].pieces[1].at", [](Manifest& m) { std::swap(m.tensors[0].pieces[0], m.tensors[0].pieces[1]),
-                                                    m.tensors[0].pieces[0].at = 0; }},
+      {"tensors[0].pieces[1].at",
+       [](Manifest& m) { std::swap(m.tensors[0].pieces[0], m.tensors[0].pieces[1]), m.tensors[0].pieces[0].at = 0; }},
       {"tensors[0].pieces[1].at", [](Manifest& m) { m.tensors[0].pieces[1].at -= 4; }},
       {"tensors[0].pieces[1].at", [](Manifest& m) { m.tensors[0].pieces[1].at += 4; }},
       {"tensors[0].pieces[1].at", [](Manifest& m) { m.tensors[0].pieces[1].at -= 1; }},
@@ -129,7 +132,10 @@ TEST(Manifest, RefusesWhatAReaderWouldHaveToTrust) {
       {"tensors[3].pieces[1].offset", [](Manifest& m) { m.shards[1].bytes += 4, m.tensors[3].pieces[1].offset += 4; }},
       {"tensors[0].pieces[0].crc32c", [](Manifest& m) { m.tensors[0].pieces[0].crc32c.pop_back(); }},
       {"tensors[0].pieces[0].crc32c", [](Manifest& m) { m.tensors[0].pieces[0].crc32c.push_back(0); }},
-      {"tensors[3].pieces[0].bytes", [](Manifest& m) { m.tensors[3].info.shape = {5, 3}; }},
+      {"tensors[3].pieces[0].bytes",
+       [](Manifest& m) {
+         m.tensors[3].info.shape = {5, 3};
+       }},
       {"tensors[3].by_rows", [](Manifest& m) { m.tensors[3].info.shape = {}; }},
   };
   for (const Fault& fault : faults) {

@@ -113,7 +113,8 @@ Result<std::string> BuildShardHeader(const std::vector<ShardEntry>& entries) {
   header.resize((header.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment, ' ');
   if (header.size() - kLengthBytes > kHeaderBytesMax) {
     return Status(StatusCode::kResourceExhausted, "the shard would have more arrays (" +
-                  std::to_string(entries.size()) + ") than a header of 100 MB can list")
+                                                      std::to_string(entries.size()) +
+                                                      ") than a header of 100 MB can list")
         .WithReason("TOO_MANY_TENSORS")
         .WithFix("save fewer and larger tensors, or on more ranks");
   }

@@ -30,7 +30,7 @@ struct ShardEntry {
 };
 
 struct ShardHeader {
-  std::uint64_t data_start = 0;  // in the file; 8 + the header's length
+  std::uint64_t data_start = 0;     // in the file; 8 + the header's length
   std::vector<ShardEntry> entries;  // by `begin`
 };
 

@@ -66,8 +66,8 @@ TEST(ShardHeader, SaysHowMuchOfTheFileItNeeds) {
 }
 
 TEST(ShardHeader, RefusesAnAbsurdLength) {
-  for (const std::uint64_t length : {std::uint64_t{10} << 30, ~std::uint64_t{0}, std::uint64_t{1} << 63,
-                                     std::uint64_t{kHeaderBytesMax} + 1}) {
+  for (const std::uint64_t length :
+       {std::uint64_t{10} << 30, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{kHeaderBytesMax} + 1}) {
     std::string start(4096, ' ');
     std::memcpy(start.data(), &length, sizeof(length));
     const auto status = ParseShardHeader(start, std::uint64_t{1} << 62).status();
@@ -83,13 +83,17 @@ TEST(ShardHeader, TakesWhatOtherWritersWrite) {
   EXPECT_TRUE(FaultOf("{}", 0).ok());
   EXPECT_TRUE(FaultOf("{ \"a\" : { \"shape\" : [ ] , \"data_offsets\":[0,1], \"dtype\":\"U8\" } } \n", 1).ok());
   EXPECT_TRUE(FaultOf(R"({"__metadata__":{"format":"pt"},)"
-                      R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1).ok());
+                      R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+                      1)
+                  .ok());
   EXPECT_TRUE(FaultOf(R"({"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},)"
-                      R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 3).ok());
+                      R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+                      3)
+                  .ok());
 }
 
 struct Refused {
-  const char* what;     // part of the message
+  const char* what;  // part of the message
   std::string json;
   std::uint64_t data_bytes;
 };

@@ -60,7 +60,8 @@ bool HasControlCharacter(std::string_view text) {
 std::string Printable(std::string_view text) {
   constexpr std::size_t kBytesMax = 64;
   std::string shown(text.substr(0, kBytesMax));
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');
   if (text.size() > kBytesMax) shown.replace(kBytesMax - 3, 3, "...");
   return shown;
 }

@@ -13,9 +13,9 @@ TEST(Utf8, TakesEveryLengthAtItsEdges) {
 }
 
 TEST(Utf8, RefusesWhatIsNoCharacter) {
-  for (const char* text : {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2\x41", "\xe0\x9f\xbf", "\xe2\x82",
-                           "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf0\x90\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-                           "\xff", "ok\xfe"}) {
+  for (const char* text :
+       {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2\x41", "\xe0\x9f\xbf", "\xe2\x82", "\xed\xa0\x80",
+        "\xf0\x8f\xbf\xbf", "\xf0\x90\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "ok\xfe"}) {
     EXPECT_FALSE(IsUtf8(text)) << text;
   }
   EXPECT_FALSE(IsUtf8(std::string_view("\xe2\x82\xac", 2))) << "cut in the middle of a character";

@@ -16,9 +16,9 @@ namespace glim::checkpoint {
 
 // The next bytes of a read go there. Segments of one read follow each other in the file.
 struct ReadRange {
-  std::uint32_t file = 0;         // index in the list given to Read
-  std::uint64_t offset = 0;       // in the file
-  std::span<std::byte> into;      // any alignment: what O_DIRECT cannot do is read beside and copied
+  std::uint32_t file = 0;     // index in the list given to Read
+  std::uint64_t offset = 0;   // in the file
+  std::span<std::byte> into;  // any alignment: what O_DIRECT cannot do is read beside and copied
 };
 
 class BatchReader {

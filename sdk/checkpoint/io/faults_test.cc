@@ -57,7 +57,10 @@ class Faults : public testing::TestWithParam<IoCase> {
     folder_.Drop("a");
     const std::vector<ReadRange> ranges = {{0, 0, into.first(kCut)}, {0, kCut, into.subspan(kCut)}};
     return MakeRangeReader(Faulty(IoDirection::kRead, std::move(fault)), options_)
-        ->Read(folder_.fd(), {"a"}, ranges, [this](std::size_t) { ++told_; return Status::Ok(); });
+        ->Read(folder_.fd(), {"a"}, ranges, [this](std::size_t) {
+          ++told_;
+          return Status::Ok();
+        });
   }
 
   static constexpr std::size_t kCut = 123'457;
@@ -144,9 +147,9 @@ TEST_P(Faults, AWriteThatIsRefusedForGoodFails) {
 
 TEST_P(Faults, AFileThatIsRemovedWhileItIsWrittenIsNotSaved) {
   const Status status = Write([this](std::size_t number, IoRequest&) {
-    EXPECT_TRUE(number != 5 || ::unlinkat(folder_.fd(), "a", 0) == 0);
-    return kHandOn;
-  }).status();
+                          EXPECT_TRUE(number != 5 || ::unlinkat(folder_.fd(), "a", 0) == 0);
+                          return kHandOn;
+                        }).status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr("cannot find a where it was written"));
 }
@@ -159,18 +162,21 @@ TEST_P(Faults, ShortReadsGoOn) {
 }
 
 TEST_P(Faults, InterruptedReadsAreMadeAgain) {
-  const Result<IoReport> report = Read([](std::size_t number, IoRequest&) -> std::optional<std::int64_t> {
-    if (number % 3 == 0) return -EINTR;
-    if (number % 5 == 0) return -EAGAIN;
-    return kHandOn;
-  }, into_.bytes());
+  const Result<IoReport> report = Read(
+      [](std::size_t number, IoRequest&) -> std::optional<std::int64_t> {
+        if (number % 3 == 0) return -EINTR;
+        if (number % 5 == 0) return -EAGAIN;
+        return kHandOn;
+      },
+      into_.bytes());
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(into_.ToString() == image_.ToString());
 }
 
 TEST_P(Faults, AReadThatNeverGetsOnFails) {
-  EXPECT_EQ(Read([](std::size_t, IoRequest&) { return std::optional<std::int64_t>(-EAGAIN); }, into_.bytes())
-                .status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(
+      Read([](std::size_t, IoRequest&) { return std::optional<std::int64_t>(-EAGAIN); }, into_.bytes()).status().code(),
+      StatusCode::kUnavailable);
 }
 
 TEST_P(Faults, AReadThatFailsNamesTheFileAndThePlace) {

@@ -20,19 +20,19 @@ std::string_view NameOf(IoKind kind);  // "auto", "io_uring", "pwrite", "usrbio"
 
 struct IoOptions {
   IoKind kind = IoKind::kAuto;
-  std::uint64_t block_bytes = std::uint64_t{4} << 20;  // of one request; a multiple of 4 KiB
-  std::uint32_t depth = 4;                             // requests in flight
-  bool direct = true;                                  // O_DIRECT, where the file system has it
+  std::uint64_t block_bytes = std::uint64_t{4} << 20;     // of one request; a multiple of 4 KiB
+  std::uint32_t depth = 4;                                // requests in flight
+  bool direct = true;                                     // O_DIRECT, where the file system has it
   std::string usrbio_library = "libhf3fs_api_shared.so";  // 3FS's, a path or a name for the dynamic linker
 };
 
 // How a file was written or read, for reports.
 struct IoReport {
   IoKind kind = IoKind::kAuto;
-  bool direct = false;         // past the page cache; of a read, at least in part
-  bool registered = false;     // the kernel knew the memory beforehand
+  bool direct = false;      // past the page cache; of a read, at least in part
+  bool registered = false;  // the kernel knew the memory beforehand
   std::uint64_t bytes = 0;
-  std::int64_t micros = 0;     // to durable
+  std::int64_t micros = 0;       // to durable
   std::int64_t sync_micros = 0;  // of that, the flush
 };
 

@@ -89,8 +89,10 @@ class NewFile {
       Request& request = requests[completion.tag];
       const Result<bool> written = Advance(request, completion.result);
       if (!written.ok() && status.ok()) status = written.status();
-      if (status.ok() && !*written) channel_.Submit(request.io);
-      else free.push_back(static_cast<std::uint32_t>(completion.tag));
+      if (status.ok() && !*written)
+        channel_.Submit(request.io);
+      else
+        free.push_back(static_cast<std::uint32_t>(completion.tag));
     }
   }
 
@@ -149,8 +151,10 @@ class NewFile {
     }
     // O_DIRECT goes on at a whole page, and writes a part of one again.
     if (request.direct) moved = PagesDown(moved);
-    if (moved > 0) request.retries = Retries();
-    else if (result >= 0 && !request.retries.MayRetry(EAGAIN)) return IoError(EIO, "write more of " + name_);
+    if (moved > 0)
+      request.retries = Retries();
+    else if (result >= 0 && !request.retries.MayRetry(EAGAIN))
+      return IoError(EIO, "write more of " + name_);
     io.offset += moved;
     io.memory += moved;
     io.bytes -= moved;

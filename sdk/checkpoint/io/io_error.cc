@@ -13,30 +13,22 @@ struct Meaning {
 
 Meaning MeaningOf(int error) {
   switch (error) {
-    case ENOSPC:
-      return {StatusCode::kResourceExhausted, "free space on this file system, or keep fewer checkpoints"};
-    case EDQUOT:
-      return {StatusCode::kResourceExhausted, "remove files of this owner, or ask for a larger quota"};
+    case ENOSPC: return {StatusCode::kResourceExhausted, "free space on this file system, or keep fewer checkpoints"};
+    case EDQUOT: return {StatusCode::kResourceExhausted, "remove files of this owner, or ask for a larger quota"};
     case EFBIG:
       return {StatusCode::kResourceExhausted, "raise the limit on the size of files (ulimit -f), or write more shards"};
     case EMFILE:
-    case ENFILE:
-      return {StatusCode::kResourceExhausted, "raise the limit on open files (ulimit -n)"};
+    case ENFILE: return {StatusCode::kResourceExhausted, "raise the limit on open files (ulimit -n)"};
     case EIO:
-    case EILSEQ:
-      return {StatusCode::kDataLoss, "look at the kernel's log: the device fails"};
+    case EILSEQ: return {StatusCode::kDataLoss, "look at the kernel's log: the device fails"};
     case ENOENT:
     case ENOTDIR:
-    case ESTALE:
-      return {StatusCode::kNotFound, "see whether somebody removed the folder"};
+    case ESTALE: return {StatusCode::kNotFound, "see whether somebody removed the folder"};
     case EACCES:
     case EPERM:
-    case EROFS:
-      return {StatusCode::kPermissionDenied, "give this process's user the right to it"};
-    case EEXIST:
-      return {StatusCode::kAlreadyExists, ""};
-    default:
-      return {StatusCode::kUnavailable, ""};
+    case EROFS: return {StatusCode::kPermissionDenied, "give this process's user the right to it"};
+    case EEXIST: return {StatusCode::kAlreadyExists, ""};
+    default: return {StatusCode::kUnavailable, ""};
   }
 }
 

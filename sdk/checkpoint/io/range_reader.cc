@@ -54,8 +54,14 @@ class Reading {
   Reading(Channel& channel, BounceMemory& bounce, const IoOptions& options, int folder,
           const std::vector<std::string>& files, std::span<const ReadRange> ranges,
           const std::function<Status(std::size_t)>& done)
-      : channel_(channel), bounce_(bounce), options_(options), folder_(folder), files_(files), ranges_(ranges),
-        done_(done), flights_(options.depth) {
+      : channel_(channel),
+        bounce_(bounce),
+        options_(options),
+        folder_(folder),
+        files_(files),
+        ranges_(ranges),
+        done_(done),
+        flights_(options.depth) {
     for (std::uint32_t i = options.depth; i > 0; --i) free_.push_back(i - 1);
   }
 
@@ -228,12 +234,12 @@ class Reading {
   const std::span<const ReadRange> ranges_;
   const std::function<Status(std::size_t)>& done_;
 
-  std::vector<std::uint32_t> order_;   // of ranges
-  std::vector<std::uint64_t> left_;    // bytes of each range that have not come
-  std::size_t next_range_ = 0;         // in order_: the first of a file that is not open yet
+  std::vector<std::uint32_t> order_;  // of ranges
+  std::vector<std::uint64_t> left_;   // bytes of each range that have not come
+  std::size_t next_range_ = 0;        // in order_: the first of a file that is not open yet
   std::shared_ptr<const ReadFile> file_;
   std::shared_ptr<const ReadPlan> plan_;
-  std::size_t next_read_ = 0;          // in plan_
+  std::size_t next_read_ = 0;  // in plan_
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_;
   IoReport report_;

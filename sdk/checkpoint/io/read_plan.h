@@ -11,7 +11,7 @@
 
 namespace glim::checkpoint {
 
-inline constexpr std::uint64_t kGapBytes = std::uint64_t{128} << 10;      // read over rather than asked around
+inline constexpr std::uint64_t kGapBytes = std::uint64_t{128} << 10;  // read over rather than asked around
 // Shorter parts are read with their neighbours and copied, which is cheaper than a request of their own (with O_DIRECT
 // even three: the pages that it begins and ends in).
 inline constexpr std::uint64_t kStraightBytes = std::uint64_t{64} << 10;
@@ -44,8 +44,8 @@ struct ReadPlan {
 };
 
 struct ReadPlanOptions {
-  std::uint64_t block_bytes = 0;   // of a read at most, a multiple of 4 KiB
-  bool direct = false;             // the file can be read with O_DIRECT...
+  std::uint64_t block_bytes = 0;       // of a read at most, a multiple of 4 KiB
+  bool direct = false;                 // the file can be read with O_DIRECT...
   std::uint64_t memory_alignment = 0;  // ...into memory that is so aligned; divides 4 KiB
   // ...but is read through the page cache where that has these bytes. Asked once for each block of the file.
   std::function<bool(std::uint64_t offset, std::uint64_t bytes)> cached;

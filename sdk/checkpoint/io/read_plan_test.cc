@@ -87,11 +87,14 @@ TEST(ReadPlan, BlocksInThePageCacheAreTakenFromThere) {
 }
 
 TEST(ReadPlan, TouchingRangesAndSmallGapsAreOneReadLargeGapsAreNot) {
-  const ReadPlan plan = Plan({{0, 0, At(0, 100)}, {0, 100, At(9000, 100)}, {0, 100 * kKiB, At(0, 10)},
-                              {0, 100 * kKiB + 10 + kGapBytes + 1, At(0, 10)}}, Buffered());
-  EXPECT_THAT(SummaryOf(plan), ElementsAre(Summary{0, 100 * kKiB + 10, 3, false, false},
-                                           Summary{100 * kKiB + 11 + kGapBytes, 100 * kKiB + 21 + kGapBytes, 1, false,
-                                                   false}));
+  const ReadPlan plan = Plan({{0, 0, At(0, 100)},
+                              {0, 100, At(9000, 100)},
+                              {0, 100 * kKiB, At(0, 10)},
+                              {0, 100 * kKiB + 10 + kGapBytes + 1, At(0, 10)}},
+                             Buffered());
+  EXPECT_THAT(SummaryOf(plan),
+              ElementsAre(Summary{0, 100 * kKiB + 10, 3, false, false},
+                          Summary{100 * kKiB + 11 + kGapBytes, 100 * kKiB + 21 + kGapBytes, 1, false, false}));
 }
 
 TEST(ReadPlan, AHundredThousandSmallRangesAreOneSequentialRead) {

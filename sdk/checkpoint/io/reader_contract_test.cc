@@ -153,10 +153,13 @@ TEST_P(ReaderContract, AFileThatIsCutWhileItIsReadIsDataLoss) {
     Image into(1 << 20, 1);
     const auto first = into.bytes().first(100'000);
     const std::vector<ReadRange> ranges = {{file, 0, first}, {file, 100'000, into.bytes().subspan(100'000)}};
-    const Status status = Reader()->Read(folder_.fd(), names_, ranges, [&](std::size_t) {
-      std::filesystem::resize_file(folder_.path() + "/" + names_[file], left);
-      return Status::Ok();
-    }).status();
+    const Status status = Reader()
+                              ->Read(folder_.fd(), names_, ranges,
+                                     [&](std::size_t) {
+                                       std::filesystem::resize_file(folder_.path() + "/" + names_[file], left);
+                                       return Status::Ok();
+                                     })
+                              .status();
     EXPECT_EQ(status.code(), StatusCode::kDataLoss) << left;
     EXPECT_THAT(status.message(), HasSubstr(names_[file] + " ends after "));
   }
@@ -170,8 +173,10 @@ TEST_P(ReaderContract, WhatIsNoFileIsDataLossAndNamed) {
   Image into(10, 1);
   const std::vector<ReadRange> ranges = {{0, 0, into.bytes()}};
   const auto reader = Reader();
-  const std::map<std::string, std::string> due = {{"gone", "gone is missing"}, {"link", "link is not a file"},
-                                                  {"pipe", "pipe is not a file"}, {"folder", "folder is not a file"}};
+  const std::map<std::string, std::string> due = {{"gone", "gone is missing"},
+                                                  {"link", "link is not a file"},
+                                                  {"pipe", "pipe is not a file"},
+                                                  {"folder", "folder is not a file"}};
   for (const auto& [name, message] : due) {
     const Status status = reader->Read(folder_.fd(), {name}, ranges, Nothing).status();
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
@@ -199,9 +204,11 @@ TEST_P(ReaderContract, WhatDoneSaysEndsTheReadAndTheReaderGoesOn) {
     ranges.push_back({0, at, into.bytes().subspan(at, 1 << 16)});
   }
   std::size_t told = 0;
-  const Status status = reader->Read(folder_.fd(), names_, ranges, [&](std::size_t) {
-    return ++told == 3 ? Status(StatusCode::kDataLoss, "a bad chunk") : Status::Ok();
-  }).status();
+  const Status status =
+      reader
+          ->Read(folder_.fd(), names_, ranges,
+                 [&](std::size_t) { return ++told == 3 ? Status(StatusCode::kDataLoss, "a bad chunk") : Status::Ok(); })
+          .status();
   EXPECT_EQ(status.message(), "a bad chunk");
   EXPECT_EQ(told, 3u);
   ASSERT_TRUE(reader->Read(folder_.fd(), names_, ranges, Nothing).ok());

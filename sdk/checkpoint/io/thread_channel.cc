@@ -98,10 +98,10 @@ class ThreadChannel final : public Channel {
   const IoDirection direction_;
   std::mutex mutex_;
   std::condition_variable asked_, answered_;
-  std::deque<IoRequest> requests_;        // guarded by mutex_, as all below
+  std::deque<IoRequest> requests_;  // guarded by mutex_, as all below
   std::deque<IoCompletion> completions_;
   bool closing_ = false;
-  std::vector<std::thread> threads_;      // the constructor's and the destructor's alone
+  std::vector<std::thread> threads_;  // the constructor's and the destructor's alone
 };
 
 }  // namespace

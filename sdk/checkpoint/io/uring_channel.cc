@@ -89,11 +89,15 @@ class UringChannel final : public Channel {
                        at / kRegisteredBytesMax == (at + request.bytes - 1) / kRegisteredBytesMax;
     const int buffer = fixed ? static_cast<int>(at / kRegisteredBytesMax) : 0;
     if (direction_ == IoDirection::kWrite) {
-      if (fixed) ::io_uring_prep_write_fixed(sqe, request.fd, request.memory, bytes, request.offset, buffer);
-      else ::io_uring_prep_write(sqe, request.fd, request.memory, bytes, request.offset);
+      if (fixed)
+        ::io_uring_prep_write_fixed(sqe, request.fd, request.memory, bytes, request.offset, buffer);
+      else
+        ::io_uring_prep_write(sqe, request.fd, request.memory, bytes, request.offset);
     } else {
-      if (fixed) ::io_uring_prep_read_fixed(sqe, request.fd, request.memory, bytes, request.offset, buffer);
-      else ::io_uring_prep_read(sqe, request.fd, request.memory, bytes, request.offset);
+      if (fixed)
+        ::io_uring_prep_read_fixed(sqe, request.fd, request.memory, bytes, request.offset, buffer);
+      else
+        ::io_uring_prep_read(sqe, request.fd, request.memory, bytes, request.offset);
     }
   }
 
@@ -114,9 +118,9 @@ class UringChannel final : public Channel {
 Result<std::unique_ptr<Channel>> MakeUringChannel(const IoOptions& options, IoDirection direction) {
   auto channel = std::make_unique<UringChannel>(direction);
   if (const int error = channel->Open(options.depth); error != 0) {
-    return Status(StatusCode::kUnavailable,
-                  "io_uring cannot be used here: " + std::generic_category().message(error))
-        .WithField("io.kind").WithFix("use auto or pwrite, or allow io_uring_setup in the container's seccomp profile");
+    return Status(StatusCode::kUnavailable, "io_uring cannot be used here: " + std::generic_category().message(error))
+        .WithField("io.kind")
+        .WithFix("use auto or pwrite, or allow io_uring_setup in the container's seccomp profile");
   }
   return std::unique_ptr<Channel>(std::move(channel));
 }

@@ -63,8 +63,8 @@ class UsrbioChannel final : public Channel {
     std::byte* staging = StagingOf(index);
     const bool reads = direction_ == IoDirection::kRead;
     if (!reads) StreamCopy(staging, request.memory, request.bytes);
-    int result = functions_.prep_io(&ior_, &iov_, reads, staging, request.fd, request.offset, request.bytes,
-                                    &slots_[index]);
+    int result =
+        functions_.prep_io(&ior_, &iov_, reads, staging, request.fd, request.offset, request.bytes, &slots_[index]);
     if (result < 0) {
       refused_.push_back({request.tag, result});
       free_.push_back(index);

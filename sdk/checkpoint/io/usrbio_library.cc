@@ -9,7 +9,8 @@ namespace {
 
 Status Unavailable(const std::string& what) {
   return Status(StatusCode::kUnavailable, "3FS's library cannot be used: " + what)
-      .WithField("io.usrbio_library").WithFix("install 3FS's client, give the library's path, or use another io.kind");
+      .WithField("io.usrbio_library")
+      .WithFix("install 3FS's client, give the library's path, or use another io.kind");
 }
 
 }  // namespace

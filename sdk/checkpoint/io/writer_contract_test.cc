@@ -87,7 +87,7 @@ TEST_P(WriterContract, ANameThatLeadsElsewhereIsRefused) {
   Image image(10, 1);
   const auto writer = Writer();
   for (const std::string& name : {std::string(), std::string("."), std::string(".."), std::string("../a"),
-                                 std::string("/tmp/a"), std::string("a/b"), std::string("a\0b", 3)}) {
+                                  std::string("/tmp/a"), std::string("a/b"), std::string("a\0b", 3)}) {
     EXPECT_EQ(writer->Write(folder_.fd(), name, image.bytes()).status().code(), StatusCode::kInvalidArgument) << name;
   }
   EXPECT_THAT(folder_.Files(), IsEmpty());

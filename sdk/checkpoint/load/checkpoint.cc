@@ -115,9 +115,10 @@ Result<std::unique_ptr<Checkpoint>> Open(ShardSource& source, std::unique_ptr<Sh
   Result<Manifest> manifest = source.ReadManifest(id);
   if (!manifest.ok()) return manifest.status();
   if (manifest->attempt != id.attempt || manifest->step != id.step) {
-    return Status(StatusCode::kDataLoss, PathOf(id) + ": its manifest is that of " +
-                                             PathOf({manifest->attempt, manifest->step}))
-        .WithReason("BAD_MANIFEST").WithField("step");
+    return Status(StatusCode::kDataLoss,
+                  PathOf(id) + ": its manifest is that of " + PathOf({manifest->attempt, manifest->step}))
+        .WithReason("BAD_MANIFEST")
+        .WithField("step");
   }
   return std::unique_ptr<Checkpoint>(
       std::make_unique<OpenedCheckpoint>(id, std::move(*manifest), source, std::move(owned)));

@@ -59,7 +59,8 @@ Status CheckChunk(const Manifest& manifest, ChunkId id, std::span<const std::byt
   const Piece& piece = manifest.tensors[id.tensor].pieces[id.piece];
   if (Crc32c(data) == piece.crc32c[id.chunk]) return Status::Ok();
   return Status(StatusCode::kDataLoss, Describe(manifest, id) + ": the checksum is another than when it was saved")
-      .WithReason("BAD_CHUNK").WithField(manifest.tensors[id.tensor].info.name)
+      .WithReason("BAD_CHUNK")
+      .WithField(manifest.tensors[id.tensor].info.name)
       .WithFix("load the checkpoint before, or a replica");
 }
 
@@ -71,9 +72,9 @@ Result<LoadPlan> PlanLoad(const Manifest& manifest, std::span<const LoadRange> r
     if (tensor == nullptr) return NoSuchTensor(manifest, range.tensor);
     const std::uint64_t bytes = BytesOf(*tensor);
     if (range.at > bytes || range.into.size() > bytes - range.at) {
-      return InvalidArgument(range.tensor, "bytes " + std::to_string(range.at) + " and " +
-                                               std::to_string(range.into.size()) + " more of tensor '" + range.tensor +
-                                               "', which has " + std::to_string(bytes),
+      return InvalidArgument(range.tensor,
+                             "bytes " + std::to_string(range.at) + " and " + std::to_string(range.into.size()) +
+                                 " more of tensor '" + range.tensor + "', which has " + std::to_string(bytes),
                              "ask for what it has");
     }
     if (range.into.empty()) continue;

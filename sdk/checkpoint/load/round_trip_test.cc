@@ -141,8 +141,7 @@ TEST_P(Worlds, RanksAsProcessesSaveAWholeAndEveryOtherNumberOfRanksFindsItsRows)
       const Result<IoReport> report = checkpoint->Load(ranges);
       ASSERT_TRUE(report.ok()) << report.status().message();
       for (const LoadRange& range : ranges) {
-        ASSERT_TRUE(Holds(range, job.whole.at(range.tensor)))
-            << range.tensor << ", rank " << rank << " of " << world;
+        ASSERT_TRUE(Holds(range, job.whole.at(range.tensor))) << range.tensor << ", rank " << rank << " of " << world;
       }
     }
   }
@@ -171,8 +170,7 @@ TEST_F(RoundTrip, AnyRangesOfATensorInAnyOrder) {
     const Result<IoReport> report = checkpoint->Load(ranges);
     ASSERT_TRUE(report.ok()) << report.status().message();
     for (const LoadRange& range : ranges) {
-      ASSERT_TRUE(Holds(range, whole))
-          << range.into.size() << " bytes at " << range.at;
+      ASSERT_TRUE(Holds(range, whole)) << range.into.size() << " bytes at " << range.at;
     }
   }
 }

@@ -124,9 +124,8 @@ class Verifier {
       ranges.push_back({shard, piece.offset + BeginOf(id), {place, BytesOf(piece, id)}});
       place += BytesOf(piece, id);
     }
-    const auto report = source_.Read(id_, manifest_, ranges, [&](std::size_t i) {
-      return CheckChunk(manifest_, batch[i], ranges[i].into);
-    });
+    const auto report = source_.Read(id_, manifest_, ranges,
+                                     [&](std::size_t i) { return CheckChunk(manifest_, batch[i], ranges[i].into); });
     return report.ok() ? Status::Ok() : report.status();
   }
 

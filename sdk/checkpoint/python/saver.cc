@@ -48,7 +48,8 @@ void BindOptions(py::module_& module) {
       .def_property(
           "when_busy", [](const SaverOptions& o) { return o.when_busy == WhenBusy::kSkip ? "skip" : "wait"; },
           [](SaverOptions& o, const std::string& name) {
-            if (name != "wait" && name != "skip") throw py::value_error("when_busy: '" + name + "' is not wait or skip");
+            if (name != "wait" && name != "skip")
+              throw py::value_error("when_busy: '" + name + "' is not wait or skip");
             o.when_busy = name == "skip" ? WhenBusy::kSkip : WhenBusy::kWait;
           })
       .def_property(
@@ -149,10 +150,12 @@ void BindSaver(py::module_& module) {
   BindReport(module);
   py::class_<SaveHandle, std::shared_ptr<SaveHandle>>(module, "SaveHandle")
       .def("done", &SaveHandle::done)
-      .def("wait", [](SaveHandle& handle) { return ValueOrThrow(handle.WaitDurable()); },
-           py::call_guard<py::gil_scoped_release>())
-      .def("wait_for_replica", [](SaveHandle& handle) { return ValueOrThrow(handle.Wait()); },
-           py::call_guard<py::gil_scoped_release>());
+      .def(
+          "wait", [](SaveHandle& handle) { return ValueOrThrow(handle.WaitDurable()); },
+          py::call_guard<py::gil_scoped_release>())
+      .def(
+          "wait_for_replica", [](SaveHandle& handle) { return ValueOrThrow(handle.Wait()); },
+          py::call_guard<py::gil_scoped_release>());
   py::class_<PySaver>(module, "Saver")
       .def(py::init<const SaverOptions&>())
       .def("save_async", &PySaver::SaveAsync)

@@ -16,25 +16,70 @@ namespace {
 constexpr std::size_t kTextBytesMax = std::size_t{16} << 10;
 
 // One list of fields for both directions: `io` writes or reads each.
-template <typename Io> void Fields(Io& io, ReplicaId& m) { io(m.attempt), io(m.step), io(m.rank); }
-template <typename Io> void Fields(Io& io, ReplicaSize& m) { io(m.world), io(m.image_bytes), io(m.part_bytes); }
-template <typename Io> void Fields(Io& io, Hello& m) { io(m.protocol), io(m.job), io(m.attempt), io(m.nonce); }
-template <typename Io> void Fields(Io& io, Challenge& m) { io(m.nonce); }
-template <typename Io> void Fields(Io& io, Answer& m) { io(m.proof), io(m.worker); }
-template <typename Io> void Fields(Io& io, Welcome& m) { io(m.proof), io(m.worker), io(m.instance); }
-template <typename Io> void Fields(Io& io, Reserve& m) { Fields(io, m.id), Fields(io, m.size); }
-template <typename Io> void Fields(Io& io, Grant& m) { io(m.address), io(m.key); }
-template <typename Io> void Fields(Io& io, Commit& m) { io(m.part_crc32c); }
-template <typename Io> void Fields(Io&, Done&) {}
-template <typename Io> void Fields(Io& io, List& m) { io(m.from_rank); }
-template <typename Io> void Fields(Io& io, Listed& m) { Fields(io, m.id), Fields(io, m.size); }
-template <typename Io> void Fields(Io& io, Listing& m) { io(m.entries), io(m.more); }
-template <typename Io> void Fields(Io& io, Open& m) { Fields(io, m.id); }
-template <typename Io> void Fields(Io& io, Opened& m) {
+template <typename Io>
+void Fields(Io& io, ReplicaId& m) {
+  io(m.attempt), io(m.step), io(m.rank);
+}
+template <typename Io>
+void Fields(Io& io, ReplicaSize& m) {
+  io(m.world), io(m.image_bytes), io(m.part_bytes);
+}
+template <typename Io>
+void Fields(Io& io, Hello& m) {
+  io(m.protocol), io(m.job), io(m.attempt), io(m.nonce);
+}
+template <typename Io>
+void Fields(Io& io, Challenge& m) {
+  io(m.nonce);
+}
+template <typename Io>
+void Fields(Io& io, Answer& m) {
+  io(m.proof), io(m.worker);
+}
+template <typename Io>
+void Fields(Io& io, Welcome& m) {
+  io(m.proof), io(m.worker), io(m.instance);
+}
+template <typename Io>
+void Fields(Io& io, Reserve& m) {
+  Fields(io, m.id), Fields(io, m.size);
+}
+template <typename Io>
+void Fields(Io& io, Grant& m) {
+  io(m.address), io(m.key);
+}
+template <typename Io>
+void Fields(Io& io, Commit& m) {
+  io(m.part_crc32c);
+}
+template <typename Io>
+void Fields(Io&, Done&) {}
+template <typename Io>
+void Fields(Io& io, List& m) {
+  io(m.from_rank);
+}
+template <typename Io>
+void Fields(Io& io, Listed& m) {
+  Fields(io, m.id), Fields(io, m.size);
+}
+template <typename Io>
+void Fields(Io& io, Listing& m) {
+  io(m.entries), io(m.more);
+}
+template <typename Io>
+void Fields(Io& io, Open& m) {
+  Fields(io, m.id);
+}
+template <typename Io>
+void Fields(Io& io, Opened& m) {
   io(m.address), io(m.key), Fields(io, m.size), io(m.part_crc32c);
 }
-template <typename Io> void Fields(Io&, Drop&) {}
-template <typename Io> void Fields(Io& io, Refused& m) { io(m.code), io(m.message), io(m.reason), io(m.fix); }
+template <typename Io>
+void Fields(Io&, Drop&) {}
+template <typename Io>
+void Fields(Io& io, Refused& m) {
+  io(m.code), io(m.message), io(m.reason), io(m.fix);
+}
 
 class Writer {
  public:
@@ -171,7 +216,8 @@ Refused RefusalOf(const Status& status) {
 Status StatusOf(const Refused& refused) {
   const bool known = refused.code > 0 && refused.code <= static_cast<std::uint32_t>(StatusCode::kUnauthenticated);
   return Status(known ? static_cast<StatusCode>(refused.code) : StatusCode::kUnknown, refused.message)
-      .WithReason(refused.reason).WithFix(refused.fix);
+      .WithReason(refused.reason)
+      .WithFix(refused.fix);
 }
 
 }  // namespace glim::checkpoint

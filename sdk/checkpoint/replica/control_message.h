@@ -32,7 +32,7 @@ struct ReplicaId {
 };
 
 struct ReplicaSize {
-  std::uint32_t world = 0;       // ranks of that save
+  std::uint32_t world = 0;        // ranks of that save
   std::uint64_t image_bytes = 0;  // from the memory's begin
   std::uint64_t part_bytes = 0;   // the part's JSON, right behind the image
   friend bool operator==(const ReplicaSize&, const ReplicaSize&) = default;

@@ -16,11 +16,20 @@ std::vector<ControlMessage> Samples() {
   nonce.fill(std::byte{7});
   Proof proof;
   proof.fill(std::byte{0xfe});
-  return {Hello{1, "job-17", 3, nonce}, Challenge{nonce}, Answer{proof, std::string("\0worker\xff", 8)},
-          Welcome{proof, "worker", 0x0123456789abcdefULL}, Reserve{{3, 1ULL << 40, 5}, {8, 1ULL << 33, 4711}},
-          Grant{0xffffffffffffffffULL, "key"}, Commit{0xdeadbeef}, Done{}, List{9},
-          Listing{{{{1, 2, 3}, {4, 5, 6}}, {{1, 3, 3}, {4, 5, 6}}}, true}, Open{{1, 2, 3}},
-          Opened{12, "key", {4, 5, 6}, 99}, Drop{}, Refused{8, "no room", "REPLICA_MEMORY", "more memory"}};
+  return {Hello{1, "job-17", 3, nonce},
+          Challenge{nonce},
+          Answer{proof, std::string("\0worker\xff", 8)},
+          Welcome{proof, "worker", 0x0123456789abcdefULL},
+          Reserve{{3, 1ULL << 40, 5}, {8, 1ULL << 33, 4711}},
+          Grant{0xffffffffffffffffULL, "key"},
+          Commit{0xdeadbeef},
+          Done{},
+          List{9},
+          Listing{{{{1, 2, 3}, {4, 5, 6}}, {{1, 3, 3}, {4, 5, 6}}}, true},
+          Open{{1, 2, 3}},
+          Opened{12, "key", {4, 5, 6}, 99},
+          Drop{},
+          Refused{8, "no room", "REPLICA_MEMORY", "more memory"}};
 }
 
 TEST(ControlMessage, EveryKindGoesThroughAsItWas) {

@@ -88,9 +88,11 @@ int Serve(const Arguments& arguments) {
 
 void AddUcx(CLI::App& app, ReplicaServiceOptions& options) {
   app.add_option("--ucx-tls", options.ucx_tls, "UCX's transports")->capture_default_str();
-  app.add_option("--ucx-net-devices", options.ucx_net_devices, "UCX's devices (the interface with the address, and InfiniBand)");
+  app.add_option("--ucx-net-devices", options.ucx_net_devices,
+                 "UCX's devices (the interface with the address, and InfiniBand)");
   app.add_option("--service-level", options.service_level, "InfiniBand's; -1: the device's")
-      ->capture_default_str()->check(CLI::Range(-1, 15));
+      ->capture_default_str()
+      ->check(CLI::Range(-1, 15));
 }
 
 void AddSecret(CLI::App& app, Arguments& arguments) {
@@ -111,11 +113,13 @@ int main(int argc, char** argv) {
   CLI::App* serve = app.add_subcommand("serve", "run until SIGTERM; what is held goes with it");
   AddSecret(*serve, arguments);
   serve->add_option("--memory", options.memory_bytes, "bytes for copies (units: KiB, MiB, GiB)")
-      ->required()->transform(CLI::AsSizeValue(false));
+      ->required()
+      ->transform(CLI::AsSizeValue(false));
   serve->add_option("--listen", options.listen, "host:port; port 0: a free one")->capture_default_str();
   serve->add_option("--address-file", arguments.address_file, "written when it listens: its host:port");
   serve->add_option("--lease", arguments.lease_seconds, "seconds after which an unused job's copies go")
-      ->capture_default_str()->check(CLI::Range(1, 30 * 86'400));
+      ->capture_default_str()
+      ->check(CLI::Range(1, 30 * 86'400));
   AddUcx(*serve, options);
   CLI::App* transfer = app.add_subcommand("transfer", "(run by serve, for one connection)")->group("");
   transfer->add_option("--fd", arguments.transfer_fd, "of the service")->required();

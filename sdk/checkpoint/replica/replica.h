@@ -22,11 +22,11 @@ struct ReplicaOptions {
   std::uint32_t attempt = 1;  // what lower ones still write is refused from the first contact on; 0: only reads
   std::uint32_t rank = 0;     // of the writers; not used by a source
   std::uint32_t world = 1;
-  std::string ucx_tls = "all";  // the service's
-  std::string ucx_net_devices;  // empty: the interface towards the service, and InfiniBand
-  int service_level = -1;       // InfiniBand's, 0 to 15; -1: the device's
+  std::string ucx_tls = "all";     // the service's
+  std::string ucx_net_devices;     // empty: the interface towards the service, and InfiniBand
+  int service_level = -1;          // InfiniBand's, 0 to 15; -1: the device's
   Duration timeout = Seconds(30);  // without any progress
-  Duration pause;  // of a writer, after a service could not be reached: saves meanwhile fail at once
+  Duration pause;                  // of a writer, after a service could not be reached: saves meanwhile fail at once
   std::uint64_t block_bytes = std::uint64_t{4} << 20;  // of one put or get
   std::uint32_t depth = 4;                             // of them under way
 };

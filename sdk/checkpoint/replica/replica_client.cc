@@ -7,7 +7,6 @@
 
 #include "sdk/checkpoint/replica/service_address.h"
 
-
 namespace glim::checkpoint {
 namespace {
 
@@ -30,12 +29,9 @@ Status CheckReplicaOptions(const ReplicaOptions& options) {
   return Status::Ok();
 }
 
-Result<std::shared_ptr<ucx::Worker>> OpenWorkerFor(const hfreduce::SocketAddress& peer,
-                                                   const ReplicaOptions& options) {
-  const std::string devices =
-      options.ucx_net_devices.empty() ? DevicesFor(peer) : options.ucx_net_devices;
-  Result<std::unique_ptr<ucx::Worker>> worker =
-      ucx::Worker::Open({options.ucx_tls, devices, options.service_level});
+Result<std::shared_ptr<ucx::Worker>> OpenWorkerFor(const hfreduce::SocketAddress& peer, const ReplicaOptions& options) {
+  const std::string devices = options.ucx_net_devices.empty() ? DevicesFor(peer) : options.ucx_net_devices;
+  Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::Open({options.ucx_tls, devices, options.service_level});
   if (!worker.ok()) return worker.status();
   return std::shared_ptr<ucx::Worker>(std::move(worker).value());
 }
@@ -58,8 +54,7 @@ Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const std::string&
   if (!address.ok()) return address.status();
   Result<UniqueFd> socket = hfreduce::StartConnect(*address);
   if (!socket.ok()) return socket.status();
-  std::unique_ptr<ReplicaClient> client(
-      new ReplicaClient(peer, std::move(worker), options, std::move(socket).value()));
+  std::unique_ptr<ReplicaClient> client(new ReplicaClient(peer, std::move(worker), options, std::move(socket).value()));
   if (Status connected = client->AwaitConnected(); !connected.ok()) return connected;
   if (Status shaken = client->Handshake(); !shaken.ok()) return shaken;
   return client;
@@ -68,7 +63,8 @@ Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const std::string&
 Status ReplicaClient::Broken(const Status& status) {
   usable_ = false;
   return Status(status.code(), "replica service " + peer_ + ": " + status.message())
-      .WithReason(status.reason()).WithFix(status.fix());
+      .WithReason(status.reason())
+      .WithFix(status.fix());
 }
 
 Status ReplicaClient::Unexpected() {
@@ -109,8 +105,8 @@ Status ReplicaClient::Await(const hfreduce::Deadline& deadline, const char* what
     return Broken({StatusCode::kUnavailable, endpoint_->broken()});
   }
   if (deadline.Passed()) {
-    return Broken({StatusCode::kUnavailable, std::string(what) + ": nothing came for " +
-                                                 std::to_string(options_.timeout.ms) + " ms"});
+    return Broken({StatusCode::kUnavailable,
+                   std::string(what) + ": nothing came for " + std::to_string(options_.timeout.ms) + " ms"});
   }
   const short events = stream_.wants_to_write() ? POLLIN | POLLOUT : POLLIN;  // NOLINT(google-runtime-int): poll's type
   pollfd waiting[] = {{worker_->event_descriptor(), POLLIN, 0}, {stream_.descriptor(), events, 0}};
@@ -138,7 +134,8 @@ Result<ControlMessage> ReplicaClient::AskAny(const ControlMessage& request) {
   if (const auto* refused = std::get_if<Refused>(&answer)) {
     const Status status = StatusOf(*refused);
     return Status(status.code(), "replica service " + peer_ + ": " + status.message())
-        .WithReason(status.reason()).WithFix(status.fix());
+        .WithReason(status.reason())
+        .WithFix(status.fix());
   }
   return answer;
 }

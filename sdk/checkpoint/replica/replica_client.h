@@ -58,8 +58,7 @@ class ReplicaClient {
   std::size_t under_way() const { return under_way_.size(); }
 
  private:
-  ReplicaClient(std::string peer, std::shared_ptr<ucx::Worker> worker, const ReplicaOptions& options,
-                UniqueFd socket);
+  ReplicaClient(std::string peer, std::shared_ptr<ucx::Worker> worker, const ReplicaOptions& options, UniqueFd socket);
   Status AwaitConnected();
   Status Handshake();
   Result<ControlMessage> AskAny(const ControlMessage& request);

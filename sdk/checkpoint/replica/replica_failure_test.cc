@@ -44,8 +44,7 @@ Status LoadAndCompare(ReplicaSource& source, CheckpointId id) {
   auto worker = OpenWorkerFor(hfreduce::ParseAddress(peer).value(), options).value();
   auto client = ReplicaClient::Connect(peer, worker, options).value();
   const Share share = MakeShare({1, 2}, 0, 1, kTornRows);
-  const Grant grant =
-      client->Ask<Grant>(Reserve{{1, 2, 0}, {1, share.image.size(), share.part_json.size()}}).value();
+  const Grant grant = client->Ask<Grant>(Reserve{{1, 2, 0}, {1, share.image.size(), share.part_json.size()}}).value();
   const ucp_rkey_h key = client->Unpack(grant.key).value();
   GLIM_CHECK(client->Put(std::span(share.image).first(bytes), grant.address, key).ok(), "put");
   // Half of the cases are killed with puts on their way.
@@ -172,7 +171,8 @@ TEST_P(FailureTest, ARefusalCausesNoPause) {
 TEST_P(FailureTest, AServiceThatDiesUnderAReaderIsAnError) {
   ProcessService service(GetParam(), "32MiB");
   ASSERT_TRUE(Send(*MakeReplicaWriter(service.address(), OptionsFor(GetParam(), 1, 0, 1)).value(),
-                   MakeShare({1, 1}, 0, 1, kTornRows)).ok());
+                   MakeShare({1, 1}, 0, 1, kTornRows))
+                  .ok());
   auto source = Source(service.address());
   const Manifest manifest = source->ReadManifest({1, 1}).value();
   service.End(SIGKILL);
@@ -220,9 +220,13 @@ TEST(ServiceTest, GarbageEndsItsOwnConnectionAndNoOther) {
   const ThreadService service(options);
   const auto writer = MakeReplicaWriter(service.address(), OptionsFor("tcp", 1, 0, 1)).value();
   ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok());
-  const std::string frames[] = {Encode(Hello{1, kJob, 1, {}}), Encode(Answer{{}, "worker"}), Encode(Drop{}),
-                                Encode(Reserve{{1, 1, 0}, {1, 1, 1}}), Encode(Hello{99, kJob, 1, {}}),
-                                Encode(Hello{1, "", 1, {}}), Encode(Hello{1, std::string(300, 'j'), 1, {}})};
+  const std::string frames[] = {Encode(Hello{1, kJob, 1, {}}),
+                                Encode(Answer{{}, "worker"}),
+                                Encode(Drop{}),
+                                Encode(Reserve{{1, 1, 0}, {1, 1, 1}}),
+                                Encode(Hello{99, kJob, 1, {}}),
+                                Encode(Hello{1, "", 1, {}}),
+                                Encode(Hello{1, std::string(300, 'j'), 1, {}})};
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng(seed);

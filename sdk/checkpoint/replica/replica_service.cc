@@ -106,8 +106,7 @@ Status Service::Open() {
   Result<hfreduce::SocketAddress> bound = hfreduce::LocalAddress(listener_.get());
   if (!bound.ok()) return bound.status();
   address_ = bound->ToString();
-  const std::string devices =
-      options_.ucx_net_devices.empty() ? DevicesFor(*where) : options_.ucx_net_devices;
+  const std::string devices = options_.ucx_net_devices.empty() ? DevicesFor(*where) : options_.ucx_net_devices;
   worker_options_ = {options_.ucx_tls, devices, options_.service_level};
   // Only to know now, and not with the first client, whether the options suit this machine.
   if (auto worker = ucx::Worker::Open(worker_options_); !worker.ok()) return worker.status();
@@ -117,8 +116,7 @@ Status Service::Open() {
   epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));
   stop_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !stop_) return {StatusCode::kUnavailable, "no epoll: " + hfreduce::ErrnoText(errno)};
-  const std::pair<int, std::uint64_t> watched[] = {
-      {listener_.get(), kListenerEvent}, {stop_.get(), kStopEvent}};
+  const std::pair<int, std::uint64_t> watched[] = {{listener_.get(), kListenerEvent}, {stop_.get(), kStopEvent}};
   for (const auto& [descriptor, event] : watched) {
     if (Status status = Watch(descriptor, event); !status.ok()) return status;
   }
@@ -204,10 +202,8 @@ Service::Reply Service::Handle(ServiceConnection& from, const ControlMessage& me
       const auto* answer = std::get_if<Answer>(&message);
       return answer != nullptr ? Admit(from, *answer) : Reply(BadTurn());
     }
-    case ServiceConnection::Stage::kJoined:
-      break;
-    case ServiceConnection::Stage::kMember:
-      return Serve(from, message);
+    case ServiceConnection::Stage::kJoined: break;
+    case ServiceConnection::Stage::kMember: return Serve(from, message);
   }
   return BadTurn();
 }
@@ -265,10 +261,9 @@ Status Service::Map(ServiceConnection& from, const std::shared_ptr<Region>& regi
 
 Service::Reply Service::Place(ServiceConnection& from, const Reserve& reserve, TimePoint now) {
   const auto writer = table_->WriterOf(from.hello.job, reserve.id.rank);
-  CloseWhere(Status(StatusCode::kAborted, "another writer of the same rank has come"),
-             [&](const ServiceConnection& other) {
-               return writer.has_value() && other.id == *writer && other.id != from.id;
-             });
+  CloseWhere(
+      Status(StatusCode::kAborted, "another writer of the same rank has come"),
+      [&](const ServiceConnection& other) { return writer.has_value() && other.id == *writer && other.id != from.id; });
   const Result<std::shared_ptr<Region>> region = table_->Reserve(from.id, reserve.id, reserve.size, now);
   if (!region.ok()) {
     Log("job " + from.hello.job + ", rank " + std::to_string(reserve.id.rank) + ": " + region.status().message());
@@ -294,10 +289,9 @@ Service::Reply Service::Serve(ServiceConnection& from, const ControlMessage& mes
     return Reply(std::nullopt);
   }
   if (std::holds_alternative<Drop>(message)) {
-    CloseWhere(Status(StatusCode::kFailedPrecondition, "the job is over").WithReason("JOB_OVER"),
-               [&](const ServiceConnection& other) {
-                 return other.id != from.id && other.hello.job == from.hello.job;
-               });
+    CloseWhere(
+        Status(StatusCode::kFailedPrecondition, "the job is over").WithReason("JOB_OVER"),
+        [&](const ServiceConnection& other) { return other.id != from.id && other.hello.job == from.hello.job; });
     table_->Drop(from.id);
     Log("job " + from.hello.job + " is over");
     return Reply(Done{});
@@ -312,8 +306,8 @@ void Service::HearTransfer(ServiceConnection& connection) {
   const auto awaiting = std::exchange(connection.awaiting, ServiceConnection::Awaiting::kNothing);
   Result<TransferAnswer> answer = connection.transfer->Receive();
   // A process that has ended unasked was of no use any more, or UCX has ended it.
-  if (!answer.ok() && (answer.status().code() == StatusCode::kUnavailable ||
-                       awaiting == ServiceConnection::Awaiting::kWelcome)) {
+  if (!answer.ok() &&
+      (answer.status().code() == StatusCode::kUnavailable || awaiting == ServiceConnection::Awaiting::kWelcome)) {
     (void)connection.stream.Send(RefusalOf(answer.status()));
     connection.ending = answer.status().message();
     any_ending_ = true;
@@ -321,13 +315,11 @@ void Service::HearTransfer(ServiceConnection& connection) {
   }
   if (!answer.ok()) return Say(connection, answer.status());
   switch (awaiting) {
-    case ServiceConnection::Awaiting::kNothing:
-      return;
+    case ServiceConnection::Awaiting::kNothing: return;
     case ServiceConnection::Awaiting::kWelcome:
       connection.stage = ServiceConnection::Stage::kMember;
       return Say(connection, Reply(Welcome{connection.proof, answer->text, instance_}));
-    case ServiceConnection::Awaiting::kGrant:
-      return Say(connection, Reply(Grant{answer->address, answer->text}));
+    case ServiceConnection::Awaiting::kGrant: return Say(connection, Reply(Grant{answer->address, answer->text}));
     case ServiceConnection::Awaiting::kOpened:
       connection.opened.address = answer->address;
       connection.opened.key = answer->text;

@@ -22,10 +22,10 @@ struct ReplicaServiceOptions {
   std::string secret;                  // of the cluster; at least kSecretBytesMin
   std::string program;                 // glim-replica: run once for each connection (transfer.h)
   std::string ucx_tls = "all";
-  std::string ucx_net_devices;         // empty: as DevicesFor has it for the address
-  int service_level = -1;              // InfiniBand's, 0 to 15; -1: the device's
-  Duration lease = Hours(1);           // of a job that nobody uses
-  Duration handshake = Seconds(10);    // a connection that has shown no token by then is closed
+  std::string ucx_net_devices;       // empty: as DevicesFor has it for the address
+  int service_level = -1;            // InfiniBand's, 0 to 15; -1: the device's
+  Duration lease = Hours(1);         // of a job that nobody uses
+  Duration handshake = Seconds(10);  // a connection that has shown no token by then is closed
   std::size_t connections_max = 4096;
 };
 

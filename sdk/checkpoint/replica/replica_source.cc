@@ -146,8 +146,8 @@ Result<Part> Source::OpenPart(CheckpointId id, std::uint32_t rank, std::uint32_t
   Result<Part> part = ParsePart(json);
   if (!part.ok()) return LostCopy(whose + ": " + part.status().message());
   const Manifest& manifest = part->manifest;
-  if (part->rank != rank || manifest.attempt != id.attempt || manifest.step != id.step ||
-      manifest.shards.size() != 1 || manifest.shards[0].bytes > opened->size.image_bytes) {
+  if (part->rank != rank || manifest.attempt != id.attempt || manifest.step != id.step || manifest.shards.size() != 1 ||
+      manifest.shards[0].bytes > opened->size.image_bytes) {
     return LostCopy("the part of " + whose + " is another's");
   }
   shards_[manifest.shards[0].file] = {&client, opened->address, manifest.shards[0].bytes, *key};

@@ -17,7 +17,8 @@ constexpr std::uint32_t kWorldMax = 1U << 20;
 
 Status StaleAttempt(std::uint32_t newest) {
   return Status(StatusCode::kFailedPrecondition, "attempt " + std::to_string(newest) + " of the job has begun")
-      .WithReason("STALE_ATTEMPT").WithFix("leave: this process belongs to an attempt that was given up");
+      .WithReason("STALE_ATTEMPT")
+      .WithFix("leave: this process belongs to an attempt that was given up");
 }
 
 ReplicaTable::ReplicaTable(RegionMaker& maker, std::uint64_t memory_bytes, Duration lease)
@@ -93,8 +94,8 @@ Status ReplicaTable::Check(const Job& job, std::uint32_t attempt, const ReplicaI
     return InvalidArgument("rank", "rank " + std::to_string(id.rank) + " of " + std::to_string(size.world));
   }
   if (size.image_bytes > kBytesMax || size.part_bytes > kBytesMax || size.image_bytes + size.part_bytes == 0) {
-    return InvalidArgument("bytes", "a copy of " + std::to_string(size.image_bytes) + " + " +
-                                        std::to_string(size.part_bytes) + " bytes");
+    return InvalidArgument(
+        "bytes", "a copy of " + std::to_string(size.image_bytes) + " + " + std::to_string(size.part_bytes) + " bytes");
   }
   const auto slots = job.ranks.find(id.rank);
   if (slots == job.ranks.end()) return Status::Ok();
@@ -102,7 +103,8 @@ Status ReplicaTable::Check(const Job& job, std::uint32_t attempt, const ReplicaI
     if (slot.state != State::kWhole || slot.id < id) continue;
     return Status(StatusCode::kFailedPrecondition, "step " + std::to_string(slot.id.step) + " of attempt " +
                                                        std::to_string(slot.id.attempt) + " is held already")
-        .WithReason("STALE_STEP").WithFix("save steps in rising order");
+        .WithReason("STALE_STEP")
+        .WithFix("save steps in rising order");
   }
   return Status::Ok();
 }
@@ -124,9 +126,10 @@ Result<std::shared_ptr<Region>> ReplicaTable::Reserve(User user, const ReplicaId
     chosen = &slots[1];
   }
   if (!chosen->readers.empty()) {
-    return Status(StatusCode::kUnavailable, "the copy of step " + std::to_string(chosen->id.step) +
-                                                ", whose place is needed, is being read")
-        .WithReason("REPLICA_BEING_READ").WithFix("the next save will find it free");
+    return Status(StatusCode::kUnavailable,
+                  "the copy of step " + std::to_string(chosen->id.step) + ", whose place is needed, is being read")
+        .WithReason("REPLICA_BEING_READ")
+        .WithFix("the next save will find it free");
   }
   if (Status provided = Provide(*chosen, id.attempt, size.image_bytes + size.part_bytes, now); !provided.ok()) {
     // What was refused leaves no trace that could add up.
@@ -150,7 +153,8 @@ Status ReplicaTable::Provide(Slot& slot, std::uint32_t attempt, std::uint64_t by
     return Status(StatusCode::kResourceExhausted,
                   "a copy of " + std::to_string(rounded) + " bytes does not fit: " + std::to_string(others) + " of " +
                       std::to_string(memory_bytes_) + " bytes are taken by other copies")
-        .WithReason("REPLICA_MEMORY").WithFix("give the service more memory, twice a node's shards at least");
+        .WithReason("REPLICA_MEMORY")
+        .WithFix("give the service more memory, twice a node's shards at least");
   }
   Free(slot);
   Result<std::shared_ptr<Region>> region = maker_.Make(rounded);

@@ -205,13 +205,13 @@ TEST_F(TableTest, AJobThatNobodyUsesGoesWhenItsLeaseIsOver) {
 TEST_F(TableTest, NonsenseIsRefusedAndLeavesNothingBehind) {
   const auto writer = Join("j", 2);
   const std::pair<ReplicaId, ReplicaSize> cases[] = {
-      {{2, 1, 0}, {0, 10, 10}},              // no ranks
-      {{2, 1, 1}, {1, 10, 10}},              // a rank that is not of the world
-      {{2, 1, 0}, {1U << 31, 10, 10}},       // too many ranks
+      {{2, 1, 0}, {0, 10, 10}},                 // no ranks
+      {{2, 1, 1}, {1, 10, 10}},                 // a rank that is not of the world
+      {{2, 1, 0}, {1U << 31, 10, 10}},          // too many ranks
       {{2, 1, 0}, {1, ~std::uint64_t{0}, 10}},  // sizes that overflow
       {{2, 1, 0}, {1, 10, ~std::uint64_t{0} - 5}},
       {{2, 1, 0}, {1, 0, 0}},
-      {{3, 1, 0}, {1, 10, 10}},              // another attempt than the one it came as
+      {{3, 1, 0}, {1, 10, 10}},  // another attempt than the one it came as
   };
   for (const auto& [id, size] : cases) {
     EXPECT_EQ(table.Reserve(writer, id, size, kNow).status().code(), StatusCode::kInvalidArgument) << id.rank;
@@ -249,7 +249,7 @@ TEST(ReplicaTableWalk, KeepsItsPromises) {
     FakeRegions regions;
     ReplicaTable table(regions, 12 * kMiB, Seconds(60));
     Rng rng(seed);
-    std::map<ReplicaTable::User, std::uint32_t> users;  // and their attempts
+    std::map<ReplicaTable::User, std::uint32_t> users;    // and their attempts
     std::map<ReplicaTable::User, std::uint64_t> writing;  // regions
     std::map<ReplicaTable::User, std::set<std::uint64_t>> reading;
     ReplicaTable::User next = 1;
@@ -274,8 +274,7 @@ TEST(ReplicaTableWalk, KeepsItsPromises) {
       const Listing before = table.List(user, 0, now);
       switch (Below(rng, 4)) {
         case 0: {
-          const auto grant =
-              table.Reserve(user, {attempt, ++step, rank}, {2, Below(rng, 4 * kMiB) + 1, 7}, now);
+          const auto grant = table.Reserve(user, {attempt, ++step, rank}, {2, Below(rng, 4 * kMiB) + 1, 7}, now);
           // Whom it has ended, the service has closed before.
           std::erase_if(writing, [&](const auto& entry) {
             return entry.first == user ||

@@ -68,8 +68,8 @@ Share MakeShare(CheckpointId id, std::uint32_t rank, std::uint32_t world, std::u
     for (Piece& piece : entry.pieces) {
       piece.crc32c.clear();
       for (std::uint64_t at = 0; at < piece.bytes; at += kChunkBytes) {
-        piece.crc32c.push_back(Crc32c(std::span(share.image).subspan(piece.offset + at,
-                                                                     std::min(kChunkBytes, piece.bytes - at))));
+        piece.crc32c.push_back(
+            Crc32c(std::span(share.image).subspan(piece.offset + at, std::min(kChunkBytes, piece.bytes - at))));
       }
     }
   }

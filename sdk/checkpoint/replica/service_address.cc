@@ -24,9 +24,9 @@ bool SameHost(const sockaddr& a, const sockaddr& b) {
     return reinterpret_cast<const sockaddr_in&>(a).sin_addr.s_addr ==
            reinterpret_cast<const sockaddr_in&>(b).sin_addr.s_addr;
   }
-  return a.sa_family == AF_INET6 && std::memcmp(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr,
-                                                &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr,
-                                                sizeof(in6_addr)) == 0;
+  return a.sa_family == AF_INET6 &&
+         std::memcmp(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr, sizeof(in6_addr)) == 0;
 }
 
 // This machine's own address on the way there: a datagram socket that is connected sends nothing.

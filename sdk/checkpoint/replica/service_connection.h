@@ -29,11 +29,11 @@ struct ServiceConnection {
   Awaiting awaiting = Awaiting::kNothing;
   Hello hello;
   Nonce nonce{};
-  Proof proof{};   // ours, for Welcome
-  Opened opened;   // what is known of it before the memory is mapped
+  Proof proof{};  // ours, for Welcome
+  Opened opened;  // what is known of it before the memory is mapped
   std::unique_ptr<Transfer> transfer;
   std::map<std::uint64_t, std::weak_ptr<Region>> mapped;  // by the transfer process
-  std::string ending;  // why it is to be closed, once that is so
+  std::string ending;                                     // why it is to be closed, once that is so
   bool watches_write = false;
 };
 

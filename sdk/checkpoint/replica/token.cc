@@ -53,11 +53,12 @@ Result<std::string> ReadSecret(int descriptor) {
 Result<std::string> ReadSecret(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return Status(StatusCode::kNotFound, path + ": " + hfreduce::ErrnoText(errno));
-  struct stat info{};
+  struct stat info {};
   if (::fstat(descriptor, &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     ::close(descriptor);
     return Status(StatusCode::kPermissionDenied, path + " can be read or changed by others than its owner")
-        .WithField("secret_file").WithFix("chmod 600 " + path);
+        .WithField("secret_file")
+        .WithFix("chmod 600 " + path);
   }
   return ReadSecret(descriptor);
 }

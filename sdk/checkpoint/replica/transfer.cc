@@ -28,9 +28,16 @@ Result<std::unique_ptr<Transfer>> Transfer::Start(const std::string& program, co
   }
   UniqueFd ours(ends[0]);
   const UniqueFd its(ends[1]);
-  const std::array<std::string, 10> arguments{
-      program, "transfer", "--fd", std::to_string(kItsDescriptor), "--ucx-tls", options.tls,
-      "--ucx-net-devices", options.net_devices, "--service-level", std::to_string(options.service_level)};
+  const std::array<std::string, 10> arguments{program,
+                                              "transfer",
+                                              "--fd",
+                                              std::to_string(kItsDescriptor),
+                                              "--ucx-tls",
+                                              options.tls,
+                                              "--ucx-net-devices",
+                                              options.net_devices,
+                                              "--service-level",
+                                              std::to_string(options.service_level)};
   std::array<char*, arguments.size() + 1> raw{};
   for (std::size_t i = 0; i < arguments.size(); ++i) raw[i] = const_cast<char*>(arguments[i].c_str());
   posix_spawn_file_actions_t actions;
@@ -57,8 +64,7 @@ Status Transfer::Connect(const std::string& client_worker) {
 Status Transfer::Map(const Region& region) {
   UniqueFd file(::fcntl(region.descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!file) return {StatusCode::kResourceExhausted, "no descriptor: " + hfreduce::ErrnoText(errno)};
-  return SendPacket(socket_.get(),
-                    {TransferPacket::Kind::kMap, region.number(), region.bytes(), "", std::move(file)});
+  return SendPacket(socket_.get(), {TransferPacket::Kind::kMap, region.number(), region.bytes(), "", std::move(file)});
 }
 
 Status Transfer::Forget(std::uint64_t region) {

@@ -89,8 +89,8 @@ class Process {
       mapping = std::make_unique<Mapping>(std::span(static_cast<std::byte*>(memory), request.bytes));
       if (Status registered = mapping->Register(*worker_); !registered.ok()) {
         mappings_.erase(request.number);
-        return {registered.code(), "a copy's memory cannot be registered (raise RLIMIT_MEMLOCK): " +
-                                       registered.message()};
+        return {registered.code(),
+                "a copy's memory cannot be registered (raise RLIMIT_MEMLOCK): " + registered.message()};
       }
     }
     answer.number = mapping->address();

@@ -19,7 +19,7 @@ struct TransferPacket {
   std::uint64_t number = 0;  // of a region; in an answer, an address
   std::uint64_t bytes = 0;   // of a region
   std::string text;
-  UniqueFd file;   // with kMap
+  UniqueFd file;  // with kMap
 };
 
 // UNAVAILABLE: the other side has ended.

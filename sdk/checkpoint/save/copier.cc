@@ -18,8 +18,13 @@ class BlockCopy {
  public:
   BlockCopy(std::span<std::byte> image, std::span<const SaveTensor> tensors, std::span<const CopyRange> copies,
             const std::function<void(std::uint64_t)>& copied)
-      : image_(image), tensors_(tensors), copies_(copies), copied_(copied), begin_(copies.front().to),
-        end_(copies.back().to + copies.back().bytes), done_((end_ - begin_ + kBlockBytes - 1) / kBlockBytes) {}
+      : image_(image),
+        tensors_(tensors),
+        copies_(copies),
+        copied_(copied),
+        begin_(copies.front().to),
+        end_(copies.back().to + copies.back().bytes),
+        done_((end_ - begin_ + kBlockBytes - 1) / kBlockBytes) {}
 
   std::size_t blocks() const { return done_.size(); }
 
@@ -45,7 +50,8 @@ class BlockCopy {
 
   void Copy(std::uint64_t begin, std::uint64_t end) const {
     auto copy = std::upper_bound(copies_.begin(), copies_.end(), begin,
-                                 [](std::uint64_t at, const CopyRange& range) { return at < range.to; }) - 1;
+                                 [](std::uint64_t at, const CopyRange& range) { return at < range.to; }) -
+                1;
     for (; copy != copies_.end() && copy->to < end; ++copy) {
       const SaveTensor& tensor = tensors_[copy->tensor];
       if (tensor.on_device) continue;
@@ -63,9 +69,9 @@ class BlockCopy {
   const std::uint64_t end_;
 
   std::mutex mutex_;
-  std::vector<bool> done_;   // blocks
-  std::size_t next_ = 0;     // to be taken
-  std::size_t whole_ = 0;    // blocks before this one are done
+  std::vector<bool> done_;  // blocks
+  std::size_t next_ = 0;    // to be taken
+  std::size_t whole_ = 0;   // blocks before this one are done
 };
 
 }  // namespace

@@ -80,7 +80,8 @@ Status NotAllCame(const std::vector<std::optional<Manifest>>& parts, std::int64_
   if (missing > kRanksNamedMax) ranks += " and " + std::to_string(missing - kRanksNamedMax) + " more";
   return Status(StatusCode::kDeadlineExceeded, "step " + std::to_string(parts[0]->step) + ": no part of rank " + ranks +
                                                    " within " + std::to_string(timeout_ms) + " ms")
-      .WithReason("PARTS_MISSING").WithField("rank " + ranks)
+      .WithReason("PARTS_MISSING")
+      .WithField("rank " + ranks)
       .WithFix("look at the log of that rank; every rank must save the same steps");
 }
 

@@ -79,9 +79,13 @@ Result<Publisher::Written> Publisher::WriteShard(CheckpointId id, int folder, Sa
   Written result;
   Part& part = result.part;
   part.rank = options_.rank;
-  part.manifest = {.attempt = id.attempt, .step = id.step, .world_size = options_.world, .created_at_ms = now_ms_(),
+  part.manifest = {.attempt = id.attempt,
+                   .step = id.step,
+                   .world_size = options_.world,
+                   .created_at_ms = now_ms_(),
                    .shards = {{NewShardName(folder, options_.rank, options_.world), request.image.size(), 0}},
-                   .tensors = request.layout->entries, .metadata = std::move(request.metadata)};
+                   .tensors = request.layout->entries,
+                   .metadata = std::move(request.metadata)};
   const std::string name = part.manifest.shards[0].file;
   Result<IoReport> written = Status(StatusCode::kInternal, "not written");
   {

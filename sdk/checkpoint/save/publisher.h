@@ -24,12 +24,12 @@ namespace glim::checkpoint {
 
 // An image that waits to be made durable.
 struct SaveRequest {
-  std::span<const std::byte> image;   // the shard's bytes, readable up to the next multiple of 4 KiB
+  std::span<const std::byte> image;  // the shard's bytes, readable up to the next multiple of 4 KiB
   std::shared_ptr<const ShardLayout> layout;
   std::shared_ptr<CopyProgress> progress;  // how much of the image is there
   std::map<std::string, std::string> metadata;
   std::chrono::steady_clock::time_point asked;
-  SaveReport report;                  // what is known so far: step and bytes
+  SaveReport report;  // what is known so far: step and bytes
 };
 
 // One thread at a time.

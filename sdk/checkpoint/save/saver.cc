@@ -37,8 +37,9 @@ Status CheckOptions(const SaverOptions& options) {
   if (options.path.empty()) return InvalidArgument("path", "no directory is named");
   if (options.job.empty()) return InvalidArgument("job", "the job is not named", "give the name that its saves share");
   if (options.world == 0 || options.rank >= options.world) {
-    return InvalidArgument("rank", "rank " + std::to_string(options.rank) + " of " + std::to_string(options.world) +
-                                       " is none", "ranks are counted from 0");
+    return InvalidArgument("rank",
+                           "rank " + std::to_string(options.rank) + " of " + std::to_string(options.world) + " is none",
+                           "ranks are counted from 0");
   }
   if (options.when_busy == WhenBusy::kSkip && options.world > 1) {
     return InvalidArgument("when_busy", "with several ranks one that skips a save would let the others wait for it",
@@ -121,9 +122,15 @@ class BackgroundSaver final : public Saver {
     std::memset(place.data() + layout->file_bytes, 0, RoundedUp(layout->file_bytes) - layout->file_bytes);
     const auto progress = std::make_shared<CopyProgress>();
     const auto handle = std::make_shared<PendingSave>();
-    Job job{.request = {.image = place.first(layout->file_bytes), .layout = layout, .progress = progress,
-                        .metadata = metadata, .asked = begin, .report = {}},
-            .image = *image, .on_done = std::move(on_done), .handle = handle};
+    Job job{.request = {.image = place.first(layout->file_bytes),
+                        .layout = layout,
+                        .progress = progress,
+                        .metadata = metadata,
+                        .asked = begin,
+                        .report = {}},
+            .image = *image,
+            .on_done = std::move(on_done),
+            .handle = handle};
     job.request.report.step = step;
     job.request.report.bytes = layout->file_bytes;
     Enqueue(std::move(job));
@@ -216,16 +223,16 @@ class BackgroundSaver final : public Saver {
   LayoutCache layouts_;  // the trainer's
   ImagePool pool_;
   DeviceCopier device_copier_;  // the trainer's
-  bool registered_ = false;  // the pool's memory is known to the writer
+  bool registered_ = false;     // the pool's memory is known to the writer
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<bool> busy_;   // images
-  std::deque<Job> queue_;    // at most one for each image
+  std::vector<bool> busy_;  // images
+  std::deque<Job> queue_;   // at most one for each image
   bool reserving_ = false;
-  bool working_ = false;     // on a job, or on what comes after it
+  bool working_ = false;  // on a job, or on what comes after it
   bool closing_ = false;
-  std::jthread thread_;      // last: it uses all of the above
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace

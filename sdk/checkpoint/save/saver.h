@@ -31,7 +31,7 @@ struct SaverOptions {
   // What it goes on from, where an authority says so (Directory::BeginAttemptFrom); else the directory's rule chooses.
   bool base_is_told = false;
   std::optional<CheckpointId> told_base;
-  std::uint32_t rank = 0;     // of the writers
+  std::uint32_t rank = 0;  // of the writers
   std::uint32_t world = 1;
   WhenBusy when_busy = WhenBusy::kWait;  // kSkip with one writer only: the others would wait for what never comes
   std::uint32_t images = 1;              // saves on their way at once, 1 or 2; each holds as much memory as the shard
@@ -54,10 +54,10 @@ struct SaverOptions {
 
 struct SaveReport {
   std::uint64_t step = 0;
-  std::string path;                // of the checkpoint's folder
-  std::uint64_t bytes = 0;         // of this rank's shard
-  std::int64_t stall_micros = 0;   // what the caller waited: for a free image, for the layout, and for the copy
-  std::int64_t copy_micros = 0;    // of that, the copy (of a first save, with the first touch of the memory)
+  std::string path;                  // of the checkpoint's folder
+  std::uint64_t bytes = 0;           // of this rank's shard
+  std::int64_t stall_micros = 0;     // what the caller waited: for a free image, for the layout, and for the copy
+  std::int64_t copy_micros = 0;      // of that, the copy (of a first save, with the first touch of the memory)
   std::int64_t checksum_micros = 0;  // beside the writing, on a thread of its own
   std::int64_t queued_micros = 0;    // for its turn at the target
   std::int64_t durable_micros = 0;   // from the call to the published manifest (of ranks but 0: to the published part)

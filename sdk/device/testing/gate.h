@@ -16,7 +16,8 @@ class GatedKernel {
   // Fills `bytes` at `memory` (on the device) with `value`, once Open is called.
   GatedKernel(void* stream, void* memory, int value, std::size_t bytes)
       : memory_(standin_reach(memory)), value_(value), bytes_(bytes) {
-    cudaLaunchHostFunc(stream, [](void* self) { static_cast<GatedKernel*>(self)->Run(); }, this);
+    cudaLaunchHostFunc(
+        stream, [](void* self) { static_cast<GatedKernel*>(self)->Run(); }, this);
   }
   ~GatedKernel() {
     Open();

@@ -294,9 +294,8 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, CudaMemcpyKin
 
 int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* argument) {
   const std::lock_guard lock(World::Get().mutex);
-  Of(stream)->Add([=](std::unique_lock<std::mutex>& held, Stream& self) {
-    self.CallOut(held, [=] { function(argument); });
-  });
+  Of(stream)->Add(
+      [=](std::unique_lock<std::mutex>& held, Stream& self) { self.CallOut(held, [=] { function(argument); }); });
   return kSuccess;
 }
 

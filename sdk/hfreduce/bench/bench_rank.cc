@@ -72,8 +72,7 @@ bool ResultIsRight(const Setup& setup, std::span<const std::byte> result) {
     }
     const void* both[] = {wanted.data(), parts[rank].data()};
     const bool last = rank + 1 == ranks;
-    Reduce({.type = setup.type, .op = setup.op,
-            .divisor = setup.op == ReduceOp::kAverage && last ? ranks : 1},
+    Reduce({.type = setup.type, .op = setup.op, .divisor = setup.op == ReduceOp::kAverage && last ? ranks : 1},
            wanted.data(), both, 3);
   }
   for (std::size_t i = 0; i * size < result.size(); ++i) {

@@ -124,8 +124,7 @@ std::string Line(const Setup& setup, const Board& board) {
 }  // namespace
 
 Topology Setup::topology() const {
-  const Topology even =
-      zones == 1 ? EvenTopology({nodes}, local) : EvenTopology({nodes - nodes / 2, nodes / 2}, local);
+  const Topology even = zones == 1 ? EvenTopology({nodes}, local) : EvenTopology({nodes - nodes / 2, nodes / 2}, local);
   return pairs ? WithNeighboursPaired(even) : even;
 }
 
@@ -142,7 +141,8 @@ Result<std::string> Run(const Setup& setup) {
   // Before this process has the store's thread, which may hold a lock that a child would inherit (UCX's, in mmap).
   for (std::uint32_t node = 0; node < setup.nodes; ++node) {
     int pair[2] = {-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Status(StatusCode::kUnavailable, "socketpair");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+      return Status(StatusCode::kUnavailable, "socketpair");
     nodes.push_back(Fork([&] { return RunNode(setup, node, pair[1], **board); }));
     ::close(pair[1]);
     links.push_back(pair[0]);

@@ -11,24 +11,30 @@
 int main(int argc, char** argv) {
   using namespace glim::hfreduce;
   bench::Setup setup;
-  CLI::App app("Times a collective of hfreduce between processes of this machine and checks its result", "hfreduce-bench");
+  CLI::App app("Times a collective of hfreduce between processes of this machine and checks its result",
+               "hfreduce-bench");
   std::string dtype = "fp32", op = "sum", bytes = "1MiB";
   app.add_option("--nodes", setup.nodes, "nodes")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--local", setup.local, "processes on each node")->check(CLI::Range(1, 32))->capture_default_str();
-  app.add_option("--zones", setup.zones, "zones that the nodes are split over")->check(CLI::Range(1, 2))
+  app.add_option("--zones", setup.zones, "zones that the nodes are split over")
+      ->check(CLI::Range(1, 2))
       ->capture_default_str();
   app.add_option("--transport", setup.transport, "between nodes (one node: shared memory alone, as shm says)")
-      ->check(CLI::IsMember(std::set<std::string>{"auto", "shm", "tcp", "ucx"}))->capture_default_str();
-  app.add_option("--congestion", setup.congestion, "TCP congestion control of the sockets: reno, bbr; none: the system's");
+      ->check(CLI::IsMember(std::set<std::string>{"auto", "shm", "tcp", "ucx"}))
+      ->capture_default_str();
+  app.add_option("--congestion", setup.congestion,
+                 "TCP congestion control of the sockets: reno, bbr; none: the system's");
   app.add_option("--bytes", bytes, "of each rank's buffer: 1024, 64KiB, 186MiB")->capture_default_str();
   app.add_option("--dtype", dtype, "fp32 fp64 fp16 bf16 fp8_e4m3 fp8_e5m2 int32 int64")->capture_default_str();
   app.add_option("--op", op, "sum average min max product")->capture_default_str();
   app.add_option("--iters", setup.iterations, "timed")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_option("--warmup", setup.warmup, "not timed")->check(CLI::Range(0, 100000))->capture_default_str();
   app.add_option("--memory", setup.memory, "shared: buffers from Communicator::Allocate; private: any others")
-      ->check(CLI::IsMember(std::set<std::string>{"shared", "private"}))->capture_default_str();
+      ->check(CLI::IsMember(std::set<std::string>{"shared", "private"}))
+      ->capture_default_str();
   app.add_option("--result", setup.result, "copied: into every rank's buffer; shared: one for the node (one node)")
-      ->check(CLI::IsMember(std::set<std::string>{"copied", "shared"}))->capture_default_str();
+      ->check(CLI::IsMember(std::set<std::string>{"copied", "shared"}))
+      ->capture_default_str();
   app.add_flag("--netns", setup.netns, "each node in a network namespace of its own (root)");
   app.add_option("--zone-mbit", setup.zone_mbit, "with --netns: rate of the link between the zones, each way");
   app.add_flag("--pairs", setup.pairs, "neighbouring processes of a node are NVLink pairs (in the host's memory)");

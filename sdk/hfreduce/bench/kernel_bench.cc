@@ -208,8 +208,8 @@ void Measure(const Options& options, DType type, const Buffers& buffers) {
       "{\"dtype\": \"%s\", \"op\": \"%s\", \"sources\": %zu, \"bytes\": %zu, \"threads\": %zu, \"rounds\": %zu, "
       "\"simd\": \"%s\", \"median_ms\": %.2f, \"best_ms\": %.2f, \"cpu_ms\": %.2f, \"move_median_ms\": %.2f, "
       "\"move_best_ms\": %.2f, \"move_cpu_ms\": %.2f, \"ratio\": %.3f, \"cpu_ratio\": %.3f}\n",
-      std::string(NameOf(type)).c_str(), std::string(NameOf(options.op)).c_str(), buffers.sources.size(),
-      buffers.bytes, options.threads, options.rounds, SimdTarget(), Median(reduce_s) * 1e3, Least(reduce_s) * 1e3,
+      std::string(NameOf(type)).c_str(), std::string(NameOf(options.op)).c_str(), buffers.sources.size(), buffers.bytes,
+      options.threads, options.rounds, SimdTarget(), Median(reduce_s) * 1e3, Least(reduce_s) * 1e3,
       Median(reduce_cpu_s) * 1e3, Median(move_s) * 1e3, Least(move_s) * 1e3, Median(move_cpu_s) * 1e3,
       Median(reduce_s) / Median(move_s), Median(reduce_cpu_s) / Median(move_cpu_s));
   std::fflush(stdout);

@@ -189,12 +189,20 @@ class Rank {
       const double algbw = bytes / median;
       const double cpu_ns = Median(samples.cpu_ns[way]);
       const double by_cpu = bytes / (cpu_ns / Triad::kThreads) / (Median(samples.triad_by_cpu) / passes);
-      const nlohmann::ordered_json line = {
-          {"bench", "node"}, {"way", kWayNames[way]}, {"bytes", options_.bytes}, {"local", options_.local},
-          {"rounds", options_.rounds}, {"median_us", median / 1e3},
-          {"best_us", *std::min_element(ns.begin(), ns.end()) / 1e3}, {"cpu_us", cpu_ns / 1e3}, {"algbw_GBps", algbw},
-          {"triad_GBps", bandwidth}, {"bound_GBps", bandwidth / passes}, {"of_bound", algbw * passes / bandwidth},
-          {"of_bound_by_cpu", by_cpu}, {"simd", SimdTarget()}};
+      const nlohmann::ordered_json line = {{"bench", "node"},
+                                           {"way", kWayNames[way]},
+                                           {"bytes", options_.bytes},
+                                           {"local", options_.local},
+                                           {"rounds", options_.rounds},
+                                           {"median_us", median / 1e3},
+                                           {"best_us", *std::min_element(ns.begin(), ns.end()) / 1e3},
+                                           {"cpu_us", cpu_ns / 1e3},
+                                           {"algbw_GBps", algbw},
+                                           {"triad_GBps", bandwidth},
+                                           {"bound_GBps", bandwidth / passes},
+                                           {"of_bound", algbw * passes / bandwidth},
+                                           {"of_bound_by_cpu", by_cpu},
+                                           {"simd", SimdTarget()}};
       std::printf("%s\n", line.dump().c_str());
     }
     std::fflush(stdout);

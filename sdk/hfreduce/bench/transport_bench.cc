@@ -52,7 +52,8 @@ void SetBlocking(const UniqueFd& socket, const std::string& congestion) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (congestion.empty()) return;
   GLIM_CHECK(::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
-                          static_cast<socklen_t>(congestion.size())) == 0, "congestion");
+                          static_cast<socklen_t>(congestion.size())) == 0,
+             "congestion");
 }
 
 void SendAll(int socket, const std::byte* data, std::size_t bytes) {

@@ -35,7 +35,8 @@ Handle Collectives::Refused(Status status) {
 Status Collectives::SetBufferPlace(const BufferPlace& place) {
   if (place.kind == BufferPlace::Kind::kDevice && device_ == nullptr) {
     return Status(StatusCode::kFailedPrecondition, "this process had no CUDA runtime when the communicator was made")
-        .WithField("place").WithFix("make it after the device is in use, or give CommunicatorOptions::cuda_runtime");
+        .WithField("place")
+        .WithFix("make it after the device is in use, or give CommunicatorOptions::cuda_runtime");
   }
   place_ = place;
   return Status::Ok();
@@ -72,9 +73,9 @@ Status Collectives::CopyOwnPart(std::byte* to, std::span<const std::byte> from) 
   }
   // On the compute stream: in its order, like the copy that the caller would have made.
   const device::Runtime& runtime = device_->runtime();
-  return runtime.Check("cudaMemcpyAsync", runtime.functions().memcpy_async(
-                                              to, from.data(), from.size(), device::kCudaMemcpyDefault,
-                                              place_.compute_stream));
+  return runtime.Check("cudaMemcpyAsync",
+                       runtime.functions().memcpy_async(to, from.data(), from.size(), device::kCudaMemcpyDefault,
+                                                        place_.compute_stream));
 }
 
 Handle Collectives::Submit(Request request) {
@@ -91,11 +92,11 @@ Handle Collectives::Submit(Request request) {
 
 Handle Collectives::AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op) {
   if (Status status = CheckSizes(in.size(), out.size(), type); !status.ok()) return Refused(std::move(status));
-  return Submit({.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op,
-                               .count = in.size() / SizeOf(type)},
-                 .moves = type,
-                 .in = in.data(),
-                 .out = out.data()});
+  return Submit(
+      {.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
+       .moves = type,
+       .in = in.data(),
+       .out = out.data()});
 }
 
 Handle Collectives::AllReduceShared(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
@@ -106,13 +107,13 @@ Handle Collectives::AllReduceShared(std::span<const std::byte> in, std::span<std
   if (Status status = CheckSizes(in.size(), rank_ == 0 ? out.size() : in.size(), type); !status.ok()) {
     return Refused(std::move(status));
   }
-  return Submit({.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op,
-                               .count = in.size() / SizeOf(type)},
-                 .moves = type,
-                 .in = in.data(),
-                 .out = rank_ == 0 ? out.data() : nullptr,
-                 .one_result = true,
-                 .result = result});
+  return Submit(
+      {.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
+       .moves = type,
+       .in = in.data(),
+       .out = rank_ == 0 ? out.data() : nullptr,
+       .one_result = true,
+       .result = result});
 }
 
 Handle Collectives::Reduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
@@ -121,11 +122,12 @@ Handle Collectives::Reduce(std::span<const std::byte> in, std::span<std::byte> o
   if (Status status = CheckSizes(in.size(), rank_ == root ? out.size() : in.size(), type); !status.ok()) {
     return Refused(std::move(status));
   }
-  return Submit({.signature = {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root,
-                               .count = in.size() / SizeOf(type)},
-                 .moves = type,
-                 .in = in.data(),
-                 .out = out.data()});
+  return Submit(
+      {.signature =
+           {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root, .count = in.size() / SizeOf(type)},
+       .moves = type,
+       .in = in.data(),
+       .out = out.data()});
 }
 
 Handle Collectives::Broadcast(std::span<std::byte> buffer, std::uint32_t root) {
@@ -138,8 +140,9 @@ Handle Collectives::Broadcast(std::span<std::byte> buffer, std::uint32_t root) {
 
 Handle Collectives::AllGather(std::span<const std::byte> in, std::span<std::byte> out) {
   if (out.size() < in.size() * size()) {
-    return Refused(Wrong("out", "has " + std::to_string(out.size()) + " bytes for " + std::to_string(size()) +
-                                    " times " + std::to_string(in.size()),
+    return Refused(Wrong("out",
+                         "has " + std::to_string(out.size()) + " bytes for " + std::to_string(size()) + " times " +
+                             std::to_string(in.size()),
                          "make room for every rank's part"));
   }
   if (Status status = CopyOwnPart(out.data() + rank_ * in.size(), in); !status.ok()) return Refused(std::move(status));
@@ -164,8 +167,8 @@ Handle Collectives::ReduceScatter(std::span<const std::byte> in, std::span<std::
   if (Status status = CheckSizes(part, out.size(), type); !status.ok()) return Refused(std::move(status));
   auto completion = std::make_shared<Completion>(static_cast<int>(size()));
   for (std::uint32_t root = 0; root < size(); ++root) {
-    Submit({.signature = {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root,
-                          .count = part / SizeOf(type)},
+    Submit({.signature =
+                {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root, .count = part / SizeOf(type)},
             .moves = type,
             .in = in.data() + root * part,
             .out = out.data(),

@@ -17,8 +17,12 @@ class Collectives final : public Communicator {
   // `leader` is the driver's part, null if it is another. `segment` may be null, and `device`.
   Collectives(Topology topology, std::uint32_t rank, std::unique_ptr<Segment> segment,
               std::unique_ptr<DeviceStage> device, const LeaderPart* leader, std::unique_ptr<Driver> driver)
-      : topology_(std::move(topology)), rank_(rank), segment_(std::move(segment)), device_(std::move(device)),
-        leader_(leader), driver_(std::move(driver)) {}
+      : topology_(std::move(topology)),
+        rank_(rank),
+        segment_(std::move(segment)),
+        device_(std::move(device)),
+        leader_(leader),
+        driver_(std::move(driver)) {}
 
   Status SetBufferPlace(const BufferPlace& place) override;
   Handle AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op) override;
@@ -52,7 +56,7 @@ class Collectives final : public Communicator {
   std::unique_ptr<DeviceStage> device_;
   const LeaderPart* leader_;
   std::vector<std::unique_ptr<std::byte[]>> allocated_;  // where there is no segment
-  std::unique_ptr<Driver> driver_;  // goes before what its part uses
+  std::unique_ptr<Driver> driver_;                       // goes before what its part uses
 };
 
 }  // namespace glim::hfreduce

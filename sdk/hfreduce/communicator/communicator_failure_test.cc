@@ -14,8 +14,8 @@
 namespace glim::hfreduce {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::Forked;
+using ::testing::HasSubstr;
 using testing::Ranks;
 using testing::TestCommunicator;
 

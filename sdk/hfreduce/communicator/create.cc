@@ -173,8 +173,8 @@ Result<std::unique_ptr<Communicator>> Communicator::Create(const Topology& topol
       if (segment) segment->Fail(connected.status());
       return connected.status();
     }
-    auto made = LeaderPart::Create(segment.get(), device.get(), topology, place.node,
-                                   std::move(connected.value()), options.latency_path_bytes_max, options.timeout);
+    auto made = LeaderPart::Create(segment.get(), device.get(), topology, place.node, std::move(connected.value()),
+                                   options.latency_path_bytes_max, options.timeout);
     if (made.ok()) leader = made->get();
     part = AsPart(std::move(made));
   }

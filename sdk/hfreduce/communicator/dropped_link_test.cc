@@ -19,8 +19,8 @@ namespace glim::hfreduce {
 namespace {
 
 using ::testing::AnyOf;
-using ::testing::HasSubstr;
 using testing::Forked;
+using ::testing::HasSubstr;
 using testing::TestCommunicator;
 using Clock = std::chrono::steady_clock;
 

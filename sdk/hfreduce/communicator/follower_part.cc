@@ -15,8 +15,8 @@ Result<std::unique_ptr<FollowerPart>> FollowerPart::Create(Segment& segment, Dev
   const Result<int> bell = segment.bell().Descriptor();
   if (!bell.ok()) return bell.status();
   return std::unique_ptr<FollowerPart>(new FollowerPart(segment, std::move(topology), node, latency_path_bytes_max,
-                                                        std::make_unique<Exchange>(std::move(exchange.value())),
-                                                        *bell, timeout));
+                                                        std::make_unique<Exchange>(std::move(exchange.value())), *bell,
+                                                        timeout));
 }
 
 void FollowerPart::Begin(const Request& request) {

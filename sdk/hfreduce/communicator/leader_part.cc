@@ -78,15 +78,14 @@ void LeaderPart::StartNext() {
     running.chunking = ChunkingOfRequest(request, latency_path_bytes_max_);
     running.through_segment = ThroughSegment(request);
     running.local = LocalSideOf(running);
-    const OperationSetup setup{
-        .routes = routes_,
-        .chunking = running.chunking,
-        .local = *running.local,
-        .number = number,
-        .signature = request.signature,
-        .args = {.type = request.moves,
-                 .op = request.signature.op,
-                 .divisor = request.signature.op == ReduceOp::kAverage ? topology_.ranks() : 1}};
+    const OperationSetup setup{.routes = routes_,
+                               .chunking = running.chunking,
+                               .local = *running.local,
+                               .number = number,
+                               .signature = request.signature,
+                               .args = {.type = request.moves,
+                                        .op = request.signature.op,
+                                        .divisor = request.signature.op == ReduceOp::kAverage ? topology_.ranks() : 1}};
     std::unique_ptr<Operation> operation;
     if (TakesLatencyPath(request, latency_path_bytes_max_)) {
       operation = std::make_unique<DirectOperation>(setup);

@@ -47,7 +47,7 @@ class LeaderPart final : public Part {
     bool through_segment = false;
     std::unique_ptr<LocalSide> local;
     std::unique_ptr<std::byte[]> sums;  // of a Reduce to another node, whose `out` is nobody's
-    bool ended = false;  // between nodes; the node's processes may still be copying
+    bool ended = false;                 // between nodes; the node's processes may still be copying
     Status status;
   };
 
@@ -72,7 +72,7 @@ class LeaderPart final : public Part {
   int bell_;
   std::optional<LocalWatch> watch_;
   Routes routes_;
-  std::deque<Request> waiting_;   // one at a time goes through the segment
+  std::deque<Request> waiting_;  // one at a time goes through the segment
   std::map<std::uint64_t, Running> running_;
   std::uint64_t number_ = 0;
   bool failure_shared_ = false;

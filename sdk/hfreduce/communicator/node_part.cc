@@ -5,7 +5,7 @@
 namespace glim::hfreduce {
 
 Result<std::unique_ptr<NodePart>> NodePart::Create(Segment& segment, DeviceStage* device, Topology topology,
-                                                    Duration timeout) {
+                                                   Duration timeout) {
   auto reduce = NodeReduce::Create(segment, {.timeout = timeout});
   if (!reduce.ok()) return reduce.status();
   if (device != nullptr) (*reduce)->exchange().UseDevice(*device);

@@ -22,14 +22,15 @@ class Ranks {
   // The store is made when all have been forked: a child of a process with threads may inherit a lock that one of them
   // held.
   Ranks(const Topology& topology, const CommunicatorOptions& options, const Body& body)
-      : forked_(topology.ranks(), [&, port = port_.read_end()](std::uint32_t rank) -> std::string {
-          TcpStoreOptions where;
-          if (::read(port, &where.port, sizeof(where.port)) != sizeof(where.port)) return "no store";
-          const auto store = TcpStore::Create(where).value();
-          const auto communicator = Communicator::Create(topology, rank, *store, options);
-          if (!communicator.ok()) return "create: " + communicator.status().message();
-          return body(**communicator);
-        }),
+      : forked_(topology.ranks(),
+                [&, port = port_.read_end()](std::uint32_t rank) -> std::string {
+                  TcpStoreOptions where;
+                  if (::read(port, &where.port, sizeof(where.port)) != sizeof(where.port)) return "no store";
+                  const auto store = TcpStore::Create(where).value();
+                  const auto communicator = Communicator::Create(topology, rank, *store, options);
+                  if (!communicator.ok()) return "create: " + communicator.status().message();
+                  return body(**communicator);
+                }),
         store_(TcpStore::Create({.serve = true}).value()) {
     for (std::uint32_t rank = 0; rank < topology.ranks(); ++rank) port_.Write(store_->port());
   }

@@ -18,8 +18,8 @@
 namespace glim::hfreduce {
 namespace {
 
-using ::testing::IsEmpty;
 using testing::Forked;
+using ::testing::IsEmpty;
 using testing::TestCommunicator;
 
 struct Held {

@@ -133,8 +133,8 @@ bool Engine::Mismatched(NodeIndex from, std::uint64_t number, std::uint64_t thei
   if (!ours.has_value() || *ours == theirs) return false;
   const Signature there = Unpack(theirs);
   const Signature here = Unpack(*ours);
-  const std::string both = Describe(there) + " on " + NodeName(from) + " and " + Describe(here) + " on " +
-                           NodeName(routes_.self());
+  const std::string both =
+      Describe(there) + " on " + NodeName(from) + " and " + Describe(here) + " on " + NodeName(routes_.self());
   Fail(Status(StatusCode::kInvalidArgument,
               "operation " + std::to_string(number) + " is " + both + ": " + Difference(there, here)));
   return true;

@@ -106,8 +106,8 @@ class Engine final : public Receiver {
   std::map<NodeIndex, Peer> peers_;
   std::map<std::uint64_t, Running> active_;  // by number
   std::deque<Running> queued_;
-  std::uint64_t started_ = 0;    // the last number that Start saw
-  std::uint64_t activated_ = 0;  // the last that is, or was, active
+  std::uint64_t started_ = 0;                          // the last number that Start saw
+  std::uint64_t activated_ = 0;                        // the last that is, or was, active
   std::map<std::uint64_t, std::vector<Early>> early_;  // for operations that are not active yet; bounded by credits
   std::array<std::uint64_t, 256> signatures_{};        // of the last that became active, by number
   std::uint64_t progress_ = 0;

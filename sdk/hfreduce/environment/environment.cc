@@ -76,12 +76,16 @@ Result<Ranks> RanksOf(const Variables& variables) {
   const Result<std::uint32_t> local_rank = variables.Number("LOCAL_RANK", 0, *per_node - 1);
   if (!local_rank.ok()) return local_rank.status();
   if (*world % *per_node != 0) {
-    return Wrong("WORLD_SIZE", std::to_string(*world) + " ranks are no whole number of nodes of LOCAL_WORLD_SIZE " +
-                                   std::to_string(*per_node), "start as many ranks on every node");
+    return Wrong(
+        "WORLD_SIZE",
+        std::to_string(*world) + " ranks are no whole number of nodes of LOCAL_WORLD_SIZE " + std::to_string(*per_node),
+        "start as many ranks on every node");
   }
   if (*rank % *per_node != *local_rank) {
-    return Wrong("LOCAL_RANK", "rank " + std::to_string(*rank) + " has " + std::to_string(*local_rank) +
-                                   ", but ranks follow each other by node", "number the ranks node by node");
+    return Wrong("LOCAL_RANK",
+                 "rank " + std::to_string(*rank) + " has " + std::to_string(*local_rank) +
+                     ", but ranks follow each other by node",
+                 "number the ranks node by node");
   }
   return Ranks{*rank, *world, *per_node};
 }
@@ -94,8 +98,9 @@ Result<Ranks> RanksOnGlim(const Variables& variables, std::uint32_t nodes) {
   Result<Ranks> ranks = RanksOf(variables);
   if (!ranks.ok()) return ranks;
   if (ranks->world / ranks->per_node != nodes) {
-    return Wrong("WORLD_SIZE", std::to_string(ranks->world) + " ranks, " + std::to_string(ranks->per_node) +
-                                   " a node, on the " + std::to_string(nodes) + " nodes of GLIM_HOSTS",
+    return Wrong("WORLD_SIZE",
+                 std::to_string(ranks->world) + " ranks, " + std::to_string(ranks->per_node) + " a node, on the " +
+                     std::to_string(nodes) + " nodes of GLIM_HOSTS",
                  "start as many ranks on every node");
   }
   if (ranks->rank / ranks->per_node != *node) {
@@ -108,8 +113,9 @@ Result<Ranks> RanksOnGlim(const Variables& variables, std::uint32_t nodes) {
 Result<Topology> TopologyOf(const Variables& variables, std::uint32_t nodes, std::uint32_t per_node) {
   const std::vector<std::string> names = Split(variables.OrEmpty("GLIM_ZONES"));
   if (names.size() != nodes) {
-    return Wrong("GLIM_ZONES", std::to_string(names.size()) + " zones for the " + std::to_string(nodes) +
-                                   " nodes of GLIM_HOSTS", "leave it as the platform sets it");
+    return Wrong("GLIM_ZONES",
+                 std::to_string(names.size()) + " zones for the " + std::to_string(nodes) + " nodes of GLIM_HOSTS",
+                 "leave it as the platform sets it");
   }
   Topology topology;
   for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -186,8 +192,8 @@ Result<Environment> WithoutGlim(const Variables& variables, const CommunicatorOp
   if (!host.ok()) return host.status();
   const bool chosen = variables.Has("GLIM_HFREDUCE_PORT");
   // Torch listens on the port itself.
-  const Result<std::uint32_t> port = chosen ? variables.Number("GLIM_HFREDUCE_PORT", 1, kPortMax)
-                                            : variables.Number("MASTER_PORT", 1, kPortMax - 1);
+  const Result<std::uint32_t> port =
+      chosen ? variables.Number("GLIM_HFREDUCE_PORT", 1, kPortMax) : variables.Number("MASTER_PORT", 1, kPortMax - 1);
   if (!port.ok()) return port.status();
   if (Status status = AddDevice(variables, environment.options); !status.ok()) return status;
   environment.topology = EvenTopology({ranks->world / ranks->per_node}, ranks->per_node);

@@ -33,18 +33,26 @@ Variables Without(Variables variables, const std::string& name) {
 
 // Rank 3 of a job of two ranks a node, on two nodes of zone A and one of zone B.
 const Variables& OnGlim() {
-  static const Variables variables = {
-      {"GLIM_HOSTS", "10.0.0.1,10.0.0.2,10.1.0.1"}, {"GLIM_ZONES", "A,A,B"}, {"GLIM_GATEWAYS", "1,2"},
-      {"GLIM_NODE_RANK", "1"}, {"GLIM_JOB_ID", "12"}, {"GLIM_ATTEMPT", "3"}, {"GLIM_HFREDUCE_PORT", "20001"},
-      {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "20000"}, {"RANK", "3"}, {"WORLD_SIZE", "6"},
-      {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}};
+  static const Variables variables = {{"GLIM_HOSTS", "10.0.0.1,10.0.0.2,10.1.0.1"},
+                                      {"GLIM_ZONES", "A,A,B"},
+                                      {"GLIM_GATEWAYS", "1,2"},
+                                      {"GLIM_NODE_RANK", "1"},
+                                      {"GLIM_JOB_ID", "12"},
+                                      {"GLIM_ATTEMPT", "3"},
+                                      {"GLIM_HFREDUCE_PORT", "20001"},
+                                      {"MASTER_ADDR", "10.0.0.1"},
+                                      {"MASTER_PORT", "20000"},
+                                      {"RANK", "3"},
+                                      {"WORLD_SIZE", "6"},
+                                      {"LOCAL_RANK", "1"},
+                                      {"LOCAL_WORLD_SIZE", "2"}};
   return variables;
 }
 
 // Rank 2 of what torchrun has started on two nodes, with two processes on each.
 const Variables& WithTorchrun() {
   static const Variables variables = {{"MASTER_ADDR", "host-a"}, {"MASTER_PORT", "29500"}, {"RANK", "2"},
-                                      {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "2"}};
+                                      {"WORLD_SIZE", "4"},       {"LOCAL_RANK", "0"},      {"LOCAL_WORLD_SIZE", "2"}};
   return variables;
 }
 
@@ -146,7 +154,8 @@ TEST(Environment, WhatIsMissingIsNamed) {
     EXPECT_EQ(read.status().field(), name) << read.status().message();
     EXPECT_THAT(read.status().message(), HasSubstr(name));
   }
-  for (const auto& [name, value] : WithTorchrun()) EXPECT_EQ(Read(Without(WithTorchrun(), name)).status().field(), name);
+  for (const auto& [name, value] : WithTorchrun())
+    EXPECT_EQ(Read(Without(WithTorchrun(), name)).status().field(), name);
 }
 
 struct Bad {

@@ -18,7 +18,8 @@ std::uint16_t FreePort() { return TcpStore::Create({.serve = true}).value()->por
 
 // Two nodes with two ranks each, all on this machine.
 Environment EnvironmentOfRank(std::uint32_t rank, std::uint16_t port) {
-  Environment environment{.topology = EvenTopology({2}, 2), .rank = rank, .store_host = "127.0.0.1", .store_port = port};
+  Environment environment{
+      .topology = EvenTopology({2}, 2), .rank = rank, .store_host = "127.0.0.1", .store_port = port};
   environment.options.id = "environment-test-" + std::to_string(port);
   environment.options.transport = "tcp";
   environment.options.listen.clear();
@@ -30,7 +31,8 @@ std::string SumOfRanks(Communicator& all) {
   const auto own = static_cast<std::int32_t>(all.rank() + 1);
   std::int32_t sum = 0;
   const Status status = all.AllReduce(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(&sum, 1)),
-                                      DType::kInt32, ReduceOp::kSum).Wait();
+                                      DType::kInt32, ReduceOp::kSum)
+                            .Wait();
   if (!status.ok()) return status.message();
   return sum == 10 ? "" : "the sum is " + std::to_string(sum);
 }
@@ -94,8 +96,8 @@ TEST(CommunicatorFromEnvironment, ReadsTheProcessOwnVariables) {
     ::unsetenv("GLIM_HOSTS");
     ::unsetenv("GLIM_HFREDUCE_PORT");
     const std::pair<const char*, std::string> variables[] = {
-        {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}, {"RANK", number}, {"LOCAL_RANK", number},
-        {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "2"}};
+        {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}, {"RANK", number},
+        {"LOCAL_RANK", number},       {"WORLD_SIZE", "2"},   {"LOCAL_WORLD_SIZE", "2"}};
     for (const auto& [name, value] : variables) ::setenv(name, value.c_str(), 1);
     const auto made = CommunicatorFromEnvironment({});
     if (!made.ok()) return made.status().message();

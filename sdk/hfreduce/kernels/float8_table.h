@@ -11,8 +11,8 @@ struct Float8Table {
   std::uint8_t lower[128] = {};
 };
 
-constexpr std::uint32_t BFloat16OfFloat8(std::uint32_t magnitude, int mantissa_bits, int bias,
-                                         std::uint32_t number_max, bool infinity) {
+constexpr std::uint32_t BFloat16OfFloat8(std::uint32_t magnitude, int mantissa_bits, int bias, std::uint32_t number_max,
+                                         bool infinity) {
   if (magnitude > number_max) return 0x7FC0;
   if (infinity && magnitude == number_max) return 0x7F80;
   if (magnitude == 0) return 0;
@@ -30,8 +30,8 @@ template <class Format>
 constexpr Float8Table Float8TableOf() {
   Float8Table table;
   for (std::uint32_t magnitude = 0; magnitude < 128; ++magnitude) {
-    const std::uint32_t bits = BFloat16OfFloat8(magnitude, Format::kMantissaBits, Format::kBias, Format::kNumberMax,
-                                                Format::kHasInfinity);
+    const std::uint32_t bits =
+        BFloat16OfFloat8(magnitude, Format::kMantissaBits, Format::kBias, Format::kNumberMax, Format::kHasInfinity);
     table.upper[magnitude] = static_cast<std::uint8_t>(bits >> 8);
     table.lower[magnitude] = static_cast<std::uint8_t>(bits & 0xFF);
   }

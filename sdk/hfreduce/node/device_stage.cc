@@ -25,8 +25,10 @@ Status DeviceStage::Begin(const OnDevice& on_device) {
     copies_ = std::move(made.value());
   }
   if (on_device.device != copies_->device()) {
-    return InvalidArgument("in", "lies on device " + std::to_string(on_device.device) + ", the communicator uses " +
-                                     std::to_string(copies_->device()), "use one device a communicator");
+    return InvalidArgument("in",
+                           "lies on device " + std::to_string(on_device.device) + ", the communicator uses " +
+                               std::to_string(copies_->device()),
+                           "use one device a communicator");
   }
   return on_device.ready ? copies_->WaitFor(on_device.ready) : Status::Ok();
 }

@@ -52,20 +52,25 @@ std::string Describe(const OperationDescriptor& operation) {
 
 Result<Exchange> Exchange::Create(Segment& segment, Reducer reducer, int halves, std::size_t slot_bytes) {
   const std::size_t least = 2 * slot_bytes * static_cast<std::size_t>(halves);
-  for (const auto& [field, bytes] : {std::pair("stage_bytes", segment.stage_bytes()),
-                                     std::pair("result_bytes", segment.result_bytes())}) {
+  for (const auto& [field, bytes] :
+       {std::pair("stage_bytes", segment.stage_bytes()), std::pair("result_bytes", segment.result_bytes())}) {
     if (bytes >= least) continue;
-    return InvalidArgument(field, "an area of " + std::to_string(bytes) + " bytes is too small for chunks of " +
-                                      std::to_string(slot_bytes), "use at least " + std::to_string(least));
+    return InvalidArgument(
+        field,
+        "an area of " + std::to_string(bytes) + " bytes is too small for chunks of " + std::to_string(slot_bytes),
+        "use at least " + std::to_string(least));
   }
   return Exchange(segment, reducer, halves, slot_bytes);
 }
 
 Exchange::Exchange(Segment& segment, Reducer reducer, int halves, std::size_t slot_bytes)
-    : segment_(segment), reducer_(reducer), halves_(halves), slot_bytes_(slot_bytes),
+    : segment_(segment),
+      reducer_(reducer),
+      halves_(halves),
+      slot_bytes_(slot_bytes),
       stage_slots_(static_cast<std::uint32_t>(segment.stage_bytes() / halves / slot_bytes)),
-      result_slots_(static_cast<std::uint32_t>(
-          std::min<std::size_t>(segment.result_bytes() / halves / slot_bytes, kReadyFlags))),
+      result_slots_(
+          static_cast<std::uint32_t>(std::min<std::size_t>(segment.result_bytes() / halves / slot_bytes, kReadyFlags))),
       spins_(segment.ranks() <= Processors()),
       ring_every_(spins_ || reducer == Reducer::kLeader ? 1 : std::min({stage_slots_ / 2, result_slots_ / 2, 4u})) {
   const LocalPair* const pair = segment.PairOf(segment.local_rank());
@@ -133,8 +138,12 @@ OperationDescriptor& Exchange::DescriptorOf(std::uint32_t rank) {
 
 void Exchange::Post() {
   OperationDescriptor& descriptor = DescriptorOf(segment_.local_rank());
-  descriptor = {.kind = operation_.kind, .type = operation_.type, .op = operation_.op,
-                .one_result = operation_.one_result, .root = operation_.root, .bytes = operation_.bytes()};
+  descriptor = {.kind = operation_.kind,
+                .type = operation_.type,
+                .op = operation_.op,
+                .one_result = operation_.one_result,
+                .root = operation_.root,
+                .bytes = operation_.bytes()};
   if (gives() && !each_reduces_ && !paired_) {
     descriptor.in_offset = segment_.OffsetOf(operation_.in, operation_.bytes()).value_or(kPrivate);
   }
@@ -198,8 +207,8 @@ void Exchange::ChooseWay() {
     way_ = Way::kOnePlace;
     one_place_ = out_of_[0];
     if (one_place_ == nullptr && operation_.elements > 0) {
-      segment_.Fail(InvalidArgument("out", "one result for all needs a buffer that " + segment_.NameOf(0) +
-                                               " got from Allocate"));
+      segment_.Fail(InvalidArgument(
+          "out", "one result for all needs a buffer that " + segment_.NameOf(0) + " got from Allocate"));
     }
   } else if (operation_.kind == Collective::kBroadcast && !leader) {
     way_ = Way::kFromRoot;
@@ -221,8 +230,8 @@ bool Exchange::Ended() {
   }
   // Others copy from this process' own buffer.
   const bool read_by_others =
-      (way_ == Way::kFromRoot && gives()) || (way_ == Way::kOnePlace && !operation_.one_result && wants() &&
-                                              operation_.out == one_place_);
+      (way_ == Way::kFromRoot && gives()) ||
+      (way_ == Way::kOnePlace && !operation_.one_result && wants() && operation_.out == one_place_);
   for (int h = 0; h < kHalves; ++h) {
     if (read_by_others && !AllTook(h, half_[h].base + half_[h].count)) return false;
   }

@@ -31,8 +31,8 @@ struct NodeOperation {
   Collective kind = Collective::kBarrier;
   DType type = DType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  std::uint32_t root = 0;        // as the caller says it: compared and told, no more
-  std::size_t divisor = 1;       // of kAverage
+  std::uint32_t root = 0;   // as the caller says it: compared and told, no more
+  std::size_t divisor = 1;  // of kAverage
   std::size_t elements = 0;
   std::uint64_t delivers = kAllLocalRanks;  // bit i: local rank i gives its `in`
   std::uint64_t takes = kAllLocalRanks;     // and wants the result in its `out`
@@ -51,12 +51,12 @@ enum class Reducer { kAnyProcess, kLeader };
 
 // How a chunk gets to those who take it.
 enum class Way {
-  kUnknown,     // until all processes have posted
-  kEach,        // small: everybody reduces for itself, from the staging areas
-  kFromRoot,    // one gives: the others copy from where it lies
-  kInto,        // reduced once, and written into everybody's buffer in the segment by who reduced it
-  kOnePlace,    // reduced into local rank 0's buffer in the segment
-  kRing,        // reduced into the ring of results, from where everybody copies
+  kUnknown,   // until all processes have posted
+  kEach,      // small: everybody reduces for itself, from the staging areas
+  kFromRoot,  // one gives: the others copy from where it lies
+  kInto,      // reduced once, and written into everybody's buffer in the segment by who reduced it
+  kOnePlace,  // reduced into local rank 0's buffer in the segment
+  kRing,      // reduced into the ring of results, from where everybody copies
 };
 
 // Not thread-safe. The segment must outlive it.
@@ -130,7 +130,7 @@ class Exchange {
     std::uint32_t gathered = 0;  // from it
     std::uint32_t fetching = 0;  // asked for, of those on a device
     std::uint32_t fetched = 0;
-    std::uint32_t storing = 0;         // given to the device, but may not be there yet
+    std::uint32_t storing = 0;          // given to the device, but may not be there yet
     std::deque<std::uint64_t> fetches;  // numbers of copies in flight
     std::deque<std::uint64_t> stores;
   };

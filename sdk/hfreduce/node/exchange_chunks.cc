@@ -234,8 +234,8 @@ void Exchange::Took(int h) {
   Beat();
   // The last one frees the slot, or the buffer that was read.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const bool waited_for = way_ == Way::kFromRoot || way_ == Way::kOnePlace ||
-                          (way_ == Way::kRing && half.count > result_slots_);
+  const bool waited_for =
+      way_ == Way::kFromRoot || way_ == Way::kOnePlace || (way_ == Way::kRing && half.count > result_slots_);
   if (waited_for && AllTook(h, half.base + half.taken)) RingWhoReduces();
 }
 

@@ -16,8 +16,9 @@ Status Exchange::BeginOnDevice() {
   if (Status status = segment_.ReserveStage(); !status.ok()) return status;
   if (Status status = device_->Begin(there); !status.ok()) return status;
   if (fetches_ && !paired_) device_->Pin(segment_.StageOf(segment_.local_rank()), segment_.stage_bytes());
-  const std::size_t chunks = paired_ && fetches_ ? static_cast<std::size_t>(halves_) * stage_slots_
-                             : each_reduces_ && stores_ ? 1 : 0;
+  const std::size_t chunks = paired_ && fetches_        ? static_cast<std::size_t>(halves_) * stage_slots_
+                             : each_reduces_ && stores_ ? 1
+                                                        : 0;
   if (chunks == 0) return Status::Ok();
   const Result<std::byte*> bounce = device_->Bounce(chunks * slot_bytes_);
   if (bounce.ok()) bounce_ = *bounce;
@@ -45,8 +46,7 @@ bool Exchange::FetchNext(int h) {
     if (to == nullptr) break;
     const Range range = chunking_.RangeOf(h, half.fetching);
     const std::size_t element = SizeOf(operation_.type);
-    half.fetches.push_back(
-        device_->ToHost(to, operation_.in + range.begin * element, range.count * element));
+    half.fetches.push_back(device_->ToHost(to, operation_.in + range.begin * element, range.count * element));
     ++half.fetching;
     any = true;
   }
@@ -85,8 +85,7 @@ bool Exchange::StoreNext(int h) {
     if (const std::byte* const from = StoreSource(h, half.storing)) {
       const Range range = chunking_.RangeOf(h, half.storing);
       const std::size_t element = SizeOf(operation_.type);
-      half.stores.push_back(
-          device_->ToDevice(operation_.out + range.begin * element, from, range.count * element));
+      half.stores.push_back(device_->ToDevice(operation_.out + range.begin * element, from, range.count * element));
       ++half.storing;
       any = true;
     }

@@ -42,8 +42,8 @@ void NodeReduce::Start(const NodeOperation& operation) {
     whole.takes = ~root;
   }
   if (operation.op == ReduceOp::kAverage) whole.divisor = segment_.ranks();
-  const bool each_reduces = whole.kind != Collective::kBroadcast && !whole.one_result &&
-                            whole.bytes() <= options_.each_bytes_max;
+  const bool each_reduces =
+      whole.kind != Collective::kBroadcast && !whole.one_result && whole.bytes() <= options_.each_bytes_max;
   exchange_.Begin(whole, ChunkingOfNode(whole, segment_.ranks(), options_.chunk_bytes_max, each_reduces), each_reduces);
 }
 
@@ -87,21 +87,35 @@ Status NodeReduce::Wait() {
 
 Status NodeReduce::AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
                              bool one_result) {
-  Start({.kind = Collective::kAllReduce, .type = type, .op = op, .elements = in.size() / SizeOf(type), .in = in.data(),
-         .out = out.data(), .one_result = one_result});
+  Start({.kind = Collective::kAllReduce,
+         .type = type,
+         .op = op,
+         .elements = in.size() / SizeOf(type),
+         .in = in.data(),
+         .out = out.data(),
+         .one_result = one_result});
   return Wait();
 }
 
 Status NodeReduce::Reduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
                           std::uint32_t root) {
-  Start({.kind = Collective::kReduce, .type = type, .op = op, .root = root, .elements = in.size() / SizeOf(type),
-         .in = in.data(), .out = out.data()});
+  Start({.kind = Collective::kReduce,
+         .type = type,
+         .op = op,
+         .root = root,
+         .elements = in.size() / SizeOf(type),
+         .in = in.data(),
+         .out = out.data()});
   return Wait();
 }
 
 Status NodeReduce::Broadcast(std::span<std::byte> buffer, std::uint32_t root) {
-  Start({.kind = Collective::kBroadcast, .type = DType::kFloat8E4M3, .root = root, .elements = buffer.size(),
-         .in = buffer.data(), .out = buffer.data()});
+  Start({.kind = Collective::kBroadcast,
+         .type = DType::kFloat8E4M3,
+         .root = root,
+         .elements = buffer.size(),
+         .in = buffer.data(),
+         .out = buffer.data()});
   return Wait();
 }
 

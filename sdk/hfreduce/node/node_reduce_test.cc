@@ -12,8 +12,8 @@ namespace glim::hfreduce {
 namespace {
 
 using testing::Forked;
-using testing::SegmentFilesOf;
 using testing::kSmallChunks;
+using testing::SegmentFilesOf;
 using testing::SumOf;
 using testing::TestOptions;
 using testing::ValueOf;
@@ -33,8 +33,7 @@ class Rank {
  public:
   static constexpr std::size_t kElementsMax = 300'000;
 
-  Rank(std::uint32_t ranks, std::uint32_t rank, const std::string& test)
-      : ranks_(ranks), rank_(rank) {
+  Rank(std::uint32_t ranks, std::uint32_t rank, const std::string& test) : ranks_(ranks), rank_(rank) {
     auto segment = Segment::Open(TestOptions(ranks, rank, test));
     if (!segment.ok()) {
       error_ = segment.status().message();
@@ -59,9 +58,9 @@ class Rank {
     std::int32_t* in = Buffer(c.in, 0);
     std::int32_t* out = c.in_place ? in : Buffer(c.out, 1);
     for (std::size_t i = 0; i < c.elements; ++i) in[i] = ValueOf(i, rank_, number);
-    const Status status = node_->AllReduce(std::as_bytes(std::span(in, c.elements)),
-                                           std::as_writable_bytes(std::span(out, c.elements)), DType::kInt32,
-                                           ReduceOp::kSum, c.one_result);
+    const Status status =
+        node_->AllReduce(std::as_bytes(std::span(in, c.elements)), std::as_writable_bytes(std::span(out, c.elements)),
+                         DType::kInt32, ReduceOp::kSum, c.one_result);
     if (!status.ok()) return status.message();
     if (c.one_result && c.elements > 0) {
       const auto offset = node_->exchange().ResultOffset();
@@ -149,8 +148,8 @@ TEST(NodeReduce, ReduceAndBroadcastHaveEveryRootInTurn) {
             const std::span out(self.Buffer(place, 1), elements);
             for (std::size_t i = 0; i < elements; ++i) in[i] = ValueOf(i, rank, number);
             for (std::int32_t& value : out) value = -1;
-            const Status reduced = self.node().Reduce(std::as_bytes(in), std::as_writable_bytes(out), DType::kInt32,
-                                                      ReduceOp::kSum, root);
+            const Status reduced =
+                self.node().Reduce(std::as_bytes(in), std::as_writable_bytes(out), DType::kInt32, ReduceOp::kSum, root);
             if (!reduced.ok()) return reduced.message();
             for (std::size_t i = 0; i < elements; ++i) {
               if (out[i] != (rank == root ? SumOf(i, ranks, number) : -1)) return "reduce to " + std::to_string(root);

@@ -5,8 +5,12 @@
 namespace glim::hfreduce {
 
 PairSwap::PairSwap(Segment& segment, const LocalPair& pair, std::size_t slot_bytes, std::uint32_t stage_slots)
-    : segment_(segment), pair_(pair), partner_(segment.local_rank() == pair.first ? pair.second : pair.first),
-      half_bytes_(stage_slots * slot_bytes), part_bytes_(slot_bytes / 2), slots_(stage_slots / 2) {
+    : segment_(segment),
+      pair_(pair),
+      partner_(segment.local_rank() == pair.first ? pair.second : pair.first),
+      half_bytes_(stage_slots * slot_bytes),
+      part_bytes_(slot_bytes / 2),
+      slots_(stage_slots / 2) {
   GLIM_CHECK(slots_ > 0, "an exchange has two staging slots or more");
 }
 

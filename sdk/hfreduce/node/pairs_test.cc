@@ -102,9 +102,8 @@ TEST(Pairs, EveryTypeAndOperationHasTheBitsOfPairsFirst) {
         if (!status.ok()) return status.message();
         const std::size_t i = FirstDifference(out.data(), result);
         if (i < result.size()) {
-          return std::string(NameOf(static_cast<DType>(type))) + " " +
-                 std::string(NameOf(static_cast<ReduceOp>(op))) + " of " + std::to_string(bytes) +
-                 " bytes differs at byte " + std::to_string(i);
+          return std::string(NameOf(static_cast<DType>(type))) + " " + std::string(NameOf(static_cast<ReduceOp>(op))) +
+                 " of " + std::to_string(bytes) + " bytes differs at byte " + std::to_string(i);
         }
       }
       return "";
@@ -119,7 +118,9 @@ class PairedRank {
   static constexpr std::size_t kElementsMax = kBytesMax / 4;
 
   PairedRank(const Shape& shape, std::uint32_t rank, const std::string& test)
-      : ranks_(shape.ranks), rank_(rank), segment_(Segment::Open(OptionsOf(shape, rank, test)).value()),
+      : ranks_(shape.ranks),
+        rank_(rank),
+        segment_(Segment::Open(OptionsOf(shape, rank, test)).value()),
         node_(NodeReduce::Create(*segment_, kSmallChunks).value()) {
     for (auto& buffer : shared_) {
       buffer = reinterpret_cast<std::int32_t*>(segment_->Allocate(kElementsMax * 4).value().data());
@@ -184,9 +185,9 @@ TEST(Pairs, BuffersMayLieAnywhereAndOtherOperationsComeBetween) {
           }
           const std::uint32_t root = static_cast<std::uint32_t>(number) % shape.ranks;
           self.Fill(in, elements, ++number);
-          Status status = self.node().Reduce(std::as_bytes(std::span(in, elements)),
-                                             std::as_writable_bytes(std::span(out, elements)), DType::kInt32,
-                                             ReduceOp::kSum, root);
+          Status status =
+              self.node().Reduce(std::as_bytes(std::span(in, elements)),
+                                 std::as_writable_bytes(std::span(out, elements)), DType::kInt32, ReduceOp::kSum, root);
           if (!status.ok()) return status.message();
           if (rank == root) {
             if (wrong = self.Check(out, elements, number); !wrong.empty()) return "reduce: " + wrong;
@@ -219,8 +220,8 @@ TEST(Pairs, APartnerThatStopsIsAccusedAndOneThatDiesIsNamed) {
         if (!status.ok()) return status.message();
       }
       if (rank == kVictim) {  // it has called the operation, but gives its partner nothing
-        node->Start({.kind = Collective::kAllReduce, .elements = values.size(), .in = bytes.data(),
-                     .out = bytes.data()});
+        node->Start(
+            {.kind = Collective::kAllReduce, .elements = values.size(), .in = bytes.data(), .out = bytes.data()});
         ::raise(signal);
       }
       return node->AllReduce(bytes, bytes, DType::kFloat32, ReduceOp::kSum).message();

@@ -113,8 +113,8 @@ Status Segment::Attach() {
     if (!found.ok()) return found.status();
     if (*found == SegmentFile::Found::kUsable) break;
     if (Clock::now() >= until) {
-      return Status(StatusCode::kDeadlineExceeded, NameOf(0) + " has not made " + path() + " within " +
-                                                       std::to_string(options_.timeout.ms) + " ms");
+      return Status(StatusCode::kDeadlineExceeded,
+                    NameOf(0) + " has not made " + path() + " within " + std::to_string(options_.timeout.ms) + " ms");
     }
     std::this_thread::sleep_for(kLookAgain);
   }
@@ -134,8 +134,9 @@ Status Segment::Attach() {
 Status Segment::Map() {
   void* mapped = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.fd(), 0);
   if (mapped == MAP_FAILED) {
-    return Status(StatusCode::kResourceExhausted, "mapping " + std::to_string(bytes_) + " bytes of " + path() + ": " +
-                                                      std::strerror(errno)).WithFix("use a smaller arena");
+    return Status(StatusCode::kResourceExhausted,
+                  "mapping " + std::to_string(bytes_) + " bytes of " + path() + ": " + std::strerror(errno))
+        .WithFix("use a smaller arena");
   }
   base_ = static_cast<std::byte*>(mapped);
   (void)::madvise(base_ + arena_offset_, bytes_ - arena_offset_, MADV_HUGEPAGE);
@@ -175,8 +176,9 @@ Status Segment::Join() {
   const ProcessIdentity self = ThisProcess();
   std::int32_t nobody = 0;
   if (!own().pid.compare_exchange_strong(nobody, self.pid)) {
-    return Status(StatusCode::kAlreadyExists, NameOf(options_.local_rank) + " is process " + std::to_string(nobody) +
-                                                  " already").WithField("local_rank");
+    return Status(StatusCode::kAlreadyExists,
+                  NameOf(options_.local_rank) + " is process " + std::to_string(nobody) + " already")
+        .WithField("local_rank");
   }
   own().start_ticks.store(self.start_ticks);
   own().presence.store(static_cast<std::uint32_t>(RankPresence::kJoined), std::memory_order_release);
@@ -222,8 +224,8 @@ const LocalPair* Segment::PairOf(std::uint32_t local_rank) const {
 Result<std::span<std::byte>> Segment::Allocate(std::size_t bytes) {
   const std::uint64_t offset = RoundUp(allocated_, bytes >= kAlignment ? kAlignment : kPage);
   if (offset > options_.arena_bytes || bytes > options_.arena_bytes - offset) {
-    return Status(StatusCode::kResourceExhausted, "the arena has " + std::to_string(options_.arena_bytes) +
-                                                      " bytes, " + std::to_string(allocated_) + " are taken");
+    return Status(StatusCode::kResourceExhausted, "the arena has " + std::to_string(options_.arena_bytes) + " bytes, " +
+                                                      std::to_string(allocated_) + " are taken");
   }
   const std::uint64_t start = arena_offset_ + options_.local_rank * options_.arena_bytes + offset;
   if (Status status = file_.Reserve(start, bytes); !status.ok()) return status;
@@ -242,8 +244,8 @@ std::optional<std::uint64_t> Segment::OffsetOf(const void* start, std::size_t by
 std::byte* Segment::At(std::uint64_t offset, std::size_t bytes) {
   if (offset < arena_offset_ || offset > bytes_ || bytes > bytes_ - offset) return nullptr;
   // All at once: a fault a page, whenever this process reduces a chunk for the first time, costs as much as the chunk.
-  std::uint64_t& mapped_to = mapped_to_[std::min<std::uint64_t>((offset - arena_offset_) / options_.arena_bytes,
-                                                                kLocalRanksMax - 1)];
+  std::uint64_t& mapped_to =
+      mapped_to_[std::min<std::uint64_t>((offset - arena_offset_) / options_.arena_bytes, kLocalRanksMax - 1)];
   if (offset + bytes > mapped_to) {
     const std::uint64_t from = std::max(offset, mapped_to) / kPage * kPage;
     (void)::madvise(base_ + from, offset + bytes - from, MADV_POPULATE_READ);
@@ -287,8 +289,8 @@ Status Segment::failure() const {
     const std::uint32_t state = failure.state.load(std::memory_order_acquire);
     if (state == FailureState::kNone) return Status::Ok();
     if (state == FailureState::kSet) {
-      return Status(static_cast<StatusCode>(failure.code), std::string(failure.text, ::strnlen(failure.text,
-                                                                                               sizeof(failure.text))));
+      return Status(static_cast<StatusCode>(failure.code),
+                    std::string(failure.text, ::strnlen(failure.text, sizeof(failure.text))));
     }
     std::this_thread::sleep_for(kLookAgain);
   }

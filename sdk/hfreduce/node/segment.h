@@ -27,13 +27,13 @@ struct SegmentOptions {
   std::uint64_t session = 0;  // the same for all processes of one run and for no other: tells runs of one name apart
   std::uint32_t ranks = 1;    // processes of the node, at most kLocalRanksMax
   std::uint32_t local_rank = 0;
-  std::vector<LocalPair> pairs = {};         // the same in all processes; each rank is in one at most
-  std::uint32_t first_rank = 0;              // the communicator's number of local rank 0, for messages
-  std::size_t stage_bytes = 4 << 20;         // of each process
+  std::vector<LocalPair> pairs = {};  // the same in all processes; each rank is in one at most
+  std::uint32_t first_rank = 0;       // the communicator's number of local rank 0, for messages
+  std::size_t stage_bytes = 4 << 20;  // of each process
   std::size_t result_bytes = 4 << 20;
   std::size_t arena_bytes = std::size_t{64} << 30;  // of each process; address space, memory comes with Allocate
-  int numa_node = -1;                        // of the network card, for results; -1: unknown
-  Duration timeout = Seconds(60);            // until all processes are there
+  int numa_node = -1;                               // of the network card, for results; -1: unknown
+  Duration timeout = Seconds(60);                   // until all processes are there
 };
 
 // "glim-hfreduce-ID-NODE", with what a file's name must not hold replaced.

@@ -29,7 +29,12 @@ struct alignas(kCacheLine) Counter {
 };
 
 enum class Collective : std::uint8_t {
-  kAllReduce = 0, kReduce = 1, kBroadcast = 2, kBarrier = 3, kAllGather = 4, kReduceScatter = 5
+  kAllReduce = 0,
+  kReduce = 1,
+  kBroadcast = 2,
+  kBarrier = 3,
+  kAllGather = 4,
+  kReduceScatter = 5
 };
 
 // What a process asked for: the others compare it with their own.
@@ -62,16 +67,16 @@ struct RankState {
   std::atomic<std::uint64_t> start_ticks{0};
   std::atomic<std::uint32_t> presence{0};
   BellState bell;
-  Counter posted;               // operations asked for
-  Counter finished;             // operations that this process is done with
-  Counter beat;                 // anything at all was done
-  Counter reducing;             // chunk in work + 1, or 0
-  Counter arrived[kHalves];     // chunks that the others may read
-  Counter taken[kHalves];       // chunks whose result this process needs no more
+  Counter posted;            // operations asked for
+  Counter finished;          // operations that this process is done with
+  Counter beat;              // anything at all was done
+  Counter reducing;          // chunk in work + 1, or 0
+  Counter arrived[kHalves];  // chunks that the others may read
+  Counter taken[kHalves];    // chunks whose result this process needs no more
   // Between the two of a pair (pair_swap.h): chunks of which this process' partner
-  Counter offered[kHalves];     // may read the part that it reduces,
-  Counter passed[kHalves];      // may read the part of the result that this one took,
-  Counter gathered[kHalves];    // and this process has read that of its partner
+  Counter offered[kHalves];            // may read the part that it reduces,
+  Counter passed[kHalves];             // may read the part of the result that this one took,
+  Counter gathered[kHalves];           // and this process has read that of its partner
   OperationDescriptor descriptors[2];  // of operation n at n % 2: nobody is further ahead than by one
 };
 
@@ -96,8 +101,8 @@ struct SegmentHeader {
 
   alignas(kCacheLine) std::atomic<std::uint32_t> joined{0};  // futex: processes that have mapped the segment
   FailureState failure;
-  Counter claimed;             // next chunk to be reduced, where any process may
-  Counter reduced[kHalves];    // chunks whose sources the leader needs no more, where it alone reduces
+  Counter claimed;                      // next chunk to be reduced, where any process may
+  Counter reduced[kHalves];             // chunks whose sources the leader needs no more, where it alone reduces
   Counter ready[kHalves][kReadyFlags];  // chunk + 1 whose result is there, at chunk % kReadyFlags
   RankState rank[kLocalRanksMax];
 };

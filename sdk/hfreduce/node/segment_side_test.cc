@@ -53,7 +53,8 @@ void Lead(SegmentSide& side, Exchange& exchange, const Chunking& chunking, bool 
     }
     return any;
   };
-  (void)exchange.Drive(step, [&] { return exchange.Ended(); }, Seconds(20));
+  (void)exchange.Drive(
+      step, [&] { return exchange.Ended(); }, Seconds(20));
 }
 
 struct Case {
@@ -67,7 +68,9 @@ struct Case {
 class Process {
  public:
   Process(std::uint32_t ranks, std::uint32_t rank, const std::string& test)
-      : ranks_(ranks), rank_(rank), segment_(std::move(Segment::Open(TestOptions(ranks, rank, test)).value())),
+      : ranks_(ranks),
+        rank_(rank),
+        segment_(std::move(Segment::Open(TestOptions(ranks, rank, test)).value())),
         exchange_(Exchange::Create(*segment_, Reducer::kLeader, 2, kSlotBytes).value()) {
     for (int i = 0; i < 2; ++i) {
       shared_[i] = reinterpret_cast<std::int32_t*>(segment_->Allocate(kElementsMax * 4).value().data());
@@ -83,9 +86,13 @@ class Process {
       out[i] = -1;
     }
     const Chunking chunking = TwoHalves(c.elements);
-    const NodeOperation operation{.kind = Collective::kAllReduce, .type = DType::kInt32, .elements = c.elements,
-                                  .takes = c.takes, .in = reinterpret_cast<std::byte*>(in),
-                                  .out = reinterpret_cast<std::byte*>(out), .one_result = c.one_result};
+    const NodeOperation operation{.kind = Collective::kAllReduce,
+                                  .type = DType::kInt32,
+                                  .elements = c.elements,
+                                  .takes = c.takes,
+                                  .in = reinterpret_cast<std::byte*>(in),
+                                  .out = reinterpret_cast<std::byte*>(out),
+                                  .one_result = c.one_result};
     if (rank_ == 0) {
       exchange_.Begin(operation, chunking, false);
       SegmentSide side(exchange_);
@@ -113,8 +120,9 @@ class Process {
   std::string BeginAndStop(bool stops, Duration timeout) {
     constexpr std::size_t kElements = 20'000;
     auto* const buffer = reinterpret_cast<std::byte*>(private_[0].data());
-    exchange_.Begin({.kind = Collective::kAllReduce, .type = DType::kInt32, .elements = kElements, .in = buffer,
-                     .out = buffer}, TwoHalves(kElements), false);
+    exchange_.Begin(
+        {.kind = Collective::kAllReduce, .type = DType::kInt32, .elements = kElements, .in = buffer, .out = buffer},
+        TwoHalves(kElements), false);
     if (stops) ::raise(SIGSTOP);
     return exchange_.Drive([this] { return exchange_.DeliverOne(); }, [] { return false; }, timeout).message();
   }

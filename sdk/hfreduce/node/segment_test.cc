@@ -120,9 +120,8 @@ TEST(Segment, ALeftoverOfAKilledRunIsReplaced) {
   killed.Signal(0, SIGKILL);
   EXPECT_EQ(killed.Wait(0), "signal 9");
   ASSERT_EQ(SegmentFilesOf("leftover").size(), 1u);
-  Forked processes(2, [](std::uint32_t rank) {
-    return Segment::Open(TestOptions(2, rank, "leftover")).status().message();
-  });
+  Forked processes(
+      2, [](std::uint32_t rank) { return Segment::Open(TestOptions(2, rank, "leftover")).status().message(); });
   EXPECT_EQ(processes.WaitAll(), "");
   EXPECT_TRUE(SegmentFilesOf("leftover").empty());
 }
@@ -210,7 +209,8 @@ TEST(Segment, AFullFolderIsAnErrorAndNoSignal) {
   Forked process(1, [](std::uint32_t) -> std::string {
     const std::string folder = "/tmp/hfreduce-full-" + std::to_string(::getpid());
     ::mkdir(folder.c_str(), 0700);
-    if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+    if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", folder.c_str(), "tmpfs", 0, "size=1m") != 0) {
       ::rmdir(folder.c_str());
       return "this test must be allowed to mount";

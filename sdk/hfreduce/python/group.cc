@@ -50,7 +50,9 @@ std::shared_ptr<Group> Group::Make(const Environment& environment) {
 }
 
 Group::Group(const Environment& environment, std::unique_ptr<Communicator> communicator)
-    : topology_(environment.topology), rank_(environment.rank), transport_(communicator->transport()),
+    : topology_(environment.topology),
+      rank_(environment.rank),
+      transport_(communicator->transport()),
       all_(std::move(communicator)) {}
 
 Group::~Group() {

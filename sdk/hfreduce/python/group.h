@@ -31,7 +31,7 @@ struct Memory {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   pybind11::object owner;
-  int device = -1;                     // the host's
+  int device = -1;                    // the host's
   std::uintptr_t compute_stream = 0;  // of the device, as in BufferPlace
 
   std::span<std::byte> span() const { return {reinterpret_cast<std::byte*>(address), bytes}; }
@@ -91,8 +91,8 @@ class Group : public std::enable_shared_from_this<Group> {
   const Topology topology_;
   const std::uint32_t rank_;
   const std::string transport_;
-  std::deque<InUse> in_use_;           // outlives the communicator, which may still write there; behind Python's lock
-  std::shared_mutex life_;             // held shared by whoever uses the communicator
+  std::deque<InUse> in_use_;  // outlives the communicator, which may still write there; behind Python's lock
+  std::shared_mutex life_;    // held shared by whoever uses the communicator
   std::atomic<int> waiting_{0};
   std::unique_ptr<Communicator> all_;  // null once closed
 };

@@ -78,8 +78,7 @@ void BindGroup(py::module_& module) {
   py::class_<Operation>(module, "Handle", "One operation in flight.")
       .def("wait", &Operation::Wait, "Ends when the operation has, or raises HfreduceError.")
       .def("done", &Operation::Done, "Whether wait() would return, or raise, at once.");
-  py::class_<Memory>(module, "Memory").def(
-      py::init<std::uintptr_t, std::size_t, py::object, int, std::uintptr_t>());
+  py::class_<Memory>(module, "Memory").def(py::init<std::uintptr_t, std::size_t, py::object, int, std::uintptr_t>());
   py::class_<Group, std::shared_ptr<Group>>(module, "Group")
       .def("all_reduce", [](Group& group, const Memory& in, const Memory& out, const std::string& type,
                             const std::string& op) { return group.AllReduce(in, out, TypeNamed(type), OpNamed(op)); })

@@ -27,8 +27,8 @@ class MemoryStore final : public Store {
     std::unique_lock lock(mutex_);
     const auto there = [&] { return values_.count(key) != 0; };
     if (!written_.wait_for(lock, std::chrono::milliseconds(timeout.ms), there)) {
-      return Status(StatusCode::kDeadlineExceeded, "nobody wrote key '" + key + "' within " +
-                                                       std::to_string(timeout.ms) + " ms");
+      return Status(StatusCode::kDeadlineExceeded,
+                    "nobody wrote key '" + key + "' within " + std::to_string(timeout.ms) + " ms");
     }
     return values_.at(key);
   }

@@ -52,8 +52,8 @@ Result<StoreMessage> CallOnce(const SocketAddress& address, const std::string& r
     text.append(buffer, static_cast<std::size_t>(n));
     StoreMessage answer;
     const StoreParse parse = Parse(text, &answer);
-    if (parse == StoreParse::kRefused) return Status(StatusCode::kFailedPrecondition,
-                                                     "what listens at " + address.ToString() + " is not the store");
+    if (parse == StoreParse::kRefused)
+      return Status(StatusCode::kFailedPrecondition, "what listens at " + address.ToString() + " is not the store");
     if (parse == StoreParse::kWhole) return answer;
   }
 }
@@ -92,9 +92,9 @@ Result<std::unique_ptr<TcpStore>> TcpStore::Create(const TcpStoreOptions& option
   Result<SocketAddress> bound = LocalAddress(listener->get());
   if (!bound.ok()) return bound.status();
   store->address_ = *bound;
-  store->port_ = ntohs(bound->storage.ss_family == AF_INET6
-                           ? reinterpret_cast<const sockaddr_in6*>(&bound->storage)->sin6_port
-                           : reinterpret_cast<const sockaddr_in*>(&bound->storage)->sin_port);
+  store->port_ =
+      ntohs(bound->storage.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound->storage)->sin6_port
+                                                 : reinterpret_cast<const sockaddr_in*>(&bound->storage)->sin_port);
   UniqueFd stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop) return Status(StatusCode::kUnavailable, "no eventfd: " + ErrnoText(errno));
   store->server_ = std::make_unique<Server>(std::move(*listener), std::move(stop));
@@ -115,8 +115,7 @@ Status TcpStore::Set(const std::string& key, const std::string& value) {
   if (!answer.ok()) return answer.status();
   switch (static_cast<StatusCode>(answer->kind)) {
     case StatusCode::kOk: return Status::Ok();
-    case StatusCode::kAlreadyExists:
-      return {StatusCode::kAlreadyExists, "key '" + key + "' has another value already"};
+    case StatusCode::kAlreadyExists: return {StatusCode::kAlreadyExists, "key '" + key + "' has another value already"};
     default: return {StatusCode::kResourceExhausted, "the store has no room for key '" + key + "'"};
   }
 }

@@ -11,7 +11,7 @@
 namespace glim::hfreduce {
 namespace {
 
-constexpr std::uint32_t kRing = 6;  // results that the processes have not taken yet
+constexpr std::uint32_t kRing = 6;      // results that the processes have not taken yet
 constexpr std::size_t kStartedMax = 3;  // by a node at once; others wait for each before they start the next
 constexpr std::uint64_t kTurnsMax = 4'000'000;
 

@@ -36,8 +36,7 @@ Status Check(const TransportOptions& options, NodeIndex self, std::span<const No
 }  // namespace
 
 Result<std::unique_ptr<Transport>> ConnectTransport(const TransportOptions& options, NodeIndex self,
-                                                    std::span<const NodeIndex> peers, Store& store,
-                                                    Duration timeout) {
+                                                    std::span<const NodeIndex> peers, Store& store, Duration timeout) {
   if (Status checked = Check(options, self, peers); !checked.ok()) return checked;
   const Deadline deadline(timeout);
   Result<std::vector<Edge>> edges = ConnectEdges(options, self, peers, store, deadline);

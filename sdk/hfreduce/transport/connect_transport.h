@@ -23,11 +23,11 @@ struct TransportOptions {
   std::string listen_address = "127.0.0.1";
   // A peer that acknowledges nothing for this long, its machine or link gone, counts as dead.
   Duration peer_timeout = Seconds(30);
-  std::string congestion;           // tcp(7) TCP_CONGESTION; empty: the system's
-  int socket_buffer_bytes = 0;      // each way; 0: the system's, which grow as needed
-  std::string ucx_tls = "tcp";      // UCX_TLS: "rc" where there is an RDMA device, "shm" on one host
-  std::string ucx_net_devices;      // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: all
-  int service_level = -1;           // InfiniBand's, 0 to 15; -1: the device's default
+  std::string congestion;       // tcp(7) TCP_CONGESTION; empty: the system's
+  int socket_buffer_bytes = 0;  // each way; 0: the system's, which grow as needed
+  std::string ucx_tls = "tcp";  // UCX_TLS: "rc" where there is an RDMA device, "shm" on one host
+  std::string ucx_net_devices;  // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: all
+  int service_level = -1;       // InfiniBand's, 0 to 15; -1: the device's default
 };
 
 // Connects to `peers` (without `self`, no doubles), the lower index of each pair to the higher. Waits until every edge

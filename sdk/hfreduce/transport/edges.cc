@@ -33,7 +33,10 @@ Status SetOption(int socket, int level, int name, int value, const char* what) {
 Status SetOptions(const TransportOptions& options, int socket) {
   const auto timeout_ms = static_cast<int>(options.peer_timeout.ms);
   const int probe_s = std::max(1, timeout_ms / 4000);
-  const struct { int level, name, value; const char* what; } wanted[] = {
+  const struct {
+    int level, name, value;
+    const char* what;
+  } wanted[] = {
       {IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"},
       {IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_ms, "TCP_USER_TIMEOUT"},
       {SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"},
@@ -52,8 +55,8 @@ Status SetOptions(const TransportOptions& options, int socket) {
                    static_cast<socklen_t>(options.congestion.size())) == 0) {
     return Status::Ok();
   }
-  return InvalidArgument("congestion", "this kernel has no TCP congestion control '" + options.congestion +
-                                           "': " + ErrnoText(errno),
+  return InvalidArgument("congestion",
+                         "this kernel has no TCP congestion control '" + options.congestion + "': " + ErrnoText(errno),
                          "see /proc/sys/net/ipv4/tcp_available_congestion_control");
 }
 
@@ -140,10 +143,10 @@ Edge* EdgeConnector::Find(NodeIndex peer) {
 Status EdgeConnector::Publish(Store& store) {
   Result<SocketAddress> address = ResolveAddress(options_.listen_address, 0);
   if (!address.ok() || address->IsAny()) {
-    return InvalidArgument("listen_address",
-                           address.ok() ? "peers cannot connect to " + options_.listen_address
-                                        : address.status().message(),
-                           "give an address of this node that its peers reach");
+    return InvalidArgument(
+        "listen_address",
+        address.ok() ? "peers cannot connect to " + options_.listen_address : address.status().message(),
+        "give an address of this node that its peers reach");
   }
   Result<UniqueFd> listener = Listen(*address);
   if (!listener.ok()) return listener.status();
@@ -153,8 +156,8 @@ Status EdgeConnector::Publish(Store& store) {
   if (!bound.ok()) return bound.status();
   Status written = store.Set(StoreKey(options_, self_), bound->ToString());
   if (written.code() == StatusCode::kAlreadyExists) {
-    return {StatusCode::kAlreadyExists, "two processes say that they are " + NodeText(self_) + " of communicator " +
-                                            options_.id};
+    return {StatusCode::kAlreadyExists,
+            "two processes say that they are " + NodeText(self_) + " of communicator " + options_.id};
   }
   return written;
 }
@@ -165,8 +168,7 @@ Status EdgeConnector::FindHigherPeers(Store& store, const Deadline& deadline) {
     if (edge.peer < self_) continue;
     Result<std::string> text = store.Get(StoreKey(options_, edge.peer), deadline.Remaining());
     if (!text.ok()) {
-      return {text.status().code(), NodeText(edge.peer) + " has not said where it listens: " +
-                                        text.status().message()};
+      return {text.status().code(), NodeText(edge.peer) + " has not said where it listens: " + text.status().message()};
     }
     Result<SocketAddress> address = ParseAddress(*text);
     if (!address.ok()) {
@@ -202,8 +204,8 @@ Status EdgeConnector::Advance(Outgoing& out, bool ready) {
   if (out.connected) return HearAnswer(out);
   if (const int error = ConnectError(out.socket.get()); error != 0) {
     GiveUp(out, "cannot connect to " + out.address.ToString() + ": " + ErrnoText(error));
-  } else if (!Say(out.socket.get(), {kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer,
-                                     options_.id})) {
+  } else if (!Say(out.socket.get(),
+                  {kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer, options_.id})) {
     GiveUp(out, "it ended the connection");
   } else {
     out.connected = true;
@@ -287,8 +289,8 @@ Status EdgeConnector::Missing() const {
   for (const Edge& edge : edges_) {
     if (edge.socket) continue;
     text += (text.empty() ? "" : ", ") + NodeText(edge.peer);
-    const auto out = std::find_if(outgoing_.begin(), outgoing_.end(),
-                                  [&](const Outgoing& o) { return o.peer == edge.peer; });
+    const auto out =
+        std::find_if(outgoing_.begin(), outgoing_.end(), [&](const Outgoing& o) { return o.peer == edge.peer; });
     if (out != outgoing_.end() && !out->trouble.empty()) text += " (" + out->trouble + ")";
   }
   return {StatusCode::kDeadlineExceeded, NodeText(self_) + " is still without " + text};

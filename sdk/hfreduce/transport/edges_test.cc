@@ -55,7 +55,10 @@ TEST_P(Edges, ANodeThatIsThereTwiceIsNamed) {
 }
 
 TEST_P(Edges, OptionsThatCannotBeAreRefusedByName) {
-  const struct { const char* field; std::function<void(TransportOptions&)> change; } cases[] = {
+  const struct {
+    const char* field;
+    std::function<void(TransportOptions&)> change;
+  } cases[] = {
       {"id", [](TransportOptions& o) { o.id.clear(); }},
       {"id", [](TransportOptions& o) { o.id.assign(kIdBytesMax + 1, 'x'); }},
       {"listen_address", [](TransportOptions& o) { o.listen_address = "0.0.0.0"; }},
@@ -113,7 +116,10 @@ TEST_P(Edges, StrangersAreRefusedAndThePeerStillComes) {
   EXPECT_EQ(HearAll(noise.get()), "") << "noise is not answered";
 
   const Hello right{kWireVersion, options_.kind, false, Verdict::kAccepted, 0, 1, "contract"};
-  const struct { Verdict verdict; std::function<void(Hello&)> change; } cases[] = {
+  const struct {
+    Verdict verdict;
+    std::function<void(Hello&)> change;
+  } cases[] = {
       {Verdict::kOtherVersion, [](Hello& h) { h.version = kWireVersion + 1; }},
       {Verdict::kOtherId, [](Hello& h) { h.id = "another"; }},
       {Verdict::kOtherTransport, [](Hello& h) { h.transport = static_cast<TransportKind>(9); }},
@@ -128,8 +134,8 @@ TEST_P(Edges, StrangersAreRefusedAndThePeerStillComes) {
     Say(stranger.get(), bytes.data(), bytes.size());
     const std::string heard = HearAll(stranger.get());
     ASSERT_EQ(heard.size(), kHelloBytes);
-    const auto answer = DecodeHello(std::span<const std::byte, kHelloBytes>(
-        reinterpret_cast<const std::byte*>(heard.data()), kHelloBytes));
+    const auto answer = DecodeHello(
+        std::span<const std::byte, kHelloBytes>(reinterpret_cast<const std::byte*>(heard.data()), kHelloBytes));
     ASSERT_TRUE(answer.has_value());
     EXPECT_EQ(answer->verdict, one_case.verdict);
     EXPECT_EQ(answer->id, "") << "a stranger does not learn the id";

@@ -48,8 +48,8 @@ FrameBytes Encode(const Frame& frame) {
   Put(bytes, 8, frame.header.signature);
   Put(bytes, 16, frame.header.chunk);
   Put(bytes, 20, frame.header.bytes);
-  Put(bytes, 24, static_cast<std::uint8_t>(static_cast<unsigned>(frame.header.stream) |
-                                           static_cast<unsigned>(frame.kind) << 4));
+  Put(bytes, 24,
+      static_cast<std::uint8_t>(static_cast<unsigned>(frame.header.stream) | static_cast<unsigned>(frame.kind) << 4));
   Put(bytes, 25, frame.slot);
   Put(bytes, 26, frame.returned);
   Put(bytes, 31, frame.sequence);

@@ -23,7 +23,7 @@ inline constexpr std::size_t kFrameBytes = 32;
 inline constexpr std::size_t kTransportMessageBytesMax = std::size_t{1} << 20;
 inline constexpr std::size_t kControlPayloadMax = 4096;
 inline constexpr std::size_t kControlQueueMax = 1024;  // messages of a peer that does not read
-inline constexpr int kCreditStreams = kStreams - 1;     // all but kControl, the last
+inline constexpr int kCreditStreams = kStreams - 1;    // all but kControl, the last
 static_assert(static_cast<int>(Stream::kControl) == kCreditStreams && kCredits <= 8);
 
 using FrameBytes = std::array<std::byte, kFrameBytes>;

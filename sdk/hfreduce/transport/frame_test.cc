@@ -33,13 +33,17 @@ TEST(Frame, IsTheSameAfterTheWire) {
 }
 
 TEST(Frame, IsRefusedWithTheRuleItBreaks) {
-  const struct { const char* rule; std::function<void(Frame&)> change; } cases[] = {
+  const struct {
+    const char* rule;
+    std::function<void(Frame&)> change;
+  } cases[] = {
       {"unknown kind 7", [](Frame& f) { f.kind = static_cast<FrameKind>(7); }},
       {"unknown stream 9", [](Frame& f) { f.header.stream = static_cast<Stream>(9); }},
       {"slot 4", [](Frame& f) { f.slot = kCredits; }},
       {"returns a slot that does not exist", [](Frame& f) { f.returned[2] = 1U << kCredits; }},
       {"1048577 bytes", [](Frame& f) { f.header.bytes = kTransportMessageBytesMax + 1; }},
-      {"4097 bytes", [](Frame& f) {
+      {"4097 bytes",
+       [](Frame& f) {
          f.kind = FrameKind::kMessage;
          f.header.stream = Stream::kControl;
          f.header.bytes = kControlPayloadMax + 1;

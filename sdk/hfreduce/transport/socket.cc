@@ -39,8 +39,8 @@ int Deadline::PollTimeout(Duration cap) const { return static_cast<int>(std::min
 std::string SocketAddress::ToString() const {
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
-  const int error = ::getnameinfo(Raw(*this), length, host, sizeof host, port, sizeof port,
-                                  NI_NUMERICHOST | NI_NUMERICSERV);
+  const int error =
+      ::getnameinfo(Raw(*this), length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
   if (error != 0) return "?";
   return storage.ss_family == AF_INET6 ? "[" + std::string(host) + "]:" + port : std::string(host) + ":" + port;
 }

@@ -204,8 +204,8 @@ bool TcpConnection::Begin(const Frame& frame, Receiver& receiver) {
     return false;
   }
   if (frame.kind == FrameKind::kReturns) return true;
-  const char* wrong = frame.kind == FrameKind::kPlaced ? "a payload placed from afar, over TCP"
-                                                       : credits_.Accept(frame);
+  const char* wrong =
+      frame.kind == FrameKind::kPlaced ? "a payload placed from afar, over TCP" : credits_.Accept(frame);
   if (wrong != nullptr) {
     Break(std::string("it broke the protocol: ") + wrong);
     return false;

@@ -70,8 +70,7 @@ class Recorder final : public Receiver {
   std::byte* Landing(NodeIndex from, const MessageHeader& header) override {
     return landing ? landing(from, header) : nullptr;
   }
-  void Received(NodeIndex from, const MessageHeader& header, std::span<const std::byte> payload,
-                SlotId slot) override {
+  void Received(NodeIndex from, const MessageHeader& header, std::span<const std::byte> payload, SlotId slot) override {
     messages.push_back({from, header, {payload.begin(), payload.end()}, payload.data(), slot});
     if (release && slot != kNoSlot) transport->Release(from, header.stream, slot);
     if (received) received(messages.back());

@@ -184,7 +184,10 @@ TEST_P(TransportContract, BothDirectionsAtOnceDoNotBlockEachOther) {
     };
   }
   const std::size_t all = kMessages * std::size(kDataStreams);
-  ASSERT_TRUE(Until([&] { push(); return received[0] == all && received[1] == all; }));
+  ASSERT_TRUE(Until([&] {
+    push();
+    return received[0] == all && received[1] == all;
+  }));
 }
 
 TEST_P(TransportContract, BytesSentCountPayloadAndHeaders) {
@@ -299,9 +302,8 @@ TEST_P(TransportMesh, EveryPairTalksAndOnlyTheDeadOneFails) {
   ASSERT_TRUE(send_all());
   nodes[2].transport.reset();
   ASSERT_TRUE(Until(nodes, [&] {
-    return std::all_of(nodes.begin(), nodes.end(), [](const TestNode& node) {
-      return !node.transport || node.recorder.failures.size() == 1;
-    });
+    return std::all_of(nodes.begin(), nodes.end(),
+                       [](const TestNode& node) { return !node.transport || node.recorder.failures.size() == 1; });
   }));
   EXPECT_FALSE(nodes[0].transport->TrySend(2, HeaderOf(Stream::kDown0, 1, payload.size()), payload));
   EXPECT_TRUE(send_all());

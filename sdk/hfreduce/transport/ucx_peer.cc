@@ -80,8 +80,8 @@ Status UcxPeer::Join(const UcxInvitation& invitation, ucp_err_handling_mode_t er
   peer_edge_number_ = invitation.edge_number;
   peer_region_ = invitation.memory;
   ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(invitation.worker.data());
   params.err_mode = error_mode;
   params.err_handler.cb = EndpointBroke;
@@ -149,8 +149,8 @@ void UcxPeer::Send(Outgoing& out, Frame frame, std::span<const std::byte> payloa
   if (frame.kind == FrameKind::kPlaced) {
     const std::size_t slot = SlotIndex(frame.header.stream, frame.slot);
     out.flag = ++puts_sent_[slot];
-    Started(out, ucp_put_nbx(endpoint_, payload.data(), payload.size(), peer_region_ + SlotOffset(slot), rkey_,
-                             &params));
+    Started(out,
+            ucp_put_nbx(endpoint_, payload.data(), payload.size(), peer_region_ + SlotOffset(slot), rkey_, &params));
     ucp_worker_fence(worker_);
     Started(out, ucp_put_nbx(endpoint_, &out.flag, sizeof out.flag, peer_region_ + FlagOffset(slot), rkey_, &params));
     bytes_sent_ += payload.size() + sizeof out.flag;

@@ -94,7 +94,7 @@ class UcxPeer {
     UcxPeer* peer = nullptr;
     std::array<std::byte, kEdgeNumberBytes + kFrameBytes> head;
     MessageHeader header;
-    bool reported = true;         // Sent is told
+    bool reported = true;  // Sent is told
     std::uint64_t flag = 0;
     std::vector<std::byte> copy;  // of a control message
     int pending = 0;              // requests of UCX's that still use this

@@ -92,8 +92,10 @@ Status UcxTransport::OpenWorker(const TransportOptions& options) {
   // are given without the name of the transport ("TCP_"), which ucp_config_modify takes, but never finds.
   const std::string segment = UsesTcp(options.ucx_tls) ? "256k" : "";
   const std::pair<const char*, const std::string> settings[] = {
-      {"TLS", options.ucx_tls}, {"NET_DEVICES", options.ucx_net_devices},
-      {"TX_SEG_SIZE", segment}, {"RX_SEG_SIZE", segment},
+      {"TLS", options.ucx_tls},
+      {"NET_DEVICES", options.ucx_net_devices},
+      {"TX_SEG_SIZE", segment},
+      {"RX_SEG_SIZE", segment},
       {"IB_SL", options.service_level < 0 ? std::string() : level},
   };
   ucs_status_t status = UCS_OK;
@@ -142,8 +144,7 @@ Status UcxTransport::Open(const TransportOptions& options, NodeIndex self, std::
   return Exchange(options, self, store, deadline);
 }
 
-Status UcxTransport::Exchange(const TransportOptions& options, NodeIndex self, Store& store,
-                              const Deadline& deadline) {
+Status UcxTransport::Exchange(const TransportOptions& options, NodeIndex self, Store& store, const Deadline& deadline) {
   ucp_address_t* address = nullptr;
   std::size_t address_bytes = 0;
   if (const ucs_status_t s = ucp_worker_get_address(worker_, &address, &address_bytes); s != UCS_OK) {

@@ -17,7 +17,10 @@
 namespace glim::checkpoint {
 
 std::vector<IoCase> AllIoCases() {
-  return {{IoKind::kUring, true}, {IoKind::kUring, false}, {IoKind::kPwrite, true}, {IoKind::kPwrite, false},
+  return {{IoKind::kUring, true},
+          {IoKind::kUring, false},
+          {IoKind::kPwrite, true},
+          {IoKind::kPwrite, false},
           {IoKind::kUsrbio, true}};
 }
 
@@ -95,8 +98,10 @@ void FaultyChannel::Submit(const IoRequest& request) {
   IoRequest changed = request;
   const std::optional<std::int64_t> result = fault_(number_++, changed);
   EXPECT_LE(changed.bytes, request.bytes) << "a fault may only shorten";
-  if (result) made_up_.push_back({request.tag, *result});
-  else inner_->Submit(changed);
+  if (result)
+    made_up_.push_back({request.tag, *result});
+  else
+    inner_->Submit(changed);
 }
 
 IoCompletion FaultyChannel::Wait() {
