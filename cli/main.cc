@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
 #include "cli/commands/command.h"
-#include "cli/config.h"
-#include "cli/errors.h"
-#include "cli/interruption.h"
-#include "cli/output.h"
-#include "cli/syntax.h"
+#include "cli/commands/syntax.h"
+#include "cli/rpc/client.h"
+#include "cli/rpc/config.h"
+#include "cli/rpc/interruption.h"
+#include "cli/text/errors.h"
+#include "cli/text/output.h"
 
 namespace glim::cli {
 namespace {

@@ -7,14 +7,14 @@
 #include <chrono>
 
 #include "nodeagent/agent_task.h"
-#include "nodeagent/launch_plan.h"
-#include "nodeagent/runtime/files.h"
-#include "nodeagent/runtime/log_files.h"
+#include "nodeagent/launch/launch_plan.h"
+#include "nodeagent/os/files.h"
 #include "nodeagent/runtime/shim_runtime.h"
-#include "nodeagent/wire.h"
+#include "nodeagent/sync/wire.h"
+#include "nodeagent/task/log_files.h"
 #include "sdk/log/log.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr std::uint32_t kProtocolVersion = 1;
@@ -387,4 +387,4 @@ void Agent::PruneOldLogs() {
   if (removed > 0) LogInfo("event=logs_pruned attempts={}", removed);
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

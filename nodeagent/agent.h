@@ -11,21 +11,21 @@
 #include <string>
 
 #include "glim/v1/agent_api.grpc.pb.h"
-#include "nodeagent/agent_options.h"
 #include "nodeagent/core/reconcile.h"
-#include "nodeagent/desired_store.h"
-#include "nodeagent/launch_saves.h"
-#include "nodeagent/log_service.h"
-#include "nodeagent/replica_supervisor.h"
-#include "nodeagent/root_watch.h"
-#include "nodeagent/runtime/folder_watch.h"
-#include "nodeagent/runtime/gpu_inventory.h"
+#include "nodeagent/launch/agent_options.h"
+#include "nodeagent/launch/launch_saves.h"
+#include "nodeagent/launch/snapshot_unpacker.h"
+#include "nodeagent/os/folder_watch.h"
+#include "nodeagent/os/gpu_inventory.h"
 #include "nodeagent/runtime/runtime.h"
-#include "nodeagent/runtime/task_socket.h"
-#include "nodeagent/snapshot_unpacker.h"
-#include "nodeagent/sync_session.h"
+#include "nodeagent/services/log_service.h"
+#include "nodeagent/services/replica_supervisor.h"
+#include "nodeagent/services/root_watch.h"
+#include "nodeagent/sync/desired_store.h"
+#include "nodeagent/sync/sync_session.h"
+#include "nodeagent/task/task_socket.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class Agent {
  public:
@@ -100,4 +100,4 @@ class Agent {
 // Boot time: does not jump, and goes on through the agent's restarts.
 TimePoint BootNow();
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -7,11 +7,11 @@
 
 #include "nodeagent/agent.h"
 #include "nodeagent/agent_task.h"
-#include "nodeagent/launch_plan.h"
-#include "nodeagent/replica_token.h"
+#include "nodeagent/launch/launch_plan.h"
+#include "nodeagent/launch/replica_token.h"
 #include "sdk/log/log.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended before it was started
@@ -132,4 +132,4 @@ void Agent::StopBeforeStart(Task& task, const Action& action) {
   saves_.Cancel(action.key);
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

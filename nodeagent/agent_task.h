@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "nodeagent/agent.h"
-#include "nodeagent/task_record.h"
+#include "nodeagent/launch/task_record.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 struct Agent::Task {
   ObservedTask seen;  // phase and controllable are taken from the runtime
@@ -19,4 +19,4 @@ struct Agent::Task {
   bool save_missing = false;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

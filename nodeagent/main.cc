@@ -13,13 +13,13 @@
 #include <random>
 
 #include "nodeagent/agent.h"
-#include "nodeagent/desired_store.h"
-#include "nodeagent/runtime/files.h"
-#include "nodeagent/wire.h"
+#include "nodeagent/os/files.h"
+#include "nodeagent/sync/desired_store.h"
+#include "nodeagent/sync/wire.h"
 #include "sdk/base/unique_fd.h"
 #include "sdk/log/log.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
@@ -176,11 +176,11 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent
 
 int main(int argc, char** argv) {
   try {
-    return glim::agent::Main(argc, argv);
+    return glim::nodeagent::Main(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "glim-agent: %s\n", error.what());
     return 1;

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
-#include "cli/render_json.h"
-#include "cli/text.h"
-#include "cli/time_text.h"
+#include "cli/text/render_json.h"
+#include "cli/text/text.h"
+#include "cli/text/time_text.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
-#include "cli/render_json.h"
+#include "cli/text/render_json.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands/ckpt.h"
-#include "cli/errors.h"
+#include "cli/text/errors.h"
 
 namespace glim::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cli/checkpoints/place.h"
 #include "cli/commands/ckpt.h"
-#include "cli/render_json.h"
+#include "cli/text/render_json.h"
 #include "cli/views/checkpoint_view.h"
 
 namespace glim::cli {

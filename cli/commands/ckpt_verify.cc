@@ -5,8 +5,8 @@
 
 #include "cli/checkpoints/place.h"
 #include "cli/commands/ckpt.h"
-#include "cli/render_json.h"
-#include "cli/text.h"
+#include "cli/text/render_json.h"
+#include "cli/text/text.h"
 #include "cli/views/checkpoint_view.h"
 
 namespace glim::cli {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
-#include "cli/interruption.h"
-#include "cli/output.h"
-#include "cli/syntax.h"
+#include "cli/commands/syntax.h"
+#include "cli/rpc/client.h"
+#include "cli/rpc/interruption.h"
+#include "cli/text/output.h"
 
 namespace glim::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/commands/command.h"
-#include "cli/render_json.h"
+#include "cli/text/render_json.h"
 #include "cli/views/views.h"
 #include "sdk/base/suggest.h"
 

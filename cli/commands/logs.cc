@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
-#include "cli/log_printer.h"
-#include "cli/words.h"
+#include "cli/text/log_printer.h"
+#include "cli/text/words.h"
 
 namespace glim::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/commands/patience.h"
 #include "cli/commands/snapshot_specs.h"
 #include "cli/commands/spec_arguments.h"
-#include "cli/render_json.h"
+#include "cli/text/render_json.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "cli/commands/command.h"
-#include "cli/render_json.h"
+#include "cli/text/render_json.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

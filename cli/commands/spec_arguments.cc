@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/errors.h"
-#include "cli/file.h"
+#include "cli/text/errors.h"
+#include "cli/text/file.h"
 
 namespace glim::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/spec_reader.h"
-#include "cli/syntax.h"
+#include "cli/commands/syntax.h"
+#include "cli/spec/spec_reader.h"
 
 namespace glim::cli {
 

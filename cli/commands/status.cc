@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "cli/commands/command.h"
-#include "cli/hints.h"
-#include "cli/receipt.h"
-#include "cli/render_json.h"
+#include "cli/text/hints.h"
+#include "cli/text/render_json.h"
+#include "cli/views/receipt.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

@@ -7,10 +7,10 @@
 #include "cli/commands/command.h"
 #include "cli/commands/snapshot_specs.h"
 #include "cli/commands/spec_arguments.h"
-#include "cli/errors.h"
-#include "cli/render_json.h"
-#include "cli/text.h"
-#include "cli/wait_for_job.h"
+#include "cli/rpc/wait_for_job.h"
+#include "cli/text/errors.h"
+#include "cli/text/render_json.h"
+#include "cli/text/text.h"
 
 namespace glim::cli {
 namespace {

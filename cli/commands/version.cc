@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
-#include "cli/render_json.h"
-#include "cli/text.h"
+#include "cli/text/render_json.h"
+#include "cli/text/text.h"
 
 namespace glim::cli {
 namespace {

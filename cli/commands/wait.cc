@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands/command.h"
-#include "cli/wait_for_job.h"
+#include "cli/rpc/wait_for_job.h"
 
 namespace glim::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/patience.h"
-#include "cli/render_json.h"
+#include "cli/text/render_json.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/file.h"
 #include "cli/snapshot/no_snapshot.h"
-#include "cli/text.h"
+#include "cli/text/file.h"
+#include "cli/text/text.h"
 #include "sdk/base/snapshot_name.h"
 #include "sdk/base/unique_fd.h"
 

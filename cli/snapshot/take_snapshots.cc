@@ -7,7 +7,7 @@
 #include "cli/snapshot/git.h"
 #include "cli/snapshot/snapshot_store.h"
 #include "cli/snapshot/workdir_files.h"
-#include "cli/words.h"
+#include "cli/text/words.h"
 #include "sdk/base/snapshot_name.h"
 #include "sdk/snapshot/archive.h"
 #include "sdk/snapshot/sha256.h"

@@ -14,10 +14,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/size_text.h"
 #include "cli/snapshot/ignore_rules.h"
 #include "cli/snapshot/no_snapshot.h"
-#include "cli/text.h"
+#include "cli/text/size_text.h"
+#include "cli/text/text.h"
 #include "sdk/base/snapshot_name.h"
 #include "sdk/base/unique_fd.h"
 #include "sdk/snapshot/link_rule.h"

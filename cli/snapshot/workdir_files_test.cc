@@ -12,8 +12,8 @@
 
 #include "cli/snapshot/git.h"
 #include "sdk/base/rng.h"
-#include "sdk/base/seeds_testing.h"
 #include "sdk/base/snapshot_name.h"
+#include "sdk/base/testing/seeds.h"
 
 namespace glim::cli {
 namespace {

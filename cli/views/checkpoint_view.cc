@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/render_table.h"
-#include "cli/text.h"
-#include "cli/time_text.h"
+#include "cli/text/render_table.h"
+#include "cli/text/text.h"
+#include "cli/text/time_text.h"
 
 namespace glim::cli {
 namespace {

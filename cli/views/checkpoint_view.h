@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/checkpoints/compare.h"
-#include "cli/render_json.h"
-#include "cli/size_text.h"
+#include "cli/text/render_json.h"
+#include "cli/text/size_text.h"
 #include "sdk/base/time.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/format/manifest.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.h"
-#include "cli/text.h"
-#include "cli/time_text.h"
+#include "cli/text/output.h"
+#include "cli/text/text.h"
+#include "cli/text/time_text.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

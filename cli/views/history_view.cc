@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "cli/render_table.h"
-#include "cli/time_text.h"
+#include "cli/text/render_table.h"
+#include "cli/text/time_text.h"
+#include "cli/text/words.h"
 #include "cli/views/views.h"
-#include "cli/words.h"
 
 namespace glim::cli {
 namespace {

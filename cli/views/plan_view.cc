@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/text.h"
+#include "cli/text/text.h"
 #include "cli/views/outlook_text.h"
 #include "cli/views/views.h"
 

@@ -1,4 +1,4 @@
-#include "cli/render_table.h"
+#include "cli/text/render_table.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

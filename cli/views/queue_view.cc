@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "cli/gpus.h"
-#include "cli/render_table.h"
-#include "cli/time_text.h"
+#include "cli/text/gpus.h"
+#include "cli/text/render_table.h"
+#include "cli/text/time_text.h"
+#include "cli/text/words.h"
 #include "cli/views/views.h"
-#include "cli/words.h"
 
 namespace glim::cli {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/render_table.h"
+#include "cli/text/render_table.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "cli/gpus.h"
-#include "cli/hints.h"
-#include "cli/render_table.h"
-#include "cli/text.h"
-#include "cli/time_text.h"
+#include "cli/text/gpus.h"
+#include "cli/text/hints.h"
+#include "cli/text/render_table.h"
+#include "cli/text/text.h"
+#include "cli/text/time_text.h"
+#include "cli/text/words.h"
 #include "cli/views/views.h"
-#include "cli/words.h"
 
 namespace glim::cli {
 namespace {

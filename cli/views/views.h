@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/receipt.h"
+#include "cli/views/receipt.h"
 #include "glim/v1/admin_api.pb.h"
 #include "glim/v1/client_api.pb.h"
 #include "glim/v1/job.pb.h"

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "cli/render_table.h"
-#include "cli/text.h"
+#include "cli/text/render_table.h"
+#include "cli/text/text.h"
+#include "cli/text/words.h"
 #include "cli/views/outlook_text.h"
 #include "cli/views/views.h"
-#include "cli/words.h"
 
 namespace glim::cli {
 

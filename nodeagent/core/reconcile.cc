@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 // Whether the ranks have to be told `wanted` after having been told `raised`.
@@ -110,4 +110,4 @@ TimePoint NextWake(const Observed& observed) {
   return wake;
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

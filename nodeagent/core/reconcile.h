@@ -21,7 +21,7 @@
 
 #include "sdk/base/time.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 struct TaskKey {
   std::uint64_t job = 0;
@@ -127,4 +127,4 @@ std::vector<Action> Reconcile(const Desired& desired, const Observed& observed, 
 // When Reconcile has to be asked again though nothing has happened; 0: no need.
 TimePoint NextWake(const Observed& observed);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -7,7 +7,7 @@
 
 #include "sdk/base/rng.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr TaskKey kKey{7, 1, 0};
@@ -322,4 +322,4 @@ TEST(Reconcile, NothingStartsTwiceAndNothingIsKilledWithoutAStop) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

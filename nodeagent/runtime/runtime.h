@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "nodeagent/core/reconcile.h"
-#include "nodeagent/runtime/rank_causes.h"
-#include "nodeagent/runtime/task_files.h"
+#include "nodeagent/task/rank_causes.h"
+#include "nodeagent/task/task_files.h"
 #include "sdk/base/result.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 struct Inspection {
   Phase phase = Phase::kStarting;
@@ -65,4 +65,4 @@ class Runtime {
   virtual void Stop() = 0;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 // Value: the signal number to send to every rank's process group.
 inline int SignalRanksSignal() { return SIGRTMIN + 4; }
@@ -13,4 +13,4 @@ inline int TerminateSignal() { return SIGRTMIN + 5; }
 // SIGKILL to every process of the task, again and again until none is left.
 inline int KillSignal() { return SIGRTMIN + 6; }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -13,12 +13,12 @@
 #include <filesystem>
 #include <set>
 
-#include "nodeagent/runtime/files.h"
-#include "nodeagent/runtime/run_program.h"
+#include "nodeagent/os/files.h"
+#include "nodeagent/os/run_program.h"
 #include "nodeagent/runtime/shim_control.h"
 #include "nodeagent/runtime/spawn_shim.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 namespace asio = boost::asio;
@@ -423,4 +423,4 @@ void ShimRuntime::Stop() {
   }
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

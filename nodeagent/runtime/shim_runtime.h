@@ -12,13 +12,13 @@
 #include <memory>
 #include <string>
 
-#include "nodeagent/runtime/confinement.h"
-#include "nodeagent/runtime/folder_watch.h"
-#include "nodeagent/runtime/gpu_inventory.h"
-#include "nodeagent/runtime/processes.h"
+#include "nodeagent/confinement/confinement.h"
+#include "nodeagent/os/folder_watch.h"
+#include "nodeagent/os/gpu_inventory.h"
+#include "nodeagent/os/processes.h"
 #include "nodeagent/runtime/runtime.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class ShimRuntime final : public Runtime {
  public:
@@ -76,4 +76,4 @@ class ShimRuntime final : public Runtime {
   std::map<TaskKey, std::unique_ptr<Task>> tasks_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

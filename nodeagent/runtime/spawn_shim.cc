@@ -5,10 +5,10 @@
 
 #include <cerrno>
 
-#include "nodeagent/runtime/files.h"
-#include "nodeagent/runtime/run_program.h"
+#include "nodeagent/os/files.h"
+#include "nodeagent/os/run_program.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 Result<UniqueFd> LockShimFile(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -23,4 +23,4 @@ Result<pid_t> SpawnShim(const std::string& shim, const TaskPaths& paths, int loc
   return Status(pid.status()).WithFix("give glim-shim's path with --shim");
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

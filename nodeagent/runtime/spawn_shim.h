@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "nodeagent/runtime/task_files.h"
+#include "nodeagent/task/task_files.h"
 #include "sdk/base/result.h"
 #include "sdk/base/unique_fd.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 // Takes the lock that says "a shim of this task lives or is being born". The shim inherits it, so that it is held
 // from before the shim's first instruction to its end; an agent that starts anew can tell "never started" from
@@ -18,4 +18,4 @@ Result<UniqueFd> LockShimFile(const std::string& path);
 // the shim's log. The caller reaps it.
 Result<pid_t> SpawnShim(const std::string& shim, const TaskPaths& paths, int lock);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "nodeagent/saves/save_tree.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using nlohmann::json;
@@ -102,4 +102,4 @@ void SweepNotes(const std::string& state_dir) {
   }
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -7,7 +7,7 @@
 
 #include "sdk/base/status.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 struct CopyName {
   std::uint64_t job = 0;
@@ -22,4 +22,4 @@ void ForgetCopy(const std::string& state_dir, const CopyName& copy);
 // Removes the notes of copies that are gone or were touched.
 void SweepNotes(const std::string& state_dir);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 // The field `data` as protocol buffers write it: its number and type in one byte, its length, its bytes.
@@ -90,4 +90,4 @@ Result<Frame> ParseFrame(const grpc::ByteBuffer& buffer) {
   return frame;
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -10,7 +10,7 @@
 #include "glim/v1/agent_api.pb.h"
 #include "sdk/base/result.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 inline constexpr std::size_t kPieceBytes = std::size_t{256} << 10;  // of the sender's data messages
 inline constexpr int kFrameBytesMax = 4 << 20;                      // of any message that a reader takes
@@ -31,4 +31,4 @@ struct Frame {
 // INVALID_ARGUMENT for what is no FetchChunk.
 Result<Frame> ParseFrame(const grpc::ByteBuffer& buffer);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

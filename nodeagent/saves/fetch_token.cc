@@ -9,7 +9,7 @@
 
 #include "sdk/base/check.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using TokenBytes = std::array<unsigned char, 32>;
@@ -47,4 +47,4 @@ bool SameToken(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 const std::string kKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -33,4 +33,4 @@ TEST(FetchToken, EachAgentDrawsItsOwnKey) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

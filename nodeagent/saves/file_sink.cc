@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "sdk/checkpoint/io/stream_copy.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
@@ -175,4 +175,4 @@ bool FileSink::SetDirect(bool on) {
   return flags >= 0 && ::fcntl(fd_.get(), F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -15,7 +15,7 @@
 #include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/io/channel.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class FileSink {
  public:
@@ -69,4 +69,4 @@ class FileSink {
   FileSyncer syncer_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kWaitingMax = 32;
@@ -58,4 +58,4 @@ Status FileSyncer::Sync(const File& file) {
   return ::fsync(file.fd.get()) == 0 ? Status::Ok() : FileError("sync", file.name, errno);
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -12,7 +12,7 @@
 #include "sdk/base/status.h"
 #include "sdk/base/unique_fd.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class FileSyncer {
  public:
@@ -46,4 +46,4 @@ class FileSyncer {
   std::thread thread_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

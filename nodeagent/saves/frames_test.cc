@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 std::string TextOf(const grpc::ByteBuffer& buffer) {
@@ -65,4 +65,4 @@ TEST(FetchFrames, WhatIsNoChunkIsRefused) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

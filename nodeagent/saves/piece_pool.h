@@ -11,7 +11,7 @@
 
 #include "sdk/base/hand_over.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class PiecePool : public std::enable_shared_from_this<PiecePool> {
  public:
@@ -58,4 +58,4 @@ class PiecePool : public std::enable_shared_from_this<PiecePool> {
   std::vector<Piece> kept_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

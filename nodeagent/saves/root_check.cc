@@ -7,11 +7,11 @@
 
 #include <cerrno>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "nodeagent/saves/fetch_token.h"
 #include "sdk/base/unique_fd.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 bool IsMarkerName(const std::string& name) {
@@ -81,4 +81,4 @@ RootAnswer CheckRoot(const std::string& root, const std::string& marker) {
   return {*text, ""};
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 inline constexpr std::size_t kMarkerNameBytesMax = 128;
 inline constexpr std::size_t kMarkerDigits = 32;
@@ -19,4 +19,4 @@ struct RootAnswer {
 // all read that one's. Never makes the root: an unmounted folder must not look like a shared one.
 RootAnswer CheckRoot(const std::string& root, const std::string& marker);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

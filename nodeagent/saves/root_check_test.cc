@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "nodeagent/testing/temp_folder.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 TEST(RootCheck, TheFirstMakesTheMarkerAndAllReadIt) {
@@ -68,4 +68,4 @@ TEST(RootCheck, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

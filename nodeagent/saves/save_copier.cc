@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 SaveCopier::SaveCopier(CopyPlace place, unsigned at_once) : place_(std::move(place)) {
   for (unsigned i = 0; i < at_once; ++i) threads_.emplace_back([this] { Run(); });
@@ -63,4 +63,4 @@ void SaveCopier::Run() {
   }
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -15,7 +15,7 @@
 
 #include "nodeagent/saves/save_copy.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class SaveCopier {
  public:
@@ -51,4 +51,4 @@ class SaveCopier {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

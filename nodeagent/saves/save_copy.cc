@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "nodeagent/saves/copy_note.h"
 #include "nodeagent/saves/save_tree.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr const char* kHalfPrefix = ".copy-";
@@ -229,4 +229,4 @@ void SweepCopies(const std::string& state_dir) {
   SweepNotes(state_dir);
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

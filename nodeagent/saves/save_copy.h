@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/runtime/confinement.h"
+#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/saves/save_source.h"
 #include "sdk/base/status.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 struct CopyPlace {
   std::string state_dir;
@@ -45,4 +45,4 @@ Status CopySave(const CopyPlace& place, const CopyOrder& order, CopyProgress& pr
 // At the agent's start: removes half copies, and notes of copies that are gone.
 void SweepCopies(const std::string& state_dir);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

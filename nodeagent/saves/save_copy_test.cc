@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "nodeagent/saves/save_copier.h"
-#include "nodeagent/saves/saves_testing.h"
+#include "nodeagent/saves/testing/saves.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST_F(SaveCopyTest, HalfCopiesOfACrashAreRemoved) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

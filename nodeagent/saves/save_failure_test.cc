@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "nodeagent/saves/save_copier.h"
-#include "nodeagent/saves/saves_testing.h"
+#include "nodeagent/saves/testing/saves.h"
 #include "sdk/checkpoint/format/crc32c.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using testing::ElementsAre;
@@ -244,4 +244,4 @@ TEST_F(SaveFailureTest, AFileThatGrowsWhileItIsReadIsNoSave) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

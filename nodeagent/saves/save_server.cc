@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <span>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "nodeagent/saves/fetch_frames.h"
 #include "nodeagent/saves/fetch_token.h"
 #include "sdk/checkpoint/format/crc32c.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr std::int64_t kReadAheadBytes = 16 << 20;
@@ -251,4 +251,4 @@ Status SaveServer::SendFile(Call& call, const TreeEntry& file) {
   return call.Send(ControlFrame(chunk)) ? Status::Ok() : ReaderGone();
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

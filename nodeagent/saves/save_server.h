@@ -19,7 +19,7 @@
 #include "nodeagent/saves/save_tree.h"
 #include "sdk/base/result.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 struct SaveServerOptions {
   std::string listen;  // HOST:PORT, port 0: a free one
@@ -70,4 +70,4 @@ class SaveServer {
   std::list<Worker> workers_;  // of that thread, and then of the destructor
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -8,7 +8,7 @@
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/saves/fetch_frames.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using std::chrono::steady_clock;
@@ -154,4 +154,4 @@ Status FetchFrom(const SaveSource& source, const FetchQuestion& question, std::c
   return Status(StatusCode::kDataLoss, "the source ended before its last file");
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

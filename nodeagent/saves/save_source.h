@@ -8,7 +8,7 @@
 
 #include "nodeagent/saves/save_writer.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 // Shared by who copies and who watches. Thread-safe.
 struct CopyProgress {
@@ -33,4 +33,4 @@ struct FetchQuestion {
 Status FetchFrom(const SaveSource& source, const FetchQuestion& question, std::chrono::milliseconds stall,
                  CopyProgress& progress, SaveWriter& writer);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

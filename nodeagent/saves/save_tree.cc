@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -177,4 +177,4 @@ Status WalkTree(int folder, const std::string& local, const TreeLimits& limits, 
   return TreeWalk(limits, order, visit).Visit(parent->get(), local.substr(slash + 1), "", 0);
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -11,12 +11,12 @@
 #include <optional>
 #include <string>
 
-#include "nodeagent/runtime/confinement.h"
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/confinement/confinement.h"
+#include "nodeagent/os/files.h"
 #include "sdk/base/result.h"
 #include "sdk/base/unique_fd.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 inline constexpr std::size_t kLocalBytesMax = 4096;
 
@@ -58,4 +58,4 @@ enum class FolderOrder { kBefore, kAfter };  // of what lies in it
 Status WalkTree(int folder, const std::string& local, const TreeLimits& limits, FolderOrder order,
                 const std::function<Status(const TreeEntry&)>& visit);
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -9,7 +9,7 @@
 
 #include "nodeagent/testing/temp_folder.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST_F(SaveTreeTest, FoldersAreMadeButNeverThroughLinks) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

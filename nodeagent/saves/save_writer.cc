@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <span>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 #include "sdk/checkpoint/format/crc32c.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kQueuedBytesMax = 32 << 20;
@@ -182,4 +182,4 @@ Status SaveWriter::EndFile(std::uint32_t crc32c) {
   return Status::Ok();
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

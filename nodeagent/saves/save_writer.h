@@ -19,13 +19,13 @@
 #include <thread>
 #include <vector>
 
-#include "nodeagent/runtime/confinement.h"
+#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/saves/file_sink.h"
 #include "nodeagent/saves/save_tree.h"
 #include "sdk/base/status.h"
 #include "sdk/base/unique_fd.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class SaveWriter {
  public:
@@ -92,4 +92,4 @@ class SaveWriter {
   std::thread thread_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

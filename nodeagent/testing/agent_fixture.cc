@@ -9,15 +9,15 @@
 #include <filesystem>
 #include <thread>
 
-#include "nodeagent/runtime/files.h"
-#include "nodeagent/runtime/log_files.h"
-#include "nodeagent/runtime/processes.h"
-#include "nodeagent/runtime/run_program.h"
-#include "nodeagent/runtime/task_files.h"
+#include "nodeagent/os/files.h"
+#include "nodeagent/os/processes.h"
+#include "nodeagent/os/run_program.h"
+#include "nodeagent/task/log_files.h"
+#include "nodeagent/task/task_files.h"
 
 extern char** environ;
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
@@ -267,4 +267,4 @@ pid_t AgentTest::WaitPid(const TaskKey& key, std::uint32_t rank, const std::stri
   return 0;
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -13,7 +13,7 @@
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/testing/fake_scheduler.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 // Polls until `check` holds; for what gives no sign of its own.
 bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit = std::chrono::seconds(20));
@@ -89,4 +89,4 @@ std::vector<std::string> ContainerRuntimes();  // of these, those with container
   INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(ContainerRuntimes()), \
                            [](const auto& info) { return info.param; })
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -2,7 +2,7 @@
 
 #include "sdk/base/check.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 FakeScheduler::FakeScheduler() {
   grpc::ServerBuilder builder;
@@ -163,4 +163,4 @@ v1::LogChunk FakeScheduler::introduction() {
   return introduction_;
 }
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

@@ -16,7 +16,7 @@
 
 #include "glim/v1/agent_api.grpc.pb.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class FakeScheduler final : public v1::AgentApi::Service {
  public:
@@ -77,4 +77,4 @@ class FakeScheduler final : public v1::AgentApi::Service {
   std::map<std::uint64_t, v1::LogChunk> chunks_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

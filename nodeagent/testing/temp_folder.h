@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "nodeagent/runtime/files.h"
+#include "nodeagent/os/files.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 
 class TempFolder {
  public:
@@ -24,4 +24,4 @@ class TempFolder {
   std::string path_;
 };
 
-}  // namespace glim::agent
+}  // namespace glim::nodeagent

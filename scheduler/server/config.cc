@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "scheduler/server/yaml_reader.h"
+#include "scheduler/policy/yaml_reader.h"
 
 namespace glim::server {
 namespace {

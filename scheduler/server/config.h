@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "scheduler/core/policy.h"
-#include "scheduler/server/policy_file.h"
+#include "scheduler/core/model/policy.h"
+#include "scheduler/policy/policy_file.h"
 #include "sdk/base/result.h"
 
 namespace glim::server {

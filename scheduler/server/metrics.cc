@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "scheduler/server/protocol.h"
+#include "scheduler/server/convert/protocol.h"
 
 namespace glim::server {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/server/scheduler_loop.h"
+#include "scheduler/server/loop/scheduler_loop.h"
 
 namespace glim::server {
 

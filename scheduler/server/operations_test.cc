@@ -5,8 +5,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <sstream>
 
-#include "scheduler/server/fake_agent_testing.h"
-#include "scheduler/server/server_testing.h"
+#include "scheduler/server/testing/fake_agent.h"
+#include "scheduler/server/testing/test_server.h"
 
 namespace glim::server {
 namespace {

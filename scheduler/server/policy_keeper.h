@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scheduler/server/config.h"
-#include "scheduler/server/scheduler_loop.h"
+#include "scheduler/server/loop/scheduler_loop.h"
 
 namespace glim::server {
 

@@ -3,10 +3,10 @@
 
 #include <fstream>
 
-#include "scheduler/server/fake_agent_testing.h"
 #include "scheduler/server/policy_keeper.h"
-#include "scheduler/server/server_testing.h"
-#include "scheduler/store/memory_store.h"
+#include "scheduler/server/testing/fake_agent.h"
+#include "scheduler/server/testing/test_server.h"
+#include "scheduler/store/memory/memory_store.h"
 
 namespace glim::server {
 namespace {

@@ -8,9 +8,9 @@
 #include <random>
 #include <utility>
 
-#include "scheduler/server/admin_service.h"
-#include "scheduler/server/agent_service.h"
-#include "scheduler/server/client_service.h"
+#include "scheduler/server/agents/agent_service.h"
+#include "scheduler/server/clients/admin_service.h"
+#include "scheduler/server/clients/client_service.h"
 #include "scheduler/server/metrics.h"
 #include "scheduler/server/policy_keeper.h"
 #include "scheduler/store/open_store.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "scheduler/server/config.h"
-#include "scheduler/server/snapshot.h"
+#include "scheduler/server/loop/snapshot.h"
 
 namespace glim::server {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "scheduler/sim/seeds_command.h"
-#include "scheduler/sim/trace_command.h"
+#include "scheduler/sim/trace/trace_command.h"
+#include "scheduler/sim/world/seeds_command.h"
 
 int main(int argc, char** argv) {
   const bool traced = std::any_of(argv + 1, argv + argc, [](const char* word) {

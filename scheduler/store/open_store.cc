@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "scheduler/store/memory_store.h"
-#include "scheduler/store/postgres_store.h"
-#include "scheduler/store/sqlite_store.h"
+#include "scheduler/store/memory/memory_store.h"
+#include "scheduler/store/postgres/postgres_store.h"
+#include "scheduler/store/sqlite/sqlite_store.h"
 
 namespace glim::store {
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "scheduler/store/store.h"
+#include "scheduler/store/contract/store.h"
 
 namespace glim::store {
 

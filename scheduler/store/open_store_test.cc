@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "scheduler/store/postgres_conninfo.h"
-#include "scheduler/store/temp_dir_testing.h"
+#include "scheduler/store/postgres/postgres_conninfo.h"
+#include "scheduler/store/testing/temp_dir.h"
 
 namespace glim::store {
 namespace {

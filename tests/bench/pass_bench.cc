@@ -11,8 +11,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "scheduler/core/attempt_machine.h"
-#include "scheduler/core/scheduler_core.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/attempt_tasks.h"
 #include "sdk/base/rng.h"
 
 namespace {

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/core/scheduler_core.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/store/open_store.h"
 
 namespace glim::bench {

@@ -10,7 +10,7 @@
 #include "nodeagent/saves/save_copy.h"
 #include "nodeagent/saves/save_server.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 constexpr std::uint64_t kJob = 1;
@@ -69,6 +69,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent
 
-int main(int argc, char** argv) { return glim::agent::Main(argc, argv); }
+int main(int argc, char** argv) { return glim::nodeagent::Main(argc, argv); }

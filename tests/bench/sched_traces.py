@@ -1,6 +1,6 @@
 """Traces: glim-sim on public traces, beside what others reach on them.
 
-A trace's folder holds itp02.csv and so on (columns: scheduler/sim/trace_reader.h). The other figures come from an
+A trace's folder holds itp02.csv and so on (columns: scheduler/sim/trace/trace_reader.h). The other figures come from an
 independent event-driven simulation of the same traces: whole nodes, 40 s (more than 8 GPUs: 60 s) an interruption.
 Each: mean queue (s), mean slowdown (bounded at 600 s), its 99.9th percentile, the longest continuous wait of the job at
 the 99.9th percentile (s). SRTF is an oracle that knows the remaining time; the sketch knows nothing, as we do.

@@ -1,6 +1,6 @@
 """Made traces, for what no public trace has: sizes log-uniform, durations lognormal, submissions even in time.
 
-The same seed and mix give the same file (columns: scheduler/sim/trace_reader.h).
+The same seed and mix give the same file (columns: scheduler/sim/trace/trace_reader.h).
 """
 
 import csv

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/server/policy_file.h"
-#include "scheduler/server/policy_numbers.h"
+#include "scheduler/policy/policy_file.h"
+#include "scheduler/policy/policy_numbers.h"
 #include "tests/fuzz/holds.h"
 
 namespace glim::server {

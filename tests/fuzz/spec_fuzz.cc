@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "cli/spec_limits.h"
-#include "cli/spec_reader.h"
-#include "cli/text.h"
+#include "cli/spec/spec_limits.h"
+#include "cli/spec/spec_reader.h"
+#include "cli/text/text.h"
 #include "tests/fuzz/holds.h"
 
 namespace glim::cli {

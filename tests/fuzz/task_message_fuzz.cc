@@ -4,10 +4,10 @@
 #include <string_view>
 #include <variant>
 
-#include "nodeagent/runtime/task_message.h"
+#include "nodeagent/task/task_message.h"
 #include "tests/fuzz/holds.h"
 
-namespace glim::agent {
+namespace glim::nodeagent {
 namespace {
 
 using fuzz::Holds;
@@ -51,10 +51,10 @@ struct CheckBody {
 };
 
 }  // namespace
-}  // namespace glim::agent
+}  // namespace glim::nodeagent
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace glim::agent;  // NOLINT: one function, all of it about these
+  using namespace glim::nodeagent;  // NOLINT: one function, all of it about these
   const TaskMessage message = ParseTaskLine({reinterpret_cast<const char*>(data), size});
   const bool refused = std::holds_alternative<RefusedMessage>(message.body);
   glim::fuzz::Holds(refused || (message.seq == 0) == std::holds_alternative<HelloMessage>(message.body),

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/core/invariants.h"
+#include "scheduler/core/check/invariants.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/lifecycle/timers.h"
 
 namespace glim::core::testing {
 
-Cluster::Cluster(Zones shape, Policy policy) : policy_(std::move(policy)) {
+Cluster::Cluster(Zones shape, Policy policy, PlanFn make_plan) : policy_(std::move(policy)), make_plan_(make_plan) {
   for (int z = 1; z <= shape.zones; ++z) {
     for (int l = 1; l <= shape.leaves; ++l) {
       const std::string zone = "z" + std::to_string(z);
@@ -29,10 +31,13 @@ NodeId Cluster::AddNode(NodeLabels labels, const std::string& replica, std::vect
 
 Reply Cluster::Do(decltype(Event::what) what) {
   const Event event{++seq_, now_, std::move(what)};
-  last_drive_ = Drive(state_, policy_, std::span(&event, 1), [&](const std::vector<Mutation>& mutations) {
-    store_.Commit(mutations);
-    return Status::Ok();
-  });
+  last_drive_ = Drive(
+      state_, policy_, std::span(&event, 1),
+      [&](const std::vector<Mutation>& mutations) {
+        store_.Commit(mutations);
+        return Status::Ok();
+      },
+      make_plan_);
   unsynced_.insert(last_drive_.sync.begin(), last_drive_.sync.end());
   Check();
   return last_drive_.replies.at(0);

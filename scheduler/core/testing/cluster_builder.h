@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/core/scheduler_core.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/testing/scripted_agent.h"
 #include "scheduler/core/testing/specs.h"
 #include "scheduler/core/testing/store_mirror.h"
@@ -29,7 +29,7 @@ struct Zones {
 
 class Cluster {
  public:
-  explicit Cluster(Zones shape = {}, Policy policy = {});
+  explicit Cluster(Zones shape = {}, Policy policy = {}, PlanFn make_plan = MakePlan);
   ~Cluster();
 
   // Nodes are named n1, n2, ... in the order of their ids.
@@ -105,6 +105,7 @@ class Cluster {
  private:
   ClusterState state_;
   Policy policy_;
+  PlanFn make_plan_;
   TimePoint now_{Hours(1).ms};
   std::uint64_t seq_ = 0;
   std::uint64_t last_session_ = 0;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "scheduler/core/save_place.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/save_reach.h"
 
 namespace glim::core::testing {
 

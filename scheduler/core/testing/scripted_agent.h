@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "scheduler/core/event.h"
-#include "scheduler/core/scheduler_core.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/event.h"
 
 namespace glim::core::testing {
 

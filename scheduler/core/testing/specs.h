@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/core/policy.h"
-#include "scheduler/core/rows.h"
+#include "scheduler/core/model/policy.h"
+#include "scheduler/core/model/rows.h"
 
 namespace glim::core::testing {
 

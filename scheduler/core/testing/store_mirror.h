@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/core/cluster_state.h"
-#include "scheduler/core/transition.h"
+#include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/transition.h"
 
 namespace glim::core::testing {
 

@@ -27,7 +27,7 @@ endfunction()
 embed(sqlite SqliteMigrations)
 embed(postgres PostgresMigrations)
 file(WRITE ${OUTPUT} "// Made from scheduler/store/migrations by embed.cmake.
-#include \"scheduler/store/migration.h\"
+#include \"scheduler/store/migrations/migration.h\"
 
 namespace glim::store {
 

@@ -8,7 +8,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/format/manifest.h"
-#include "sdk/checkpoint/tensor.h"
+#include "sdk/checkpoint/format/tensor.h"
 
 namespace glim::checkpoint {
 

@@ -8,7 +8,7 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/format/shard_header.h"
-#include "sdk/checkpoint/testing/sample.h"
+#include "sdk/checkpoint/format/testing/sample.h"
 
 namespace glim::checkpoint {
 namespace {

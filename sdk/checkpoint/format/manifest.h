@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/tensor.h"
+#include "sdk/checkpoint/format/tensor.h"
 
 namespace glim::checkpoint {
 

@@ -7,7 +7,7 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/format/crc32c.h"
-#include "sdk/checkpoint/testing/sample.h"
+#include "sdk/checkpoint/format/testing/sample.h"
 
 namespace glim::checkpoint {
 namespace {

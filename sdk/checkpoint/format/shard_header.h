@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/tensor.h"
+#include "sdk/checkpoint/format/tensor.h"
 
 namespace glim::checkpoint {
 

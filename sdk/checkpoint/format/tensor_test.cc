@@ -1,4 +1,4 @@
-#include "sdk/checkpoint/tensor.h"
+#include "sdk/checkpoint/format/tensor.h"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sdk/checkpoint/directory/testing/small_checkpoint.h"
 #include "sdk/checkpoint/load/loader.h"
 #include "sdk/checkpoint/load/rows.h"
 #include "sdk/checkpoint/save/testing/ranks.h"
-#include "sdk/checkpoint/testing/small_checkpoint.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "sdk/base/result.h"
+#include "sdk/checkpoint/format/tensor.h"
 #include "sdk/checkpoint/load/loader.h"
-#include "sdk/checkpoint/tensor.h"
 
 namespace glim::checkpoint {
 

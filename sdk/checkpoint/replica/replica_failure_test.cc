@@ -12,7 +12,7 @@
 #include "sdk/base/check.h"
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/replica/replica_client.h"
-#include "sdk/checkpoint/replica/replica_testing.h"
+#include "sdk/checkpoint/replica/testing/replica.h"
 
 namespace glim::checkpoint {
 namespace {

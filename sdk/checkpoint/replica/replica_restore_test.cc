@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "sdk/base/check.h"
-#include "sdk/checkpoint/replica/replica_testing.h"
+#include "sdk/checkpoint/replica/testing/replica.h"
 #include "sdk/checkpoint/save/saver.h"
 
 namespace glim::checkpoint {

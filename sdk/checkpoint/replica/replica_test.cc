@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sdk/checkpoint/replica/replica_testing.h"
+#include "sdk/checkpoint/replica/testing/replica.h"
 
 namespace glim::checkpoint {
 namespace {

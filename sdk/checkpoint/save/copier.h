@@ -7,7 +7,7 @@
 #include <span>
 
 #include "sdk/checkpoint/format/layout.h"
-#include "sdk/checkpoint/tensor.h"
+#include "sdk/checkpoint/format/tensor.h"
 
 namespace glim::checkpoint {
 

@@ -11,7 +11,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/format/layout.h"
-#include "sdk/checkpoint/tensor.h"
+#include "sdk/checkpoint/format/tensor.h"
 #include "sdk/device/copy_stream.h"
 
 namespace glim::checkpoint {

@@ -11,9 +11,9 @@
 
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/directory/directory.h"
+#include "sdk/checkpoint/format/tensor.h"
 #include "sdk/checkpoint/io/file_writer.h"
 #include "sdk/checkpoint/save/replica_sink.h"
-#include "sdk/checkpoint/tensor.h"
 
 namespace glim::device {
 class Runtime;

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "sdk/checkpoint/testing/small_checkpoint.h"
+#include "sdk/checkpoint/directory/testing/small_checkpoint.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "sdk/hfreduce/communicator.h"
+#include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/communicator/driver.h"
 #include "sdk/hfreduce/communicator/leader_part.h"
 #include "sdk/hfreduce/node/device_stage.h"

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 
 namespace glim::hfreduce {

@@ -1,5 +1,5 @@
 // Every collective over real processes, shared memory and sockets, beside what it should come to.
-#include "sdk/hfreduce/communicator.h"
+#include "sdk/hfreduce/communicator/communicator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "sdk/base/seeds_testing.h"
-#include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/base/testing/seeds.h"
+#include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 

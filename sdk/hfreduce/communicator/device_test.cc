@@ -9,7 +9,7 @@
 
 #include "sdk/device/testing/device_buffer.h"
 #include "sdk/device/testing/gate.h"
-#include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/communicator/testing/ranks.h"
 
 namespace glim::hfreduce {
 namespace {

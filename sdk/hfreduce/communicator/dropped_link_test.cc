@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "sdk/hfreduce/bench/bench_network.h"
-#include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/communicator/testing/ranks.h"
+#include "sdk/hfreduce/testing/network.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 
 namespace glim::hfreduce {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "sdk/hfreduce/chunking.h"
 #include "sdk/hfreduce/communicator/request.h"
+#include "sdk/hfreduce/tree/chunking.h"
 
 namespace glim::hfreduce {
 

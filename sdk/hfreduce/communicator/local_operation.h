@@ -4,7 +4,7 @@
 #include "sdk/base/time.h"
 #include "sdk/hfreduce/communicator/request.h"
 #include "sdk/hfreduce/node/exchange.h"
-#include "sdk/hfreduce/topology.h"
+#include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sdk/hfreduce/communicator.h"
-#include "sdk/hfreduce/communicator/ranks_testing.h"
+#include "sdk/hfreduce/communicator/communicator.h"
+#include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sdk/hfreduce/topology.h"
 #include "sdk/hfreduce/transport/transport.h"
+#include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sdk/base/seeds_testing.h"
-#include "sdk/hfreduce/testing/sim_cluster.h"
+#include "sdk/base/testing/seeds.h"
+#include "sdk/hfreduce/engine/testing/sim_cluster.h"
 
 namespace glim::hfreduce {
 namespace {

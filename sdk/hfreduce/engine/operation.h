@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "sdk/base/status.h"
-#include "sdk/hfreduce/chunking.h"
 #include "sdk/hfreduce/engine/lanes.h"
 #include "sdk/hfreduce/engine/routes.h"
 #include "sdk/hfreduce/engine/signature.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/node/local_side.h"
 #include "sdk/hfreduce/transport/transport.h"
+#include "sdk/hfreduce/tree/chunking.h"
 
 namespace glim::hfreduce {
 

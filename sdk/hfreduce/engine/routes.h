@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sdk/hfreduce/engine/direct_schedule.h"
-#include "sdk/hfreduce/topology.h"
 #include "sdk/hfreduce/transport/transport.h"
+#include "sdk/hfreduce/tree/topology.h"
 #include "sdk/hfreduce/tree/tree.h"
 
 namespace glim::hfreduce {

@@ -11,7 +11,7 @@
 #include "sdk/hfreduce/engine/routes.h"
 #include "sdk/hfreduce/engine/signature.h"
 #include "sdk/hfreduce/engine/stall_watch.h"
-#include "sdk/hfreduce/testing/sim_transport.h"
+#include "sdk/hfreduce/engine/testing/sim_transport.h"
 
 namespace glim::hfreduce {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sdk/hfreduce/dtype.h"
+#include "sdk/hfreduce/kernels/dtype.h"
 
 namespace glim::hfreduce {
 

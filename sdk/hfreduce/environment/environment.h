@@ -11,8 +11,8 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/hfreduce/communicator.h"
-#include "sdk/hfreduce/topology.h"
+#include "sdk/hfreduce/communicator/communicator.h"
+#include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
 

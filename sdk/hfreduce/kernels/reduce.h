@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "sdk/hfreduce/dtype.h"
+#include "sdk/hfreduce/kernels/dtype.h"
 
 namespace glim::hfreduce {
 

@@ -11,7 +11,7 @@
 
 #include "hwy/highway.h"
 #include "sdk/base/rng.h"
-#include "sdk/hfreduce/kernels/reduce_reference.h"
+#include "sdk/hfreduce/kernels/testing/reduce_reference.h"
 
 namespace glim::hfreduce {
 namespace {

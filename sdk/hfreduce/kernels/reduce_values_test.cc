@@ -13,7 +13,7 @@
 
 #include "hwy/highway.h"
 #include "sdk/hfreduce/kernels/reduce.h"
-#include "sdk/hfreduce/kernels/reduce_reference.h"
+#include "sdk/hfreduce/kernels/testing/reduce_reference.h"
 
 namespace glim::hfreduce {
 namespace {

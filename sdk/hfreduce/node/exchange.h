@@ -16,11 +16,11 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
-#include "sdk/hfreduce/chunking.h"
-#include "sdk/hfreduce/dtype.h"
+#include "sdk/hfreduce/kernels/dtype.h"
 #include "sdk/hfreduce/node/device_stage.h"
 #include "sdk/hfreduce/node/pair_swap.h"
 #include "sdk/hfreduce/node/segment.h"
+#include "sdk/hfreduce/tree/chunking.h"
 
 namespace glim::hfreduce {
 

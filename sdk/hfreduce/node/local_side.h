@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sdk/hfreduce/chunking.h"
+#include "sdk/hfreduce/tree/chunking.h"
 
 namespace glim::hfreduce {
 

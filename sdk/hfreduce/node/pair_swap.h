@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sdk/hfreduce/chunking.h"
 #include "sdk/hfreduce/node/segment.h"
+#include "sdk/hfreduce/tree/chunking.h"
 
 namespace glim::hfreduce {
 

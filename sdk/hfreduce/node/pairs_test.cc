@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sdk/base/rng.h"
-#include "sdk/base/seeds_testing.h"
-#include "sdk/hfreduce/kernels/reduce_reference.h"
+#include "sdk/base/testing/seeds.h"
+#include "sdk/hfreduce/kernels/testing/reduce_reference.h"
 #include "sdk/hfreduce/node/node_reduce.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/node/testing/values.h"

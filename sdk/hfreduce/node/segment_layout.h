@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sdk/hfreduce/dtype.h"
-#include "sdk/hfreduce/topology.h"
+#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
 

@@ -8,10 +8,10 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
-#include "sdk/hfreduce/chunking.h"
 #include "sdk/hfreduce/node/exchange.h"
 #include "sdk/hfreduce/node/local_side.h"
 #include "sdk/hfreduce/node/segment.h"
+#include "sdk/hfreduce/tree/chunking.h"
 
 namespace glim::hfreduce {
 

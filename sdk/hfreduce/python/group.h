@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "sdk/hfreduce/communicator.h"
+#include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/environment/environment.h"
 
 namespace glim::hfreduce::python {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "sdk/hfreduce/rendezvous/memory_store.h"
+#include "sdk/hfreduce/rendezvous/testing/memory_store.h"
 
 namespace glim::hfreduce {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "sdk/hfreduce/transport/hello.h"
 #include "sdk/hfreduce/transport/socket.h"
-#include "sdk/hfreduce/transport/test_nodes.h"
+#include "sdk/hfreduce/transport/testing/nodes.h"
 
 namespace glim::hfreduce {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <random>
 
-#include "sdk/hfreduce/transport/test_nodes.h"
+#include "sdk/hfreduce/transport/testing/nodes.h"
 
 namespace glim::hfreduce {
 namespace {

@@ -11,7 +11,7 @@
 #include "sdk/hfreduce/transport/edges.h"
 #include "sdk/hfreduce/transport/frame.h"
 #include "sdk/hfreduce/transport/tcp_transport.h"
-#include "sdk/hfreduce/transport/test_nodes.h"
+#include "sdk/hfreduce/transport/testing/nodes.h"
 
 namespace glim::hfreduce {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "sdk/hfreduce/topology.h"
+#include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "sdk/checkpoint/directory/directory.h"
-#include "sdk/checkpoint/testing/small_checkpoint.h"
+#include "sdk/checkpoint/directory/testing/small_checkpoint.h"
 
 namespace glim::checkpoint {
 

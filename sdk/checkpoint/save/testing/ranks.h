@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "sdk/base/rng.h"
+#include "sdk/checkpoint/format/tensor.h"
 #include "sdk/checkpoint/save/saver.h"
-#include "sdk/checkpoint/tensor.h"
 
 namespace glim::checkpoint::testing {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "sdk/checkpoint/directory/testing/small_checkpoint.h"
 #include "sdk/checkpoint/load/loader.h"
 #include "sdk/checkpoint/save/testing/ranks.h"
-#include "sdk/checkpoint/testing/small_checkpoint.h"
 
 namespace glim::checkpoint {
 

@@ -1,0 +1,139 @@
+// deploy/job.schema.json (for editors) and the reader say the same: keys, words, bounds and defaults. So do
+// the examples of docs/job-spec.md.
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/spec/spec_keys.h"
+#include "cli/spec/spec_limits.h"
+#include "cli/spec/spec_reader.h"
+
+namespace glim::cli {
+namespace {
+
+using nlohmann::json;
+
+json Schema() {
+  std::ifstream file(GLIM_SOURCE_DIR "/deploy/job.schema.json");
+  return json::parse(file);
+}
+
+// The schema's object for a section; that of "mounts[]" describes the items of a list.
+const json& Object(const json& schema, std::string_view section) {
+  if (section.empty()) return schema;
+  const bool items = section.ends_with("[]");
+  const json& found = schema["properties"][std::string(section.substr(0, section.size() - (items ? 2 : 0)))];
+  return items ? found["items"] : found;
+}
+
+const json& Properties(const json& schema, std::string_view section) { return Object(schema, section)["properties"]; }
+
+TEST(JobSchema, HasExactlyTheKeysThatAreSupported) {
+  const json schema = Schema();
+  for (const SpecSection& section : SpecSections()) {
+    std::set<std::string> ours;
+    for (const SpecKey& key : section.keys) {
+      if (key.supported) ours.insert(std::string(key.name));
+    }
+    std::set<std::string> theirs;
+    for (const auto& [name, value] : Properties(schema, section.path).items()) theirs.insert(name);
+    EXPECT_EQ(ours, theirs) << section.path;
+    EXPECT_EQ(Object(schema, section.path)["additionalProperties"], false) << section.path;
+  }
+  EXPECT_EQ(schema["required"], json({"name", "run"}));
+}
+
+// Every word of every enumeration is taken by the reader, and a word that is not there is not.
+TEST(JobSchema, EveryWordIsTaken) {
+  const json schema = Schema();
+  int words = 0;
+  for (const SpecSection& section : SpecSections()) {
+    for (const auto& [name, value] : Properties(schema, section.path).items()) {
+      const json list =
+          value.contains("enum") ? value["enum"] : value.value("items", json::object()).value("enum", json());
+      if (!list.is_array()) continue;
+      std::vector<json> tries(list.begin(), list.end());
+      tries.push_back("no-such-word");
+      for (const json& word : tries) {
+        json spec = {{"name", "a"}, {"run", "x"}};
+        json& target = section.path.empty() ? spec : spec[std::string(section.path)];
+        target[name] = value.contains("enum") ? word : json::array({word});
+        // JSON is YAML.
+        EXPECT_EQ(ReadSpecs(spec.dump(), {"schema", "/"}).ok(), word != "no-such-word") << spec.dump();
+        ++words;
+      }
+    }
+  }
+  EXPECT_GT(words, 30);
+}
+
+TEST(JobSchema, BoundsAreTheReaders) {
+  const json schema = Schema();
+  const auto takes = [](const std::string& section, const std::string& key, std::int64_t number) {
+    json spec = {{"name", "a"}, {"run", "x"}};
+    (section.empty() ? spec : spec[section])[key] = number;
+    return ReadSpecs(spec.dump(), {"schema", "/"}).ok();
+  };
+  int bounds = 0;
+  for (const SpecSection& section : SpecSections()) {
+    for (const auto& [name, value] : Properties(schema, section.path).items()) {
+      if (value.value("type", json()) != "integer") continue;
+      const std::string path(section.path);
+      EXPECT_TRUE(takes(path, name, value["minimum"])) << name;
+      EXPECT_TRUE(takes(path, name, value["maximum"])) << name;
+      EXPECT_FALSE(takes(path, name, value["minimum"].get<std::int64_t>() - 1)) << name;
+      EXPECT_FALSE(takes(path, name, value["maximum"].get<std::int64_t>() + 1)) << name;
+      ++bounds;
+    }
+  }
+  EXPECT_EQ(bounds, 5);
+}
+
+// Writing out every default of the schema changes nothing.
+TEST(JobSchema, DefaultsAreTheReaders) {
+  const json schema = Schema();
+  json spec = {{"name", "a"}, {"run", "x"}};
+  int defaults = 0;
+  for (const SpecSection& section : SpecSections()) {
+    for (const auto& [name, value] : Properties(schema, section.path).items()) {
+      if (!value.contains("default")) continue;
+      (section.path.empty() ? spec : spec[std::string(section.path)])[name] = value["default"];
+      ++defaults;
+    }
+  }
+  EXPECT_GE(defaults, 17);
+  const auto written = ReadSpecs(spec.dump(), {"schema", "/"});
+  const auto left_out = ReadSpecs("{name: a, run: x}", {"schema", "/"});
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(written->at(0).SerializeAsString(), left_out->at(0).SerializeAsString());
+}
+
+// Every example of the manual is a spec that can be submitted.
+TEST(JobSpecManual, ExamplesAreGood) {
+  std::ifstream file(GLIM_SOURCE_DIR "/docs/job-spec.md");
+  ASSERT_TRUE(file.good());
+  std::string block;
+  bool inside = false;
+  int examples = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```yaml") {
+      inside = true;
+      block.clear();
+    } else if (inside && line == "```") {
+      inside = false;
+      ++examples;
+      const auto specs = ReadSpecs(block, {"docs/job-spec.md", "/"});
+      EXPECT_TRUE(specs.ok()) << block << (specs.ok() ? "" : specs.status().message());
+    } else if (inside) {
+      block += line + "\n";
+    }
+  }
+  EXPECT_GE(examples, 3);
+}
+
+}  // namespace
+}  // namespace glim::cli

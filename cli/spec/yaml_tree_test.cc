@@ -1,0 +1,45 @@
+// What the fuzz target of the job specs found (tests/fuzz/spec_fuzz.cc); how specs are read is spec_reader_test.cc's.
+#include "cli/spec/yaml_tree.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cli/text/text.h"
+
+namespace glim::cli {
+namespace {
+
+// A double-quoted key may say "\e": its bytes are harmless, its value is not.
+TEST(YamlTree, ARefusalShowsControlCharactersAsEscapes) {
+  const char* texts[] = {"\"a\\e[2J\": 1\n\"a\\e[2J\": 2\n", "a\tb: 1\na\tb: 2\n", "a: !t\xe2\x80\xae x\n",
+                         "a: *nob\xe2\x80\xaeody\n"};
+  for (const std::string text : texts) {
+    const auto tree = ParseYaml(text, "job.yaml");
+    ASSERT_FALSE(tree.ok()) << text;
+    const std::string& message = tree.status().message();
+    EXPECT_EQ(message, EscapeForTerminal(message));
+  }
+}
+
+// yaml-cpp would read several documents here, and one line would be two jobs.
+TEST(YamlTree, SeveralDocumentsAreDividedByALineOfDashes) {
+  const char* run_together[] = {"{a: 1} {b: 2}\n", "\"\"\"\"", "{a: 1}\n{b: 2}\n", "---\n{a: 1}\n{b: 2}\n", "[] []"};
+  for (const std::string text : run_together) {
+    const auto tree = ParseYaml(text, "job.yaml");
+    ASSERT_FALSE(tree.ok()) << text;
+    EXPECT_NE(tree.status().message().find("text behind the end of a document"), std::string::npos)
+        << tree.status().message();
+  }
+  const char* divided[] = {"{a: 1}\n---\n{b: 2}\n", "a: 1\r\n--- {b: 2}\r\n", "\n# x\n---\na: 1\n...\n---\nb: 2\n...\n",
+                           "\xef\xbb\xbf{a: 1}\n--- # next\nb: 2\n",
+                           "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n"};
+  for (const std::string text : divided) {
+    const auto tree = ParseYaml(text, "job.yaml");
+    ASSERT_TRUE(tree.ok()) << tree.status().message();
+    EXPECT_EQ(tree->size(), 2u) << text;
+  }
+}
+
+}  // namespace
+}  // namespace glim::cli

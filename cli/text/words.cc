@@ -1,0 +1,94 @@
+#include "cli/text/words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/size_text.h"
+
+namespace glim::cli {
+
+namespace {
+
+// "1a2b3c4-dirty" of "1a2b3c4d...-dirty".
+std::string ShortRevision(const std::string& revision) {
+  const std::string bare = revision.substr(0, revision.find('-'));
+  return bare.substr(0, 7) + (revision.ends_with("-dirty") ? "-dirty" : "");
+}
+
+}  // namespace
+
+bool HasEnded(const glim::v1::Job& job) {
+  return job.state() == "succeeded" || job.state() == "failed" || job.state() == "cancelled";
+}
+
+Style StateStyle(const std::string& state) {
+  if (state == "running" || state == "succeeded" || state == "ready") return Style::kGood;
+  if (state == "failed" || state == "lost" || state == "quarantined") return Style::kBad;
+  if (state == "interrupting" || state == "suspending" || state == "held" || state == "silent") return Style::kWarn;
+  if (state == "cancelled" || state == "cancelling") return Style::kDim;
+  return Style::kPlain;
+}
+
+std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
+  if (attempt.outcome().empty()) return attempt.state();
+  if (attempt.outcome() == "interrupted") {
+    if (attempt.save() == "saved") return "interrupted, saved";
+    if (attempt.save() == "left_unsaved") return "interrupted, left without saving";
+    if (attempt.save() == "killed") return "interrupted, killed at the end of its grace";
+    return "interrupted";
+  }
+  if (attempt.outcome() == "timeout") {
+    if (attempt.save() == "saved") return "time limit, saved";
+    return attempt.save() == "killed" ? "time limit, killed at the end of its grace"
+                                      : "time limit, left without saving";
+  }
+  std::string words = attempt.outcome();
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+Style AttemptStyle(const glim::v1::Attempt& attempt) {
+  if (attempt.outcome().empty()) return StateStyle(attempt.state());
+  if (attempt.outcome() == "interrupted" || attempt.outcome() == "timeout") return Style::kWarn;
+  if (attempt.outcome() == "failed") return Style::kBad;
+  return StateStyle(attempt.outcome());
+}
+
+std::string JobNote(const glim::v1::Job& job) {
+  std::string note;
+  const auto add = [&note](const std::string& part) { note += (note.empty() ? "" : "; ") + part; };
+  if (job.state() == "queued" && job.interrupts() > 0) {
+    add(job.durable_step() >= 0 ? fmt::format("interrupted, goes on after step {}", job.durable_step())
+                                : std::string("interrupted, will start again"));
+  }
+  if (job.state() == "queued" && job.blockers_size() > 0) add(job.blockers(0).message());
+  if (job.state() == "held") add("suspended: 'glim resume' puts it back");
+  // What happened to an earlier attempt, not to this one.
+  const bool runs_again = job.state() == "starting" || job.state() == "running";
+  if (!job.message().empty() && job.state() != "queued") add((runs_again ? "before: " : "") + job.message());
+  return note;
+}
+
+std::string StepRange(const glim::v1::Attempt& attempt) {
+  const auto first = attempt.base_step() + 1;
+  if (attempt.last_step() < first) return "no step";
+  return fmt::format("steps {}-{}", first, attempt.last_step());
+}
+
+std::string SnapshotText(const glim::v1::Snapshot& snapshot) {
+  const std::string& revision = snapshot.revision();
+  const std::string git = revision.empty() ? "" : fmt::format(" (git {})", ShortRevision(revision));
+  return fmt::format("snapshot {}{}, {}", snapshot.sha256().substr(0, 6), git,
+                     BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(0, snapshot.bytes()))));
+}
+
+std::string SuccessorText(const glim::v1::Round& round) {
+  if (round.successor().job_id() == 0) return "";
+  std::string text = fmt::format("job {}", round.successor().job_id());
+  if (!round.successor_name().empty()) text += " " + round.successor_name();
+  if (!round.successor_user().empty()) text += fmt::format(" (user {})", round.successor_user());
+  return text;
+}
+
+}  // namespace glim::cli

@@ -1,0 +1,131 @@
+#include "cli/views/receipt.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/text.h"
+#include "cli/text/time_text.h"
+#include "cli/text/words.h"
+
+namespace glim::cli {
+namespace {
+
+std::optional<glim::v1::StartTimes> FindStart(const glim::v1::AttemptRef& ref, const JobsById& jobs) {
+  const auto job = jobs.find(ref.job_id());
+  if (job == jobs.end()) return std::nullopt;
+  for (const auto& attempt : job->second.attempts()) {
+    if (attempt.ref().number() == ref.number()) return attempt.start();
+  }
+  return std::nullopt;
+}
+
+void AddPhase(const char* name, std::int64_t ms, std::string* text) {
+  if (ms < 0) return;
+  *text += fmt::format("{}{} {}", text->empty() ? "" : ", ", name, FormatDuration({ms}));
+}
+
+std::string SuccessorPhases(const glim::v1::StartTimes& times) {
+  std::string text;
+  AddPhase("queued", times.queued_ms(), &text);
+  AddPhase("notify", times.notify_ms(), &text);
+  AddPhase("agree", times.agree_ms(), &text);
+  AddPhase("save", times.save_ms(), &text);
+  AddPhase("release", times.release_ms(), &text);
+  AddPhase("start", times.start_ms(), &text);
+  return text;
+}
+
+std::string OwnPhases(const glim::v1::RoundTimes& times) {
+  std::string text;
+  AddPhase("notify", times.notify_ms(), &text);
+  AddPhase("agree", times.agree_ms(), &text);
+  AddPhase("save", times.save_ms(), &text);
+  AddPhase("leave", times.leave_ms(), &text);
+  AddPhase("release", times.release_ms(), &text);
+  return text;
+}
+
+std::string SaveWords(const std::string& save) {
+  if (save == "left_unsaved") return "left without saving";
+  if (save == "killed") return "killed at the end of its grace";
+  return save;
+}
+
+std::string CostLine(const Receipt& receipt) {
+  const auto& round = receipt.round;
+  if (round.state() == "withdrawn") return "withdrawn: the job went on";
+  std::string text =
+      fmt::format("{} of {} grace used", FormatDuration({round.grace_used_ms()}), FormatDuration({round.grace_ms()}));
+  text += round.stop_step() >= 0 ? fmt::format(", stopped after step {}", round.stop_step()) : "";
+  if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
+  text += fmt::format(", {} steps lost", receipt.steps_lost);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> SuccessorsOf(const glim::v1::Job& job, std::size_t count_max) {
+  std::vector<std::uint64_t> ids;
+  for (int i = job.attempts_size() - 1; i >= 0; --i) {
+    for (const auto& round : job.attempts(i).rounds()) {
+      const std::uint64_t id = round.successor().job_id();
+      if (id != 0 && ids.size() < count_max && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& successors) {
+  std::vector<Receipt> receipts;
+  for (const auto& attempt : job.attempts()) {
+    for (const auto& round : attempt.rounds()) {
+      Receipt receipt;
+      receipt.attempt = attempt.ref().number();
+      receipt.round = round;
+      // A round that was withdrawn cost nothing; the attempt's end belongs to a later one.
+      if (round.state() != "withdrawn") {
+        receipt.save = attempt.save();
+        receipt.steps_lost = attempt.steps_lost();
+      }
+      receipt.successor = FindStart(round.successor(), successors);
+      receipts.push_back(std::move(receipt));
+    }
+  }
+  return receipts;
+}
+
+std::string ReceiptText(const Receipt& receipt) {
+  const auto& round = receipt.round;
+  const std::string who = SuccessorText(round);
+  std::string text = fmt::format("  interrupt {}: {}{}\n", round.id(), who.empty() ? "" : "for " + who + ": ",
+                                 round.reason().empty() ? "no reason given" : round.reason());
+  text += fmt::format("    {}\n", CostLine(receipt));
+  if (round.swap_aborted()) text += "    its successor went away afterwards: this job has first claim on the nodes\n";
+  const std::string wait = receipt.successor ? SuccessorPhases(*receipt.successor) : "";
+  const std::string own = OwnPhases(round.times());
+  if (!wait.empty()) {
+    text += fmt::format("    its successor waited: {}\n", wait);
+  } else if (!own.empty()) {
+    text += fmt::format("    it took: {}\n", own);
+  }
+  std::string escaped;  // line by line: the newlines are ours
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    escaped += EscapeForTerminal(std::string_view(text).substr(at, end - at)) + "\n";
+    at = end + 1;
+  }
+  return escaped;
+}
+
+Json ReceiptJson(const Receipt& receipt) {
+  Json object;
+  object["attempt"] = receipt.attempt;
+  object["round"] = MessageJson(receipt.round);
+  object["save"] = receipt.save;
+  object["steps_lost"] = receipt.steps_lost;
+  object["successor_wait"] = receipt.successor ? MessageJson(*receipt.successor) : Json(nullptr);
+  return object;
+}
+
+}  // namespace glim::cli

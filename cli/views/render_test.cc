@@ -1,0 +1,403 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/text/errors.h"
+#include "cli/text/render_json.h"
+#include "cli/text/render_table.h"
+#include "cli/text/words.h"
+#include "cli/views/outlook_text.h"
+#include "cli/views/receipt.h"
+#include "cli/views/views.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr TimePoint kNow{1'763'640'547'125};
+
+glim::v1::Attempt MakeAttempt(std::uint32_t number, const char* state) {
+  glim::v1::Attempt attempt;
+  attempt.mutable_ref()->set_job_id(7);
+  attempt.mutable_ref()->set_number(number);
+  attempt.set_state(state);
+  attempt.set_base_step(-1);
+  attempt.set_last_step(-1);
+  attempt.add_zones("A");
+  for (auto set : {&glim::v1::StartTimes::set_queued_ms, &glim::v1::StartTimes::set_notify_ms,
+                   &glim::v1::StartTimes::set_agree_ms, &glim::v1::StartTimes::set_save_ms,
+                   &glim::v1::StartTimes::set_release_ms, &glim::v1::StartTimes::set_start_ms}) {
+    (attempt.mutable_start()->*set)(-1);
+  }
+  return attempt;
+}
+
+void AddTask(glim::v1::Attempt* attempt, const char* node, const char* phase, std::int64_t step) {
+  auto* task = attempt->add_tasks();
+  task->set_index(static_cast<std::uint32_t>(attempt->tasks_size() - 1));
+  task->set_node(node);
+  task->set_zone("A");
+  task->set_phase(phase);
+  task->set_step(step);
+  task->set_simulated_gpus(true);
+}
+
+// Job 7 ran, was interrupted for job 12, saved, waited and runs again.
+glim::v1::Job InterruptedJob() {
+  glim::v1::Job job;
+  job.set_id(7);
+  job.set_user("kim");
+  job.set_team("nlp");
+  job.set_state("running");
+  job.set_priority("normal");
+  job.set_interrupts(1);
+  job.set_durable_step(500);
+  job.set_durable_path("/ckpt/7/attempt-1/step-500");
+  job.set_submitted_at_ms((kNow - Minutes(90)).ms);
+  job.mutable_spec()->set_name("llama-sft");
+  job.mutable_spec()->set_pool("a100");
+  job.mutable_spec()->set_nodes(1);
+  job.mutable_spec()->set_gpus_per_node(8);
+  job.mutable_spec()->set_run("torchrun train.py");
+
+  glim::v1::Attempt first = MakeAttempt(1, "ended");
+  first.set_outcome("interrupted");
+  first.set_save("saved");
+  first.set_last_step(500);
+  first.set_running_at_ms((kNow - Minutes(80)).ms);
+  first.set_ended_at_ms((kNow - Minutes(20)).ms);
+  first.mutable_start()->set_queued_ms(200);
+  first.mutable_start()->set_start_ms(1500);
+  AddTask(&first, "n1", "released", 500);
+  auto* round = first.add_rounds();
+  round->set_id(1);
+  round->set_state("ended");
+  round->set_reason("a job of higher priority needs 1 node");
+  round->mutable_successor()->set_job_id(12);
+  round->mutable_successor()->set_number(1);
+  round->set_successor_name("b-high");
+  round->set_successor_user("lee");
+  round->set_grace_ms(60'000);
+  round->set_grace_used_ms(2300);
+  round->set_stop_step(500);
+  *job.add_attempts() = first;
+
+  glim::v1::Attempt second = MakeAttempt(2, "running");
+  second.set_base_step(500);
+  second.set_last_step(742);
+  second.set_running_at_ms((kNow - Minutes(10)).ms);
+  AddTask(&second, "n2", "running", 742);
+  *job.add_attempts() = second;
+  return job;
+}
+
+JobsById Successors() {
+  glim::v1::Job successor;
+  successor.set_id(12);
+  glim::v1::Attempt attempt = MakeAttempt(1, "running");
+  attempt.mutable_start()->set_queued_ms(40);
+  attempt.mutable_start()->set_notify_ms(110);
+  attempt.mutable_start()->set_agree_ms(20);
+  attempt.mutable_start()->set_save_ms(1900);
+  attempt.mutable_start()->set_release_ms(270);
+  attempt.mutable_start()->set_start_ms(1100);
+  *successor.add_attempts() = attempt;
+  return {{12, successor}};
+}
+
+TEST(StatusView, TellsTheWholeStory) {
+  const glim::v1::Job job = InterruptedJob();
+  EXPECT_EQ(StatusText(job, MakeReceipts(job, Successors()), kNow, false),
+            R"(job 7 llama-sft
+state       running
+user        kim (team nlp)
+pool        a100, priority normal
+nodes       1 x 8 GPUs = 8 (simulated)
+submitted   1 h ago
+interrupts  1, 0 steps lost in all
+checkpoint  step 500 in /ckpt/7/attempt-1/step-500
+run         torchrun train.py
+
+attempt 1: interrupted, saved, zone A, steps 0-500, ran 1 h, ended 20 min ago
+  waited: queued 200 ms, start 1.5 s
+  RANK  NODE  ZONE           GPUS  PHASE     STEP  EXIT  NOTE
+     0  n1    A     8 (simulated)  released   500     0
+  interrupt 1: for job 12 b-high (user lee): a job of higher priority needs 1 node
+    2.3 s of 1 min grace used, stopped after step 500, saved, 0 steps lost
+    its successor waited: queued 40 ms, notify 110 ms, agree 20 ms, save 1.9 s, release 270 ms, start 1.1 s
+
+attempt 2: running, zone A, steps 501-742, began 10 min ago
+  RANK  NODE  ZONE           GPUS  PHASE    STEP  EXIT  NOTE
+     0  n2    A     8 (simulated)  running   742     -
+)");
+}
+
+TEST(StatusView, AReceiptWithoutItsSuccessorShowsItsOwnPhases) {
+  glim::v1::Job job = InterruptedJob();
+  auto* times = job.mutable_attempts(0)->mutable_rounds(0)->mutable_times();
+  times->set_notify_ms(100);
+  times->set_agree_ms(-1);
+  times->set_save_ms(900);
+  times->set_leave_ms(-1);
+  times->set_release_ms(50);
+  const std::string text = ReceiptText(MakeReceipts(job, {}).at(0));
+  EXPECT_NE(text.find("it took: notify 100 ms, save 900 ms, release 50 ms\n"), std::string::npos) << text;
+}
+
+TEST(QueueView, Golden) {
+  glim::v1::Job waiting = InterruptedJob();
+  waiting.set_id(8);
+  waiting.set_state("queued");
+  waiting.mutable_spec()->set_name("\xe8\xae\xad\xe7\xbb\x83");
+  waiting.mutable_attempts()->RemoveLast();
+  waiting.add_blockers()->set_message("3 of 4 nodes are free");
+  glim::v1::Job evil = InterruptedJob();
+  evil.set_id(9);
+  evil.set_user("\x1b[2J");
+  evil.clear_attempts();
+  evil.set_durable_step(-1);
+  EXPECT_EQ(QueueTable({InterruptedJob(), waiting, evil}, kNow, false),
+            "JOB  NAME       USER     POOL  PRIORITY  STATE    NODES           GPUS  STEP  SUBMITTED  NOTE\n"
+            "  7  llama-sft  kim      a100  normal    running      1  8 (simulated)   742  1 h ago\n"
+            "  8  \xe8\xae\xad\xe7\xbb\x83       kim      a100  normal    queued       1  8 (simulated)   500  1 h ago"
+            "    interrupted, goes on after step 500; 3 of 4 nodes are free\n"
+            "  9  llama-sft  \\x1b[2J  a100  normal    running      1              8     -  1 h ago\n");
+}
+
+TEST(NodesView, Golden) {
+  glim::v1::Node node;
+  node.set_name("gpu-001");
+  node.set_state("ready");
+  node.mutable_labels()->set_pool("a100");
+  node.mutable_labels()->set_zone("A");
+  node.mutable_labels()->set_leaf("l1");
+  node.mutable_labels()->set_gpu_type("A100");
+  node.mutable_labels()->set_gpu_count(8);
+  node.mutable_labels()->set_nvlink("pair");
+  node.mutable_labels()->set_nic("infiniband");
+  node.mutable_labels()->set_simulated_gpus(true);
+  node.set_runtime("runc");
+  node.mutable_holder()->set_job_id(7);
+  node.mutable_holder()->set_number(2);
+  node.set_last_heard_ms((kNow - Seconds(2)).ms);
+  glim::v1::Node lost = node;
+  lost.set_name("gpu-002");
+  lost.set_state("lost");
+  lost.clear_holder();
+  lost.mutable_labels()->set_simulated_gpus(false);
+  lost.set_message("unheard for 60 s");
+  lost.add_orphans()->set_job_id(3);
+  EXPECT_EQ(
+      NodesTable({node, lost}, kNow, false),
+      "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    NOTE\n"
+      "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  runc     7.2     -      2 s ago\n"
+      "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  runc     -       -      2 s ago"
+      "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");
+}
+
+TEST(NodesView, OneNodeShowsTheFoldersThatItGives) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.set_state("ready");
+  node.mutable_labels()->set_pool("default");
+  node.mutable_labels()->set_zone("A");
+  node.mutable_labels()->set_leaf("a1");
+  node.mutable_labels()->set_gpu_count(8);
+  node.mutable_labels()->set_nvlink("none");
+  node.mutable_labels()->set_nic("ethernet");
+  node.set_runtime("runc");
+  node.set_last_heard_ms(kNow.ms - 2000);
+  const std::string before =
+      "node n1\nstate       ready\npool        default\nzone        A, leaf a1\ngpus        8\n"
+      "links       nvlink none, nic ethernet\nruntime     runc\nholder      -\nclaim       -\nheard       2 s ago\n";
+  EXPECT_EQ(NodeText(node, kNow, false), before + "allowed     any folder\n");
+  node.add_allowed_folders("/home");
+  node.add_allowed_folders("/data");
+  EXPECT_EQ(NodeText(node, kNow, false), before + "allowed     /home\n            /data\n");
+}
+
+TEST(StatusView, AKnownFailureComesWithItsHint) {
+  glim::v1::Job job;
+  job.set_state("failed");
+  job.mutable_spec()->set_run("nosuch");
+  auto* attempt = job.add_attempts();
+  attempt->set_outcome("failed");
+  attempt->set_message("rank 0 on node n1 exited with code 127 (command not found): bash: nosuch: command not found");
+  const std::string text = StatusText(job, {}, kNow, false);
+  const std::size_t message = text.find("  " + attempt->message() + "\n  hint: the shell found no such program");
+  EXPECT_NE(message, std::string::npos) << text;
+}
+
+TEST(WhyView, Golden) {
+  glim::v1::Job job = InterruptedJob();
+  job.set_state("queued");
+  auto* busy = job.add_blockers();
+  busy->set_kind("nodes_busy");
+  busy->set_message("3 of 4 nodes are free");
+  busy->set_have(3);
+  busy->set_need(4);
+  busy->add_job_ids(12);
+  auto* backoff = job.add_blockers();
+  backoff->set_kind("backoff");
+  backoff->set_message("restarts in 20 s");
+  glim::v1::ExplainJobResponse why;
+  *why.mutable_job() = job;
+  EXPECT_EQ(WhyText(why, kNow, false),
+            "job 7 llama-sft is queued\n"
+            "REASON      HAVE  NEED  HELD BY  WHY\n"
+            "nodes_busy     3     4  12       3 of 4 nodes are free\n"
+            "backoff        -     -  -        restarts in 20 s\n");
+}
+
+glim::v1::Outlook MakeOutlook() {
+  glim::v1::Outlook outlook;
+  outlook.set_ahead_count(7);
+  for (const std::uint64_t id : {3, 5, 6, 8, 9, 11}) outlook.add_ahead_job_ids(id);
+  outlook.set_promised_by_at_ms(kNow.ms + 25 * 3'600'000);
+  outlook.mutable_estimate()->set_earliest_at_ms(kNow.ms + 600'000);
+  outlook.mutable_estimate()->set_latest_at_ms(kNow.ms + 2 * 3'600'000);
+  return outlook;
+}
+
+TEST(WhyView, SaysWhatIsBeforeItWhenItMayStartAndWhatWasTried) {
+  glim::v1::ExplainJobResponse why;
+  why.mutable_job()->set_id(7);
+  why.mutable_job()->mutable_spec()->set_name("sft\x1b[31m");
+  why.mutable_job()->set_state("queued");
+  *why.mutable_outlook() = MakeOutlook();
+  why.add_counterfactuals()->set_message("with 7 nodes it starts now");
+  why.add_counterfactuals()->set_message("in zone B\x1b it starts now");
+  EXPECT_EQ(WhyText(why, kNow, false),
+            "job 7 sft\\x1b[31m is queued\n"
+            "\n"
+            "before it    7 queued jobs: 3, 5, 6, 8, 9, ...\n"
+            "start        between in 10 min and in 2 h\n"
+            "promised     in 1 d 1 h at the latest, unless higher classes take everything\n"
+            "tried        with 7 nodes it starts now\n"
+            "             in zone B\\x1b it starts now\n");
+  why.clear_counterfactuals();
+  EXPECT_NE(WhyText(why, kNow, false).find("it would not start now with any of them"), std::string::npos);
+}
+
+// A range or nothing: never one moment that looks certain.
+TEST(WhyView, AnEstimateIsARangeOrUnknown) {
+  const auto line = [](std::int64_t earliest_s, std::int64_t latest_s, const std::string& unknown) {
+    glim::v1::Outlook outlook;
+    if (earliest_s >= 0) outlook.mutable_estimate()->set_earliest_at_ms(kNow.ms + earliest_s * 1000);
+    if (latest_s >= 0) outlook.mutable_estimate()->set_latest_at_ms(kNow.ms + latest_s * 1000);
+    outlook.mutable_estimate()->set_unknown(unknown);
+    const std::string lines = OutlookLines(outlook, kNow, 0);
+    const std::size_t begin = lines.find("start        ") + 13;
+    return lines.substr(begin, lines.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line(0, 60, ""), "between now and in 1 min");
+  EXPECT_EQ(line(-1, -1, "too few jobs have ended"), "unknown: too few jobs have ended");
+  EXPECT_EQ(line(60, -1, "beyond its quota"), "not before in 1 min; how late is unknown: beyond its quota");
+}
+
+TEST(PlanView, Golden) {
+  glim::v1::PlanJobResponse plan;
+  auto* starts = plan.add_jobs();
+  starts->set_name("sft");
+  starts->mutable_start()->set_message("starts now by interrupting job 12 (debt 0.4 GPU-hours)");
+  starts->mutable_start()->set_priority("high");
+  for (const char* name : {"n1", "n2"}) {
+    auto* node = starts->mutable_start()->add_nodes();
+    node->set_name(name);
+    node->set_zone("A");
+  }
+  auto* victim = starts->mutable_start()->add_victims();
+  victim->set_job_id(12);
+  victim->set_name("digits");
+  victim->set_user("ana");
+  victim->set_priority("normal");
+  victim->set_debt_gpu_ms(1'440'000);
+  victim->set_since_save_ms(90'000);
+  victim->set_steps_since_save(15);
+  auto* waits = plan.add_jobs();
+  waits->set_name("big");
+  waits->add_blockers()->set_kind("nodes_busy");
+  waits->mutable_blockers(0)->set_message("1 node free, 2 needed");
+  *waits->mutable_outlook() = MakeOutlook();
+  EXPECT_EQ(PlanText(plan, kNow, false),
+            "sft starts now by interrupting job 12 (debt 0.4 GPU-hours)\n"
+            "  nodes        n1, n2 in zone A\n"
+            "  charged to   high\n"
+            "  INTERRUPTS  NAME    USER  PRIORITY           DEBT  SINCE ITS SAVE  STEPS\n"
+            "          12  digits  ana   normal    0.4 GPU-hours      1 min 30 s     15\n"
+            "big would wait\n"
+            "  REASON      HAVE  NEED  HELD BY  WHY\n"
+            "  nodes_busy     -     -  -        1 node free, 2 needed\n"
+            "  before it    7 queued jobs: 3, 5, 6, 8, 9, ...\n"
+            "  start        between in 10 min and in 2 h\n"
+            "  promised     in 1 d 1 h at the latest, unless higher classes take everything\n");
+}
+
+// Red is for failures alone, and words say the same as colours.
+TEST(Words, AnInterruptedJobNeverLooksFailed) {
+  const glim::v1::Job job = InterruptedJob();
+  EXPECT_EQ(AttemptStyle(job.attempts(0)), Style::kWarn);
+  for (const std::string state : {"queued", "starting", "running", "interrupting", "suspending", "held", "cancelled"}) {
+    EXPECT_NE(StateStyle(state), Style::kBad) << state;
+  }
+  EXPECT_EQ(StateStyle("failed"), Style::kBad);
+  for (const std::string save : {"saved", "left_unsaved", "killed"}) {
+    glim::v1::Attempt attempt = job.attempts(0);
+    attempt.set_save(save);
+    EXPECT_EQ(AttemptVerdict(attempt).find("interrupted, "), 0u);
+    EXPECT_EQ(AttemptVerdict(attempt).find("failed"), std::string::npos);
+  }
+}
+
+TEST(Words, ColourOnlyWhenAsked) {
+  const glim::v1::Job job = InterruptedJob();
+  EXPECT_EQ(StatusText(job, {}, kNow, false).find('\x1b'), std::string::npos);
+  EXPECT_NE(StatusText(job, {}, kNow, true).find("\x1b[32mrunning\x1b[0m"), std::string::npos);
+}
+
+TEST(JsonView, NumbersAreNumbersAndTimesHaveTwins) {
+  const Json job = JobJson(InterruptedJob());
+  EXPECT_EQ(job["id"], 7);
+  EXPECT_EQ(job["gpus"], 8);
+  EXPECT_EQ(job["gpus_simulated"], true);
+  EXPECT_EQ(job["submitted_at_ms"], (kNow - Minutes(90)).ms);
+  EXPECT_EQ(job["submitted_at"], "2025-11-20T10:39:07.125Z");
+  EXPECT_EQ(job["ended_at_ms"], 0);
+  EXPECT_TRUE(job["ended_at"].is_null());
+  EXPECT_EQ(job["spec"]["launcher"], "node");
+  EXPECT_TRUE(job["spec"]["placement"].is_null());
+  EXPECT_EQ(job["attempts"][0]["rounds"][0]["stop_step"], 500);
+  EXPECT_EQ(job["blockers"], Json::array());
+}
+
+TEST(JsonView, OneLineThatATerminalMayShow) {
+  glim::v1::Job job;
+  job.mutable_spec()->set_run("a\x1b[31m\n\xc2\x9b\x7f\xe4\xb8\xad");
+  const std::string text = DumpJson(JobJson(job));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\x7f'), std::string::npos);
+  EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  EXPECT_EQ(nlohmann::json::parse(text)["spec"]["run"], job.spec().run());
+}
+
+TEST(Tables, CellsAreEscapedCutAndAligned) {
+  Table table({{"A", false, 6}, {"B", true}});
+  table.AddRow({"abcdefghij", "1"});
+  table.AddRow({"x\ny", "100"});
+  EXPECT_EQ(table.Render(false, 2), "  A         B\n  abc...    1\n  x\\ny    100\n");
+}
+
+TEST(Errors, TextAndExitCode) {
+  const Status status = Status(StatusCode::kFailedPrecondition, "24 nodes requested, pool h800 has 16")
+                            .WithReason("INFEASIBLE")
+                            .WithField("nodes")
+                            .WithFix("use at most 16 nodes");
+  EXPECT_EQ(ErrorText(status, false),
+            "error: 24 nodes requested, pool h800 has 16  [INFEASIBLE]\n  field: nodes\n  fix: use at most 16 nodes\n");
+  EXPECT_EQ(ExitCodeOf(status), 6);
+  EXPECT_EQ(ErrorText(Status(StatusCode::kNotFound, "no job 7"), false), "error: no job 7  [NOT_FOUND]\n");
+  const grpc::Status odd(grpc::StatusCode::NOT_FOUND, "x", "\xff not a detail");
+  EXPECT_EQ(FromGrpc(odd).code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace glim::cli

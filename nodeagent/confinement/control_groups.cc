@@ -1,0 +1,69 @@
+#include "nodeagent/confinement/control_groups.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "nodeagent/os/files.h"
+
+namespace glim::nodeagent {
+namespace {
+
+constexpr const char* kRoot = "/sys/fs/cgroup";
+constexpr std::size_t kProcsBytesMax = 1024 * 1024;
+
+// Where the tree or trees of groups begin.
+std::vector<std::string> Trees() {
+  std::error_code error;
+  std::vector<std::string> trees = {kRoot};
+  if (std::filesystem::exists(std::string(kRoot) + "/cgroup.controllers", error)) return trees;
+  for (std::filesystem::directory_iterator it(kRoot, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_symlink(error)) trees.push_back(it->path().string());
+  }
+  return trees;
+}
+
+void KillAllIn(const std::string& group) {
+  const auto pids = ReadFile(group + "/cgroup.procs", kProcsBytesMax);
+  if (!pids.ok()) return;
+  std::istringstream lines(*pids);
+  for (pid_t pid = 0; lines >> pid;) {
+    if (pid > 1) ::kill(pid, SIGKILL);  // listed a moment ago, by a group that is ours alone
+  }
+}
+
+}  // namespace
+
+bool RemoveControlGroup(const std::string& path) {
+  bool gone = true;
+  std::error_code error;
+  for (const std::string& tree : Trees()) {
+    const std::string group = tree + path;
+    if (!std::filesystem::exists(group, error) || ::rmdir(group.c_str()) == 0) continue;
+    KillAllIn(group);
+    gone = ::rmdir(group.c_str()) == 0 && gone;
+  }
+  return gone;
+}
+
+void RemoveEmptyControlGroup(const std::string& path) {
+  for (const std::string& tree : Trees()) (void)::rmdir((tree + path).c_str());
+}
+
+std::vector<std::string> ControlGroupsIn(const std::string& parent) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const std::string& tree : Trees()) {
+    std::error_code missing;
+    for (std::filesystem::directory_iterator it(tree + parent, missing), end; !missing && it != end;
+         it.increment(missing)) {
+      if (it->is_directory(error)) names.insert(it->path().filename().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace glim::nodeagent

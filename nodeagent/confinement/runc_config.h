@@ -1,0 +1,33 @@
+// A container's config.json (Open Container Initiative runtime specification 1.0.2), as runc takes it. Pure.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nodeagent/task/task_files.h"
+
+namespace glim::nodeagent {
+
+struct ContainerPlan {
+  std::string hostname;
+  std::string cgroup;             // absolute, below each controller's root
+  std::string rootfs;             // made for this task; read-only to it
+  std::vector<std::string> args;  // the first process of the container
+  std::vector<std::string> env;   // its environment: "NAME=value"
+  std::vector<Mount> binds;       // carried out in this order: a folder before what lies in it
+  TaskLimits limits;
+  std::vector<std::string> masked;  // paths that it is not to see, beside the usual ones
+  std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK, both; what registered memory counts against
+  bool swap_counts = false;         // the kernel can hold memory and swap together to the limit
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+// The container: namespaces of its own for processes, mounts, IPC and host name; the network of who starts it; no
+// capability, no new privileges, SeccompProfile(), /proc and /sys masked where they show or steer the machine.
+std::string RuncConfig(const ContainerPlan& plan);
+
+}  // namespace glim::nodeagent

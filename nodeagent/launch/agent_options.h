@@ -1,0 +1,58 @@
+// What the agent is told on its command line. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nodeagent/confinement/confinement.h"
+#include "nodeagent/task/task_files.h"
+#include "sdk/base/status.h"
+
+namespace glim::nodeagent {
+
+struct AgentOptions {
+  std::string scheduler = "127.0.0.1:7601";
+  std::string cluster_id;  // empty: the one that the state folder was first used for
+  std::string node_name;   // empty: the host's name
+  std::string state_dir;
+  std::string pool = "default";
+  std::string zone = "zone-1";
+  std::string leaf = "leaf-1";
+  std::string gpu_type;
+  std::uint32_t gpus = 0;
+  bool simulated_gpus = false;
+  std::string nvlink = "none";
+  std::string nic = "ethernet";
+  std::string address = "127.0.0.1";
+  std::string hfreduce_device;      // UCX_NET_DEVICES of its traffic, such as "mlx5_0:1"; empty: not said
+  int hfreduce_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
+  std::string saves_listen;         // HOST:PORT where other agents copy saves, port 0: a free one; empty: a free one of
+                                    // `address`; "none": nowhere
+  std::uint64_t replica_memory_bytes = 0;  // of glim-replica, for copies of other nodes' shards; 0: none is started
+  std::string replica_listen;              // HOST:PORT, port 0: a free one; empty: a free one of `address`
+  std::string replica_secret_file;         // of the cluster's secret; empty: tasks get no token
+  std::string replica_secret;              // what is in it: never in a log, an argument or an environment
+  std::string replica_tls;                 // UCX_TLS of replicas' traffic, on both sides; empty: not said
+  std::string replica_device;              // UCX_NET_DEVICES, likewise
+  int replica_service_level = -1;          // InfiniBand's, 0 to 15; -1: not said
+  std::string replica_program;             // empty: glim-replica beside the shim
+  std::string sdk;               // of tasks: a folder, or "none"; completed: its path, or empty for none (sdk_folder.h)
+  std::string shim;              // empty: beside the agent's own program
+  std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
+  std::string runc;              // the program; empty: looked for in the usual folders
+  std::string cgroup_parent;     // of the tasks' control groups; empty: one of the agent's own below /glim
+  std::string task_user_text = "0:0";
+  TaskUser task_user;  // of containers' processes, from the text
+  std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
+  std::string log_level = "info";
+  std::string machine_id;  // empty: /etc/machine-id and the state folder's path
+  LogLimits log_limits;
+  std::int64_t logs_bytes_max = std::int64_t{4} << 30;  // of all attempts' logs together
+  std::uint32_t log_folders_max = 1000;
+};
+
+// Fills in what was left out (also what `auto` stands for), makes the state folder (private), and checks everything. The error names the option.
+Status CompleteOptions(AgentOptions* options);
+
+}  // namespace glim::nodeagent

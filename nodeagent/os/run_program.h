@@ -1,0 +1,30 @@
+// Runs programs of the system.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sdk/base/result.h"
+
+namespace glim::nodeagent {
+
+// As exec wants them: with a null at the end. Valid as long as `words` is.
+std::vector<char*> Pointers(std::vector<std::string>& words);
+
+// In a session of its own, with no signal blocked or ignored, exactly `environment` ("NAME=VALUE"), and no descriptor
+// but those of `fds` ({ours, theirs}; theirs from 3 up); input from /dev/null, output to `output`, appended. The caller
+// reaps it. FAILED_PRECONDITION: it cannot be started.
+Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                           const std::string& output, const std::vector<std::pair<int, int>>& fds = {});
+
+// The same with PATH alone in its environment, and waits for its end. Returns the exit status, 128 + n after signal n.
+Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
+                       const std::vector<std::pair<int, int>>& fds = {});
+
+// The same without waiting for its end; nobody hears of how it ends.
+void RunInBackground(const std::vector<std::string>& arguments);
+
+}  // namespace glim::nodeagent

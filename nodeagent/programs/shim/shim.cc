@@ -1,0 +1,245 @@
+#include "nodeagent/programs/shim/shim.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "nodeagent/runtime/shim_control.h"
+
+namespace glim::nodeagent {
+namespace {
+
+constexpr int kKillRepeatMs = 20;
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr int kReadsPerTurn = 16;  // then another rank, or a signal, has its turn
+
+std::int64_t NowMs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+int ExitCode(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+}  // namespace
+
+Shim::Shim(TaskPaths paths, LaunchSpec spec) : paths_(std::move(paths)), spec_(std::move(spec)) {}
+
+Status Shim::Run() {
+  if (Status status = Start(); !status.ok()) return status;
+  while (!childless_ || !Drained()) {
+    std::vector<pollfd> waits = {{signals_.get(), POLLIN, 0}, {container_ ? container_->control() : -1, POLLIN, 0}};
+    for (const Rank& rank : ranks_) waits.push_back({rank.process.output.get(), POLLIN, 0});  // -1: ignored
+    const int ready = ::poll(waits.data(), waits.size(), killing_ && !childless_ ? kKillRepeatMs : childless_ ? 0 : -1);
+    if (ready < 0 && errno != EINTR) return Status(StatusCode::kInternal, std::string("poll: ") + std::strerror(errno));
+    HandleSignals();
+    for (Rank& rank : ranks_) {
+      if (rank.process.output) ReadOutput(rank);
+    }
+    Reap();
+    if (killing_ && !childless_) SignalDescendants(SIGKILL);
+  }
+  if (container_) EndContainer();
+  status_.ended = true;
+  SaveStatus(Durability::kMachine);
+  return Status::Ok();
+}
+
+Status Shim::Start() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (int signal : {SIGCHLD, SignalRanksSignal(), TerminateSignal(), KillSignal()}) sigaddset(&wanted, signal);
+  signals_.Reset(::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signals_) return FileError("open", "signalfd", errno);
+  StartRanks();
+  SaveStatus(Durability::kProcess);
+  Reap();
+  return Status::Ok();
+}
+
+void Shim::StartRanks() {
+  if (Status status = OpenLogs(); !status.ok()) {
+    status_.start_failed = true;
+    status_.message = status.message();
+    return;
+  }
+  if (spec_.container) return StartContainer();
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    Result<RankProcess> process = StartRank(spec_, spec_.ranks[i]);
+    if (!process.ok()) {
+      status_.start_failed = true;
+      status_.fault = FaultOf(process.status());
+      status_.message = "rank " + std::to_string(spec_.ranks[i].rank) + ": " + WithFix(process.status());
+      killing_ = true;
+      return;
+    }
+    ranks_[i].process = std::move(*process);
+    status_.ranks.push_back({ranks_[i].process.rank, ranks_[i].process.pid, false, 0, 0});
+  }
+  status_.started = true;
+}
+
+Status Shim::OpenLogs() {
+  ranks_.reserve(spec_.ranks.size());
+  for (const RankLaunch& launch : spec_.ranks) {
+    LogWriter log(LogPath(spec_.log_folder, launch.rank), spec_.log_limits);
+    if (Status status = log.Open(); !status.ok()) {
+      return Status(status.code(), "rank " + std::to_string(launch.rank) + ": " + status.message());
+    }
+    ranks_.push_back({std::move(log), {}});
+  }
+  return Status::Ok();
+}
+
+void Shim::StartContainer() {
+  std::vector<RankProcess> processes;
+  Result<std::unique_ptr<Container>> container = Container::Start(spec_, &processes);
+  if (!container.ok()) {
+    status_.start_failed = true;
+    status_.fault = FaultOf(container.status());
+    status_.message = container.status().message();
+    return;
+  }
+  container_ = std::move(*container);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    status_.ranks.push_back({processes[i].rank, processes[i].pid, false, 0, 0});
+    ranks_[i].process = std::move(processes[i]);
+  }
+  status_.started = true;
+}
+
+void Shim::HandleSignals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SignalRanksSignal()) SignalRanks(info.ssi_int);
+    if (signal == TerminateSignal()) SignalDescendants(SIGTERM);
+    if (signal == KillSignal()) killing_ = true;
+  }
+}
+
+void Shim::Reap() {
+  bool changed = NoteContainerExits();
+  for (;;) {
+    int wait_status = 0;
+    const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
+    if (pid < 0 && errno == ECHILD) childless_ = true;
+    if (pid <= 0) break;
+    if (container_) continue;
+    for (std::size_t i = 0; i < status_.ranks.size(); ++i) {
+      if (status_.ranks[i].pid != pid || status_.ranks[i].exited) continue;
+      NoteExit(i, wait_status);
+      changed = true;
+    }
+  }
+  // Without children the end follows at once and is written with the exits.
+  if (changed && !childless_) SaveStatus(Durability::kMachine);
+}
+
+void Shim::NoteExit(std::size_t index, int wait_status) {
+  RankStatus& rank = status_.ranks[index];
+  rank.exited = true;
+  rank.exited_at_ms = NowMs();
+  rank.exit_code = ExitCode(wait_status);
+  // Its last words are in the log before its exit is told: the agent reads there why it failed.
+  if (ranks_[index].process.output) ReadOutput(ranks_[index]);
+  if (status_.exit_code == 0) status_.exit_code = rank.exit_code;
+}
+
+// True when there was one.
+bool Shim::NoteContainerExits() {
+  bool changed = false;
+  if (!container_) return changed;
+  for (const Container::Exit& exit : container_->TakeExits()) {
+    if (exit.rank >= status_.ranks.size() || status_.ranks[exit.rank].exited) continue;
+    NoteExit(exit.rank, exit.wait_status);
+    changed = true;
+  }
+  if (changed) NoteMemoryKills();
+  return changed;
+}
+
+// Told with the exit that it caused.
+void Shim::NoteMemoryKills() {
+  const int kills = container_->MemoryKills();
+  if (kills == 0) return;
+  status_.message = "out of memory: the kernel killed " + std::to_string(kills) + " process(es) of the task";
+  if (spec_.limits.memory_bytes > 0) {
+    status_.message += " at limits.memory, " + std::to_string(spec_.limits.memory_bytes >> 20) + " MiB";
+  }
+}
+
+// Its first process has ended, and with it all the others.
+void Shim::EndContainer() {
+  NoteContainerExits();
+  for (std::size_t i = 0; i < status_.ranks.size(); ++i) {
+    if (!status_.ranks[i].exited) NoteExit(i, SIGKILL);
+  }
+  NoteMemoryKills();
+  container_->Remove();
+}
+
+void Shim::ReadOutput(Rank& rank) {
+  char buffer[kReadBytes];
+  for (int i = 0; i < kReadsPerTurn; ++i) {
+    const ssize_t n = ::read(rank.process.output.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN && !childless_) return;
+    if (n <= 0) {
+      // The end; or nobody of ours is left who could write, and somebody else's copy of the pipe is not waited for.
+      rank.process.output.Reset();
+      return;
+    }
+    rank.log.Write(std::string_view(buffer, static_cast<std::size_t>(n)));
+    if (status_.first_output_ms == 0) NoteFirstOutput();
+  }
+}
+
+bool Shim::Drained() const {
+  for (const Rank& rank : ranks_) {
+    if (rank.process.output) return false;
+  }
+  return true;
+}
+
+void Shim::SignalDescendants(int signal) {
+  for (const ProcessInfo& process : Descendants(ListProcesses(), ::getpid())) SignalProcess(process, signal);
+}
+
+void Shim::SignalRanks(int signal) {
+  if (container_) return container_->Signal(signal);
+  for (const RankStatus& rank : status_.ranks) {
+    // Not reaped yet, so the pid and with it the group are still its own.
+    if (!rank.exited) ::kill(-rank.pid, signal);
+  }
+}
+
+void Shim::NoteFirstOutput() {
+  status_.first_output_ms = NowMs();
+  SaveStatus(Durability::kProcess);
+}
+
+void Shim::SaveStatus(Durability durability) {
+  const Status status = WriteFileAtomically(paths_.status(), ToJson(status_), durability);
+  // A full disk must not end the supervision of a task; the next change is written again.
+  if (!status.ok()) std::fprintf(stderr, "glim-shim: task=%s %s\n", spec_.task.c_str(), status.message().c_str());
+}
+
+Status ReportUnstartable(const TaskPaths& paths, const std::string& message) {
+  TaskStatus status;
+  status.start_failed = true;
+  status.ended = true;
+  status.message = message;
+  return WriteFileAtomically(paths.status(), ToJson(status), Durability::kMachine);
+}
+
+}  // namespace glim::nodeagent

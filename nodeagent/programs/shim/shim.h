@@ -1,0 +1,65 @@
+// The shim: what stands between a node's agent and a task's processes, and outlives the agent.
+//
+// It is the child subreaper of the task (a daemon that forks twice comes back to it), owns the pipes into which the
+// ranks write and the log files, and writes each exit down before anybody is told. It ends when the last descendant
+// has ended. One thread, one poll loop, nothing to wait for but descriptors. Where the task has a container, that
+// container's first process starts and reaps the ranks and tells the shim; all else is the same.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nodeagent/os/files.h"
+#include "nodeagent/programs/init/rank_process.h"
+#include "nodeagent/programs/shim/container.h"
+#include "nodeagent/task/log_files.h"
+#include "nodeagent/task/task_files.h"
+
+namespace glim::nodeagent {
+
+class Shim {
+ public:
+  // Every signal must be blocked already.
+  Shim(TaskPaths paths, LaunchSpec spec);
+
+  // Starts the ranks and stays until all is over. A Status that is not OK is about the shim itself.
+  Status Run();
+
+ private:
+  struct Rank {
+    LogWriter log;
+    RankProcess process;
+  };
+
+  Status Start();
+  void StartRanks();
+  Status OpenLogs();
+  void StartContainer();
+  void HandleSignals();
+  void Reap();
+  void NoteExit(std::size_t index, int wait_status);
+  bool NoteContainerExits();
+  void NoteMemoryKills();
+  void EndContainer();
+  void ReadOutput(Rank& rank);
+  bool Drained() const;
+  void SignalDescendants(int signal);
+  void SignalRanks(int signal);
+  void NoteFirstOutput();
+  void SaveStatus(Durability durability);
+
+  const TaskPaths paths_;
+  const LaunchSpec spec_;
+  UniqueFd signals_;
+  std::vector<Rank> ranks_;
+  std::unique_ptr<Container> container_;  // null: plain processes
+  TaskStatus status_;
+  bool killing_ = false;
+  bool childless_ = false;
+};
+
+// Writes down that nothing could be started, for a launch file that cannot be read.
+Status ReportUnstartable(const TaskPaths& paths, const std::string& message);
+
+}  // namespace glim::nodeagent

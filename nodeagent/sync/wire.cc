@@ -1,0 +1,140 @@
+#include "nodeagent/sync/wire.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace glim::nodeagent {
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 4000;
+constexpr std::size_t kQuotedBytesMax = 1000;
+constexpr int kSignalMax = 31;
+constexpr std::int64_t kDeadlineMsMax = std::int64_t{1} << 50;
+
+// Cut at a character's beginning: half of one would make the whole message unreadable.
+std::string Cut(const std::string& text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+Interrupt FromProto(const v1::InterruptOrder& order, TimePoint now) {
+  Interrupt interrupt;
+  interrupt.round = order.round();
+  interrupt.reason = order.reason();
+  interrupt.successor = order.successor();
+  interrupt.deadline = now + Milliseconds(std::clamp<std::int64_t>(order.grace_left_ms(), 0, kDeadlineMsMax));
+  interrupt.stop_step = std::max<std::int64_t>(-1, order.stop_step());
+  interrupt.no_agreement = order.no_agreement();
+  interrupt.withdrawn = order.withdrawn();
+  interrupt.signal = order.signal();
+  return interrupt;
+}
+
+v1::ObservedTask::Phase ToProto(Phase phase) {
+  switch (phase) {
+    case Phase::kStarting: return v1::ObservedTask::STARTING;
+    case Phase::kRunning: return v1::ObservedTask::RUNNING;
+    case Phase::kExited: return v1::ObservedTask::EXITED;
+    case Phase::kReleased: return v1::ObservedTask::RELEASED;
+  }
+  return v1::ObservedTask::STARTING;
+}
+
+void ToProto(const RankState& state, v1::ObservedRank* out) {
+  out->set_step(state.step);
+  out->set_step_ms(state.step_ms);
+  out->set_acked_round(state.acked_round);
+  out->set_hold(state.hold);
+  out->set_finished(state.finished);
+  for (const SavedMessage& save : state.saves) {
+    v1::Save* proto = out->add_saves();
+    proto->set_step(save.step);
+    proto->set_path(save.path);
+    proto->set_bytes(save.bytes);
+    proto->set_shard(save.shard);
+    proto->set_shards(save.shards);
+    proto->set_duration_ms(save.duration_ms);
+  }
+  out->set_leaving(state.leaving);
+  out->set_extend_ms(state.extend_round == state.acked_round ? state.extend_ms : 0);
+  out->set_yielded(state.yielded);
+  out->set_restored_step(state.restored_step);
+  out->set_restore_ms(state.restore_ms);
+  out->set_restore_failed(state.restore_failed);
+}
+
+}  // namespace
+
+TaskKey KeyOf(const v1::AttemptRef& attempt, std::uint32_t index) {
+  return {attempt.job_id(), attempt.number(), index};
+}
+
+Desired FromProto(const v1::DesiredSet& set, TimePoint now, bool confirmed) {
+  Desired desired;
+  desired.revision = {set.epoch(), set.revision()};
+  desired.confirmed = confirmed;
+  for (const v1::DesiredTask& task : set.tasks()) {
+    DesiredTask& out = desired.tasks.emplace_back();
+    out.key = KeyOf(task.attempt(), task.index());
+    out.launch = task.has_launch();
+    if (task.has_interrupt()) out.interrupt = FromProto(task.interrupt(), now);
+    if (task.has_stop()) out.stop = Stop{task.stop().reason(), std::min(task.stop().term_ms(), kDeadlineMsMax)};
+  }
+  return desired;
+}
+
+void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector<RankState>* ranks,
+             const std::function<bool(std::uint32_t rank)>& connected, v1::ObservedTask* out) {
+  out->mutable_attempt()->set_job_id(key.job);
+  out->mutable_attempt()->set_number(key.attempt);
+  out->set_index(key.index);
+  out->set_phase(ToProto(inspection.phase));
+  out->set_exit_code(inspection.exit_code);
+  out->set_message(Cut(inspection.message, kMessageBytesMax));
+  for (const pid_t pid : inspection.pids) out->add_pids(pid);
+  out->set_lost(inspection.lost);
+  out->set_start_failed(inspection.start_failed);
+  out->set_job_fault(inspection.fault == StartFault::kJob);
+  out->set_path_missing(inspection.fault == StartFault::kPathMissing);
+  out->set_first_output_ms(inspection.first_output_ms);
+  if (!ranks) return;
+  for (const RankState& state : *ranks) {
+    v1::ObservedRank* rank = out->add_ranks();
+    rank->set_rank(state.rank);
+    rank->set_connected(connected(state.rank));
+    ToProto(state, rank);
+    const auto exit = std::find_if(inspection.ranks.begin(), inspection.ranks.end(),
+                                   [&](const RankStatus& r) { return r.rank == state.rank; });
+    if (exit == inspection.ranks.end()) continue;
+    rank->set_exited(exit->exited);
+    rank->set_exit_code(exit->exit_code);
+    rank->set_exited_at_ms(exit->exited_at_ms);
+    if (const auto cause = inspection.causes.find(state.rank); cause != inspection.causes.end()) {
+      rank->set_cause(cause->second);
+    }
+  }
+}
+
+std::optional<int> SignalNumber(const std::string& name) {
+  const std::string bare = name.starts_with("SIG") ? name.substr(3) : name;
+  for (int signal = 1; signal <= kSignalMax; ++signal) {
+    const char* abbreviation = ::sigabbrev_np(signal);
+    if ((abbreviation && bare == abbreviation) || name == std::to_string(signal)) return signal;
+  }
+  return std::nullopt;
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : Cut(text, kQuotedBytesMax)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return quoted + "\"";
+}
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,33 @@
+// Whose fault a failed start is. Whoever finds the fault says so by the kind of Status; the shim and glim-init hand it
+// on as a word, and the agent reports it (docs/protocols/agent-sync.md). Pure.
+#pragma once
+
+#include <string>
+
+#include "sdk/base/status.h"
+
+namespace glim::nodeagent {
+
+enum class StartFault {
+  kNode,         // another node may do better
+  kJob,          // no node would: the order itself cannot be carried out
+  kPathMissing,  // a path that the job names is not there: the job's fault, or a file system that this node lacks
+};
+
+// "node", "job", "path".
+const char* ToWord(StartFault fault);
+StartFault StartFaultOf(const std::string& word);  // kNode for what is none
+
+// INVALID_ARGUMENT is about the order, so the job's fault.
+StartFault FaultOf(const Status& status);
+
+// Of a path that is not there on this node; FaultOf tells it from others.
+Status PathMissing(const std::string& field, const std::string& path);
+
+// A Status that FaultOf finds this fault in.
+Status StartFailure(StartFault fault, const std::string& message);
+
+// The message, and after it the fix.
+std::string WithFix(const Status& status);
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,134 @@
+// A task's folder, and what the agent and the shim tell each other in it. The folder is private (0700), every file
+// 0600 and replaced by rename, so either side may die and come back at any moment.
+//
+//   STATE_DIR/tasks/JOB.ATTEMPT.INDEX/
+//     launch.json   the agent, before the shim starts: what to run. May hold secrets: never in argv.
+//     shim.json     the shim, first of all: its identity
+//     status.json   the shim: ranks started, each exit (synced), the end (synced)
+//     record.json   the agent: how far a stop and the signals have got
+//     ranks.json    the agent: what the ranks said on the task socket
+//     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
+//     run/replica-token  the agent, before the shim starts: the job's token, for the task's user alone
+//     code/         the job's code, where the job has a snapshot of it; unpack.log: glim-unpack's words, if that failed
+//     bundle/       the container's root and configuration, where there is a container
+//     tmp/          the container's /tmp
+//     shim.log      the shim's own words, when something is wrong with it
+//   STATE_DIR/logs/JOB-ATTEMPT/rank-R.log   the ranks' output: log_files.h
+// Plain values; parsing refuses what does not fit, with the field's name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nodeagent/os/processes.h"
+#include "nodeagent/task/start_fault.h"
+#include "sdk/base/result.h"
+
+namespace glim::nodeagent {
+
+inline constexpr std::uint32_t kRanksPerTaskMax = 256;
+
+struct LogLimits {
+  std::int64_t file_bytes_max = 16 * 1024 * 1024;
+  std::uint32_t files_max = 4;  // of one rank, the one being written to included
+};
+
+struct RankLaunch {
+  std::uint32_t rank = 0;                                // global
+  std::vector<std::pair<std::string, std::string>> env;  // beside the common one, which it overrides
+};
+
+// A folder or file of the node that the task is to see.
+struct Mount {
+  std::string source;  // absolute, on the node
+  std::string target;  // absolute, in the task
+  bool read_only = false;
+};
+
+// What the task may use of its node; 0: as much as the node has.
+struct TaskLimits {
+  std::int64_t memory_bytes = 0;
+  std::int64_t cpu_millis = 0;  // thousandths of a CPU
+  std::int64_t pids = 0;
+  std::int64_t shm_bytes = 0;  // /dev/shm
+};
+
+// The container that the shim has to start the ranks in.
+struct ContainerLaunch {
+  std::string runc;  // the program
+  std::string root;  // where runc keeps its own state
+  std::string id;
+  std::string bundle;  // holds config.json
+  std::string cgroup;  // absolute, below each controller's root
+};
+
+struct LaunchSpec {
+  std::string task;  // job.attempt.index
+  std::string job_name;
+  std::string workdir;
+  std::string run;
+  std::string shell = "/bin/bash";
+  std::string log_folder;
+  LogLimits log_limits;
+  std::uint32_t gpus = 0;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<RankLaunch> ranks;
+  std::string checkpoint_folder;
+  std::string code_folder;  // where the agent unpacks the job's code; empty: the workdir is the node's own folder
+  std::vector<Mount> mounts;
+  TaskLimits limits;
+  std::optional<ContainerLaunch> container;  // none: plain processes of the node
+};
+
+struct RankStatus {
+  std::uint32_t rank = 0;
+  pid_t pid = 0;
+  bool exited = false;
+  int exit_code = 0;              // 128 + n after signal n
+  std::int64_t exited_at_ms = 0;  // since the epoch; 0: it has not
+};
+
+struct TaskStatus {
+  bool started = false;       // every rank's program runs
+  bool start_failed = false;  // one could not be started; the others were killed
+  bool ended = false;         // no process of the task is left
+  int exit_code = 0;          // of the first rank that failed
+  std::string message;
+  std::int64_t first_output_ms = 0;  // since the epoch; 0: none yet
+  std::vector<RankStatus> ranks;
+  StartFault fault = StartFault::kNode;  // with start_failed
+};
+
+struct TaskPaths {
+  explicit TaskPaths(std::string task_folder) : folder(std::move(task_folder)) {}
+  std::string folder;
+  std::string launch() const { return folder + "/launch.json"; }
+  std::string identity() const { return folder + "/shim.json"; }
+  std::string status() const { return folder + "/status.json"; }
+  std::string record() const { return folder + "/record.json"; }
+  std::string ranks() const { return folder + "/ranks.json"; }
+  std::string run() const { return folder + "/run"; }
+  std::string socket() const { return run() + "/socket"; }
+  std::string replica_token() const { return run() + "/replica-token"; }
+  std::string bundle() const { return folder + "/bundle"; }
+  std::string code() const { return folder + "/code"; }
+  std::string unpack_log() const { return folder + "/unpack.log"; }
+  std::string tmp() const { return folder + "/tmp"; }
+  std::string lock() const { return folder + "/lock"; }
+  std::string shim_log() const { return folder + "/shim.log"; }
+};
+
+std::string ToJson(const LaunchSpec& spec);
+Result<LaunchSpec> ParseLaunchSpec(const std::string& text);
+std::string ToJson(const ProcessIdentity& identity);
+Result<ProcessIdentity> ParseProcessIdentity(const std::string& text);
+std::string ToJson(const TaskStatus& status);
+Result<TaskStatus> ParseTaskStatus(const std::string& text);
+
+inline constexpr std::size_t kLaunchBytesMax = 8 * 1024 * 1024;
+inline constexpr std::size_t kStatusBytesMax = 1024 * 1024;
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,155 @@
+#include "scheduler/core/advice/estimate.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "scheduler/core/planning/job_order.h"
+
+namespace glim::core {
+namespace {
+
+enum class Luck { kGood, kBad };  // the fastest tenth of what may come, and the slowest
+
+class Forecast {
+ public:
+  Forecast(Pass& pass, const Job& job, Luck luck)
+      : pass_(pass),
+        job_(job),
+        luck_(luck),
+        priority_(pass.quota().ClassOf(job)),
+        urgency_(pass.UrgencyOf(ShapeOf(job))) {
+    AddNodes();
+  }
+
+  // When `nodes` are free after those before it have had theirs; 0: never, as far as can be seen.
+  TimePoint After(const Ahead& ahead) {
+    for (const Job* other : ahead.first) {
+      if (luck_ == Luck::kGood && other->spec->nodes > job_.spec->nodes) continue;  // passed by backfilling
+      if (!WaitFor(other->spec->nodes)) continue;
+      free_ -= other->spec->nodes;
+      const TimePoint until = now_ + Remaining(*other, other->service);
+      frees_.emplace(until, other->spec->nodes);
+    }
+    return WaitFor(job_.spec->nodes) ? now_ : TimePoint{};
+  }
+
+ private:
+  // Moves on until so many are free.
+  bool WaitFor(std::uint32_t nodes) {
+    while (free_ < nodes) {
+      if (frees_.empty()) return false;
+      now_ = std::max(now_, frees_.top().first);
+      free_ += frees_.top().second;
+      frees_.pop();
+    }
+    return true;
+  }
+
+  Duration Remaining(const Job& job, Duration service) const {
+    const Policy& policy = pass_.policy();
+    const ServiceHistory& history = pass_.state().index().history;
+    const Prospects& known = history.ProspectsOf(KindOf(job), policy.switch_cost, policy.quantum_max);
+    const std::uint8_t bucket = ServiceBucket(service);
+    Duration left{luck_ == Luck::kGood ? known.remaining_p10_ms[bucket] : known.remaining_p90_ms[bucket]};
+    const Duration limit = job.spec->time_limit;
+    if (limit.ms > 0 && policy.enforce_time_limits) left = std::min(left, std::max(Duration{}, limit - service));
+    return left;
+  }
+
+  // When the holder gives its nodes up, by itself or because it must.
+  TimePoint GivenUp(const PassAttempt& holder) const {
+    const TimePoint now = pass_.now();
+    const Attempt& attempt = *holder.row;
+    if (!holder.steady) {
+      if (luck_ == Luck::kGood) return now;
+      const Round* round = attempt.open_round();
+      const Duration kill = pass_.policy().kill_after_term;
+      if (attempt.stop != StopCause::kNone) return std::max(now, attempt.stop_at + kill);
+      return round ? std::max(now, round->deadline + kill) : now;
+    }
+    const TimePoint ends = now + Remaining(*holder.job, ServiceOf(*holder.job, holder.row, now));
+    const bool lower = attempt.charged < priority_ || (holder.borrowed && attempt.charged <= priority_);
+    if (lower) return std::min(ends, std::max(now, holder.min_run_until));
+    const bool gives_way = attempt.charged == priority_ && GivesWay(pass_.preempt_gain(), holder.urgency, urgency_);
+    return luck_ == Luck::kGood && gives_way ? std::min(ends, std::max(now, holder.quantum_until)) : ends;
+  }
+
+  void AddNodes() {
+    now_ = pass_.now();
+    const PoolView& view = pass_.PoolOf(job_.spec->pool);
+    for (const std::uint32_t i : pass_.AskOf(*job_.spec).nodes) {
+      const PassNode& node = view.nodes[i];
+      if (!node.usable) continue;
+      TimePoint at = now_;
+      if (node.holder != kNobody && view.attempts[node.holder].row->state != AttemptState::kClaimed) {
+        at = GivenUp(view.attempts[node.holder]);
+      }
+      // Held back for one that waits for the rest of its nodes.
+      const bool held_back = node.holder != kNobody && view.attempts[node.holder].row->state == AttemptState::kClaimed;
+      const std::uint32_t next = node.claimant != kNobody ? node.claimant : held_back ? node.holder : kNobody;
+      if (next != kNobody) {
+        const Job& successor = *view.attempts[next].job;
+        at = at + Remaining(successor, successor.service);
+      }
+      if (at <= now_) {
+        ++free_;
+      } else {
+        frees_.emplace(at, 1);
+      }
+    }
+  }
+
+  using Frees = std::pair<TimePoint, std::uint32_t>;
+
+  Pass& pass_;
+  const Job& job_;
+  const Luck luck_;
+  const PriorityClass priority_;
+  const Urgency urgency_;
+  TimePoint now_;
+  std::uint32_t free_ = 0;
+  std::priority_queue<Frees, std::vector<Frees>, std::greater<>> frees_;
+};
+
+}  // namespace
+
+Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by) {
+  Estimate estimate;
+  if (!job.waits_for.empty()) {
+    estimate.unknown = "it waits for other jobs to end";
+    return estimate;
+  }
+  if (job.waits_for_save) {
+    estimate.unknown = "it waits for a node to be heard again";
+    return estimate;
+  }
+  if (pass.state().index().history.observed() < kEndsKnownMin) {
+    estimate.unknown = "too few jobs have ended yet to know how long jobs take here";
+    return estimate;
+  }
+  const TimePoint from = std::max(pass.now(), job.not_before);
+  const TimePoint earliest = Forecast(pass, job, Luck::kGood).After(ahead);
+  if (!earliest) {
+    estimate.unknown = "not enough nodes that fit are in use or free";
+    return estimate;
+  }
+  estimate.earliest = std::max(from, earliest);
+  if (!pass.quota().Fits(job, pass.quota().ClassOf(job))) {
+    estimate.unknown = "beyond its quota it starts only on nodes that nobody else needs";
+    return estimate;
+  }
+  if (ahead.count > ahead.first.size()) {
+    estimate.latest = promised_by;
+  } else {
+    estimate.latest = std::max(from, Forecast(pass, job, Luck::kBad).After(ahead));
+    if (promised_by) estimate.latest = std::min(estimate.latest, promised_by);
+  }
+  if (!estimate.latest) estimate.unknown = "too many jobs are before it";
+  if (estimate.latest) estimate.earliest = std::min(estimate.earliest, estimate.latest);  // the promise comes first
+  return estimate;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,190 @@
+// When a queued job will start: a range that follows from what is known, or nothing.
+#include "scheduler/core/advice/estimate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/core/planning/job_order.h"
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Spec;
+using testing::SpecWith;
+using testing::Zones;
+
+JobSpec Urgent(std::uint32_t nodes, Duration limit = {}) {
+  return SpecWith(nodes, [&](JobSpec& spec) {
+    spec.priority = PriorityClass::kExtremeHigh;
+    spec.time_limit = limit;
+  });
+}
+
+// A cluster that has seen `jobs` jobs of `took` each end.
+void Teach(Cluster& c, int jobs, Duration took) {
+  for (int i = 0; i < jobs; ++i) {
+    const JobId job = c.Submit(Urgent(1));
+    c.Settle();
+    c.Advance(took);
+    c.Finish(job);
+  }
+}
+
+Estimate EstimateOf(Cluster& c, JobId id, TimePoint promised_by = {}) {
+  Pass pass(c.state(), c.policy(), c.now());
+  const Ahead ahead = AheadOf(pass, c.job(id), kAheadSimulatedMax);
+  return EstimateStart(pass, c.job(id), ahead, promised_by);
+}
+
+TEST(Estimate, NothingIsSaidWhereNothingIsKnown) {
+  Cluster c(Zones{.nodes = 1});
+  Teach(c, static_cast<int>(kEndsKnownMin) - 1, Minutes(1));
+  const JobId running = c.Submit(Urgent(1));
+  c.Settle();
+  const JobId waits = c.Submit(Urgent(1));
+  Estimate estimate = EstimateOf(c, waits);
+  EXPECT_FALSE(estimate.earliest);
+  EXPECT_FALSE(estimate.latest);
+  EXPECT_THAT(estimate.unknown, ::testing::HasSubstr("too few jobs have ended"));
+  c.Advance(Minutes(1));
+  c.Finish(running);
+  c.Settle();
+  estimate = EstimateOf(c, c.Submit(Urgent(1)));
+  EXPECT_TRUE(estimate.earliest);
+  EXPECT_TRUE(estimate.latest);
+  EXPECT_EQ(estimate.unknown, "");
+}
+
+TEST(Estimate, ARangeAroundWhatJobsLikeItTook) {
+  Cluster c(Zones{.nodes = 1});
+  Teach(c, 60, Hours(1));
+  c.Submit(Urgent(1));
+  c.Settle();
+  const Estimate estimate = EstimateOf(c, c.Submit(Urgent(1)));
+  EXPECT_LT(estimate.earliest, c.now() + Hours(1) + Minutes(30));
+  EXPECT_GT(estimate.latest, c.now() + Minutes(45));
+  EXPECT_LT(estimate.latest, c.now() + Hours(3));
+  EXPECT_LT(estimate.earliest, estimate.latest);
+}
+
+TEST(Estimate, ATimeLimitBoundsIt) {
+  Cluster c(Zones{.nodes = 1});
+  Teach(c, 20, Hours(10));
+  c.Submit(Urgent(1, Minutes(30)));
+  c.Settle();
+  c.Advance(Minutes(10));
+  const Estimate estimate = EstimateOf(c, c.Submit(Urgent(1)));
+  EXPECT_LE(estimate.latest, c.now() + Minutes(20));
+}
+
+TEST(Estimate, WhoIsBeforeItGoesFirst) {
+  Cluster c(Zones{.nodes = 1});
+  Teach(c, 20, Hours(1));
+  c.Submit(Urgent(1));
+  c.Settle();
+  const Estimate alone = EstimateOf(c, c.Submit(Urgent(1)));
+  for (int i = 0; i < 3; ++i) c.Submit(Urgent(1));
+  const JobId last = c.Submit(Urgent(1));
+  const Estimate behind = EstimateOf(c, last);
+  EXPECT_GT(behind.latest, alone.latest + Hours(2));
+  EXPECT_GE(behind.earliest, alone.earliest);
+}
+
+TEST(Estimate, FreeNodesAreThereAtOnce) {
+  Cluster c(Zones{.nodes = 2});
+  Teach(c, 20, Hours(1));
+  const JobId blocked = c.Submit(Urgent(2));
+  EXPECT_EQ(c.job(blocked).state, JobState::kStarting);
+  c.Settle();
+  c.Finish(blocked);
+  const JobId job = c.Submit(Urgent(1));
+  Job waiting = c.job(job);
+  Pass pass(c.state(), c.policy(), c.now());
+  waiting.state = JobState::kQueued;
+  const Estimate estimate = EstimateStart(pass, waiting, {}, {});
+  EXPECT_EQ(estimate.earliest, c.now());
+  EXPECT_EQ(estimate.latest, c.now());
+}
+
+TEST(Estimate, IsNeverBeyondThePromise) {
+  Policy policy;
+  policy.starvation_bound = policy.quantum_max = Hours(1);
+  Cluster c(Zones{.nodes = 1}, policy);
+  Teach(c, 12, Hours(9));
+  c.Submit(Urgent(1));
+  c.Settle();
+  const JobId job = c.Submit(Urgent(1));
+  const TimePoint promised = c.now() + PromisedWait(c.state(), c.policy(), c.job(job));
+  const Estimate estimate = EstimateOf(c, job, promised);
+  EXPECT_EQ(estimate.latest, promised);
+  EXPECT_LE(estimate.earliest, promised);
+}
+
+TEST(Estimate, ALowerClassGivesItsNodesUpAfterItsMinRun) {
+  Policy policy;
+  policy.default_save_cost = policy.default_restore_cost = Seconds(30);  // min_run: 10 minutes
+  Cluster c(Zones{.nodes = 1}, policy);
+  Teach(c, 12, Hours(9));
+  c.Submit(Spec(1));
+  c.Settle();
+  const JobId job = c.Submit(Spec(1, PriorityClass::kHigh));
+  ASSERT_EQ(c.job(job).state, JobState::kQueued);
+  const Estimate estimate = EstimateOf(c, job);
+  EXPECT_LE(estimate.latest, c.now() + Minutes(10));
+  EXPECT_GT(estimate.latest, c.now() + Minutes(9));
+}
+
+TEST(Estimate, BeyondQuotaTheLatestIsUnknown) {
+  Policy policy;
+  policy.default_user_quota.nodes = {{PriorityClass::kNormal, 1}};
+  Cluster c(Zones{.nodes = 2}, policy);
+  Teach(c, 20, Hours(1));
+  c.Submit(Urgent(1));
+  c.Submit(Spec(1));
+  c.Settle();
+  const Estimate estimate = EstimateOf(c, c.Submit(Spec(1)));
+  EXPECT_TRUE(estimate.earliest);
+  EXPECT_FALSE(estimate.latest);
+  EXPECT_THAT(estimate.unknown, ::testing::HasSubstr("quota"));
+}
+
+TEST(QueueAhead, IsTheOrderOfThePlanner) {
+  Cluster c(Zones{.nodes = 1});
+  c.Submit(Urgent(1));
+  const JobId low = c.Submit(Spec(1, PriorityClass::kLow), "bob");
+  const JobId high = c.Submit(Spec(1, PriorityClass::kHigh), "bob");
+  c.Advance(Seconds(1));
+  const JobId normal = c.Submit(Spec(1), "bob");
+  c.Advance(Seconds(1));
+  const JobId later = c.Submit(Spec(1), "bob");
+  Pass pass(c.state(), c.policy(), c.now());
+  const auto ids = [&](JobId job) {
+    std::vector<JobId> found;
+    for (const Job* other : AheadOf(pass, c.job(job), 10).first) found.push_back(other->id);
+    return found;
+  };
+  EXPECT_EQ(ids(low), (std::vector<JobId>{high, normal, later}));
+  EXPECT_EQ(ids(later), (std::vector<JobId>{high, normal}));
+  EXPECT_TRUE(ids(high).empty());
+  EXPECT_EQ(AheadOf(pass, c.job(low), 1).count, 3u);
+  EXPECT_EQ(AheadOf(pass, c.job(low), 1).first.size(), 1u);
+}
+
+TEST(QueueAhead, TheStarvedComeBeforeTheirClass) {
+  Policy policy;
+  policy.starvation_bound = Hours(1);
+  Cluster c(Zones{.nodes = 2}, policy);
+  c.Submit(Urgent(2));
+  c.Settle();
+  const JobId old = c.Submit(Spec(2), "bob");
+  c.Advance(Hours(2));
+  const JobId fresh = c.Submit(Spec(1), "bob");
+  Pass pass(c.state(), c.policy(), c.now());
+  EXPECT_EQ(AheadOf(pass, c.job(fresh), 10).count, 1u);
+  EXPECT_EQ(AheadOf(pass, c.job(old), 10).count, 0u);
+}
+
+}  // namespace
+}  // namespace glim::core

@@ -1,0 +1,92 @@
+// What would happen if: changes to a job that are really tried. A copy of the state is changed, the planner is asked,
+// and what it decides is the answer. Pure; changes nothing but its own copy. One thread.
+//
+// A trial is one planning pass over the whole copy: who comes before the job gets its nodes first, as in life.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/advice/estimate.h"
+#include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/plan.h"
+#include "scheduler/core/model/policy.h"
+
+namespace glim::core {
+
+// What an interrupted job would pay.
+struct VictimCost {
+  AttemptId attempt;
+  std::int64_t debt_gpu_ms = 0;       // what the interrupt is expected to cost (victims.h)
+  Duration since_save;                // lost if it does not manage to save; since its start where it has not saved yet
+  std::int64_t steps_since_save = 0;  // likewise
+};
+
+// What became of one job in a trial.
+struct Trial {
+  std::optional<PlannedStart> start;  // none: it does not start now
+  std::vector<VictimCost> victims;    // of the start
+  std::vector<JobId> awaited;         // jobs that leave its nodes anyway: it starts when they have
+  std::vector<Blocker> blockers;      // of one that does not start
+
+  std::int64_t debt_gpu_ms() const;
+};
+
+enum class ChangeKind : std::uint8_t { kNodes, kZone, kPriority, kAfter };
+const char* ToString(ChangeKind kind);  // nodes, zone, priority, after
+
+// A change with which the job starts now.
+struct Counterfactual {
+  ChangeKind change = ChangeKind::kNodes;
+  std::string value;    // "7", "B", "high"; of kAfter: empty
+  std::string message;  // "at priority high it starts now by interrupting job 812 (debt 0.4 GPU-hours)"
+  Trial trial;
+};
+
+struct Explanation {
+  std::size_t ahead_count = 0;
+  std::vector<JobId> ahead;  // the first of them
+  TimePoint promised_by;     // 0: nothing is promised (planner.h says when)
+  Estimate estimate;
+  std::vector<Counterfactual> counterfactuals;
+};
+
+// Who is ahead of a queued job, what it is promised and when it may start; no counterfactuals, nothing is tried.
+Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job& job, TimePoint now);
+
+class WhatIf {
+ public:
+  // `state`: a copy (ClusterState::Of). `policy` outlives this.
+  WhatIf(ClusterState state, const Policy& policy, TimePoint now);
+
+  // What a submission of these now would come to, together: one trial each, in order. The specs are valid and feasible.
+  struct Planned {
+    Trial trial;
+    Explanation explanation;  // without counterfactuals, of one that does not start now
+  };
+  std::vector<Planned> Plan(const std::string& user, const std::string& team, const std::vector<JobSpec>& specs);
+
+  // Of a queued job.
+  Explanation Explain(JobId job);
+
+  const ClusterState& state() const { return state_; }
+
+ private:
+  Trial Try(Job job);
+  Trial Read(const core::Plan& plan, const Job& job) const;
+  void TryFewerNodes(const Job& job, std::vector<Counterfactual>& found);
+  void TryZones(const Job& job, std::vector<Counterfactual>& found);
+  void TryClasses(const Job& job, std::vector<Counterfactual>& found);
+
+  ClusterState state_;
+  const Policy& policy_;
+  const TimePoint now_;
+};
+
+// "starts now on 4 nodes of zone A", "starts now by interrupting job 812 (debt 0.4 GPU-hours)", ...
+std::string StartText(const Trial& trial);
+// "0.4 GPU-hours"; small amounts in minutes or seconds.
+std::string GpuTimeText(std::int64_t gpu_ms);
+
+}  // namespace glim::core

@@ -1,0 +1,243 @@
+#include "scheduler/core/check/invariants.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/ledger.h"
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/time_limit.h"
+#include "scheduler/core/planning/quota_use.h"
+
+namespace glim::core {
+namespace {
+
+class Checker {
+ public:
+  Checker(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
+
+  std::vector<std::string> Run() {
+    state_.tables().nodes.ForEach([&](NodeId, const Node& node) { CheckNode(node); });
+    state_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& attempt) { CheckAttempt(attempt); });
+    state_.tables().jobs.ForEach([&](JobId, const Job& job) { CheckJob(job); });
+    CheckQuota();
+    CheckLinks();
+    return std::move(violations_);
+  }
+
+ private:
+  static std::string Text(const std::string& text) { return text; }
+  static std::string Text(const Node* node) { return "node " + node->name; }
+  static std::string Text(const Attempt* attempt) { return "attempt " + ToString(attempt->id); }
+  static std::string Text(const Job* job) { return "job " + std::to_string(job->id.value); }
+
+  // The sentence is put together when it is needed: most of the time all is well.
+  template <typename... Parts>
+  void Expect(bool holds, const Parts&... parts) {
+    if (!holds) violations_.push_back((Text(parts) + ...));
+  }
+
+  static bool Names(const Attempt& attempt, NodeId node) {
+    return std::find(attempt.nodes.begin(), attempt.nodes.end(), node) != attempt.nodes.end();
+  }
+
+  void CheckNode(const Node& node) {
+    const Node* who = &node;
+    if (node.holder) {
+      const Attempt* holder = state_.FindAttempt(node.holder);
+      Expect(holder && holder->state != AttemptState::kEnded, who, " is held by an attempt that is over");
+      Expect(holder && Names(*holder, node.id), who, " is held by an attempt that does not name it");
+    }
+    if (node.claim) {
+      const Attempt* claimant = state_.FindAttempt(node.claim);
+      const bool claims = claimant && claimant->state == AttemptState::kClaimed;
+      Expect(claims, who, " is claimed by an attempt that is not claimed");
+      Expect(claimant && Names(*claimant, node.id), who, " is claimed by an attempt that does not name it");
+      Expect(static_cast<bool>(node.holder), who, " has a claim and no holder");
+      Expect(node.claim != node.holder, who, " is claimed by its holder");
+      const Attempt* holder = state_.FindAttempt(node.holder);
+      const bool leaves = !holder || holder->stop != StopCause::kNone || holder->open_round();
+      Expect(leaves, who, " is claimed, and its holder stays");
+    }
+    const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
+                                (now_ - node.use_since).ms * node.labels.gpu_count;
+    Expect(booked == RegisteredGpuMs(node, now_), who, ": the ledger does not sum to the registered GPU-time");
+    Expect(UseOf(state_, node) == node.use, who, ": the ledger books another use than the node's");
+    for (const std::int64_t gpu_ms : node.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
+  }
+
+  void CheckAttempt(const Attempt& attempt) {
+    const Attempt* who = &attempt;
+    const Job* job = state_.FindJob(attempt.id.job);
+    Expect(job != nullptr, who, " has no job");
+    CheckRounds(attempt);
+    const bool earlier = attempt.base.step < 0 || attempt.base.attempt < attempt.id.number;
+    Expect(earlier, who, " goes on from a save that is not an earlier attempt's");
+    if (!job || attempt.state == AttemptState::kEnded) return;
+    Expect(attempt.id.number == job->attempts, who, " lives, and is not its job's newest");
+    Expect(attempt.nodes.size() == job->spec->nodes, who, " is not a whole gang");
+    Expect(attempt.zones.size() <= 2, who, " spans more than two zones");
+    CheckReplicas(attempt);
+    Expect(attempt.base.step <= job->durable.step, who, " goes on from a save that its job does not have");
+    if (attempt.state == AttemptState::kClaimed) {
+      CheckClaimed(attempt);
+      return;
+    }
+    const auto tasks = TasksOf(state_, attempt.id);
+    Expect(tasks.size() == attempt.nodes.size(), who, " has started without a task on each node");
+    for (const Task* task : tasks) {
+      const bool holds = state_.FindNode(task->node)->holder == attempt.id;
+      Expect(holds == (task->phase != TaskPhase::kReleased), who, ": a task and the holder of its node disagree");
+    }
+  }
+
+  void CheckReplicas(const Attempt& attempt) {
+    const Attempt* who = &attempt;
+    const bool whole = attempt.replicas.empty() || attempt.replicas.size() == attempt.nodes.size();
+    Expect(whole, who, " does not have a place for each node's copies");
+    for (std::size_t rank = 0; whole && rank < attempt.replicas.size(); ++rank) {
+      if (!attempt.replicas[rank]) continue;
+      const Node* neighbour = state_.FindNode(attempt.replicas[rank]);
+      const Node* own = state_.FindNode(attempt.nodes[rank]);
+      Expect(neighbour && neighbour != own, who, " keeps a copy where the shards are");
+      Expect(neighbour && neighbour->labels.zone == own->labels.zone, who, " keeps a copy in another zone");
+    }
+  }
+
+  void CheckRounds(const Attempt& attempt) {
+    const Attempt* who = &attempt;
+    for (std::size_t i = 0; i < attempt.rounds.size(); ++i) {
+      const Round& round = attempt.rounds[i];
+      const bool over = round.state == RoundState::kWithdrawn || round.state == RoundState::kEnded;
+      Expect(round.id == i + 1, who, ": its rounds are not counted from one");
+      Expect(over || i + 1 == attempt.rounds.size(), who, " was interrupted twice: a round is open before its last");
+      Expect(over || attempt.state != AttemptState::kEnded, who, " is over, and its round is open");
+      Expect(round.state != RoundState::kAgreed || round.agreed_at, who, " has agreed at no time");
+    }
+  }
+
+  void CheckClaimed(const Attempt& attempt) {
+    const Attempt* who = &attempt;
+    std::uint32_t held = 0;
+    for (const NodeId id : attempt.nodes) {
+      const Node& node = *state_.FindNode(id);
+      if (node.holder == attempt.id) ++held;
+      Expect(node.holder == attempt.id || node.claim == attempt.id, who, " neither holds nor claims ", &node);
+    }
+    Expect(held == attempt.nodes_held, who, " miscounts the nodes that it holds");
+    Expect(held < attempt.nodes.size(), who, " holds all its nodes and has not started");
+  }
+
+  void CheckJob(const Job& job) {
+    const Job* who = &job;
+    const Attempt* live = state_.LiveAttempt(job);
+    const bool waits = job.state == JobState::kQueued || job.state == JobState::kHeld || IsTerminal(job.state);
+    Expect(waits == (live == nullptr), who, " is ", ToString(job.state), live ? " with" : " without",
+           " a live attempt");
+    const bool has_nodes = live && live->state != AttemptState::kClaimed;
+    Expect(job.state != JobState::kRunning || has_nodes, who, " runs without nodes");
+    if (job.state == JobState::kQueued && !state_.dirty && !job.not_before && job.waits_for.empty() &&
+        !job.waits_for_save) {
+      const auto verdict = state_.verdicts->find(ShapeOf(job));
+      Expect(verdict != state_.verdicts->end() && !verdict->second.empty(), who, " is queued without a blocker");
+    }
+    CheckDependencies(job);
+    CheckSave(job, live);
+    const bool may_run = job.state != JobState::kQueued && job.state != JobState::kHeld;
+    Expect(may_run || !LimitUsedUp(policy_, job), who, " waits, and its time limit is used up");
+    const bool counted = state_.index().unfinished_by_user.contains(job.user);
+    Expect(IsTerminal(job.state) || counted, who, " is not counted among its user's");
+    Expect(job.durable.attempt <= job.attempts, who, " has a save of an attempt that was not yet");
+    for (const std::int64_t gpu_ms : job.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
+  }
+
+  // A job waits for a node only while that node has what it goes on from, and nobody who is heard has it.
+  void CheckSave(const Job& job, const Attempt* live) {
+    const Job* who = &job;
+    Expect(!job.waits_for_save || job.state == JobState::kQueued, who, " waits for a save, and is not queued");
+    Expect(!job.save_in_memory || job.state == JobState::kQueued, who, " watches its save, and is not queued");
+    if (job.state == JobState::kQueued) {
+      const SaveReach reach = ReachOf(state_, BaseOf(state_, job));
+      const bool waits = reach.reach != Reach::kNow && !(reach.reach == Reach::kLost && MayBeInMemory(state_, job));
+      Expect(waits == static_cast<bool>(job.waits_for_save), who,
+             waits ? " may start, and its save cannot be had" : " waits for a save that can be had");
+    }
+    const bool begun = live && live->state == AttemptState::kStarting && live->base.step >= 0 && !IsShared(live->base);
+    Expect(!begun || !live->base.parts.empty() || !live->base.copies.empty(), who, " goes on from a save of no node");
+  }
+
+  // What it still waits for may still come, or never will: nothing that is fulfilled keeps it.
+  void CheckDependencies(const Job& job) {
+    const Job* who = &job;
+    Expect(job.waits_for.empty() || !state_.LiveAttempt(job), who, " has an attempt before what it waits for");
+    if (IsTerminal(job.state)) return;
+    for (const Dependency& dependency : job.waits_for) {
+      const auto standing = StandingOf(state_.FindJob(dependency.job), dependency.when);
+      Expect(standing != DependencyStanding::kFulfilled, who, " waits for what has come");
+      const std::vector<Dependency>& asked = job.spec->after;
+      const bool was_asked = std::find(asked.begin(), asked.end(), dependency) != asked.end();
+      Expect(was_asked, who, " waits for what it did not ask for");
+    }
+  }
+
+  void CheckQuota() {
+    std::map<std::pair<std::pair<std::string, std::string>, PriorityClass>, std::uint32_t> used;  // (user, team)
+    for (const auto& [pool, attempts] : state_.index().live) {
+      for (const AttemptId id : attempts) {
+        const Attempt& attempt = *state_.FindAttempt(id);
+        if (attempt.borrowed) continue;
+        const Job& job = *state_.FindJob(id.job);
+        used[{{job.user, job.team}, attempt.charged}] += static_cast<std::uint32_t>(attempt.nodes.size());
+      }
+    }
+    for (const auto& [subject, nodes] : used) {
+      const Quota& quota = UserQuotaOf(policy_, subject.first.first, subject.first.second);
+      Expect(nodes <= quota.For(subject.second), "user ", subject.first.first, " is beyond quota, unborrowed");
+    }
+  }
+
+  static std::pair<std::string, std::string> LinkOf(const Attempt& attempt) {
+    return std::minmax(attempt.zones[0], attempt.zones[1]);
+  }
+
+  // One that may still stay has given its link to a successor alone: if that goes away, it stays with the link. A gang
+  // that has released a node is at its end.
+  bool GaveItsLink(const Attempt& attempt) const {
+    if (LeavesItsLink(attempt)) return true;
+    return std::any_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId id) {
+      const Node* node = state_.FindNode(id);
+      if (!node || node->holder != attempt.id) return attempt.state != AttemptState::kClaimed;
+      const Attempt* next = state_.FindAttempt(node->claim);
+      return next && next->zones.size() == 2 && LinkOf(*next) == LinkOf(attempt);
+    });
+  }
+
+  void CheckLinks() {
+    std::map<std::pair<std::string, std::string>, std::uint32_t> used;
+    for (const auto& [pool, attempts] : state_.index().live) {
+      for (const AttemptId id : attempts) {
+        const Attempt& attempt = *state_.FindAttempt(id);
+        if (attempt.zones.size() == 2 && !GaveItsLink(attempt)) ++used[LinkOf(attempt)];
+      }
+    }
+    for (const auto& [zones, jobs] : used) {
+      const std::uint32_t most = LinkJobsMax(policy_, zones.first, zones.second);
+      Expect(jobs <= most, "too many jobs cross ", zones.first, "-", zones.second);
+    }
+  }
+
+  const ClusterState& state_;
+  const Policy& policy_;
+  const TimePoint now_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace
+
+std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now) {
+  return Checker(state, policy, now).Run();
+}
+
+}  // namespace glim::core

@@ -1,0 +1,232 @@
+// CheckInvariants: a sound state passes, and every violation that is planted is found.
+#include "scheduler/core/check/invariants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Spec;
+using testing::Zones;
+
+const AttemptId kRunning{JobId(1), 1};
+const AttemptId kClaimed{JobId(2), 1};
+
+// Job 1 is being interrupted on nodes 1 and 2 for job 2, which also holds node 3; job 3 waits; node 4 is silent.
+struct Sound {
+  Sound() : c(Zones{.nodes = 4}) {
+    c.Silence(NodeId(4), true);
+    c.Running(Spec(2));
+    c.Submit(Spec(3, PriorityClass::kHigh), "bob");
+    c.Submit(Spec(1), "eve");
+  }
+  void Edit(JobId id, const std::function<void(Job&)>& change) {
+    Job row = c.job(id);
+    change(row);
+    c.state().Put(row);
+  }
+  void Edit(AttemptId id, const std::function<void(Attempt&)>& change) {
+    Attempt row = *c.state().FindAttempt(id);
+    change(row);
+    c.state().Put(row);
+  }
+  void Edit(NodeId id, const std::function<void(Node&)>& change) {
+    Node row = c.node(id);
+    change(row);
+    c.state().Put(row);
+  }
+  std::vector<std::string> Violations() { return CheckInvariants(c.state(), c.policy(), c.now()); }
+  Cluster c;
+};
+
+struct Violation {
+  const char* sentence;
+  void (*plant)(Sound&);
+};
+
+const Violation kViolations[] = {
+    {"node n1 is held by an attempt that is over",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) {
+                      n.holder = {JobId(99), 1};
+                    }); }},
+    {"node n4 is held by an attempt that does not name it",
+     [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.holder = kRunning; }); }},
+    {"node n1 is claimed by an attempt that is not claimed",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.claim = kRunning; }); }},
+    {"node n4 is claimed by an attempt that does not name it",
+     [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
+    {"node n4 has a claim and no holder", [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
+    {"node n3 is claimed by its holder", [](Sound& s) { s.Edit(NodeId(3), [](Node& n) { n.claim = n.holder; }); }},
+    {"node n1: the ledger does not sum", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { ++n.ledger[0]; }); }},
+    {"node n1: the ledger books another use", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.use = Use::kFree; }); }},
+    {"node n1: a negative entry",
+     [](Sound& s) {
+       s.Edit(NodeId(1), [](Node& n) {
+         n.ledger[7] -= 5;
+         n.ledger[0] += 5;
+       });
+     }},
+    {"attempt 1.1 lives, and is not its job's newest",
+     [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.attempts = 2; }); }},
+    {"attempt 1.1 is not a whole gang", [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.nodes.pop_back(); }); }},
+    {"attempt 1.1 spans more than two zones",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
+                      a.zones = {"a", "b", "c"};
+                    }); }},
+    {"attempt 1.1 does not have a place for each node's copies",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.replicas = {NodeId(3)}; }); }},
+    {"attempt 1.1 keeps a copy where the shards are",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.replicas = a.nodes; }); }},
+    {"attempt 1.1 keeps a copy in another zone",
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) { a.replicas = {NodeId(), NodeId(3)}; });
+       s.Edit(NodeId(3), [](Node& n) { n.labels.zone = "another"; });
+     }},
+    {"attempt 2.1 neither holds nor claims node n1",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.claim = {}; }); }},
+    {"attempt 2.1 miscounts the nodes that it holds",
+     [](Sound& s) { s.Edit(kClaimed, [](Attempt& a) { a.nodes_held = 2; }); }},
+    {"attempt 2.1 has started without a task on each node",
+     [](Sound& s) { s.Edit(kClaimed, [](Attempt& a) { a.state = AttemptState::kStarting; }); }},
+    {"attempt 1.1: a task and the holder of its node disagree",
+     [](Sound& s) {
+       Task task = *s.c.state().FindTask({kRunning, 0});
+       task.phase = TaskPhase::kReleased;
+       s.c.state().Put(task);
+     }},
+    {"job 1 is queued with a live attempt",
+     [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.state = JobState::kQueued; }); }},
+    {"job 3 is running without a live attempt",
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.state = JobState::kRunning; }); }},
+    {"job 2 runs without nodes", [](Sound& s) { s.Edit(JobId(2), [](Job& j) { j.state = JobState::kRunning; }); }},
+    {"job 3 is queued without a blocker", [](Sound& s) { s.c.state().verdicts = std::make_shared<Verdicts>(); }},
+    {"job 3 is queued without a blocker",
+     [](Sound& s) {
+       auto verdicts = std::make_shared<Verdicts>(*s.c.state().verdicts);
+       (*verdicts)[ShapeOf(s.c.job(JobId(3)))].clear();
+       s.c.state().verdicts = verdicts;
+     }},
+    {"user ann is beyond quota", [](Sound& s) { s.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1; }},
+    {"user bob is beyond quota", [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
+    {"attempt 1.1 was interrupted twice: a round is open before its last",
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) {
+         a.rounds.push_back(a.rounds.back());
+         a.rounds.back().id = 2;
+       });
+     }},
+    {"attempt 1.1: its rounds are not counted from one",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().id = 2; }); }},
+    {"attempt 1.1 is over, and its round is open",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.state = AttemptState::kEnded; }); }},
+    {"attempt 1.1 has agreed at no time",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kAgreed; }); }},
+    {"attempt 1.1 goes on from a save that is not an earlier attempt's",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
+                      a.base = {4, "/c", 1, 1, {}};
+                    }); }},
+    {"attempt 1.1 goes on from a save that its job does not have",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
+                      a.base = {4, "/c", 1, 0, {}};
+                    }); }},
+    {"job 3 has a save of an attempt that was not yet",
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.durable.attempt = 1; }); }},
+    {"job 1: a negative entry in the ledger", [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.ledger[7] = -5; }); }},
+    {"too many jobs cross a-b",  // job 1 may stay yet, and job 2 needs no link
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) { a.zones = {"b", "a"}; });
+       s.c.policy().links = {{"a", "b", 0, 0}};
+     }},
+    {"job 2 has an attempt before what it waits for",
+     [](Sound& s) { s.Edit(JobId(2), [](Job& j) {
+                      j.waits_for = {{JobId(1), DependencyKind::kOk}};
+                    }); }},
+    {"job 3 waits for what it did not ask for",
+     [](Sound& s) { s.Edit(JobId(3), [](Job& j) {
+                      j.waits_for = {{JobId(1), DependencyKind::kOk}};
+                    }); }},
+    {"job 3 waits for what has come",
+     [](Sound& s) {
+       s.Edit(JobId(2), [](Job& j) { j.state = JobState::kCancelled; });
+       s.Edit(JobId(3), [](Job& j) { j.waits_for = {{JobId(2), DependencyKind::kAny}}; });
+     }},
+    {"job 3 waits, and its time limit is used up",
+     [](Sound& s) {
+       s.Edit(JobId(3), [](Job& j) {
+         JobSpec spec = *j.spec;
+         spec.time_limit = j.service = Hours(1);
+         j.spec = std::make_shared<const JobSpec>(spec);
+       });
+     }},
+    {"too many jobs cross a-b",
+     [](Sound& s) {
+       s.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
+       s.c.policy().links = {{"a", "b", 0, 0}};
+     }},
+};
+
+TEST(Invariants, ASoundStateHasNoViolation) { EXPECT_THAT(Sound().Violations(), IsEmpty()); }
+
+TEST(Invariants, EveryPlantedViolationIsFound) {
+  for (const Violation& violation : kViolations) {
+    SCOPED_TRACE(violation.sentence);
+    Sound sound;
+    violation.plant(sound);
+    EXPECT_THAT(sound.Violations(), Contains(HasSubstr(violation.sentence)));
+  }
+}
+
+// Nobody waits for a node whose holder was never asked to leave.
+TEST(Invariants, AClaimOnANodeThatNobodyIsLeavingIsFound) {
+  Sound sound;
+  sound.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kWithdrawn; });
+  EXPECT_THAT(sound.Violations(), ::testing::Not(IsEmpty()));
+}
+
+TEST(Invariants, WhatIsAllowedIsNotAViolation) {
+  Sound borrowed;
+  borrowed.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1;
+  borrowed.Edit(kRunning, [](Attempt& a) { a.borrowed = true; });
+  EXPECT_THAT(borrowed.Violations(), IsEmpty()) << "beyond quota, but borrowed";
+
+  Sound planning;
+  planning.c.state().verdicts = std::make_shared<Verdicts>();
+  planning.c.state().dirty = true;
+  EXPECT_THAT(planning.Violations(), IsEmpty()) << "no blocker, but the pass is yet to run";
+
+  Sound leaving;
+  leaving.Edit(kRunning, [](Attempt& a) {
+    a.zones = {"a", "b"};
+    a.rounds.back().state = RoundState::kNoAgreement;
+  });
+  leaving.c.policy().links = {{"a", "b", 0, 0}};
+  EXPECT_THAT(leaving.Violations(), IsEmpty()) << "one that will leave gives its link up";
+
+  Sound handed_on;
+  handed_on.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
+  handed_on.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
+  handed_on.c.policy().links = {{"a", "b", 1, 1}};
+  EXPECT_THAT(handed_on.Violations(), IsEmpty()) << "its successor has its link";
+
+  Sound half_gone;
+  half_gone.c.Exit(JobId(1), 0, 0);
+  ASSERT_EQ(half_gone.c.attempt(JobId(1)).rounds.back().state, RoundState::kNotifying);
+  half_gone.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
+  half_gone.c.policy().links = {{"a", "b", 0, 0}};
+  EXPECT_THAT(half_gone.Violations(), IsEmpty()) << "a gang that has released a node is at its end";
+}
+
+TEST(Invariants, TimeThatPassesIsNotAViolation) {
+  Sound sound;
+  EXPECT_THAT(CheckInvariants(sound.c.state(), sound.c.policy(), sound.c.now() + Hours(100)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace glim::core

@@ -1,0 +1,114 @@
+#include "scheduler/core/core.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/job_submit.h"
+#include "scheduler/core/lifecycle/node_machine.h"
+#include "scheduler/core/lifecycle/plan_apply.h"
+#include "scheduler/core/lifecycle/timers.h"
+
+namespace glim::core {
+namespace {
+
+struct Dispatch {
+  Changes& changes;
+  void operator()(const LeaderStarted&) const { ApplyLeaderStarted(changes); }
+  void operator()(const Overslept&) const { ApplyOverslept(changes); }
+  void operator()(const SubmitJobs& e) const { ApplySubmit(changes, e); }
+  void operator()(const CancelJob& e) const { ApplyCancel(changes, e); }
+  void operator()(const SuspendJob& e) const { ApplySuspend(changes, e); }
+  void operator()(const ResumeJob& e) const { ApplyResume(changes, e); }
+  void operator()(const NodeConnected& e) const { ApplyConnected(changes, e); }
+  void operator()(const NodeDisconnected& e) const { ApplyDisconnected(changes, e); }
+  void operator()(const NodeReported& e) const { ApplyReported(changes, e); }
+  void operator()(const TimePassed&) const { ApplyTimePassed(changes); }
+  void operator()(const ReturnNode& e) const { ApplyReturn(changes, e); }
+  void operator()(const PolicyChanged& e) const {
+    changes.Note("policy_reloaded", {}, {}, e.words);
+    changes.MarkDirty();
+  }
+  void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
+};
+
+constexpr int kPassesMax = 8;
+
+void Append(Transition&& transition, std::vector<Mutation>& mutations, DriveResult& result) {
+  std::move(transition.mutations.begin(), transition.mutations.end(), std::back_inserter(mutations));
+  result.sync.merge(transition.sync);
+}
+
+// How many events in front are reports of nodes at the same time.
+std::size_t ReportsFrom(std::span<const Event> events) {
+  const auto end = std::find_if(events.begin(), events.end(), [&](const Event& e) {
+    return e.now != events.front().now || !std::holds_alternative<NodeReported>(e.what);
+  });
+  return static_cast<std::size_t>(end - events.begin());
+}
+
+// A time that a plan waits for counts as a deadline of the state.
+void WakeFor(TimePoint look_again, TimePoint& wake) {
+  if (look_again && (!wake || look_again < wake)) wake = look_again;
+}
+
+}  // namespace
+
+Transition Apply(ClusterState& state, const Policy& policy, const Event& event) {
+  Changes changes(state, policy, event.now);
+  std::visit(Dispatch{changes}, event.what);
+  return changes.Take();
+}
+
+Transition Apply(ClusterState& state, const Policy& policy, std::span<const Event> reports) {
+  Changes changes(state, policy, reports.front().now);
+  ApplyReports(changes, reports);
+  return changes.Take();
+}
+
+DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Event> batch, const CommitFn& commit,
+                  PlanFn make_plan) {
+  DriveResult result;
+  std::vector<Mutation> mutations;
+  if (batch.empty()) {
+    result.wake_at = NextWake(state, policy);
+    return result;
+  }
+  const TimePoint first = batch.front().now;
+  if (state.promised_wake && first > state.promised_wake + policy.oversleep_max) {
+    Append(Apply(state, policy, Event{0, first, Overslept{}}), mutations, result);
+  }
+  for (std::size_t i = 0; i < batch.size();) {
+    const Event& event = batch[i];
+    if (state.look_again && event.now >= state.look_again) {
+      state.look_again = {};
+      state.dirty = true;
+    }
+    const std::size_t reports = ReportsFrom(batch.subspan(i));
+    Transition transition = reports > 1 ? Apply(state, policy, batch.subspan(i, reports)) : Apply(state, policy, event);
+    result.replies.push_back(std::move(transition.reply));
+    result.replies.resize(result.replies.size() + std::max<std::size_t>(reports, 1) - 1);  // a report has no answer
+    Append(std::move(transition), mutations, result);
+    i += std::max<std::size_t>(reports, 1);
+  }
+  // A pass that started something may have made others possible or requeued whom it displaced: look once more.
+  for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {
+    const TimePoint now = batch.back().now;
+    Plan plan = make_plan(state, policy, now);
+    const bool last = plan.starts.empty();
+    state.dirty = false;
+    state.look_again = plan.look_again;
+    Append(Apply(state, policy, Event{0, now, PlanDecided{std::move(plan)}}), mutations, result);
+    result.planned = true;
+    if (last) break;
+  }
+  result.mutations = mutations.size();
+  if (!mutations.empty()) result.commit = commit(mutations);
+  result.wake_at = NextWake(state, policy);
+  WakeFor(state.look_again, result.wake_at);
+  state.promised_wake = result.wake_at;
+  return result;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,183 @@
+#include "scheduler/core/lifecycle/attempt_end.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "scheduler/core/lifecycle/at_risk.h"
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/failed_rank.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/time_limit.h"
+
+namespace glim::core {
+namespace {
+
+struct Ending {
+  Outcome outcome = Outcome::kNone;
+  SaveResult save = SaveResult::kNone;
+  std::int32_t exit_code = 0;
+};
+
+// What the tasks' ends say together.
+struct Exits {
+  bool any_leaving = false;
+  bool any_yielded = false;
+  bool any_start_failed = false;
+  bool any_save_missing = false;
+  bool any_restore_failed = false;  // a program could not go on from its save
+  bool copy_not_over = false;       // some task had not got its save yet
+  bool all_zero = true;
+  std::int32_t first_code = 0;
+};
+
+Exits CollectExits(const Attempt& attempt, const std::vector<const Task*>& tasks) {
+  Exits exits;
+  for (const Task* task : tasks) {
+    exits.any_start_failed |= task->start_failed;
+    exits.any_save_missing |= task->save_missing;
+    exits.copy_not_over |= !IsShared(attempt.base) && !HasWhole(attempt.base, task->node) && task->copy_time.ms == 0;
+    exits.all_zero &= task->exit_code == 0 && !task->lost && !task->start_failed;
+    if (exits.first_code == 0) exits.first_code = task->exit_code;
+    for (const Rank& rank : task->ranks) {
+      exits.any_leaving |= rank.leaving;
+      exits.any_yielded |= rank.yielded;
+      exits.any_restore_failed |= !rank.restore_failed.empty();
+    }
+  }
+  return exits;
+}
+
+Ending LeftByItself(bool saved) {
+  return {Outcome::kInterrupted, saved ? SaveResult::kSaved : SaveResult::kLeftUnsaved, 0};
+}
+
+// Productive time since the last durable save is lost with a kill, a failure or a leave without saving; what the user
+// chose to end is not a loss.
+bool LosesAtRisk(const Ending& ending) {
+  switch (ending.outcome) {
+    case Outcome::kSucceeded:
+    case Outcome::kCancelled: return false;
+    case Outcome::kInterrupted:
+    case Outcome::kTimeout: return ending.save != SaveResult::kSaved;
+    default: return true;
+  }
+}
+
+// Whoever trained on without its save, or had none, fails by itself.
+bool MovedOn(const Attempt& attempt) {
+  return attempt.base.step < 0 || attempt.last_step > attempt.base.step || attempt.durable_step >= 0;
+}
+
+Ending Classify(const Attempt& attempt, const Exits& exits) {
+  const Round* round = attempt.open_round();
+  switch (attempt.stop) {
+    case StopCause::kCancel:
+    case StopCause::kSuspend: return {Outcome::kCancelled, SaveResult::kNone, exits.first_code};
+    case StopCause::kStartTimeout:
+      return {exits.copy_not_over ? Outcome::kRestoreFailed : Outcome::kStartFailed, SaveResult::kNone, 0};
+    case StopCause::kNodeFailure: return {Outcome::kNodeFailure, SaveResult::kNone, 0};
+    case StopCause::kDeadline:  // killed, whatever it had saved before: steps_lost says what that was worth
+      return {Outcome::kInterrupted, SaveResult::kKilled, 0};
+    case StopCause::kRankFailed:
+      if (exits.any_save_missing || (exits.any_restore_failed && !MovedOn(attempt)))
+        return {Outcome::kRestoreFailed, SaveResult::kNone, exits.first_code};
+      return {exits.any_start_failed ? Outcome::kStartFailed : Outcome::kFailed, SaveResult::kNone, exits.first_code};
+    case StopCause::kFinished: return {Outcome::kSucceeded, SaveResult::kNone, 0};
+    case StopCause::kNone: break;
+  }
+  if (exits.any_yielded && !round) {
+    const bool saved = attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
+    return LeftByItself(saved);
+  }
+  if (exits.any_leaving && round) return LeftByItself(static_cast<bool>(round->saved_at));
+  if (round && round->state == RoundState::kSignalled) return LeftByItself(static_cast<bool>(round->saved_at));
+  if (exits.all_zero) return {Outcome::kSucceeded, SaveResult::kNone, 0};
+  return {Outcome::kFailed, SaveResult::kNone, exits.first_code};
+}
+
+std::int64_t StepsLost(const Attempt& attempt, Outcome outcome) {
+  if (outcome == Outcome::kSucceeded || attempt.last_step < 0) return 0;
+  const std::int64_t kept = std::max(attempt.base.step, attempt.durable_step);
+  return std::max<std::int64_t>(0, attempt.last_step - kept);
+}
+
+std::string Left(SaveResult save) {
+  if (save == SaveResult::kSaved) return "saved and left";
+  return save == SaveResult::kLeftUnsaved ? "left without saving" : "killed";
+}
+
+// `attempt` has its steps_lost already.
+std::string Describe(const Ending& ending, const Attempt& attempt, const std::string& limit) {
+  const std::string& stop_message = attempt.message;
+  const std::int64_t lost = attempt.steps_lost, saved = attempt.durable_step;
+  const std::string steps = std::to_string(lost) + (lost == 1 ? " step lost" : " steps lost");
+  switch (ending.outcome) {
+    case Outcome::kInterrupted: return Left(ending.save) + ", " + steps;
+    case Outcome::kTimeout:
+      return limit + "; " +
+             (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
+                                                : Left(ending.save) + ", " + steps);
+    case Outcome::kSucceeded: return "";
+    case Outcome::kNodeFailure: return stop_message + "; " + steps;
+    case Outcome::kFailed:
+      return stop_message.empty() ? "exited with code " + std::to_string(ending.exit_code) : stop_message;
+    default: return stop_message;
+  }
+}
+
+// Now that every rank has ended: another node's rank may have failed before the one that was heard of first.
+void NameFirstFailure(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+  const Attempt& attempt = changes.attempt(id);
+  const FailedRank failed = FirstFailure(tasks, attempt.stop_at, attempt.failed_rank);
+  if (!failed) return;
+  const std::string message = DescribeFailure(changes.node(failed.task->node).name, failed);
+  changes.EditAttempt(id, [&](Attempt& row) {
+    row.failed_rank = static_cast<std::int32_t>(failed.rank->rank);
+    row.exit_code = failed.rank->exit_code;
+    row.message = message;
+  });
+}
+
+}  // namespace
+
+void DropClaimOf(Changes& changes, NodeId node, const std::string& why) {
+  const AttemptId claimant = changes.node(node).claim;
+  if (!claimant) return;
+  DropClaims(changes, claimant, why);
+  Requeue(changes, claimant.job, {});
+}
+
+void EndAttempt(Changes& changes, AttemptId id) {
+  const std::vector<const Task*> tasks = TasksOf(changes.state(), id);
+  Ending ending = Classify(changes.attempt(id), CollectExits(changes.attempt(id), tasks));
+  const Job& job = changes.job(id.job);
+  const bool at_limit = EndsAtLimit(changes.policy(), job, changes.attempt(id), changes.now());
+  if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;
+  const std::string limit = LimitReached(job);
+  if (ending.outcome == Outcome::kFailed) NameFirstFailure(changes, id, tasks);
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    attempt.steps_lost = StepsLost(attempt, ending.outcome);
+    attempt.outcome = ending.outcome;
+    attempt.save = ending.save;
+    if (attempt.exit_code == 0) attempt.exit_code = ending.exit_code;  // else: of the rank that failed first
+    attempt.message = Describe(ending, attempt, limit);
+    attempt.ended_at = changes.now();
+    attempt.state = AttemptState::kEnded;
+    if (Round* round = attempt.open_round()) {
+      round->released_at = changes.now();
+      if (!round->left_at) round->left_at = changes.now();
+      round->state = RoundState::kEnded;
+    }
+  });
+  if (LosesAtRisk(ending)) {
+    for (const Task* task : TasksOf(changes.state(), id)) LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);
+  }
+  const Attempt ended = changes.attempt(id);
+  changes.Note("attempt_ended", id, {}, std::string(ToString(ended.outcome)) + ": " + ended.message);
+  JobAfterAttempt(changes, ended);
+}
+
+}  // namespace glim::core

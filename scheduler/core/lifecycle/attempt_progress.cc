@@ -1,0 +1,102 @@
+#include "scheduler/core/lifecycle/attempt_progress.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "scheduler/core/lifecycle/at_risk.h"
+#include "scheduler/core/lifecycle/save_place.h"
+
+namespace glim::core {
+namespace {
+
+struct Gathered {
+  std::set<std::uint32_t> shards;
+  std::uint32_t shards_needed = 1;
+  Checkpoint save;
+  Duration took;
+  bool every_node_sees_one = false;  // of its shards
+  std::set<NodeId> nodes;
+};
+
+std::map<std::int64_t, Gathered> GatherSaves(const std::vector<const Task*>& tasks) {
+  std::map<std::int64_t, Gathered> by_step;
+  for (const Task* task : tasks) {
+    for (const Rank& rank : task->ranks) {
+      for (const SavedShard& shard : rank.saves) {
+        Gathered& g = by_step[shard.step];
+        if (g.shards.insert(shard.shard).second) g.save.bytes += shard.bytes;
+        g.shards_needed = std::max(g.shards_needed, shard.shards);
+        g.save.step = shard.step;
+        if (shard.shard == 0) g.save.path = shard.path;
+        g.took = std::max(g.took, shard.took);
+        if (shard.shard == 0) g.save.local = shard.local;
+        g.every_node_sees_one |= shard.local.empty();
+        g.nodes.insert(task->node);
+      }
+    }
+  }
+  return by_step;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> NewestDurable(const std::vector<const Task*>& tasks) {
+  const auto by_step = GatherSaves(tasks);
+  for (auto it = by_step.rbegin(); it != by_step.rend(); ++it) {
+    if (it->second.shards.size() < it->second.shards_needed) continue;
+    Checkpoint save = it->second.save;
+    if (it->second.every_node_sees_one) save.local.clear();
+    if (!save.local.empty()) save.parts.assign(it->second.nodes.begin(), it->second.nodes.end());
+    return save;
+  }
+  return std::nullopt;
+}
+
+void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+  std::int64_t last_step = -1;
+  Duration restore;
+  for (const Task* task : tasks) {
+    for (const Rank& rank : task->ranks) {
+      last_step = std::max(last_step, rank.step);
+      restore = std::max(restore, rank.restore_time);
+    }
+  }
+  const std::optional<Checkpoint> durable = NewestDurable(tasks);
+  const bool newer = durable && durable->step > changes.attempt(id).durable_step;
+  const Attempt& before = changes.attempt(id);
+  const Round* round = before.open_round();
+  // Before a step is agreed a save is a periodic one; after, only a save that contains it answers the interrupt.
+  const bool answers =
+      newer && round && round->state != RoundState::kNotifying && !round->saved_at && durable->step >= round->stop_step;
+  if (newer || last_step > before.last_step) {
+    changes.EditAttempt(id, [&](Attempt& attempt) {
+      attempt.last_step = std::max(attempt.last_step, last_step);
+      if (!newer) return;
+      if (attempt.durable_at) attempt.save_interval = changes.now() - attempt.durable_at;
+      attempt.durable_step = durable->step;
+      attempt.durable_at = changes.now();
+      if (answers) attempt.open_round()->saved_at = changes.now();
+    });
+  }
+  const bool moved_on = newer || last_step > changes.attempt(id).base.step;
+  if (newer) ClearAtRisk(changes, changes.attempt(id));
+  const Attempt& after = changes.attempt(id);
+  changes.EditJob(id.job, [&](Job& job) {
+    if (restore.ms > 0) job.restore_cost = restore;
+    if (moved_on) job.restore_failures = 0;
+    if (newer && durable->step > job.durable.step) {
+      Checkpoint save = *durable;
+      save.attempt = id.number;
+      save.at = changes.now();
+      NoteSave(job, std::move(save));
+    }
+    if (answers) {
+      ++job.saves_done;
+      const Round& open = *after.open_round();
+      job.save_cost = changes.now() - (open.agreed_at ? open.agreed_at : open.requested_at);
+    }
+  });
+}
+
+}  // namespace glim::core

@@ -1,0 +1,62 @@
+#include "scheduler/core/lifecycle/attempt_start.h"
+
+#include <algorithm>
+
+#include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/model/planted.h"
+#include "scheduler/core/model/save_reach.h"
+
+namespace glim::core {
+namespace {
+
+// MASTER_PORT and, right after it, GLIM_HFREDUCE_PORT. Pairs never overlap: the second is nobody's first.
+constexpr std::uint32_t kPortsOfAttempt = 2;
+
+std::uint16_t MasterPort(const Policy& policy, AttemptId id) {
+  const std::uint32_t pairs = (policy.master_port_last - policy.master_port_first + 1u) / kPortsOfAttempt;
+  // New ports for each attempt: the last attempt's sockets may still linger.
+  const std::uint64_t pair = (id.job.value * 31 + id.number) % std::max(1u, pairs);
+  return static_cast<std::uint16_t>(policy.master_port_first + pair * kPortsOfAttempt);
+}
+
+}  // namespace
+
+void BeginStart(Changes& changes, AttemptId id) {
+  const Job& job = changes.job(id.job);
+  const std::uint32_t ranks = job.spec->ranks_per_node();
+  // Before the attempt's own row says that it has begun: its job's newest save is what it goes on from.
+  TakeBase(changes, id, BaseOf(changes.state(), job));
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    attempt.state = AttemptState::kStarting;
+    attempt.started_at = changes.now();
+    attempt.master_port = MasterPort(changes.policy(), id);
+  });
+  const std::vector<NodeId> nodes = changes.attempt(id).nodes;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    Task task;
+    task.id = {id, i};
+    task.node = nodes[i];
+    for (std::uint32_t r = 0; r < ranks; ++r) task.ranks.emplace_back().rank = i * ranks + r;
+    changes.Write(std::move(task));
+    changes.Sync(nodes[i]);
+  }
+  changes.Note("attempt_starting", id, {}, "holds all its nodes");
+}
+
+void ReleaseNode(Changes& changes, NodeId id) {
+  const AttemptId next = changes.node(id).claim;
+  changes.EditNode(id, [&](Node& node) {
+    node.holder = node.claim;
+    node.claim = {};
+  });
+  changes.Sync(id);
+  if (!next) return;
+  bool complete = false;
+  changes.EditAttempt(next, [&](Attempt& attempt) {
+    ++attempt.nodes_held;
+    complete = attempt.nodes_held + Planted(PlantedBug::kHalfGang) == attempt.nodes.size();
+  });
+  if (complete) BeginStart(changes, next);
+}
+
+}  // namespace glim::core

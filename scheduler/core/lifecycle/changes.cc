@@ -1,0 +1,113 @@
+#include "scheduler/core/lifecycle/changes.h"
+
+#include "scheduler/core/lifecycle/ledger.h"
+#include "scheduler/core/model/feasibility.h"
+
+namespace glim::core {
+namespace {
+
+constexpr std::uint64_t kJobIdSkippedMax = 1'000'000'000'000;
+
+// To a plan, what starts and what runs are alike: each start would otherwise cost a pass more, which decides nothing.
+template <typename State>
+bool PlanTellsApart(State before, State after) {
+  return before != after && !(before == State::kStarting && after == State::kRunning);
+}
+
+}  // namespace
+
+void Changes::Write(Job row) {
+  const Job* old = state_.FindJob(row.id);
+  if (old && *old == row) return;
+  if (!old || PlanTellsApart(old->state, row.state) || old->not_before != row.not_before) state_.dirty = true;
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::Write(Attempt row) {
+  const Attempt* old = state_.FindAttempt(row.id);
+  if (old && *old == row) return;
+  const bool link_given_up = old && row.zones.size() == 2 && !LeavesItsLink(*old) && LeavesItsLink(row);
+  const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->rounds.size() != row.rounds.size();
+  if (dirty || link_given_up) state_.dirty = true;
+  const AttemptId id = row.id;
+  const bool same_use = old && UseByHolder(*old) == UseByHolder(row);
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+  if (!same_use) BookNodesOf(id);
+}
+
+void Changes::BookNodesOf(AttemptId id) {
+  const Attempt* attempt = state_.FindAttempt(id);
+  if (!attempt) return;
+  const std::vector<NodeId> nodes = attempt->nodes;
+  for (const NodeId id_of_node : nodes) {
+    const Node* node = state_.FindNode(id_of_node);
+    if (node && node->holder == id && UseOf(state_, *node) != node->use) EditNode(id_of_node, [](Node&) {});
+  }
+}
+
+void Changes::Write(Task row) {
+  const Task* old = state_.FindTask(row.id);
+  if (old && *old == row) return;
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::Write(Node row) {
+  const Node* old = state_.FindNode(row.id);
+  const Booked booked = BookNode(state_, now_, old, row);
+  if (booked.gpu_ms != 0 && old->holder) BookJob(old->holder.job, booked.use, booked.gpu_ms);
+  if (old && *old == row) return;
+  if (!old || old->state != row.state) ForgetSilence();
+  if (!old || IsFree(*old) != IsFree(row) || old->holder != row.holder || old->claim != row.claim ||
+      old->state != row.state || !(old->labels == row.labels)) {
+    state_.dirty = true;
+  }
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::EraseJob(JobId id) {
+  state_.EraseJob(id);
+  transition_.mutations.emplace_back(DeleteJob{id});
+}
+
+JobId Changes::NewJobId() {
+  const JobId id = state_.next_job_id;
+  state_.next_job_id = JobId(id.value + 1);
+  ids_changed_ = true;
+  return id;
+}
+
+void Changes::SkipJobIds(JobId known) {
+  // What an agent says is bounded, or one lie would use up all numbers.
+  if (known < state_.next_job_id || known.value > kJobIdSkippedMax) return;
+  state_.next_job_id = JobId(known.value + 1);
+  ids_changed_ = true;
+}
+
+NodeId Changes::NewNodeId() {
+  const NodeId id = state_.next_node_id;
+  state_.next_node_id = NodeId(id.value + 1);
+  ids_changed_ = true;
+  return id;
+}
+
+void Changes::SyncAttempt(const Attempt& attempt) {
+  for (const NodeId node : attempt.nodes) Sync(node);
+}
+
+void Changes::Note(std::string kind, AttemptId attempt, NodeId node, std::string text) {
+  transition_.mutations.emplace_back(
+      HistoryEntry{now_, std::move(kind), attempt.job, attempt.number, node, std::move(text)});
+}
+
+Transition Changes::Take() {
+  for (const auto& booked : std::exchange(booked_, {})) {
+    if (!state_.FindJob(booked.first)) continue;
+    EditJob(booked.first, [&](Job& job) {
+      for (std::size_t use = 0; use < job.ledger.size(); ++use) job.ledger[use] += booked.second[use];
+    });
+  }
+  if (ids_changed_) transition_.mutations.emplace_back(PutIds{state_.next_job_id, state_.next_node_id});
+  return std::move(transition_);
+}
+
+}  // namespace glim::core

@@ -1,0 +1,110 @@
+// Changes: one event's work on the state. Every operation of the core reads and writes through it, so that rows, index,
+// mutations, the dirty mark and the ledger never part.
+//
+// Edit(id, f) copies the row, runs f on the copy, and puts it if it differs. f must not edit the same row through
+// another Edit. Pointers from Find are valid until that row's next Edit. Lives for one Apply.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/policy.h"
+#include "scheduler/core/model/transition.h"
+#include "sdk/base/check.h"
+
+namespace glim::core {
+
+class Changes {
+ public:
+  Changes(ClusterState& state, const Policy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
+
+  const ClusterState& state() const { return state_; }
+  const Policy& policy() const { return policy_; }
+  TimePoint now() const { return now_; }
+
+  const Job& job(JobId id) const { return Must(state_.FindJob(id)); }
+  const Attempt& attempt(AttemptId id) const { return Must(state_.FindAttempt(id)); }
+  const Node& node(NodeId id) const { return Must(state_.FindNode(id)); }
+
+  template <typename F>
+  void EditJob(JobId id, F f) {
+    Job row = job(id);
+    f(row);
+    Write(std::move(row));
+  }
+  template <typename F>
+  void EditAttempt(AttemptId id, F f) {
+    Attempt row = attempt(id);
+    f(row);
+    Write(std::move(row));
+  }
+  template <typename F>
+  void EditTask(TaskId id, F f) {
+    Task row = Must(state_.FindTask(id));
+    f(row);
+    Write(std::move(row));
+  }
+  template <typename F>
+  void EditNode(NodeId id, F f) {
+    Node row = node(id);
+    f(row);
+    Write(std::move(row));
+  }
+
+  // New rows, and rows put whole. Nothing happens if the row is what it was.
+  void Write(Job row);
+  void Write(Attempt row);
+  void Write(Task row);
+  void Write(Node row);
+  void EraseJob(JobId id);
+  // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
+  void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
+
+  JobId NewJobId();
+  // No job of ours gets `known`'s number or a smaller one.
+  void SkipJobIds(JobId known);
+  NodeId NewNodeId();
+
+  // Soft state.
+  Liveness& liveness(NodeId id) { return state_.liveness[id]; }
+  void SetOutage(bool outage) {
+    state_.outage = outage;
+    ForgetSilence();
+  }
+  void ForgetSilence() { state_.silence_known = false; }
+  void SetVerdicts(std::shared_ptr<const Verdicts> verdicts) { state_.verdicts = std::move(verdicts); }
+  void SetLeaderSince(TimePoint t) {
+    state_.leader_since = t;
+    ForgetSilence();
+  }
+  void MarkDirty() { state_.dirty = true; }
+
+  // Wishes.
+  void Sync(NodeId node) { transition_.sync.insert(node); }
+  void SyncAttempt(const Attempt& attempt);
+  void Note(std::string kind, AttemptId attempt, NodeId node, std::string text);
+  Reply& reply() { return transition_.reply; }
+
+  Transition Take();
+
+ private:
+  // After an attempt's row changed: its nodes' use may have.
+  void BookNodesOf(AttemptId id);
+
+  template <typename Row>
+  static const Row& Must(const Row* row) {
+    GLIM_CHECK(row != nullptr, "an edit of a row that is not there");
+    return *row;
+  }
+
+  ClusterState& state_;
+  const Policy& policy_;
+  const TimePoint now_;
+  Transition transition_;
+  std::map<JobId, UseTotals> booked_;
+  bool ids_changed_ = false;
+};
+
+}  // namespace glim::core

@@ -1,0 +1,105 @@
+#include "scheduler/core/lifecycle/dependencies.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace glim::core {
+namespace {
+
+std::string Name(const Dependency& dependency) {
+  return std::to_string(dependency.job.value) + ":" + ToString(dependency.when);
+}
+
+const char* Wanted(DependencyKind when) {
+  switch (when) {
+    case DependencyKind::kOk: return "succeed";
+    case DependencyKind::kFailed: return "fail or be cancelled";
+    case DependencyKind::kAny: return "end";
+  }
+  return "?";
+}
+
+// How a job that broke a dependency has ended.
+const char* Ended(const Job* other, DependencyKind when) {
+  if (!other) return when == DependencyKind::kOk ? "did not succeed" : "succeeded";
+  if (other->state == JobState::kCancelled) return "was cancelled";
+  return ToString(other->state);
+}
+
+Blocker BlockerOf(const Job* other, const Dependency& dependency, DependencyStanding standing) {
+  Blocker blocker;
+  blocker.kind = BlockerKind::kDependency;
+  blocker.jobs = {dependency.job};
+  const std::string who = "job " + std::to_string(dependency.job.value);
+  if (standing == DependencyStanding::kBroken) {
+    blocker.message = who + " " + Ended(other, dependency.when) + ", " + Name(dependency) +
+                      " was asked for: cancel this job or submit it again without it";
+  } else {
+    blocker.message = std::string("waits for ") + who + " (" + (other ? ToString(other->state) : "over") + ") to " +
+                      Wanted(dependency.when);
+  }
+  return blocker;
+}
+
+}  // namespace
+
+DependencyStanding StandingOf(const Job* other, DependencyKind when) {
+  if (!other) return DependencyStanding::kBroken;
+  if (!IsTerminal(other->state)) return DependencyStanding::kPending;
+  const bool ok = other->state == JobState::kSucceeded;
+  const bool fulfilled = when == DependencyKind::kAny || ok == (when == DependencyKind::kOk);
+  return fulfilled ? DependencyStanding::kFulfilled : DependencyStanding::kBroken;
+}
+
+Status CheckDependencies(const ClusterState& state, const JobSpec& spec) {
+  for (std::size_t i = 0; i < spec.after.size(); ++i) {
+    if (state.FindJob(spec.after[i].job)) continue;
+    return Status(StatusCode::kFailedPrecondition, "there is no job " + std::to_string(spec.after[i].job.value) +
+                                                       " (those that ended long ago are forgotten)")
+        .WithReason("NO_SUCH_JOB")
+        .WithField("after[" + std::to_string(i) + "]")
+        .WithFix("glim queue --all lists the jobs; leave out what is over");
+  }
+  return Status::Ok();
+}
+
+std::vector<Dependency> Unfulfilled(const ClusterState& state, const JobSpec& spec) {
+  std::vector<Dependency> left;
+  for (const Dependency& dependency : spec.after) {
+    const DependencyStanding standing = StandingOf(state.FindJob(dependency.job), dependency.when);
+    if (standing != DependencyStanding::kFulfilled) left.push_back(dependency);
+  }
+  return left;
+}
+
+void TellDependants(Changes& changes, JobId ended) {
+  const auto& all = changes.state().index().dependants;
+  const auto found = all.find(ended);
+  if (found == all.end()) return;
+  const Job& other = changes.job(ended);
+  for (const JobId id : std::vector(found->second.begin(), found->second.end())) {
+    changes.EditJob(id, [&](Job& job) {
+      const auto gone = std::erase_if(job.waits_for, [&](const Dependency& d) {
+        return d.job == ended && StandingOf(&other, d.when) == DependencyStanding::kFulfilled;
+      });
+      // From here on it waits for nodes: what is promised about waiting counts from now.
+      if (gone > 0 && job.waits_for.empty() && job.state == JobState::kQueued) job.queued_at = changes.now();
+    });
+  }
+  changes.MarkDirty();
+}
+
+std::vector<Blocker> DependencyBlockers(const Tables& tables, const Job& job) {
+  std::vector<Blocker> broken, pending;
+  for (const Dependency& dependency : job.waits_for) {
+    const Job* other = tables.jobs.Find(dependency.job);
+    const DependencyStanding standing = StandingOf(other, dependency.when);
+    auto& blockers = standing == DependencyStanding::kBroken ? broken : pending;
+    blockers.push_back(BlockerOf(other, dependency, standing));
+  }
+  broken.insert(broken.end(), std::make_move_iterator(pending.begin()), std::make_move_iterator(pending.end()));
+  return broken;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,208 @@
+// `after`: jobs that wait for the ends of others.
+#include "scheduler/core/lifecycle/dependencies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Spec;
+using testing::Zones;
+
+using enum DependencyKind;
+
+JobSpec After(std::vector<Dependency> after, std::uint32_t nodes = 1) {
+  JobSpec spec = Spec(nodes);
+  spec.after = std::move(after);
+  return spec;
+}
+
+// Each lets job 1, which runs, end.
+void Succeed(Cluster& c) { c.Finish(JobId(1)); }
+void Fail(Cluster& c) {
+  c.Exit(JobId(1), 0, 1);
+  c.Settle();
+}
+void Cancel(Cluster& c) {
+  c.Cancel(JobId(1));
+  c.Settle();
+}
+
+struct Fate {
+  void (*end)(Cluster&);
+  DependencyKind when;
+  bool fulfilled;
+  const char* broken;  // how the blocker says it
+};
+
+const Fate kFates[] = {
+    {Succeed, kOk, true, ""},
+    {Succeed, kFailed, false, "job 1 succeeded, 1:failed was asked for: cancel this job or submit it again without it"},
+    {Succeed, kAny, true, ""},
+    {Fail, kOk, false, "job 1 failed, 1:ok was asked for: cancel this job or submit it again without it"},
+    {Fail, kFailed, true, ""},
+    {Fail, kAny, true, ""},
+    {Cancel, kOk, false, "job 1 was cancelled, 1:ok was asked for: cancel this job or submit it again without it"},
+    {Cancel, kFailed, true, ""},
+    {Cancel, kAny, true, ""},
+};
+
+TEST(Dependencies, AJobStartsWhenTheOtherHasEndedAsAsked) {
+  for (const Fate& row : kFates) {
+    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.broken);
+    Cluster c(Zones{.nodes = 2});
+    c.Running(Spec(1));
+    const JobId job = c.Submit(After({{JobId(1), row.when}}));
+    EXPECT_EQ(c.job(job).state, JobState::kQueued) << "a node is free, and it must not have it yet";
+    ASSERT_EQ(DependencyBlockers(c.state().tables(), c.job(job)).size(), 1u);
+    c.Advance(Minutes(7));
+    row.end(c);
+    if (row.fulfilled) {
+      c.Settle();
+      EXPECT_EQ(c.job(job).state, JobState::kRunning);
+      EXPECT_TRUE(c.job(job).waits_for.empty());
+      EXPECT_EQ(c.attempt(job).queued_at, c.now()) << "it has waited for nodes from then on";
+    } else {
+      EXPECT_EQ(c.job(job).state, JobState::kQueued);
+      const auto blockers = DependencyBlockers(c.state().tables(), c.job(job));
+      ASSERT_EQ(blockers.size(), 1u);
+      EXPECT_EQ(blockers[0].message, row.broken);
+      EXPECT_EQ(blockers[0].kind, BlockerKind::kDependency);
+      EXPECT_EQ(blockers[0].jobs, std::vector<JobId>{JobId(1)});
+    }
+  }
+}
+
+TEST(Dependencies, ThoseThatAreOverCountAtSubmission) {
+  for (const Fate& row : kFates) {
+    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.broken);
+    Cluster c(Zones{.nodes = 2});
+    c.Running(Spec(1));
+    row.end(c);
+    const JobId job = c.Submit(After({{JobId(1), row.when}}));
+    EXPECT_EQ(c.job(job).waits_for.empty(), row.fulfilled);
+    EXPECT_EQ(c.job(job).state == JobState::kQueued, !row.fulfilled);
+    if (!row.fulfilled) {
+      EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(job)).at(0).message, row.broken);
+    }
+  }
+}
+
+TEST(Dependencies, AllMustBeFulfilled) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId first = c.Running(Spec(1));
+  const JobId second = c.Running(Spec(1));
+  const JobId job = c.Submit(After({{first, kOk}, {second, kAny}}));
+  c.Finish(second);
+  EXPECT_EQ(c.job(job).waits_for, (std::vector<Dependency>{{first, kOk}}));
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(job)).at(0).message, "waits for job 1 (running) to succeed");
+  c.Finish(first);
+  c.Settle();
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+}
+
+TEST(Dependencies, TheBrokenOneIsNamedFirst) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId first = c.Running(Spec(1));
+  const JobId second = c.Running(Spec(1));
+  const JobId job = c.Submit(After({{first, kOk}, {second, kFailed}}));
+  c.Finish(second);
+  const auto blockers = DependencyBlockers(c.state().tables(), c.job(job));
+  ASSERT_EQ(blockers.size(), 2u);
+  EXPECT_EQ(blockers[0].jobs, std::vector<JobId>{second});
+  EXPECT_EQ(blockers[1].message, "waits for job 1 (running) to succeed");
+}
+
+TEST(Dependencies, AVerdictOutlivesTheJobItIsAbout) {
+  Policy policy;
+  policy.finished_jobs_kept = 1;
+  Cluster c(Zones{.nodes = 2}, policy);
+  const JobId bad = c.Running(Spec(1));
+  const JobId wants_ok = c.Submit(After({{bad, kOk}}));
+  c.Exit(bad, 0, 1);
+  c.Settle();
+  const JobId good = c.Running(Spec(1));
+  const JobId wants_failed = c.Submit(After({{good, kFailed}}));
+  c.Finish(good);
+  c.Finish(c.Running(Spec(1)));
+  ASSERT_EQ(c.state().FindJob(bad), nullptr) << "it must have been forgotten";
+  ASSERT_EQ(c.state().FindJob(good), nullptr);
+  EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(wants_ok)).at(0).message,
+            "job 1 did not succeed, 1:ok was asked for: cancel this job or submit it again without it");
+  EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(wants_failed)).at(0).message,
+            "job 3 succeeded, 3:failed was asked for: cancel this job or submit it again without it");
+  c.RestartScheduler();
+  EXPECT_EQ(c.job(wants_ok).waits_for.size(), 1u);
+}
+
+TEST(Dependencies, AChainOfThemRunsInOrder) {
+  Cluster c(Zones{.nodes = 4});
+  c.Submit(Spec(1));
+  for (std::uint64_t i = 1; i < 4; ++i) c.Submit(After({{JobId(i), kOk}}));
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    c.Settle();
+    EXPECT_EQ(c.job(JobId(i)).state, JobState::kRunning) << i;
+    if (i < 4) {
+      EXPECT_EQ(c.job(JobId(i + 1)).state, JobState::kQueued) << i;
+    }
+    c.Finish(JobId(i));
+  }
+}
+
+TEST(Dependencies, AHeldJobIsTold) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId first = c.Running(Spec(1));
+  const JobId job = c.Submit(After({{first, kOk}}));
+  c.Suspend(job);
+  c.Finish(first);
+  EXPECT_EQ(c.job(job).state, JobState::kHeld);
+  c.Resume(job);
+  c.Settle();
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+}
+
+TEST(Dependencies, TheyMayBeAnotherUsers) {
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  const JobId job = c.Submit(After({{JobId(1), kAny}}), "bob");
+  c.Finish(JobId(1));
+  c.Settle();
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+}
+
+// So no job waits for itself, directly or in a circle.
+TEST(Dependencies, UnknownOwnAndLaterNumbersAreRefused) {
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  for (const std::uint64_t number : {2u, 3u, 999u}) {
+    const Reply reply = c.Do(SubmitJobs{"ann", "team", "", {After({{JobId(1), kOk}, {JobId(number), kOk}})}, false});
+    EXPECT_EQ(reply.status.code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(reply.status.reason(), "NO_SUCH_JOB");
+    EXPECT_EQ(reply.status.field(), "after[1]");
+    EXPECT_THAT(reply.status.message(), ::testing::HasSubstr("there is no job " + std::to_string(number)));
+    EXPECT_FALSE(reply.status.fix().empty());
+  }
+  const Reply batch = c.Do(SubmitJobs{"ann", "team", "", {Spec(1), After({{JobId(2), kOk}})}, false});
+  EXPECT_EQ(batch.status.field(), "specs[1].after[0]");
+  EXPECT_EQ(c.state().next_job_id, JobId(2));
+}
+
+TEST(Dependencies, TheIndexFollows) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId first = c.Running(Spec(1));
+  const JobId job = c.Submit(After({{first, kFailed}}));
+  EXPECT_EQ(c.state().index().dependants.at(first), std::set<JobId>{job});
+  EXPECT_TRUE(c.state().index().queue.empty());
+  c.Finish(first);
+  EXPECT_EQ(c.state().index(), c.state().RebuildIndex());
+  c.Cancel(job);
+  EXPECT_TRUE(c.state().index().dependants.empty());
+}
+
+}  // namespace
+}  // namespace glim::core

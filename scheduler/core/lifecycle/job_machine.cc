@@ -1,0 +1,266 @@
+#include "scheduler/core/lifecycle/job_machine.h"
+
+#include <algorithm>
+
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/lifecycle/start_verdict.h"
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/time_limit.h"
+
+namespace glim::core {
+namespace {
+
+// The job if this user may change it; else null with the refusal in the reply.
+const Job* Mine(Changes& changes, JobId id, const std::string& user) {
+  const Job* job = changes.state().FindJob(id);
+  if (!job) {
+    changes.reply().status = Status(StatusCode::kNotFound, "no job " + std::to_string(id.value))
+                                 .WithReason("NO_SUCH_JOB")
+                                 .WithField("job_id")
+                                 .WithFix("glim queue --all lists the jobs");
+    return nullptr;
+  }
+  if (job->user != user) {
+    changes.reply().status =
+        Status(StatusCode::kPermissionDenied, "job " + std::to_string(id.value) + " belongs to " + job->user)
+            .WithReason("NOT_YOURS")
+            .WithField("job_id")
+            .WithFix("ask its owner");
+    return nullptr;
+  }
+  return job;
+}
+
+void Refuse(Changes& changes, const Job& job, const char* verb) {
+  changes.reply().status = Status(StatusCode::kFailedPrecondition, "job " + std::to_string(job.id.value) + " is " +
+                                                                       ToString(job.state) + ": it cannot be " + verb)
+                               .WithReason("WRONG_STATE")
+                               .WithField("job_id");
+}
+
+void Finish(Changes& changes, JobId id, JobState state, const std::string& message) {
+  changes.EditJob(id, [&](Job& job) {
+    job.state = state;
+    job.message = message;
+    job.ended_at = changes.now();
+    job.not_before = {};
+    job.waits_for_save = {};
+    job.save_in_memory = false;
+  });
+  changes.Note(std::string("job_") + ToString(state), {id, changes.job(id).attempts}, {}, message);
+  TellDependants(changes, id);
+  ForgetFinished(changes, id);
+}
+
+void Hold(Changes& changes, JobId id) {
+  changes.EditJob(id, [](Job& job) {
+    job.state = JobState::kHeld;
+    job.not_before = {};
+    job.waits_for_save = {};
+    job.save_in_memory = false;
+    job.save_in_memory = false;
+    job.message = "suspended by its user";
+  });
+  changes.Note("job_held", {id, changes.job(id).attempts}, {}, "");
+}
+
+void AfterInterrupt(Changes& changes, const Attempt& ended) {
+  const Round* last = ended.rounds.empty() ? nullptr : &ended.rounds.back();
+  const bool hold = changes.job(ended.id.job).state == JobState::kSuspending;
+  const bool comes_first = last && (last->swap_aborted || last->moved);
+  changes.EditJob(ended.id.job, [&](Job& job) {
+    job.swap_aborted = comes_first;
+    job.message = ended.message;
+  });
+  if (hold) {
+    Hold(changes, ended.id.job);
+  } else {
+    Requeue(changes, ended.id.job, {});
+  }
+}
+
+// No other try would mend it; and no node is to blame, of the tries before either.
+void FailForItsOwnFault(Changes& changes, JobId id, const StartVerdict& verdict) {
+  for (const NodeId node : verdict.cleared) {
+    changes.EditNode(node, [](Node& row) { row.suspect -= row.suspect > 0 ? 1 : 0; });
+  }
+  Finish(changes, id, JobState::kFailed, verdict.message);
+}
+
+void AfterStartFailure(Changes& changes, const Attempt& ended) {
+  const StartVerdict verdict = JudgeStart(changes.state(), ended);
+  if (verdict.jobs_fault) return FailForItsOwnFault(changes, ended.id.job, verdict);
+  const Policy& policy = changes.policy();
+  std::uint32_t failures = 0;
+  changes.EditJob(ended.id.job, [&](Job& job) {
+    failures = ++job.start_failures;
+    job.message = ended.message;
+  });
+  for (const Task* task : TasksOf(changes.state(), ended.id)) {
+    if (task->start_failed) changes.EditNode(task->node, [](Node& node) { ++node.suspect; });
+  }
+  if (failures >= policy.start_failures_max) {
+    Finish(changes, ended.id.job, JobState::kFailed,
+           "could not start " + std::to_string(failures) + " times: " + ended.message);
+  } else {
+    Requeue(changes, ended.id.job, changes.now() + policy.start_backoff);
+  }
+}
+
+// The platform's failure, however often: the job is tried again until its save can be had.
+void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
+  const Policy& policy = changes.policy();
+  std::uint32_t failures = 0;
+  changes.EditJob(ended.id.job, [&](Job& job) {
+    failures = ++job.restore_failures;
+    job.message = ended.message;
+  });
+  for (const Task* task : TasksOf(changes.state(), ended.id)) {
+    const bool read = std::all_of(task->ranks.begin(), task->ranks.end(),
+                                  [](const Rank& rank) { return rank.restore_failed.empty(); });
+    if (task->save_missing || !read) changes.EditNode(task->node, [](Node& node) { ++node.suspect; });
+  }
+  Duration pause = policy.restore_backoff;
+  for (std::uint32_t i = 1; i < failures && pause < policy.restore_backoff_max; ++i) pause = pause + pause;
+  Requeue(changes, ended.id.job, changes.now() + std::min(pause, policy.restore_backoff_max));
+}
+
+void AfterNodeFailure(Changes& changes, const Attempt& ended) {
+  const JobSpec& spec = *changes.job(ended.id.job).spec;
+  const bool listed = std::count(spec.restart_on.begin(), spec.restart_on.end(), "node_failure") > 0;
+  const Duration backoff = spec.restart_backoff;
+  const std::uint32_t restart_max = spec.restart_max;
+  std::uint32_t restarts = 0;
+  changes.EditJob(ended.id.job, [&](Job& job) {
+    restarts = ++job.restarts;
+    job.message = ended.message;
+  });
+  if (!listed) {
+    Finish(changes, ended.id.job, JobState::kFailed, ended.message + "; restart.on does not list node_failure");
+  } else if (restarts > restart_max) {
+    Finish(changes, ended.id.job, JobState::kFailed, ended.message + "; restart.max is reached");
+  } else {
+    Requeue(changes, ended.id.job, changes.now() + backoff);
+  }
+}
+
+}  // namespace
+
+void Requeue(Changes& changes, JobId id, TimePoint not_before) {
+  changes.EditJob(id, [&](Job& job) {
+    job.state = JobState::kQueued;
+    job.queued_at = changes.now();
+    job.not_before = not_before;
+  });
+  changes.Note("job_queued", {id, changes.job(id).attempts}, {}, changes.job(id).message);
+  SettleSave(changes, id);
+}
+
+void ApplyCancel(Changes& changes, const CancelJob& event) {
+  const Job* job = Mine(changes, event.job, event.user);
+  if (!job) return;
+  const Attempt* live = changes.state().LiveAttempt(*job);
+  if (IsTerminal(job->state)) {
+    Refuse(changes, *job, "cancelled");
+    return;
+  }
+  if (!live) {
+    Finish(changes, event.job, JobState::kCancelled, "cancelled by " + event.user);
+  } else if (live->state == AttemptState::kClaimed) {
+    DropClaims(changes, live->id, "its job was cancelled");
+    Finish(changes, event.job, JobState::kCancelled, "cancelled by " + event.user);
+  } else {
+    const AttemptId id = live->id;
+    changes.EditJob(event.job, [](Job& row) { row.state = JobState::kCancelling; });
+    StopAttempt(changes, id, StopCause::kCancel, "cancelled by " + event.user);
+  }
+  changes.reply().state = ToString(changes.job(event.job).state);
+}
+
+void ApplySuspend(Changes& changes, const SuspendJob& event) {
+  const Job* job = Mine(changes, event.job, event.user);
+  if (!job) return;
+  const Attempt* live = changes.state().LiveAttempt(*job);
+  if (IsTerminal(job->state) || job->state == JobState::kCancelling) {
+    Refuse(changes, *job, "suspended");
+    return;
+  }
+  if (!live) {
+    Hold(changes, event.job);
+  } else if (live->state == AttemptState::kClaimed) {
+    DropClaims(changes, live->id, "its job was suspended");
+    Hold(changes, event.job);
+  } else if (live->stop != StopCause::kNone) {
+    changes.EditJob(event.job, [](Job& row) { row.state = JobState::kSuspending; });
+  } else {
+    const Round* round = live->open_round();
+    const AttemptId successor = round ? round->successor : AttemptId{};
+    OpenRound(changes, live->id, {successor, "suspended by " + event.user, true});
+  }
+  changes.reply().state = ToString(changes.job(event.job).state);
+}
+
+void ApplyResume(Changes& changes, const ResumeJob& event) {
+  const Job* job = Mine(changes, event.job, event.user);
+  if (!job) return;
+  if (job->state == JobState::kHeld) {
+    Requeue(changes, event.job, {});
+  } else if (job->state == JobState::kSuspending) {
+    // It leaves all the same, and queues again instead of being held.
+    const Attempt* live = changes.state().LiveAttempt(*job);
+    if (live && live->open_round()) {
+      changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_round()->suspend = false; });
+    }
+    changes.EditJob(event.job, [](Job& row) { row.state = JobState::kInterrupting; });
+  } else {
+    Refuse(changes, *job, "resumed");
+    return;
+  }
+  changes.reply().state = ToString(changes.job(event.job).state);
+}
+
+void JobAfterAttempt(Changes& changes, const Attempt& ended) {
+  const JobId id = ended.id.job;
+  const std::int64_t lost = ended.steps_lost;
+  changes.EditJob(id, [&](Job& job) {
+    job.steps_lost += lost;
+    job.swap_aborted = false;
+    if (ended.started_at) job.service = job.service + (ended.ended_at - ended.started_at);
+  });
+  const JobState state = changes.job(id).state;
+  if (ended.outcome == Outcome::kSucceeded) {
+    Finish(changes, id, JobState::kSucceeded, "");
+  } else if (state == JobState::kCancelling) {
+    Finish(changes, id, JobState::kCancelled, ended.message);
+  } else if (ended.outcome == Outcome::kTimeout || LimitUsedUp(changes.policy(), changes.job(id))) {
+    const bool says_why = ended.outcome == Outcome::kTimeout || ended.outcome == Outcome::kFailed;
+    Finish(changes, id, JobState::kFailed, (says_why ? "" : LimitReached(changes.job(id)) + "; ") + ended.message);
+  } else if (ended.outcome == Outcome::kInterrupted) {
+    AfterInterrupt(changes, ended);
+  } else if (state == JobState::kSuspending) {
+    Hold(changes, id);
+  } else if (ended.outcome == Outcome::kStartFailed) {
+    AfterStartFailure(changes, ended);
+  } else if (ended.outcome == Outcome::kRestoreFailed) {
+    AfterRestoreFailure(changes, ended);
+  } else if (ended.outcome == Outcome::kNodeFailure) {
+    AfterNodeFailure(changes, ended);
+  } else {
+    Finish(changes, id, JobState::kFailed, ended.message);
+  }
+}
+
+void ForgetFinished(Changes& changes, JobId just_ended) {
+  const auto& finished = changes.state().index().finished;
+  while (finished.size() > changes.policy().finished_jobs_kept) {
+    auto oldest = finished.begin();
+    if (oldest->second == just_ended) ++oldest;
+    if (oldest == finished.end()) return;
+    changes.EraseJob(oldest->second);
+  }
+}
+
+}  // namespace glim::core

@@ -1,0 +1,38 @@
+// The life of a job.
+//
+//                       claims or takes nodes        all tasks run
+//   submit --> QUEUED ------------------> STARTING ---------------> RUNNING --------> SUCCEEDED | FAILED
+//                ^  ^                        |                        |  ^
+//                |  |  start failed (<= 3x), |         interrupt      v  | withdrawn
+//                |  |  node lost             +--------------------> INTERRUPTING
+//                |  +------------------------+                        |
+//                +----------------------------------------------------+  left or killed; keeps its first submission
+//
+//   cancel:   QUEUED, HELD -> CANCELLED at once; else CANCELLING -> CANCELLED at the release of the last node
+//   suspend:  QUEUED -> HELD at once; else SUSPENDING -> HELD at the release of the last node;  resume: HELD -> QUEUED
+//
+// A job that waits for others (dependencies.h) is QUEUED, and not planned. Who has used up its time limit (time_limit.h)
+// does not queue again, whatever ended its attempt: it is FAILED.
+//
+// Only the owner may cancel, suspend or resume. Each operation answers in changes.reply(); a refusal changes nothing.
+#pragma once
+
+#include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/model/event.h"
+
+namespace glim::core {
+
+void ApplyCancel(Changes& changes, const CancelJob& event);
+void ApplySuspend(Changes& changes, const SuspendJob& event);
+void ApplyResume(Changes& changes, const ResumeJob& event);
+
+// An attempt of the job has ended: where the job goes from here.
+void JobAfterAttempt(Changes& changes, const Attempt& ended);
+
+// QUEUED again, plannable at `not_before` (0: at once).
+void Requeue(Changes& changes, JobId job, TimePoint not_before);
+
+// Drops the oldest ended jobs beyond policy.finished_jobs_kept, but not the one that has just ended.
+void ForgetFinished(Changes& changes, JobId just_ended);
+
+}  // namespace glim::core

@@ -1,0 +1,104 @@
+#include <utility>
+
+#include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/job_submit.h"
+#include "scheduler/core/model/feasibility.h"
+
+namespace glim::core {
+namespace {
+
+// The ids of an earlier submission under the same request_id; empty if there is none.
+std::vector<JobId> FindRequest(const ClusterState& state, const SubmitJobs& event) {
+  if (event.request_id.empty()) return {};
+  const auto it = state.index().requests.find({event.user, event.request_id});
+  if (it == state.index().requests.end()) return {};
+  return {it->second.begin(), it->second.end()};
+}
+
+Reply Repeat(const ClusterState& state, const SubmitJobs& event, const std::vector<JobId>& ids) {
+  bool same = ids.size() == event.specs.size();
+  for (std::size_t i = 0; same && i < ids.size(); ++i) same = *state.FindJob(ids[i])->spec == event.specs[i];
+  Reply reply;
+  if (same) {
+    reply.jobs = ids;
+  } else {
+    reply.status = Status(StatusCode::kAlreadyExists, "request_id " + event.request_id + " was used with other specs")
+                       .WithReason("REQUEST_ID_REUSED")
+                       .WithField("request_id")
+                       .WithFix("use a new request_id");
+  }
+  return reply;
+}
+
+Status CheckBounds(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
+  const auto of_user = state.index().unfinished_by_user.find(event.user);
+  const std::size_t mine = of_user == state.index().unfinished_by_user.end() ? 0 : of_user->second;
+  if (mine + event.specs.size() > policy.unfinished_jobs_per_user_max) {
+    return Status(StatusCode::kResourceExhausted,
+                  "user " + event.user + " has " + std::to_string(mine) + " unfinished jobs, " +
+                      std::to_string(policy.unfinished_jobs_per_user_max) + " are allowed")
+        .WithReason("TOO_MANY_JOBS")
+        .WithFix("wait for some to end, or cancel some");
+  }
+  if (state.index().unfinished + event.specs.size() > policy.unfinished_jobs_max) {
+    return Status(StatusCode::kResourceExhausted, "the cluster has " + std::to_string(state.index().unfinished) +
+                                                      " unfinished jobs, which is its limit")
+        .WithReason("TOO_MANY_JOBS")
+        .WithFix("try again later");
+  }
+  return Status::Ok();
+}
+
+std::string AtIndex(const SubmitJobs& event, std::size_t i, const std::string& field) {
+  return event.specs.size() == 1 ? field : "specs[" + std::to_string(i) + "]." + field;
+}
+
+Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
+  for (std::size_t i = 0; i < event.specs.size(); ++i) {
+    const JobSpec& spec = event.specs[i];
+    if (i > 0 && spec == event.specs[i - 1]) continue;
+    Status s = CheckFeasible(state, policy, spec);
+    if (s.ok()) s = CheckDependencies(state, spec);
+    if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void ApplySubmit(Changes& changes, const SubmitJobs& event) {
+  Reply& reply = changes.reply();
+  if (const auto earlier = FindRequest(changes.state(), event); !earlier.empty()) {
+    reply = Repeat(changes.state(), event, earlier);
+    return;
+  }
+  if (event.specs.empty()) {
+    reply.status = InvalidArgument("specs", "no job was given", "give at least one");
+    return;
+  }
+  reply.status = CheckBounds(changes.state(), changes.policy(), event);
+  if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event);
+  if (!reply.status.ok() || event.validate_only) return;
+  std::shared_ptr<const JobSpec> spec;
+  for (std::size_t i = 0; i < event.specs.size(); ++i) {
+    if (!spec || *spec != event.specs[i]) spec = std::make_shared<const JobSpec>(event.specs[i]);
+    Job job;
+    job.id = changes.NewJobId();
+    job.user = event.user;
+    job.team = event.team;
+    job.request_id = event.request_id;
+    job.request_index = static_cast<std::uint32_t>(i);
+    job.request_size = static_cast<std::uint32_t>(event.specs.size());
+    job.spec = spec;
+    job.priority = spec->priority;
+    job.submitted_at = job.queued_at = changes.now();
+    job.waits_for = Unfulfilled(changes.state(), *spec);
+    if (spec->checkpoint_dir.empty()) job.checkpoint_root = changes.policy().checkpoint_root;
+    reply.jobs.push_back(job.id);
+    changes.Note("job_submitted", {job.id, 0}, {}, spec->name);
+    changes.Write(std::move(job));
+  }
+}
+
+}  // namespace glim::core

@@ -1,0 +1,33 @@
+// The life of a node, as the scheduler sees it.
+//
+//               stream ends, or nothing heard        node_lost_after
+//   READY <---------------------------------> SILENT ---------------> LOST
+//     ^    heard again                                                  |
+//     |                                                                 | heard again: what was written off is
+//     +-----------------------------------------------------------------+ stopped first, then it is used
+//     |
+//     +--- stop order unanswered for kill_after_term + release_max ---> QUARANTINED ---> READY (operator, once empty)
+//
+// More than outage_percent of the nodes (and at least two) silent at once is an outage: nobody is declared lost.
+#pragma once
+
+#include <span>
+
+#include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/model/event.h"
+
+namespace glim::core {
+
+void ApplyConnected(Changes& changes, const NodeConnected& event);
+void ApplyDisconnected(Changes& changes, const NodeDisconnected& event);
+void ApplyReported(Changes& changes, const NodeReported& event);
+// Several at once: what they say together decides, and each attempt is looked at once.
+void ApplyReports(Changes& changes, std::span<const Event> reports);
+void ApplyReturn(Changes& changes, const ReturnNode& event);
+
+// Silence, losses and the outage rule, judged at changes.now().
+void JudgeSilence(Changes& changes);
+// A task past its release bound: the node is taken out, with the evidence.
+void Quarantine(Changes& changes, TaskId task);
+
+}  // namespace glim::core

@@ -1,0 +1,389 @@
+// The life of a node: registration, silence, loss and return, outages, quarantine, orphans.
+#include "scheduler/core/lifecycle/node_machine.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/testing/cluster_builder.h"
+
+#include <gtest/gtest.h>
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Labels;
+using testing::Spec;
+using testing::Zones;
+
+NodeReported Report(Cluster& c, NodeId node, std::vector<ObservedTask> tasks, bool current = true) {
+  return {node, c.session(node), current, std::move(tasks)};
+}
+
+ObservedTask Seen(AttemptId attempt, TaskPhase phase = TaskPhase::kRunning) {
+  ObservedTask task;
+  task.id = {attempt, 0};
+  task.phase = phase;
+  return task;
+}
+
+TEST(Registration, ANewNodeIsReadyAndKnownByItsName) {
+  Cluster c(Zones{.zones = 0});
+  const Reply reply = c.Connect("gpu-7", Labels("z1", "l1"));
+  EXPECT_TRUE(reply.status.ok());
+  const Node& node = c.node(reply.node);
+  EXPECT_EQ(node.name, "gpu-7");
+  EXPECT_EQ(node.state, NodeState::kReady);
+  EXPECT_TRUE(IsFree(node));
+  EXPECT_EQ(c.Noted("node_registered"), 1);
+  EXPECT_TRUE(c.unsynced().contains(reply.node));
+}
+
+TEST(Registration, TheSameMachineComesBackAsTheSameNode) {
+  Cluster c;
+  NodeLabels more = Labels("z1", "z1-l1", 4);
+  const Reply again = c.Connect("n1", more);
+  EXPECT_EQ(again.node, NodeId(1));
+  EXPECT_EQ(c.node(NodeId(1)).labels, more);
+  EXPECT_EQ(c.state().tables().nodes.size(), 2u);
+}
+
+TEST(Registration, ItsReplicaServiceMayComeMoveAndGo) {
+  Cluster c;
+  for (const char* address : {"n1:7010", "n1:7011", ""}) {
+    c.Connect("n1", c.node(NodeId(1)).labels, address);
+    EXPECT_EQ(c.node(NodeId(1)).replica, address);
+    EXPECT_EQ(c.state().index().replica_services.size(), address[0] ? 1u : 0u);
+  }
+}
+
+TEST(Registration, ASecondMachineUnderTheSameNameIsRefused) {
+  Cluster c;
+  const Node before = c.node(NodeId(1));
+  NodeConnected other;
+  other.session = 99;
+  other.name = "n1";
+  other.machine_id = "another";
+  const Reply reply = c.Do(other);
+  EXPECT_EQ(reply.status.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(reply.status.reason(), "NODE_NAME_TAKEN");
+  EXPECT_EQ(c.node(NodeId(1)), before);
+  EXPECT_NE(c.state().liveness[NodeId(1)].session, 99u);
+}
+
+TEST(Sessions, OnlyTheNewestIsListenedTo) {
+  Cluster c;
+  const std::uint64_t old = c.session(NodeId(1));
+  c.Connect("n1", c.node(NodeId(1)).labels);
+  c.Do(NodeDisconnected{NodeId(1), old});
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kReady) << "the stream that ended was replaced long ago";
+  c.Do(NodeReported{NodeId(1), old, true, {Seen({JobId(9), 1})}});
+  EXPECT_TRUE(c.node(NodeId(1)).orphans.empty());
+}
+
+TEST(Sessions, UnknownNodesAreIgnored) {
+  Cluster c;
+  c.Do(NodeReported{NodeId(77), 5, true, {Seen({JobId(1), 1})}});
+  c.Do(NodeDisconnected{NodeId(77), 5});
+  EXPECT_EQ(c.state().FindNode(NodeId(77)), nullptr);
+}
+
+TEST(Silence, AnEndedStreamSilencesAtOnceAndAReturnMendsIt) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  c.Silence(NodeId(1), true);
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kSilent);
+  EXPECT_EQ(c.job(job).state, JobState::kRunning) << "silence alone harms nobody";
+  c.Advance(Seconds(30));
+  c.Return(NodeId(1));
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kReady);
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  EXPECT_EQ(c.job(job).attempts, 1u);
+}
+
+TEST(Silence, ANodeIsSilentAfterAQuarterOfTheBound) {
+  Cluster c;
+  c.Silence(NodeId(1));
+  c.Advance(c.policy().node_lost_after / 4 - Milliseconds(1));
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kReady);
+  c.Advance(Milliseconds(1));
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kSilent);
+}
+
+TEST(Silence, NothingNewIsPlacedThere) {
+  Cluster c;
+  c.Silence(NodeId(1), true);
+  const JobId job = c.Submit(Spec(1));
+  EXPECT_EQ(c.attempt(job).nodes, std::vector{NodeId(2)});
+}
+
+TEST(Loss, AfterNodeLostAfterTheJobGoesOnElsewhere) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Running(Spec(2));
+  c.Silence(NodeId(1));
+  c.Advance(c.policy().node_lost_after);
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kLost);
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 1u);
+  EXPECT_FALSE(c.node(NodeId(1)).holder);
+  EXPECT_EQ(c.node(NodeId(1)).zombies.size(), 1u);
+  EXPECT_EQ(c.attempt(job).stop, StopCause::kNodeFailure);
+  c.Settle();
+  EXPECT_EQ(c.attempt(job).outcome, Outcome::kNodeFailure);
+  c.Advance(Seconds(30));
+  c.Settle();
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  EXPECT_EQ(c.attempt(job).nodes, (std::vector{NodeId(2), NodeId(3)}));
+}
+
+TEST(Loss, AReturningZombieIsStoppedBeforeTheNodeIsUsed) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Running(Spec(1));
+  c.script(job).stuck = true;
+  c.Silence(NodeId(1));
+  c.Advance(c.policy().node_lost_after);
+  c.Return(NodeId(1));
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kReady);
+  EXPECT_FALSE(IsFree(c.node(NodeId(1)))) << "the old task is still there";
+  const auto desired = DesiredFor(c.state().tables(), NodeId(1));
+  ASSERT_EQ(desired.size(), 1u);
+  EXPECT_TRUE(desired[0].stop);
+  EXPECT_EQ(desired[0].id, (TaskId{{job, 1}, 0}));
+  c.script(job).stuck = false;
+  c.Settle();
+  EXPECT_TRUE(IsFree(c.node(NodeId(1))));
+}
+
+TEST(Loss, AZombieThatTheRebootTookIsGone) {
+  Cluster c;
+  c.Running(Spec(1));
+  c.Silence(NodeId(1));
+  c.Advance(c.policy().node_lost_after);
+  c.agent(NodeId(1)).tasks.clear();
+  c.Connect("n1", c.node(NodeId(1)).labels);
+  c.Report(NodeId(1), false);
+  EXPECT_FALSE(IsFree(c.node(NodeId(1)))) << "an agent that is not up to date proves nothing by silence";
+  c.Report(NodeId(1), true);
+  EXPECT_TRUE(IsFree(c.node(NodeId(1))));
+}
+
+TEST(Loss, AClaimantLooksElsewhere) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId victim = c.Running(Spec(1, PriorityClass::kLow));
+  c.script(victim).acks = false;
+  c.Running(Spec(1));
+  const JobId urgent = c.Submit(Spec(1, PriorityClass::kHigh), "bob");
+  ASSERT_EQ(c.node(NodeId(1)).claim, c.attempt(urgent).id);
+  c.Silence(NodeId(1));
+  c.Advance(c.policy().node_lost_after);
+  EXPECT_EQ(c.attempt(urgent, 1).outcome, Outcome::kClaimDropped);
+  EXPECT_EQ(c.attempt(urgent).nodes, std::vector{NodeId(2)});
+}
+
+struct Outage {
+  int nodes;
+  int silent;
+  bool outage;
+};
+
+TEST(OutageRule, MoreThanAFifthAndAtLeastTwo) {
+  const Outage kRows[] = {
+      {1, 1, false}, {2, 1, false},  {2, 2, true},  {4, 1, false},  {5, 2, true},
+      {9, 2, true},  {10, 2, false}, {10, 3, true}, {20, 4, false}, {20, 5, true},
+  };
+  for (const Outage& row : kRows) {
+    SCOPED_TRACE(std::to_string(row.silent) + " of " + std::to_string(row.nodes));
+    Cluster c(Zones{.nodes = row.nodes});
+    for (int n = 1; n <= row.silent; ++n) c.Silence(NodeId(static_cast<std::uint32_t>(n)));
+    c.Advance(c.policy().node_lost_after);
+    EXPECT_EQ(c.state().outage, row.outage);
+    EXPECT_EQ(c.node(NodeId(1)).state, row.outage ? NodeState::kSilent : NodeState::kLost);
+  }
+}
+
+TEST(OutageRule, NobodyIsLostUntilAgentsReturn) {
+  Cluster c(Zones{.nodes = 5});
+  const JobId job = c.Running(Spec(2));
+  for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) c.Silence(node);
+  c.Advance(Hours(1));
+  EXPECT_TRUE(c.state().outage);
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  c.Return(NodeId(2));
+  c.Return(NodeId(3));
+  c.Advance(Seconds(20));
+  EXPECT_FALSE(c.state().outage);
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kLost) << "one alone is a loss";
+  EXPECT_EQ(c.node(NodeId(2)).state, NodeState::kReady);
+  EXPECT_EQ(c.Noted("outage_began"), 1);
+  EXPECT_EQ(c.Noted("outage_ended"), 1);
+}
+
+// As agents fall silent in a real outage: each in the middle of its own heartbeat.
+TEST(OutageRule, NodesThatFallSilentOneAfterTheOtherAreOneOutage) {
+  for (const Duration apart : {Milliseconds(100), Seconds(1), Seconds(15)}) {
+    SCOPED_TRACE(apart.ms);
+    Cluster c(Zones{.nodes = 6});
+    const JobId job = c.Running(Spec(2));
+    for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) {
+      c.Silence(node);
+      c.Advance(apart);
+    }
+    c.Advance(Minutes(5));
+    EXPECT_TRUE(c.state().outage);
+    for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) EXPECT_EQ(c.node(node).state, NodeState::kSilent);
+    EXPECT_EQ(c.job(job).state, JobState::kRunning);
+    EXPECT_EQ(c.Noted("node_lost"), 0);
+  }
+}
+
+// Job 1 was cancelled and does not go.
+struct Stuck {
+  Stuck() {
+    job = c.Running(Spec(2));
+    c.script(job).stuck = true;
+    c.Edit(job, 0, [](ObservedTask& task) { task.message = "pid 4711 in D state"; });
+    c.Cancel(job);
+    bound = c.policy().kill_after_term + c.policy().release_max;
+  }
+  Cluster c;
+  JobId job;
+  Duration bound;
+};
+
+TEST(QuarantineRule, PastTheReleaseBoundWithTheEvidence) {
+  Stuck s;
+  s.c.Advance(s.bound - Milliseconds(1));
+  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kReady);
+  s.c.Advance(Milliseconds(1));
+  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kQuarantined);
+  EXPECT_EQ(s.c.node(NodeId(1)).message, "task 1.1.0 did not go after SIGKILL: pid 4711 in D state");
+  EXPECT_EQ(s.c.job(s.job).state, JobState::kCancelled) << "its job need not wait";
+  EXPECT_EQ(s.c.Noted("node_quarantined"), 2);
+}
+
+TEST(QuarantineRule, TheNodeStaysOutUntilTheOperatorReturnsItAndItIsEmpty) {
+  Stuck s;
+  s.c.Advance(s.bound);
+  s.c.Connect("n1", s.c.node(NodeId(1)).labels);
+  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kQuarantined) << "a reconnect is no pardon";
+  EXPECT_EQ(s.c.Do(ReturnNode{"n1"}).state, "ready");
+  EXPECT_FALSE(IsFree(s.c.node(NodeId(1)))) << "the task is still there";
+  s.c.script(s.job).stuck = false;
+  s.c.Settle();
+  EXPECT_TRUE(IsFree(s.c.node(NodeId(1))));
+}
+
+TEST(QuarantineRule, ASilentNodeIsNotAccused) {
+  Stuck s;
+  s.c.Silence(NodeId(1), true);
+  s.c.Silence(NodeId(2), true);
+  s.c.Advance(s.bound + Seconds(1));  // both silent: an outage
+  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kSilent);
+}
+
+// The stop order could not reach the agent: it is not to blame that the task is still there.
+TEST(QuarantineRule, AfterAnOutageTheAgentGetsTheTimeToObey) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  c.Silence(NodeId(1), true);
+  c.Silence(NodeId(2), true);
+  c.Cancel(job);
+  c.Advance(Minutes(10));
+  ASSERT_TRUE(c.state().outage);
+  c.Return(NodeId(1));
+  c.Return(NodeId(2));
+  c.Advance(Milliseconds(1));
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kReady);
+  c.Settle();
+  EXPECT_EQ(c.job(job).state, JobState::kCancelled);
+  EXPECT_TRUE(IsFree(c.node(NodeId(1))));
+}
+
+// Nodes in repair are known to be away.
+TEST(QuarantineRule, NodesInRepairDoNotMakeALossAnOutage) {
+  Cluster c(Zones{.nodes = 8});
+  const JobId job = c.Running(Spec(2));
+  c.script(job).stuck = true;
+  c.Cancel(job);
+  c.Advance(Seconds(65));
+  ASSERT_EQ(c.node(NodeId(2)).state, NodeState::kQuarantined);
+  c.Silence(NodeId(1));
+  c.Silence(NodeId(2));
+  c.Advance(Hours(1));
+  EXPECT_FALSE(c.state().outage);
+  c.Silence(NodeId(8));
+  c.Advance(Minutes(2));
+  EXPECT_FALSE(c.state().outage);
+  EXPECT_EQ(c.node(NodeId(8)).state, NodeState::kLost);
+}
+
+TEST(ReturnNodeOrder, ForgivesSuspicionAndKnowsItsNodes) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  c.script(job).starts = false;
+  c.Settle();
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 1u);
+  EXPECT_TRUE(c.Do(ReturnNode{"n1"}).status.ok());
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 0u);
+  const Reply unknown = c.Do(ReturnNode{"n9"});
+  EXPECT_EQ(unknown.status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(unknown.status.field(), "node");
+}
+
+TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
+  Cluster c(Zones{.nodes = 1});
+  const AttemptId stranger{JobId(55), 2};
+  c.Do(Report(c, NodeId(1), {Seen(stranger)}));
+  EXPECT_EQ(c.node(NodeId(1)).orphans, std::vector{stranger});
+  EXPECT_TRUE(DesiredFor(c.state().tables(), NodeId(1)).empty()) << "absence never kills";
+  const JobId job = c.Submit(Spec(1));
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  c.Do(Report(c, NodeId(1), {Seen(stranger)}));
+  EXPECT_EQ(c.Noted("orphan"), 1) << "told once";
+  c.Do(Report(c, NodeId(1), {}));
+  EXPECT_TRUE(c.node(NodeId(1)).orphans.empty());
+  EXPECT_EQ(c.job(job).state, JobState::kStarting);
+}
+
+TEST(Orphans, NoJobOfOursGetsTheirNumber) {
+  Cluster c;
+  c.Do(Report(c, NodeId(1), {Seen({JobId(55), 2}), Seen({JobId(~0ULL), 1})}));
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
+}
+
+TEST(Orphans, NorTheNumberOfAJobThatANodeHasSomethingOf) {
+  Cluster c;
+  NodeConnected hello;
+  hello.session = 99;
+  hello.name = "n-new";
+  hello.machine_id = "m-new";
+  hello.highest_job = JobId(70);
+  c.Do(hello);
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(71));
+}
+
+TEST(Orphans, ATaskOfAKnownJobOnTheWrongNodeIsOneAsWell) {
+  Cluster c;
+  const JobId job = c.Running(Spec(1));
+  ASSERT_EQ(c.attempt(job).nodes[0], NodeId(1));
+  c.Do(Report(c, NodeId(2), {Seen({job, 1})}));
+  EXPECT_EQ(c.node(NodeId(2)).orphans, (std::vector{AttemptId{job, 1}}));
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+}
+
+TEST(Absence, OfATaskInACurrentReportIsALoss) {
+  Cluster c;
+  const JobId job = c.Running(Spec(1));
+  c.Do(Report(c, NodeId(1), {}, false));
+  EXPECT_EQ(c.job(job).state, JobState::kRunning) << "an agent that is not up to date proves nothing";
+  c.Do(Report(c, NodeId(1), {}, true));
+  EXPECT_EQ(c.attempt(job).outcome, Outcome::kNodeFailure);
+  EXPECT_TRUE(c.task(job, 0).lost);
+}
+
+TEST(Absence, OfATaskThatIsYetToBeLaunchedMeansNothing) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  c.Do(Report(c, NodeId(1), {}, true));
+  EXPECT_EQ(c.job(job).state, JobState::kStarting);
+  EXPECT_TRUE(DesiredFor(c.state().tables(), NodeId(1)).at(0).launch);
+}
+
+}  // namespace
+}  // namespace glim::core

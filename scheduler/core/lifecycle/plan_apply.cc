@@ -1,0 +1,184 @@
+#include "scheduler/core/lifecycle/plan_apply.h"
+
+#include <algorithm>
+#include <set>
+
+#include "scheduler/core/lifecycle/attempt_start.h"
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/replica_placement.h"
+#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/model/planted.h"
+
+namespace glim::core {
+namespace {
+
+bool Contains(const std::vector<AttemptId>& ids, AttemptId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// May this start take or claim that node?
+bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) {
+  const Node* node = state.FindNode(id);
+  if (!node || !IsUsable(*node)) return false;
+  if (node->claim && !Contains(start.displaced, node->claim)) return false;
+  if (!node->holder || Contains(start.displaced, node->holder)) return true;
+  if (Contains(start.victims, node->holder)) return true;
+  const Attempt* holder = state.FindAttempt(node->holder);
+  return holder && (holder->stop != StopCause::kNone || holder->open_round());  // being emptied anyway
+}
+
+bool StillHolds(const ClusterState& state, const PlannedStart& start) {
+  const Job* job = state.FindJob(start.job);
+  if (!job || job->state != JobState::kQueued || job->not_before || !job->waits_for.empty()) return false;
+  if (job->waits_for_save) return false;
+  const std::set<NodeId> distinct(start.nodes.begin(), start.nodes.end());
+  if (start.nodes.size() != job->spec->nodes || distinct.size() != start.nodes.size()) return false;
+  for (const AttemptId victim : start.victims) {
+    const Attempt* attempt = state.FindAttempt(victim);
+    if (!attempt || attempt->stop != StopCause::kNone || attempt->open_round()) return false;
+    if (attempt->state != AttemptState::kRunning && attempt->state != AttemptState::kStarting) return false;
+  }
+  for (const AttemptId displaced : start.displaced) {
+    const Attempt* attempt = state.FindAttempt(displaced);
+    if (!attempt || attempt->state != AttemptState::kClaimed) return false;
+  }
+  return std::all_of(start.nodes.begin(), start.nodes.end(), [&](NodeId n) { return NodeHolds(state, start, n); });
+}
+
+std::string Reason(const Job& job, const PlannedStart& start) {
+  return "job " + std::to_string(job.id.value) + " " + job.spec->name + " (" + ToString(start.charged) + ", user " +
+         job.user + ") needs " + std::to_string(start.nodes.size()) + (start.nodes.size() == 1 ? " node" : " nodes");
+}
+
+// Claimed attempts of a lower class give way. Victims of theirs whose nodes the new one claims keep leaving, for it.
+void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
+  for (const AttemptId displaced : start.displaced) {
+    for (const AttemptId victim : std::vector(changes.attempt(displaced).victims)) {
+      const Attempt* attempt = changes.state().FindAttempt(victim);
+      if (!attempt || !attempt->open_round()) continue;
+      const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(),
+                                      [&](NodeId n) { return changes.node(n).holder == victim; });
+      if (!wanted) continue;
+      ChangeSuccessor(changes, victim, by);
+    }
+    if (Planted(PlantedBug::kDoubleClaim)) continue;
+    DropClaims(changes, displaced, "a more urgent job claims its nodes");
+    Requeue(changes, displaced.job, {});
+  }
+}
+
+// How many nodes of its leaf are in use.
+std::size_t LoadOfLeaf(const Changes& changes, const Node& node) {
+  const Layouts& layouts = changes.state().layouts();
+  const PoolLayout& pool = layouts.pools.at(node.labels.pool);
+  const std::uint32_t leaf = pool.leaves[pool.IndexOf(node.id)];
+  std::size_t load = 0;
+  for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
+    load += pool.leaves[i] == leaf && changes.node(pool.nodes[i]).holder ? 1 : 0;
+  }
+  return load;
+}
+
+// Of the ranks [begin, end), which are of one zone: the one on the leaf where the least goes on, the first of equals.
+std::uint32_t GatewayAmong(const Changes& changes, const Attempt& attempt, std::uint32_t begin, std::uint32_t end) {
+  std::uint32_t best = begin;
+  std::size_t best_load = 0;
+  std::string leaf;
+  for (std::uint32_t rank = begin; rank < end; ++rank) {
+    const Node& node = changes.node(attempt.nodes[rank]);
+    if (rank > begin && node.labels.leaf == leaf) continue;  // ranks are contiguous by leaf
+    leaf = node.labels.leaf;
+    const std::size_t load = LoadOfLeaf(changes, node);
+    if (rank > begin && load >= best_load) continue;
+    best = rank;
+    best_load = load;
+  }
+  return best;
+}
+
+Attempt NewAttempt(const Changes& changes, const Job& job, const PlannedStart& start) {
+  Attempt attempt;
+  attempt.id = {job.id, job.attempts + 1};
+  attempt.nodes = start.nodes;
+  attempt.charged = start.charged;
+  attempt.borrowed = start.borrowed;
+  attempt.quantum = start.quantum;
+  attempt.queued_at = job.queued_at;
+  attempt.claimed_at = changes.now();
+  std::vector<std::uint32_t> begins;  // the first rank of each zone
+  for (std::uint32_t i = 0; i < start.nodes.size(); ++i) {
+    const std::string& zone = changes.node(start.nodes[i]).labels.zone;
+    if (!attempt.zones.empty() && attempt.zones.back() == zone) continue;
+    attempt.zones.push_back(zone);
+    begins.push_back(i);
+  }
+  begins.push_back(static_cast<std::uint32_t>(start.nodes.size()));
+  for (std::size_t zone = 0; attempt.zones.size() > 1 && zone < attempt.zones.size(); ++zone) {
+    attempt.gateways.push_back(GatewayAmong(changes, attempt, begins[zone], begins[zone + 1]));
+  }
+  attempt.replicas = PlaceReplicas(changes.state(), attempt.id.job, attempt.nodes);
+  return attempt;
+}
+
+void AddVictims(const Changes& changes, const PlannedStart& start, Attempt& attempt) {
+  attempt.victims = start.victims;
+  for (const NodeId node : start.nodes) {
+    const AttemptId holder = changes.node(node).holder;
+    if (holder && !Contains(attempt.victims, holder) && !Contains(start.displaced, holder))
+      attempt.victims.push_back(holder);
+  }
+}
+
+void Start(Changes& changes, const PlannedStart& start) {
+  const Job& job = changes.job(start.job);
+  Attempt attempt = NewAttempt(changes, job, start);
+  AddVictims(changes, start, attempt);
+  const AttemptId id = attempt.id;
+  const std::string reason = Reason(job, start);
+  changes.EditJob(start.job, [&](Job& row) {
+    row.state = JobState::kStarting;
+    row.save_in_memory = false;
+    row.attempts = id.number;
+    row.priority = start.charged;
+  });
+  changes.Write(std::move(attempt));
+  Displace(changes, start, id);
+  std::uint32_t held = 0;
+  for (const NodeId node : start.nodes) {
+    changes.EditNode(node, [&](Node& row) {
+      if (row.holder) {
+        row.claim = id;
+      } else {
+        row.holder = id;
+        ++held;
+      }
+    });
+  }
+  changes.EditAttempt(id, [&](Attempt& row) { row.nodes_held = held; });
+  changes.Note("attempt_claimed", id, {},
+               std::to_string(held) + " of " + std::to_string(start.nodes.size()) + " nodes free");
+  for (const AttemptId victim : start.victims) {
+    const bool moved = victim == start.moved;
+    const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;
+    OpenRound(changes, victim, {id, why, false, false, moved});
+  }
+  if (held == start.nodes.size()) BeginStart(changes, id);
+}
+
+}  // namespace
+
+void ApplyPlan(Changes& changes, const Plan& plan) {
+  bool all = true;
+  for (const PlannedStart& start : plan.starts) {
+    if (StillHolds(changes.state(), start)) {
+      Start(changes, start);
+    } else {
+      all = false;
+    }
+  }
+  changes.SetVerdicts(plan.verdicts);
+  if (!all) changes.MarkDirty();
+}
+
+}  // namespace glim::core

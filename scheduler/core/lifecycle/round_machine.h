@@ -1,0 +1,44 @@
+// One agreement on the step to stop at: docs/protocols/interrupt.md. At most one is open in an attempt.
+//
+//                 every rank acknowledged: S = max(hold)
+//   NOTIFYING ------------------------------------------> AGREED --------+
+//     |     |                                                            |
+//     |     +--- agree_by passes ---> NO_AGREEMENT ----------------------+--> ENDED (with the attempt)
+//     |                                                                  |
+//     v  the successor went away                    SIGNALLED -----------+
+//   WITHDRAWN                                       (jobs that are asked by a signal)
+//
+// S never changes once committed. Withdrawal is possible in NOTIFYING alone; later, the attempt leaves all the same and
+// counts as swap_aborted. The deadline (request + grace, moved by the job's wish up to max_grace) stops the attempt.
+#pragma once
+
+#include <string>
+
+#include "scheduler/core/lifecycle/changes.h"
+
+namespace glim::core {
+
+struct RoundRequest {
+  AttemptId successor;  // none: a suspend, or a time limit
+  std::string reason;
+  bool suspend = false;
+  bool time_limit = false;
+  bool moved = false;  // so that the successor fits; the job has room elsewhere
+};
+
+// Raises the flag in every task. An attempt that has an open round keeps it (the new successor is noted).
+void OpenRound(Changes& changes, AttemptId attempt, const RoundRequest& request);
+
+// Acknowledgements, extensions, deadlines. Idempotent; called after every report and when time passes.
+void AdvanceRound(Changes& changes, AttemptId attempt);
+
+// The nodes will go to this attempt instead.
+void ChangeSuccessor(Changes& changes, AttemptId attempt, AttemptId successor);
+
+// The successor is gone. If somebody else waits for one of the nodes, the round goes on for them.
+void WithdrawRound(Changes& changes, AttemptId attempt);
+
+// A new leader begins: nobody is killed for the time in which no leader was there.
+void GrantLeaderChange(Changes& changes, AttemptId attempt);
+
+}  // namespace glim::core

@@ -1,0 +1,103 @@
+#include "scheduler/core/lifecycle/save_place.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/save_reach.h"
+
+namespace glim::core {
+namespace {
+
+using Nodes = std::vector<NodeId>;
+
+Nodes UnionOf(const Nodes& a, const Nodes& b) {
+  Nodes all;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+  return all;
+}
+
+bool Includes(const Nodes& all, const Nodes& some) {
+  return std::includes(all.begin(), all.end(), some.begin(), some.end());
+}
+
+}  // namespace
+
+void SettleSave(Changes& changes, JobId id) {
+  const Job& job = changes.job(id);
+  NodeId wait;
+  bool in_memory = false;
+  if (job.state == JobState::kQueued) {
+    const Checkpoint base = BaseOf(changes.state(), job);
+    const SaveReach reach = ReachOf(changes.state(), base);
+    in_memory = reach.reach == Reach::kLost && MayBeInMemory(changes.state(), job);
+    if (reach.reach != Reach::kNow && !in_memory) wait = reach.node;
+  }
+  if (wait == job.waits_for_save && in_memory == job.save_in_memory) return;
+  const bool news = wait != job.waits_for_save;
+  changes.EditJob(id, [&](Job& row) {
+    row.waits_for_save = wait;
+    row.save_in_memory = in_memory;
+  });
+  if (news && wait) changes.Note("save_waited_for", {id, changes.job(id).attempts}, wait, changes.node(wait).name);
+  changes.MarkDirty();
+}
+
+void SettleSavesOn(Changes& changes, NodeId node) {
+  // Any node may have copies in its memory of what is watched.
+  std::set<JobId> jobs = changes.state().index().save_watch;
+  const auto& all = changes.state().index().saved_on;
+  if (const auto found = all.find(node); found != all.end()) jobs.insert(found->second.begin(), found->second.end());
+  for (const JobId id : jobs) SettleSave(changes, id);
+}
+
+void TakeBase(Changes& changes, AttemptId id, const Checkpoint& base) {
+  const Checkpoint newest = changes.job(id.job).durable;
+  if (base.step < newest.step) {
+    const std::int64_t lost = newest.step - base.step;
+    const std::string why = "the save of " + StepOf(newest) + " lies on " +
+                            NamesOfNodes(changes.state().tables(), UnionOf(newest.parts, newest.copies)) +
+                            " alone, which is lost: it goes on from " + StepOf(base) + ", " + std::to_string(lost) +
+                            (lost == 1 ? " step lost" : " steps lost");
+    changes.EditJob(id.job, [&](Job& row) {
+      row.durable = base;
+      std::erase_if(row.older, [&](const Checkpoint& save) { return save.step >= base.step; });
+      row.steps_lost += lost;
+      row.restore_failures = 0;  // of another save
+      row.message = why;
+    });
+    changes.Note("save_given_up", id, {}, why);
+  }
+  changes.EditAttempt(id, [&](Attempt& row) { row.base = base; });
+}
+
+void NoteCopies(Changes& changes, const Attempt& attempt) {
+  const Checkpoint& newest = changes.job(attempt.id.job).durable;
+  const Checkpoint& base = attempt.base;
+  if (IsShared(base) || newest.step != base.step || newest.attempt != base.attempt) return;
+  // A task that went on from a neighbour's memory has nothing on its disk.
+  Nodes nodes;
+  for (const Task* task : TasksOf(changes.state(), attempt.id)) {
+    if (task->copied_bytes > 0) nodes.push_back(task->node);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  Nodes copies = UnionOf(newest.copies, nodes);
+  if (copies.size() > kCopiesMax) copies.resize(kCopiesMax);
+  changes.EditJob(attempt.id.job, [&](Job& row) { row.durable.copies = std::move(copies); });
+}
+
+void NoteSave(Job& job, Checkpoint save) {
+  const Nodes now = HoldersOf(save);
+  const auto adds_nothing = [&](const Checkpoint& old) { return Includes(now, HoldersOf(old)); };
+  if (!IsShared(save)) {
+    if (job.durable.step >= 0 && !IsShared(job.durable)) job.older.insert(job.older.begin(), job.durable);
+    std::erase_if(job.older, adds_nothing);
+    if (job.older.size() > kOlderSavesMax) job.older.resize(kOlderSavesMax);
+  } else {
+    job.older.clear();
+  }
+  job.durable = std::move(save);
+}
+
+}  // namespace glim::core

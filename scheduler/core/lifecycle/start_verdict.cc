@@ -1,0 +1,57 @@
+#include "scheduler/core/lifecycle/start_verdict.h"
+
+#include <algorithm>
+#include <set>
+
+#include "scheduler/core/model/attempt_tasks.h"
+
+namespace glim::core {
+namespace {
+
+std::string Describe(const ClusterState& state, const Task& task) {
+  return "could not start on node " + state.FindNode(task.node)->name + ": " + task.message;
+}
+
+void LookForMissing(const ClusterState& state, AttemptId id, std::set<NodeId>* missing_on,
+                    std::vector<NodeId>* blamed) {
+  for (const Task* task : TasksOf(state, id)) {
+    if (!task->start_failed || !task->path_missing) continue;
+    missing_on->insert(task->node);
+    if (blamed) blamed->push_back(task->node);
+  }
+}
+
+bool HasRun(const ClusterState& state, AttemptId newest) {
+  for (std::uint32_t number = newest.number; number >= 1; --number) {
+    const Attempt* attempt = state.FindAttempt({newest.job, number});
+    if (attempt && attempt->running_at) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
+  StartVerdict verdict;
+  const Task* missing = nullptr;
+  for (const Task* task : TasksOf(state, ended.id)) {
+    if (!task->start_failed) continue;
+    if (task->job_fault) return {true, Describe(state, *task), {}};
+    if (task->path_missing && !missing) missing = task;
+  }
+  if (!missing) return verdict;
+  std::set<NodeId> nodes;
+  LookForMissing(state, ended.id, &nodes, nullptr);
+  for (std::uint32_t number = ended.id.number; number > 1; --number) {
+    const Attempt* earlier = state.FindAttempt({ended.id.job, number - 1});
+    if (!earlier || (earlier->outcome != Outcome::kStartFailed && earlier->outcome != Outcome::kClaimDropped)) break;
+    LookForMissing(state, earlier->id, &nodes, &verdict.cleared);
+  }
+  // A job that has run before has not changed since: a file system is missing there.
+  if (nodes.size() < 2 || HasRun(state, ended.id)) return {};
+  verdict.jobs_fault = true;
+  verdict.message = Describe(state, *missing) + " (the same on " + std::to_string(nodes.size()) + " nodes)";
+  return verdict;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,129 @@
+// Whose fault a failed start is, and what becomes of the job and of the nodes.
+#include "scheduler/core/lifecycle/start_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Spec;
+using testing::Zones;
+
+// What the agent says of a task that it was just told to start.
+void FailStart(Cluster& c, JobId job, std::uint32_t index, void (*change)(ObservedTask&)) {
+  c.script(job).runs = false;
+  c.Settle();
+  c.Edit(job, index, [&](ObservedTask& task) {
+    task.phase = TaskPhase::kReleased;
+    task.start_failed = true;
+    change(task);
+  });
+  c.Settle();
+}
+
+void NotAllowed(ObservedTask& task) {
+  task.job_fault = true;
+  task.message = "workdir /root is not among the folders that this node gives to jobs: use one that is";
+}
+
+void NotThere(ObservedTask& task) {
+  task.path_missing = true;
+  task.message = "workdir /nfs/me cannot be used on this node: No such file or directory: name a folder that exists";
+}
+
+void Broken(ObservedTask& task) { task.message = "runc was killed"; }
+
+void Retry(Cluster& c) { c.Advance(c.policy().start_backoff); }
+
+TEST(AStartFailure, OfTheJobsOwnFaultIsTriedOnce) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  FailStart(c, job, 0, NotAllowed);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed);
+  EXPECT_EQ(c.job(job).attempts, 1u);
+  EXPECT_EQ(c.job(job).message,
+            "could not start on node n1: workdir /root is not among the folders that this node gives to jobs: use one "
+            "that is");
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 0u) << "no node is to blame";
+}
+
+TEST(AStartFailure, OfAGangIsTheJobsFaultIfOneNodeSaysSo) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(2));
+  FailStart(c, job, 1, NotAllowed);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed);
+  EXPECT_EQ(c.job(job).attempts, 1u);
+  for (const NodeId node : {NodeId(1), NodeId(2)}) EXPECT_EQ(c.node(node).suspect, 0u);
+}
+
+TEST(AMissingPath, OnASecondNodeIsTheJobsFault) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Submit(Spec(1));
+  FailStart(c, job, 0, NotThere);
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 1u) << "it may lack a file system: another one is tried";
+  Retry(c);
+  EXPECT_EQ(c.attempt(job).nodes, (std::vector{NodeId(2)}));
+  FailStart(c, job, 0, NotThere);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed);
+  EXPECT_EQ(c.job(job).attempts, 2u);
+  EXPECT_EQ(c.job(job).message,
+            "could not start on node n2: workdir /nfs/me cannot be used on this node: No such file or directory: name "
+            "a folder that exists (the same on 2 nodes)");
+  for (const NodeId node : {NodeId(1), NodeId(2)}) EXPECT_EQ(c.node(node).suspect, 0u) << "no node was to blame";
+}
+
+TEST(AMissingPath, IsNeverTheFaultOfAJobThatHasRun) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Running(Spec(1));
+  c.Suspend(job);
+  c.Settle();
+  c.Resume(job);
+  FailStart(c, job, 0, NotThere);
+  Retry(c);
+  FailStart(c, job, 0, NotThere);
+  EXPECT_EQ(c.job(job).state, JobState::kQueued) << "a file system is missing on two nodes: it is tried on";
+}
+
+TEST(AMissingPath, OnOneNodeAloneIsTheNodesFault) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Submit(Spec(1));
+  FailStart(c, job, 0, NotThere);
+  Retry(c);
+  c.script(job).runs = true;
+  c.Settle();
+  EXPECT_EQ(c.attempt(job).nodes, (std::vector{NodeId(2)}));
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 1u);
+}
+
+TEST(AMissingPath, WithoutASecondNodeIsTriedAsOftenAsEver) {
+  Cluster c(Zones{.nodes = 1});
+  const JobId job = c.Submit(Spec(1));
+  for (std::uint32_t tries = 1; tries < c.policy().start_failures_max; ++tries) {
+    FailStart(c, job, 0, NotThere);
+    EXPECT_EQ(c.job(job).state, JobState::kQueued);
+    Retry(c);
+  }
+  FailStart(c, job, 0, NotThere);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed);
+  EXPECT_EQ(c.job(job).attempts, c.policy().start_failures_max);
+}
+
+TEST(AStartFailure, OfTheNodeIsTriedAgainAndRemembered) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Submit(Spec(1));
+  FailStart(c, job, 0, Broken);
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 1u);
+  Retry(c);
+  FailStart(c, job, 0, Broken);
+  EXPECT_EQ(c.node(NodeId(2)).suspect, 1u);
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  EXPECT_EQ(c.job(job).attempts, 2u);
+}
+
+}  // namespace
+}  // namespace glim::core

@@ -1,0 +1,156 @@
+#include "scheduler/core/lifecycle/timers.h"
+
+#include <algorithm>
+
+#include "scheduler/core/lifecycle/attempt_machine.h"
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/limit_timers.h"
+#include "scheduler/core/lifecycle/node_machine.h"
+#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/save_reach.h"
+
+namespace glim::core {
+namespace {
+
+TimePoint ReleaseBy(const Policy& policy, const Attempt& attempt) {
+  return attempt.stop_at + policy.kill_after_term + policy.release_max;
+}
+
+// Counted from when this leader could order the start; a save that is being copied holds it up.
+TimePoint StartBy(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
+  TimePoint since = std::max(attempt.started_at, state.leader_since);
+  if (!IsShared(attempt.base)) {
+    for (const Task* task : TasksOf(state, attempt.id)) since = std::max(since, task->copied_at);
+  }
+  return since + policy.start_max;
+}
+
+bool IsSilent(const ClusterState& state, NodeId node) { return state.FindNode(node)->state != NodeState::kReady; }
+
+// A stopped task that has not gone: quarantine its node, unless nobody can tell because the agent is silent.
+void JudgeRelease(Changes& changes, AttemptId id) {
+  const Attempt& attempt = changes.attempt(id);
+  if (attempt.stop == StopCause::kNone || changes.now() < ReleaseBy(changes.policy(), attempt)) return;
+  std::vector<TaskId> stuck;
+  for (const Task* task : TasksOf(changes.state(), id)) {
+    if (task->phase != TaskPhase::kReleased && !IsSilent(changes.state(), task->node)) stuck.push_back(task->id);
+  }
+  for (const TaskId task : stuck) Quarantine(changes, task);
+}
+
+void JudgeAttempt(Changes& changes, AttemptId id) {
+  const Attempt& attempt = changes.attempt(id);
+  if (attempt.state == AttemptState::kStarting &&
+      changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
+    StopAttempt(changes, id, StopCause::kStartTimeout, "not every task was seen running in time");
+  }
+  AdvanceRound(changes, id);
+  JudgeRelease(changes, id);
+  AdvanceAttempt(changes, id);
+}
+
+void EndBackoffs(Changes& changes) {
+  while (!changes.state().index().delayed.empty()) {
+    const auto [at, job] = *changes.state().index().delayed.begin();
+    if (at > changes.now()) return;
+    changes.EditJob(job, [](Job& row) { row.not_before = {}; });
+  }
+}
+
+void Earliest(TimePoint& best, TimePoint candidate) {
+  if (candidate && (!best || candidate < best)) best = candidate;
+}
+
+TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
+  TimePoint wake;
+  if (attempt.state == AttemptState::kStarting) Earliest(wake, StartBy(state, policy, attempt));
+  if (attempt.stop != StopCause::kNone) {
+    // Only tasks whose agent can be heard are judged: waking for the others would spin.
+    for (const Task* task : TasksOf(state, attempt.id)) {
+      if (task->phase != TaskPhase::kReleased && !IsSilent(state, task->node)) {
+        Earliest(wake, ReleaseBy(policy, attempt));
+        break;
+      }
+    }
+    return wake;
+  }
+  if (const Round* round = attempt.open_round()) {
+    if (round->state == RoundState::kNotifying) Earliest(wake, round->agree_by);
+    Earliest(wake, round->deadline);
+  }
+  return wake;
+}
+
+TimePoint SilenceDue(const ClusterState& state, const Policy& policy) {
+  if (state.silence_known) return state.silence_due;
+  TimePoint due;
+  for (const auto& [id, live] : state.liveness) {
+    const Node* node = state.FindNode(id);
+    if (!node || node->state == NodeState::kLost || node->state == NodeState::kQuarantined) continue;
+    // In an outage the silent are judged again when those that are heard fall due.
+    if (state.outage && node->state == NodeState::kSilent) continue;
+    const TimePoint heard = std::max(live.last_heard, state.leader_since);
+    Earliest(due, heard + (node->state == NodeState::kReady ? policy.node_lost_after / 4 : policy.node_lost_after));
+  }
+  state.silence_due = due;
+  state.silence_known = true;
+  return due;
+}
+
+}  // namespace
+
+void ApplyTimePassed(Changes& changes) {
+  EndBackoffs(changes);
+  JudgeSilence(changes);
+  JudgeTimeLimits(changes);
+  const std::vector<AttemptId> due(changes.state().index().attention.begin(), changes.state().index().attention.end());
+  for (const AttemptId id : due) {
+    const Attempt* attempt = changes.state().FindAttempt(id);
+    if (attempt && attempt->state != AttemptState::kEnded && attempt->state != AttemptState::kClaimed) {
+      JudgeAttempt(changes, id);
+    }
+  }
+}
+
+void ApplyOverslept(Changes& changes) {
+  changes.SetLeaderSince(changes.now());
+  const std::vector<AttemptId> open(changes.state().index().attention.begin(), changes.state().index().attention.end());
+  for (const AttemptId id : open) {
+    GrantLeaderChange(changes, id);
+    // The release bound counts from when the order can be heard.
+    if (changes.attempt(id).stop != StopCause::kNone) {
+      changes.EditAttempt(id, [&](Attempt& attempt) { attempt.stop_at = changes.now(); });
+    }
+  }
+}
+
+void ApplyLeaderStarted(Changes& changes) {
+  ApplyOverslept(changes);
+  changes.MarkDirty();
+  std::vector<NodeId> nodes;
+  changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { nodes.push_back(id); });
+  for (const NodeId id : nodes) {
+    changes.liveness(id) = {0, changes.now()};
+    // Nobody is connected yet: what was ready is used again as soon as its agent is heard.
+    changes.EditNode(id, [](Node& node) {
+      if (node.state == NodeState::kReady) {
+        node.state = NodeState::kSilent;
+        node.message = "not heard yet by this scheduler";
+      }
+    });
+  }
+  for (const NodeId id : nodes) SettleSavesOn(changes, id);
+}
+
+TimePoint NextWake(const ClusterState& state, const Policy& policy) {
+  TimePoint wake;
+  for (const AttemptId id : state.index().attention) Earliest(wake, WakeOf(state, policy, *state.FindAttempt(id)));
+  Earliest(wake, NextTimeLimit(state, policy));
+  if (!state.index().delayed.empty()) Earliest(wake, state.index().delayed.begin()->first);
+  Earliest(wake, SilenceDue(state, policy));
+  return wake;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,13 @@
+// The tasks of an attempt.
+#pragma once
+
+#include <vector>
+
+#include "scheduler/core/model/cluster_state.h"
+
+namespace glim::core {
+
+// Ascending by index. Valid until one of them is written.
+std::vector<const Task*> TasksOf(const ClusterState& state, AttemptId attempt);
+
+}  // namespace glim::core

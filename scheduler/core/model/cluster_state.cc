@@ -1,0 +1,281 @@
+#include "scheduler/core/model/cluster_state.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "scheduler/core/model/time_limit.h"
+#include "sdk/base/check.h"
+
+namespace glim::core {
+namespace {
+
+template <typename Map, typename Key, typename Value>
+void AddTo(Map& map, const Key& key, const Value& value, bool add) {
+  if (add) {
+    map[key].insert(value);
+    return;
+  }
+  const auto it = map.find(key);
+  if (it == map.end()) return;
+  it->second.erase(value);
+  if (it->second.empty()) map.erase(it);
+}
+
+template <typename Set, typename Value>
+void AddTo(Set& set, const Value& value, bool add) {
+  if (add) {
+    set.insert(value);
+  } else {
+    set.erase(value);
+  }
+}
+
+// Who has one of the job's saves: they are looked at when such a node's state changes.
+std::set<NodeId> SavedOn(const Job& job) {
+  std::set<NodeId> nodes;
+  const auto add = [&](const Checkpoint& save) {
+    nodes.insert(save.parts.begin(), save.parts.end());
+    nodes.insert(save.copies.begin(), save.copies.end());
+  };
+  add(job.durable);
+  for (const Checkpoint& save : job.older) add(save);
+  return nodes;
+}
+
+// Does the index tell these apart? Most writes of a row change what it does not look at.
+bool IndexedAlike(const Job& a, const Job& b) {
+  return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
+         a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for &&
+         a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
+         DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team &&
+         a.request_id == b.request_id;
+}
+
+bool IndexedAlike(const Attempt& a, const Attempt& b) {
+  const Round *x = a.open_round(), *y = b.open_round();
+  const bool rounds_alike = x && y ? x->time_limit == y->time_limit : x == y;
+  return a.state == b.state && a.started_at == b.started_at && a.ended_at == b.ended_at && a.stop == b.stop &&
+         rounds_alike && a.nodes.size() == b.nodes.size() && a.replicas == b.replicas;
+}
+
+bool IndexedAlike(const Node& a, const Node& b) {
+  return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker &&
+         a.labels.pool == b.labels.pool && a.name == b.name && TakesReplicas(a) == TakesReplicas(b) &&
+         a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf;
+}
+
+}  // namespace
+
+Round* Attempt::open_round() { return const_cast<Round*>(std::as_const(*this).open_round()); }
+
+const Round* Attempt::open_round() const {
+  if (rounds.empty()) return nullptr;
+  const Round& last = rounds.back();
+  return last.state == RoundState::kWithdrawn || last.state == RoundState::kEnded ? nullptr : &last;
+}
+
+DearSave DearSaveOf(const Job& job) {
+  const Checkpoint& save = job.durable;
+  const bool dear =
+      job.spec->nodes == 1 && save.parts.size() == 1 && save.copies.empty() && save.bytes >= kDearSaveBytes;
+  if (!dear) return {};
+  return {save.parts.front(), static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(save.bytes)))};
+}
+
+Shape ShapeOf(const Job& job) {
+  const JobSpec& spec = *job.spec;
+  return {spec.pool,      spec.priority,   job.user,
+          job.team,       spec.nodes,      spec.gpus_per_node,
+          spec.placement, spec.time_limit, ServiceBucket(job.service),
+          DearSaveOf(job)};
+}
+
+Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
+Kind KindOf(const Job& job) { return {job.user, job.spec->nodes, job.spec->time_limit}; }
+
+Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
+  return live && live->started_at ? job.service + (now - live->started_at) : job.service;
+}
+
+QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_at, job.id}; }
+
+bool IsUsable(const Node& node) {
+  return node.state == NodeState::kReady && node.zombies.empty() && node.orphans.empty() && node.root_error.empty();
+}
+
+bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
+
+bool TakesReplicas(const Node& node) { return node.state == NodeState::kReady && !node.replica.empty(); }
+
+const Layouts& ClusterState::layouts() const {
+  if (!layouts_) {
+    std::vector<const Node*> nodes;
+    tables_.nodes.ForEach([&](NodeId, const Node& row) { nodes.push_back(&row); });
+    layouts_ = std::make_shared<const Layouts>(MakeLayouts(nodes));
+  }
+  return *layouts_;
+}
+
+const Attempt* ClusterState::LiveAttempt(const Job& job) const {
+  const Attempt* attempt = FindAttempt({job.id, job.attempts});
+  return attempt && attempt->state != AttemptState::kEnded ? attempt : nullptr;
+}
+
+void ClusterState::IndexJob(const Job& row, bool add) {
+  if (row.state == JobState::kQueued) {
+    if (row.not_before) {
+      AddTo(index_.delayed, std::pair(row.not_before, row.id), add);
+    } else if (row.waits_for.empty() && !row.waits_for_save) {
+      AddTo(index_.queue, ShapeOf(row), QueueKeyOf(row), add);
+      AddTo(index_.waiting, std::pair(row.spec->pool, row.spec->priority), std::pair(row.queued_at, row.id), add);
+    }
+  }
+  if (!row.request_id.empty()) AddTo(index_.requests, std::pair(row.user, row.request_id), row.id, add);
+  if (IsTerminal(row.state)) {
+    AddTo(index_.finished, std::pair(row.ended_at, row.id), add);
+    // What was cancelled tells nothing of how long it would have run.
+    if (row.service.ms > 0 && row.state != JobState::kCancelled) {
+      add ? index_.history.Add(KindOf(row), row.service) : index_.history.Remove(KindOf(row), row.service);
+    }
+    return;
+  }
+  if (row.waits_for_save || row.save_in_memory) AddTo(index_.save_watch, row.id, add);
+  for (const NodeId node : SavedOn(row)) AddTo(index_.saved_on, node, row.id, add);
+  for (const Dependency& dependency : row.waits_for) AddTo(index_.dependants, dependency.job, row.id, add);
+  const std::uint32_t one = 1;
+  index_.unfinished += add ? one : -one;
+  auto& of_user = index_.unfinished_by_user[row.user];
+  of_user += add ? one : -one;
+  if (of_user == 0) index_.unfinished_by_user.erase(row.user);
+}
+
+void ClusterState::IndexAttempt(const Attempt& row, bool add) {
+  const Job* job = FindJob(row.id.job);
+  GLIM_CHECK(job, "attempt " + ToString(row.id) + " without a job");
+  if (row.state == AttemptState::kEnded) {
+    if (!row.started_at) return;
+    const std::int64_t gpus = static_cast<std::int64_t>(row.nodes.size()) * job->spec->gpus_per_node;
+    index_.team_service.Count(job->team, gpus, row.started_at, row.ended_at, add);
+    return;
+  }
+  AddTo(index_.live, job->spec->pool, row.id, add);
+  if (const TimePoint at = LimitAt(*job, row)) AddTo(index_.limits, std::pair(at, row.id), add);
+  if (row.state != AttemptState::kRunning || row.open_round()) AddTo(index_.attention, row.id, add);
+  CountCopies(row, add);
+}
+
+void ClusterState::CountCopies(const Attempt& row, bool add) {
+  for (const NodeId node : row.replicas) {
+    if (!node) continue;
+    std::uint32_t& copies = index_.replica_copies[node];
+    copies += add ? 1 : -1u;
+    if (copies == 0) index_.replica_copies.erase(node);
+  }
+}
+
+void ClusterState::IndexNode(const Node& row, bool add) {
+  AddTo(index_.nodes_by_pool, row.labels.pool, row.id, add);
+  if (IsFree(row)) AddTo(index_.free_nodes, row.labels.pool, row.id, add);
+  if (row.claim) AddTo(index_.claims, row.claim, row.id, add);
+  if (!row.root_marker.empty()) AddTo(index_.root_markers, row.root_marker, row.id, add);
+  if (TakesReplicas(row)) AddTo(index_.replica_services, std::pair(row.labels.zone, row.labels.leaf), row.id, add);
+  if (add) {
+    index_.node_by_name[row.name] = row.id;
+  } else {
+    index_.node_by_name.erase(row.name);
+  }
+}
+
+std::shared_ptr<const Job> ClusterState::Put(Job row) {
+  const Job* old = FindJob(row.id);
+  const bool alike = old && IndexedAlike(*old, row);
+  if (old && !alike) IndexJob(*old, false);
+  newest = std::max({newest, row.submitted_at, row.queued_at, row.ended_at});
+  auto stored = std::make_shared<const Job>(std::move(row));
+  tables_.jobs.Put(stored->id, stored);
+  if (!alike) IndexJob(*stored, true);
+  if (stored->id >= next_job_id) next_job_id = JobId(stored->id.value + 1);
+  return stored;
+}
+
+std::shared_ptr<const Attempt> ClusterState::Put(Attempt row) {
+  const Attempt* old = FindAttempt(row.id);
+  const bool alike = old && IndexedAlike(*old, row);
+  if (old && !alike) IndexAttempt(*old, false);
+  newest =
+      std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at, row.durable_at});
+  for (const Round& r : row.rounds) {
+    newest = std::max({newest, r.requested_at, r.notified_at, r.agreed_at, r.saved_at, r.left_at, r.released_at});
+  }
+  auto stored = std::make_shared<const Attempt>(std::move(row));
+  tables_.attempts.Put(stored->id, stored);
+  if (!alike) IndexAttempt(*stored, true);
+  return stored;
+}
+
+std::shared_ptr<const Task> ClusterState::Put(Task row) {
+  auto stored = std::make_shared<const Task>(std::move(row));
+  tables_.tasks.Put(stored->id, stored);
+  return stored;
+}
+
+std::shared_ptr<const Node> ClusterState::Put(Node row) {
+  const Node* old = FindNode(row.id);
+  const bool alike = old && IndexedAlike(*old, row);
+  if (old && !alike) IndexNode(*old, false);
+  if (!old || !(old->labels == row.labels && old->allowed_folders == row.allowed_folders)) layouts_ = nullptr;
+  newest = std::max(newest, row.use_since);
+  auto stored = std::make_shared<const Node>(std::move(row));
+  tables_.nodes.Put(stored->id, stored);
+  if (!alike) IndexNode(*stored, true);
+  if (stored->id >= next_node_id) next_node_id = NodeId(stored->id.value + 1);
+  return stored;
+}
+
+void ClusterState::EraseJob(JobId id) {
+  const Job* job = FindJob(id);
+  if (!job) return;
+  std::vector<AttemptId> attempts;
+  tables_.attempts.VisitFrom({id, 0}, [&](const AttemptId& key, const Attempt& row) {
+    if (key.job != id) return false;
+    attempts.push_back(key);
+    IndexAttempt(row, false);
+    return true;
+  });
+  std::vector<TaskId> tasks;
+  tables_.tasks.VisitFrom({{id, 0}, 0}, [&](const TaskId& key, const Task&) {
+    if (key.attempt.job != id) return false;
+    tasks.push_back(key);
+    return true;
+  });
+  for (const auto& task : tasks) tables_.tasks.Erase(task);
+  for (const auto& attempt : attempts) tables_.attempts.Erase(attempt);
+  IndexJob(*job, false);
+  tables_.jobs.Erase(id);
+}
+
+ClusterState ClusterState::Of(const Tables& tables) {
+  ClusterState state;
+  state.tables_ = tables;
+  tables.jobs.ForEach([&](JobId id, const Job& row) {
+    state.IndexJob(row, true);
+    state.next_job_id = JobId(id.value + 1);
+  });
+  tables.attempts.ForEach([&](const AttemptId&, const Attempt& row) { state.IndexAttempt(row, true); });
+  tables.nodes.ForEach([&](NodeId id, const Node& row) {
+    state.IndexNode(row, true);
+    state.next_node_id = NodeId(id.value + 1);
+  });
+  return state;
+}
+
+Index ClusterState::RebuildIndex() const {
+  ClusterState fresh;
+  tables_.jobs.ForEach([&](const JobId&, const Job& row) { fresh.Put(row); });
+  tables_.attempts.ForEach([&](const AttemptId&, const Attempt& row) { fresh.Put(row); });
+  tables_.nodes.ForEach([&](const NodeId&, const Node& row) { fresh.Put(row); });
+  return fresh.index_;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,199 @@
+// ClusterState: everything the scheduler knows. Rows are the truth; the index is derived from them, row by row, and
+// liveness is what the present leader has heard itself.
+//
+// One thread (the server's strand, the simulator's loop) owns a ClusterState and writes through Put and Erase alone,
+// so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/core/model/cow_table.h"
+#include "scheduler/core/model/pool_layout.h"
+#include "scheduler/core/model/rows.h"
+#include "scheduler/core/model/service_history.h"
+#include "scheduler/core/model/team_service.h"
+
+namespace glim::core {
+
+struct Tables {
+  CowTable<JobId, Job> jobs;
+  CowTable<AttemptId, Attempt> attempts;
+  CowTable<TaskId, Task> tasks;
+  CowTable<NodeId, Node> nodes;
+};
+
+// Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
+// upper bound). None for all others: a gang needs copies wherever it goes.
+struct DearSave {
+  NodeId node;
+  std::uint8_t bytes_log2 = 0;
+  friend auto operator<=>(const DearSave&, const DearSave&) = default;
+};
+
+// Every input that a planning verdict reads: jobs of one shape share one verdict, so that a pass costs what the shapes
+// cost and not what the queue is long.
+struct Shape {
+  std::string pool;
+  PriorityClass priority = PriorityClass::kNormal;
+  std::string user;
+  std::string team;
+  std::uint32_t nodes = 1;
+  std::uint32_t gpus_per_node = 0;
+  Placement placement;
+  Duration time_limit;
+  std::uint8_t service_bucket = 0;  // of what its ended attempts had
+  DearSave save;
+  friend auto operator<=>(const Shape&, const Shape&) = default;
+};
+
+// The order inside a shape: swap-aborted jobs first, then first submission; ties break by id.
+struct QueueKey {
+  bool not_swap_aborted = true;
+  TimePoint submitted_at;
+  JobId id;
+  friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
+};
+
+enum class BlockerKind : std::uint8_t {
+  kNodesBusy,
+  kQuota,
+  kNoFit,
+  kMinRun,
+  kLinkBusy,
+  kBackoff,
+  kReserved,
+  kClaiming,
+  kNotPlanned,
+  kDependency,
+  kTimeSlice,
+  kCheckpointOn
+};
+const char* ToString(BlockerKind kind);
+
+// One reason, with amounts, why a job is not running.
+struct Blocker {
+  BlockerKind kind = BlockerKind::kNotPlanned;
+  std::string message;
+  std::int64_t have = 0;
+  std::int64_t need = 0;
+  std::vector<JobId> jobs;
+  friend bool operator==(const Blocker&, const Blocker&) = default;
+};
+
+using Verdicts = std::map<Shape, std::vector<Blocker>>;
+
+struct Liveness {
+  std::uint64_t session = 0;  // of the stream it talks through; 0: none
+  TimePoint last_heard;       // or when the present leader began
+};
+
+// Derived from the rows by ClusterState alone.
+struct Index {
+  std::map<Shape, std::set<QueueKey>> queue;      // plannable now
+  std::set<std::pair<TimePoint, JobId>> delayed;  // queued, in backoff until then
+  // Plannable now, by the beginning of the present wait: who has waited longest is in front.
+  std::map<std::pair<std::string, PriorityClass>, std::set<std::pair<TimePoint, JobId>>> waiting;
+  std::map<NodeId, std::set<JobId>> saved_on;   // jobs that are not over, by who has a save of theirs (save_place.h)
+  std::set<JobId> save_watch;                   // whose save is waited for, or is in neighbours' memory alone
+  std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for
+  ServiceHistory history;                       // of the jobs in `finished` that had run
+  TeamService team_service;                     // of ended attempts
+  std::map<std::string, std::set<AttemptId>> live;   // attempts that have not ended, by pool
+  std::set<std::pair<TimePoint, AttemptId>> limits;  // when running attempts reach their jobs' time limits
+  std::set<AttemptId> attention;                     // live and not simply running: their timers count
+  std::map<std::string, std::set<NodeId>> nodes_by_pool;
+  std::map<std::string, std::set<NodeId>> free_nodes;  // schedulable now, by pool
+  std::map<std::string, NodeId> node_by_name;
+  std::map<std::string, std::set<NodeId>> root_markers;  // what nodes read in the checkpoint root's marker file
+  std::map<std::pair<std::string, std::string>, std::set<JobId>> requests;  // (user, request_id)
+  std::map<std::string, std::uint32_t> unfinished_by_user;
+  std::set<std::pair<TimePoint, JobId>> finished;                                    // by end, oldest first
+  std::map<AttemptId, std::set<NodeId>> claims;                                      // nodes whose claim it is
+  std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
+  std::map<NodeId, std::uint32_t> replica_copies;  // of attempts that have not ended, by who takes them
+  std::uint32_t unfinished = 0;
+  friend bool operator==(const Index&, const Index&) = default;
+};
+
+class ClusterState {
+ public:
+  const Tables& tables() const { return tables_; }
+  const Index& index() const { return index_; }
+
+  const Job* FindJob(JobId id) const { return tables_.jobs.Find(id); }
+  const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
+  const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
+  const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
+  // Valid until a node's labels, or the folders that a node gives to jobs, change.
+  const Layouts& layouts() const;
+
+  // The newest attempt of a job if it has not ended, else null.
+  const Attempt* LiveAttempt(const Job& job) const;
+
+  // Each returns the row as stored, for the transition's mutations.
+  std::shared_ptr<const Job> Put(Job row);
+  std::shared_ptr<const Attempt> Put(Attempt row);
+  std::shared_ptr<const Task> Put(Task row);
+  std::shared_ptr<const Node> Put(Node row);
+  void EraseJob(JobId id);  // with its attempts and tasks
+
+  // Ids grow for ever; the store brings back the highest used.
+  JobId next_job_id{1};
+  NodeId next_node_id{1};
+
+  // The latest moment that any row speaks of: a leader's clock must not begin before it.
+  TimePoint newest;
+
+  // Soft: not stored, begun anew by every leader.
+  TimePoint leader_since;
+  TimePoint promised_wake;  // as Drive last told its caller; 0: none
+  std::map<NodeId, Liveness> liveness;
+  bool outage = false;
+  // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
+  mutable TimePoint silence_due;
+  mutable bool silence_known = false;
+  bool dirty = true;     // something changed that a plan reads
+  TimePoint look_again;  // when a blocker of time ends: plan again; 0: none
+  std::shared_ptr<const Verdicts> verdicts = std::make_shared<Verdicts>();
+
+  // A state of these rows, which are shared and not copied; soft parts as in a new leader's. For trials on a snapshot.
+  static ClusterState Of(const Tables& tables);
+
+  // The index as it follows from the rows alone: for tests of the incremental one.
+  Index RebuildIndex() const;
+
+ private:
+  void IndexJob(const Job& row, bool add);
+  void IndexAttempt(const Attempt& row, bool add);
+  void IndexNode(const Node& row, bool add);
+  void CountCopies(const Attempt& row, bool add);
+
+  Tables tables_;
+  Index index_;
+  mutable std::shared_ptr<const Layouts> layouts_;  // null: to be made anew
+};
+
+// A save of less is never worth a wait.
+inline constexpr std::int64_t kDearSaveBytes = std::int64_t{1} << 30;
+DearSave DearSaveOf(const Job& job);
+Shape ShapeOf(const Job& job);
+QueueKey QueueKeyOf(const Job& job);
+Kind KindOf(const Shape& shape);
+Kind KindOf(const Job& job);
+// What a job has had of its nodes until `now`, its live attempt included.
+Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
+// Ready, without zombies or orphans, and it sees the checkpoint root if there is one: it may be given to a job.
+bool IsUsable(const Node& node);
+// Usable, without holder and claim.
+bool IsFree(const Node& node);
+// Ready, and with a replica service: may be chosen for others' copies.
+bool TakesReplicas(const Node& node);
+
+}  // namespace glim::core

@@ -1,0 +1,137 @@
+#include "scheduler/core/model/feasibility.h"
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/core/model/allowed_paths.h"
+#include "sdk/base/snapshot_name.h"
+
+namespace glim::core {
+namespace {
+
+Status Infeasible(std::string field, std::string message, std::string fix) {
+  return Status(StatusCode::kFailedPrecondition, std::move(message))
+      .WithReason("INFEASIBLE")
+      .WithField(std::move(field))
+      .WithFix(std::move(fix));
+}
+
+std::string PoolNames(const ClusterState& state) {
+  std::string names;
+  for (const auto& [pool, nodes] : state.index().nodes_by_pool) names += (names.empty() ? "" : ", ") + pool;
+  return names;
+}
+
+// The most nodes that one allocation could span.
+std::size_t LargestAllocation(const std::map<std::string, std::size_t>& by_zone, const Policy& policy,
+                              const JobSpec& spec) {
+  std::size_t largest = 0;
+  for (const auto& [zone, nodes] : by_zone) largest = std::max(largest, nodes);
+  if (!MayCross(spec, policy, largest)) return largest;
+  std::size_t best = largest;
+  for (auto a = by_zone.begin(); a != by_zone.end(); ++a) {
+    for (auto b = std::next(a); b != by_zone.end(); ++b) {
+      if (LinkJobsMax(policy, a->first, b->first) > 0) best = std::max(best, a->second + b->second);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+bool Fits(const NodeLabels& labels, const JobSpec& spec) {
+  const Placement& p = spec.placement;
+  return labels.pool == spec.pool && labels.gpu_count >= spec.gpus_per_node && labels.nvlink >= p.nvlink &&
+         (p.gpu_type.empty() || p.gpu_type == labels.gpu_type) && (p.nic.empty() || p.nic == labels.nic) &&
+         (p.zones.empty() || std::find(p.zones.begin(), p.zones.end(), labels.zone) != p.zones.end());
+}
+
+bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max) {
+  if (spec.placement.cross_zone == CrossZone::kNever) return false;
+  return spec.nodes >= policy.crossing_nodes_min || spec.nodes > zone_nodes_max;
+}
+
+std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b) {
+  if (policy.links.empty()) return 1;
+  for (const ZoneLink& link : policy.links) {
+    const bool same =
+        (link.zone_a == zone_a && link.zone_b == zone_b) || (link.zone_a == zone_b && link.zone_b == zone_a);
+    if (same) return std::min(link.jobs_max, link.pairs_max);  // each crossing takes one pair
+  }
+  return 0;
+}
+
+bool LeavesItsLink(const Attempt& attempt) {
+  const Round* round = attempt.open_round();
+  return attempt.stop != StopCause::kNone || (round && round->state != RoundState::kNotifying);
+}
+
+namespace {
+
+// An archive is taken from where the cluster keeps them, and from nowhere else.
+Status CheckSnapshotPlace(const Policy& policy, const CodeSnapshot& snapshot) {
+  if (snapshot.path.empty()) return Status::Ok();
+  if (policy.checkpoint_root.empty()) {
+    return Infeasible("code", "this cluster has no checkpoint root to keep code in",
+                      "leave code: snapshot out, or ask the operator to set checkpoint_root in the policy");
+  }
+  if (snapshot.path == SnapshotPath(policy.checkpoint_root, snapshot.sha256)) return Status::Ok();
+  return Infeasible("snapshot.path", "is not below the cluster's checkpoint root, " + policy.checkpoint_root,
+                    "submit it again: glim submit --snapshot lays the archive there");
+}
+
+}  // namespace
+
+Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec) {
+  if (Status s = CheckSnapshotPlace(policy, spec.snapshot); !s.ok()) return s;
+  const auto pool = state.index().nodes_by_pool.find(spec.pool);
+  if (pool == state.index().nodes_by_pool.end()) {
+    const std::string names = PoolNames(state);
+    return Infeasible("pool", "no node of pool '" + spec.pool + "' has ever registered",
+                      names.empty() ? "start an agent: the cluster has no nodes yet" : "use one of: " + names);
+  }
+  const std::size_t in_pool = pool->second.size();
+  if (spec.nodes > in_pool) {
+    return Infeasible(
+        "nodes", std::to_string(spec.nodes) + " nodes requested, pool " + spec.pool + " has " + std::to_string(in_pool),
+        "use at most " + std::to_string(in_pool) + " nodes");
+  }
+  const PoolLayout& layout = state.layouts().pools.at(spec.pool);
+  const std::vector<bool> give = ListsThatGive(layout, spec);
+  std::map<std::string, std::size_t> by_zone;
+  std::vector<const NodeKind*> kinds;
+  std::size_t fitting = 0;
+  std::uint32_t gpus_max = 0;
+  for (const NodeKind& kind : layout.kinds) {
+    gpus_max = std::max(gpus_max, kind.labels.gpu_count);
+    if (!Fits(kind.labels, spec)) continue;
+    fitting += kind.nodes;
+    kinds.push_back(&kind);
+    if (give.empty() || give[kind.folders]) by_zone[kind.labels.zone] += kind.nodes;
+  }
+  if (spec.gpus_per_node > gpus_max) {
+    return Infeasible("gpus_per_node",
+                      std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " + spec.pool +
+                          " has " + std::to_string(gpus_max),
+                      "use at most " + std::to_string(gpus_max));
+  }
+  if (spec.nodes > fitting) {
+    return Infeasible("placement",
+                      "only " + std::to_string(fitting) + " nodes of pool " + spec.pool +
+                          " are as the placement asks, " + std::to_string(spec.nodes) + " are needed",
+                      "ask for fewer nodes, or loosen placement");
+  }
+  if (Status s = CheckPaths(layout, kinds, spec); !s.ok()) return s;
+  const std::size_t largest = LargestAllocation(by_zone, policy, spec);
+  if (spec.nodes > largest) {
+    return Infeasible("nodes",
+                      std::to_string(spec.nodes) +
+                          " nodes requested, the largest allocation that zones and links "
+                          "allow is " +
+                          std::to_string(largest),
+                      "use at most " + std::to_string(largest) + " nodes");
+  }
+  return Status::Ok();
+}
+
+}  // namespace glim::core

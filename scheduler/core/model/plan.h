@@ -1,0 +1,31 @@
+// Plan: what one planning pass decided. Pure data; applying it checks it again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/model/cluster_state.h"
+
+namespace glim::core {
+
+struct PlannedStart {
+  JobId job;
+  PriorityClass charged = PriorityClass::kNormal;
+  bool borrowed = false;
+  Duration quantum;                  // its class leaves it alone for that long
+  std::vector<NodeId> nodes;         // by node rank
+  std::vector<AttemptId> victims;    // to be interrupted; they hold some of the nodes
+  AttemptId moved;                   // of the victims: who has room elsewhere; none: nobody is moved
+  std::vector<AttemptId> displaced;  // claimed attempts of a lower class that lose their claims to it
+  friend bool operator==(const PlannedStart&, const PlannedStart&) = default;
+};
+
+struct Plan {
+  std::vector<PlannedStart> starts;          // in the order in which they were decided
+  std::shared_ptr<const Verdicts> verdicts;  // a blocker for every shape that still waits
+  TimePoint look_again;                      // when a blocker of time ends; 0: only events can help
+};
+
+}  // namespace glim::core

@@ -1,0 +1,95 @@
+// Policy: the numbers that the planner and the state machines decide by. Data, handed in; never read from anywhere by
+// the core. Durations in milliseconds of the injected clock.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/model/spec.h"
+#include "sdk/base/time.h"
+
+namespace glim::core {
+
+inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+
+// Concurrent nodes by class. A class that is not named is unlimited.
+struct Quota {
+  std::map<PriorityClass, std::uint32_t> nodes;
+  std::uint32_t For(PriorityClass c) const {
+    const auto it = nodes.find(c);
+    return it == nodes.end() ? kUnlimited : it->second;
+  }
+};
+
+// The links between two zones as data (Fire-Flyer section III: two zones joined by few links).
+struct ZoneLink {
+  std::string zone_a;
+  std::string zone_b;
+  std::uint32_t jobs_max = 1;   // allocations that span both at a time
+  std::uint32_t pairs_max = 1;  // node pairs that talk across, in all
+};
+
+struct Policy {
+  // Quota. A user's nodes count against the user's own quota (or the default) and against the team's and the pool's;
+  // all must fit, or the gang is borrowed.
+  Quota default_user_quota;  // of a user who has no row of their own and whose team sets none
+  std::map<std::string, Quota> user_quota;
+  std::map<std::string, Quota> team_user_quota;  // of each user of the team who has no row of their own
+  std::map<std::string, Quota> team_quota;       // of all the team's users together
+  std::map<std::string, Quota> pool_quota;       // of everybody in that pool together
+  // A team's share grows with its weight: its service counts as service / weight.
+  std::map<std::string, std::uint32_t> team_weight;  // 100 where none is given
+  std::vector<ZoneLink> links;                       // empty: one link, one pair, between any two zones
+  std::uint32_t crossing_nodes_min = 16;             // smaller jobs cross only if no zone is large enough for them
+
+  // Time slicing inside a class (job_order.h).
+  Duration quantum_min = Minutes(15);         // an attempt that began is left alone by its class for that long
+  Duration quantum_max = Hours(4);            // at most; that long where a starved job is likely to end within it
+  Duration starvation_bound = Hours(24);      // whoever waited that long comes before all of its class
+  Duration switch_cost = Minutes(5);          // what starting a job is charged when it is weighed against one that runs
+  std::int64_t preempt_gain_permille = 2000;  // a running job gives way to one whose index is that much better
+  std::int64_t size_weight_permille = 700;    // how much a job's nodes count against it: 1000 is in proportion
+  std::int64_t age_weight_permille = 100;     // how much attained service counts against it, beside the index
+  Duration replan_interval = Seconds(30);     // while jobs wait, running ones are weighed again this often at most
+  bool enforce_time_limits = true;
+
+  // Moving one running job so that another fits (planner_move.h).
+  std::int64_t move_gain_permille = 20'000;  // what that one gets in its quantum, over the debt; 0: nobody is moved
+
+  // Interrupts.
+  Duration save_wait_max = Seconds(30);  // a victim whose periodic save is due within that is interrupted after it
+  Duration agree_max = Seconds(10);      // and at most a quarter of the grace
+  std::int64_t min_run_factor = 10;      // min_run = factor x (save + restore)
+  Duration default_save_cost = Milliseconds(500);  // until something has been measured
+  Duration default_restore_cost = Milliseconds(500);
+  Duration median_checkpoint_interval = Minutes(5);  // the cap of age, for ordering victims only
+  Duration kill_after_term = Seconds(5);
+  Duration release_max = Seconds(60);  // after the kill; then the node is quarantined
+  Duration start_max = Minutes(5);     // for every task to be seen running
+  std::uint32_t start_failures_max = 3;
+  Duration start_backoff = Seconds(1);
+
+  // Saves (save_place.h).
+  std::string checkpoint_root;                  // a folder that all nodes share; empty: there is none
+  std::int64_t copy_bytes_per_s = 200'000'000;  // of a save between two nodes, until it has been measured
+  Duration restore_backoff = Seconds(1);        // after a save that could not be had; doubles up to the next
+  Duration restore_backoff_max = Minutes(5);
+
+  // Nodes.
+  Duration node_lost_after = Seconds(60);
+  Duration oversleep_max = Seconds(5);  // a wake that is later than this was not slept through by choice
+  std::uint32_t outage_percent = 20;    // more than this share silent at once: an outage, nobody is lost
+
+  // Bounds.
+  std::uint32_t unfinished_jobs_max = 200'000;
+  std::uint32_t unfinished_jobs_per_user_max = 50'000;
+  std::uint32_t finished_jobs_kept = 20'000;
+  Duration reserve_after = Minutes(10);  // a job that waited this long holds back what it waits for
+  std::uint16_t master_port_first = 20'000;
+  std::uint16_t master_port_last = 29'999;
+};
+
+}  // namespace glim::core

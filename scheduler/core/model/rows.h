@@ -1,0 +1,309 @@
+// The rows of the cluster's state: what the store keeps and what a snapshot shows. Plain values; the state machines
+// that move them are drawn in job_machine.h, attempt_machine.h, round_machine.h and node_machine.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/model/ids.h"
+#include "scheduler/core/model/spec.h"
+#include "sdk/base/time.h"
+
+namespace glim::core {
+
+// Where a GPU-millisecond went (design: Ledger).
+enum class Use : std::uint8_t { kFree, kClaimed, kUnavailable, kStarting, kRestoring, kProductive, kStopping, kLost };
+inline constexpr std::size_t kUses = 8;
+using UseTotals = std::array<std::int64_t, kUses>;  // GPU-milliseconds by Use
+const char* ToString(Use use);
+
+// A durable save: every shard's owner has reported it.
+struct Checkpoint {
+  std::int64_t step = -1;  // the last step that it contains; -1: there is none
+  std::string path;
+  std::int64_t bytes = 0;
+  std::uint32_t attempt = 0;  // who wrote it
+  TimePoint at;
+  // Where it lies in nodes' own checkpoint folders (save_place.h); all empty: every node sees `path`.
+  std::string local{};           // its path in the job's folder there
+  std::vector<NodeId> parts{};   // each has a part of it, ascending; all are needed. One: that node has it whole
+  std::vector<NodeId> copies{};  // each has it whole, ascending
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+
+enum class JobState : std::uint8_t {
+  kQueued,
+  kStarting,
+  kRunning,
+  kInterrupting,
+  kCancelling,
+  kSuspending,
+  kHeld,
+  kSucceeded,
+  kFailed,
+  kCancelled
+};
+const char* ToString(JobState state);
+inline bool IsTerminal(JobState s) {
+  return s == JobState::kSucceeded || s == JobState::kFailed || s == JobState::kCancelled;
+}
+
+struct Job {
+  JobId id;
+  std::string user;
+  std::string team;
+  std::string request_id;
+  std::uint32_t request_index = 0;  // its place in the request's specs
+  std::uint32_t request_size = 1;
+  std::shared_ptr<const JobSpec> spec;  // never null
+  JobState state = JobState::kQueued;
+  PriorityClass priority = PriorityClass::kNormal;  // the class in force
+  TimePoint submitted_at;
+  TimePoint queued_at;   // of the present wait
+  TimePoint not_before;  // backoff; 0: none
+  TimePoint ended_at;
+  std::uint32_t attempts = 0;  // dispatched so far: the newest attempt's number
+  std::uint32_t interrupts = 0;
+  std::uint32_t restarts = 0;        // after failures that are not the program's
+  std::uint32_t start_failures = 0;  // in a row
+  bool swap_aborted = false;  // it left for a successor that went away, or was moved: it comes first in its class
+  std::string
+      checkpoint_root;  // of the policy at its submission: where its saves lie unless its spec says; empty: none
+  Checkpoint durable;   // the newest over all attempts
+  std::vector<Checkpoint> older;  // that may still be had, newest first; of saves in nodes' own folders alone
+  NodeId waits_for_save;  // it waits until this node is heard again, which has what it goes on from; none: it does not
+  bool save_in_memory = false;  // every node that has its newest save is lost, but neighbours may hold copies in memory
+  std::uint32_t restore_failures = 0;  // in a row: its save could not be had
+  std::int64_t steps_lost = 0;
+  Duration save_cost;     // measured at its last interrupt; 0: unknown
+  Duration restore_cost;  // measured at its last resume; 0: unknown
+  std::uint32_t saves_asked = 0;
+  std::uint32_t saves_done = 0;
+  std::string message;                // why it ended, or what happened last, for people
+  UseTotals ledger{};                 // GPU-milliseconds, attempts included
+  Duration service;                   // that its ended attempts had all their nodes
+  std::vector<Dependency> waits_for;  // what is not fulfilled of its spec's `after`
+  friend bool operator==(const Job&, const Job&) = default;
+};
+
+enum class AttemptState : std::uint8_t { kClaimed, kStarting, kRunning, kStopping, kEnded };
+const char* ToString(AttemptState state);
+
+enum class Outcome : std::uint8_t {
+  kNone,
+  kSucceeded,
+  kFailed,
+  kInterrupted,
+  kStartFailed,
+  kNodeFailure,
+  kHang,
+  kTimeout,
+  kCancelled,
+  kClaimDropped,
+  kRestoreFailed
+};
+const char* ToString(Outcome outcome);
+
+// How an interrupted attempt left.
+enum class SaveResult : std::uint8_t { kNone, kSaved, kLeftUnsaved, kKilled };
+const char* ToString(SaveResult result);
+
+// Why an attempt is being stopped; kNone while it is not. An interrupt is a round, until its deadline makes it a stop.
+enum class StopCause : std::uint8_t {
+  kNone,
+  kCancel,
+  kSuspend,
+  kRankFailed,
+  kDeadline,
+  kStartTimeout,
+  kNodeFailure,
+  kFinished
+};
+const char* ToString(StopCause cause);
+
+enum class RoundState : std::uint8_t { kNotifying, kAgreed, kNoAgreement, kSignalled, kWithdrawn, kEnded };
+const char* ToString(RoundState state);
+
+// One agreement on the step to stop at: docs/protocols/interrupt.md.
+struct Round {
+  std::uint32_t id = 0;  // from 1 within an attempt
+  RoundState state = RoundState::kNotifying;
+  AttemptId successor;  // none for a drain or a suspend
+  std::string successor_name;
+  std::string successor_user;
+  std::string reason;       // in words
+  bool suspend = false;     // the user asked for it: the job is held afterwards
+  bool time_limit = false;  // the job is at its limit: it is over afterwards
+  bool moved = false;       // it is to go on elsewhere: a place is kept for it, and it comes first in its class
+  TimePoint requested_at;
+  TimePoint agree_by;
+  TimePoint deadline;     // moves with granted extensions
+  TimePoint notified_at;  // the last rank's acknowledgement
+  TimePoint agreed_at;
+  TimePoint saved_at;     // durable, since the request
+  TimePoint left_at;      // the last rank's `leaving` or exit
+  TimePoint released_at;  // the last node
+  std::int64_t stop_step = -1;
+  bool swap_aborted = false;
+  friend bool operator==(const Round&, const Round&) = default;
+};
+
+struct Attempt {
+  AttemptId id;
+  AttemptState state = AttemptState::kClaimed;
+  std::vector<NodeId> nodes;            // by node rank; contiguous by zone
+  std::vector<std::string> zones;       // distinct, in rank order
+  std::vector<std::uint32_t> gateways;  // node ranks, one a zone; empty unless it crosses
+  std::vector<NodeId> replicas;         // by node rank: whose memory takes the copy of its shards; empty: nobody's
+  PriorityClass charged = PriorityClass::kNormal;
+  bool borrowed = false;  // beyond its subject's quota: first to give back
+  std::uint32_t nodes_held = 0;
+  Duration quantum;  // from its start; its own class does not interrupt it before
+  std::uint16_t master_port = 0;
+  Checkpoint base;      // what it goes on from; step -1: from the beginning
+  TimePoint queued_at;  // when the wait that it ended began
+  TimePoint claimed_at;
+  TimePoint started_at;  // all nodes held
+  TimePoint running_at;  // every task seen running
+  TimePoint ended_at;
+  StopCause stop = StopCause::kNone;
+  TimePoint stop_at;          // when the stop was ordered
+  std::vector<Round> rounds;  // at most the last is open
+  Outcome outcome = Outcome::kNone;
+  SaveResult save = SaveResult::kNone;
+  std::int32_t exit_code = 0;
+  std::int32_t failed_rank = -1;  // that failed first; -1: none
+  std::string message;
+  std::int64_t last_step = -1;     // highest reported complete
+  std::int64_t durable_step = -1;  // highest durable save of this attempt
+  TimePoint durable_at;
+  Duration save_interval;  // between its last two durable saves; 0: unknown
+  std::int64_t steps_lost = 0;
+  std::vector<AttemptId> victims;  // whose rounds made room for it
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+
+  Round* open_round();
+  const Round* open_round() const;
+};
+
+enum class TaskPhase : std::uint8_t { kPending, kStarting, kRunning, kExited, kReleased };
+const char* ToString(TaskPhase phase);
+
+struct SavedShard {
+  std::int64_t step = -1;
+  std::string path;
+  std::int64_t bytes = 0;
+  std::uint32_t shard = 0;
+  std::uint32_t shards = 1;
+  Duration took;
+  std::string local{};  // its path in the job's checkpoint folder, where that is the node's own; empty: it is not
+  friend bool operator==(const SavedShard&, const SavedShard&) = default;
+};
+
+struct Rank {
+  std::uint32_t rank = 0;  // global
+  bool connected = false;
+  std::int64_t step = -1;
+  Duration step_time;  // median
+  std::uint32_t acked_round = 0;
+  std::int64_t hold = -1;
+  bool finished = false;
+  std::vector<SavedShard> saves;  // the newest few
+  bool leaving = false;
+  Duration extend;
+  bool yielded = false;
+  bool exited = false;
+  std::int32_t exit_code = 0;
+  std::int64_t restored_step = -1;
+  Duration restore_time;
+  TimePoint exited_at;
+  std::string cause;           // of a failure: the last line of its first traceback, or of its output
+  std::string restore_failed;  // why it could not go on from the save that it was given
+  friend bool operator==(const Rank&, const Rank&) = default;
+};
+
+struct Task {
+  TaskId id;
+  NodeId node;
+  TaskPhase phase = TaskPhase::kPending;
+  std::int32_t exit_code = 0;
+  std::string message;
+  bool lost = false;  // its processes vanished with the node
+  bool start_failed = false;
+  bool job_fault = false;         // with start_failed: no node would do better
+  bool path_missing = false;      // with start_failed: a path that the job names is not there on its node
+  bool save_missing = false;      // with start_failed: its save could not be had
+  std::int64_t copied_bytes = 0;  // of the save that it goes on from, so far
+  TimePoint copied_at;            // when that number was last seen to grow
+  Duration copy_time;             // of the whole copy; 0: none, or not over
+  TimePoint first_output;
+  TimePoint released_at;
+  std::int64_t at_risk_gpu_ms = 0;  // of its node, at the release: lost if the attempt turns out to lose it
+  std::vector<Rank> ranks;
+  friend bool operator==(const Task&, const Task&) = default;
+};
+
+enum class NodeState : std::uint8_t { kReady, kSilent, kLost, kQuarantined };
+const char* ToString(NodeState state);
+
+struct NodeLabels {
+  std::string pool = "default";
+  std::string zone;
+  std::string leaf;
+  std::string gpu_type;
+  std::uint32_t gpu_count = 0;
+  NvLink nvlink = NvLink::kNone;
+  std::string nic;
+  bool simulated_gpus = false;
+  friend bool operator==(const NodeLabels&, const NodeLabels&) = default;
+};
+
+struct Node {
+  NodeId id;
+  std::string name;
+  std::string machine_id;
+  std::string boot_id;
+  NodeLabels labels;
+  std::string address;
+  std::string agent_version;
+  std::string runtime;
+  std::string replica;       // host:port of its glim-replica; empty: none
+  std::string save_address;  // host:port of its agent's SaveApi; empty: saves cannot be copied from there
+  std::string save_key;      // of that API's tokens: shown to nobody
+  std::vector<std::string> allowed_folders;  // what jobs may name; empty: anything
+  std::string root_marker;                   // what the checkpoint root's marker holds there; empty: see root_error
+  std::string root_error;                    // why that could not be read
+  std::int64_t copy_bytes_per_s = 0;         // measured, of saves copied to it; 0: nothing yet
+  NodeState state = NodeState::kReady;
+  std::string message;             // the evidence of a quarantine, for people
+  AttemptId holder;                // who has it; at most one
+  AttemptId claim;                 // who gets it at its release; at most one
+  std::vector<TaskId> zombies;     // written off, to be stopped when the agent is heard again
+  std::vector<AttemptId> orphans;  // reported and unknown: left running, the node is not used
+  std::uint32_t suspect = 0;       // start failures and losses; chosen last
+  // Ledger: the use since `use_since`, and what has been booked before.
+  Use use = Use::kFree;
+  TimePoint use_since;
+  std::int64_t at_risk_gpu_ms = 0;            // productive since the holder's last durable save
+  TimePoint registered_at;                    // with this number of GPUs
+  std::int64_t registered_gpu_ms_before = 0;  // with another number
+  UseTotals ledger{};                         // GPU-milliseconds
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+// What happened, for people and reports; append only.
+struct HistoryEntry {
+  TimePoint at;
+  std::string kind;  // job_submitted, attempt_claimed, interrupt_requested, step_agreed, node_lost, ...
+  JobId job;
+  std::uint32_t attempt = 0;
+  NodeId node;
+  std::string text;
+  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
+};
+
+}  // namespace glim::core

@@ -1,0 +1,184 @@
+#include "scheduler/core/model/service_history.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace glim::core {
+namespace {
+
+constexpr std::int64_t kPriorWeight = 5;      // pseudo-observations of the coarser table
+constexpr std::int64_t kMillion = 1'000'000;  // probabilities are in parts per million
+constexpr std::size_t kCacheMax = 20'000;
+constexpr std::uint32_t kRenewalsPerChange = 4;
+// Until something has ended here: heavy-tailed, as jobs everywhere are (a Pareto tail of index 0.7: a bucket that grows
+// the age by a quarter is left with 1 - 1.25^-0.7), and one in five ends in the first half minute.
+constexpr std::uint32_t kPriorHazard = 144'600;
+constexpr std::uint32_t kPriorFirstHazard = 200'000;
+
+constexpr std::array<std::int64_t, kServiceBuckets + 1> MakeEdges() {
+  std::array<std::int64_t, kServiceBuckets + 1> edges{};
+  std::int64_t edge = 30'000;
+  for (std::size_t i = 1; i <= kServiceBuckets; ++i) {
+    edges[i] = edge;
+    edge += edge / 4;
+  }
+  return edges;
+}
+constexpr std::array<std::int64_t, kServiceBuckets + 1> kEdges = MakeEdges();
+
+std::uint32_t SizeClass(std::uint32_t nodes) {
+  std::uint32_t size = 0;
+  while (nodes > 1) {
+    nodes /= 2;
+    ++size;
+  }
+  return size;
+}
+
+using Hazard = std::array<std::uint32_t, kServiceBuckets>;
+
+// The best ratio from bucket `from` on, `cost` milliseconds of preparation included: 1024 x log2(2^32 x P / T).
+std::int32_t IndexFrom(const Hazard& hazard, std::size_t from, std::int64_t cost) {
+  std::int64_t alive = kMillion, ended = 0, time = std::max<std::int64_t>(cost, 0);
+  std::uint64_t best = 1;
+  for (std::size_t i = from; i < kServiceBuckets; ++i) {
+    const std::int64_t width = kEdges[i + 1] - kEdges[i];
+    const std::int64_t ending = alive * hazard[i] / kMillion;
+    // Those that end in the bucket are there for half of it.
+    time += (width / 1000) * (alive - ending / 2) / 1000;
+    ended += ending;
+    alive -= ending;
+    const auto ratio =
+        (static_cast<std::uint64_t>(ended) << 32) / static_cast<std::uint64_t>(std::max<std::int64_t>(time, 1));
+    best = std::max(best, ratio);
+    if (alive < 10) break;
+  }
+  return static_cast<std::int32_t>(FixedLog2(best));
+}
+
+// The time after which that share (ppm) of those alive at the bucket's middle has ended.
+std::int64_t TimeUntil(const Hazard& hazard, std::size_t from, std::int64_t share) {
+  std::int64_t alive = kMillion, time = 0;
+  for (std::size_t i = from; i < kServiceBuckets; ++i) {
+    const std::int64_t width = (kEdges[i + 1] - kEdges[i]) / (i == from ? 2 : 1);
+    const std::int64_t ending = std::max<std::int64_t>(alive * hazard[i] / kMillion, 1);
+    if (kMillion - (alive - ending) >= share)
+      return time + width * std::min(share - (kMillion - alive), ending) / ending;
+    alive -= ending;
+    time += width;
+  }
+  return time;
+}
+
+std::uint16_t ChanceWithin(const Hazard& hazard, std::size_t from, std::int64_t within) {
+  std::int64_t alive = kMillion, time = 0;
+  for (std::size_t i = from; i < kServiceBuckets; ++i) {
+    time += (kEdges[i + 1] - kEdges[i]) / (i == from ? 2 : 1);
+    if (time > within) break;
+    alive -= alive * hazard[i] / kMillion;
+  }
+  return static_cast<std::uint16_t>((kMillion - alive) / 1000);
+}
+
+}  // namespace
+
+std::uint8_t ServiceBucket(Duration service) {
+  const auto it = std::upper_bound(kEdges.begin(), kEdges.end(), service.ms);
+  const auto at = static_cast<std::size_t>(it - kEdges.begin());
+  return static_cast<std::uint8_t>(std::clamp<std::size_t>(at, 1, kServiceBuckets) - 1);
+}
+
+Duration BucketBegin(std::size_t bucket) { return {kEdges[std::min(bucket, kServiceBuckets)]}; }
+
+std::int64_t FixedLog2(std::uint64_t x) {
+  if (x <= 1) return 0;
+  const std::int64_t whole = 63 - __builtin_clzll(x);
+  // x / 2^whole in [1, 2) with 31 binary digits; squaring it gives one digit of the logarithm after the other.
+  std::uint64_t mantissa = whole >= 31 ? x >> (whole - 31) : x << (31 - whole);
+  std::int64_t fraction = 0;
+  for (int digit = 0; digit < 10; ++digit) {
+    mantissa = (mantissa * mantissa) >> 31;
+    fraction *= 2;
+    if (mantissa >= (std::uint64_t{1} << 32)) {
+      mantissa /= 2;
+      ++fraction;
+    }
+  }
+  return whole * 1024 + fraction;
+}
+
+ServiceHistory::Key ServiceHistory::Finest(const Kind& kind) {
+  return {3, kind.user, kind.nodes, kind.time_limit.ms / 60'000};
+}
+
+std::array<ServiceHistory::Key, 4> ServiceHistory::Chain(const Kind& kind) {
+  const std::uint32_t size = SizeClass(kind.nodes);
+  return {Key{0, "", 0, 0}, Key{1, "", size, 0}, Key{2, kind.user, size, 0}, Finest(kind)};
+}
+
+void ServiceHistory::Count(const Kind& kind, Duration service, std::int32_t by) {
+  const std::size_t bucket = ServiceBucket(service);
+  for (const Key& key : Chain(kind)) {
+    Table& table = tables_[key];
+    table.ended[bucket] += static_cast<std::uint32_t>(by);
+    table.total += static_cast<std::uint32_t>(by);
+    if (table.total == 0) tables_.erase(key);
+  }
+  ++changes_;
+  renewals_left_ = kRenewalsPerChange;
+}
+
+std::uint32_t ServiceHistory::observed() const {
+  const auto all = tables_.find(Key{0, "", 0, 0});
+  return all == tables_.end() ? 0 : all->second.total;
+}
+
+Hazard ServiceHistory::Hazards(const Kind& kind) const {
+  Hazard hazard;
+  hazard.fill(kPriorHazard);
+  hazard[0] = kPriorFirstHazard;
+  for (const Key& key : Chain(kind)) {
+    const auto it = tables_.find(key);
+    if (it == tables_.end()) continue;
+    std::int64_t at_risk = it->second.total;
+    for (std::size_t i = 0; i < kServiceBuckets; ++i) {
+      const std::int64_t ended = it->second.ended[i];
+      hazard[i] = static_cast<std::uint32_t>((ended * kMillion + kPriorWeight * hazard[i]) / (at_risk + kPriorWeight));
+      at_risk -= ended;
+    }
+  }
+  // Behind its own limit a job is asked to leave.
+  for (std::size_t i = 0; kind.time_limit.ms > 0 && i < kServiceBuckets; ++i) {
+    if (kEdges[i] >= kind.time_limit.ms) hazard[i] = std::max<std::uint32_t>(hazard[i], 900'000);
+  }
+  return hazard;
+}
+
+const Prospects& ServiceHistory::ProspectsOf(const Kind& kind, Duration switch_cost, Duration soon) const {
+  const auto table = tables_.find(Finest(kind));
+  const std::uint32_t own = table == tables_.end() ? 0 : table->second.total;
+  if (cache_.size() > kCacheMax) cache_.clear();
+  const auto [it, fresh] = cache_.try_emplace(kind);
+  Cached& cached = it->second;
+  // All tables have learnt a tenth more than then (at least 50 jobs), or this one has (at least one job).
+  const bool much = changes_ - cached.changes >= std::max<std::uint64_t>(50, cached.changes / 10);
+  const bool mine = own > cached.own + cached.own / 10 || own < cached.own;
+  if (!fresh && !mine) {
+    if (!much || renewals_left_ == 0) return cached.prospects;
+    --renewals_left_;
+  }
+  cached.changes = changes_;
+  cached.own = own;
+  const Hazard hazard = Hazards(kind);
+  for (std::size_t i = 0; i < kServiceBuckets; ++i) {
+    cached.prospects.running[i] = IndexFrom(hazard, i, 0);
+    cached.prospects.waiting[i] = IndexFrom(hazard, i, switch_cost.ms);
+    cached.prospects.ends_soon_permille[i] = ChanceWithin(hazard, i, soon.ms);
+    cached.prospects.remaining_p10_ms[i] = TimeUntil(hazard, i, kMillion / 10);
+    cached.prospects.remaining_p50_ms[i] = TimeUntil(hazard, i, kMillion / 2);
+    cached.prospects.remaining_p90_ms[i] = TimeUntil(hazard, i, kMillion * 9 / 10);
+  }
+  return cached.prospects;
+}
+
+}  // namespace glim::core

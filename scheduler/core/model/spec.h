@@ -1,0 +1,120 @@
+// What a user submitted, checked. Immutable after submission; shared by every copy of its job's row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/core/model/ids.h"
+#include "sdk/base/result.h"
+#include "sdk/base/time.h"
+
+namespace glim::core {
+
+// HAI's classes by number; the order of the numbers is the order of urgency.
+enum class PriorityClass : std::int32_t {
+  kAuto = -1,  // the highest class with quota left, frozen at dispatch
+  kLow = 0,
+  kBelowNormal = 5,
+  kUnderNormal = 8,
+  kNormal = 10,
+  kAboveNormal = 20,
+  kHigh = 30,
+  kVeryHigh = 40,
+  kExtremeHigh = 50,
+};
+const char* ToString(PriorityClass priority);
+// Accepts names ("above_normal", "above-normal") and numbers ("20").
+Result<PriorityClass> ParsePriority(const std::string& text);
+
+enum class Launcher { kNode, kPerGpu };
+enum class InterruptMode { kCooperative, kSignal };
+enum class CrossZone { kAuto, kNever };
+enum class LeafPolicy { kPack, kAny };
+enum class NvLink { kNone, kPair, kFull };  // ordered: a node with more satisfies a request for less
+const char* ToString(NvLink nvlink);
+
+struct Placement {
+  std::vector<std::string> zones;  // any of these; empty: any
+  LeafPolicy leaf = LeafPolicy::kPack;
+  CrossZone cross_zone = CrossZone::kAuto;
+  std::string gpu_type;  // empty: any
+  NvLink nvlink = NvLink::kNone;
+  std::string nic;  // empty: any
+  friend auto operator<=>(const Placement&, const Placement&) = default;
+};
+
+// A folder or file of the node that a task is to see.
+struct Mount {
+  std::string source;  // absolute, on the node
+  std::string target;  // absolute, in the task
+  bool read_only = false;
+  friend bool operator==(const Mount&, const Mount&) = default;
+};
+
+// Of each node; 0: as much as the node has.
+struct TaskLimits {
+  std::int64_t memory_bytes = 0;
+  std::int64_t cpu_millis = 0;  // thousandths of a CPU
+  std::int64_t pids = 0;        // processes and threads
+  std::int64_t shm_bytes = 0;   // /dev/shm
+  friend bool operator==(const TaskLimits&, const TaskLimits&) = default;
+};
+
+// What must have become of another job before this one may start.
+enum class DependencyKind { kOk, kFailed, kAny };
+const char* ToString(DependencyKind kind);
+struct Dependency {
+  JobId job;
+  DependencyKind when = DependencyKind::kOk;  // it succeeded; it failed or was cancelled; it is over
+  friend bool operator==(const Dependency&, const Dependency&) = default;
+};
+
+// What becomes of a job whose newest save lies on a lost node alone.
+enum class IfUnreachable { kOlder, kWait };
+const char* ToString(IfUnreachable value);
+
+// An archive of the workdir, made at the submission, that every attempt runs in.
+struct CodeSnapshot {
+  std::string path;      // below the cluster's checkpoint root; empty: there is none
+  std::string sha256;    // of its bytes, hex
+  std::string revision;  // git's; empty: no repository
+  std::int64_t bytes = 0;
+  friend bool operator==(const CodeSnapshot&, const CodeSnapshot&) = default;
+};
+
+struct JobSpec {
+  std::string name;
+  std::string pool = "default";
+  PriorityClass priority = PriorityClass::kNormal;
+  std::uint32_t nodes = 1;
+  std::uint32_t gpus_per_node = 8;
+  Placement placement;
+  std::string image = "host";
+  std::string workdir;
+  std::string run;
+  Launcher launcher = Launcher::kNode;
+  std::vector<std::pair<std::string, std::string>> env;
+  InterruptMode interrupt_mode = InterruptMode::kCooperative;
+  Duration grace = Seconds(60);
+  Duration max_grace = Seconds(300);
+  std::string interrupt_signal = "TERM";
+  std::string checkpoint_dir;
+  Duration checkpoint_every;  // 0: not said
+  std::uint32_t checkpoint_keep = 3;
+  IfUnreachable if_unreachable = IfUnreachable::kOlder;
+  std::vector<std::string> restart_on = {"node_failure"};
+  std::uint32_t restart_max = 20;
+  Duration restart_backoff = Seconds(30);
+  std::vector<Mount> mounts;
+  TaskLimits limits;
+  Duration time_limit;            // of running, over all attempts; 0: none
+  std::vector<Dependency> after;  // all of them
+  CodeSnapshot snapshot;
+
+  std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+
+}  // namespace glim::core

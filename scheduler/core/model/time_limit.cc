@@ -1,0 +1,34 @@
+#include "scheduler/core/model/time_limit.h"
+
+#include <algorithm>
+
+#include "scheduler/core/model/duration_text.h"
+
+namespace glim::core {
+
+TimePoint LimitAt(const Job& job, const Attempt& attempt) {
+  const Duration limit = job.spec->time_limit;
+  const bool runs = attempt.state == AttemptState::kStarting || attempt.state == AttemptState::kRunning;
+  if (limit.ms <= 0 || !runs || attempt.stop != StopCause::kNone) return {};
+  const Round* round = attempt.open_round();
+  if (round && round->time_limit) return {};
+  const Duration left = std::max(Duration{}, limit - std::max(Duration{}, job.service));
+  return {SaturatingSum(attempt.started_at.ms, left.ms)};
+}
+
+bool LimitUsedUp(const Policy& policy, const Job& job) {
+  const Duration limit = job.spec->time_limit;
+  return policy.enforce_time_limits && limit.ms > 0 && job.service >= limit;
+}
+
+bool EndsAtLimit(const Policy& policy, const Job& job, const Attempt& attempt, TimePoint now) {
+  const Round* round = attempt.open_round();
+  if (round && round->time_limit) return true;
+  const Duration limit = job.spec->time_limit;
+  if (!policy.enforce_time_limits || limit.ms <= 0 || !attempt.started_at) return false;
+  return job.service + (now - attempt.started_at) >= limit;
+}
+
+std::string LimitReached(const Job& job) { return "reached its time limit of " + DurationText(job.spec->time_limit); }
+
+}  // namespace glim::core

@@ -1,0 +1,192 @@
+#include "scheduler/core/planning/move.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "scheduler/core/model/feasibility.h"
+
+namespace glim::core {
+namespace {
+
+constexpr std::size_t kMovesTriedMax = 32;  // of those that could help, in one turn
+
+using Zones = std::pair<std::uint32_t, std::uint32_t>;  // alike: one zone
+
+Candidate CandidateOf(const PassNode& node, Tier tier, AttemptId holder) {
+  return {node.id, node.zone, node.leaf, node.row->suspect, tier, holder};
+}
+
+bool IsFree(const PassNode& node, PriorityClass priority) {
+  const bool kept = node.reserved_until && priority <= node.reserved_from;
+  return node.usable && !node.taken && !kept && node.holder == kNobody && node.claimant == kNobody;
+}
+
+// `holder`: index in PoolView::attempts. Nobody waits for the node.
+bool IsHeldBy(const PassNode& node, std::uint32_t holder) {
+  return node.usable && !node.taken && node.holder == holder && node.claimant == kNobody;
+}
+
+bool MayCrossIn(Pass& pass, const JobSpec& spec) {
+  std::size_t largest = 0;
+  for (const auto& [zone, nodes] : pass.AskOf(spec).by_zone) largest = std::max(largest, nodes);
+  return MayCross(spec, pass.policy(), largest);
+}
+
+// Where it can go on: among what is free and what it holds itself, but for `without` (ascending).
+std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const std::vector<NodeId>& without,
+                                   const std::optional<Zones>& link_taken) {
+  const JobSpec& spec = *moved.job->spec;
+  const PoolView& view = pass.PoolOf(spec.pool);
+  const auto index = static_cast<std::uint32_t>(&moved - view.attempts.data());
+  std::vector<Candidate> candidates;
+  for (const std::uint32_t i : pass.AskOf(spec).nodes) {
+    const PassNode& node = view.nodes[i];
+    if (!IsHeldBy(node, index) && !IsFree(node, moved.row->charged)) continue;
+    if (std::binary_search(without.begin(), without.end(), node.id)) continue;
+    candidates.push_back(CandidateOf(node, Tier::kFree, {}));
+  }
+  MayCrossFn may_cross;
+  if (MayCrossIn(pass, spec)) {
+    may_cross = [&](std::uint32_t a, std::uint32_t b) {
+      return link_taken != Zones(a, b) && pass.LinkFree(a, b, {moved.id});
+    };
+  }
+  return Place(candidates, spec.nodes, may_cross);
+}
+
+// One asker's look for a move.
+class Mover {
+ public:
+  Mover(Pass& pass, const Asker& asker, const Field& field)
+      : pass_(pass),
+        asker_(asker),
+        spec_(*asker.job->spec),
+        view_(pass.PoolOf(spec_.pool)),
+        field_(field),
+        crosses_(MayCrossIn(pass, spec_)) {}
+
+  std::optional<Move> Find(std::int64_t gain_gpu_ms) {
+    // Two jobs on what is free and what the moved one holds: without that many free ones there is no room for both.
+    std::size_t free = 0;
+    for (const PassNode& node : view_.nodes) free += IsFree(node, asker_.priority) ? 1 : 0;
+    if (free < spec_.nodes) return std::nullopt;
+    Gather();
+    std::size_t tried = 0;
+    for (const auto& [debt, holder] : Options()) {
+      if (debt * pass_.policy().move_gain_permille > gain_gpu_ms * 1000 || ++tried > kMovesTriedMax) break;
+      if (auto move = Try(view_.attempts[holder])) return move;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool MayBeMoved(const PassAttempt& a) const {
+    const bool lower = a.row->charged < asker_.priority;
+    if (!a.steady || a.gone || a.spoken_for || a.borrowed || a.row->charged > asker_.priority) return false;
+    return pass_.now() >= (lower ? a.min_run_until : a.quantum_until) && !a.save_due;
+  }
+
+  // The nodes that fit the asker: free ones, and those of each attempt that may be moved.
+  void Gather() {
+    std::vector<bool> movable(view_.attempts.size());
+    for (std::size_t i = 0; i < movable.size(); ++i) movable[i] = MayBeMoved(view_.attempts[i]);
+    for (const std::uint32_t i : field_.ask->nodes) {
+      const PassNode& node = view_.nodes[i];
+      if (IsFree(node, asker_.priority)) {
+        free_.push_back(CandidateOf(node, Tier::kFree, {}));
+        ++free_in_[node.zone];
+      } else if (node.holder != kNobody && movable[node.holder] && IsHeldBy(node, node.holder)) {
+        held_[node.holder].push_back(CandidateOf(node, Tier::kVictim, view_.attempts[node.holder].id));
+      }
+    }
+  }
+
+  // (debt, index of the attempt), the least first, of those that make a zone large enough or hold a link.
+  std::vector<std::pair<std::int64_t, std::uint32_t>> Options() {
+    std::vector<std::pair<std::int64_t, std::uint32_t>> options;
+    for (const auto& [holder, nodes] : held_) {
+      std::map<std::uint32_t, std::size_t> by_zone;
+      for (const Candidate& c : nodes) ++by_zone[c.zone];
+      const bool helps = crosses_ || std::any_of(by_zone.begin(), by_zone.end(), [&](const auto& zone) {
+                           const auto free = free_in_.find(zone.first);
+                           return (free == free_in_.end() ? 0 : free->second) + zone.second >= spec_.nodes;
+                         });
+      if (!helps) continue;
+      options.emplace_back(pass_.WithDebt(spec_.pool, view_.attempts[holder].id).debt_gpu_ms, holder);
+    }
+    std::sort(options.begin(), options.end());
+    return options;
+  }
+
+  std::optional<Move> Try(const PassAttempt& moved) {
+    const std::vector<Candidate>& held = held_.at(static_cast<std::uint32_t>(&moved - view_.attempts.data()));
+    std::vector<Candidate> both = free_;
+    both.insert(both.end(), held.begin(), held.end());
+    for (const Zones& zones : Regions(moved)) {
+      std::vector<Candidate> here;
+      for (const Candidate& c : both) {
+        if (c.zone == zones.first || c.zone == zones.second) here.push_back(c);
+      }
+      const auto may_cross = [](std::uint32_t, std::uint32_t) { return true; };
+      std::vector<NodeId> nodes = Place(here, spec_.nodes, may_cross);
+      std::vector<NodeId> ascending = nodes;
+      std::sort(ascending.begin(), ascending.end());
+      // It waits for a node of the moved one, and does not begin before that has left its link.
+      const bool waits = std::any_of(held.begin(), held.end(), [&](const Candidate& c) {
+        return std::binary_search(ascending.begin(), ascending.end(), c.node);
+      });
+      if (!waits) continue;
+      std::optional<Zones> link;
+      if (zones.first != zones.second) link = zones;
+      const std::vector<NodeId> place = PlaceElsewhere(pass_, moved, ascending, link);
+      if (place.empty()) continue;
+      pass_.Keep(moved, place, pass_.now() + moved.job->spec->grace);
+      return Move{moved.id, std::move(nodes)};
+    }
+    return std::nullopt;
+  }
+
+  // Where the asker could go: each zone, then each pair of zones whose link is free without the moved one.
+  std::vector<Zones> Regions(const PassAttempt& moved) const {
+    std::vector<Zones> regions;
+    const auto& zones = field_.ask->by_zone;
+    for (const auto& [zone, fitting] : zones) regions.emplace_back(zone, zone);
+    if (!crosses_) return regions;
+    for (auto a = zones.begin(); a != zones.end(); ++a) {
+      for (auto b = std::next(a); b != zones.end(); ++b) {
+        if (pass_.LinkFree(a->first, b->first, {moved.id})) regions.emplace_back(a->first, b->first);
+      }
+    }
+    return regions;
+  }
+
+  Pass& pass_;
+  const Asker& asker_;
+  const JobSpec& spec_;
+  const PoolView& view_;
+  const Field& field_;
+  const bool crosses_;
+  std::vector<Candidate> free_;
+  std::map<std::uint32_t, std::size_t> free_in_;          // by zone
+  std::map<std::uint32_t, std::vector<Candidate>> held_;  // by index of the attempt
+};
+
+}  // namespace
+
+std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum) {
+  if (pass.policy().move_gain_permille == 0) return std::nullopt;
+  const JobSpec& spec = *asker.job->spec;
+  return Mover(pass, asker, field).Find(std::int64_t{spec.nodes} * spec.gpus_per_node * quantum.ms);
+}
+
+void KeepPlaces(Pass& pass) {
+  for (const AttemptId id : pass.moving()) {
+    const Attempt& attempt = *pass.state().FindAttempt(id);
+    const PassAttempt& moved = pass.WithDebt(pass.state().FindJob(id.job)->spec->pool, id);
+    const std::vector<NodeId> place = PlaceElsewhere(pass, moved, {}, {});
+    pass.Keep(moved, place, std::max(attempt.open_round()->deadline, pass.now() + Milliseconds(1)));
+  }
+}
+
+}  // namespace glim::core

@@ -1,0 +1,189 @@
+#include "scheduler/core/planning/planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/planning/explain.h"
+#include "scheduler/core/planning/move.h"
+#include "scheduler/core/planning/pass.h"
+#include "scheduler/core/planning/save_choice.h"
+#include "scheduler/core/planning/swap.h"
+
+namespace glim::core {
+namespace {
+
+constexpr std::size_t kStarvedMax = 512;  // of a pool and class are looked at in one pass
+
+// A shape's queue from some job on, or one starved job; waiting for its turn in the pass.
+struct Head {
+  PriorityClass priority;
+  TimePoint starved_since;  // 0: not
+  Urgency urgency;
+  QueueKey key;
+  const Shape* shape = nullptr;
+  std::set<QueueKey>::const_iterator at, end;  // not of a starved one
+
+  // 1. Order. The top of the heap is planned first.
+  bool operator<(const Head& other) const {
+    const auto order = [](const Head& h) {
+      const bool starves = static_cast<bool>(h.starved_since);
+      return std::tuple(!starves, h.starved_since, h.key.not_swap_aborted, h.urgency, h.key);
+    };
+    return priority != other.priority ? priority < other.priority : order(other) < order(*this);
+  }
+};
+
+class Planner {
+ public:
+  Planner(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), pass_(state, policy, now) {}
+
+  Plan Make() {
+    KeepPlaces(pass_);
+    for (const auto& [shape, queue] : state_.index().queue) Push(shape, queue.begin(), queue.end());
+    for (const auto& [where, waiting] : state_.index().waiting) PushStarved(waiting);
+    while (!heads_.empty()) {
+      const Head head = heads_.top();
+      heads_.pop();
+      TakeTurn(head);
+    }
+    for (const auto& [pool, priority] : blocked_) LookAgain(pass_.NextTurn(pool, priority));
+    plan_.verdicts = std::move(verdicts_);
+    return std::move(plan_);
+  }
+
+ private:
+  // All but the number of nodes and the urgency. In a pass there is only ever less to have: what failed for an asker
+  // fails for whoever asks the same behind it for as many nodes.
+  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, DearSave,
+                              std::vector<bool>>;
+  Question QuestionOf(const Asker& asker, bool large) {
+    const JobSpec& spec = *asker.job->spec;
+    return {spec.pool,           spec.gpus_per_node, spec.placement, asker.priority,         asker.starved,
+            asker.may_interrupt, asker.swap_aborted, large,          DearSaveOf(*asker.job), pass_.GivenTo(spec)};
+  }
+
+  void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
+    while (at != end && started_.contains(at->id)) ++at;
+    if (at == end) return;
+    heads_.push({pass_.quota().ClassOf(*state_.FindJob(at->id)), {}, pass_.UrgencyOf(shape), *at, &shape, at, end});
+  }
+
+  void PushStarved(const std::set<std::pair<TimePoint, JobId>>& waiting) {
+    const TimePoint since_max = pass_.now() - pass_.policy().starvation_bound;
+    std::size_t pushed = 0;
+    for (const auto& [since, id] : waiting) {
+      if (since > since_max || ++pushed > kStarvedMax) return;
+      const Job& job = *state_.FindJob(id);
+      const Shape& shape = state_.index().queue.find(ShapeOf(job))->first;
+      heads_.push({pass_.quota().ClassOf(job), since, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}});
+    }
+  }
+
+  void TakeTurn(const Head& head) {
+    if (started_.contains(head.key.id)) return Advance(head);
+    const Job& job = *state_.FindJob(head.key.id);
+    const PriorityClass priority = pass_.quota().ClassOf(job);
+    if (priority != head.priority) {  // an earlier start used up the class that it was to get
+      if (!head.starved_since) Push(*head.shape, head.at, head.end);
+      return;
+    }
+    const bool within = pass_.quota().Fits(job, priority);  // 2. Quota
+    const Asker asker{
+        &job, priority, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
+    std::vector<Blocker> blockers;
+    if (auto start = TryStart(asker, blockers)) {
+      started_.insert(job.id);
+      plan_.starts.push_back(std::move(*start));
+      return Advance(head);
+    }
+    blocked_.insert({job.spec->pool, priority});
+    // For all of the shape; what a starved one was told holds for those behind it.
+    verdicts_->try_emplace(*head.shape, std::move(blockers));
+  }
+
+  void Advance(const Head& head) {
+    if (!head.starved_since) Push(*head.shape, head.at, head.end);
+  }
+
+  std::optional<PlannedStart> TryStart(const Asker& asker, std::vector<Blocker>& blockers) {
+    const JobSpec& spec = *asker.job->spec;
+    const bool reserves = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
+    if (pass_.AtMost(asker, false) < spec.nodes && !reserves) return Refuse(asker, blockers);
+    const bool large = spec.nodes >= pass_.policy().crossing_nodes_min;
+    const auto [refused, fresh] = refused_nodes_.try_emplace(QuestionOf(asker, large), kNobody);
+    if (spec.nodes >= refused->second) return Refuse(asker, blockers);
+    Field field = pass_.FieldFor(asker);
+    if (auto wait = WaitForSave(pass_, asker, &field)) {
+      LookAgain(wait->until);
+      blockers.push_back(std::move(wait->blocker));
+      return std::nullopt;
+    }
+    PlannedStart start;
+    start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
+    start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross
+    if (start.nodes.empty() && asker.may_interrupt) MakeRoom(asker, field, start);
+    if (start.nodes.empty()) {
+      LookAgain(field.protected_until);
+      blockers = Explain(pass_, asker, field);          // 8. Explain
+      if (reserves) MaybeReserve(pass_, asker, field);  // 7. Reserve
+      refused->second = spec.nodes;
+      return std::nullopt;
+    }
+    start.job = asker.job->id;
+    start.charged = asker.priority;
+    start.borrowed = !asker.may_interrupt;
+    pass_.Take(start, *asker.job);
+    return start;
+  }
+
+  void MakeRoom(const Asker& asker, const Field& field, PlannedStart& start) {
+    if (auto swap = CheapestSwap(pass_, *asker.job->spec, field)) {  // 5. Interrupt
+      start.nodes = std::move(swap->nodes);
+      start.victims = std::move(swap->choice.victims);
+      start.displaced = std::move(swap->displaced);
+    } else if (auto move = CheapestMove(pass_, asker, field, start.quantum)) {  // 6. Move
+      start.nodes = std::move(move->nodes);
+      start.victims = {move->moved};
+      start.moved = move->moved;
+    }
+  }
+
+  // 8. Explain. Shapes that differ in what the words do not say share the field.
+  std::nullopt_t Refuse(const Asker& asker, std::vector<Blocker>& blockers) {
+    auto& [starts, field] = fields_[QuestionOf(asker, false)];
+    const std::uint64_t starts_now = pass_.PoolOf(asker.job->spec->pool).starts;
+    if (starts != starts_now) {
+      starts = starts_now;
+      field = pass_.FieldFor(asker);
+      LookAgain(field.protected_until);
+    }
+    blockers = Explain(pass_, asker, field);
+    return std::nullopt;
+  }
+
+  void LookAgain(TimePoint at) {
+    if (at > pass_.now() && (!plan_.look_again || at < plan_.look_again)) plan_.look_again = at;
+  }
+
+  const ClusterState& state_;
+  Pass pass_;
+  Plan plan_;
+  std::shared_ptr<Verdicts> verdicts_ = std::make_shared<Verdicts>();
+  std::priority_queue<Head> heads_;
+  std::set<JobId> started_;
+  std::set<std::pair<std::string, PriorityClass>> blocked_;
+  std::map<Question, std::uint32_t> refused_nodes_;
+  std::map<Question, std::pair<std::uint64_t, Field>> fields_;
+};
+
+}  // namespace
+
+Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now) {
+  return Planner(state, policy, now).Make();
+}
+
+}  // namespace glim::core

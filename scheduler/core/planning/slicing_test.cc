@@ -1,0 +1,128 @@
+// Time slicing inside a class: who gives way to whom, and when.
+#include <gtest/gtest.h>
+
+#include "scheduler/core/planning/job_order.h"
+#include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/specs.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Patient;
+using testing::Spec;
+using testing::Zones;
+
+// Less than a grace, so that whoever is asked to leave is seen to answer.
+void PassTime(Cluster& c) {
+  c.Advance(Seconds(50));
+  c.Settle();
+}
+
+TEST(GivesWay, ScoresMustDifferByTheGainAndSharesByMoreThanADoubling) {
+  Policy policy;
+  policy.preempt_gain_permille = 2000;
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 1024}, {0, 0}));
+  EXPECT_TRUE(GivesWay(PreemptGain(policy), {0, 1025}, {0, 0}));
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 0}, {0, 5000}));
+  EXPECT_TRUE(GivesWay(PreemptGain(policy), {2, 0}, {0, 5000})) << "its team had four times as much";
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {1, 0}, {0, 5000}));
+  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 5000}, {2, 0}));
+}
+
+TEST(Slicing, ANewJobTakesTurnsWithAnOldOneAfterItsQuantum) {
+  Cluster c(Zones{.nodes = 1}, Patient());
+  const JobId old = c.Running(Spec(1));
+  c.Advance(Minutes(1));
+  const JobId fresh = c.Submit(Spec(1));
+  EXPECT_EQ(c.job(fresh).state, JobState::kQueued);
+  EXPECT_EQ(c.Blockers(fresh).back().kind, BlockerKind::kNodesBusy);
+  const TimePoint late = c.now() + Hours(2);
+  while (c.now() < late && c.job(fresh).state != JobState::kRunning) PassTime(c);
+  EXPECT_EQ(c.job(fresh).state, JobState::kRunning) << "nothing happened but time";
+  EXPECT_EQ(c.job(old).interrupts, 1u);
+  c.Advance(c.policy().quantum_min - Seconds(1));
+  EXPECT_EQ(c.job(fresh).state, JobState::kRunning) << "the evicted one does not come back within the quantum";
+}
+
+TEST(Slicing, NobodyIsInterruptedWhereNobodyStarts) {
+  Cluster c(Zones{.nodes = 2}, Patient());
+  const JobId one = c.Running(Spec(1));
+  const JobId other = c.Running(Spec(1));
+  JobSpec large = Spec(2);
+  large.placement.gpu_type = "none such";
+  c.Advance(Hours(3));
+  EXPECT_EQ(c.job(one).state, JobState::kRunning);
+  EXPECT_EQ(c.job(other).state, JobState::kRunning);
+  EXPECT_EQ(c.job(one).interrupts, 0u);
+}
+
+// Ten jobs that never end share one node for four days: each waits no longer than it is promised, and no two evict each
+// other within a quantum.
+TEST(Slicing, EverybodyIsServedWithinThePromise) {
+  Policy policy = Patient();
+  policy.starvation_bound = Hours(5);
+  policy.quantum_max = Hours(1);
+  Cluster c(Zones{.nodes = 1}, policy);
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 10; ++i) jobs.push_back(c.Submit(Spec(1)));
+  std::map<JobId, TimePoint> promised, started;
+  const TimePoint end = c.now() + Hours(24 * 4);
+  c.Settle();
+  while (c.now() < end) {
+    for (const JobId id : jobs) {
+      const Job& job = c.job(id);
+      if (job.state == JobState::kQueued) {
+        promised.try_emplace(id, job.queued_at + PromisedWait(c.state(), c.policy(), job));
+        if (started.contains(id)) {
+          EXPECT_GE(job.queued_at, started.at(id) + policy.quantum_min) << "job " << id.value << " had no quantum";
+          started.erase(id);
+        }
+      } else if (promised.contains(id)) {
+        EXPECT_LE(c.attempt(id).claimed_at, promised.at(id)) << "job " << id.value << " waited too long";
+        promised.erase(id);
+      }
+      if (job.state == JobState::kRunning) started.try_emplace(id, c.attempt(id).started_at);
+    }
+    PassTime(c);
+  }
+  for (const JobId id : jobs) EXPECT_GE(c.job(id).attempts, 3u) << "job " << id.value;
+}
+
+// A gang is gathered in one zone, or keeps others from the link: half of the nodes serve those ahead.
+TEST(Slicing, ThePromiseCountsTheNodesOfOneZone) {
+  const auto beyond_the_bound = [](int zones) {
+    Cluster c(Zones{.zones = zones, .nodes = 8 / zones}, Patient());
+    for (int i = 0; i < 8; ++i) c.Submit(Spec(1));  // all run
+    c.Settle();
+    for (int i = 0; i < 4; ++i) c.Submit(Spec(4));
+    const JobId last = c.Submit(Spec(1));
+    const Policy& policy = c.policy();
+    return PromisedWait(c.state(), policy, c.job(last)) - policy.starvation_bound - policy.quantum_max;
+  };
+  EXPECT_GT(beyond_the_bound(1), Duration{});
+  EXPECT_EQ(beyond_the_bound(2), beyond_the_bound(1) * 2);
+}
+
+TEST(Slicing, ALightTeamComesBeforeAHeavyOne) {
+  Cluster c(Zones{.nodes = 1}, Patient());
+  JobSpec spec = Spec(1);
+  const auto submit = [&](const std::string& user, const std::string& team) {
+    return c.Do(SubmitJobs{user, team, "", {spec}, false}).jobs.at(0);
+  };
+  const JobId first = submit("ann", "heavy");
+  c.Settle();
+  c.Advance(Minutes(14));
+  c.Finish(first);
+  const JobId second = submit("ann", "heavy");
+  c.Settle();
+  c.Advance(Minutes(10));
+  const JobId heavy = submit("ann", "heavy");
+  const JobId light = submit("bob", "light");
+  c.Finish(second);
+  EXPECT_EQ(c.job(light).state, JobState::kRunning) << "though it came later";
+  EXPECT_EQ(c.job(heavy).state, JobState::kQueued);
+}
+
+}  // namespace
+}  // namespace glim::core

@@ -1,0 +1,29 @@
+// Steps 3 to 5 and 7 of the recipe for one asker: free nodes, a crossing, the cheapest swap, a reservation. Private to
+// the planner.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scheduler/core/planning/pass.h"
+#include "scheduler/core/planning/victims.h"
+
+namespace glim::core {
+
+// Among what is free, then among that and what is being emptied anyway; empty if they do not fit.
+std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, const Field& field);
+
+// One way to make room.
+struct Swap {
+  VictimChoice choice;
+  std::vector<NodeId> nodes;
+  std::vector<AttemptId> displaced;
+};
+// The cheapest in one zone, else over a link.
+std::optional<Swap> CheapestSwap(Pass& pass, const JobSpec& spec, const Field& field);
+
+// A job that has what it needs as soon as protections end keeps the free nodes of its best zone, and whom it waits for,
+// from those behind it in the order.
+void MaybeReserve(Pass& pass, const Asker& asker, const Field& field);
+
+}  // namespace glim::core

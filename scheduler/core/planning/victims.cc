@@ -1,0 +1,76 @@
+#include "scheduler/core/planning/victims.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace glim::core {
+namespace {
+
+constexpr std::int64_t kSaveSuccessAtFirstPermille = 800;
+
+Duration SaveCost(const Job& job, const Policy& policy) {
+  return job.save_cost.ms > 0 ? job.save_cost : policy.default_save_cost;
+}
+
+Duration RestoreCost(const Job& job, const Policy& policy) {
+  return job.restore_cost.ms > 0 ? job.restore_cost : policy.default_restore_cost;
+}
+
+}  // namespace
+
+std::int64_t DebtOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
+  const Job& job = *state.FindJob(attempt.id.job);
+  std::int64_t gpus = 0;
+  for (const NodeId node : attempt.nodes) gpus += state.FindNode(node)->labels.gpu_count;
+  const TimePoint since = std::max(attempt.started_at, attempt.durable_at);
+  const Duration age = std::min(now - since, policy.median_checkpoint_interval);
+  const std::int64_t p =
+      job.saves_asked > 0 ? std::int64_t{1000} * job.saves_done / job.saves_asked : kSaveSuccessAtFirstPermille;
+  return gpus * (p * SaveCost(job, policy).ms + (1000 - p) * age.ms) / 1000 + gpus * RestoreCost(job, policy).ms;
+}
+
+TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
+  const Job& job = *state.FindJob(attempt.id.job);
+  return attempt.started_at + (SaveCost(job, policy) + RestoreCost(job, policy)) * policy.min_run_factor;
+}
+
+TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
+  const Job& job = *state.FindJob(attempt.id.job);
+  const bool saves_when_asked = job.saves_asked == 0 || job.saves_done * 2 >= job.saves_asked;
+  if (saves_when_asked || attempt.save_interval.ms == 0 || !attempt.durable_at) return {};
+  const TimePoint due = attempt.durable_at + attempt.save_interval;
+  return due > now && due <= now + policy.save_wait_max ? due : TimePoint{};
+}
+
+std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed) {
+  const auto order = [](const VictimOption& v) { return std::tuple(v.charged, !v.borrowed, v.debt_gpu_ms, v.attempt); };
+  // A few of many are needed, as a rule: a heap spares sorting the rest.
+  const auto later = [&](const auto& a, const auto& b) { return order(b) < order(a); };
+  std::make_heap(options.begin(), options.end(), later);
+  std::vector<VictimOption> chosen;
+  std::uint64_t freed = 0;
+  for (auto end = options.end(); freed < nodes_needed && end != options.begin();) {
+    std::pop_heap(options.begin(), end, later);
+    chosen.push_back(*--end);
+    freed += end->nodes;
+  }
+  if (freed < nodes_needed) return std::nullopt;
+  // A large one at the end may make small ones before it needless: spare the dearest of these first.
+  for (auto it = chosen.rbegin(); it != chosen.rend();) {
+    if (freed - it->nodes >= nodes_needed) {
+      freed -= it->nodes;
+      it = std::make_reverse_iterator(chosen.erase(std::next(it).base()));
+    } else {
+      ++it;
+    }
+  }
+  VictimChoice choice;
+  for (const VictimOption& v : chosen) {
+    choice.victims.push_back(v.attempt);
+    choice.debt_gpu_ms += v.debt_gpu_ms;
+    choice.highest = std::max(choice.highest, v.charged);
+  }
+  return choice;
+}
+
+}  // namespace glim::core

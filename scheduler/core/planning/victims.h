@@ -1,0 +1,44 @@
+// Whom to interrupt, and what it would cost them.
+//
+// debt = GPUs x (p x save + (1 - p) x age + restore), p the job's observed success at saving when asked; age (since the
+// last durable save) is capped at the pool's median checkpoint interval, so that never saving gives no shelter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/policy.h"
+#include "scheduler/core/planning/placement.h"
+
+namespace glim::core {
+
+// GPU-milliseconds.
+std::int64_t DebtOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
+
+// It may not be interrupted before then (extreme_high excepted): 10 x (save + restore) after its start.
+TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt);
+
+// Waiting for its periodic save loses less than interrupting it now: when that save is due, if that is within
+// save_wait_max. Only of jobs that mostly fail to save when asked, and whose saves come at an interval. 0: now is well.
+TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
+
+struct VictimOption {
+  AttemptId attempt;
+  PriorityClass charged = PriorityClass::kLow;
+  bool borrowed = false;
+  std::int64_t debt_gpu_ms = 0;
+  std::uint32_t nodes = 0;  // of the candidates, which it holds
+};
+
+struct VictimChoice {
+  std::vector<AttemptId> victims;
+  std::int64_t debt_gpu_ms = 0;
+  PriorityClass highest = PriorityClass::kLow;  // of the classes that are hit
+};
+
+// The least that frees `nodes_needed`: lower classes first, borrowed first, least debt; none if all are not enough.
+std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed);
+
+}  // namespace glim::core

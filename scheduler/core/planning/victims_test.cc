@@ -1,0 +1,159 @@
+// Whom to interrupt, and what it would cost them.
+#include "scheduler/core/planning/victims.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/core/testing/specs.h"
+
+namespace glim::core {
+namespace {
+
+using testing::AttemptRow;
+using testing::JobRow;
+using testing::Labels;
+using testing::NodeRow;
+
+constexpr TimePoint kHeldSince{1'000'000};
+
+// Job 1 holds two nodes of eight and four GPUs since kHeldSince.
+struct Holder {
+  Holder() {
+    state.Put(NodeRow(1, Labels("z1", "l1", 8)));
+    state.Put(NodeRow(2, Labels("z1", "l1", 4)));
+    job = JobRow(1);
+    job.attempts = 1;
+    attempt = AttemptRow({JobId(1), 1}, AttemptState::kRunning, {NodeId(1), NodeId(2)});
+    attempt.started_at = kHeldSince;
+  }
+  std::int64_t DebtAfter(Duration age) {
+    state.Put(job);
+    return DebtOf(state, policy, attempt, kHeldSince + age);
+  }
+  ClusterState state;
+  Policy policy;
+  Job job;
+  Attempt attempt;
+};
+
+TEST(Debt, OfAnUnknownJobIsGuessed) {
+  // 12 GPUs x (0.8 x 500 ms + 0.2 x 10 s + 500 ms)
+  EXPECT_EQ(Holder().DebtAfter(Seconds(10)), 12 * (400 + 2'000 + 500));
+}
+
+TEST(Debt, UsesWhatTheJobHasShown) {
+  Holder h;
+  h.job.save_cost = Seconds(4);
+  h.job.restore_cost = Seconds(6);
+  h.job.saves_asked = 4;
+  h.job.saves_done = 3;
+  // p = 3/4: 12 x (0.75 x 4 s + 0.25 x 100 s + 6 s)
+  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (3'000 + 25'000 + 6'000));
+  h.job.saves_done = 0;
+  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (100'000 + 6'000));
+  h.job.saves_done = 4;
+  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (4'000 + 6'000));
+}
+
+TEST(Debt, AgeCountsFromTheLastDurableSave) {
+  Holder h;
+  h.job.saves_asked = 1;  // never saves when asked
+  h.attempt.durable_at = kHeldSince + Seconds(90);
+  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (10'000 + 500));
+}
+
+TEST(Debt, NeverSavingGivesNoShelter) {
+  Holder h;
+  h.job.saves_asked = 1;
+  const std::int64_t capped = 12 * (h.policy.median_checkpoint_interval.ms + 500);
+  EXPECT_EQ(h.DebtAfter(Minutes(5)), capped);
+  EXPECT_EQ(h.DebtAfter(Hours(100)), capped);
+}
+
+TEST(ProtectedUntilRule, TenTimesSaveAndRestore) {
+  Holder h;
+  h.state.Put(h.job);
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince + Seconds(10));
+  h.job.save_cost = Seconds(30);
+  h.job.restore_cost = Seconds(12);
+  h.state.Put(h.job);
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince + Seconds(420));
+  h.policy.min_run_factor = 0;
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince);
+}
+
+VictimOption Option(std::uint64_t job, PriorityClass charged, bool borrowed, std::int64_t debt, std::uint32_t nodes) {
+  return {{JobId(job), 1}, charged, borrowed, debt, nodes};
+}
+
+struct Row {
+  const char* what;
+  std::vector<VictimOption> options;
+  std::uint32_t nodes;
+  std::vector<std::uint64_t> victims;
+  std::int64_t debt;
+};
+
+constexpr auto kLowClass = PriorityClass::kLow;
+constexpr auto kNormalClass = PriorityClass::kNormal;
+
+TEST(ChooseVictims, LowestClassThenBorrowedThenLeastDebtThenId) {
+  const Row kRows[] = {
+      {"the lower class, whatever it costs",
+       {Option(1, kNormalClass, false, 1, 2), Option(2, kLowClass, false, 900, 2)},
+       2,
+       {2},
+       900},
+      {"borrowed before owned", {Option(1, kLowClass, false, 1, 2), Option(2, kLowClass, true, 50, 2)}, 2, {2}, 50},
+      {"a lower class before a borrowed one",
+       {Option(1, kNormalClass, true, 1, 2), Option(2, kLowClass, false, 50, 2)},
+       2,
+       {2},
+       50},
+      {"the least debt", {Option(1, kLowClass, false, 60, 2), Option(2, kLowClass, false, 50, 2)}, 2, {2}, 50},
+      {"the first of equals", {Option(9, kLowClass, false, 50, 2), Option(4, kLowClass, false, 50, 2)}, 2, {4}, 50},
+      {"as many as it takes",
+       {Option(1, kLowClass, false, 5, 1), Option(2, kLowClass, false, 6, 1), Option(3, kLowClass, false, 7, 1)},
+       2,
+       {1, 2},
+       11},
+      {"small ones that a large one makes needless are spared",
+       {Option(1, kLowClass, false, 5, 1), Option(2, kLowClass, false, 6, 1), Option(3, kLowClass, false, 7, 4)},
+       4,
+       {3},
+       7},
+      {"the dearest of the needless first",
+       {Option(1, kLowClass, false, 5, 1), Option(2, kLowClass, false, 6, 1), Option(3, kLowClass, false, 7, 3)},
+       4,
+       {1, 3},
+       12},
+      {"a higher class only for what is missing",
+       {Option(1, kLowClass, false, 5, 1), Option(2, kNormalClass, false, 1, 2)},
+       3,
+       {1, 2},
+       6},
+  };
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(row.what);
+    const auto choice = ChooseVictims(row.options, row.nodes);
+    ASSERT_TRUE(choice.has_value());
+    std::vector<std::uint64_t> victims;
+    for (const AttemptId id : choice->victims) victims.push_back(id.job.value);
+    EXPECT_EQ(victims, row.victims);
+    EXPECT_EQ(choice->debt_gpu_ms, row.debt);
+  }
+}
+
+TEST(ChooseVictims, AllOrNone) {
+  EXPECT_FALSE(ChooseVictims({}, 1).has_value());
+  EXPECT_FALSE(ChooseVictims({Option(1, kLowClass, false, 1, 3)}, 4).has_value());
+}
+
+TEST(ChooseVictims, SaysWhichClassIsHit) {
+  EXPECT_EQ(ChooseVictims({Option(1, kLowClass, false, 5, 1), Option(2, kNormalClass, false, 1, 2)}, 3)->highest,
+            kNormalClass);
+  EXPECT_EQ(ChooseVictims({Option(1, kLowClass, false, 5, 1), Option(2, kNormalClass, false, 1, 2)}, 1)->highest,
+            kLowClass);
+}
+
+}  // namespace
+}  // namespace glim::core

@@ -1,0 +1,301 @@
+#include "scheduler/policy/policy_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "scheduler/policy/policy_numbers.h"
+
+namespace glim::server {
+namespace {
+
+constexpr char kEverything[] = R"(
+# Numbers, none of them the default
+quantum_min: 5m
+quantum_max: 2h
+starvation_bound: 12h
+switch_cost: 90s
+preempt_gain: 1.25
+size_weight: 0.5
+age_weight: 0
+replan_interval: 10s
+reserve_after: 1m
+enforce_time_limits: false
+crossing_nodes_min: 8
+move_gain: 12.5
+save_wait_max: 20s
+agree_max: 2s
+min_run_factor: 3
+default_save_cost: 1s
+default_restore_cost: 2s
+median_checkpoint_interval: 10m
+kill_after_term: 1s
+release_max: 30s
+start_max: 2m
+start_failures_max: 5
+start_backoff: 250ms
+checkpoint_root: /shared/glim
+copy_bytes_per_s: 1000000000
+restore_backoff: 2s
+restore_backoff_max: 1m
+node_lost_after: 1500ms
+oversleep_max: 1s
+outage_percent: 35
+unfinished_jobs_max: 1000
+unfinished_jobs_per_user_max: 100
+finished_jobs_kept: 10
+master_port_first: 30000
+master_port_last: 31000
+pools: [default, a100, "007"]
+zones: [A, B]
+quotas:
+  default_user: {normal: 8, high: 2}
+  users:
+    kim: {high: 4, "20": 3}
+    "007": {}
+    null-ish.x_y: {low: 0}
+  teams:
+    vision: {users: {high: 2}, total: {high: 16}, weight: 200}
+    audio: {weight: 50}
+  pools:
+    default: {extreme_high: 32}
+links:
+  - {zone_a: A, zone_b: B, jobs_max: 2, pairs_max: 4}
+)";
+
+TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
+  const auto file = ReadPolicyText(kEverything, "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const core::Policy& p = file->policy;
+  const core::Policy defaults;
+  // A new member does not compile here: it needs a row in policy_numbers.cc, a value above, and a line in
+  // docs/policy.md.
+  const auto& [default_user, users, team_users, team_total, pools, weights, links, crossing, quantum_min, quantum_max,
+               starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
+               min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, root,
+               copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage, unfinished, unfinished_user,
+               finished, reserve, port_first, port_last] = p;
+  EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
+  EXPECT_EQ(default_user.For(core::PriorityClass::kLow), core::kUnlimited);
+  EXPECT_EQ(users.at("kim").For(core::PriorityClass::kAboveNormal), 3u);
+  EXPECT_TRUE(users.at("007").nodes.empty());
+  EXPECT_EQ(users.at("null-ish.x_y").For(core::PriorityClass::kLow), 0u);
+  EXPECT_EQ(team_users.at("vision").For(core::PriorityClass::kHigh), 2u);
+  EXPECT_EQ(team_total.at("vision").For(core::PriorityClass::kHigh), 16u);
+  EXPECT_FALSE(team_total.contains("audio"));
+  EXPECT_EQ(weights, (std::map<std::string, std::uint32_t>{{"audio", 50}, {"vision", 200}}));
+  EXPECT_EQ(pools.at("default").For(core::PriorityClass::kExtremeHigh), 32u);
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].zone_b, "B");
+  EXPECT_EQ(links[0].jobs_max, 2u);
+  EXPECT_EQ(links[0].pairs_max, 4u);
+  EXPECT_EQ(gain, 1250);
+  EXPECT_EQ(size_weight, 500);
+  EXPECT_EQ(move_gain, 12'500);
+  EXPECT_EQ(age_weight, 0);
+  EXPECT_EQ(backoff, Milliseconds(250));
+  EXPECT_EQ(root, "/shared/glim");
+  EXPECT_EQ(copy_rate, 1'000'000'000);
+  EXPECT_EQ(restore_backoff, Seconds(2));
+  EXPECT_EQ(restore_backoff_max, Minutes(1));
+  EXPECT_EQ(port_last, 31'000);
+  const std::pair<Duration, Duration> times[] = {
+      {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},
+      {replan, Seconds(10)},      {save_wait, Seconds(20)},   {agree, Seconds(2)},     {save_cost, Seconds(1)},
+      {restore_cost, Seconds(2)}, {checkpoint, Minutes(10)},  {kill, Seconds(1)},      {release, Seconds(30)},
+      {start, Minutes(2)},        {lost, Milliseconds(1500)}, {oversleep, Seconds(1)}, {reserve, Minutes(1)}};
+  for (const auto& [is, should] : times) EXPECT_EQ(is, should);
+  EXPECT_FALSE(limits);
+  EXPECT_EQ(crossing + min_run + start_failures + outage, 8 + 3 + 5 + 35);
+  EXPECT_EQ(unfinished + unfinished_user + finished + port_first, 1000u + 100 + 10 + 30'000);
+  EXPECT_EQ(file->names.pools, (std::set<std::string>{"007", "a100", "default"}));
+  // No number is missing from the table, or shown by another's row.
+  for (const PolicySection& section : PolicySections()) {
+    for (const PolicyNumber& number : section.numbers) EXPECT_NE(number.text(p), number.text(defaults)) << number.key;
+  }
+}
+
+TEST(PolicyFileTest, WhatIsShownReadsBackToTheSame) {
+  for (const char* text : {"", kEverything}) {
+    const auto file = ReadPolicyText(text, "p.yaml");
+    ASSERT_TRUE(file.ok());
+    const std::string shown = PolicyYaml(*file);
+    const auto again = ReadPolicyText(shown, "shown");
+    ASSERT_TRUE(again.ok()) << again.status().message() << "\n" << shown;
+    EXPECT_TRUE(DiffPolicies(*file, *again).empty()) << ChangesInWords(DiffPolicies(*file, *again));
+    EXPECT_EQ(PolicyYaml(*again), shown);
+  }
+}
+
+TEST(PolicyFileTest, RefusalsSayWhereWhatAndHowToMendIt) {
+  const struct {
+    const char* text;
+    const char* place;
+    const char* field;
+    const char* fix;
+  } cases[] = {
+      {"agree_max: 2s\nagree_maxx: 1s", "2:1", "agree_maxx", "did you mean 'agree_max'?"},
+      {"frobnicate: 1", "1:1", "frobnicate", "known here: "},
+      {"default_user_quota: {high: 1}", "1:1", "default_user_quota", ""},
+      {"\nagree_max: soon", "2:12", "agree_max", "write it like 250ms"},
+      {"agree_max: 10", "1:12", "agree_max", "write it like 250ms"},
+      {"agree_max: 99999999999999999999d", "1:12", "agree_max", "write it like"},
+      {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},
+      {"quantum_min: [1s]", "1:14", "quantum_min", "write it like"},
+      {"agree_max: 1s\nagree_max: 2s", "2:1", "agree_max", "keep one"},
+      {"outage_percent: 101", "1:17", "outage_percent", "use 1 to 100"},
+      {"outage_percent: 99999999999999999999", "1:17", "outage_percent", "use 1 to 100"},
+      {"outage_percent: 1.5", "1:17", "outage_percent", "use 1 to 100"},
+      {"agree_max: 1s\noutage_percent:\n\n", "2:1", "outage_percent", "use 1 to 100"},
+      {"size_weight: -0.1", "1:14", "size_weight", "use 0 to 10, in steps"},
+      {"size_weight: 0.1234", "1:14", "size_weight", "in steps of 0.001"},
+      {"size_weight: .5", "1:14", "size_weight", "use 0 to 10"},
+      {"size_weight: 1e3", "1:14", "size_weight", "use 0 to 10"},
+      {"move_gain: 1000.5", "1:12", "move_gain", "use 0 to 1000"},
+      {"preempt_gain: 0.9", "1:15", "preempt_gain", "use 1 to 1000"},
+      {"enforce_time_limits: yes", "1:22", "enforce_time_limits", "true or false"},
+      {"quantum_max: 5m\nquantum_min: 10m", "1:1", "quantum_max", "lower quantum_min"},
+      {"quantum_min: 5h", "1:1", "quantum_max", "raise quantum_max"},
+      {"agree_max: 1s\nmaster_port_last: 1025", "2:1", "master_port_last", "lower port first"},
+      {"master_port_first: 30000", "1:1", "master_port_last", "lower port first"},
+      {"master_port_first: 29999", "1:1", "master_port_last", "at least two ports"},
+      {"[1, 2]", "1:1", "", "key: value"},
+      {"a: 1\n---\nb: 1", "2:1", "", "keep one"},
+      {"quotas: {default_user: {urgent: 1}}", "1:25", "quotas.default_user.urgent", "extreme_high"},
+      {"quotas: {default_user: {auto: 1}}", "1:25", "quotas.default_user.auto", "name a class"},
+      {"quotas: {default_user: {high: 1, '30': 2}}", "1:34", "quotas.default_user.30", "keep one"},
+      {"quotas: {default_user: 8}", "1:24", "quotas.default_user", "{high: 4}"},
+      {"quotas: {users: {kim: {high: many}}}", "1:30", "quotas.users.kim.high", "use 0 to"},
+      {"quotas: {users: {kim: {high: -1}}}", "1:30", "quotas.users.kim.high", "use 0 to"},
+      {"quotas: {users: {kim: {}, kim: {}}}", "1:27", "quotas.users.kim", "keep one"},
+      {"quotas: {users: {'a b': {}}}", "1:18", "quotas.users", "A-Z a-z 0-9"},
+      {"quotas: {users: [kim]}", "1:17", "quotas.users", "{kim: {high: 4}}"},
+      {"quotas: {user: {}}", "1:10", "quotas.user", "did you mean 'users'?"},
+      {"quotas:\n  teams:\n    vision: {weight: -5}", "3:22", "quotas.teams.vision.weight", "use 1 to 1000000"},
+      {"quotas: {teams: {vision: {wieght: 5}}}", "1:27", "quotas.teams.vision.wieght", "did you mean 'weight'?"},
+      {"quotas: {teams: {vision: {total: 16}}}", "1:34", "quotas.teams.vision.total", "{high: 4}"},
+      {"links: {zone_a: A, zone_b: B}", "1:8", "links", "[{zone_a: A, zone_b: B}]"},
+      {"links: [{zone_a: A, zone_b: B}, {zone_a: A, zoneb: B}]", "1:45", "links[1].zoneb", "did you mean 'zone_"},
+      {"links:\n- {zone_a: A, zone_b: A}", "2:3", "links[0]", "two different zones"},
+      {"links:\n- {zone_a: A}", "2:3", "links[0]", "give zone_a and zone_b"},
+      {"links:\n- {zone_a: A, zone_b: B}\n- {zone_a: B, zone_b: A}", "3:3", "links[1]", "one link"},
+      {"links: [{zone_a: A, zone_b: B, jobs_max: -1}]", "1:42", "links[0].jobs_max", "use 0 to 1000"},
+      {"links: [{zone_a: A, zone_b: ''}]", "1:29", "links[0].zone_b", "A-Z a-z 0-9"},
+      {"pools: default", "1:8", "pools", "[a, b]"},
+      {"zones: [A, B, A]", "1:15", "zones[2]", "keep one"},
+      {"pools: [[a]]", "1:9", "pools[0]", "A-Z a-z 0-9"},
+      {"quotas: [", "", "", ""},
+      {"quantum_min: '1m", "", "", ""},
+      {"quotas: *nobody", "", "", ""},
+      {"{quantum_min: 1m} {quantum_min: 2m}", "", "", ""},
+      {"quantum_min: \x01", "1:14", "", "remove it"},
+  };
+  for (const auto& c : cases) {
+    const auto file = ReadPolicyText(c.text, "p.yaml");
+    ASSERT_FALSE(file.ok()) << c.text;
+    const Status& status = file.status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << c.text;
+    EXPECT_EQ(status.reason(), "BAD_CONFIG") << c.text;
+    EXPECT_EQ(status.message().find(std::string("p.yaml:") + c.place), 0u) << c.text << "\n" << status.message();
+    EXPECT_EQ(status.field(), c.field) << c.text;
+    EXPECT_NE(status.fix().find(c.fix), std::string::npos) << c.text << "\n" << status.fix();
+    EXPECT_LT(status.message().size(), 300u) << c.text;
+  }
+}
+
+TEST(PolicyFileTest, ARefusalChangesNothing) {
+  const auto before = ReadPolicyText(kEverything, "p.yaml");
+  ASSERT_TRUE(before.ok());
+  PolicyFile file = *before;
+  const auto bad = ParseYaml("quantum_min: 1m\nquotas: {users: {lee: {high: 1}}}\nlinks: []\nagree_max: never\n");
+  ASSERT_TRUE(bad.ok());
+  EXPECT_FALSE(ReadPolicyMap(*bad, "", &file).ok());
+  EXPECT_TRUE(DiffPolicies(*before, file).empty());
+}
+
+TEST(PolicyFileTest, NothingInItIsTheDefaults) {
+  const PolicyFile defaults;
+  for (const char* text : {"", "# words\n", "---\n", "quotas:\n", "quotas: {teams: {}}\nlinks: []\n"}) {
+    const auto file = ReadPolicyText(text, "p.yaml");
+    ASSERT_TRUE(file.ok()) << text << file.status().message();
+    EXPECT_TRUE(DiffPolicies(defaults, *file).empty()) << text;
+  }
+}
+
+TEST(PolicyFileTest, ABaseHoldsWhatTheFileLeavesOut) {
+  PolicyFile base;
+  base.policy.enforce_time_limits = false;
+  base.policy.quantum_min = Minutes(3);
+  const auto file = ReadPolicyText("quantum_min: 4m", "p.yaml", base);
+  ASSERT_TRUE(file.ok());
+  EXPECT_FALSE(file->policy.enforce_time_limits);
+  EXPECT_EQ(file->policy.quantum_min, Minutes(4));
+}
+
+TEST(PolicyFileTest, TheDifferenceNamesEveryField) {
+  const auto before = ReadPolicyText(
+      "quantum_min: 5m\nquotas: {users: {kim: {high: 4}, lee: {low: 1}}}\nlinks: [{zone_a: B, zone_b: A}]", "a");
+  const auto after = ReadPolicyText(
+      "quantum_min: 300s\nswitch_cost: 1m\nquotas: {users: {kim: {high: 6}, may: {}}, teams: {vision: {weight: 7}}}\n"
+      "links: [{zone_a: A, zone_b: B, jobs_max: 3}]\nzones: [A]",
+      "b");
+  ASSERT_TRUE(before.ok() && after.ok());
+  const std::vector<PolicyChange> expected = {
+      {"links.A-B.jobs_max", "1", "3"},  {"quotas.teams.vision.weight", "", "7"}, {"quotas.users.kim.high", "4", "6"},
+      {"quotas.users.lee.low", "1", ""}, {"quotas.users.may", "", "no limit"},    {"switch_cost", "5m", "1m"},
+      {"zones.A", "", "declared"}};
+  EXPECT_EQ(DiffPolicies(*before, *after), expected);
+  EXPECT_EQ(ChangesInWords(expected),
+            "links.A-B.jobs_max 1 -> 3, quotas.teams.vision.weight added: 7, quotas.users.kim.high 4 -> 6, "
+            "quotas.users.lee.low removed, was 1, quotas.users.may added: no limit, switch_cost 5m -> 1m, "
+            "zones.A added: declared");
+  EXPECT_EQ(ChangesInWords({}), "nothing");
+  const std::vector<PolicyChange> many(100, {std::string(64, 'x'), "1", "2"});
+  EXPECT_LT(ChangesInWords(many).size(), 1000u);
+  EXPECT_NE(ChangesInWords(many).find(" more"), std::string::npos);
+}
+
+TEST(PolicyFileTest, PoolsAndZonesMustBeKnownOrDeclared) {
+  const auto file = ReadPolicyText(
+      "pools: [later]\nquotas:\n  pools:\n    later: {high: 1}\n    a10O: {high: 1}\nlinks:\n- {zone_a: A, zone_b: B}\n",
+      "p.yaml");
+  ASSERT_TRUE(file.ok());
+  std::vector<std::string> warnings;
+  const Status pool = CheckNames(file->names, {{"a100", "default"}, {"A", "B"}, true}, &warnings);
+  EXPECT_EQ(pool.field(), "quotas.pools.a10O");
+  EXPECT_EQ(pool.message(), "5:5: quotas.pools.a10O: no node of pool 'a10O' has ever registered");
+  EXPECT_EQ(pool.fix(), "did you mean 'a100'? or add it to the list `pools` if it is still to come");
+  const Status zone = CheckNames(file->names, {{"a10O"}, {"A"}, true}, &warnings);
+  EXPECT_EQ(zone.field(), "links[0].zone_b");
+  EXPECT_EQ(zone.message().substr(0, 5), "7:23:");
+  EXPECT_TRUE(CheckNames(file->names, {{"a10O"}, {"A", "B"}, true}, &warnings).ok());
+  EXPECT_TRUE(warnings.empty());
+  // A cluster that no node has joined yet.
+  EXPECT_TRUE(CheckNames(file->names, {}, &warnings).ok());
+  EXPECT_EQ(warnings.size(), 3u);
+}
+
+TEST(PolicyFileTest, AFileThatCannotBeReadIsNamed) {
+  const auto file = ReadPolicyFile("/nonexistent/policy.yaml");
+  EXPECT_EQ(file.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(file.status().message().find("/nonexistent/policy.yaml"), std::string::npos);
+  EXPECT_EQ(ReadPolicyFile("/").status().code(), StatusCode::kNotFound);  // a folder
+}
+
+TEST(YamlTextTest, DurationsAndThousandthsReadBack) {
+  for (const std::int64_t ms : {0, 1, 999, 1000, 1500, 60'000, 90'000, 3'600'000, 86'400'000, 90'000'000}) {
+    const auto read = ParseDuration(DurationText(Milliseconds(ms)));
+    ASSERT_TRUE(read.ok()) << ms;
+    EXPECT_EQ(read->ms, ms);
+  }
+  EXPECT_EQ(DurationText(Minutes(10)), "10m");
+  EXPECT_EQ(PermilleText(1200), "1.2");
+  EXPECT_EQ(PermilleText(1005), "1.005");
+  EXPECT_EQ(PermilleText(40), "0.04");
+  EXPECT_EQ(PermilleText(2000), "2");
+}
+
+}  // namespace
+}  // namespace glim::server

@@ -1,0 +1,146 @@
+#include "scheduler/policy/policy_numbers.h"
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "sdk/base/printable.h"
+
+namespace glim::server {
+namespace {
+
+using core::Policy;
+
+constexpr std::int64_t kCountMax = 10'000'000;
+constexpr Duration kDay = Hours(24);
+constexpr std::size_t kFolderBytesMax = 1024;
+
+PolicyNumber Time(const char* key, Duration Policy::*member, Duration low, Duration high) {
+  return {key, [=](Policy* p) { return IntoDuration(&(p->*member), low, high); },
+          [=](const Policy& p) { return DurationText(p.*member); }};
+}
+
+template <typename Number>
+PolicyNumber Count(const char* key, Number Policy::*member, std::int64_t low, std::int64_t high) {
+  return {key, [=](Policy* p) { return IntoNumber(&(p->*member), low, high); },
+          [=](const Policy& p) { return std::to_string(p.*member); }};
+}
+
+PolicyNumber Permille(const char* key, std::int64_t Policy::*member, std::int64_t low, std::int64_t high) {
+  return {key, [=](Policy* p) { return IntoPermille(&(p->*member), low, high); },
+          [=](const Policy& p) { return PermilleText(p.*member); }};
+}
+
+PolicyNumber Switch(const char* key, bool Policy::*member) {
+  return {key, [=](Policy* p) { return IntoBool(&(p->*member)); },
+          [=](const Policy& p) { return std::string(p.*member ? "true" : "false"); }};
+}
+
+PolicySection Slicing() {
+  return {"Time slicing inside a class",
+          {Time("quantum_min", &Policy::quantum_min, {}, kDay * 30),
+           Time("quantum_max", &Policy::quantum_max, {}, kDay * 365),
+           Time("starvation_bound", &Policy::starvation_bound, Seconds(1), kDay * 365),
+           Time("switch_cost", &Policy::switch_cost, {}, kDay),
+           Permille("preempt_gain", &Policy::preempt_gain_permille, 1000, 1'000'000),
+           Permille("size_weight", &Policy::size_weight_permille, 0, 10'000),
+           Permille("age_weight", &Policy::age_weight_permille, 0, 10'000),
+           Time("replan_interval", &Policy::replan_interval, Milliseconds(100), kDay),
+           Time("reserve_after", &Policy::reserve_after, {}, kDay * 30),
+           Switch("enforce_time_limits", &Policy::enforce_time_limits)}};
+}
+
+PolicySection Crossing() {
+  return {"Crossing", {Count("crossing_nodes_min", &Policy::crossing_nodes_min, 2, kCountMax)}};
+}
+
+PolicySection Interrupts() {
+  return {"Interrupts and starts",
+          {Permille("move_gain", &Policy::move_gain_permille, 0, 1'000'000),
+           Time("save_wait_max", &Policy::save_wait_max, {}, kDay),
+           Time("agree_max", &Policy::agree_max, Milliseconds(100), kDay),
+           Count("min_run_factor", &Policy::min_run_factor, 0, 1'000'000),
+           Time("default_save_cost", &Policy::default_save_cost, {}, kDay),
+           Time("default_restore_cost", &Policy::default_restore_cost, {}, kDay),
+           Time("median_checkpoint_interval", &Policy::median_checkpoint_interval, Milliseconds(1), kDay),
+           Time("kill_after_term", &Policy::kill_after_term, {}, kDay),
+           Time("release_max", &Policy::release_max, Milliseconds(100), kDay),
+           Time("start_max", &Policy::start_max, Milliseconds(100), kDay),
+           Count("start_failures_max", &Policy::start_failures_max, 1, 1000),
+           Time("start_backoff", &Policy::start_backoff, {}, kDay)}};
+}
+
+// Empty, or a folder's absolute path with one spelling: jobs' checkpoint folders are named below it.
+YamlField IntoFolder(std::string* out) {
+  return [out](const YAML::Node& value, const std::string& path) {
+    const std::string text = value.IsScalar() ? value.Scalar() : "";
+    const bool plain = text.empty() || (text[0] == '/' && text.size() > 1 && text.size() <= kFolderBytesMax &&
+                                        std::filesystem::path(text).lexically_normal() == text && text.back() != '/');
+    if (!value.IsScalar() || !plain) {
+      return RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
+                      "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
+    }
+    *out = text;
+    return Status::Ok();
+  };
+}
+
+// A text in quotes, so that an empty one is seen.
+PolicyNumber Folder(const char* key, std::string Policy::*member) {
+  return {key, [=](Policy* p) { return IntoFolder(&(p->*member)); },
+          [=](const Policy& p) { return "\"" + p.*member + "\""; }};
+}
+
+PolicySection Saves() {
+  return {"Saves",
+          {Folder("checkpoint_root", &Policy::checkpoint_root),
+           Count("copy_bytes_per_s", &Policy::copy_bytes_per_s, 1000, 1'000'000'000'000),
+           Time("restore_backoff", &Policy::restore_backoff, {}, kDay),
+           Time("restore_backoff_max", &Policy::restore_backoff_max, {}, kDay)}};
+}
+
+PolicySection Nodes() {
+  return {"Nodes",
+          {Time("node_lost_after", &Policy::node_lost_after, Milliseconds(200), kDay),
+           Time("oversleep_max", &Policy::oversleep_max, Milliseconds(100), kDay),
+           Count("outage_percent", &Policy::outage_percent, 1, 100)}};
+}
+
+PolicySection Bounds() {
+  return {"Bounds",
+          {Count("unfinished_jobs_max", &Policy::unfinished_jobs_max, 1, kCountMax),
+           Count("unfinished_jobs_per_user_max", &Policy::unfinished_jobs_per_user_max, 1, kCountMax),
+           Count("finished_jobs_kept", &Policy::finished_jobs_kept, 0, kCountMax),
+           Count("master_port_first", &Policy::master_port_first, 1024, 65'535),
+           Count("master_port_last", &Policy::master_port_last, 1024, 65'535)}};
+}
+
+}  // namespace
+
+std::vector<PolicySection> PolicySections() {
+  return {Slicing(), Crossing(), Interrupts(), Saves(), Nodes(), Bounds()};
+}
+
+PolicyFault FindPolicyFault(const Policy& p) {
+  if (p.quantum_max < p.quantum_min) {
+    return {"quantum_max", DurationText(p.quantum_max) + " is less than quantum_min, " + DurationText(p.quantum_min),
+            "raise quantum_max or lower quantum_min"};
+  }
+  if (p.restore_backoff_max < p.restore_backoff) {
+    return {"restore_backoff_max",
+            DurationText(p.restore_backoff_max) + " is less than restore_backoff, " + DurationText(p.restore_backoff),
+            "raise restore_backoff_max or lower restore_backoff"};
+  }
+  if (p.master_port_last < p.master_port_first) {
+    return {
+        "master_port_last",
+        std::to_string(p.master_port_last) + " is less than master_port_first, " + std::to_string(p.master_port_first),
+        "give the lower port first"};
+  }
+  if (p.master_port_last == p.master_port_first) {
+    return {"master_port_last", "is also master_port_first", "give at least two ports: an attempt has a pair"};
+  }
+  return {};
+}
+
+}  // namespace glim::server

@@ -1,0 +1,60 @@
+#include "scheduler/server/agents/agent_hub.h"
+
+#include <algorithm>
+
+#include "scheduler/server/agents/agent_stream.h"
+#include "sdk/log/log.h"
+
+namespace glim::server {
+
+constexpr std::size_t kStreamsMax = 25'000;
+
+Duration AgentHub::ReportEvery() const {
+  return std::clamp(loop_->policy()->node_lost_after / 12, Milliseconds(20), Seconds(5));
+}
+
+void AgentHub::SyncNodes(const std::set<core::NodeId>& nodes) {
+  strand_->Post([this, nodes] {
+    const SnapshotPtr snapshot = loop_->snapshot();
+    GangCache cache;
+    for (const core::NodeId node : nodes) {
+      const auto it = by_node_.find(node);
+      if (it != by_node_.end()) it->second->SendDesired(snapshot, &cache);
+    }
+  });
+}
+
+bool AgentHub::TryOpen() { return open_.size() < kStreamsMax; }
+
+void AgentHub::EndAll(const grpc::Status& status) {
+  strand_->Post([this, status] {
+    stopping_ = true;
+    stop_status_ = status;
+    const auto streams = open_;
+    for (const auto& stream : streams) stream->End(status);
+  });
+}
+
+void AgentHub::Attach(core::NodeId node, const std::shared_ptr<AgentStream>& stream) {
+  auto& current = by_node_[node];
+  if (current && current->session() > stream->session()) {
+    stream->End({grpc::StatusCode::ABORTED, "a newer stream of this machine was opened meanwhile"});
+    return;
+  }
+  const auto old = std::exchange(current, stream);
+  if (old) {
+    LogInfo("agent stream replaced node={} session={}", node.value, stream->session());
+    old->End({grpc::StatusCode::ABORTED, "replaced by a newer stream of the same machine"});
+  }
+}
+
+void AgentHub::Detach(core::NodeId node, std::uint64_t session) {
+  const auto it = by_node_.find(node);
+  if (it == by_node_.end() || it->second->session() != session) return;
+  by_node_.erase(it);
+  if (stopping_) return;
+  const Status posted = loop_->PostUnbounded(core::NodeDisconnected{node, session}, nullptr);
+  if (!posted.ok()) LogDebug("disconnect not told node={} error=\"{}\"", node.value, posted.message());
+}
+
+}  // namespace glim::server

@@ -1,0 +1,61 @@
+// AgentHub: which node talks through which stream, and who is to be sent its desired set.
+//
+// Owned by the AgentStrand: every method but those marked so runs there.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "scheduler/server/agents/agent_strand.h"
+#include "scheduler/server/convert/desired_convert.h"
+#include "scheduler/server/loop/scheduler_loop.h"
+
+namespace glim::server {
+
+class AgentStream;
+
+class AgentHub {
+ public:
+  // Both outlive the hub.
+  AgentHub(AgentStrand* strand, SchedulerLoop* loop, std::string cluster_id)
+      : strand_(strand), loop_(loop), cluster_id_(std::move(cluster_id)) {}
+
+  // Any thread.
+  void SyncNodes(const std::set<core::NodeId>& nodes);
+  // How often an agent reports: often enough that a lost report does not make a node silent.
+  Duration ReportEvery() const;
+  // Ends every stream, now and from now on, without telling the core that nodes went: it is us who goes.
+  void EndAll(const grpc::Status& status);
+
+  AgentStrand& strand() { return *strand_; }
+  SchedulerLoop& loop() { return *loop_; }
+  const std::string& cluster_id() const { return cluster_id_; }
+
+  std::uint64_t NextSession() { return next_session_++; }
+  bool TryOpen();  // false: too many streams
+  void Opened(const std::shared_ptr<AgentStream>& stream) { open_.insert(stream); }
+  void Closed(const std::shared_ptr<AgentStream>& stream) { open_.erase(stream); }
+  // The stream speaks for the node from now on; the one before it is ended.
+  void Attach(core::NodeId node, const std::shared_ptr<AgentStream>& stream);
+  // The stream has ended: if it still spoke for the node, the core is told.
+  void Detach(core::NodeId node, std::uint64_t session);
+  bool stopping() const { return stopping_; }
+  const grpc::Status& stop_status() const { return stop_status_; }
+
+ private:
+  AgentStrand* strand_;
+  SchedulerLoop* loop_;
+  const std::string cluster_id_;
+  std::uint64_t next_session_ = 1;
+  std::map<core::NodeId, std::shared_ptr<AgentStream>> by_node_;
+  std::set<std::shared_ptr<AgentStream>> open_;
+  bool stopping_ = false;
+  grpc::Status stop_status_;
+};
+
+}  // namespace glim::server

@@ -1,0 +1,115 @@
+#include "scheduler/server/agents/agent_log_stream.h"
+
+#include <utility>
+
+#include "scheduler/server/convert/rpc_status.h"
+#include "sdk/base/hand_over.h"
+#include "sdk/base/printable.h"
+#include "sdk/log/log.h"
+
+namespace glim::server {
+
+AgentLogStream* AgentLogStream::Open(const Owner* owner, grpc::CallbackServerContext* context) {
+  std::shared_ptr<AgentLogStream> stream(new AgentLogStream(owner, context));
+  stream->self_ = stream;
+  HandOver(stream.get());
+  stream->StartRead(&stream->in_);
+  return stream.get();
+}
+
+void AgentLogStream::OnReadDone(bool ok) {
+  TakeOver(this);
+  owner_->strand->Post([self = shared_from_this(), ok] {
+    if (self->ended_) return;
+    if (!ok) return self->End(grpc::Status::OK);
+    self->Received();
+  });
+}
+
+void AgentLogStream::OnWriteDone(bool ok) {
+  TakeOver(this);
+  owner_->strand->Post([self = shared_from_this(), ok] {
+    self->writing_ = false;
+    if (self->ended_) return self->Finish(self->end_status_);
+    if (!ok) return self->End({grpc::StatusCode::UNAVAILABLE, "the stream broke"});
+    self->WriteNext();
+  });
+}
+
+void AgentLogStream::OnDone() {
+  TakeOver(this);
+  owner_->strand->Post([self = std::move(self_)] {});
+}
+
+void AgentLogStream::Received() {
+  if (!node_) {
+    if (Status s = Introduce(); !s.ok()) {
+      LogWarning("log stream refused node={} reason={} error=\"{}\"", Printable(in_.node_name()), s.reason(),
+                 s.message());
+      return End(ToGrpc(s));
+    }
+    owner_->broker->Attach(node_, shared_from_this());
+  } else {
+    owner_->broker->Answer(node_, std::move(in_));
+  }
+  in_.Clear();
+  StartRead(&in_);
+}
+
+Status AgentLogStream::Introduce() {
+  if (in_.id() != 0 || in_.node_name().empty()) {
+    return Status(StatusCode::kInvalidArgument, "the first chunk must say who serves")
+        .WithReason("BAD_AGENT_MESSAGE")
+        .WithField("node_name");
+  }
+  if (in_.cluster_id() != owner_->cluster_id) {
+    return Status(StatusCode::kFailedPrecondition, "the agent belongs to cluster " + Printable(in_.cluster_id()) +
+                                                       ", this scheduler to " + owner_->cluster_id)
+        .WithReason("WRONG_CLUSTER")
+        .WithField("cluster_id");
+  }
+  const SnapshotPtr snapshot = owner_->loop->snapshot();
+  const core::Node* node = nullptr;
+  snapshot->tables.nodes.ForEach([&](core::NodeId, const core::Node& row) {
+    if (row.name == in_.node_name()) node = &row;
+  });
+  if (!node) {
+    return Status(StatusCode::kFailedPrecondition, "the node is not known yet")
+        .WithReason("NO_SUCH_NODE")
+        .WithField("node_name")
+        .WithFix("open Sync first, then ServeLogs");
+  }
+  if (node->machine_id != in_.machine_id()) {
+    return Status(StatusCode::kAlreadyExists, "node name " + node->name + " belongs to another machine")
+        .WithReason("NODE_NAME_TAKEN")
+        .WithField("machine_id")
+        .WithFix("give this agent another --node-name");
+  }
+  node_ = node->id;
+  return Status::Ok();
+}
+
+void AgentLogStream::Send(const v1::LogRequest& request) {
+  if (ended_) return;
+  queue_.push_back(request);
+  if (!writing_) WriteNext();
+}
+
+void AgentLogStream::WriteNext() {
+  if (queue_.empty()) return;
+  out_ = std::move(queue_.front());
+  queue_.pop_front();
+  writing_ = true;
+  StartWrite(&out_);
+}
+
+void AgentLogStream::End(const grpc::Status& status) {
+  if (ended_) return;
+  ended_ = true;
+  end_status_ = status;
+  if (node_) owner_->broker->Detach(node_, this);
+  if (!writing_) return Finish(end_status_);
+  context_->TryCancel();
+}
+
+}  // namespace glim::server

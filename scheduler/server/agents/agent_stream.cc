@@ -1,0 +1,238 @@
+#include "scheduler/server/agents/agent_stream.h"
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <chrono>
+#include <utility>
+
+#include "scheduler/core/lifecycle/root_check.h"
+#include "scheduler/server/convert/protocol.h"
+#include "scheduler/server/convert/report_convert.h"
+#include "scheduler/server/convert/rpc_status.h"
+#include "sdk/base/hand_over.h"
+#include "sdk/base/printable.h"
+#include "sdk/log/log.h"
+
+namespace glim::server {
+namespace {
+
+constexpr auto kHelloMax = std::chrono::seconds(10);
+constexpr auto kLastWriteMax = std::chrono::seconds(1);
+
+template <typename Message>
+bool Parse(grpc::ByteBuffer* bytes, Message* message) {
+  return bytes->Valid() && grpc::SerializationTraits<Message>::Deserialize(bytes, message).ok();
+}
+
+Status Unexpected(const char* what) {
+  return Status(StatusCode::kInvalidArgument, what).WithReason("BAD_AGENT_MESSAGE");
+}
+
+}  // namespace
+
+AgentStream* AgentStream::Open(AgentHub* hub, grpc::CallbackServerContext* context) {
+  std::shared_ptr<AgentStream> stream(new AgentStream(hub, context));
+  stream->self_ = stream;
+  HandOver(stream.get());
+  hub->strand().Post([stream] { stream->Begin(); });
+  return stream.get();
+}
+
+AgentStream::AgentStream(AgentHub* hub, grpc::CallbackServerContext* context)
+    : hub_(hub), context_(context), timer_(hub->strand().io()) {}
+
+void AgentStream::Begin() {
+  const bool room = hub_->TryOpen();
+  hub_->Opened(shared_from_this());
+  if (hub_->stopping()) return End(hub_->stop_status());
+  if (!room) return End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents' streams"});
+  timer_.expires_after(kHelloMax);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self || self->state_ != State::kWaiting) return;
+    self->End({grpc::StatusCode::DEADLINE_EXCEEDED, "no hello within 10 s"});
+  });
+  StartRead(&in_);
+}
+
+void AgentStream::OnReadDone(bool ok) {
+  TakeOver(this);
+  if (!ok) {
+    hub_->strand().Post([self = shared_from_this()] { self->End(grpc::Status::OK); });
+    return;
+  }
+  auto message = std::make_shared<v1::AgentMessage>();
+  const bool parsed = Parse(&in_, message.get());
+  hub_->strand().Post([self = shared_from_this(), message, parsed] {
+    if (self->ended_) return;
+    if (!parsed) return self->Refuse(Unexpected("the message is torn: it is no AgentMessage"));
+    self->Received(std::move(*message));
+  });
+}
+
+void AgentStream::OnWriteDone(bool ok) {
+  TakeOver(this);
+  hub_->strand().Post([self = shared_from_this(), ok] {
+    self->writing_ = false;
+    if (self->ended_) {
+      self->timer_.cancel();
+      self->Finish(self->end_status_);
+    } else if (!ok) {
+      self->End({grpc::StatusCode::UNAVAILABLE, "the stream broke"});
+    } else if (self->desired_pending_) {
+      GangCache cache;
+      self->SendDesired(self->hub_->loop().snapshot(), &cache);
+    }
+  });
+}
+
+void AgentStream::OnDone() {
+  TakeOver(this);
+  hub_->strand().Post([self = std::move(self_)] { self->hub_->Closed(self); });
+}
+
+void AgentStream::Received(v1::AgentMessage message) {
+  switch (message.kind_case()) {
+    case v1::AgentMessage::kHello:
+      if (state_ != State::kWaiting) return Refuse(Unexpected("a second hello on one stream"));
+      return ReceiveHello(message.hello());
+    case v1::AgentMessage::kReport:
+      if (state_ != State::kOpen) return Refuse(Unexpected("the first message must be a hello"));
+      return ReceiveReport(message.report());
+    default: return Refuse(Unexpected("the message is neither a hello nor a report"));
+  }
+}
+
+Status AgentStream::CheckIdentity(const v1::Hello& hello) {
+  if (hello.protocol_version() != kProtocolVersion) {
+    return Status(StatusCode::kFailedPrecondition, "the agent speaks protocol " +
+                                                       std::to_string(hello.protocol_version()) + ", this scheduler " +
+                                                       std::to_string(kProtocolVersion))
+        .WithReason("PROTOCOL_VERSION")
+        .WithField("protocol_version")
+        .WithFix("run agent and scheduler of one release");
+  }
+  if (hello.cluster_id() != hub_->cluster_id()) {
+    return Status(StatusCode::kFailedPrecondition, "the agent belongs to cluster " + Printable(hello.cluster_id()) +
+                                                       ", this scheduler to " + hub_->cluster_id())
+        .WithReason("WRONG_CLUSTER")
+        .WithField("cluster_id")
+        .WithFix("point the agent at its own cluster's scheduler");
+  }
+  if (hello.epoch() > hub_->loop().epoch()) {
+    hub_->loop().FailAsStale(hello.epoch());
+    return Status(StatusCode::kUnavailable, "this scheduler is no longer the leader").WithReason("STALE_EPOCH");
+  }
+  return Status::Ok();
+}
+
+void AgentStream::ReceiveHello(const v1::Hello& hello) {
+  timer_.cancel();
+  if (Status s = CheckIdentity(hello); !s.ok()) return Refuse(s);
+  auto event = HelloToEvent(hello);
+  if (!event.ok()) return Refuse(event.status());
+  event->session = session_ = hub_->NextSession();
+  node_name_ = hello.node_name();
+  state_ = State::kConnecting;
+  const Status posted =
+      hub_->loop().PostUnbounded(std::move(event).value(), [self = shared_from_this()](const core::Reply& reply) {
+        self->hub_->strand().Post([self, reply] { self->Connected(reply); });
+      });
+  if (!posted.ok()) Refuse(posted);
+}
+
+void AgentStream::Connected(const core::Reply& reply) {
+  if (!reply.status.ok()) return Refuse(reply.status);
+  node_ = reply.node;
+  if (ended_) {  // it went, or we are stopping: the core believes that it is there
+    hub_->Attach(node_, shared_from_this());
+    hub_->Detach(node_, session_);
+    return;
+  }
+  state_ = State::kOpen;
+  LogInfo("agent connected node={} id={} session={} peer={}", node_name_, node_.value, session_, context_->peer());
+  v1::SchedulerMessage message;
+  message.mutable_welcome()->set_epoch(hub_->loop().epoch());
+  SetWelcome(message.mutable_welcome());
+  root_told_ = message.welcome().checkpoint_root();
+  Write(message);
+  desired_pending_ = true;
+  hub_->Attach(node_, shared_from_this());
+  ReadNext();
+}
+
+void AgentStream::SetWelcome(v1::Welcome* welcome) {
+  const std::string& root = hub_->loop().snapshot()->policy->checkpoint_root;
+  welcome->set_report_every_ms(hub_->ReportEvery().ms);
+  if (root.empty()) return;
+  welcome->set_checkpoint_root(root);
+  welcome->set_checkpoint_marker(core::RootMarkerName(hub_->cluster_id()));
+}
+
+void AgentStream::ReceiveReport(const v1::NodeReport& report) {
+  // Its agent looks for the root that the Welcome named: with another one it begins anew.
+  if (hub_->loop().snapshot()->policy->checkpoint_root != root_told_) {
+    return End({grpc::StatusCode::UNAVAILABLE, "the policy's checkpoint_root has changed: connect again"});
+  }
+  auto tasks = ReportToTasks(report);
+  if (!tasks.ok()) return Refuse(tasks.status());
+  core::NodeReported event;
+  event.node = node_;
+  event.session = session_;
+  event.current = report.epoch() == hub_->loop().epoch();
+  event.tasks = std::move(tasks).value();
+  RootToEvent(report, *hub_->loop().snapshot()->policy, &event);
+  const Status posted = hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
+    self->hub_->strand().Post([self] { self->ReadNext(); });
+  });
+  if (!posted.ok()) Refuse(posted);
+}
+
+void AgentStream::ReadNext() {
+  if (!ended_) StartRead(&in_);
+}
+
+void AgentStream::SendDesired(const SnapshotPtr& snapshot, GangCache* cache) {
+  if (state_ != State::kOpen || ended_) return;
+  desired_pending_ = writing_;
+  if (writing_) return;
+  v1::SchedulerMessage message;
+  *message.mutable_desired() = BuildDesiredSet(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
+  Write(message);
+}
+
+void AgentStream::Write(const v1::SchedulerMessage& message) {
+  bool own = false;
+  out_.Clear();
+  const grpc::Status packed = grpc::SerializationTraits<v1::SchedulerMessage>::Serialize(message, &out_, &own);
+  if (!packed.ok()) return End({grpc::StatusCode::INTERNAL, "the desired set could not be packed"});
+  writing_ = true;
+  StartWrite(&out_);
+}
+
+void AgentStream::Refuse(const Status& status) {
+  LogWarning("agent refused node={} session={} reason={} error=\"{}\"", node_name_, session_, status.reason(),
+             status.message());
+  End(ToGrpc(status));
+}
+
+void AgentStream::End(const grpc::Status& status) {
+  if (ended_) return;
+  ended_ = true;
+  end_status_ = status;
+  timer_.cancel();
+  if (std::exchange(state_, State::kEnded) == State::kOpen) {
+    LogInfo("agent stream ended node={} session={} code={} error=\"{}\"", node_name_, session_,
+            static_cast<int>(status.error_code()), status.error_message());
+    hub_->Detach(node_, session_);
+  }
+  if (!writing_) return Finish(end_status_);
+  // The write in flight is given a moment, so that the peer learns why; one that no longer reads would take for ever.
+  timer_.expires_after(kLastWriteMax);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (!error && self && self->writing_) self->context_->TryCancel();
+  });
+}
+
+}  // namespace glim::server

@@ -1,0 +1,64 @@
+#include "scheduler/server/clients/adviser.h"
+
+#include <utility>
+
+namespace glim::server {
+namespace {
+
+Status Stopping() {
+  return Status(StatusCode::kUnavailable, "the scheduler is stopping").WithReason("STOPPING").WithFix("try again");
+}
+
+Status Overloaded(std::string message) {
+  return Status(StatusCode::kResourceExhausted, std::move(message))
+      .WithReason("OVERLOADED")
+      .WithFix("try again in a moment");
+}
+
+}  // namespace
+
+Adviser::Adviser() : thread_([this] { Run(); }) {}
+
+Adviser::~Adviser() { Stop(); }
+
+Status Adviser::Post(std::string user, Task task) {
+  std::lock_guard lock(mutex_);
+  if (stopped_) return Stopping();
+  if (users_.contains(user)) return Overloaded("another question of user " + user + " is being answered");
+  if (waiting_.size() >= kWaitingMax) return Overloaded("too many such questions wait for their answers");
+  users_.insert(user);
+  waiting_.push_back({std::move(user), std::move(task)});
+  wake_.notify_one();
+  return Status::Ok();
+}
+
+void Adviser::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
+    if (stopped_) return;
+    const Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    const Status status = next.task.work();
+    lock.lock();
+    users_.erase(next.user);  // before the answer: who has it may ask again
+    lock.unlock();
+    next.task.done(status);
+    lock.lock();
+  }
+}
+
+void Adviser::Stop() {
+  std::deque<Waiting> refused;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    refused.swap(waiting_);
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+  for (const Waiting& waiting : refused) waiting.task.done(Stopping());
+}
+
+}  // namespace glim::server

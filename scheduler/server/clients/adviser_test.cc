@@ -1,0 +1,81 @@
+// The adviser's thread: in order, one question a user, a bound on all, and no question without an answer.
+#include "scheduler/server/clients/adviser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <vector>
+
+namespace glim::server {
+namespace {
+
+// A question that is being answered until it is let go.
+struct Held {
+  std::promise<void> begun, go;
+  std::promise<Status> answer;
+  Adviser::Task Task() {
+    return {[this] {
+              begun.set_value();
+              go.get_future().wait();
+              return Status::Ok();
+            },
+            [this](const Status& status) { answer.set_value(status); }};
+  }
+};
+
+TEST(Adviser, AnswersWithWhatTheWorkFound) {
+  Adviser adviser;
+  std::promise<Status> answer;
+  ASSERT_TRUE(adviser
+                  .Post("kim", {[] { return InvalidArgument("nodes", "too many"); },
+                                [&](const Status& status) { answer.set_value(status); }})
+                  .ok());
+  EXPECT_EQ(answer.get_future().get().field(), "nodes");
+}
+
+TEST(Adviser, AUserAsksOneThingAtATime) {
+  Adviser adviser;
+  Held held;
+  ASSERT_TRUE(adviser.Post("kim", held.Task()).ok());
+  held.begun.get_future().wait();
+  const auto nothing = [] { return Status::Ok(); };
+  const Status refused = adviser.Post("kim", {nothing, [](const Status&) { ADD_FAILURE() << "it was refused"; }});
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.reason(), "OVERLOADED");
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("kim"));
+  std::promise<void> others, again;
+  EXPECT_TRUE(adviser.Post("lee", {nothing, [&](const Status&) { others.set_value(); }}).ok());
+  held.go.set_value();
+  EXPECT_TRUE(held.answer.get_future().get().ok());
+  others.get_future().wait();
+  EXPECT_TRUE(adviser.Post("kim", {nothing, [&](const Status&) { again.set_value(); }}).ok());
+  again.get_future().wait();
+}
+
+TEST(Adviser, IsBoundedAndRefusesTheRestWhenItStops) {
+  Adviser adviser;
+  Held held;
+  ASSERT_TRUE(adviser.Post("first", held.Task()).ok());
+  held.begun.get_future().wait();
+  std::atomic<int> refused = 0;
+  const auto wait = [&](std::size_t user) {
+    return adviser.Post("u" + std::to_string(user),
+                        {[] { return Status::Ok(); },
+                         [&](const Status& status) { refused += status.code() == StatusCode::kUnavailable; }});
+  };
+  for (std::size_t i = 0; i < Adviser::kWaitingMax; ++i) EXPECT_TRUE(wait(i).ok());
+  EXPECT_EQ(wait(Adviser::kWaitingMax).reason(), "OVERLOADED");
+  std::thread stop([&] { adviser.Stop(); });
+  // Stop has taken the queue when a post is refused for that.
+  while (wait(Adviser::kWaitingMax + 1).code() != StatusCode::kUnavailable) std::this_thread::yield();
+  held.go.set_value();
+  stop.join();
+  EXPECT_TRUE(held.answer.get_future().get().ok()) << "what was begun is answered";
+  EXPECT_EQ(refused, static_cast<int>(Adviser::kWaitingMax));
+}
+
+}  // namespace
+}  // namespace glim::server

@@ -1,0 +1,257 @@
+#include "scheduler/server/convert/row_convert.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/model/save_reach.h"
+#include "scheduler/server/convert/spec_convert.h"
+#include "scheduler/server/convert/usage_report.h"
+
+namespace glim::server {
+namespace {
+
+constexpr std::size_t kReplyBytesMax = 3 << 20;  // clients take 4 MiB by default
+constexpr std::size_t kBlockerJobsMax = 32;
+
+void RefToProto(core::AttemptId id, v1::AttemptRef* out) {
+  out->set_job_id(id.job.value);
+  out->set_number(id.number);
+}
+
+// From one moment to the next; -1 if either has not come. Never negative: a save may be reported after the leaving.
+std::int64_t Between(TimePoint from, TimePoint to) {
+  return from && to ? std::max<std::int64_t>(0, (to - from).ms) : -1;
+}
+
+TimePoint FirstSet(std::initializer_list<TimePoint> moments) {
+  for (const TimePoint t : moments) {
+    if (t) return t;
+  }
+  return {};
+}
+
+void RoundToProto(const core::Attempt& attempt, const core::Round& round, TimePoint now, v1::Round* out) {
+  out->set_id(round.id);
+  out->set_state(core::ToString(round.state));
+  out->set_reason(round.reason);
+  if (round.successor) {
+    RefToProto(round.successor, out->mutable_successor());
+    out->set_successor_name(round.successor_name);
+    out->set_successor_user(round.successor_user);
+  }
+  out->set_requested_at_ms(round.requested_at.ms);
+  out->set_grace_ms((round.deadline - round.requested_at).ms);
+  const TimePoint end = FirstSet({round.left_at, round.released_at, attempt.ended_at, now});
+  out->set_grace_used_ms(std::max<std::int64_t>(0, (end - round.requested_at).ms));
+  out->set_stop_step(round.stop_step);
+  RoundTimesToProto(round, out->mutable_times());
+  out->set_swap_aborted(round.swap_aborted);
+}
+
+void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::uint32_t index, v1::TaskInfo* out) {
+  out->set_index(index);
+  if (const core::Node* node = snapshot.tables.nodes.Find(attempt.nodes[index])) {
+    out->set_node(node->name);
+    out->set_zone(node->labels.zone);
+    out->set_simulated_gpus(node->labels.simulated_gpus);
+  }
+  out->set_step(-1);
+  const core::Task* task = snapshot.tables.tasks.Find({attempt.id, index});
+  out->set_phase(core::ToString(task ? task->phase : core::TaskPhase::kPending));
+  if (!task) return;
+  out->set_exit_code(task->exit_code);
+  out->set_message(task->message);
+  std::int64_t least = -1;
+  for (std::size_t i = 0; i < task->ranks.size(); ++i) {
+    least = i == 0 ? task->ranks[i].step : std::min(least, task->ranks[i].step);
+  }
+  out->set_step(least);
+}
+
+std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core::Attempt& attempt) {
+  core::Blocker blocker;
+  blocker.kind = core::BlockerKind::kClaiming;
+  blocker.have = attempt.nodes_held;
+  blocker.need = static_cast<std::int64_t>(attempt.nodes.size());
+  std::set<core::JobId> holders;
+  for (const core::NodeId id : attempt.nodes) {
+    const core::Node* node = snapshot.tables.nodes.Find(id);
+    if (node && node->holder && node->holder != attempt.id) holders.insert(node->holder.job);
+  }
+  blocker.jobs.assign(holders.begin(), holders.end());
+  blocker.message =
+      fmt::format("it has {} of its {} nodes and waits until {} on the others {} left", blocker.have, blocker.need,
+                  holders.size() == 1 ? "the job" : "the jobs", holders.size() == 1 ? "has" : "have");
+  return {blocker};
+}
+
+}  // namespace
+
+std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job& job, TimePoint now) {
+  const core::Attempt* newest = snapshot.tables.attempts.Find({job.id, job.attempts});
+  if (newest && newest->state == core::AttemptState::kClaimed) return ClaimingBlocker(snapshot, *newest);
+  if (job.state != core::JobState::kQueued) return {};
+  if (!job.waits_for.empty()) return core::DependencyBlockers(snapshot.tables, job);
+  if (job.waits_for_save) return {core::SaveBlocker(snapshot.tables, job)};
+  if (job.not_before > now) {
+    core::Blocker blocker;
+    blocker.kind = core::BlockerKind::kBackoff;
+    blocker.message = fmt::format("it is tried again in {:.1f} s, after a failure that was not the program's",
+                                  static_cast<double>((job.not_before - now).ms) / 1000.0);
+    return {blocker};
+  }
+  const auto verdict = snapshot.verdicts->find(core::ShapeOf(job));
+  if (verdict != snapshot.verdicts->end() && !verdict->second.empty()) return verdict->second;
+  core::Blocker blocker;
+  blocker.kind = core::BlockerKind::kNotPlanned;
+  blocker.message = "the next planning pass decides about it";
+  return {blocker};
+}
+
+void BlockerToProto(const core::Blocker& blocker, v1::Blocker* out) {
+  out->set_kind(core::ToString(blocker.kind));
+  out->set_message(blocker.message);
+  out->set_have(blocker.have);
+  out->set_need(blocker.need);
+  const std::size_t named = std::min(blocker.jobs.size(), kBlockerJobsMax);
+  for (std::size_t i = 0; i < named; ++i) out->add_job_ids(blocker.jobs[i].value);
+}
+
+void RoundTimesToProto(const core::Round& round, v1::RoundTimes* out) {
+  out->set_notify_ms(Between(round.requested_at, round.notified_at));
+  out->set_agree_ms(Between(FirstSet({round.notified_at, round.requested_at}), round.agreed_at));
+  out->set_save_ms(Between(FirstSet({round.agreed_at, round.notified_at, round.requested_at}), round.saved_at));
+  out->set_leave_ms(
+      Between(FirstSet({round.saved_at, round.agreed_at, round.notified_at, round.requested_at}), round.left_at));
+  out->set_release_ms(
+      Between(FirstSet({round.left_at, round.saved_at, round.agreed_at, round.notified_at, round.requested_at}),
+              round.released_at));
+}
+
+void StartTimesToProto(const Snapshot& snapshot, const core::Attempt& attempt, v1::StartTimes* out) {
+  std::int64_t notify = -1, agree = -1, save = -1, release = -1;
+  for (const core::AttemptId id : attempt.victims) {
+    const core::Attempt* victim = snapshot.tables.attempts.Find(id);
+    if (!victim) continue;  // pruned by age
+    const auto round = std::find_if(victim->rounds.rbegin(), victim->rounds.rend(),
+                                    [&](const core::Round& r) { return r.successor == attempt.id; });
+    if (round == victim->rounds.rend()) continue;
+    v1::RoundTimes times;
+    RoundTimesToProto(*round, &times);
+    notify = std::max(notify, times.notify_ms());
+    agree = std::max(agree, times.agree_ms());
+    save = std::max(save, times.save_ms());
+    // A start has no phase of its own for the leaving: with it the phases add up to the whole wait.
+    if (times.release_ms() < 0) continue;
+    release = std::max(release, times.release_ms() + std::max<std::int64_t>(0, times.leave_ms()));
+  }
+  out->set_queued_ms(Between(attempt.queued_at, attempt.claimed_at));
+  out->set_notify_ms(notify);
+  out->set_agree_ms(agree);
+  out->set_save_ms(save);
+  out->set_release_ms(release);
+  out->set_start_ms(Between(attempt.started_at, attempt.running_at));
+}
+
+void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, TimePoint now, v1::Attempt* out) {
+  RefToProto(attempt.id, out->mutable_ref());
+  out->set_state(core::ToString(attempt.state));
+  out->set_outcome(core::ToString(attempt.outcome));
+  out->set_save(core::ToString(attempt.save));
+  out->set_message(attempt.message);
+  for (std::uint32_t i = 0; i < attempt.nodes.size(); ++i) TaskToProto(snapshot, attempt, i, out->add_tasks());
+  out->set_claimed_at_ms(attempt.claimed_at.ms);
+  out->set_started_at_ms(attempt.started_at.ms);
+  out->set_running_at_ms(attempt.running_at.ms);
+  out->set_ended_at_ms(attempt.ended_at.ms);
+  out->set_base_step(attempt.base.step);
+  out->set_last_step(attempt.last_step);
+  out->set_durable_step(attempt.durable_step);
+  out->set_steps_lost(attempt.steps_lost);
+  for (const core::Round& round : attempt.rounds) RoundToProto(attempt, round, now, out->add_rounds());
+  StartTimesToProto(snapshot, attempt, out->mutable_start());
+  for (const auto& zone : attempt.zones) out->add_zones(zone);
+  out->set_borrowed(attempt.borrowed);
+  out->set_failed_rank(attempt.failed_rank);
+}
+
+namespace {
+
+void AttemptsToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown shown, TimePoint now, v1::Job* out) {
+  const std::uint32_t first = shown == AttemptsShown::kAll ? 1 : std::max(1u, job.attempts);
+  snapshot.tables.attempts.VisitFrom({job.id, first}, [&](core::AttemptId id, const core::Attempt& attempt) {
+    if (id.job != job.id) return false;
+    AttemptToProto(snapshot, attempt, now, out->add_attempts());
+    return true;
+  });
+  // A gang of a thousand nodes that was interrupted fifty times: the oldest attempts lose their task lists first.
+  std::size_t bytes = out->ByteSizeLong();
+  for (auto& attempt : *out->mutable_attempts()) {
+    if (bytes <= kReplyBytesMax) break;
+    bytes -= std::min(bytes, attempt.ByteSizeLong());
+    attempt.clear_tasks();
+    bytes += attempt.ByteSizeLong();
+  }
+}
+
+}  // namespace
+
+void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown shown, TimePoint now, v1::Job* out) {
+  out->set_id(job.id.value);
+  out->set_user(job.user);
+  out->set_team(job.team);
+  out->set_state(core::ToString(job.state));
+  SpecToProto(*job.spec, out->mutable_spec());
+  out->set_submitted_at_ms(job.submitted_at.ms);
+  out->set_ended_at_ms(job.ended_at.ms);
+  out->set_message(job.message);
+  out->set_interrupts(job.interrupts);
+  out->set_steps_lost(job.steps_lost);
+  out->set_durable_step(job.durable.step);
+  out->set_durable_path(job.durable.path);
+  out->set_attempt_count(job.attempts);
+  out->set_priority(core::ToString(job.priority));
+  for (const core::Blocker& blocker : BlockersOf(snapshot, job, now)) {
+    BlockerToProto(blocker, out->add_blockers());
+  }
+  out->set_saves(core::SavesInWords(snapshot.tables, job));
+  for (const auto* nodes : {&job.durable.parts, &job.durable.copies}) {
+    for (const core::NodeId id : *nodes) {
+      if (const core::Node* node = snapshot.tables.nodes.Find(id)) out->add_durable_nodes(node->name);
+    }
+  }
+  AttemptsToProto(snapshot, job, shown, now, out);
+  if (shown == AttemptsShown::kAll) UsesToProto(UsesOf(snapshot.tables, job, now), out->mutable_uses());
+}
+
+void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out) {
+  out->set_name(node.name);
+  auto* labels = out->mutable_labels();
+  labels->set_pool(node.labels.pool);
+  labels->set_zone(node.labels.zone);
+  labels->set_leaf(node.labels.leaf);
+  labels->set_gpu_type(node.labels.gpu_type);
+  labels->set_gpu_count(node.labels.gpu_count);
+  labels->set_nvlink(core::ToString(node.labels.nvlink));
+  labels->set_nic(node.labels.nic);
+  labels->set_simulated_gpus(node.labels.simulated_gpus);
+  out->set_state(core::ToString(node.state));
+  out->set_message(node.message.empty() ? node.root_error : node.message);
+  if (node.holder) RefToProto(node.holder, out->mutable_holder());
+  if (node.claim) RefToProto(node.claim, out->mutable_claim());
+  out->set_address(node.address);
+  if (const auto it = snapshot.liveness->find(node.id); it != snapshot.liveness->end()) {
+    out->set_last_heard_ms(it->second.last_heard.ms);
+  }
+  for (const core::AttemptId id : node.orphans) RefToProto(id, out->add_orphans());
+  out->set_agent_version(node.agent_version);
+  out->set_runtime(node.runtime);
+  out->set_checkpoint_root_error(node.root_error);
+  for (const std::string& folder : node.allowed_folders) out->add_allowed_folders(folder);
+}
+
+}  // namespace glim::server

@@ -1,0 +1,28 @@
+// Rows of a snapshot as the messages that users see, receipts included. Pure: `now` is handed in.
+#pragma once
+
+#include <vector>
+
+#include "glim/v1/job.pb.h"
+#include "glim/v1/node.pb.h"
+#include "scheduler/core/model/rows.h"
+#include "scheduler/server/loop/snapshot.h"
+
+namespace glim::server {
+
+void BlockerToProto(const core::Blocker& blocker, v1::Blocker* out);
+enum class AttemptsShown { kNewest, kAll };
+
+void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown shown, TimePoint now, v1::Job* out);
+void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, TimePoint now, v1::Attempt* out);
+void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out);
+
+// Why a job does not run: never empty for a queued job and for one that waits for nodes it has claimed, else empty.
+std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job& job, TimePoint now);
+
+// The receipt of one round: each phase from the end of the one before it; -1 where it did not happen (yet).
+void RoundTimesToProto(const core::Round& round, v1::RoundTimes* out);
+// The receipt of a start: the wait, the slowest victim's phases, and the start itself.
+void StartTimesToProto(const Snapshot& snapshot, const core::Attempt& attempt, v1::StartTimes* out);
+
+}  // namespace glim::server

@@ -1,0 +1,183 @@
+#include "scheduler/server/convert/spec_convert.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace glim::server {
+namespace {
+
+template <typename Enum>
+struct Word {
+  const char* text;
+  Enum value;
+};
+
+// An empty text leaves the default alone.
+template <typename Enum>
+Status ParseWord(const char* field, const std::string& text, const std::vector<Word<Enum>>& words, Enum* out) {
+  if (text.empty()) return Status::Ok();
+  std::string choices;
+  for (const auto& word : words) {
+    if (text == word.text) {
+      *out = word.value;
+      return Status::Ok();
+    }
+    choices += choices.empty() ? word.text : std::string(" or ") + word.text;
+  }
+  return InvalidArgument(field, "'" + text.substr(0, 40) + "' is not known", "use " + choices);
+}
+
+Status PlacementFromProto(const v1::Placement& proto, core::Placement* out) {
+  using core::CrossZone;
+  using core::LeafPolicy;
+  using core::NvLink;
+  out->zones.assign(proto.zones().begin(), proto.zones().end());
+  Status s = ParseWord<LeafPolicy>("placement.leaf", proto.leaf(),
+                                   {{"pack", LeafPolicy::kPack}, {"any", LeafPolicy::kAny}}, &out->leaf);
+  if (!s.ok()) return s;
+  s = ParseWord<CrossZone>("placement.cross_zone", proto.cross_zone(),
+                           {{"auto", CrossZone::kAuto}, {"never", CrossZone::kNever}}, &out->cross_zone);
+  if (!s.ok()) return s;
+  out->gpu_type = proto.gpu_type();
+  out->nic = proto.nic();
+  return ParseWord<NvLink>("placement.nvlink", proto.nvlink(),
+                           {{"none", NvLink::kNone}, {"pair", NvLink::kPair}, {"full", NvLink::kFull}}, &out->nvlink);
+}
+
+Status InterruptFromProto(const v1::InterruptPolicy& proto, core::JobSpec* out) {
+  using core::InterruptMode;
+  if (proto.grace_ms() != 0) out->grace = Milliseconds(proto.grace_ms());
+  out->max_grace = std::max(out->max_grace, out->grace);
+  if (proto.max_grace_ms() != 0) out->max_grace = Milliseconds(proto.max_grace_ms());
+  if (!proto.signal().empty()) out->interrupt_signal = proto.signal();
+  return ParseWord<InterruptMode>("interrupt.mode", proto.mode(),
+                                  {{"cooperative", InterruptMode::kCooperative}, {"signal", InterruptMode::kSignal}},
+                                  &out->interrupt_mode);
+}
+
+}  // namespace
+
+Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
+  core::JobSpec spec;
+  spec.name = proto.name();
+  if (!proto.pool().empty()) spec.pool = proto.pool();
+  if (!proto.priority().empty()) {
+    auto priority = core::ParsePriority(proto.priority());
+    if (!priority.ok()) return priority.status();
+    spec.priority = *priority;
+  }
+  spec.nodes = proto.nodes();
+  spec.gpus_per_node = proto.gpus_per_node();
+  if (Status s = PlacementFromProto(proto.placement(), &spec.placement); !s.ok()) return s;
+  if (!proto.image().empty()) spec.image = proto.image();
+  spec.workdir = proto.workdir();
+  spec.run = proto.run();
+  if (!v1::Launcher_IsValid(proto.launcher())) {
+    return InvalidArgument("launcher", std::to_string(proto.launcher()) + " is not known", "use node or per-gpu");
+  }
+  spec.launcher = proto.launcher() == v1::LAUNCHER_PER_GPU ? core::Launcher::kPerGpu : core::Launcher::kNode;
+  for (const auto& var : proto.env()) spec.env.emplace_back(var.name(), var.value());
+  if (Status s = InterruptFromProto(proto.interrupt(), &spec); !s.ok()) return s;
+  spec.checkpoint_dir = proto.checkpoint().dir();
+  spec.checkpoint_every = Milliseconds(proto.checkpoint().every_ms());
+  if (proto.checkpoint().keep() != 0) spec.checkpoint_keep = proto.checkpoint().keep();
+  if (Status s = ParseWord<core::IfUnreachable>(
+          "checkpoint.if_unreachable", proto.checkpoint().if_unreachable(),
+          {{"older", core::IfUnreachable::kOlder}, {"wait", core::IfUnreachable::kWait}}, &spec.if_unreachable);
+      !s.ok()) {
+    return s;
+  }
+  spec.snapshot = {proto.snapshot().path(), proto.snapshot().sha256(), proto.snapshot().revision(),
+                   proto.snapshot().bytes()};
+  if (proto.has_restart()) {  // here 0 and an empty list mean what they say: never
+    spec.restart_on.assign(proto.restart().on().begin(), proto.restart().on().end());
+    spec.restart_max = proto.restart().max();
+    spec.restart_backoff = Milliseconds(proto.restart().backoff_ms());
+  }
+  for (const auto& mount : proto.mounts()) spec.mounts.push_back({mount.source(), mount.target(), mount.read_only()});
+  const v1::TaskLimits& limits = proto.limits();
+  spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
+  spec.time_limit = Milliseconds(proto.time_limit_ms());
+  for (int i = 0; i < proto.after_size(); ++i) {
+    core::Dependency& dependency = spec.after.emplace_back();
+    dependency.job = core::JobId(proto.after(i).job_id());
+    Status s = ParseWord<core::DependencyKind>(("after[" + std::to_string(i) + "]").c_str(), proto.after(i).when(),
+                                               {{"ok", core::DependencyKind::kOk},
+                                                {"failed", core::DependencyKind::kFailed},
+                                                {"any", core::DependencyKind::kAny}},
+                                               &dependency.when);
+    if (!s.ok()) return s;
+  }
+  return spec;
+}
+
+void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
+  proto->set_name(spec.name);
+  proto->set_pool(spec.pool);
+  proto->set_priority(core::ToString(spec.priority));
+  proto->set_nodes(spec.nodes);
+  proto->set_gpus_per_node(spec.gpus_per_node);
+  auto* placement = proto->mutable_placement();
+  for (const auto& zone : spec.placement.zones) placement->add_zones(zone);
+  placement->set_leaf(spec.placement.leaf == core::LeafPolicy::kPack ? "pack" : "any");
+  placement->set_cross_zone(spec.placement.cross_zone == core::CrossZone::kAuto ? "auto" : "never");
+  placement->set_gpu_type(spec.placement.gpu_type);
+  if (spec.placement.nvlink != core::NvLink::kNone) placement->set_nvlink(core::ToString(spec.placement.nvlink));
+  placement->set_nic(spec.placement.nic);
+  proto->set_image(spec.image);
+  proto->set_workdir(spec.workdir);
+  proto->set_run(spec.run);
+  proto->set_launcher(spec.launcher == core::Launcher::kPerGpu ? v1::LAUNCHER_PER_GPU : v1::LAUNCHER_NODE);
+  for (const auto& [name, value] : spec.env) {
+    auto* var = proto->add_env();
+    var->set_name(name);
+    var->set_value(value);
+  }
+  auto* interrupt = proto->mutable_interrupt();
+  interrupt->set_mode(spec.interrupt_mode == core::InterruptMode::kSignal ? "signal" : "cooperative");
+  interrupt->set_grace_ms(spec.grace.ms);
+  interrupt->set_max_grace_ms(spec.max_grace.ms);
+  interrupt->set_signal(spec.interrupt_signal);
+  proto->mutable_checkpoint()->set_dir(spec.checkpoint_dir);
+  proto->mutable_checkpoint()->set_every_ms(spec.checkpoint_every.ms);
+  proto->mutable_checkpoint()->set_keep(spec.checkpoint_keep);
+  proto->mutable_checkpoint()->set_if_unreachable(core::ToString(spec.if_unreachable));
+  if (spec.snapshot != core::CodeSnapshot{}) {
+    v1::Snapshot& snapshot = *proto->mutable_snapshot();
+    snapshot.set_path(spec.snapshot.path);
+    snapshot.set_sha256(spec.snapshot.sha256);
+    snapshot.set_revision(spec.snapshot.revision);
+    snapshot.set_bytes(spec.snapshot.bytes);
+  }
+  auto* restart = proto->mutable_restart();
+  for (const auto& reason : spec.restart_on) restart->add_on(reason);
+  restart->set_max(spec.restart_max);
+  restart->set_backoff_ms(spec.restart_backoff.ms);
+  MountsToProto(spec, proto->mutable_mounts());
+  if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
+  proto->set_time_limit_ms(spec.time_limit.ms);
+  for (const core::Dependency& dependency : spec.after) {
+    auto* added = proto->add_after();
+    added->set_job_id(dependency.job.value);
+    added->set_when(core::ToString(dependency.when));
+  }
+}
+
+void MountsToProto(const core::JobSpec& spec, google::protobuf::RepeatedPtrField<v1::Mount>* mounts) {
+  for (const core::Mount& mount : spec.mounts) {
+    v1::Mount* added = mounts->Add();
+    added->set_source(mount.source);
+    added->set_target(mount.target);
+    added->set_read_only(mount.read_only);
+  }
+}
+
+void LimitsToProto(const core::TaskLimits& limits, v1::TaskLimits* proto) {
+  proto->set_memory_bytes(limits.memory_bytes);
+  proto->set_cpu_millis(limits.cpu_millis);
+  proto->set_pids(limits.pids);
+  proto->set_shm_bytes(limits.shm_bytes);
+}
+
+}  // namespace glim::server

@@ -1,0 +1,250 @@
+// The strand: bounds, order, what happens when the store refuses, when silence is judged.
+#include "scheduler/server/loop/scheduler_loop.h"
+
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <condition_variable>
+#include <future>
+
+#include "scheduler/server/testing/test_server.h"
+#include "scheduler/store/memory/memory_store.h"
+
+namespace glim::server {
+namespace {
+
+// A store that fails or stands still when told to.
+class ObedientStore final : public store::Store {
+ public:
+  struct Orders {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool hold = false;
+    bool held = false;  // a commit stands still
+    Status fail;
+    int commits = 0;
+  };
+  explicit ObedientStore(std::shared_ptr<Orders> orders, std::shared_ptr<store::MemoryData> data)
+      : orders_(std::move(orders)), store_(std::move(data)) {}
+
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override { return store_.AcquireEpoch(at_least); }
+  Result<std::unique_ptr<core::ClusterState>> Load() override { return store_.Load(); }
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<store::EndedJob>& ended) override {
+    std::unique_lock lock(orders_->mutex);
+    orders_->held = orders_->hold;
+    orders_->changed.notify_all();
+    orders_->changed.wait(lock, [&] { return !orders_->hold; });
+    orders_->held = false;
+    ++orders_->commits;
+    return orders_->fail.ok() ? store_.Commit(epoch, mutations, ended) : orders_->fail;
+  }
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.History(query);
+  }
+  Result<std::uint64_t> LastHistory() override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.LastHistory();
+  }
+  Result<std::vector<store::EndedJob>> EndedJobs(const store::EndedJobsQuery& query) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.EndedJobs(query);
+  }
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.TrimHistory(epoch, entries_max, ended_jobs_max);
+  }
+  Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.PruneHistory(epoch, before);
+  }
+  Result<std::string> ClusterId(const std::string& if_new) override { return store_.ClusterId(if_new); }
+  const char* name() const override { return "obedient"; }
+
+ private:
+  std::shared_ptr<Orders> orders_;
+  store::MemoryStore store_;
+};
+
+class LoopTest : public ::testing::Test {
+ protected:
+  void SetUp() override { spdlog::set_level(spdlog::level::off); }
+
+  void Open(SchedulerLoop::Options options = {}) {
+    options.clock = [this] { return TimePoint{now_ms_.load()}; };
+    options.on_fatal = [this](const Status& status) {
+      fatal_ = status.message();
+      fatal_calls_.fetch_add(1);
+    };
+    auto loop = SchedulerLoop::Open(std::move(options), std::make_unique<ObedientStore>(orders_, data_));
+    ASSERT_TRUE(loop.ok()) << loop.status().message();
+    loop_ = std::move(loop).value();
+    loop_->Start();
+  }
+  static core::NodeConnected Node(const std::string& name, std::uint64_t session) {
+    core::NodeConnected node;
+    node.session = session;
+    node.name = name;
+    node.machine_id = "machine-" + name;
+    node.boot_id = "boot";
+    node.labels.zone = "A";
+    node.labels.gpu_count = 8;
+    node.address = "10.0.0.1";
+    return node;
+  }
+  static core::SubmitJobs Job(const std::string& name) {
+    core::JobSpec spec;
+    spec.name = name;
+    spec.workdir = "/tmp";
+    spec.run = "true";
+    return {"kim", "", "", {spec}, false};
+  }
+  core::Reply Call(SchedulerLoop::Payload what) {
+    std::promise<core::Reply> answered;
+    EXPECT_TRUE(loop_->PostUnbounded(std::move(what), [&](const core::Reply& r) { answered.set_value(r); }).ok());
+    return answered.get_future().get();
+  }
+  void Hold(bool hold) {
+    std::lock_guard lock(orders_->mutex);
+    orders_->hold = hold;
+    orders_->changed.notify_all();
+  }
+  void WaitHeld() {
+    std::unique_lock lock(orders_->mutex);
+    ASSERT_TRUE(orders_->changed.wait_for(lock, kPatience, [&] { return orders_->held; }));
+  }
+
+  std::atomic<std::int64_t> now_ms_{1'000'000};
+  std::shared_ptr<ObedientStore::Orders> orders_ = std::make_shared<ObedientStore::Orders>();
+  std::shared_ptr<store::MemoryData> data_ = std::make_shared<store::MemoryData>();
+  std::atomic<int> fatal_calls_{0};
+  std::string fatal_;
+  std::unique_ptr<SchedulerLoop> loop_;
+};
+
+TEST_F(LoopTest, WhatWaitsIsCommittedTogetherAndSeenWhenAnswered) {
+  Open();
+  Call(Node("node-1", 1));
+  Hold(true);
+  std::atomic<int> answered = 0, seen = 0;
+  const auto post = [&](const std::string& name) {
+    ASSERT_TRUE(loop_
+                    ->Post(Job(name),
+                           [&](const core::Reply& reply) {
+                             ASSERT_TRUE(reply.status.ok()) << reply.status.message();
+                             seen += loop_->snapshot()->tables.jobs.Find(reply.jobs.at(0)) ? 1 : 0;
+                             ++answered;
+                           })
+                    .ok());
+  };
+  post("first");
+  WaitHeld();
+  for (int i = 0; i < 100; ++i) post("job-" + std::to_string(i));
+  EXPECT_EQ(answered, 0) << "answered before the commit";
+  const int before = orders_->commits;
+  Hold(false);
+  ASSERT_TRUE(Eventually([&] { return answered == 101; }));
+  EXPECT_EQ(seen, 101);
+  EXPECT_LE(orders_->commits - before, 3) << "a hundred submissions that waited make one commit";
+  EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 101u);
+}
+
+TEST_F(LoopTest, AFullInboxRefusesClientsAndNotAgents) {
+  SchedulerLoop::Options options;
+  options.inbox_max = 3;
+  Open(std::move(options));
+  Call(Node("node-1", 1));
+  Hold(true);
+  std::atomic<int> answered = 0;
+  const auto done = [&](const core::Reply&) { ++answered; };
+  ASSERT_TRUE(loop_->Post(Job("held"), done).ok());
+  WaitHeld();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(loop_->Post(Job("waits"), done).ok());
+  const Status refused = loop_->Post(Job("too-many"), done);
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.reason(), "OVERLOADED");
+  EXPECT_TRUE(loop_->PostUnbounded(core::NodeReported{core::NodeId{1}, 1, true, {}}, done).ok());
+  Hold(false);
+  EXPECT_TRUE(Eventually([&] { return answered == 5; }));
+  EXPECT_TRUE(loop_->Post(Job("again"), done).ok());
+  EXPECT_TRUE(Eventually([&] { return answered == 6; }));
+}
+
+TEST_F(LoopTest, AFailedCommitAnswersUnavailableAndEnds) {
+  Open();
+  Call(Node("node-1", 1));
+  {
+    std::lock_guard lock(orders_->mutex);
+    orders_->fail = Status(StatusCode::kInternal, "disk full");
+  }
+  const core::Reply reply = Call(Job("lost"));
+  EXPECT_EQ(reply.status.code(), StatusCode::kUnavailable);
+  EXPECT_NE(reply.status.message().find("disk full"), std::string::npos);
+  ASSERT_TRUE(Eventually([&] { return fatal_calls_ == 1; }));
+  EXPECT_EQ(fatal_, "disk full");
+  EXPECT_EQ(loop_->Post(Job("later"), nullptr).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 0u) << "readers never see what is not durable";
+  loop_->Stop();
+  EXPECT_EQ(fatal_calls_, 1);
+}
+
+TEST_F(LoopTest, ALeaderThatWasReplacedCannotWrite) {
+  Open();
+  Call(Node("node-1", 1));
+  store::MemoryStore successor(data_);
+  {
+    std::lock_guard lock(orders_->mutex);
+    ASSERT_TRUE(successor.AcquireEpoch().ok());
+  }
+  EXPECT_EQ(Call(Job("lost")).status.code(), StatusCode::kUnavailable);
+  ASSERT_TRUE(Eventually([&] { return fatal_calls_ == 1; }));
+}
+
+TEST_F(LoopTest, SilenceIsJudgedAfterTheReportsThatWait) {
+  SchedulerLoop::Options options;
+  options.batch_max = 1;
+  options.policy.node_lost_after = Seconds(1);
+  options.policy.oversleep_max = Hours(1);  // here the clock jumps, and the loop has not slept
+  Open(std::move(options));
+  const core::NodeId node = Call(Node("node-1", 7)).node;
+  Hold(true);
+  std::atomic<int> answered = 0;
+  const auto done = [&](const core::Reply&) { ++answered; };
+  ASSERT_TRUE(loop_->Post(Job("held"), done).ok());
+  WaitHeld();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(loop_->Post(Job("flood"), done).ok());
+  ASSERT_TRUE(loop_->PostUnbounded(core::NodeReported{node, 7, true, {}}, done).ok());
+  now_ms_ += 60'000;  // long past node_lost_after, and the report is the last in the queue
+  Hold(false);
+  ASSERT_TRUE(Eventually([&] { return answered == 22; }));
+  Call(core::TimePassed{});
+  store::MemoryStore reader(data_);
+  std::unique_lock lock(orders_->mutex);
+  const auto history = reader.History({.limit = 1000});
+  lock.unlock();
+  ASSERT_TRUE(history.ok());
+  for (const auto& stored : *history) EXPECT_NE(stored.entry.kind, "node_lost");
+
+  // And without a report it is lost, by the loop's own timer.
+  now_ms_ += 60'000;
+  EXPECT_TRUE(Eventually([&] { return loop_->snapshot()->tables.nodes.Find(node)->state == core::NodeState::kLost; }));
+}
+
+TEST_F(LoopTest, HeartbeatsThatChangeNothingPublishNothing) {
+  Open();
+  const core::NodeId node = Call(Node("node-1", 1)).node;
+  Call(core::NodeReported{node, 1, true, {}});
+  const SnapshotPtr before = loop_->snapshot();
+  for (int i = 0; i < 50; ++i) Call(core::NodeReported{node, 1, true, {}});
+  EXPECT_EQ(loop_->snapshot(), before);
+  now_ms_ += 2'000;
+  Call(core::NodeReported{node, 1, true, {}});
+  const SnapshotPtr after = loop_->snapshot();
+  EXPECT_NE(after, before);
+  EXPECT_EQ(after->revision, before->revision);
+  EXPECT_EQ(after->liveness->at(node).last_heard.ms, now_ms_.load());
+}
+
+}  // namespace
+}  // namespace glim::server

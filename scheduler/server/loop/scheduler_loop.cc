@@ -1,0 +1,366 @@
+#include "scheduler/server/loop/scheduler_loop.h"
+
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "scheduler/server/loop/chronicle.h"
+#include "sdk/base/check.h"
+#include "sdk/log/log.h"
+
+namespace glim::server {
+namespace {
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Status Stopping() {
+  return Status(StatusCode::kUnavailable, "the scheduler is stopping")
+      .WithReason("STOPPING")
+      .WithFix("try again in a few seconds");
+}
+
+bool ChangesMembership(const SchedulerLoop::Payload& what) {
+  return std::holds_alternative<core::NodeConnected>(what) || std::holds_alternative<core::NodeDisconnected>(what);
+}
+
+// Attempts that this commit ends as interrupted, and how they left.
+std::map<core::AttemptId, core::SaveResult> EndedInterrupts(const std::vector<core::Mutation>& mutations,
+                                                            const core::Tables& before) {
+  std::map<core::AttemptId, core::SaveResult> ended;
+  for (const core::Mutation& mutation : mutations) {
+    const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
+    if (!row || (*row)->state != core::AttemptState::kEnded) continue;
+    if ((*row)->outcome != core::Outcome::kInterrupted) continue;
+    const core::Attempt* old = before.attempts.Find((*row)->id);
+    if (!old || old->state != core::AttemptState::kEnded) ended[(*row)->id] = (*row)->save;
+  }
+  return ended;
+}
+
+}  // namespace
+
+SchedulerLoop::SchedulerLoop(Options options, std::unique_ptr<store::Store> store)
+    : options_(std::move(options)),
+      store_(std::move(store)),
+      store_name_(store_->name()),
+      policy_(std::make_shared<const core::Policy>(options_.policy)) {}
+
+SchedulerLoop::~SchedulerLoop() { Stop(); }
+
+Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std::unique_ptr<store::Store> store) {
+  GLIM_CHECK(options.clock && store, "a loop needs a clock and a store");
+  std::unique_ptr<SchedulerLoop> loop(new SchedulerLoop(std::move(options), std::move(store)));
+  auto epoch = loop->store_->AcquireEpoch(loop->options_.epoch_at_least);
+  if (!epoch.ok()) return epoch.status();
+  loop->epoch_ = *epoch;
+  auto state = loop->store_->Load();
+  if (!state.ok()) return state.status();
+  loop->state_ = std::move(state).value();
+  // The clock may have been set back since the last leader wrote: time goes on from where the rows are.
+  const Duration behind = loop->state_->newest - loop->options_.clock();
+  if (behind.ms > 0) {
+    LogWarning("the clock is behind the store, going on from the store's time behind_ms={}", behind.ms);
+    loop->options_.clock = [clock = loop->options_.clock, behind] { return clock() + behind; };
+  }
+
+  auto first = std::make_shared<Snapshot>();
+  first->tables = loop->state_->tables();
+  first->verdicts = loop->state_->verdicts;
+  first->policy = loop->policy_;
+  first->liveness = std::make_shared<const LivenessMap>();
+  first->epoch = loop->epoch_;
+  loop->snapshot_.store(std::move(first));
+
+  Status started;
+  const auto on_fatal = std::exchange(loop->options_.on_fatal, nullptr);  // a failed start is this call's answer
+  std::vector<Item> items;
+  items.push_back({core::LeaderStarted{}, [&started](const core::Reply& reply) { started = reply.status; }, false});
+  loop->RunBatch(std::move(items), false, loop->Now());
+  if (!started.ok()) return started;
+  if (Status told = loop->TellStart(); !told.ok()) return told;
+  loop->options_.on_fatal = on_fatal;
+  LogInfo("leadership taken epoch={} store={} jobs={} nodes={}", loop->epoch_, loop->store_name_,
+          loop->state_->tables().jobs.size(), loop->state_->tables().nodes.size());
+  return loop;
+}
+
+Status SchedulerLoop::TellStart() {
+  core::HistoryEntry entry;
+  entry.at = last_now_;
+  entry.kind = "scheduler_started";
+  entry.text = "epoch " + std::to_string(epoch_) + ", version " GLIM_VERSION;
+  return store_->Commit(epoch_, {std::move(entry)});
+}
+
+void SchedulerLoop::Start() {
+  GLIM_CHECK(!thread_.joinable(), "started twice");
+  boost::asio::post(io_, [this] { Drain(); });
+  thread_ = std::thread([this] { io_.run(); });
+}
+
+void SchedulerLoop::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  if (thread_.joinable()) {
+    boost::asio::post(io_, [this] {
+      bool more = true;
+      while (more && !failed_) {
+        Drain();
+        std::lock_guard lock(mutex_);
+        more = !inbox_.empty();
+      }
+      timer_.cancel();
+      work_.reset();
+      io_.stop();
+    });
+    thread_.join();
+  }
+  store_.reset();
+}
+
+Status SchedulerLoop::Post(Payload what, Done done) { return Push({std::move(what), std::move(done), true}); }
+
+Status SchedulerLoop::PostUnbounded(Payload what, Done done) { return Push({std::move(what), std::move(done), false}); }
+
+Status SchedulerLoop::Push(Item item) {
+  bool schedule = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return Stopping();
+    if (item.counted && counted_ >= options_.inbox_max) {
+      return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
+          .WithReason("OVERLOADED")
+          .WithFix("try again in a few seconds; submit jobs in batches");
+    }
+    counted_ += item.counted ? 1 : 0;
+    inbox_.push_back(std::move(item));
+    ++posted_;
+    schedule = !std::exchange(scheduled_, true);
+  }
+  if (schedule) boost::asio::post(io_, [this] { Drain(); });
+  return Status::Ok();
+}
+
+Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return Stopping();
+  if (reads_ >= options_.reads_max) {
+    return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
+        .WithReason("OVERLOADED")
+        .WithFix("try again in a few seconds");
+  }
+  ++reads_;
+  // Under the lock: Stop closes first and posts its own end after it, so this is run before that.
+  boost::asio::post(io_, [this, read = std::move(read)] {
+    {
+      std::lock_guard done(mutex_);
+      --reads_;
+    }
+    read(*store_);
+  });
+  return Status::Ok();
+}
+
+Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done done) {
+  auto next = std::make_shared<const core::Policy>(std::move(policy));
+  std::lock_guard lock(mutex_);
+  if (closed_) return Stopping();
+  // Under the lock, as in Read.
+  boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), done = std::move(done)]() mutable {
+    TakePolicy(std::move(next), std::move(words), std::move(done));
+  });
+  return Status::Ok();
+}
+
+// A batch of its own: what came before was decided by the old policy.
+void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done) {
+  if (failed_) {
+    core::Reply reply;
+    reply.status = Stopping();
+    return done(reply);
+  }
+  policy_ = std::move(policy);
+  const TimePoint now = std::max(options_.clock(), last_now_);
+  std::vector<Item> items;
+  items.push_back({core::PolicyChanged{std::move(words)}, std::move(done), false});
+  if (RunBatch(std::move(items), false, now)) ArmTimer(now);
+}
+
+void SchedulerLoop::FailAsStale(std::uint64_t newer_epoch) {
+  boost::asio::post(io_, [this, newer_epoch] {
+    Fail(Status(StatusCode::kAborted, "an agent follows a newer leader: epoch " + std::to_string(newer_epoch) +
+                                          ", ours is " + std::to_string(epoch_))
+             .WithReason("STALE_EPOCH"),
+         {});
+  });
+}
+
+std::vector<SchedulerLoop::Item> SchedulerLoop::Take(TimePoint now, bool* time_passed) {
+  std::vector<Item> items;
+  std::lock_guard lock(mutex_);
+  const bool due = wake_at_ && now >= wake_at_;
+  if (!due) due_mark_ = 0;
+  if (due && due_mark_ == 0) due_mark_ = posted_ + 1;
+  const std::size_t count = std::min(inbox_.size(), options_.batch_max);
+  items.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    counted_ -= inbox_.front().counted ? 1 : 0;
+    items.push_back(std::move(inbox_.front()));
+    inbox_.pop_front();
+  }
+  taken_ += count;
+  scheduled_ = !inbox_.empty();
+  // Silence is judged only when everything that had arrived before the deadline was taken in: a report that waits
+  // behind a flood of submissions is no silence.
+  *time_passed = due && taken_ + 1 >= due_mark_;
+  if (*time_passed) due_mark_ = 0;
+  return items;
+}
+
+void SchedulerLoop::Drain() {
+  if (failed_) return;
+  const TimePoint now = std::max(options_.clock(), last_now_);
+  bool time_passed = false;
+  std::vector<Item> items = Take(now, &time_passed);
+  if (!items.empty() || time_passed) {
+    if (!RunBatch(std::move(items), time_passed, now)) return;
+  }
+  if (now >= prune_at_) PruneHistory(now);
+  bool more = false;
+  {
+    std::lock_guard lock(mutex_);
+    more = scheduled_ && !closed_;
+  }
+  if (more) boost::asio::post(io_, [this] { Drain(); });
+  ArmTimer(now);
+}
+
+bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoint now) {
+  last_now_ = now;
+  bool membership = false;
+  std::vector<core::Event> events;
+  events.reserve(items.size() + 1);
+  for (Item& item : items) {
+    membership = membership || ChangesMembership(item.what);
+    events.push_back({next_seq_++, now, std::move(item.what)});
+  }
+  if (time_passed) events.push_back({next_seq_++, now, core::TimePassed{}});
+
+  commit_seconds_ = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  core::DriveResult result =
+      core::Drive(*state_, *policy_, events, [this](const std::vector<core::Mutation>& m) { return Commit(m); });
+  const double pass = SecondsSince(begin) - commit_seconds_;
+  if (!result.commit.ok()) {
+    Fail(result.commit, std::move(items));
+    return false;
+  }
+  if (result.planned) {
+    last_pass_us_ = static_cast<std::int64_t>(pass * 1e6);
+    if (options_.observer) options_.observer->OnPass(pass);
+  }
+  wake_at_ = result.wake_at;
+  Publish(result, membership, now);
+
+  GLIM_CHECK(result.replies.size() >= items.size(), "every event has a reply");
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].done) items[i].done(result.replies[i]);
+  }
+  if (!result.sync.empty() && options_.on_sync) options_.on_sync(result.sync);
+  if (std::exchange(has_history_, false) && options_.on_history) options_.on_history();
+  return true;
+}
+
+Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
+  if (mutations.empty()) return Status::Ok();
+  const SnapshotPtr before = snapshot_.load();
+  const Chronicle chronicle = MakeChronicle(before->tables, *state_, mutations, last_now_);
+  has_history_ = chronicle.has_history;
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = store_->Commit(epoch_, chronicle.mutations, chronicle.ended);
+  commit_seconds_ = SecondsSince(begin);
+  if (!status.ok()) return status;
+  ++revision_;
+  if (options_.observer) {
+    options_.observer->OnCommit(commit_seconds_);
+    for (const auto& [id, save] : EndedInterrupts(mutations, before->tables)) options_.observer->OnInterruptEnded(save);
+  }
+  return status;
+}
+
+void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, TimePoint now) {
+  const SnapshotPtr before = snapshot_.load();
+  // Heartbeats change nothing but when a node was last heard: a second's delay there saves a copy a batch.
+  const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
+  const bool rows = result.mutations > 0 || revision_ != before->revision;
+  const bool soft =
+      before->verdicts != state_->verdicts || before->outage != state_->outage || before->policy != policy_;
+  if (!rows && !soft && !liveness_due) return;
+
+  auto next = std::make_shared<Snapshot>();
+  next->tables = rows ? state_->tables() : before->tables;
+  next->verdicts = state_->verdicts;
+  next->policy = policy_;
+  next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;
+  next->outage = state_->outage;
+  next->epoch = epoch_;
+  next->revision = revision_;
+  next->last_pass_us = last_pass_us_;
+  if (liveness_due) liveness_at_ = now;
+  snapshot_.store(std::move(next));
+}
+
+void SchedulerLoop::ArmTimer(TimePoint now) {
+  TimePoint at = prune_at_;
+  if (wake_at_ && wake_at_ < at) at = wake_at_;
+  if (at == armed_at_) return;
+  armed_at_ = at;
+  // At least a millisecond: a wake that has not moved on must not spin.
+  timer_.expires_after(std::chrono::milliseconds(std::max<std::int64_t>(1, (at - now).ms)));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    armed_at_ = {};
+    Drain();
+  });
+}
+
+void SchedulerLoop::PruneHistory(TimePoint now) {
+  const auto gone = store_->PruneHistory(epoch_, now - options_.history_kept);
+  const auto trimmed = store_->TrimHistory(epoch_, options_.history_max, options_.ended_jobs_max);
+  for (const auto& result : {gone, trimmed}) {
+    if (!result.ok()) LogWarning("history not pruned error=\"{}\"", result.status().message());
+  }
+  // Bounded work a call: while there is more, go on soon; else look again in an hour.
+  const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0);
+  prune_at_ = now + (more ? Seconds(1) : Hours(1));
+}
+
+void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {
+  if (failed_) return;
+  failed_ = true;
+  LogCritical("the scheduler cannot go on code={} reason={} error=\"{}\"", static_cast<int>(status.code()),
+              status.reason(), status.message());
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (Item& item : inbox_) items.push_back(std::move(item));
+    inbox_.clear();
+    counted_ = 0;
+  }
+  core::Reply reply;
+  reply.status = Status(StatusCode::kUnavailable, "the scheduler could not store the change: " + status.message())
+                     .WithReason(status.reason().empty() ? "STORE_FAILED" : status.reason())
+                     .WithFix("try again in a few seconds");
+  for (Item& item : items) {
+    if (item.done) item.done(reply);
+  }
+  if (options_.on_fatal) options_.on_fatal(status);
+}
+
+}  // namespace glim::server

@@ -1,0 +1,158 @@
+// SchedulerLoop: the one strand that owns the cluster's state and its store.
+//
+//   any thread --Post--> bounded inbox --drain up to N--> core::Drive (apply, plan, ONE commit) --> snapshot
+//                                                             --> answers to the callers --> nodes to sync
+//
+// A caller is answered only after the commit that made its event durable and after the snapshot that shows it. If a
+// commit fails, the state is ahead of the store: everybody who waits is told UNAVAILABLE, nothing more is taken in, and
+// `on_fatal` is called once so that the process ends; a fresh start loads what was durable.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "scheduler/core/core.h"
+#include "scheduler/server/loop/clock.h"
+#include "scheduler/server/loop/snapshot.h"
+#include "scheduler/store/contract/store.h"
+
+namespace glim::server {
+
+// What the strand tells about itself. Called on the strand; must not block.
+class LoopObserver {
+ public:
+  virtual ~LoopObserver() = default;
+  virtual void OnPass(double seconds) = 0;
+  virtual void OnCommit(double seconds) = 0;
+  virtual void OnInterruptEnded(core::SaveResult result) = 0;
+};
+
+class SchedulerLoop {
+ public:
+  using Payload = decltype(core::Event::what);
+  // Called once, on the strand, after the commit. Must not block.
+  using Done = std::function<void(const core::Reply&)>;
+
+  struct Options {
+    core::Policy policy;  // until SetPolicy gives another
+    Clock clock;
+    std::size_t inbox_max = 20'000;  // events of clients that wait
+    std::size_t batch_max = 2'000;   // events a commit
+    std::size_t reads_max = 512;     // of the store, waiting
+    Duration history_kept = Hours(24 * 30);
+    std::size_t history_max = 1'000'000;  // entries
+    std::uint64_t epoch_at_least = 0;
+    std::size_t ended_jobs_max = 200'000;  // records
+    LoopObserver* observer = nullptr;      // outlives the loop; may be null
+    // On the strand, after the answers: these nodes' desired sets may have changed.
+    std::function<void(const std::set<core::NodeId>&)> on_sync;
+    std::function<void()> on_history;  // on the strand: there is more to read
+    std::function<void(const Status&)> on_fatal;
+  };
+
+  // Takes the leadership (a new epoch), loads the state, and takes LeaderStarted in: after that reads are served from
+  // snapshots. No thread runs yet.
+  static Result<std::unique_ptr<SchedulerLoop>> Open(Options options, std::unique_ptr<store::Store> store);
+  ~SchedulerLoop();
+
+  // Starts the strand's thread. Before it, on_sync and on_history may still be set.
+  void Start();
+  void set_on_sync(std::function<void(const std::set<core::NodeId>&)> on_sync) {
+    options_.on_sync = std::move(on_sync);
+  }
+  void set_on_history(std::function<void()> on_history) { options_.on_history = std::move(on_history); }
+  // Takes nothing more in, finishes what waits in the inbox, joins the thread, closes the store. Idempotent.
+  void Stop();
+
+  // Any thread. RESOURCE_EXHAUSTED (reason OVERLOADED) when the inbox is full, UNAVAILABLE when the loop has ended;
+  // then `done` is never called.
+  Status Post(Payload what, Done done);
+  // For events of which each sender has at most one in the inbox (agents, operators): no flood of clients may make a
+  // node look silent, so they do not count.
+  Status PostUnbounded(Payload what, Done done);
+  // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for everything
+  // else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE (STOPPING).
+  Status Read(std::function<void(store::Store&)> read);
+  // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
+  Status SetPolicy(core::Policy policy, std::string words, Done done);
+  // The stream of an agent says that another leader came after us.
+  void FailAsStale(std::uint64_t newer_epoch);
+
+  // Any thread. Never null.
+  SnapshotPtr snapshot() const { return snapshot_.load(); }
+  std::uint64_t epoch() const { return epoch_; }
+  std::shared_ptr<const core::Policy> policy() const { return snapshot()->policy; }
+  TimePoint Now() const { return options_.clock(); }
+  const char* store_name() const { return store_name_; }
+
+ private:
+  struct Item {
+    Payload what;
+    Done done;
+    bool counted = false;
+  };
+
+  SchedulerLoop(Options options, std::unique_ptr<store::Store> store);
+  Status Push(Item item);
+  void Drain();
+  // Takes up to batch_max items; tells whether TimePassed is due and everything that arrived before that was taken.
+  std::vector<Item> Take(TimePoint now, bool* time_passed);
+  bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
+  Status Commit(const std::vector<core::Mutation>& mutations);
+  void TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done);
+  void Publish(const core::DriveResult& result, bool membership, TimePoint now);
+  Status TellStart();
+  void ArmTimer(TimePoint now);
+  void PruneHistory(TimePoint now);
+  void Fail(const Status& status, std::vector<Item> items);
+
+  Options options_;
+  std::unique_ptr<store::Store> store_;
+  const char* store_name_;
+  std::uint64_t epoch_ = 0;
+  std::atomic<SnapshotPtr> snapshot_;
+
+  // The inbox; everything under mutex_.
+  std::mutex mutex_;
+  std::deque<Item> inbox_;
+  std::size_t counted_ = 0;
+  std::uint64_t posted_ = 0;
+  std::size_t reads_ = 0;
+  bool scheduled_ = false;
+  bool closed_ = false;
+
+  // The strand's own.
+  std::unique_ptr<core::ClusterState> state_;
+  std::shared_ptr<const core::Policy> policy_;
+  std::uint64_t next_seq_ = 1;
+  std::uint64_t taken_ = 0;
+  std::uint64_t due_mark_ = 0;  // posted_ when the wake fell due; 0: not due
+  TimePoint wake_at_;
+  TimePoint armed_at_;  // what the timer waits for; 0: nothing
+  TimePoint last_now_;
+  TimePoint liveness_at_;
+  TimePoint prune_at_;
+  double commit_seconds_ = 0;  // in the present batch
+  bool has_history_ = false;   // the present batch wrote some
+  std::uint64_t revision_ = 0;
+  std::int64_t last_pass_us_ = 0;
+  bool failed_ = false;
+
+  boost::asio::io_context io_;
+  boost::asio::steady_timer timer_{io_};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
+  std::thread thread_;
+};
+
+}  // namespace glim::server

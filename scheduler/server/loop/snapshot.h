@@ -1,0 +1,31 @@
+// Snapshot: the state as of one commit, immutable, for any thread to read without waiting for the strand.
+//
+// Tables share structure with the strand's own (cow_table.h), so a snapshot costs a few pointers. Rows found in it stay
+// valid for as long as the snapshot is held.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/policy.h"
+
+namespace glim::server {
+
+using LivenessMap = std::map<core::NodeId, core::Liveness>;
+
+struct Snapshot {
+  core::Tables tables;
+  std::shared_ptr<const core::Verdicts> verdicts;  // never null
+  std::shared_ptr<const core::Policy> policy;      // never null; what the commit was decided by
+  std::shared_ptr<const LivenessMap> liveness;     // never null; last_heard may be up to a second old
+  bool outage = false;
+  std::uint64_t epoch = 0;
+  std::uint64_t revision = 0;     // commits since this leader began
+  std::int64_t last_pass_us = 0;  // applying and planning of the newest batch that planned
+};
+
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace glim::server

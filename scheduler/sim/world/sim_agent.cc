@@ -1,0 +1,191 @@
+#include "scheduler/sim/world/sim_agent.h"
+
+#include <algorithm>
+
+#include "scheduler/core/model/save_reach.h"
+
+namespace glim::sim {
+
+using core::TaskPhase;
+
+void SimAgent::SetSession(std::uint64_t session) {
+  session_ = session;
+  report_lands_ = {};
+  if (session) ReportSoon();
+}
+
+void SimAgent::Reboot() {
+  for (auto& [id, task] : tasks_) {
+    if (task.phase == TaskPhase::kReleased) continue;
+    if (task.run) task.run->Killed(id.index);
+    task.phase = TaskPhase::kReleased;
+    task.lost = true;
+  }
+}
+
+std::vector<core::TaskId> SimAgent::Running() const {
+  std::vector<core::TaskId> running;
+  for (const auto& [id, task] : tasks_) {
+    if (task.phase != TaskPhase::kReleased) running.push_back(id);
+  }
+  return running;
+}
+
+void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
+  if (std::pair(epoch, revision) < newest_) return;
+  newest_ = {epoch, revision};
+  for (const SentTask& wanted : desired) {
+    const auto known = tasks_.find(wanted.id);
+    if (known == tasks_.end()) {
+      if (wanted.launch) {
+        Launch(wanted);
+      } else {
+        SimTask& unknown = tasks_[wanted.id];
+        unknown.phase = TaskPhase::kReleased;
+        unknown.lost = true;
+        ReportSoon();
+      }
+      continue;
+    }
+    SimTask& task = known->second;
+    if (task.phase == TaskPhase::kReleased) continue;
+    if (wanted.interrupt && task.run) task.run->Interrupted(wanted.id.index, wanted.round);
+    task.round = wanted.interrupt ? std::optional(wanted.round) : std::nullopt;
+    if (wanted.stop && !task.stopping) Stop(wanted.id);
+  }
+  // Unlisted and gone: forgotten. Unlisted and alive: left alone.
+  std::erase_if(tasks_, [&](const auto& entry) {
+    const bool listed =
+        std::any_of(desired.begin(), desired.end(), [&](const SentTask& w) { return w.id == entry.first; });
+    return !listed && entry.second.phase == TaskPhase::kReleased;
+  });
+}
+
+void SimAgent::Launch(const SentTask& wanted) {
+  for (const auto& [id, task] : tasks_) {
+    if (task.phase != TaskPhase::kReleased) world_.violation("two attempts on one node: " + ToString(id.attempt));
+  }
+  const JobScript& script = world_.script(wanted.id.attempt.job);
+  SimTask& task = tasks_[wanted.id];
+  if (script.start_fails_one_in > 0 && world_.rng.OneIn(script.start_fails_one_in)) {
+    task.phase = TaskPhase::kReleased;
+    task.start_failed = true;
+    ReportSoon();
+    return;
+  }
+  if (wanted.interrupt) task.round = wanted.round;
+  ReportSoon();
+  const core::JobId job = wanted.id.attempt.job;
+  if (core::IsShared(wanted.base) || wanted.in_memory || HasSave(job, wanted.base.local)) {
+    Begin(wanted.id, wanted.base.step);
+  } else {
+    Copy(wanted, static_cast<int>(world_.rng.Between(1, 4)));
+  }
+}
+
+// Piece by piece; whoever has it may go away in between.
+void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
+  world_.timeline.After(Milliseconds(world_.rng.Between(5, 5000)), [this, wanted, pieces_left] {
+    const auto it = tasks_.find(wanted.id);
+    if (it == tasks_.end() || it->second.phase != TaskPhase::kStarting || it->second.stopping) return;
+    SimTask& task = it->second;
+    ReportSoon();
+    if (!world_.fetch(node_, wanted.id.attempt.job, wanted.base)) {
+      task.phase = TaskPhase::kReleased;
+      task.start_failed = task.save_missing = true;
+      return;
+    }
+    task.copied_bytes += wanted.base.bytes / 4;
+    if (pieces_left > 1) return Copy(wanted, pieces_left - 1);
+    disk_.insert({wanted.id.attempt.job, wanted.base.local});
+    Begin(wanted.id, wanted.base.step);
+  });
+}
+
+void SimAgent::Begin(core::TaskId id, std::int64_t base_step) {
+  SimTask& task = tasks_[id];
+  task.run = world_.join(id, base_step);
+  world_.timeline.After(Milliseconds(world_.rng.Between(5, 3000)), [this, id] {
+    const auto it = tasks_.find(id);
+    if (it == tasks_.end() || it->second.phase != TaskPhase::kStarting) return;
+    it->second.phase = TaskPhase::kRunning;
+    it->second.run->TaskRunning(id.index);
+    ReportSoon();
+  });
+  if (task.round) task.run->Interrupted(id.index, *task.round);
+  ReportSoon();
+}
+
+void SimAgent::Stop(core::TaskId id) {
+  tasks_[id].stopping = true;
+  const bool obeys = !world_.script(id.attempt.job).ignores_term;
+  const Duration wait = obeys ? Milliseconds(world_.rng.Between(1, 400)) : world_.kill_after_term;
+  world_.timeline.After(wait, [this, id] { Kill(id); });
+}
+
+void SimAgent::Kill(core::TaskId id) {
+  const auto it = tasks_.find(id);
+  if (it == tasks_.end() || it->second.phase == TaskPhase::kReleased) return;
+  if (it->second.run) it->second.run->Killed(id.index);
+  Release(id);
+}
+
+void SimAgent::Release(core::TaskId id) {
+  SimTask& task = tasks_[id];
+  if (task.leaving_node || task.phase == TaskPhase::kReleased) return;
+  task.leaving_node = true;
+  task.phase = TaskPhase::kExited;
+  world_.timeline.After(Milliseconds(world_.rng.Between(1, 800)), [this, id] {
+    const auto it = tasks_.find(id);
+    if (it == tasks_.end() || it->second.phase == TaskPhase::kReleased) return;
+    it->second.phase = TaskPhase::kReleased;
+    ReportSoon();
+  });
+  ReportSoon();
+}
+
+void SimAgent::Heartbeat() {
+  SendReport();
+  world_.timeline.After(Seconds(10), [this] { Heartbeat(); });
+}
+
+void SimAgent::ReportSoon() {
+  if (report_due_) return;
+  report_due_ = true;
+  world_.timeline.After(Milliseconds(1), [this] { SendReport(); });
+}
+
+void SimAgent::SendReport() {
+  report_due_ = false;
+  core::NodeReported report{node_, session_, false, {}};
+  std::vector<core::TaskId> gone;
+  for (auto& [id, task] : tasks_) {
+    core::ObservedTask seen;
+    seen.id = id;
+    seen.phase = task.phase;
+    seen.lost = task.lost;
+    seen.start_failed = task.start_failed;
+    seen.save_missing = task.save_missing;
+    seen.copied_bytes = task.copied_bytes;
+    if (task.run) {
+      seen.ranks = task.run->RanksOf(id.index);
+      for (const core::Rank& rank : seen.ranks) {
+        for (const core::SavedShard& save : rank.saves) {
+          if (!save.local.empty()) disk_.insert({id.attempt.job, save.local});
+        }
+      }
+      seen.exit_code = task.run->ExitCode(id.index);
+      if (task.run->Exited(id.index)) gone.push_back(id);
+    }
+    report.tasks.push_back(std::move(seen));
+  }
+  if (session_) {
+    report_lands_ = std::max(report_lands_, world_.timeline.now() + Milliseconds(world_.rng.Between(0, 40)));
+    world_.timeline.At(report_lands_, [this, report = std::move(report), epoch = newest_.first] {
+      if (report.session == session_) world_.report(report, epoch);
+    });
+  }
+  for (const core::TaskId id : gone) Release(id);
+}
+
+}  // namespace glim::sim

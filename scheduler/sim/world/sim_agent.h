@@ -1,0 +1,96 @@
+// A node's agent and its machine: takes desired sets, starts and stops tasks, reports the whole of what it sees.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/model/event.h"
+#include "scheduler/sim/world/sim_run.h"
+#include "scheduler/sim/world/timeline.h"
+#include "sdk/base/rng.h"
+
+namespace glim::sim {
+
+// A desired task as it travels: values only, for it arrives later than it was made.
+struct SentTask {
+  core::TaskId id;
+  bool launch = false;
+  bool interrupt = false;
+  core::Round round;
+  bool stop = false;
+  core::Checkpoint base;
+  bool in_memory = false;  // neighbours may hold copies of the base in memory
+};
+
+class SimAgent {
+ public:
+  struct World {
+    Timeline& timeline;
+    Rng& rng;
+    // Lands at the scheduler: the report, and the epoch of the desired set that it answers.
+    std::function<void(core::NodeReported, std::uint64_t epoch)> report;
+    std::function<std::shared_ptr<SimRun>(core::TaskId, std::int64_t base_step)> join;  // the attempt's gang
+    std::function<const JobScript&(core::JobId)> script;
+    // Whether some agent that can be reached has the save.
+    std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
+    std::function<void(const std::string&)> violation;
+    Duration kill_after_term;
+  };
+
+  SimAgent(core::NodeId node, World world) : node_(node), world_(std::move(world)) {}
+
+  // A new stream; 0: there is none, and what is under way in either direction is lost.
+  void SetSession(std::uint64_t session);
+  std::uint64_t session() const { return session_; }
+
+  // Older (epoch, revision) pairs than the newest taken in are ignored.
+  void TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
+  // Whether a save of the job lies in this machine's own checkpoint folder.
+  bool HasSave(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
+  // What has processes on this machine.
+  std::vector<core::TaskId> Running() const;
+  // The machine starts anew: its processes are gone, the agent's records are not.
+  void Reboot();
+  // Something of this task changed: report soon.
+  void Changed() { ReportSoon(); }
+  void Heartbeat();
+
+ private:
+  struct SimTask {
+    core::TaskPhase phase = core::TaskPhase::kStarting;
+    std::shared_ptr<SimRun> run;
+    bool lost = false;
+    bool start_failed = false;
+    bool stopping = false;
+    bool leaving_node = false;  // its release is on the way
+    bool save_missing = false;
+    std::int64_t copied_bytes = 0;
+    std::optional<core::Round> round;  // raised before there was anybody to hear it
+  };
+
+  void Launch(const SentTask& wanted);
+  void Copy(const SentTask& wanted, int pieces_left);
+  void Begin(core::TaskId id, std::int64_t base_step);
+  void Stop(core::TaskId id);
+  void Kill(core::TaskId id);
+  void Release(core::TaskId id);
+  void ReportSoon();
+  void SendReport();
+
+  const core::NodeId node_;
+  std::uint64_t session_ = 0;
+  std::pair<std::uint64_t, std::uint64_t> newest_{0, 0};
+  const World world_;
+  std::map<core::TaskId, SimTask> tasks_;
+  std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
+  bool report_due_ = false;
+  TimePoint report_lands_;  // reports of one stream arrive in order
+};
+
+}  // namespace glim::sim

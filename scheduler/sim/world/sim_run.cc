@@ -1,0 +1,203 @@
+#include "scheduler/sim/world/sim_run.h"
+
+#include <algorithm>
+
+namespace glim::sim {
+
+using core::RoundState;
+
+SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
+               Hooks hooks)
+    : id_(id),
+      script_(script),
+      timeline_(timeline),
+      rng_(rng),
+      hooks_(std::move(hooks)),
+      started_(base_step),
+      done_(base_step) {
+  ranks_.resize(script_.spec.nodes * per_node());
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].seen.rank = r;
+}
+
+bool SimRun::Impolite(std::uint32_t rank) const { return rank + 1 == ranks_.size(); }
+
+void SimRun::TaskRunning(std::uint32_t index) {
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
+    ranks_[r].seen.connected = true;
+    if (started_ >= 0) ranks_[r].seen.restored_step = started_;
+  }
+  if (++running_ == script_.spec.nodes) TryStep();
+}
+
+void SimRun::TryStep() {
+  if (stepping_ || running_ < script_.spec.nodes) return;
+  if (started_ + 1 >= script_.steps) {
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      if (ranks_[r].dead || ranks_[r].seen.finished) continue;
+      ranks_[r].seen.finished = true;
+      Changed(r);
+      timeline_.After(Milliseconds(rng_.Between(1, 500)), [this, r] { Exit(r, 0); });
+    }
+    return;
+  }
+  for (const SimRank& rank : ranks_) {
+    const bool may = !rank.dead && !rank.seen.leaving && !rank.stop_now && (rank.cap < 0 || started_ + 1 <= rank.cap);
+    if (!may) return;
+  }
+  for (const SimRank& rank : ranks_) {
+    if (rank.stop_step && started_ + 1 > *rank.stop_step) hooks_.violation("a step beyond S began in " + ToString(id_));
+  }
+  ++started_;
+  stepping_ = true;
+  timeline_.After(script_.step_time, [this] { StepDone(); });
+}
+
+void SimRun::StepDone() {
+  stepping_ = false;
+  for (const SimRank& rank : ranks_) {
+    if (rank.dead) return;  // a collective that will never end
+  }
+  done_ = started_;
+  for (SimRank& rank : ranks_) {
+    rank.seen.step = done_;
+    rank.seen.step_time = script_.step_time;
+  }
+  if (done_ == script_.fails_at_step) {
+    Exit(0, 7);
+    return;
+  }
+  if (script_.save_every > 0 && done_ % script_.save_every == 0) {
+    SaveAt(done_, script_.save_time);
+  } else if (rng_.OneIn(8)) {
+    Changed(0);  // progress reaches the scheduler now and then
+  }
+  LeaveIfDue();
+  TryStep();
+}
+
+void SimRun::Interrupted(std::uint32_t index, const core::Round& round) {
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
+    SimRank& rank = ranks_[r];
+    if (rank.dead || rank.seen.exited) continue;
+    const Manners manners = Impolite(r) ? script_.manners : Manners::kPrompt;
+    if (round.state == RoundState::kSignalled) {
+      if (rank.round == round.id || manners == Manners::kNever) continue;
+      rank.round = round.id;
+      timeline_.After(Milliseconds(rng_.Between(1, 3000)), [this, r] { Exit(r, 143); });
+    } else if (round.state == RoundState::kWithdrawn) {
+      rank.cap = -1;
+      rank.withdrawn = std::max(rank.withdrawn, round.id);
+    } else if (round.state == RoundState::kAgreed) {
+      if (rank.stop_step && rank.round == round.id && *rank.stop_step != round.stop_step) hooks_.violation("S changed");
+      if (rank.round == round.id && !rank.seen.finished && rank.cap >= 0 && round.stop_step < rank.cap &&
+          !rank.stop_step) {
+        hooks_.violation("S is before a rank's hold in " + ToString(id_));
+      }
+      rank.stop_step = round.stop_step;
+      rank.cap = round.stop_step;
+    } else if (round.state == RoundState::kNoAgreement) {
+      if (manners != Manners::kNever) rank.stop_now = true;
+    } else if (rank.round != round.id && manners != Manners::kNever) {
+      rank.round = round.id;
+      const std::int64_t wait_max = manners == Manners::kLate ? 20'000 : 250;
+      const std::uint32_t id = round.id;
+      timeline_.After(Milliseconds(rng_.Between(1, wait_max)), [this, r, id] { Ack(r, id); });
+      if (manners == Manners::kTwice) {
+        timeline_.After(Milliseconds(rng_.Between(1, 4000)), [this, r, id] { Ack(r, id); });
+      }
+    }
+  }
+  LeaveIfDue();
+  TryStep();
+}
+
+void SimRun::Ack(std::uint32_t r, std::uint32_t round) {
+  SimRank& rank = ranks_[r];
+  if (rank.dead || rank.seen.exited || rank.round != round || rank.stop_step || round <= rank.withdrawn) return;
+  if (rank.seen.acked_round == round) {
+    Changed(r);  // a repeat says what was said: a hold that moved could be beyond an S made from the first
+    return;
+  }
+  const std::int64_t k = std::max<std::int64_t>(1, (250 + script_.step_time.ms - 1) / script_.step_time.ms);
+  rank.seen.acked_round = round;
+  rank.seen.hold = rank.cap = std::max(rank.cap, started_ + k);
+  Changed(r);
+}
+
+void SimRun::SaveAt(std::int64_t step, Duration took) {
+  // Rank 0 writes for all; training goes on meanwhile.
+  timeline_.After(took, [this, step, took] {
+    SimRank& chief = ranks_[0];
+    if (chief.dead || chief.seen.exited) return;
+    core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, took, {}};
+    if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
+    chief.seen.saves.push_back(std::move(save));
+    if (chief.seen.saves.size() > 4) chief.seen.saves.erase(chief.seen.saves.begin());
+    Changed(0);
+  });
+}
+
+void SimRun::LeaveIfDue() {
+  if (stepping_) return;
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    SimRank& rank = ranks_[r];
+    const bool through = rank.stop_step && done_ >= *rank.stop_step;
+    if (rank.dead || rank.seen.leaving || rank.seen.exited || rank.seen.finished || !(through || rank.stop_now))
+      continue;
+    if (rank.stop_step && done_ != *rank.stop_step && !rank.stop_now)
+      hooks_.violation("a rank ran past S in " + ToString(id_));
+    if (r != 0) {
+      Leave(r);
+      continue;
+    }
+    rank.seen.hold = done_;
+    rank.cap = done_;  // the chief saves, and then leaves
+    if (rank.round == 0xffffffff) continue;
+    rank.round = 0xffffffff;
+    SaveAt(done_, script_.save_time);
+    timeline_.After(script_.save_time + Milliseconds(1), [this] { Leave(0); });
+  }
+}
+
+void SimRun::Leave(std::uint32_t r) {
+  SimRank& rank = ranks_[r];
+  if (rank.dead || rank.seen.leaving || rank.seen.exited) return;
+  rank.seen.leaving = true;
+  Changed(r);
+  timeline_.After(Milliseconds(rng_.Between(1, 300)), [this, r] { Exit(r, 0); });
+}
+
+void SimRun::Exit(std::uint32_t r, std::int32_t code) {
+  SimRank& rank = ranks_[r];
+  if (rank.dead || rank.seen.exited) return;
+  rank.seen.exited = true;
+  rank.seen.exit_code = code;
+  rank.dead = true;
+  Changed(r);
+}
+
+void SimRun::Killed(std::uint32_t index) {
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) Exit(r, 137);
+}
+
+std::vector<core::Rank> SimRun::RanksOf(std::uint32_t index) const {
+  std::vector<core::Rank> ranks;
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) ranks.push_back(ranks_[r].seen);
+  return ranks;
+}
+
+bool SimRun::Exited(std::uint32_t index) const {
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
+    if (!ranks_[r].seen.exited) return false;
+  }
+  return true;
+}
+
+std::int32_t SimRun::ExitCode(std::uint32_t index) const {
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
+    if (ranks_[r].seen.exit_code != 0) return ranks_[r].seen.exit_code;
+  }
+  return 0;
+}
+
+}  // namespace glim::sim

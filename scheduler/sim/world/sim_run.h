@@ -1,0 +1,77 @@
+// One attempt's gang at work, over all its nodes: the training loop and the ranks' half of the interrupt protocol.
+//
+// Ranks move in lockstep, as collectives make them: a step begins when every rank may begin it. A rank that has
+// acknowledged a round begins none beyond its hold until it knows the stop step S. The run checks, as a rank would
+// suffer it: S never changes, no step beyond S begins, and every rank runs through S.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/model/rows.h"
+#include "scheduler/sim/world/timeline.h"
+#include "scheduler/sim/world/workload.h"
+#include "sdk/base/rng.h"
+
+namespace glim::sim {
+
+class SimRun {
+ public:
+  struct Hooks {
+    std::function<void(std::uint32_t index)> changed;  // something to report for that task
+    std::function<void(const std::string&)> violation;
+  };
+
+  SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
+         Hooks hooks);
+
+  // From a node's agent.
+  void TaskRunning(std::uint32_t index);
+  void Interrupted(std::uint32_t index, const core::Round& round);
+  // The processes of that task are gone: its ranks are dead, and the others hang in their next step.
+  void Killed(std::uint32_t index);
+
+  std::vector<core::Rank> RanksOf(std::uint32_t index) const;
+  bool Exited(std::uint32_t index) const;
+  std::int32_t ExitCode(std::uint32_t index) const;
+
+ private:
+  struct SimRank {
+    core::Rank seen;          // what its agent knows
+    std::uint32_t round = 0;  // acknowledged, or being so
+    std::uint32_t withdrawn =
+        0;                  // the newest round that was: a late acknowledgement of it would hold the rank for ever
+    std::int64_t cap = -1;  // no step beyond it is begun; -1: free
+    std::optional<std::int64_t> stop_step;
+    bool stop_now = false;
+    bool dead = false;
+  };
+
+  std::uint32_t per_node() const { return script_.spec.ranks_per_node(); }
+  std::uint32_t IndexOf(std::uint32_t rank) const { return rank / per_node(); }
+  bool Impolite(std::uint32_t rank) const;
+  void TryStep();
+  void StepDone();
+  void Ack(std::uint32_t rank, std::uint32_t round);
+  void SaveAt(std::int64_t step, Duration took);
+  void LeaveIfDue();
+  void Leave(std::uint32_t rank);
+  void Exit(std::uint32_t rank, std::int32_t code);
+  void Changed(std::uint32_t rank) { hooks_.changed(IndexOf(rank)); }
+
+  const core::AttemptId id_;
+  const JobScript script_;
+  Timeline& timeline_;
+  Rng& rng_;
+  const Hooks hooks_;
+  std::vector<SimRank> ranks_;
+  std::uint32_t running_ = 0;
+  std::int64_t started_;  // the last step begun
+  std::int64_t done_;     // the last step complete
+  bool stepping_ = false;
+};
+
+}  // namespace glim::sim

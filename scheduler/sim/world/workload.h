@@ -1,0 +1,35 @@
+// Random jobs, and how their ranks behave when they are asked to leave.
+#pragma once
+
+#include <cstdint>
+
+#include "scheduler/core/model/spec.h"
+#include "sdk/base/rng.h"
+
+namespace glim::sim {
+
+// What a rank does about an interrupt.
+enum class Manners : std::uint8_t {
+  kPrompt,  // acknowledges within a quarter of a second
+  kLate,    // within twenty seconds: sometimes too late for the agreement
+  kTwice,   // acknowledges, and says so again later
+  kNever,   // says nothing at all: it is killed at its deadline
+};
+
+// What a job does, beyond its spec. A pure function of (world seed, job's place in the workload).
+struct JobScript {
+  core::JobSpec spec;
+  std::int64_t steps = 0;
+  Duration step_time;
+  Duration save_time;
+  std::int64_t save_every = 0;         // steps; 0: only when asked
+  Manners manners = Manners::kPrompt;  // of its last rank; the others are prompt
+  std::int64_t fails_at_step = -1;     // a plain failure of the program
+  bool ignores_term = false;
+  std::uint32_t start_fails_one_in = 0;  // 0: never
+  bool own_folder = false;               // it saves into the own checkpoint folder of its first node
+};
+
+JobScript MakeScript(Rng& rng, std::uint32_t nodes_max);
+
+}  // namespace glim::sim

@@ -1,0 +1,383 @@
+#include "scheduler/sim/world/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/core/check/invariants.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/save_reach.h"
+
+namespace glim::sim {
+namespace {
+
+using core::JobId;
+using core::NodeId;
+
+constexpr std::uint64_t kDrainActionsMax = 500'000;
+
+core::Policy MakePolicy(Rng& rng) {
+  core::Policy policy;
+  policy.crossing_nodes_min = 4;
+  policy.default_save_cost = Milliseconds(rng.Between(10, 2000));
+  policy.default_restore_cost = Milliseconds(rng.Between(10, 2000));
+  policy.reserve_after = Minutes(rng.Between(1, 20));
+  policy.release_max = Seconds(20);
+  policy.finished_jobs_kept = 30;
+  if (rng.OneIn(2)) {
+    policy.default_user_quota.nodes = {
+        {core::PriorityClass::kExtremeHigh, 2}, {core::PriorityClass::kVeryHigh, 4}, {core::PriorityClass::kHigh, 6}};
+  }
+  if (rng.OneIn(3)) policy.links = {{"z0", "z1", static_cast<std::uint32_t>(rng.Between(0, 2)), 1}};
+  return policy;
+}
+
+std::uint64_t Mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ value) * 0x100000001b3ULL; }
+
+}  // namespace
+
+World::World(WorldOptions options) : options_(options), rng_(options.seed) {
+  policy_ = MakePolicy(rng_);
+  report_.seed = options.seed;
+  epoch_ = *store_.AcquireEpoch();
+}
+
+void World::Violation(const std::string& what) {
+  report_.violations.push_back("at " + std::to_string(timeline_.now().ms) + " ms: " + what);
+}
+
+void World::Post(decltype(core::Event::what) what) {
+  const std::vector<JobScript> scripts = std::exchange(next_scripts_, {});
+  if (down_) return;  // refused: nobody is there
+  inbox_.push_back({++seq_, timeline_.now(), std::move(what)});
+  submissions_in_inbox_.push_back(scripts);
+  ++report_.events;
+  if (drain_due_) return;
+  drain_due_ = true;
+  // Batches of one and batches of many.
+  timeline_.After(Milliseconds(rng_.OneIn(4) ? rng_.Between(1, 60) : 0), [this] { Drain(); });
+}
+
+void World::CountEnd(const core::Mutation& mutation) {
+  if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) {
+    const core::Attempt& row = **attempt;
+    const bool is_first = row.id.number == 1 && row.state == core::AttemptState::kStarting;
+    report_.dependants += is_first && !state_->FindJob(row.id.job)->spec->after.empty();
+    report_.digest = Mix(report_.digest, row.id.job.value * 1000 + row.id.number * 10 + static_cast<int>(row.state));
+    for (const NodeId node : row.nodes) report_.digest = Mix(report_.digest, node.value);
+    if (row.state != core::AttemptState::kEnded) return;
+    report_.saved += row.save == core::SaveResult::kSaved;
+    report_.left_unsaved += row.save == core::SaveResult::kLeftUnsaved;
+    report_.killed += row.save == core::SaveResult::kKilled;
+    report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
+    report_.timeouts += row.outcome == core::Outcome::kTimeout;
+  } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
+    report_.nodes_lost += entry->kind == "node_lost";
+    report_.saves_waited_for += entry->kind == "save_waited_for";
+    report_.saves_given_up += entry->kind == "save_given_up";
+    report_.outages += entry->kind == "outage_began";
+    report_.interrupts += entry->kind == "interrupt_requested";
+    report_.withdrawn += entry->kind == "interrupt_withdrawn";
+    report_.swap_aborted += entry->kind == "swap_aborted";
+    report_.succeeded += entry->kind == "job_succeeded";
+    report_.failed += entry->kind == "job_failed";
+    report_.cancelled += entry->kind == "job_cancelled";
+  }
+}
+
+TimePoint World::SchedulerNow() const { return timeline_.now() + clock_offset_; }
+
+Status World::Commit(const std::vector<core::Mutation>& mutations) {
+  if (std::exchange(crash_before_commit_, false)) return Status(StatusCode::kUnavailable, "the scheduler was killed");
+  if (options_.faults) {
+    if (Status status = store_.Commit(epoch_, mutations); !status.ok()) {
+      Violation("the store refused a commit: " + status.message());
+      return status;
+    }
+  }
+  for (const core::Mutation& mutation : mutations) CountEnd(mutation);
+  truth_.Committed(mutations);
+  return Status::Ok();
+}
+
+void World::Drain() {
+  drain_due_ = false;
+  if (inbox_.empty()) return;  // the scheduler it was meant for is gone
+  std::vector<core::Event> batch = std::exchange(inbox_, {});
+  const auto scripts = std::exchange(submissions_in_inbox_, {});
+  ++report_.batches;
+  last_now_ = SchedulerNow();
+  for (core::Event& event : batch) event.now = last_now_;
+  core::Tables before;
+  if (crash_before_commit_) before = state_->tables();
+  const core::DriveResult result = core::Drive(
+      *state_, policy_, batch, [&](const std::vector<core::Mutation>& mutations) { return Commit(mutations); });
+  if (!result.commit.ok()) {
+    CrashScheduler(before);
+    return;
+  }
+  // Scripts are wanted as soon as a plan has started the job: before anybody is told of it.
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (scripts[i].empty()) continue;
+    for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
+      const JobId id = result.replies[i].jobs[k];
+      if (truth_.Acknowledged(id)) scripts_.emplace(id, scripts[i][k]);
+      ++report_.jobs;
+    }
+  }
+  Check(batch);
+  if (std::exchange(crash_after_commit_, false)) {
+    const core::Tables committed = state_->tables();
+    if (rng_.OneIn(2)) {
+      rival_ = std::move(state_);
+      rival_epoch_ = epoch_;
+    }
+    CrashScheduler(committed);
+    return;
+  }
+  ++revision_;
+  for (const NodeId node : result.sync) SendDesired(node);
+  ArmWake(result.wake_at);
+}
+
+void World::ArmWake(TimePoint wake_at) {
+  if (!wake_at) return;
+  const TimePoint at = std::max(wake_at - clock_offset_, timeline_.now() + Milliseconds(1));
+  if (wake_ && at >= wake_ && wake_ > timeline_.now()) return;
+  wake_ = at;
+  timeline_.At(at, [this, at] {
+    if (wake_ != at) return;
+    wake_ = {};
+    Post(core::TimePassed{});
+  });
+}
+
+void World::Check(const std::vector<core::Event>& batch) {
+  if (!options_.check_invariants) return;
+  for (const std::string& violation : core::CheckInvariants(*state_, policy_, last_now_)) Violation(violation);
+  // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
+  if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index())
+    Violation("the index is not what the rows say");
+  truth_.CheckJobs(*state_);
+  truth_.CheckLedger();
+  for (const core::Event& event : batch) {
+    if (const auto* report = std::get_if<core::NodeReported>(&event.what)) truth_.CheckReleases(*state_, *report);
+  }
+  for (const auto& [node, agent] : agents_) truth_.CheckRunning(*state_, node, agent->Running());
+}
+
+void World::SendDesired(NodeId node) {
+  std::vector<SentTask> sent;
+  for (const core::DesiredTask& task : core::DesiredFor(state_->tables(), node)) {
+    SentTask one;
+    one.id = task.id;
+    one.launch = task.launch;
+    one.stop = task.stop;
+    one.interrupt = task.interrupt;
+    if (task.interrupt) one.round = task.attempt->rounds.back();
+    if (task.attempt) one.base = task.attempt->base;
+    if (task.attempt && task.job) one.in_memory = core::MayBeInMemory(*state_, *task.job);
+    sent.push_back(std::move(one));
+  }
+  SimAgent& agent = *agents_.at(node);
+  const std::uint64_t session = agent.session();
+  if (!session) return;
+  const auto deliver = [this, node, session, epoch = epoch_, revision = revision_, sent = std::move(sent)] {
+    if (agents_.at(node)->session() == session) agents_.at(node)->TakeIn(epoch, revision, sent);
+  };
+  TimePoint& lands = desired_lands_[node];
+  const TimePoint arrival = timeline_.now() + Milliseconds(rng_.Between(0, 40));
+  if (options_.faults && !healing_) {
+    if (rng_.OneIn(60)) {  // lost, and the stream with it: that is how a stream loses something
+      ++report_.messages_lost;
+      Disconnect(node, Milliseconds(rng_.Between(10, 3000)));
+      return;
+    }
+    if (rng_.OneIn(30)) timeline_.At(arrival + Milliseconds(rng_.Between(0, 5000)), deliver);  // again, and late
+    if (rng_.OneIn(20)) {  // overtaken by those after it
+      timeline_.At(arrival + Milliseconds(rng_.Between(0, 2000)), deliver);
+      return;
+    }
+  }
+  lands = std::max(lands, arrival);
+  timeline_.At(lands, deliver);
+}
+
+const JobScript& World::ScriptOf(JobId job) { return scripts_.at(job); }
+
+std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
+  auto& run = runs_[task.attempt];
+  if (run) return run;
+  const core::AttemptId id = task.attempt;
+  run = std::make_shared<SimRun>(id, ScriptOf(id.job), base_step, timeline_, rng_,
+                                 SimRun::Hooks{[this, id](std::uint32_t index) {
+                                                 const core::Attempt* attempt = state_->FindAttempt(id);
+                                                 if (attempt) agents_.at(attempt->nodes[index])->Changed();
+                                               },
+                                               [this](const std::string& what) { Violation(what); }});
+  return run;
+}
+
+// Whoever is said to have a save has it, and gives it while its agent runs.
+bool World::Fetch(NodeId reader, JobId job, const core::Checkpoint& save) {
+  bool given = false;
+  for (const NodeId holder : core::HoldersOf(save)) {
+    const SimAgent& agent = *agents_.at(holder);
+    if (holder == reader) continue;
+    if (!agent.HasSave(job, save.local)) Violation("a node is said to have a save that it does not have");
+    given = given || agent.session() != 0;
+  }
+  report_.copies += given;
+  return given;
+}
+
+SimAgent::World World::WorldForAgents() {
+  return {timeline_,
+          rng_,
+          [this](core::NodeReported report, std::uint64_t epoch) {
+            report.current = epoch == epoch_;
+            Post(std::move(report));
+          },
+          [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
+          [this](JobId job) -> const JobScript& { return ScriptOf(job); },
+          [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
+          [this](const std::string& what) { Violation(what); },
+          policy_.kill_after_term};
+}
+
+void World::AddNodes() {
+  std::uint32_t number = 0;
+  const bool with_replicas = rng_.OneIn(2);
+  for (std::uint32_t z = 0; z < options_.zones; ++z) {
+    for (std::uint32_t l = 0; l < options_.leaves_per_zone; ++l) {
+      for (std::uint32_t n = 0; n < options_.nodes_per_leaf; ++n) {
+        const NodeId id(++number);
+        core::NodeConnected& hello = hellos_[id];
+        hello.name = "n" + std::to_string(number);
+        hello.machine_id = hello.name;
+        hello.labels.zone = "z" + std::to_string(z);
+        hello.labels.leaf = "l" + std::to_string(l);
+        hello.labels.gpu_count = 8;
+        if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
+        agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
+        Connect(id);
+        timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
+      }
+    }
+  }
+}
+
+void World::Connect(NodeId node) {
+  if (down_) return;  // the next leader's beginning brings it back
+  core::NodeConnected hello = hellos_.at(node);
+  hello.session = ++session_;
+  agents_.at(node)->SetSession(hello.session);
+  desired_lands_[node] = {};
+  Post(std::move(hello));
+}
+
+void World::Disconnect(NodeId node, Duration away) {
+  const std::uint64_t session = agents_.at(node)->session();
+  if (!session) return;
+  agents_.at(node)->SetSession(0);
+  Post(core::NodeDisconnected{node, session});
+  timeline_.After(away, [this, node] {
+    if (!agents_.at(node)->session()) Connect(node);
+  });
+}
+
+// One user's whim, and the next some time later, until the events are used up.
+void World::UserActs() {
+  const auto nodes = static_cast<std::uint32_t>(agents_.size());
+  const auto highest = static_cast<std::int64_t>(state_->next_job_id.value);
+  const JobId some(static_cast<std::uint64_t>(rng_.Between(std::max<std::int64_t>(1, highest - 10), highest)));
+  const std::string user = "u" + std::to_string(rng_.Between(1, 3));
+  const core::Job* job = state_->FindJob(some);
+  const std::string owner = job ? job->user : user;
+  const std::int64_t whim = rng_.Between(0, 19);
+  if (whim == 0) {
+    Post(core::CancelJob{some, owner});
+  } else if (whim == 1) {
+    Post(core::SuspendJob{some, owner});
+  } else if (whim <= 3) {
+    Post(core::ResumeJob{some, owner});
+  } else {
+    core::SubmitJobs submit;
+    submit.user = user;
+    const std::int64_t count = rng_.OneIn(5) ? rng_.Between(2, 4) : 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+      next_scripts_.push_back(MakeScript(rng_, nodes));
+      MaybeAddDependency(next_scripts_.back().spec);
+      submit.specs.push_back(next_scripts_.back().spec);
+    }
+    Post(std::move(submit));
+  }
+  if (report_.events < options_.events) timeline_.After(Milliseconds(rng_.Between(1, 15'000)), [this] { UserActs(); });
+}
+
+// Some wait for one of the newest jobs, whatever becomes of it; the next number is nobody's yet, and refused.
+void World::MaybeAddDependency(core::JobSpec& spec) {
+  using core::DependencyKind;
+  if (!rng_.OneIn(5)) return;
+  const auto next = static_cast<std::int64_t>(state_->next_job_id.value);
+  const std::int64_t other = rng_.Between(std::max<std::int64_t>(1, next - 20), next);
+  constexpr DependencyKind kKinds[] = {DependencyKind::kOk, DependencyKind::kFailed, DependencyKind::kAny};
+  spec.after.push_back({JobId(static_cast<std::uint64_t>(other)), kKinds[rng_.Between(0, 2)]});
+}
+
+// Users look after what waits for something that will not come.
+void World::CancelHopeless() {
+  const bool going_home = report_.events >= options_.events;
+  std::vector<core::CancelJob> cancels;
+  state_->tables().jobs.ForEach([&](JobId id, const core::Job& job) {
+    if (job.state != core::JobState::kQueued) return;
+    for (const core::Dependency& dependency : job.waits_for) {
+      const core::Job* other = state_->FindJob(dependency.job);
+      const bool over = !other || core::IsTerminal(other->state);
+      if (over || (going_home && other->state == core::JobState::kHeld)) cancels.push_back({id, job.user});
+    }
+  });
+  for (core::CancelJob& cancel : cancels) Post(std::move(cancel));
+  timeline_.After(Minutes(2), [this] { CancelHopeless(); });
+}
+
+bool World::AllOver() const {
+  return std::all_of(truth_.unfinished().begin(), truth_.unfinished().end(),
+                     [&](JobId id) { return state_->FindJob(id)->state == core::JobState::kHeld; });
+}
+
+std::string World::Unfinished() const {
+  std::string text;
+  for (const JobId id : truth_.unfinished()) {
+    const core::Job& job = *state_->FindJob(id);
+    if (job.state == core::JobState::kHeld) continue;
+    const core::Attempt* attempt = state_->LiveAttempt(job);
+    text += "job " + std::to_string(id.value) + " " + core::ToString(job.state);
+    if (attempt)
+      text +=
+          std::string(" (attempt ") + std::to_string(attempt->id.number) + " " + core::ToString(attempt->state) + ")";
+    text += "; ";
+  }
+  return text;
+}
+
+WorldReport World::Run() {
+  Post(core::LeaderStarted{});
+  AddNodes();
+  timeline_.After(Seconds(1), [this] { UserActs(); });
+  timeline_.After(Minutes(2), [this] { CancelHopeless(); });
+  if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
+  std::uint64_t actions_after = 0;
+  while (report_.violations.empty() && timeline_.Step()) {
+    if (report_.events < options_.events || !report_.violations.empty()) continue;
+    // The users have gone home, and faults have ended: what was left must come to its end.
+    if (options_.faults && !std::exchange(healing_, true)) Heal();
+    if (AllOver()) break;
+    if (++actions_after > kDrainActionsMax) {
+      Violation("still unfinished long after the last submission: " + Unfinished());
+    }
+  }
+  report_.virtual_ms = timeline_.now().ms;
+  return report_;
+}
+
+}  // namespace glim::sim

@@ -1,0 +1,138 @@
+// A cluster in virtual time: the production core and its Drive loop, with simulated agents, ranks and users around it.
+//
+// Everything follows from the seed. Invariants are checked after every batch; what ranks and nodes would suffer (two
+// attempts on a node, a step beyond S, S changed) is checked where it would happen, and what the world knows beside the
+// scheduler is held against its rows (truth.h). A violation ends the run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/core.h"
+#include "scheduler/sim/world/sim_agent.h"
+#include "scheduler/sim/world/sim_run.h"
+#include "scheduler/sim/world/timeline.h"
+#include "scheduler/sim/world/truth.h"
+#include "scheduler/sim/world/workload.h"
+#include "scheduler/store/memory/memory_store.h"
+#include "sdk/base/rng.h"
+
+namespace glim::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t events = 2000;  // driven before the users go home
+  std::uint32_t zones = 2;
+  std::uint32_t leaves_per_zone = 2;
+  std::uint32_t nodes_per_leaf = 3;
+  bool check_invariants = true;
+  bool faults = false;  // see world_faults.cc
+};
+
+struct WorldReport {
+  std::uint64_t seed = 0;
+  std::uint64_t events = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t interrupts = 0;
+  std::uint64_t saved = 0;
+  std::uint64_t left_unsaved = 0;
+  std::uint64_t killed = 0;
+  std::uint64_t withdrawn = 0;
+  std::uint64_t swap_aborted = 0;
+  std::uint64_t timeouts = 0;    // jobs that reached their time limits
+  std::uint64_t dependants = 0;  // jobs that waited for others, and were started
+  std::uint64_t node_failures = 0;
+  std::uint64_t nodes_lost = 0;
+  std::uint64_t copies = 0;            // pieces of saves that went from node to node
+  std::uint64_t saves_waited_for = 0;  // jobs that waited for the node that has their save
+  std::uint64_t saves_given_up = 0;    // jobs whose newest save was lost with its node
+  std::uint64_t outages = 0;
+  std::uint64_t scheduler_restarts = 0;
+  std::uint64_t agent_restarts = 0;
+  std::uint64_t rivals = 0;  // leaders that woke beside their successor
+  std::uint64_t messages_lost = 0;
+  std::uint64_t clock_steps = 0;
+  std::int64_t virtual_ms = 0;
+  std::uint64_t digest = 0;  // of every mutation, in order: the same seed gives the same digest
+  std::vector<std::string> violations;
+};
+
+class World {
+ public:
+  explicit World(WorldOptions options);
+  WorldReport Run();
+
+ private:
+  void AddNodes();
+  void UserActs();
+  void MaybeAddDependency(core::JobSpec& spec);
+  void CancelHopeless();
+  void Post(decltype(core::Event::what) what);
+  void Drain();
+  void SendDesired(core::NodeId node);
+  void Check(const std::vector<core::Event>& batch);
+  void CountEnd(const core::Mutation& mutation);
+  void Violation(const std::string& what);
+  void Connect(core::NodeId node);
+  void Disconnect(core::NodeId node, Duration away);
+  TimePoint SchedulerNow() const;
+  Status Commit(const std::vector<core::Mutation>& mutations);
+  void ArmWake(TimePoint wake_at);
+  // Faults.
+  void FaultActs();
+  // `committed`: the rows of the last commit that was taken.
+  void CrashScheduler(const core::Tables& committed);
+  void BeginLeader();
+  void WakeRival();
+  void Partition();
+  void StepClock();
+  void Heal();
+  core::NodeId AnyNode();
+  bool AllOver() const;
+  std::string Unfinished() const;
+  std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step);
+  bool Fetch(core::NodeId reader, core::JobId job, const core::Checkpoint& save);
+  const JobScript& ScriptOf(core::JobId job);
+  SimAgent::World WorldForAgents();
+
+  const WorldOptions options_;
+  core::Policy policy_;
+  Rng rng_;
+  Timeline timeline_;
+  std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
+  store::MemoryStore store_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t revision_ = 0;
+  Duration clock_offset_;    // of the scheduler's clock, which is read once, when a leader begins
+  Duration machine_offset_;  // of the machine's, which is set now and then
+  TimePoint last_now_;
+  bool crash_before_commit_ = false;
+  bool crash_after_commit_ = false;
+  std::unique_ptr<core::ClusterState> rival_;  // of a leader that sleeps, and will wake beside its successor
+  std::uint64_t rival_epoch_ = 0;
+  bool healing_ = false;
+  bool down_ = false;  // the scheduler was killed and is not back yet
+  std::vector<core::Event> inbox_;
+  std::vector<std::vector<JobScript>> submissions_in_inbox_;  // beside inbox_, empty for other events
+  std::vector<JobScript> next_scripts_;
+  bool drain_due_ = false;
+  TimePoint wake_;
+  std::uint64_t seq_ = 0;
+  std::uint64_t session_ = 0;
+  std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;
+  std::map<core::NodeId, core::NodeConnected> hellos_;
+  std::map<core::NodeId, TimePoint> desired_lands_;  // desired sets of one stream arrive in order
+  std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
+  std::map<core::JobId, JobScript> scripts_;
+  WorldReport report_;
+  Truth truth_{[this](const std::string& what) { Violation(what); }};
+};
+
+}  // namespace glim::sim

@@ -1,0 +1,122 @@
+#include "scheduler/store/codec/row_codec.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "scheduler/store/codec/field_reader.h"
+#include "scheduler/store/codec/field_writer.h"
+
+namespace glim::store {
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool IsPlain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\';
+}
+
+template <typename Row>
+std::string Encode(const Row& row, std::size_t size_hint) {
+  std::string out;
+  out.reserve(size_hint);
+  FieldWriter writer(out);
+  Fields(writer, row);
+  writer.Close();
+  return out;
+}
+
+template <typename Row>
+Result<Row> Decode(Row row, std::string_view body, const char* table, const std::string& key) {
+  const auto broken = [&](const std::string& what) {
+    return Status(StatusCode::kDataLoss, fmt::format("table {}, row {}: {}", table, key, what))
+        .WithReason("STORE_CORRUPT")
+        .WithFix("restore the database from a backup, or run the binary that wrote it");
+  };
+  try {
+    const Json json = Json::parse(body.begin(), body.end(), nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) return Status(broken("the body is not JSON"));
+    if (!json.is_object()) return Status(broken("the body is not a JSON object"));
+    std::string error;
+    FieldReader reader(json, error);
+    Fields(reader, row);
+    if (!error.empty()) return Status(broken(error));
+    return row;
+  } catch (const Json::exception& e) {  // nothing above should throw; a library's edge all the same
+    return Status(broken(e.what()));
+  }
+}
+
+}  // namespace
+
+void AppendJsonString(std::string& out, std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), IsPlain)) [[likely]] {
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
+  out += Json(text).dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string CleanText(std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
+  const std::string valid = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string parsed = Json::parse(valid).get<std::string>();
+  std::string clean;
+  clean.reserve(parsed.size());
+  for (const char c : parsed) {
+    if (c == '\0') {
+      clean += "\xEF\xBF\xBD";
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
+std::string EncodeJob(const core::Job& row) { return Encode(row, 1600); }
+std::string EncodeAttempt(const core::Attempt& row) { return Encode(row, 768 + 512 * row.rounds.size()); }
+std::string EncodeTask(const core::Task& row) { return Encode(row, 256 + 384 * row.ranks.size()); }
+std::string EncodeNode(const core::Node& row) { return Encode(row, 1024); }
+std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
+std::string EncodeEndedJob(const EndedJob& row) { return Encode(row, 640 + row.message.size()); }
+
+Result<core::Job> DecodeJob(core::JobId id, std::string_view body) {
+  core::Job row;
+  row.id = id;
+  return Decode(std::move(row), body, "jobs", std::to_string(id.value));
+}
+
+Result<core::Attempt> DecodeAttempt(core::AttemptId id, std::string_view body) {
+  core::Attempt row;
+  row.id = id;
+  return Decode(std::move(row), body, "attempts", core::ToString(id));
+}
+
+Result<core::Task> DecodeTask(core::TaskId id, std::string_view body) {
+  core::Task row;
+  row.id = id;
+  return Decode(std::move(row), body, "tasks", fmt::format("{}.{}", core::ToString(id.attempt), id.index));
+}
+
+Result<core::Node> DecodeNode(core::NodeId id, std::string_view body) {
+  core::Node row;
+  row.id = id;
+  return Decode(std::move(row), body, "nodes", std::to_string(id.value));
+}
+
+Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body) {
+  return Decode(core::HistoryEntry{}, body, "history", std::to_string(seq));
+}
+
+Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body) {
+  EndedJob row;
+  row.id = id;
+  return Decode(std::move(row), body, "ended_jobs", std::to_string(id.value));
+}
+
+}  // namespace glim::store

@@ -1,0 +1,242 @@
+#include "scheduler/store/codec/row_codec.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/store/testing/rows.h"
+
+namespace glim::store {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr int kRounds = 400;
+
+TEST(RowCodec, RandomRowsComeBackEqual) {
+  for (int seed = 1; seed <= kRounds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    const core::AttemptId attempt_id{core::JobId(7), 3};
+
+    const auto job = RandomJob(rng, core::JobId(7));
+    const auto job_back = DecodeJob(job.id, EncodeJob(job));
+    ASSERT_TRUE(job_back.ok()) << job_back.status().message();
+    ASSERT_TRUE(SameJob(job, *job_back)) << EncodeJob(job);
+
+    const auto attempt = RandomAttempt(rng, attempt_id);
+    const auto attempt_back = DecodeAttempt(attempt.id, EncodeAttempt(attempt));
+    ASSERT_TRUE(attempt_back.ok()) << attempt_back.status().message();
+    ASSERT_EQ(attempt, *attempt_back) << EncodeAttempt(attempt);
+
+    const auto task = RandomTask(rng, {attempt_id, 2});
+    const auto task_back = DecodeTask(task.id, EncodeTask(task));
+    ASSERT_TRUE(task_back.ok()) << task_back.status().message();
+    ASSERT_EQ(task, *task_back) << EncodeTask(task);
+
+    const auto node = RandomNode(rng, core::NodeId(5));
+    const auto node_back = DecodeNode(node.id, EncodeNode(node));
+    ASSERT_TRUE(node_back.ok()) << node_back.status().message();
+    ASSERT_EQ(node, *node_back) << EncodeNode(node);
+
+    const auto entry = RandomHistory(rng, core::JobId(7));
+    const auto entry_back = DecodeHistory(1, EncodeHistory(entry));
+    ASSERT_TRUE(entry_back.ok()) << entry_back.status().message();
+    ASSERT_EQ(entry, *entry_back) << EncodeHistory(entry);
+  }
+}
+
+// Our own writer against the library's: whatever it writes, the library reads and would write again.
+TEST(RowCodec, WritesWhatTheLibraryReads) {
+  Rng rng(1);
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string text = EncodeJob(RandomJob(rng, core::JobId(1)));
+    EXPECT_EQ(json::parse(text), json::parse(json::parse(text).dump()));
+  }
+}
+
+template <typename E>
+void ExpectNamesComeBack(int at_least) {
+  int known = 0;
+  std::set<std::string> names;
+  for (int number = kEnumLow; number <= kEnumHigh; ++number) {
+    const char* name = StoredName(static_cast<E>(number));
+    if (name == nullptr) continue;
+    ++known;
+    EXPECT_TRUE(names.insert(name).second) << name << " stands for two";
+    EXPECT_EQ(FromStoredName<E>(name), static_cast<E>(number));
+  }
+  EXPECT_GE(known, at_least);
+}
+
+TEST(RowCodec, NamesOfEnumeratorsAreDistinct) {
+  ExpectNamesComeBack<core::JobState>(10);
+  ExpectNamesComeBack<core::AttemptState>(5);
+  ExpectNamesComeBack<core::Outcome>(10);
+  ExpectNamesComeBack<core::SaveResult>(4);
+  ExpectNamesComeBack<core::StopCause>(8);
+  ExpectNamesComeBack<core::RoundState>(6);
+  ExpectNamesComeBack<core::TaskPhase>(5);
+  ExpectNamesComeBack<core::NodeState>(4);
+  ExpectNamesComeBack<core::Use>(8);
+  ExpectNamesComeBack<core::PriorityClass>(9);
+  ExpectNamesComeBack<core::Launcher>(2);
+  ExpectNamesComeBack<core::InterruptMode>(2);
+  ExpectNamesComeBack<core::CrossZone>(2);
+  ExpectNamesComeBack<core::LeafPolicy>(2);
+  ExpectNamesComeBack<core::NvLink>(3);
+}
+
+core::Job SmallJob() {
+  core::Job job;
+  job.id = core::JobId(42);
+  job.user = "ada";
+  job.spec = std::make_shared<core::JobSpec>();
+  return job;
+}
+
+TEST(RowCodec, UnknownKeysArePassedOver) {
+  const core::Job job = SmallJob();
+  json body = json::parse(EncodeJob(job));
+  body["from_the_future"] = {{"deep", {1, 2, 3}}};
+  body["spec"]["another"] = nullptr;
+  body["ledger_gpu_ms"]["hibernating"] = 5;
+  const auto back = DecodeJob(job.id, body.dump());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_TRUE(SameJob(job, *back));
+}
+
+TEST(RowCodec, AMissingKeyHasItsDefault) {
+  const core::Job job = SmallJob();
+  json body = json::parse(EncodeJob(job));
+  body.erase("user");
+  body.erase("request_size");
+  body["spec"].erase("grace_ms");
+  body["ledger_gpu_ms"].erase("lost");
+  core::Job expected = job;
+  expected.user = "";
+  const auto back = DecodeJob(job.id, body.dump());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_TRUE(SameJob(expected, *back));
+}
+
+TEST(RowCodec, RowsFromBeforeThereWereReplicasHaveNone) {
+  Rng rng(1);
+  core::Attempt attempt = RandomAttempt(rng, {core::JobId(7), 3});
+  json body = json::parse(EncodeAttempt(attempt));
+  ASSERT_EQ(body.erase("replicas"), 1u);
+  attempt.replicas.clear();
+  const auto attempt_back = DecodeAttempt(attempt.id, body.dump());
+  ASSERT_TRUE(attempt_back.ok()) << attempt_back.status().message();
+  EXPECT_EQ(attempt, *attempt_back);
+
+  core::Node node = RandomNode(rng, core::NodeId(5));
+  body = json::parse(EncodeNode(node));
+  ASSERT_EQ(body.erase("replica"), 1u);
+  node.replica.clear();
+  const auto node_back = DecodeNode(node.id, body.dump());
+  ASSERT_TRUE(node_back.ok()) << node_back.status().message();
+  EXPECT_EQ(node, *node_back);
+}
+
+TEST(RowCodec, GarbageIsNamedByTableKeyAndField) {
+  const json good = json::parse(EncodeJob(SmallJob()));
+  const auto broken = [&](const char* pointer, const json& value) {
+    json body = good;
+    body[json::json_pointer(pointer)] = value;
+    return body.dump();
+  };
+  const struct {
+    std::string body;
+    const char* complaint;
+  } cases[] = {
+      {"", "not JSON"},
+      {"{\"user\":", "not JSON"},
+      {"{\"user\":\"\xff\"}", "not JSON"},
+      {"[]", "not a JSON object"},
+      {"{}", "spec: missing"},
+      {broken("/user", 5), "user: expected a string"},
+      {broken("/state", "dreaming"), "state: unknown name \"dreaming\""},
+      {broken("/state", 1), "state: expected a name"},
+      {broken("/attempts", -1), "attempts: number out of range"},
+      {broken("/attempts", 4294967296), "attempts: number out of range"},
+      {broken("/attempts", 1.5), "attempts: expected a whole number"},
+      {broken("/attempts", "1"), "attempts: expected a whole number"},
+      {broken("/submitted_at_ms", 18446744073709551615u), "submitted_at_ms: number out of range"},
+      {broken("/swap_aborted", 0), "swap_aborted: expected true or false"},
+      {broken("/spec", nullptr), "spec: expected an object"},
+      {broken("/spec/placement/nvlink", "half"), "spec.placement.nvlink: unknown name \"half\""},
+      {broken("/spec/env", json::array({{"A", "B"}, {"C"}})), "spec.env[1]: expected [name, value]"},
+      {broken("/spec/restart_on", json::array({"x", 1})), "spec.restart_on[1]: expected a string"},
+      {broken("/ledger_gpu_ms/free", "x"), "ledger_gpu_ms.free: expected a whole number"},
+  };
+  for (const auto& [body, complaint] : cases) {
+    const auto back = DecodeJob(core::JobId(42), body);
+    ASSERT_FALSE(back.ok()) << body;
+    EXPECT_EQ(back.status().code(), StatusCode::kDataLoss);
+    EXPECT_EQ(back.status().reason(), "STORE_CORRUPT");
+    EXPECT_THAT(back.status().message(), HasSubstr("table jobs, row 42: "));
+    EXPECT_THAT(back.status().message(), HasSubstr(complaint)) << body;
+  }
+}
+
+TEST(RowCodec, GarbageDeepInsideIsNamed) {
+  core::Attempt attempt;
+  attempt.id = {core::JobId(42), 3};
+  attempt.rounds.resize(2);
+  json body = json::parse(EncodeAttempt(attempt));
+  body["rounds"][1]["successor"] = {1, 2, 3};
+  EXPECT_THAT(DecodeAttempt(attempt.id, body.dump()).status().message(),
+              HasSubstr("table attempts, row 42.3: rounds[1].successor: expected [job, attempt]"));
+
+  core::Task task;
+  task.id = {attempt.id, 9};
+  task.ranks.resize(1);
+  task.ranks[0].saves.resize(1);
+  body = json::parse(EncodeTask(task));
+  body["ranks"][0]["saves"][0]["took_ms"] = true;
+  EXPECT_THAT(DecodeTask(task.id, body.dump()).status().message(),
+              HasSubstr("table tasks, row 42.3.9: ranks[0].saves[0].took_ms: expected a whole number"));
+}
+
+TEST(RowCodec, MangledBodiesNeverCrash) {
+  Rng rng(17);
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string body = EncodeAttempt(RandomAttempt(rng, {core::JobId(1), 1}));
+    for (auto changes = rng.Between(1, 4); changes > 0; --changes) {
+      const auto at = static_cast<std::size_t>(rng.Between(0, static_cast<std::int64_t>(body.size()) - 1));
+      body[at] = static_cast<char>(rng.Next());
+    }
+    const auto back = DecodeAttempt({core::JobId(1), 1}, body);
+    if (!back.ok()) {
+      ++refused;
+      EXPECT_EQ(back.status().code(), StatusCode::kDataLoss);
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(RowCodec, BytesThatAreNotUtf8AreRepaired) {
+  core::Job job = SmallJob();
+  job.message = "bad \xff\xfe byte";
+  const auto back = DecodeJob(job.id, EncodeJob(job));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->message, "bad \xEF\xBF\xBD\xEF\xBF\xBD byte");
+}
+
+TEST(RowCodec, CleanTextIsUtf8WithoutNul) {
+  EXPECT_EQ(CleanText("plain"), "plain");
+  EXPECT_EQ(CleanText("line\nbreak \"quoted\" \\ \xC3\xA9"), "line\nbreak \"quoted\" \\ \xC3\xA9");
+  EXPECT_EQ(CleanText(std::string("a\0b", 3)),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(CleanText("a\xC3"), "a\xEF\xBF\xBD");
+}
+
+}  // namespace
+}  // namespace glim::store

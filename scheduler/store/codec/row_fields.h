@@ -1,0 +1,328 @@
+// Every field of every row, listed once: the writer and the reader walk the same lists, so that neither can forget what
+// the other knows. Ids of rows are not listed: they are the key columns' business.
+//
+// A key may be added (older rows then get its default) but never be given another meaning or unit: that is a new key.
+#pragma once
+
+#include <type_traits>
+
+#include "scheduler/core/model/rows.h"
+#include "scheduler/store/contract/ended_job.h"
+
+namespace glim::store {
+
+template <typename Io, typename Row>
+using RowRef = std::conditional_t<Io::kWrites, const Row&, Row&>;
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Placement> row) {
+  io.Field("zones", row.zones);
+  io.Field("leaf", row.leaf);
+  io.Field("cross_zone", row.cross_zone);
+  io.Field("gpu_type", row.gpu_type);
+  io.Field("nvlink", row.nvlink);
+  io.Field("nic", row.nic);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Mount> row) {
+  io.Field("source", row.source);
+  io.Field("target", row.target);
+  io.Field("read_only", row.read_only);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::TaskLimits> row) {
+  io.Field("memory_bytes", row.memory_bytes);
+  io.Field("cpu_millis", row.cpu_millis);
+  io.Field("pids", row.pids);
+  io.Field("shm_bytes", row.shm_bytes);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Dependency> row) {
+  io.Field("job", row.job);
+  io.Field("when", row.when);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::CodeSnapshot> row) {
+  io.Field("path", row.path);
+  io.Field("sha256", row.sha256);
+  io.Field("revision", row.revision);
+  io.Field("bytes", row.bytes);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
+  io.Field("name", row.name);
+  io.Field("pool", row.pool);
+  io.Field("priority", row.priority);
+  io.Field("nodes", row.nodes);
+  io.Field("gpus_per_node", row.gpus_per_node);
+  io.Field("placement", row.placement);
+  io.Field("image", row.image);
+  io.Field("workdir", row.workdir);
+  io.Field("run", row.run);
+  io.Field("launcher", row.launcher);
+  io.Field("env", row.env);
+  io.Field("interrupt_mode", row.interrupt_mode);
+  io.Field("grace_ms", row.grace);
+  io.Field("max_grace_ms", row.max_grace);
+  io.Field("interrupt_signal", row.interrupt_signal);
+  io.Field("checkpoint_dir", row.checkpoint_dir);
+  io.Field("checkpoint_every_ms", row.checkpoint_every);
+  io.Field("checkpoint_keep", row.checkpoint_keep);
+  io.Field("if_unreachable", row.if_unreachable);
+  io.Field("restart_on", row.restart_on);
+  io.Field("restart_max", row.restart_max);
+  io.Field("restart_backoff_ms", row.restart_backoff);
+  io.Field("mounts", row.mounts);
+  io.Field("limits", row.limits);
+  io.Field("time_limit_ms", row.time_limit);
+  io.Field("after", row.after);
+  io.Field("snapshot", row.snapshot);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Checkpoint> row) {
+  io.Field("step", row.step);
+  io.Field("path", row.path);
+  io.Field("bytes", row.bytes);
+  io.Field("attempt", row.attempt);
+  io.Field("at_ms", row.at);
+  io.Field("local", row.local);
+  io.Field("parts", row.parts);
+  io.Field("copies", row.copies);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Job> row) {
+  io.Field("user", row.user);
+  io.Field("team", row.team);
+  io.Field("request_id", row.request_id);
+  io.Field("request_index", row.request_index);
+  io.Field("request_size", row.request_size);
+  io.Required("spec", row.spec);  // a job that would run nothing is worse than a refused one
+  io.Required("state", row.state);
+  io.Field("priority", row.priority);
+  io.Field("submitted_at_ms", row.submitted_at);
+  io.Field("queued_at_ms", row.queued_at);
+  io.Field("not_before_ms", row.not_before);
+  io.Field("ended_at_ms", row.ended_at);
+  io.Field("attempts", row.attempts);
+  io.Field("interrupts", row.interrupts);
+  io.Field("restarts", row.restarts);
+  io.Field("start_failures", row.start_failures);
+  io.Field("swap_aborted", row.swap_aborted);
+  io.Field("checkpoint_root", row.checkpoint_root);
+  io.Field("durable", row.durable);
+  io.Field("older", row.older);
+  io.Field("waits_for_save", row.waits_for_save);
+  io.Field("save_in_memory", row.save_in_memory);
+  io.Field("restore_failures", row.restore_failures);
+  io.Field("steps_lost", row.steps_lost);
+  io.Field("save_cost_ms", row.save_cost);
+  io.Field("restore_cost_ms", row.restore_cost);
+  io.Field("saves_asked", row.saves_asked);
+  io.Field("saves_done", row.saves_done);
+  io.Field("message", row.message);
+  io.Field("ledger_gpu_ms", row.ledger);
+  io.Field("service_ms", row.service);
+  io.Field("waits_for", row.waits_for);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Round> row) {
+  io.Field("id", row.id);
+  io.Field("state", row.state);
+  io.Field("successor", row.successor);
+  io.Field("successor_name", row.successor_name);
+  io.Field("successor_user", row.successor_user);
+  io.Field("reason", row.reason);
+  io.Field("suspend", row.suspend);
+  io.Field("time_limit", row.time_limit);
+  io.Field("moved", row.moved);
+  io.Field("requested_at_ms", row.requested_at);
+  io.Field("agree_by_ms", row.agree_by);
+  io.Field("deadline_ms", row.deadline);
+  io.Field("notified_at_ms", row.notified_at);
+  io.Field("agreed_at_ms", row.agreed_at);
+  io.Field("saved_at_ms", row.saved_at);
+  io.Field("left_at_ms", row.left_at);
+  io.Field("released_at_ms", row.released_at);
+  io.Field("stop_step", row.stop_step);
+  io.Field("swap_aborted", row.swap_aborted);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Attempt> row) {
+  io.Required("state", row.state);
+  io.Field("nodes", row.nodes);
+  io.Field("zones", row.zones);
+  io.Field("gateways", row.gateways);
+  io.Field("replicas", row.replicas);
+  io.Field("charged", row.charged);
+  io.Field("borrowed", row.borrowed);
+  io.Field("nodes_held", row.nodes_held);
+  io.Field("quantum_ms", row.quantum);
+  io.Field("master_port", row.master_port);
+  io.Field("base", row.base);
+  io.Field("queued_at_ms", row.queued_at);
+  io.Field("claimed_at_ms", row.claimed_at);
+  io.Field("started_at_ms", row.started_at);
+  io.Field("running_at_ms", row.running_at);
+  io.Field("ended_at_ms", row.ended_at);
+  io.Field("stop", row.stop);
+  io.Field("stop_at_ms", row.stop_at);
+  io.Field("rounds", row.rounds);
+  io.Field("outcome", row.outcome);
+  io.Field("save", row.save);
+  io.Field("exit_code", row.exit_code);
+  io.Field("failed_rank", row.failed_rank);
+  io.Field("message", row.message);
+  io.Field("last_step", row.last_step);
+  io.Field("durable_step", row.durable_step);
+  io.Field("durable_at_ms", row.durable_at);
+  io.Field("save_interval_ms", row.save_interval);
+  io.Field("steps_lost", row.steps_lost);
+  io.Field("victims", row.victims);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::SavedShard> row) {
+  io.Field("step", row.step);
+  io.Field("path", row.path);
+  io.Field("bytes", row.bytes);
+  io.Field("shard", row.shard);
+  io.Field("shards", row.shards);
+  io.Field("took_ms", row.took);
+  io.Field("local", row.local);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Rank> row) {
+  io.Field("rank", row.rank);
+  io.Field("connected", row.connected);
+  io.Field("step", row.step);
+  io.Field("step_time_ms", row.step_time);
+  io.Field("acked_round", row.acked_round);
+  io.Field("hold", row.hold);
+  io.Field("finished", row.finished);
+  io.Field("saves", row.saves);
+  io.Field("leaving", row.leaving);
+  io.Field("extend_ms", row.extend);
+  io.Field("yielded", row.yielded);
+  io.Field("exited", row.exited);
+  io.Field("exit_code", row.exit_code);
+  io.Field("restored_step", row.restored_step);
+  io.Field("restore_time_ms", row.restore_time);
+  io.Field("exited_at_ms", row.exited_at);
+  io.Field("cause", row.cause);
+  io.Field("restore_failed", row.restore_failed);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Task> row) {
+  io.Field("node", row.node);
+  io.Required("phase", row.phase);
+  io.Field("exit_code", row.exit_code);
+  io.Field("message", row.message);
+  io.Field("lost", row.lost);
+  io.Field("start_failed", row.start_failed);
+  io.Field("job_fault", row.job_fault);
+  io.Field("path_missing", row.path_missing);
+  io.Field("save_missing", row.save_missing);
+  io.Field("copied_bytes", row.copied_bytes);
+  io.Field("copied_at_ms", row.copied_at);
+  io.Field("copy_time_ms", row.copy_time);
+  io.Field("first_output_ms", row.first_output);
+  io.Field("released_at_ms", row.released_at);
+  io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);
+  io.Field("ranks", row.ranks);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::NodeLabels> row) {
+  io.Field("pool", row.pool);
+  io.Field("zone", row.zone);
+  io.Field("leaf", row.leaf);
+  io.Field("gpu_type", row.gpu_type);
+  io.Field("gpu_count", row.gpu_count);
+  io.Field("nvlink", row.nvlink);
+  io.Field("nic", row.nic);
+  io.Field("simulated_gpus", row.simulated_gpus);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Node> row) {
+  io.Required("name", row.name);
+  io.Field("machine_id", row.machine_id);
+  io.Field("boot_id", row.boot_id);
+  io.Field("labels", row.labels);
+  io.Field("address", row.address);
+  io.Field("agent_version", row.agent_version);
+  io.Field("runtime", row.runtime);
+  io.Field("replica", row.replica);
+  io.Field("save_address", row.save_address);
+  io.Field("save_key", row.save_key);
+  io.Field("allowed_folders", row.allowed_folders);
+  io.Field("root_marker", row.root_marker);
+  io.Field("root_error", row.root_error);
+  io.Field("copy_bytes_per_s", row.copy_bytes_per_s);
+  io.Required("state", row.state);
+  io.Field("message", row.message);
+  io.Field("holder", row.holder);
+  io.Field("claim", row.claim);
+  io.Field("zombies", row.zombies);
+  io.Field("orphans", row.orphans);
+  io.Field("suspect", row.suspect);
+  io.Field("use", row.use);
+  io.Field("use_since_ms", row.use_since);
+  io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);
+  io.Field("registered_at_ms", row.registered_at);
+  io.Field("registered_gpu_ms_before", row.registered_gpu_ms_before);
+  io.Field("ledger_gpu_ms", row.ledger);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::HistoryEntry> row) {
+  io.Field("at_ms", row.at);
+  io.Field("kind", row.kind);
+  io.Field("job", row.job);
+  io.Field("attempt", row.attempt);
+  io.Field("node", row.node);
+  io.Field("text", row.text);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, EndedJob> row) {
+  io.Field("name", row.name);
+  io.Field("user", row.user);
+  io.Field("team", row.team);
+  io.Field("pool", row.pool);
+  io.Field("priority", row.priority);
+  io.Required("state", row.state);
+  io.Field("message", row.message);
+  io.Field("nodes", row.nodes);
+  io.Field("gpus_per_node", row.gpus_per_node);
+  io.Field("simulated_gpus", row.simulated_gpus);
+  io.Field("submitted_at_ms", row.submitted_at);
+  io.Field("started_at_ms", row.started_at);
+  io.Required("ended_at_ms", row.ended_at);
+  io.Field("attempts", row.attempts);
+  io.Field("interrupts", row.interrupts);
+  io.Field("restarts", row.restarts);
+  io.Field("steps_lost", row.steps_lost);
+  io.Field("durable_step", row.durable_step);
+  io.Field("waited_ms", row.waited);
+  io.Field("ledger_gpu_ms", row.ledger);
+}
+
+// A type with such a list.
+template <typename Io, typename T>
+concept HasFields = requires(Io& io, T& value) {
+  Fields(io, value);
+};
+
+}  // namespace glim::store

@@ -1,0 +1,60 @@
+#include "scheduler/store/codec/state_loader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "scheduler/store/codec/row_codec.h"
+
+namespace glim::store {
+
+namespace {
+
+Status Orphan(const std::string& what) {
+  return Status(StatusCode::kDataLoss, what).WithReason("STORE_CORRUPT").WithFix("restore the database from a backup");
+}
+
+}  // namespace
+
+Status StateLoader::AddNode(core::NodeId id, std::string_view body) {
+  auto row = DecodeNode(id, body);
+  if (!row.ok()) return row.status();
+  last_node_ = std::max(last_node_, id);
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
+Status StateLoader::AddJob(core::JobId id, std::string_view body) {
+  auto row = DecodeJob(id, body);
+  if (!row.ok()) return row.status();
+  last_job_ = std::max(last_job_, id);
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
+Status StateLoader::AddAttempt(core::AttemptId id, std::string_view body) {
+  if (state_->FindJob(id.job) == nullptr) return Orphan("table attempts, row " + core::ToString(id) + ": no such job");
+  auto row = DecodeAttempt(id, body);
+  if (!row.ok()) return row.status();
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
+Status StateLoader::AddTask(core::TaskId id, std::string_view body) {
+  if (state_->FindAttempt(id.attempt) == nullptr) {
+    return Orphan("table tasks, row " + core::ToString(id.attempt) + "." + std::to_string(id.index) +
+                  ": no such attempt");
+  }
+  auto row = DecodeTask(id, body);
+  if (!row.ok()) return row.status();
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
+std::unique_ptr<core::ClusterState> StateLoader::Finish(core::PutIds stored) && {
+  state_->next_job_id = std::max(stored.next_job, core::JobId{last_job_.value + 1});
+  state_->next_node_id = std::max(stored.next_node, core::NodeId{last_node_.value + 1});
+  return std::move(state_);
+}
+
+}  // namespace glim::store

@@ -1,0 +1,286 @@
+// The contract of store.h, run against every store.
+#include "scheduler/store/testing/store_contract.h"
+
+#include <map>
+
+#include "scheduler/store/testing/rows.h"
+
+namespace glim::store {
+
+using core::AttemptId;
+using core::JobId;
+using core::NodeId;
+using core::TaskId;
+
+void StoreContract::SetUp() {
+  place_ = GetParam().make();
+  Reopen();
+  ASSERT_NE(store_, nullptr);
+  auto epoch = store_->AcquireEpoch();
+  ASSERT_TRUE(epoch.ok()) << epoch.status().message();
+  epoch_ = *epoch;
+}
+
+void StoreContract::Reopen() {
+  store_.reset();
+  auto opened = place_->Open();
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  store_ = std::move(opened).value();
+}
+
+std::unique_ptr<core::ClusterState> StoreContract::Load() {
+  auto state = store_->Load();
+  EXPECT_TRUE(state.ok()) << state.status().message();
+  return state.ok() ? std::move(state).value() : std::make_unique<core::ClusterState>();
+}
+
+void StoreContract::Commit(const std::vector<core::Mutation>& mutations) {
+  const Status status = store_->Commit(epoch_, mutations);
+  ASSERT_TRUE(status.ok()) << status.message();
+}
+
+namespace {
+
+template <typename Row>
+core::Mutation Put(const Row& row) {
+  return std::make_shared<const Row>(row);
+}
+
+core::Job JobWith(std::uint64_t id, const std::string& message) {
+  core::Job job;
+  job.id = JobId(id);
+  job.user = "ada";
+  job.submitted_at = TimePoint{1'700'000'000'000};
+  job.spec = std::make_shared<core::JobSpec>();
+  job.message = message;
+  return job;
+}
+
+// Rows by key, written independently of any store.
+struct Model {
+  std::map<JobId, core::Job> jobs;
+  std::map<AttemptId, core::Attempt> attempts;
+  std::map<TaskId, core::Task> tasks;
+  std::map<NodeId, core::Node> nodes;
+  std::vector<core::HistoryEntry> history;
+
+  void Delete(JobId id) {
+    jobs.erase(id);
+    std::erase_if(attempts, [&](const auto& entry) { return entry.first.job == id; });
+    std::erase_if(tasks, [&](const auto& entry) { return entry.first.attempt.job == id; });
+  }
+
+  void ExpectEqual(const core::ClusterState& state) const {
+    const auto& tables = state.tables();
+    ASSERT_EQ(tables.jobs.size(), jobs.size());
+    ASSERT_EQ(tables.attempts.size(), attempts.size());
+    ASSERT_EQ(tables.tasks.size(), tasks.size());
+    ASSERT_EQ(tables.nodes.size(), nodes.size());
+    for (const auto& [id, row] : jobs) {
+      ASSERT_NE(state.FindJob(id), nullptr);
+      ASSERT_TRUE(SameJob(*state.FindJob(id), row)) << id.value;
+    }
+    for (const auto& [id, row] : attempts) {
+      ASSERT_NE(state.FindAttempt(id), nullptr);
+      ASSERT_EQ(*state.FindAttempt(id), row);
+    }
+    for (const auto& [id, row] : tasks) {
+      ASSERT_NE(state.FindTask(id), nullptr);
+      ASSERT_EQ(*state.FindTask(id), row);
+    }
+    for (const auto& [id, row] : nodes) {
+      ASSERT_NE(state.FindNode(id), nullptr);
+      ASSERT_EQ(*state.FindNode(id), row);
+    }
+    ASSERT_EQ(state.index(), state.RebuildIndex());
+  }
+};
+
+// Changes the model by one random mutation and returns it.
+core::Mutation RandomMutation(Rng& rng, Model& model) {
+  const JobId job_id(static_cast<std::uint64_t>(rng.Between(1, 8)));
+  const AttemptId attempt_id{job_id, static_cast<std::uint32_t>(rng.Between(1, 3))};
+  const TaskId task_id{attempt_id, static_cast<std::uint32_t>(rng.Between(0, 2))};
+  const auto kind = rng.Between(0, 9);
+  if (kind == 0 && model.jobs.contains(job_id)) {
+    model.Delete(job_id);
+    return core::DeleteJob{job_id};
+  }
+  if (kind <= 2) {
+    const auto row = RandomNode(rng, NodeId(static_cast<std::uint32_t>(rng.Between(1, 5))));
+    return Put(model.nodes[row.id] = row);
+  }
+  if (kind == 3) {
+    model.history.push_back(RandomHistory(rng, job_id));
+    return model.history.back();
+  }
+  if (kind <= 6 && model.attempts.contains(attempt_id)) {
+    return Put(model.tasks[task_id] = RandomTask(rng, task_id));
+  }
+  if (kind <= 8 && model.jobs.contains(job_id)) {
+    return Put(model.attempts[attempt_id] = RandomAttempt(rng, attempt_id));
+  }
+  return Put(model.jobs[job_id] = RandomJob(rng, job_id));
+}
+
+}  // namespace
+
+TEST_P(StoreContract, ANewStoreIsEmpty) {
+  const auto state = Load();
+  Model().ExpectEqual(*state);
+  EXPECT_EQ(state->next_job_id, JobId(1));
+  EXPECT_EQ(state->next_node_id, NodeId(1));
+  EXPECT_TRUE(store_->History({.limit = 10}).value().empty());
+  EXPECT_EQ(store_->LastHistory().value(), 0u);
+  EXPECT_TRUE(store_->EndedJobs({.limit = 10}).value().empty());
+}
+
+TEST_P(StoreContract, RandomMutationsComeBackAlsoAfterReopening) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    place_ = nullptr;
+    store_.reset();
+    SetUp();
+    Rng rng(seed);
+    Model model;
+    for (int commit = 0; commit < 25; ++commit) {
+      std::vector<core::Mutation> mutations;
+      for (auto n = rng.Between(0, 12); n > 0; --n) mutations.push_back(RandomMutation(rng, model));
+      ASSERT_NO_FATAL_FAILURE(Commit(mutations));
+      if (rng.OneIn(6)) Reopen();
+      if (rng.OneIn(3)) {
+        ASSERT_NO_FATAL_FAILURE(model.ExpectEqual(*Load()));
+      }
+    }
+    Reopen();
+    ASSERT_NO_FATAL_FAILURE(model.ExpectEqual(*Load()));
+    const auto history = store_->History({.limit = 10'000});
+    ASSERT_TRUE(history.ok()) << history.status().message();
+    ASSERT_EQ(history->size(), model.history.size());
+    for (std::size_t i = 0; i < model.history.size(); ++i) ASSERT_EQ((*history)[i].entry, model.history[i]) << i;
+  }
+}
+
+TEST_P(StoreContract, TheLaterMutationOfARowWins) {
+  Commit({Put(JobWith(1, "first")), Put(JobWith(1, "second"))});
+  EXPECT_EQ(Load()->FindJob(JobId(1))->message, "second");
+  Commit({Put(JobWith(1, "third"))});
+  Reopen();
+  EXPECT_EQ(Load()->FindJob(JobId(1))->message, "third");
+}
+
+TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {
+  Rng rng(1);
+  std::vector<core::Mutation> mutations;
+  for (std::uint64_t job = 1; job <= 3; ++job) {
+    mutations.push_back(Put(RandomJob(rng, JobId(job))));
+    for (std::uint32_t number = 1; number <= 2; ++number) {
+      mutations.push_back(Put(RandomAttempt(rng, {JobId(job), number})));
+      mutations.push_back(Put(RandomTask(rng, {{JobId(job), number}, 0})));
+    }
+  }
+  mutations.push_back(Entry(2, 1, "kept"));
+  Commit(mutations);
+  Commit({core::DeleteJob{JobId(2)}, core::DeleteJob{JobId(77)}});
+  Reopen();
+  const auto state = Load();
+  EXPECT_EQ(state->FindJob(JobId(2)), nullptr);
+  EXPECT_EQ(state->tables().jobs.size(), 2u);
+  EXPECT_EQ(state->tables().attempts.size(), 4u);
+  EXPECT_EQ(state->tables().tasks.size(), 4u);
+  EXPECT_EQ(state->FindAttempt({JobId(2), 1}), nullptr);
+  EXPECT_EQ(store_->History({.job = JobId(2), .limit = 10}).value().size(), 1u) << "history outlives the job";
+}
+
+TEST_P(StoreContract, IdsAreNeverGivenOutAgain) {
+  Commit({Put(JobWith(41, "")), core::PutIds{JobId(42), NodeId(7)}});
+  Commit({core::DeleteJob{JobId(41)}});
+  Commit({core::PutIds{JobId(40), NodeId(9)}});
+  Reopen();
+  auto state = Load();
+  EXPECT_EQ(state->next_job_id, JobId(42));
+  EXPECT_EQ(state->next_node_id, NodeId(9));
+  // Even if the ids were not put, a row's own id is taken.
+  core::Node node;
+  node.id = NodeId(30);
+  node.name = "n30";
+  Commit({Put(JobWith(100, "")), Put(node)});
+  state = Load();
+  EXPECT_EQ(state->next_job_id, JobId(101));
+  EXPECT_EQ(state->next_node_id, NodeId(31));
+}
+
+TEST_P(StoreContract, AStaleEpochIsRefusedAndChangesNothing) {
+  Commit({Put(JobWith(1, "before")), Entry(1, 5, "before"), core::PutIds{JobId(2), NodeId(1)}});
+  const std::uint64_t old_epoch = epoch_;
+  Reopen();
+  epoch_ = store_->AcquireEpoch().value();
+  EXPECT_GT(epoch_, old_epoch);
+  for (const std::uint64_t wrong : {old_epoch, epoch_ + 1, std::uint64_t{0}}) {
+    const Status status =
+        store_->Commit(wrong, {Put(JobWith(1, "after")), Put(JobWith(2, "new")), core::DeleteJob{JobId(1)},
+                               Entry(1, 6, "after"), core::PutIds{JobId(50), NodeId(50)}});
+    EXPECT_EQ(status.code(), StatusCode::kAborted);
+    EXPECT_EQ(status.reason(), "STALE_EPOCH");
+    EXPECT_EQ(store_->PruneHistory(wrong, TimePoint{1000}).status().reason(), "STALE_EPOCH");
+  }
+  Reopen();
+  const auto state = Load();
+  ASSERT_EQ(state->tables().jobs.size(), 1u);
+  EXPECT_EQ(state->FindJob(JobId(1))->message, "before");
+  EXPECT_EQ(state->next_job_id, JobId(2));
+  EXPECT_EQ(store_->History({.limit = 10}).value().size(), 1u);
+  Commit({Put(JobWith(2, "new"))});
+  EXPECT_EQ(Load()->tables().jobs.size(), 2u);
+}
+
+TEST_P(StoreContract, AnEpochIsAtLeastWhatWasAskedForAndStillGrows) {
+  EXPECT_EQ(store_->AcquireEpoch(1'700'000'000).value(), 1'700'000'000u);
+  EXPECT_EQ(store_->AcquireEpoch(1'700'000'000).value(), 1'700'000'001u);
+  EXPECT_EQ(store_->AcquireEpoch(5).value(), 1'700'000'002u);
+  epoch_ = 1'700'000'002;
+  Commit({Put(JobWith(1, "under the newest"))});
+}
+
+TEST_P(StoreContract, EpochsGrowAlsoAfterReopening) {
+  std::uint64_t last = epoch_;
+  for (int i = 0; i < 3; ++i) {
+    Reopen();
+    const auto next = store_->AcquireEpoch();
+    ASSERT_TRUE(next.ok()) << next.status().message();
+    EXPECT_GT(*next, last);
+    last = *next;
+  }
+}
+
+TEST_P(StoreContract, ACommitThatFailsHalfwayChangesNothing) {
+  core::Attempt orphan;
+  orphan.id = {JobId(99), 1};
+  const Status status = store_->Commit(epoch_, {Put(JobWith(1, "")), Entry(1, 1, "x"), Put(orphan)});
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_EQ(status.reason(), "STORE_CONSTRAINT");
+  EXPECT_TRUE(Load()->tables().jobs.empty());
+  EXPECT_TRUE(store_->History({.limit = 10}).value().empty());
+  Commit({Put(JobWith(1, ""))});
+  EXPECT_EQ(Load()->tables().jobs.size(), 1u);
+}
+
+TEST_P(StoreContract, TheClusterIdStaysTheFirst) {
+  EXPECT_EQ(store_->ClusterId("first").value(), "first");
+  EXPECT_EQ(store_->ClusterId("second").value(), "first");
+  Reopen();
+  EXPECT_EQ(store_->ClusterId("third").value(), "first");
+}
+
+TEST_P(StoreContract, ALargeBatchIsOneCommit) {
+  std::vector<core::Mutation> mutations;
+  for (std::uint64_t id = 1; id <= 4'500; ++id) mutations.push_back(Put(JobWith(id, "batch")));
+  mutations.push_back(core::PutIds{JobId(4'501), NodeId(1)});
+  Commit(mutations);
+  Reopen();
+  const auto state = Load();
+  EXPECT_EQ(state->tables().jobs.size(), 4'500u);
+  EXPECT_EQ(state->next_job_id, JobId(4'501));
+}
+
+}  // namespace glim::store

@@ -1,0 +1,179 @@
+// The contract of store.h for what outlives the rows: history and ended jobs. Run against every store.
+#include "scheduler/store/testing/store_contract.h"
+
+#include "scheduler/store/contract/store_limits.h"
+
+namespace glim::store {
+
+using core::JobId;
+using core::NodeId;
+
+namespace {
+
+EndedJob Ended(std::uint64_t id, std::int64_t ended_at_ms, const std::string& user = "ada",
+               core::JobState state = core::JobState::kSucceeded) {
+  EndedJob job;
+  job.id = JobId(id);
+  job.user = user;
+  job.state = state;
+  job.ended_at = TimePoint{ended_at_ms};
+  return job;
+}
+
+}  // namespace
+
+TEST_P(StoreContract, HistoryIsReadByJobAndPage) {
+  std::vector<core::Mutation> mutations;
+  for (int i = 0; i < 30; ++i) mutations.push_back(Entry(1 + i % 3, 1000 + i, "entry " + std::to_string(i)));
+  mutations.push_back(Entry(1, 2000, std::string("nul \0 and \xff", 11)));
+  Commit(mutations);
+  std::vector<std::string> texts;
+  std::uint64_t after = 0;
+  for (int page = 0; page < 4; ++page) {
+    const auto entries = store_->History({.job = JobId(2), .after = after, .limit = 4});
+    ASSERT_TRUE(entries.ok()) << entries.status().message();
+    for (const auto& [seq, entry] : *entries) {
+      EXPECT_GT(seq, after);
+      EXPECT_EQ(entry.job, JobId(2));
+      after = seq;
+      texts.push_back(entry.text);
+    }
+  }
+  ASSERT_EQ(texts.size(), 10u);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(texts[i], "entry " + std::to_string(1 + 3 * i));
+  const auto all = store_->History({.limit = 100}).value();
+  ASSERT_EQ(all.size(), 31u);
+  EXPECT_EQ(all.back().entry.text, "nul \xEF\xBF\xBD and \xEF\xBF\xBD");
+  EXPECT_EQ(store_->LastHistory().value(), all.back().seq);
+  EXPECT_TRUE(store_->History({.job = JobId(9), .limit = 100}).value().empty());
+  EXPECT_TRUE(store_->History({.after = all.back().seq, .limit = 100}).value().empty());
+  EXPECT_TRUE(store_->History({.after = ~std::uint64_t{0}, .limit = 100}).value().empty());
+  EXPECT_TRUE(store_->History({.limit = 0}).value().empty());
+}
+
+TEST_P(StoreContract, HistoryIsPrunedByAgeInBoundedSteps) {
+  std::vector<core::Mutation> mutations;
+  for (std::size_t i = 0; i < kPruneMax + 10; ++i) mutations.push_back(Entry(1, 100, "old"));
+  mutations.push_back(Entry(1, 200, "young"));
+  Commit(mutations);
+  const std::uint64_t last = store_->History({.after = kPruneMax + 10, .limit = 10}).value().back().seq;
+  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{200}).value(), kPruneMax);
+  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{200}).value(), 10u);
+  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{200}).value(), 0u);
+  auto left = store_->History({.limit = 10}).value();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].entry.text, "young");
+  // A pruned sequence number never comes back: a reader that pages would miss it.
+  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{201}).value(), 1u);
+  Reopen();
+  Commit({Entry(1, 300, "next")});
+  left = store_->History({.after = last, .limit = 10}).value();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_GT(left[0].seq, last);
+}
+
+TEST_P(StoreContract, HistoryIsReadByNodeAndByTime) {
+  std::vector<core::Mutation> mutations;
+  for (int i = 0; i < 12; ++i) {
+    core::HistoryEntry entry = Entry(i % 2, 1000 + 10 * i, "entry " + std::to_string(i));
+    entry.node = NodeId(static_cast<std::uint32_t>(i % 3));
+    mutations.push_back(entry);
+  }
+  Commit(mutations);
+  const auto texts = [&](const Store::HistoryQuery& query) {
+    std::string joined;
+    const auto found = store_->History(query);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    for (const auto& stored : *found) joined += stored.entry.text.substr(6) + " ";
+    return joined;
+  };
+  EXPECT_EQ(texts({.node = NodeId(2), .limit = 100}), "2 5 8 11 ");
+  EXPECT_EQ(texts({.node = NodeId(2), .since = TimePoint{1045}, .limit = 100}), "5 8 11 ");
+  EXPECT_EQ(texts({.since = TimePoint{1100}, .limit = 100}), "10 11 ");
+  EXPECT_EQ(texts({.since = TimePoint{1101}, .limit = 100}), "11 ");
+  EXPECT_EQ(texts({.since = TimePoint{1111}, .limit = 100}), "");
+  EXPECT_EQ(texts({.job = JobId(1), .since = TimePoint{1050}, .limit = 2}), "5 7 ");
+  EXPECT_EQ(texts({.job = JobId(1), .node = NodeId(2), .limit = 100}), "5 11 ");
+}
+
+TEST_P(StoreContract, EndedJobsOutliveTheirRowsAndAreReadNewestFirst) {
+  EndedJob first = Ended(1, 100);
+  first.name = "nul \xff";
+  first.team = "nlp";
+  first.pool = "a100";
+  first.priority = core::PriorityClass::kHigh;
+  first.message = "why";
+  first.nodes = 4;
+  first.gpus_per_node = 8;
+  first.simulated_gpus = true;
+  first.submitted_at = TimePoint{1};
+  first.started_at = TimePoint{2};
+  first.attempts = 3;
+  first.interrupts = 2;
+  first.restarts = 1;
+  first.steps_lost = 17;
+  first.durable_step = 900;
+  first.waited = Milliseconds(55);
+  first.ledger = {0, 1, 2, 3, 4, 5, 6, 7};
+  core::Job row;
+  row.id = JobId(1);
+  row.spec = std::make_shared<core::JobSpec>();
+  const core::Mutation put = std::make_shared<const core::Job>(row);
+  ASSERT_TRUE(store_->Commit(epoch_, {put, core::PutIds{JobId(2), NodeId(1)}}, {first}).ok());
+  ASSERT_TRUE(store_->Commit(epoch_, {core::DeleteJob{JobId(1)}}, {}).ok());
+  std::vector<EndedJob> more;
+  for (std::uint64_t id = 2; id <= 9; ++id) {
+    const auto state = id % 2 == 0 ? core::JobState::kFailed : core::JobState::kCancelled;
+    more.push_back(Ended(id, 100 + static_cast<std::int64_t>(id) / 3, id % 4 == 0 ? "bob" : "ada", state));
+  }
+  ASSERT_TRUE(store_->Commit(epoch_, {}, more).ok());
+  more[0].message = "put again";
+  ASSERT_TRUE(store_->Commit(epoch_, {}, {more[0]}).ok());
+  Reopen();
+  const auto ids = [&](EndedJobsQuery query) {
+    std::string joined;
+    const auto found = store_->EndedJobs(query);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    for (const auto& job : *found) joined += std::to_string(job.id.value) + " ";
+    return joined;
+  };
+  EXPECT_EQ(ids({.limit = 100}), "9 8 7 6 5 4 3 2 1 ");
+  EXPECT_EQ(ids({.limit = 0}), "");
+  EXPECT_EQ(ids({.before_at = TimePoint{102}, .before_id = JobId(7), .limit = 3}), "6 5 4 ");
+  EXPECT_EQ(ids({.user = "bob", .limit = 100}), "8 4 ");
+  EXPECT_EQ(ids({.user = "nobody", .limit = 100}), "");
+  EXPECT_EQ(ids({.state = "failed", .limit = 3}), "8 6 4 ");
+  EXPECT_EQ(ids({.user = "ada", .state = "failed", .since = TimePoint{101}, .limit = 100}), "6 ");
+  const auto all = store_->EndedJobs({.limit = 100}).value();
+  first.name = "nul \xEF\xBF\xBD";
+  EXPECT_EQ(all.back(), first) << "every field comes back";
+  EXPECT_EQ(all[7].message, "put again");
+  EXPECT_EQ(store_->Commit(epoch_ + 1, {}, {Ended(50, 1)}).reason(), "STALE_EPOCH");
+  EXPECT_EQ(ids({.limit = 1}), "9 ");
+}
+
+TEST_P(StoreContract, EndedJobsArePrunedByAge) {
+  ASSERT_TRUE(store_->Commit(epoch_, {}, {Ended(1, 100), Ended(2, 200), Ended(3, 150)}).ok());
+  Commit({Entry(1, 100, "old")});
+  EXPECT_EQ(store_->PruneHistory(epoch_, TimePoint{151}).value(), 3u);
+  const auto left = store_->EndedJobs({.limit = 10}).value();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].id, JobId(2));
+}
+
+TEST_P(StoreContract, HistoryIsTrimmedToANumber) {
+  std::vector<core::Mutation> mutations;
+  for (int i = 0; i < 20; ++i) mutations.push_back(Entry(1, 100 + i, "entry " + std::to_string(i)));
+  ASSERT_TRUE(store_->Commit(epoch_, mutations, {Ended(1, 300), Ended(2, 100), Ended(3, 200)}).ok());
+  EXPECT_EQ(store_->TrimHistory(epoch_, 20, 3).value(), 0u);
+  EXPECT_EQ(store_->TrimHistory(epoch_, 5, 1).value(), 17u);
+  const auto entries = store_->History({.limit = 100}).value();
+  ASSERT_EQ(entries.size(), 5u);
+  EXPECT_EQ(entries.front().entry.text, "entry 15");
+  const auto jobs = store_->EndedJobs({.limit = 100}).value();
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].id, JobId(1));
+  EXPECT_EQ(store_->TrimHistory(epoch_ + 1, 0, 0).status().reason(), "STALE_EPOCH");
+}
+
+}  // namespace glim::store

@@ -1,0 +1,166 @@
+#include "scheduler/store/memory/memory_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scheduler/core/model/planted.h"
+#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/store/codec/row_codec.h"
+#include "scheduler/store/codec/state_loader.h"
+#include "scheduler/store/contract/store_limits.h"
+
+namespace glim::store {
+
+Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
+  StateLoader loader;
+  for (const auto& [id, body] : data_->nodes) {
+    if (Status s = loader.AddNode(id, body); !s.ok()) return s;
+  }
+  for (const auto& [id, body] : data_->jobs) {
+    if (Status s = loader.AddJob(id, body); !s.ok()) return s;
+  }
+  for (const auto& [id, body] : data_->attempts) {
+    if (Status s = loader.AddAttempt(id, body); !s.ok()) return s;
+  }
+  for (const auto& [id, body] : data_->tasks) {
+    if (Status s = loader.AddTask(id, body); !s.ok()) return s;
+  }
+  return std::move(loader).Finish(data_->ids);
+}
+
+// What foreign keys do elsewhere: a row whose owner is neither stored nor put by the same batch refuses the whole.
+Status MemoryStore::CheckOwners(const CommitBatch& batch) const {
+  for (const auto& [id, row] : batch.attempts) {
+    const bool stored = data_->jobs.contains(id.job) && !batch.deleted_jobs.contains(id.job);
+    if (!stored && !batch.jobs.contains(id.job)) {
+      return Status(StatusCode::kInternal, fmt::format("attempt {} has no job", core::ToString(id)))
+          .WithReason("STORE_CONSTRAINT");
+    }
+  }
+  for (const auto& [id, row] : batch.tasks) {
+    const bool stored = data_->attempts.contains(id.attempt) && !batch.deleted_jobs.contains(id.attempt.job);
+    if (!stored && !batch.attempts.contains(id.attempt)) {
+      return Status(StatusCode::kInternal,
+                    fmt::format("task {}.{} has no attempt", core::ToString(id.attempt), id.index))
+          .WithReason("STORE_CONSTRAINT");
+    }
+  }
+  return Status::Ok();
+}
+
+void MemoryStore::Delete(core::JobId job) {
+  data_->jobs.erase(job);
+  const core::JobId next{job.value + 1};
+  data_->attempts.erase(data_->attempts.lower_bound({job, 0}), data_->attempts.lower_bound({next, 0}));
+  data_->tasks.erase(data_->tasks.lower_bound({{job, 0}, 0}), data_->tasks.lower_bound({{next, 0}, 0}));
+}
+
+Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                           const std::vector<EndedJob>& ended) {
+  if (epoch != data_->epoch && !core::Planted(core::PlantedBug::kStaleEpoch)) return StaleEpoch(epoch, data_->epoch);
+  const CommitBatch batch = Coalesce(mutations);
+  if (Status s = CheckOwners(batch); !s.ok()) return s;
+  for (const core::JobId job : batch.deleted_jobs) Delete(job);
+  for (const auto& [id, row] : batch.nodes) data_->nodes[id] = EncodeNode(*row);
+  for (const auto& [id, row] : batch.jobs) data_->jobs[id] = EncodeJob(*row);
+  for (const auto& [id, row] : batch.attempts) data_->attempts[id] = EncodeAttempt(*row);
+  for (const auto& [id, row] : batch.tasks) data_->tasks[id] = EncodeTask(*row);
+  for (const core::HistoryEntry* entry : batch.history) {
+    core::HistoryEntry clean = *entry;
+    clean.kind = CleanText(entry->kind);
+    clean.text = CleanText(entry->text);
+    data_->history.emplace(++data_->last_history, EncodeHistory(clean));
+  }
+  for (const EndedJob& job : ended) data_->ended_jobs[job.id] = EncodeEndedJob(job);
+  if (batch.ids) {
+    data_->ids.next_job = std::max(data_->ids.next_job, batch.ids->next_job);
+    data_->ids.next_node = std::max(data_->ids.next_node, batch.ids->next_node);
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<Store::StoredHistory>> MemoryStore::History(const HistoryQuery& query) {
+  const std::size_t most = std::min(query.limit, kHistoryMax);
+  std::vector<StoredHistory> found;
+  for (auto it = data_->history.upper_bound(query.after); it != data_->history.end() && found.size() < most; ++it) {
+    auto entry = DecodeHistory(it->first, it->second);
+    if (!entry.ok()) return entry.status();
+    if (query.job && entry->job != query.job) continue;
+    if (query.node && entry->node != query.node) continue;
+    if (query.since && entry->at < query.since) continue;
+    found.push_back({it->first, std::move(entry).value()});
+  }
+  return found;
+}
+
+Result<std::uint64_t> MemoryStore::LastHistory() { return data_->history.empty() ? 0 : data_->history.rbegin()->first; }
+
+Result<std::vector<EndedJob>> MemoryStore::AllEndedJobs() const {
+  std::vector<EndedJob> all;
+  for (const auto& [id, body] : data_->ended_jobs) {
+    auto job = DecodeEndedJob(id, body);
+    if (!job.ok()) return job.status();
+    all.push_back(std::move(job).value());
+  }
+  std::sort(all.begin(), all.end(), [](const EndedJob& a, const EndedJob& b) {
+    return std::pair(a.ended_at, a.id) > std::pair(b.ended_at, b.id);
+  });
+  return all;
+}
+
+Result<std::vector<EndedJob>> MemoryStore::EndedJobs(const EndedJobsQuery& query) {
+  auto found = AllEndedJobs();
+  if (!found.ok()) return found.status();
+  std::erase_if(*found, [&](const EndedJob& job) {
+    return (!query.user.empty() && job.user != query.user) ||
+           (!query.state.empty() && StoredName(job.state) != query.state) || job.ended_at < query.since ||
+           std::pair(job.ended_at, job.id) >= std::pair(query.before_at, query.before_id);
+  });
+  found->resize(std::min({found->size(), query.limit, kHistoryMax}));
+  return found;
+}
+
+Result<std::size_t> MemoryStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
+  if (epoch != data_->epoch) return StaleEpoch(epoch, data_->epoch);
+  std::size_t pruned = 0;
+  for (auto it = data_->history.begin(); it != data_->history.end() && pruned < kPruneMax;) {
+    auto entry = DecodeHistory(it->first, it->second);
+    if (!entry.ok()) return entry.status();
+    if (entry->at < before) {
+      it = data_->history.erase(it);
+      ++pruned;
+    } else {
+      ++it;
+    }
+  }
+  // Of ended jobs the oldest go first, as everywhere.
+  auto ended = AllEndedJobs();
+  if (!ended.ok()) return ended.status();
+  std::size_t jobs = 0;
+  for (auto job = ended->rbegin(); job != ended->rend() && job->ended_at < before && jobs < kPruneMax; ++job, ++jobs) {
+    data_->ended_jobs.erase(job->id);
+  }
+  return pruned + jobs;
+}
+
+Result<std::size_t> MemoryStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) {
+  if (epoch != data_->epoch) return StaleEpoch(epoch, data_->epoch);
+  std::size_t gone = 0;
+  for (; data_->history.size() > entries_max && gone < kPruneMax; ++gone) data_->history.erase(data_->history.begin());
+  auto ended = AllEndedJobs();
+  if (!ended.ok()) return ended.status();
+  for (std::size_t jobs = 0; ended->size() > ended_jobs_max && jobs < kPruneMax; ++jobs, ++gone) {
+    data_->ended_jobs.erase(ended->back().id);
+    ended->pop_back();
+  }
+  return gone;
+}
+
+Result<std::string> MemoryStore::ClusterId(const std::string& if_new) {
+  if (data_->cluster_id.empty()) data_->cluster_id = if_new;
+  return data_->cluster_id;
+}
+
+}  // namespace glim::store

@@ -1,0 +1,60 @@
+// A store that forgets: for the simulator and for tests. It keeps rows as coded text, so that a reload goes through the
+// same codec as everywhere else.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/store/codec/commit_batch.h"
+#include "scheduler/store/contract/store.h"
+
+namespace glim::store {
+
+// What would be the file. Several stores may share one, as a leader and its successor share a database.
+struct MemoryData {
+  std::uint64_t epoch = 0;
+  std::string cluster_id;
+  core::PutIds ids{core::JobId{1}, core::NodeId{1}};
+  std::map<core::NodeId, std::string> nodes;
+  std::map<core::JobId, std::string> jobs;
+  std::map<core::AttemptId, std::string> attempts;
+  std::map<core::TaskId, std::string> tasks;
+  std::map<std::uint64_t, std::string> history;
+  std::uint64_t last_history = 0;
+  std::map<core::JobId, std::string> ended_jobs;
+};
+
+class MemoryStore final : public Store {
+ public:
+  MemoryStore() : MemoryStore(std::make_shared<MemoryData>()) {}
+  explicit MemoryStore(std::shared_ptr<MemoryData> data) : data_(std::move(data)) {}
+
+  using Store::AcquireEpoch;
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override {
+    return data_->epoch = std::max(data_->epoch + 1, at_least);
+  }
+  Result<std::unique_ptr<core::ClusterState>> Load() override;
+  using Store::Commit;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<EndedJob>& ended) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::uint64_t> LastHistory() override;
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Result<std::string> ClusterId(const std::string& if_new) override;
+  const char* name() const override { return "memory"; }
+
+ private:
+  Status CheckOwners(const CommitBatch& batch) const;
+  void Delete(core::JobId job);
+  Result<std::vector<EndedJob>> AllEndedJobs() const;  // newest first
+
+  std::shared_ptr<MemoryData> data_;  // never null
+};
+
+}  // namespace glim::store

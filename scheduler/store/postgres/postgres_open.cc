@@ -1,0 +1,149 @@
+// Opening: the session's settings and statements, and migrations.
+#include <fmt/format.h>
+
+#include "scheduler/store/postgres/postgres_conninfo.h"
+#include "scheduler/store/postgres/postgres_store.h"
+
+namespace glim::store {
+
+namespace {
+
+// Two schedulers that start at once migrate one after the other. Any number will do that nobody else uses.
+constexpr std::int64_t kMigrationLock = 0x676c696d;
+
+constexpr std::pair<const char*, const char*> kStatements[] = {
+    {"lock_meta", "SELECT key, value FROM meta WHERE key IN ('commits', 'epoch') ORDER BY key FOR UPDATE"},
+    {"set_meta", "UPDATE meta SET value = $2 WHERE key = $1"},
+    {"raise_meta",
+     "UPDATE meta SET value = greatest(meta.value::bigint, new.value)::text "
+     "FROM unnest($1::text[], $2::bigint[]) AS new (key, value) WHERE meta.key = new.key"},
+    {"add_meta", "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING"},
+    {"get_meta", "SELECT value FROM meta WHERE key = $1"},
+    {"delete_jobs", "DELETE FROM jobs WHERE id = ANY ($1::bigint[])"},
+    {"put_nodes",
+     "INSERT INTO nodes (id, name, body) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) "
+     "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},
+    {"put_jobs",
+     "INSERT INTO jobs (id, state, user_name, submitted_at_ms, body) "
+     "SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) "
+     "ON CONFLICT (id) DO UPDATE SET state = excluded.state, user_name = excluded.user_name, "
+     "submitted_at_ms = excluded.submitted_at_ms, body = excluded.body"},
+    {"put_attempts",
+     "INSERT INTO attempts (job_id, number, state, body) "
+     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) "
+     "ON CONFLICT (job_id, number) DO UPDATE SET state = excluded.state, body = excluded.body"},
+    {"put_tasks",
+     "INSERT INTO tasks (job_id, attempt, idx, body) "
+     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) "
+     "ON CONFLICT (job_id, attempt, idx) DO UPDATE SET body = excluded.body"},
+    {"add_history",
+     "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text) "
+     "SELECT at_ms, kind, job_id, attempt, node_id, text "
+     "FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) "
+     "WITH ORDINALITY AS new (at_ms, kind, job_id, attempt, node_id, text, place) ORDER BY place"},
+    {"put_ended_jobs",
+     "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) "
+     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) "
+     "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
+     "state = excluded.state, body = excluded.body"},
+    {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
+    {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
+    {"load_attempts",
+     "SELECT job_id, number, body FROM attempts WHERE (job_id, number) > ($1, $2) ORDER BY job_id, number LIMIT $3"},
+    {"load_tasks",
+     "SELECT job_id, attempt, idx, body FROM tasks WHERE (job_id, attempt, idx) > ($1, $2, $3) "
+     "ORDER BY job_id, attempt, idx LIMIT $4"},
+    {"history",
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
+    {"history_of_job",
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "WHERE job_id = $4 AND seq > $1 AND seq >= $2 AND ($5 = 0 OR node_id = $5) ORDER BY seq LIMIT $3"},
+    {"history_of_node",
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "WHERE node_id = $4 AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
+    {"history_since", "SELECT seq FROM history WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1"},
+    {"last_history", "SELECT coalesce(max(seq), 0) FROM history"},
+    {"ended_jobs",
+     "SELECT job_id, body FROM ended_jobs WHERE (ended_at_ms, job_id) < ($1, $2) AND ended_at_ms >= $3 "
+     "AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
+    {"ended_jobs_of_user",
+     "SELECT job_id, body FROM ended_jobs WHERE user_name = $6 AND (ended_at_ms, job_id) < ($1, $2) "
+     "AND ended_at_ms >= $3 AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
+    {"prune", "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)"},
+    {"prune_ended_jobs",
+     "DELETE FROM ended_jobs WHERE job_id IN "
+     "(SELECT job_id FROM ended_jobs WHERE ended_at_ms < $1 ORDER BY ended_at_ms LIMIT $2)"},
+    {"trim",
+     "DELETE FROM history WHERE seq IN "
+     "(SELECT seq FROM history WHERE seq <= (SELECT max(seq) FROM history) - $1 ORDER BY seq LIMIT $2)"},
+    {"trim_ended_jobs",
+     "DELETE FROM ended_jobs WHERE job_id IN "
+     "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT $2 OFFSET $1)"},
+};
+
+// Through set_variable and prepare, so that libpqxx restores them should it reconnect by itself.
+void SetUp(pqxx::connection& connection) {
+  connection.set_client_encoding("UTF8");
+  connection.set_variable("default_transaction_isolation", "'read committed'");
+  connection.set_variable("lock_timeout", "'5s'");
+  connection.set_variable("statement_timeout", "'60s'");
+  // A scheduler that froze inside a transaction must not keep its successor waiting.
+  connection.set_variable("idle_in_transaction_session_timeout", "'15s'");
+  if (connection.get_variable("synchronous_commit") == "off") connection.set_variable("synchronous_commit", "'on'");
+  for (const auto& [name, sql] : kStatements) connection.prepare(name, sql);
+}
+
+}  // namespace
+
+PostgresStore::PostgresStore(std::string conninfo, const PostgresRetry& retry)
+    : session_(std::move(conninfo), retry, SetUp) {}
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const std::string& location,
+                                                           const PostgresOptions& options) {
+  auto conninfo = PostgresConnInfo(location);
+  if (!conninfo.ok()) return conninfo.status();
+  std::unique_ptr<PostgresStore> store(new PostgresStore(std::move(conninfo).value(), options.retry));
+  if (Status s = store->CheckEncoding(); !s.ok()) return s;
+  if (Status s = store->Migrate(options.migrations); !s.ok()) return s;
+  return store;
+}
+
+Status PostgresStore::CheckEncoding() {
+  return session_.Run("check the encoding", [](pqxx::connection& connection) -> Status {
+    pqxx::nontransaction query(connection);
+    const auto encoding = query.exec1("SHOW server_encoding")[0].as<std::string>();
+    if (encoding == "UTF8") return Status::Ok();
+    return Status(StatusCode::kFailedPrecondition, "the database's encoding is " + encoding + ", not UTF8")
+        .WithReason("STORE_FOREIGN")
+        .WithFix("create it with ENCODING 'UTF8' TEMPLATE template0");
+  });
+}
+
+Status PostgresStore::Migrate(std::span<const Migration> all) {
+  bool done = false;
+  while (!done) {
+    // One at a time, and the version read anew under the lock: somebody else may be at it too.
+    Status status = session_.Run("migrate the schema", [&](pqxx::connection& connection) -> Status {
+      pqxx::work transaction(connection);
+      transaction.exec_params1("SELECT pg_advisory_xact_lock($1)", kMigrationLock);
+      transaction.exec0(kCreateMigrationsTable);
+      const int version = transaction.exec1(kSelectVersion)[0].as<int>();
+      auto pending = PendingMigrations(all, version);
+      if (!pending.ok()) return pending.status();
+      done = pending->empty();
+      if (!done) {
+        const Migration& next = pending->front();
+        transaction.exec0(next.sql);
+        transaction.exec_params0("INSERT INTO schema_migrations (version, name) VALUES ($1, $2)", next.version,
+                                 next.name);
+      }
+      transaction.commit();
+      return Status::Ok();
+    });
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+}  // namespace glim::store

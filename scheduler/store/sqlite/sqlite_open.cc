@@ -1,0 +1,158 @@
+// Opening: pragmas, the check whose file it is, migrations, prepared statements.
+#include <fmt/format.h>
+
+#include "scheduler/store/sqlite/sqlite_store.h"
+
+namespace glim::store {
+
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x474c494d;  // "GLIM", in the file's header
+
+Status Configure(SqliteDb& db, const SqliteOptions& options) {
+  // The journal mode is kept in the file, the rest is the connection's.
+  auto journal = db.QueryText("PRAGMA journal_mode = WAL");
+  if (!journal.ok()) return journal.status();
+  if (*journal != "wal") {
+    return Status(StatusCode::kFailedPrecondition, "the file system refuses SQLite's WAL mode")
+        .WithReason("STORE_IO")
+        .WithFix("put the database on a local disk");
+  }
+  if (Status s = db.Exec("PRAGMA synchronous = FULL;"
+                         "PRAGMA foreign_keys = ON;"
+                         "PRAGMA trusted_schema = OFF;"
+                         "PRAGMA cell_size_check = ON;"
+                         "PRAGMA cache_size = -65536;"             // KiB
+                         "PRAGMA wal_autocheckpoint = 4000;"       // pages: fewer syncs of the main file
+                         "PRAGMA journal_size_limit = 67108864");  // bytes, after a checkpoint
+      !s.ok()) {
+    return s;
+  }
+  if (options.bytes_max <= 0) return Status::Ok();
+  auto page = db.QueryInt("PRAGMA page_size");
+  if (!page.ok()) return page.status();
+  return db.Exec(fmt::format("PRAGMA max_page_count = {}", options.bytes_max / *page).c_str());
+}
+
+// An empty file becomes ours; one with tables must say that it is.
+Status CheckOwner(SqliteDb& db) {
+  auto id = db.QueryInt("PRAGMA application_id");
+  if (!id.ok()) return id.status();
+  if (*id == kApplicationId) return Status::Ok();
+  auto tables = db.QueryInt("SELECT count(*) FROM sqlite_schema");
+  if (!tables.ok()) return tables.status();
+  if (*id != 0 || *tables != 0) {
+    return Status(StatusCode::kFailedPrecondition, "this file is another program's database")
+        .WithReason("STORE_FOREIGN")
+        .WithFix("give the scheduler a path of its own");
+  }
+  return db.Exec(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+}
+
+Status Migrate(SqliteDb& db, std::span<const Migration> all) {
+  if (Status s = db.Exec(kCreateMigrationsTable); !s.ok()) return s;
+  auto version = db.QueryInt(kSelectVersion);
+  if (!version.ok()) return version.status();
+  auto pending = PendingMigrations(all, static_cast<int>(*version));
+  if (!pending.ok()) return pending.status();
+  for (const Migration& migration : *pending) {
+    SqliteTransaction transaction(db);
+    if (Status s = transaction.Begin(); !s.ok()) return s;
+    if (Status s = db.Exec(migration.sql); !s.ok()) return s;
+    auto record = db.Prepare("INSERT INTO schema_migrations (version, name) VALUES (?1, ?2)");
+    if (!record.ok()) return record.status();
+    if (Status s = record->Run(migration.version, migration.name); !s.ok()) return s;
+    if (Status s = transaction.Commit(); !s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const SqliteOptions& options) {
+  auto file = SqliteFile::Claim(path);
+  if (!file.ok()) return file.status();
+  auto db = SqliteDb::Open(file->path());
+  if (!db.ok()) return db.status();
+  // Somebody may look at the file with SQLite's shell: wait for a reader's checkpoint rather than fail.
+  if (Status s = (*db)->Exec("PRAGMA busy_timeout = 5000"); !s.ok()) return s;
+  if (Status s = CheckOwner(**db); !s.ok()) return s;
+  if (Status s = Configure(**db, options); !s.ok()) return s;
+  if (Status s = Migrate(**db, options.migrations); !s.ok()) return s;
+  std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(file).value(), std::move(db).value()));
+  if (Status s = store->Prepare(); !s.ok()) return s;
+  return store;
+}
+
+Status SqliteStore::Prepare() {
+  const struct {
+    SqliteStatement& statement;
+    const char* sql;
+  } all[] = {
+      {sql_.get_meta, "SELECT value FROM meta WHERE key = ?1"},
+      {sql_.set_meta, "UPDATE meta SET value = ?2 WHERE key = ?1"},
+      {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
+      {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
+      {sql_.delete_job, "DELETE FROM jobs WHERE id = ?1"},
+      {sql_.put_node,
+       "INSERT INTO nodes (id, name, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},
+      {sql_.put_job,
+       "INSERT INTO jobs (id, state, user_name, submitted_at_ms, body) VALUES (?1, ?2, ?3, ?4, ?5) "
+       "ON CONFLICT (id) DO UPDATE SET state = excluded.state, user_name = excluded.user_name, "
+       "submitted_at_ms = excluded.submitted_at_ms, body = excluded.body"},
+      {sql_.put_attempt,
+       "INSERT INTO attempts (job_id, number, state, body) VALUES (?1, ?2, ?3, ?4) "
+       "ON CONFLICT (job_id, number) DO UPDATE SET state = excluded.state, body = excluded.body"},
+      {sql_.put_task,
+       "INSERT INTO tasks (job_id, attempt, idx, body) VALUES (?1, ?2, ?3, ?4) "
+       "ON CONFLICT (job_id, attempt, idx) DO UPDATE SET body = excluded.body"},
+      {sql_.add_history,
+       "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
+      {sql_.put_ended_job,
+       "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) VALUES (?1, ?2, ?3, ?4, ?5) "
+       "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
+       "state = excluded.state, body = excluded.body"},
+      {sql_.load_nodes, "SELECT id, body FROM nodes ORDER BY id"},
+      {sql_.load_jobs, "SELECT id, body FROM jobs ORDER BY id"},
+      {sql_.load_attempts, "SELECT job_id, number, body FROM attempts ORDER BY job_id, number"},
+      {sql_.load_tasks, "SELECT job_id, attempt, idx, body FROM tasks ORDER BY job_id, attempt, idx"},
+      {sql_.history,
+       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+       "WHERE seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
+      {sql_.history_of_job,
+       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+       "WHERE job_id = ?4 AND seq > ?1 AND seq >= ?2 AND (?5 = 0 OR node_id = ?5) "
+       "ORDER BY seq LIMIT ?3"},
+      {sql_.history_of_node,
+       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+       "WHERE node_id = ?4 AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
+      {sql_.history_since, "SELECT seq FROM history WHERE at_ms >= ?1 ORDER BY at_ms, seq LIMIT 1"},
+      {sql_.last_history, "SELECT coalesce(max(seq), 0) FROM history"},
+      {sql_.ended_jobs,
+       "SELECT job_id, body FROM ended_jobs WHERE (ended_at_ms, job_id) < (?1, ?2) AND ended_at_ms >= ?3 "
+       "AND (?4 = '' OR state = ?4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?5"},
+      {sql_.ended_jobs_of_user,
+       "SELECT job_id, body FROM ended_jobs WHERE user_name = ?6 AND (ended_at_ms, job_id) < (?1, ?2) "
+       "AND ended_at_ms >= ?3 AND (?4 = '' OR state = ?4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?5"},
+      {sql_.prune,
+       "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < ?1 ORDER BY at_ms LIMIT ?2)"},
+      {sql_.prune_ended_jobs,
+       "DELETE FROM ended_jobs WHERE job_id IN "
+       "(SELECT job_id FROM ended_jobs WHERE ended_at_ms < ?1 ORDER BY ended_at_ms LIMIT ?2)"},
+      {sql_.trim,
+       "DELETE FROM history WHERE seq IN "
+       "(SELECT seq FROM history WHERE seq <= (SELECT max(seq) FROM history) - ?1 ORDER BY seq LIMIT ?2)"},
+      {sql_.trim_ended_jobs,
+       "DELETE FROM ended_jobs WHERE job_id IN "
+       "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?2 OFFSET ?1)"},
+  };
+  for (const auto& [statement, sql] : all) {
+    auto prepared = db_->Prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    statement = std::move(prepared).value();
+  }
+  return Status::Ok();
+}
+
+}  // namespace glim::store

@@ -1,0 +1,255 @@
+#include "scheduler/store/sqlite/sqlite_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/store/codec/row_codec.h"
+#include "scheduler/store/codec/state_loader.h"
+#include "scheduler/store/contract/store_limits.h"
+
+namespace glim::store {
+
+Result<std::string> SqliteStore::Meta(const char* key) {
+  sql_.get_meta.Bind(std::string_view(key));
+  auto row = sql_.get_meta.Step();
+  if (!row.ok()) return row.status();
+  if (!*row) {
+    return Status(StatusCode::kDataLoss, fmt::format("table meta, row {}: missing", key)).WithReason("STORE_CORRUPT");
+  }
+  std::string value(sql_.get_meta.Text(0));
+  sql_.get_meta.Reset();
+  return value;
+}
+
+Result<std::uint64_t> SqliteStore::MetaNumber(const char* key) {
+  auto text = Meta(key);
+  if (!text.ok()) return text.status();
+  std::uint64_t number = 0;
+  const char* end = text->data() + text->size();
+  if (const auto parsed = std::from_chars(text->data(), end, number); parsed.ec != std::errc() || parsed.ptr != end) {
+    return Status(StatusCode::kDataLoss, fmt::format("table meta, row {}: not a number", key))
+        .WithReason("STORE_CORRUPT");
+  }
+  return number;
+}
+
+Status SqliteStore::CheckEpoch(std::uint64_t epoch) {
+  auto newest = MetaNumber("epoch");
+  if (!newest.ok()) return newest.status();
+  return epoch == *newest ? Status::Ok() : StaleEpoch(epoch, *newest);
+}
+
+Result<std::uint64_t> SqliteStore::AcquireEpoch(std::uint64_t at_least) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  auto epoch = MetaNumber("epoch");
+  if (!epoch.ok()) return epoch.status();
+  const std::uint64_t next = std::max(*epoch + 1, at_least);
+  if (Status s = sql_.set_meta.Run("epoch", std::to_string(next)); !s.ok()) return s;
+  if (Status s = transaction.Commit(); !s.ok()) return s;
+  return next;
+}
+
+Status SqliteStore::LoadRows(StateLoader& loader) {
+  const auto each = [](SqliteStatement& statement, auto add) -> Status {
+    for (;;) {
+      auto row = statement.Step();
+      if (!row.ok()) return row.status();
+      if (!*row) return Status::Ok();
+      if (Status s = add(); !s.ok()) {
+        statement.Reset();
+        return s;
+      }
+    }
+  };
+  auto& nodes = sql_.load_nodes;
+  Status status = each(
+      nodes, [&] { return loader.AddNode(core::NodeId(static_cast<std::uint32_t>(nodes.Int(0))), nodes.Text(1)); });
+  if (!status.ok()) return status;
+  auto& jobs = sql_.load_jobs;
+  status = each(jobs, [&] { return loader.AddJob(core::JobId(jobs.Unsigned(0)), jobs.Text(1)); });
+  if (!status.ok()) return status;
+  const auto attempt_id = [](const SqliteStatement& row) {
+    return core::AttemptId{core::JobId(row.Unsigned(0)), static_cast<std::uint32_t>(row.Int(1))};
+  };
+  auto& attempts = sql_.load_attempts;
+  status = each(attempts, [&] { return loader.AddAttempt(attempt_id(attempts), attempts.Text(2)); });
+  if (!status.ok()) return status;
+  auto& tasks = sql_.load_tasks;
+  return each(tasks, [&] {
+    return loader.AddTask({attempt_id(tasks), static_cast<std::uint32_t>(tasks.Int(2))}, tasks.Text(3));
+  });
+}
+
+Result<std::unique_ptr<core::ClusterState>> SqliteStore::Load() {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  StateLoader loader;
+  if (Status s = LoadRows(loader); !s.ok()) return s;
+  auto next_job = MetaNumber("next_job");
+  if (!next_job.ok()) return next_job.status();
+  auto next_node = MetaNumber("next_node");
+  if (!next_node.ok()) return next_node.status();
+  return std::move(loader).Finish({core::JobId(*next_job), core::NodeId(static_cast<std::uint32_t>(*next_node))});
+}
+
+Status SqliteStore::Write(const CommitBatch& batch) {
+  for (const core::JobId job : batch.deleted_jobs) {
+    if (Status s = sql_.delete_job.Run(job.value); !s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.nodes) {
+    if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.jobs) {
+    Status s =
+        sql_.put_job.Run(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
+    if (!s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.attempts) {
+    Status s = sql_.put_attempt.Run(id.job.value, id.number, StoredName(row->state), EncodeAttempt(*row));
+    if (!s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.tasks) {
+    Status s = sql_.put_task.Run(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
+    if (!s.ok()) return s;
+  }
+  for (const core::HistoryEntry* entry : batch.history) {
+    Status s = sql_.add_history.Run(entry->at.ms, CleanText(entry->kind), entry->job.value, entry->attempt,
+                                    entry->node.value, CleanText(entry->text));
+    if (!s.ok()) return s;
+  }
+  if (!batch.ids) return Status::Ok();
+  if (Status s = sql_.raise_meta.Run("next_job", batch.ids->next_job.value); !s.ok()) return s;
+  return sql_.raise_meta.Run("next_node", batch.ids->next_node.value);
+}
+
+Status SqliteStore::WriteEndedJobs(const std::vector<EndedJob>& ended) {
+  for (const EndedJob& job : ended) {
+    Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state),
+                                      EncodeEndedJob(job));
+    if (!s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+Status SqliteStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                           const std::vector<EndedJob>& ended) {
+  const CommitBatch batch = Coalesce(mutations);
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = CheckEpoch(epoch); !s.ok()) return s;
+  if (Status s = Write(batch); !s.ok()) return s;
+  if (Status s = WriteEndedJobs(ended); !s.ok()) return s;
+  return transaction.Commit();
+}
+
+Result<std::int64_t> SqliteStore::FirstSince(TimePoint since) {
+  if (since.ms <= 0) return std::int64_t{0};
+  sql_.history_since.Bind(since.ms);
+  auto row = sql_.history_since.Step();
+  if (!row.ok()) return row.status();
+  if (!*row) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t seq = sql_.history_since.Int(0);
+  sql_.history_since.Reset();
+  return seq;
+}
+
+Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuery& wanted) {
+  SqliteStatement& query = wanted.job ? sql_.history_of_job : wanted.node ? sql_.history_of_node : sql_.history;
+  const std::size_t most = std::min(wanted.limit, kHistoryMax);
+  const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
+  auto first = FirstSince(wanted.since);
+  if (!first.ok()) return first.status();
+  if (wanted.job) {
+    query.Bind(from, *first, most, wanted.job.value, wanted.node.value);
+  } else if (wanted.node) {
+    query.Bind(from, *first, most, wanted.node.value);
+  } else {
+    query.Bind(from, *first, most);
+  }
+  std::vector<StoredHistory> found;
+  for (;;) {
+    auto row = query.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return found;
+    core::HistoryEntry entry;
+    entry.at = TimePoint{query.Int(1)};
+    entry.kind = query.Text(2);
+    entry.job = core::JobId(query.Unsigned(3));
+    entry.attempt = static_cast<std::uint32_t>(query.Int(4));
+    entry.node = core::NodeId(static_cast<std::uint32_t>(query.Int(5)));
+    entry.text = query.Text(6);
+    found.push_back({query.Unsigned(0), std::move(entry)});
+  }
+}
+
+Result<std::uint64_t> SqliteStore::LastHistory() {
+  auto row = sql_.last_history.Step();
+  if (!row.ok()) return row.status();
+  const std::uint64_t last = *row ? sql_.last_history.Unsigned(0) : 0;
+  sql_.last_history.Reset();
+  return last;
+}
+
+Result<std::vector<EndedJob>> SqliteStore::EndedJobs(const EndedJobsQuery& query) {
+  SqliteStatement& rows = query.user.empty() ? sql_.ended_jobs : sql_.ended_jobs_of_user;
+  const std::size_t most = std::min(query.limit, kHistoryMax);
+  const auto before_id = std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
+  if (query.user.empty()) {
+    rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most);
+  } else {
+    rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most, query.user);
+  }
+  std::vector<EndedJob> found;
+  for (;;) {
+    auto row = rows.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return found;
+    auto job = DecodeEndedJob(core::JobId(rows.Unsigned(0)), rows.Text(1));
+    if (!job.ok()) {
+      rows.Reset();
+      return job.status();
+    }
+    found.push_back(std::move(job).value());
+  }
+}
+
+Result<std::size_t> SqliteStore::DeleteHistory(std::uint64_t epoch, SqliteStatement& entries,
+                                               std::int64_t entries_bound, SqliteStatement& ended_jobs,
+                                               std::int64_t ended_jobs_bound) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = CheckEpoch(epoch); !s.ok()) return s;
+  if (Status s = entries.Run(entries_bound, kPruneMax); !s.ok()) return s;
+  std::int64_t gone = db_->changes();
+  if (Status s = ended_jobs.Run(ended_jobs_bound, kPruneMax); !s.ok()) return s;
+  gone += db_->changes();
+  if (Status s = transaction.Commit(); !s.ok()) return s;
+  return static_cast<std::size_t>(gone);
+}
+
+Result<std::size_t> SqliteStore::PruneHistory(std::uint64_t epoch, TimePoint before) {
+  return DeleteHistory(epoch, sql_.prune, before.ms, sql_.prune_ended_jobs, before.ms);
+}
+
+Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) {
+  return DeleteHistory(epoch, sql_.trim, static_cast<std::int64_t>(entries_max), sql_.trim_ended_jobs,
+                       static_cast<std::int64_t>(ended_jobs_max));
+}
+
+Result<std::string> SqliteStore::ClusterId(const std::string& if_new) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = sql_.add_meta.Run("cluster_id", CleanText(if_new)); !s.ok()) return s;
+  auto id = Meta("cluster_id");
+  if (!id.ok()) return id.status();
+  if (Status s = transaction.Commit(); !s.ok()) return s;
+  return id;
+}
+
+}  // namespace glim::store

@@ -1,0 +1,73 @@
+// The embedded store: one SQLite file in WAL mode, synchronous=FULL, one transaction a commit. The file must lie on a
+// disk: on tmpfs nothing survives the machine, whatever SQLite promises.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/store/codec/commit_batch.h"
+#include "scheduler/store/contract/store.h"
+#include "scheduler/store/migrations/migration.h"
+#include "scheduler/store/sqlite/sqlite_db.h"
+#include "scheduler/store/sqlite/sqlite_file.h"
+
+namespace glim::store {
+
+struct SqliteOptions {
+  std::int64_t bytes_max = 0;  // of the database file; 0: as large as the disk allows
+  std::span<const Migration> migrations = SqliteMigrations();
+};
+
+class SqliteStore final : public Store {
+ public:
+  // Creates or migrates the file as needed. kFailedPrecondition: another scheduler has it (STORE_LOCKED), a newer one
+  // wrote it (STORE_TOO_NEW), or it is another program's (STORE_FOREIGN). kDataLoss: it is not a database.
+  static Result<std::unique_ptr<SqliteStore>> Open(const std::string& path, const SqliteOptions& options = {});
+
+  using Store::AcquireEpoch;
+  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override;
+  Result<std::unique_ptr<core::ClusterState>> Load() override;
+  using Store::Commit;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
+                const std::vector<EndedJob>& ended) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::uint64_t> LastHistory() override;
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Result<std::string> ClusterId(const std::string& if_new) override;
+  const char* name() const override { return "sqlite"; }
+
+ private:
+  struct Statements {
+    SqliteStatement get_meta, set_meta, raise_meta, add_meta;
+    SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
+    SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks;
+    SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
+    SqliteStatement ended_jobs, ended_jobs_of_user;
+    SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
+  };
+
+  SqliteStore(SqliteFile file, std::unique_ptr<SqliteDb> db) : file_(std::move(file)), db_(std::move(db)) {}
+
+  Status Prepare();
+  Result<std::string> Meta(const char* key);
+  Result<std::uint64_t> MetaNumber(const char* key);
+  Status CheckEpoch(std::uint64_t epoch);
+  Status Write(const CommitBatch& batch);
+  // The first entry that is not older: found by its index, for entries are written in the order of their time.
+  Result<std::int64_t> FirstSince(TimePoint since);
+  Status WriteEndedJobs(const std::vector<EndedJob>& ended);
+  Result<std::size_t> DeleteHistory(std::uint64_t epoch, SqliteStatement& entries, std::int64_t entries_bound,
+                                    SqliteStatement& ended_jobs, std::int64_t ended_jobs_bound);
+  Status LoadRows(class StateLoader& loader);
+
+  SqliteFile file_;  // unlocked after the database is closed
+  std::unique_ptr<SqliteDb> db_;
+  Statements sql_;  // finalised before the database is closed
+};
+
+}  // namespace glim::store

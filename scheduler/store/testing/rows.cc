@@ -1,0 +1,221 @@
+#include "scheduler/store/testing/rows.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "scheduler/store/codec/enum_names.h"
+
+namespace glim::store {
+
+namespace {
+
+// Every struct is taken apart by a structured binding: a field that joins a row breaks this file's build, and so
+// reminds of row_fields.h.
+class Filler {
+ public:
+  explicit Filler(Rng& rng) : rng_(rng) {}
+
+  template <typename... Values>
+  void All(Values&... values) {
+    (Fill(values), ...);
+  }
+
+ private:
+  void Fill(bool& value) { value = rng_.OneIn(2); }
+
+  void Fill(std::string& value) {
+    static const std::string kPieces[] = {"a",
+                                          "Z",
+                                          "0",
+                                          " ",
+                                          "/data/run-17",
+                                          "\"",
+                                          "\\",
+                                          "\\\"",
+                                          "\n",
+                                          "\t",
+                                          "\x01",
+                                          "\x1f",
+                                          "\x7f",
+                                          std::string(1, '\0'),
+                                          "{",
+                                          "}",
+                                          ",",
+                                          "'",
+                                          "NULL",
+                                          "\xC3\xA9",
+                                          "\xE6\xBC\xA2",
+                                          "\xF0\x9F\x98\x80",
+                                          "\xE2\x80\xA8",
+                                          "\\u0000",
+                                          "</script>"};
+    value.clear();
+    for (auto n = rng_.Between(0, 6); n > 0; --n) {
+      value += kPieces[static_cast<std::size_t>(rng_.Between(0, std::size(kPieces) - 1))];
+    }
+  }
+
+  // What a clock can say: the state that is loaded adds them up.
+  void Fill(TimePoint& value) { FillTime(value.ms); }
+  void Fill(Duration& value) { FillTime(value.ms); }
+  void FillTime(std::int64_t& ms) {
+    constexpr std::int64_t kEndOfYear9999 = 253'402'300'799'999;
+    switch (rng_.Between(0, 3)) {
+      case 0: ms = 0; break;
+      case 1: ms = kEndOfYear9999; break;
+      default: ms = rng_.Between(0, kEndOfYear9999); break;
+    }
+  }
+  template <typename Tag, typename Rep>
+  void Fill(StrongId<Tag, Rep>& value) {
+    Fill(value.value);
+  }
+  void Fill(core::AttemptId& value) { All(value.job, value.number); }
+  void Fill(core::TaskId& value) { All(value.attempt, value.index); }
+  void Fill(std::pair<std::string, std::string>& value) { All(value.first, value.second); }
+  void Fill(core::UseTotals& value) {
+    for (auto& total : value) Fill(total);
+  }
+  template <typename T>
+  void Fill(std::vector<T>& values) {
+    values.resize(static_cast<std::size_t>(rng_.Between(0, 3)));
+    for (T& value : values) Fill(value);
+  }
+  void Fill(std::shared_ptr<const core::JobSpec>& value) {
+    auto spec = std::make_shared<core::JobSpec>();
+    Fill(*spec);
+    value = std::move(spec);
+  }
+
+  template <typename T>
+  requires std::is_enum_v<T>
+  void Fill(T& value) {
+    do {
+      value = static_cast<T>(rng_.Between(kEnumLow, kEnumHigh));
+    } while (StoredName(value) == nullptr);
+  }
+  template <typename T>
+  requires std::is_integral_v<T>
+  void Fill(T& value) {
+    switch (rng_.Between(0, 4)) {
+      case 0: value = std::numeric_limits<T>::min(); break;
+      case 1: value = std::numeric_limits<T>::max(); break;
+      case 2: value = static_cast<T>(rng_.Between(0, 100)); break;
+      default: value = static_cast<T>(rng_.Next()); break;
+    }
+  }
+
+  void Fill(core::Placement& row) {
+    auto& [zones, leaf, cross, gpu, nvlink, nic] = row;
+    All(zones, leaf, cross, gpu, nvlink, nic);
+  }
+  void Fill(core::JobSpec& row) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot);
+  }
+  void Fill(core::CodeSnapshot& row) {
+    auto& [path, sha256, revision, bytes] = row;
+    All(path, sha256, revision, bytes);
+  }
+  void Fill(core::Dependency& row) {
+    auto& [job, when] = row;
+    All(job, when);
+  }
+  void Fill(core::Mount& row) {
+    auto& [source, target, read_only] = row;
+    All(source, target, read_only);
+  }
+  void Fill(core::TaskLimits& row) {
+    auto& [memory, cpu, pids, shm] = row;
+    All(memory, cpu, pids, shm);
+  }
+  void Fill(core::Checkpoint& row) {
+    auto& [step, path, bytes, attempt, at, local, parts, copies] = row;
+    All(step, path, bytes, attempt, at, local, parts, copies);
+  }
+  void Fill(core::Round& row) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
+  }
+  void Fill(core::SavedShard& row) {
+    auto& [step, path, bytes, shard, shards, took, local] = row;
+    All(step, path, bytes, shard, shards, took, local);
+  }
+  void Fill(core::Rank& row) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+  }
+  void Fill(core::NodeLabels& row) {
+    auto& [pool, zone, leaf, type, count, nvlink, nic, simulated] = row;
+    All(pool, zone, leaf, type, count, nvlink, nic, simulated);
+  }
+
+  Rng& rng_;
+};
+
+std::string WithoutNul(std::string text) {
+  std::erase(text, '\0');
+  return text;
+}
+
+}  // namespace
+
+core::Job RandomJob(Rng& rng, core::JobId id) {
+  core::Job row;
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
+         older, waits_for_save, in_memory, restore_failures] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
+                  older, waits_for_save, in_memory, restore_failures);
+  own = id;
+  return row;
+}
+
+core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
+  core::Attempt row;
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
+         last, failed_rank] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
+                  interval, last, failed_rank);
+  own = id;
+  return row;
+}
+
+core::Task RandomTask(Rng& rng, core::TaskId id) {
+  core::Task row;
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+  own = id;
+  return row;
+}
+
+core::Node RandomNode(Rng& rng, core::NodeId id) {
+  core::Node row;
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate);
+  own = id;
+  row.name += "#" + std::to_string(id.value);
+  return row;
+}
+
+core::HistoryEntry RandomHistory(Rng& rng, core::JobId job) {
+  core::HistoryEntry row;
+  auto& [at, kind, of, attempt, node, text] = row;
+  Filler(rng).All(at, kind, attempt, node, text);
+  of = job;
+  kind = WithoutNul(kind);
+  text = WithoutNul(text);
+  return row;
+}
+
+bool SameJob(const core::Job& a, const core::Job& b) {
+  if (*a.spec != *b.spec) return false;
+  core::Job shared = a;
+  shared.spec = b.spec;
+  return shared == b;
+}
+
+}  // namespace glim::store

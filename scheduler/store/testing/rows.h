@@ -1,0 +1,19 @@
+// Random rows for tests, every field of them, with text that codecs get wrong.
+#pragma once
+
+#include "scheduler/core/model/rows.h"
+#include "sdk/base/rng.h"
+
+namespace glim::store {
+
+core::Job RandomJob(Rng& rng, core::JobId id);
+core::Attempt RandomAttempt(Rng& rng, core::AttemptId id);
+core::Task RandomTask(Rng& rng, core::TaskId id);
+core::Node RandomNode(Rng& rng, core::NodeId id);  // names differ when ids do
+// Text without NUL: history is kept in plain columns.
+core::HistoryEntry RandomHistory(Rng& rng, core::JobId job);
+
+// Equal by value: rows share their specs by pointer.
+bool SameJob(const core::Job& a, const core::Job& b);
+
+}  // namespace glim::store

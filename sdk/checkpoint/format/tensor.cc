@@ -1,0 +1,86 @@
+#include "sdk/checkpoint/format/tensor.h"
+
+#include <array>
+
+#include "sdk/checkpoint/format/utf8.h"
+
+namespace glim::checkpoint {
+namespace {
+
+struct DTypeRow {
+  std::string_view name;
+  std::size_t bytes;
+};
+
+// In the order of DType.
+constexpr std::array<DTypeRow, 15> kDTypes = {{
+    {"BOOL", 1},
+    {"U8", 1},
+    {"I8", 1},
+    {"F8_E4M3", 1},
+    {"F8_E5M2", 1},
+    {"U16", 2},
+    {"I16", 2},
+    {"F16", 2},
+    {"BF16", 2},
+    {"U32", 4},
+    {"I32", 4},
+    {"F32", 4},
+    {"U64", 8},
+    {"I64", 8},
+    {"F64", 8},
+}};
+
+const DTypeRow& RowOf(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
+
+}  // namespace
+
+std::size_t SizeOf(DType dtype) { return RowOf(dtype).bytes; }
+
+std::string_view NameOf(DType dtype) { return RowOf(dtype).name; }
+
+std::optional<DType> DTypeNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kDTypes.size(); ++i) {
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> BytesOf(DType dtype, std::span<const std::uint64_t> shape) {
+  std::uint64_t bytes = SizeOf(dtype);
+  for (const std::uint64_t dimension : shape) {
+    if (bytes != 0 && dimension > kTensorBytesMax / bytes) return std::nullopt;
+    bytes *= dimension;
+  }
+  return bytes;
+}
+
+Result<std::uint64_t> TensorInfo::bytes() const {
+  if (const auto bytes = BytesOf(dtype, shape)) return *bytes;
+  return Status(StatusCode::kOutOfRange, "the tensor \"" + Printable(name) + "\" would have more than 2^62 bytes")
+      .WithReason("BAD_TENSOR")
+      .WithField("shape");
+}
+
+Status TensorInfo::Check() const {
+  const auto refuse = [&](const char* field, std::string what) {
+    return Status(StatusCode::kInvalidArgument, "the tensor \"" + Printable(name) + "\": " + std::move(what))
+        .WithReason("BAD_TENSOR")
+        .WithField(field);
+  };
+  if (name.empty() || name.size() > kTensorNameBytesMax) {
+    return refuse("name", "a name has 1 to " + std::to_string(kTensorNameBytesMax) + " bytes");
+  }
+  if (!IsUtf8(name) || HasControlCharacter(name)) {
+    return refuse("name", "a name is UTF-8 without control characters");
+  }
+  if (name == "__metadata__") return refuse("name", "this name is taken by the format");
+  if (shape.size() > kDimensionsMax) {
+    return refuse("shape",
+                  "at most " + std::to_string(kDimensionsMax) + " dimensions, here " + std::to_string(shape.size()));
+  }
+  if (!BytesOf(dtype, shape)) return refuse("shape", "more than 2^62 bytes");
+  return Status::Ok();
+}
+
+}  // namespace glim::checkpoint

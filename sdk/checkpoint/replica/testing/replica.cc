@@ -1,0 +1,147 @@
+#include "sdk/checkpoint/replica/testing/replica.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "sdk/base/check.h"
+#include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/checkpoint/format/layout.h"
+
+namespace glim::checkpoint::testing {
+namespace {
+
+std::byte ByteAt(CheckpointId id, std::uint64_t at) {
+  return static_cast<std::byte>(id.step * 31 + id.attempt * 7 + at + (at >> 8) * 13 + (at >> 16) * 3);
+}
+
+// glim-replica says on standard error where it listens; a program that fails closes it.
+std::string ReadAddress(int descriptor) {
+  constexpr std::string_view kBefore = "who comes to ";
+  std::string text;
+  std::array<char, 256> some;
+  for (;;) {
+    const std::size_t at = text.find(kBefore);
+    const std::size_t end = text.find(';', at == std::string::npos ? text.size() : at);
+    if (end != std::string::npos) return text.substr(at + kBefore.size(), end - at - kBefore.size());
+    pollfd waiting{descriptor, POLLIN, 0};
+    GLIM_CHECK(::poll(&waiting, 1, 30'000) > 0, "glim-replica does not start: " + text);
+    const ssize_t n = ::read(descriptor, some.data(), some.size());
+    GLIM_CHECK(n > 0, "glim-replica does not start: " + text);
+    text.append(some.data(), static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+Share MakeShare(CheckpointId id, std::uint32_t rank, std::uint32_t world, std::uint64_t rows) {
+  const std::uint64_t first = rows * rank;
+  std::vector<std::byte> data(rows);
+  for (std::uint64_t i = 0; i < rows; ++i) data[i] = ByteAt(id, first + i);
+  const SaveTensor tensor{{"w", DType::kU8, {rows * world}}, Placement::kRows, {first, rows}, data, false};
+  const ShardLayout layout = LayOut({&tensor, 1}, rank, world, 64 * kChunkBytes).value();
+  Share share{id, std::vector<std::byte>(layout.file_bytes), ""};
+  std::memcpy(share.image.data(), layout.header.data(), layout.header.size());
+  for (const CopyRange& copy : layout.copies) {
+    std::memcpy(share.image.data() + copy.to, data.data() + copy.from, copy.bytes);
+  }
+  Part part;
+  part.rank = rank;
+  part.manifest.attempt = id.attempt;
+  part.manifest.step = id.step;
+  part.manifest.world_size = world;
+  part.manifest.created_at_ms = 1;
+  char name[64];
+  std::snprintf(name, sizeof name, "shard-%05u-of-%05u.safetensors", rank, world);
+  part.manifest.shards = {{name, layout.file_bytes, Crc32c(std::as_bytes(std::span(layout.header)))}};
+  part.manifest.tensors = layout.entries;
+  for (TensorEntry& entry : part.manifest.tensors) {
+    for (Piece& piece : entry.pieces) {
+      piece.crc32c.clear();
+      for (std::uint64_t at = 0; at < piece.bytes; at += kChunkBytes) {
+        piece.crc32c.push_back(
+            Crc32c(std::span(share.image).subspan(piece.offset + at, std::min(kChunkBytes, piece.bytes - at))));
+      }
+    }
+  }
+  share.part_json = ToJson(part);
+  return share;
+}
+
+std::vector<std::byte> WholeTensor(CheckpointId id, std::uint32_t world, std::uint64_t rows) {
+  std::vector<std::byte> data(rows * world);
+  for (std::uint64_t i = 0; i < data.size(); ++i) data[i] = ByteAt(id, i);
+  return data;
+}
+
+ReplicaOptions OptionsFor(const std::string& tls, std::uint32_t attempt, std::uint32_t rank, std::uint32_t world) {
+  ReplicaOptions options;
+  options.job = kJob;
+  options.token = JobToken(kSecret, kJob);
+  options.attempt = attempt;
+  options.rank = rank;
+  options.world = world;
+  options.ucx_tls = tls;
+  options.block_bytes = 256 << 10;
+  return options;
+}
+
+Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share) {
+  sink.Start(share.id, share.image, share.part_json);
+  return sink.Wait();
+}
+
+ThreadService::ThreadService(ReplicaServiceOptions options) {
+  options.secret = kSecret;
+  options.program = GLIM_REPLICA_PROGRAM;
+  auto service = ReplicaService::Create(options, {});
+  GLIM_CHECK(service.ok(), service.status().message());
+  service_ = std::move(service).value();
+  thread_ = std::thread([this] { service_->Run(); });
+}
+
+ThreadService::~ThreadService() {
+  service_->Stop();
+  thread_.join();
+}
+
+ProcessService::ProcessService(const std::string& tls, const std::string& memory, const std::string& listen) {
+  int secret[2];
+  int errors[2];
+  GLIM_CHECK(::pipe(secret) == 0 && ::pipe2(errors, O_CLOEXEC) == 0, "pipe");
+  GLIM_CHECK(::write(secret[1], kSecret, std::strlen(kSecret)) > 0, "the secret");
+  ::close(secret[1]);
+  const std::string descriptor = std::to_string(secret[0]);
+  const std::string program = GLIM_REPLICA_PROGRAM;
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::dup2(errors[1], STDERR_FILENO);
+    ::execl(program.c_str(), program.c_str(), "serve", "--secret-fd", descriptor.c_str(), "--memory", memory.c_str(),
+            "--listen", listen.c_str(), "--ucx-tls", tls.c_str(), nullptr);
+    std::_Exit(127);
+  }
+  ::close(secret[0]);
+  ::close(errors[1]);
+  errors_ = UniqueFd(errors[0]);
+  address_ = ReadAddress(errors[0]);
+}
+
+int ProcessService::End(int signal) {
+  if (pid_ < 0) return 0;
+  ::kill(pid_, signal);
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return status;
+}
+
+}  // namespace glim::checkpoint::testing
