@@ -1,0 +1,53 @@
+#include "sdk/task_environment/variable_reader.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+namespace glim {
+
+std::optional<std::string> OwnVariable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Status WrongVariable(TaskVariable variable, const std::string& what, const std::string& fix) {
+  const std::string name = NameOf(variable);
+  return InvalidArgument(name, name + ": " + what, fix);
+}
+
+Result<std::string> VariableReader::Text(TaskVariable variable) const {
+  std::optional<std::string> text = lookup_(NameOf(variable));
+  if (text && !text->empty()) return *std::move(text);
+  return WrongVariable(variable, "it is not set", "run under Glim or torchrun, or give the arguments explicitly");
+}
+
+Result<std::uint32_t> VariableReader::Number(TaskVariable variable, std::uint32_t least, std::uint32_t most) const {
+  const Result<std::string> text = Text(variable);
+  if (!text.ok()) return text.status();
+  return ParseNumber(variable, *text, least, most);
+}
+
+Result<std::uint32_t> VariableReader::ParseNumber(TaskVariable variable, const std::string& text, std::uint32_t least,
+                                                  std::uint32_t most) {
+  std::uint32_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  if (whole && value >= least && value <= most) return value;
+  return WrongVariable(
+      variable, "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most),
+      "leave it as the platform sets it");
+}
+
+std::vector<std::string> SplitVariable(std::string_view text) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace glim
