@@ -25,7 +25,7 @@ const char* __ubsan_default_options() { return GLIM_REPORTS ":print_stacktrace=1
 const char* __tsan_default_options() { return GLIM_REPORTS ":ignore_noninstrumented_modules=1:history_size=7"; }
 
 // For the same reason, of gRPC's headers, which are compiled with our code. Our own hand-overs to gRPC are told to the
-// sanitizer where they happen (sdk/base/hand_over.h), for a suppression hides more than it seems to: "race" holds
+// sanitizer where they happen (sdk/threads/hand_over.h), for a suppression hides more than it seems to: "race" holds
 // for every function on either stack, and the name of a function is also the beginning of the names of the lambdas in
 // it. "race_top" is about the innermost function alone.
 const char* __tsan_default_suppressions() {

@@ -15,9 +15,9 @@
 #include "nodeagent/agent.h"
 #include "nodeagent/os/files.h"
 #include "nodeagent/sync/desired_store.h"
-#include "nodeagent/sync/wire.h"
 #include "sdk/base/unique_fd.h"
 #include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -1,8 +1,9 @@
+#include "nodeagent/confinement/process_confinement.h"
+
 #include <sys/stat.h>
 
 #include <cerrno>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/os/files.h"
 #include "nodeagent/task/start_fault.h"
 

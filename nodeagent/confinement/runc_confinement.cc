@@ -1,3 +1,5 @@
+#include "nodeagent/confinement/runc_confinement.h"
+
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,12 +11,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/runc_config.h"
 #include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/start_fault.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -88,7 +90,7 @@ class RuncConfinement final : public Confinement {
     plan.rootfs = paths.bundle() + "/rootfs";
     plan.args = {kInitTarget};
     // What a census knows the task's processes by: everything in the container is below this one.
-    plan.env = {"GLIM_TASK=" + spec->task, "GLIM_SOCKET=" + paths.socket()};
+    plan.env = {AssignmentOf(TaskVariable::kTask, spec->task), AssignmentOf(TaskVariable::kSocket, paths.socket())};
     plan.binds = std::move(*binds);
     plan.limits = spec->limits;
     plan.uid = options_.user.uid;

@@ -6,12 +6,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
-#include "nodeagent/saves/fetch_token.h"
-#include "nodeagent/sync/wire.h"
 #include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -22,10 +21,10 @@ constexpr unsigned kCopiesAtOnce = 2;
 constexpr std::chrono::milliseconds kWatchPause{500};
 constexpr std::chrono::milliseconds kLookLimit{10'000};
 
-std::string EnvOf(const v1::TaskLaunch& launch, const std::string& name) {
+std::string ValueOf(const v1::TaskLaunch& launch, TaskVariable variable) {
   std::string value;
   for (const v1::EnvVar& var : launch.env()) {
-    if (var.name() == name) value = var.value();  // the last one counts
+    if (var.name() == NameOf(variable)) value = var.value();  // the last one counts
   }
   return value;
 }
@@ -49,7 +48,8 @@ CopyOrder OrderOf(const TaskKey& key, const v1::TaskLaunch& launch) {
   CopyOrder order;
   order.job = key.job;
   order.local = launch.base().local();
-  order.identity = "attempt " + std::to_string(launch.base().attempt()) + ", step " + EnvOf(launch, "GLIM_RESUME_STEP");
+  order.identity =
+      "attempt " + std::to_string(launch.base().attempt()) + ", step " + ValueOf(launch, TaskVariable::kResumeStep);
   order.parts = launch.base().parts();
   for (const v1::SaveSource& source : launch.base().sources()) {
     order.sources.push_back({source.node(), source.address(), source.token()});
@@ -80,7 +80,6 @@ LaunchSaves::LaunchSaves(boost::asio::io_context& io, const AgentOptions& option
       options_(options),
       progress_(std::move(progress)),
       done_(std::move(done)),
-      key_(MakeSaveKey()),
       timer_(io),
       mailbox_(std::make_shared<Mailbox>()) {
   mailbox_->owner = this;
@@ -88,28 +87,9 @@ LaunchSaves::LaunchSaves(boost::asio::io_context& io, const AgentOptions& option
 
 LaunchSaves::~LaunchSaves() { Stop(); }
 
-Status LaunchSaves::Start() {
+void LaunchSaves::Start() {
   SweepCopies(options_.state_dir);
   copier_ = std::make_unique<SaveCopier>(PlaceOf(options_), kCopiesAtOnce);
-  if (options_.saves_listen == "none") return Status::Ok();
-  SaveServerOptions server;
-  const bool named = !options_.saves_listen.empty();
-  server.listen = named ? options_.saves_listen : options_.address + ":0";
-  server.node = options_.node_name;
-  server.state_dir = options_.state_dir;
-  server.key = key_;
-  Result<std::unique_ptr<SaveServer>> started = SaveServer::Start(std::move(server));
-  if (started.ok()) {
-    server_ = std::move(started).value();
-    LogInfo("event=saves_served address={}", server_->address());
-    return Status::Ok();
-  }
-  if (named) return started.status();
-  LogError(
-      "event=saves_not_served error={} note=\"saves cannot be copied from this node: name an address of its own "
-      "with --saves-listen\"",
-      Quoted(started.status().message()));
-  return Status::Ok();
 }
 
 void LaunchSaves::Stop() {
@@ -120,17 +100,10 @@ void LaunchSaves::Stop() {
   timer_.cancel();
   waits_.clear();
   copier_.reset();
-  server_.reset();
-}
-
-void LaunchSaves::Introduce(v1::Hello* hello) const {
-  if (!server_) return;
-  hello->set_save_address(server_->address());
-  hello->set_save_key(key_);
 }
 
 bool LaunchSaves::Begin(const TaskKey& key, const v1::TaskLaunch& launch) {
-  const bool in_memory = !EnvOf(launch, "GLIM_REPLICA_SOURCES").empty();
+  const bool in_memory = !ValueOf(launch, TaskVariable::kReplicaSources).empty();
   if (launch.has_base()) {
     // Nobody who can be reached has it on a disk: neighbours may have it in memory, and the program asks them itself.
     if (in_memory && launch.base().sources().empty()) return false;
@@ -138,7 +111,7 @@ bool LaunchSaves::Begin(const TaskKey& key, const v1::TaskLaunch& launch) {
     return true;
   }
   // A program may name its saves as it likes ("s3://..."), and replicas may have what no folder has.
-  const std::string path = EnvOf(launch, "GLIM_RESUME_PATH");
+  const std::string path = ValueOf(launch, TaskVariable::kResumePath);
   if (path.empty() || path[0] != '/' || in_memory) return false;
   BeginLook(key, waits_[key], path);
   return true;
@@ -226,21 +199,5 @@ void LaunchSaves::Report(const TaskKey& key, v1::ObservedTask* task) const {
 }
 
 void LaunchSaves::Forget(const TaskKey& key) { waits_.erase(key); }
-
-std::string BasePath(const std::string& checkpoint_folder, const v1::BaseSave& base) {
-  return checkpoint_folder + "/" + base.local();
-}
-
-void SetLocalPaths(const std::string& own_folder, v1::ObservedTask* task) {
-  for (v1::ObservedRank& rank : *task->mutable_ranks()) {
-    for (v1::Save& save : *rank.mutable_saves()) {
-      std::string path = std::filesystem::path(save.path()).lexically_normal().string();
-      while (path.ends_with('/')) path.pop_back();
-      if (!path.starts_with(own_folder + "/")) continue;
-      const std::string local = path.substr(own_folder.size() + 1);
-      if (IsLocalPath(local)) save.set_local(local);
-    }
-  }
-}
 
 }  // namespace glim::nodeagent

@@ -1,9 +1,8 @@
-// Sees to it that the save which a launch goes on from is on this node before the task starts, and gives this node's
-// saves to others.
+// Sees to it that the save which a launch goes on from is on this node before the task starts.
 //
 // A launch with `base` waits while its save is copied; one that names its save by path alone (GLIM_RESUME_PATH) waits
-// for a look at that path. On the agent's loop: the copying, the looking and the giving are done by threads. What was
-// under way when the agent ended is forgotten, and the half copy removed: the task was never started.
+// for a look at that path. On the agent's loop: the copying and the looking are done by threads. What was under way
+// when the agent ended is forgotten, and the half copy removed: the task was never started.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,10 +15,9 @@
 
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/core/reconcile.h"
-#include "nodeagent/launch/agent_options.h"
-#include "nodeagent/os/apart_call.h"
+#include "nodeagent/options/agent_options.h"
 #include "nodeagent/saves/save_copier.h"
-#include "nodeagent/saves/save_server.h"
+#include "sdk/threads/apart_call.h"
 
 namespace glim::nodeagent {
 
@@ -38,11 +36,9 @@ class LaunchSaves {
   LaunchSaves(boost::asio::io_context& io, const AgentOptions& options, std::function<void()> progress, Done done);
   ~LaunchSaves();
 
-  // Removes what a crash left, and listens. Fails only where the operator named the address.
-  Status Start();
+  // Removes what a crash left.
+  void Start();
   void Stop();
-  // Hello.save_address and save_key.
-  void Introduce(v1::Hello* hello) const;
 
   // False: the launch need not wait for anything.
   bool Begin(const TaskKey& key, const v1::TaskLaunch& launch);
@@ -65,18 +61,10 @@ class LaunchSaves {
   const AgentOptions& options_;
   const std::function<void()> progress_;
   const Done done_;
-  const std::string key_;
   boost::asio::steady_timer timer_;
   std::map<TaskKey, Wait> waits_;
   std::shared_ptr<Mailbox> mailbox_;
-  std::unique_ptr<SaveServer> server_;
   std::unique_ptr<SaveCopier> copier_;
 };
-
-// The save's path for the task: GLIM_RESUME_PATH.
-std::string BasePath(const std::string& checkpoint_folder, const v1::BaseSave& base);
-
-// Sets `local` of each reported save that lies below `own_folder`, the job's checkpoint folder on this node.
-void SetLocalPaths(const std::string& own_folder, v1::ObservedTask* task);
 
 }  // namespace glim::nodeagent

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nodeagent/core/reconcile.h"
-#include "nodeagent/launch/agent_options.h"
+#include "nodeagent/options/agent_options.h"
 #include "nodeagent/task/task_files.h"
 #include "sdk/base/status.h"
 

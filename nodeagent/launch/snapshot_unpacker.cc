@@ -11,6 +11,7 @@
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
 #include "sdk/base/unique_fd.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -44,7 +45,8 @@ Status SnapshotUnpacker::Start(const TaskKey& key, const std::string& archive, c
     arguments.push_back(std::to_string(user_->uid));
     arguments.push_back(std::to_string(user_->gid));
   }
-  const Result<pid_t> pid = StartProgram(arguments, {"GLIM_SOCKET=" + paths.socket()}, paths.unpack_log());
+  const Result<pid_t> pid =
+      StartProgram(arguments, {AssignmentOf(TaskVariable::kSocket, paths.socket())}, paths.unpack_log());
   if (!pid.ok()) return pid.status();
   UniqueFd process(OpenPidfd(*pid));
   if (!process) {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <string>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/task/task_files.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
 
 namespace glim::nodeagent {

@@ -15,8 +15,8 @@
 
 #include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
-#include "nodeagent/runtime/shim_control.h"
 #include "nodeagent/runtime/spawn_shim.h"
+#include "nodeagent/task/shim_control.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -25,7 +25,6 @@ namespace asio = boost::asio;
 constexpr std::size_t kPidsReportedMax = 32;
 constexpr int kDirectKillAfter = 10;
 constexpr int kEmptyLooksWhenLost = 2;
-constexpr std::chrono::milliseconds kLookFirst{25};
 constexpr std::chrono::milliseconds kLookWaiting{50};  // the longest pause while a release is waited for
 constexpr std::chrono::milliseconds kLookIdle{1000};   // and while nothing but evidence is
 constexpr const char* kTrashPrefix = ".removed-";
@@ -45,38 +44,6 @@ bool LockIsHeld(const TaskPaths& paths) { return !LockShimFile(paths.lock()).ok(
 
 }  // namespace
 
-struct ShimRuntime::Task {
-  Task(asio::io_context& io, TaskKey task_key, std::string folder, LaunchSpec launch)
-      : key(task_key), paths(std::move(folder)), spec(std::move(launch)), shim(io), spawner(io), timer(io) {}
-
-  const TaskKey key;
-  const TaskPaths paths;
-  const LaunchSpec spec;
-  TaskStatus status;
-  RankCauses causes;
-  std::string status_text;  // as last read
-  ProcessIdentity identity;
-  asio::posix::stream_descriptor shim;     // pidfd; open while it is there
-  asio::posix::stream_descriptor spawner;  // pidfd of the process that exits when the shim stands
-  asio::steady_timer timer;                // the next look at what is left
-  std::chrono::milliseconds pause = kLookFirst;
-  pid_t spawner_pid = 0;
-  FolderWatch::Id watch = 0;
-  std::vector<pid_t> pids;
-  int kills = 0;
-  int empty_looks = 0;
-  bool stopping = false;  // somebody waits for its end
-  bool shim_gone = false;
-  bool released = false;
-  bool gpu_busy = false;
-
-  bool lost() const { return shim_gone && !status.ended; }
-  bool all_exited() const {
-    return (status.started || status.start_failed) &&
-           std::all_of(status.ranks.begin(), status.ranks.end(), [](const RankStatus& r) { return r.exited; });
-  }
-};
-
 ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
                          std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement,
                          OnChange on_change)
@@ -91,7 +58,7 @@ ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory&
 
 ShimRuntime::~ShimRuntime() = default;
 
-ShimRuntime::Task& ShimRuntime::Get(const TaskKey& key) const {
+ShimTask& ShimRuntime::Get(const TaskKey& key) const {
   const auto it = tasks_.find(key);
   GLIM_CHECK(it != tasks_.end(), "no task " + ToString(key));
   return *it->second;
@@ -105,8 +72,8 @@ void ShimRuntime::Notify(const TaskKey& key) {
   asio::post(io_, [this, key] { on_change_(key); });
 }
 
-std::unique_ptr<ShimRuntime::Task> ShimRuntime::NewTask(const TaskKey& key, LaunchSpec spec) {
-  return std::make_unique<Task>(io_, key, FolderOf(key), std::move(spec));
+std::unique_ptr<ShimTask> ShimRuntime::NewTask(const TaskKey& key, LaunchSpec spec) {
+  return std::make_unique<ShimTask>(io_, key, FolderOf(key), std::move(spec));
 }
 
 Result<std::vector<TaskKey>> ShimRuntime::Adopt() {
@@ -139,9 +106,9 @@ Status ShimRuntime::AdoptFolder(const TaskKey& key, const std::string& folder) {
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return RemoveFolder(folder);
   Result<LaunchSpec> spec = text.ok() ? ParseLaunchSpec(*text) : Result<LaunchSpec>(text.status());
   if (!spec.ok()) return Status(spec.status().code(), folder + ": " + spec.status().message());
-  Task& task = *tasks_.emplace(key, NewTask(key, std::move(*spec))).first->second;
+  ShimTask& task = *tasks_.emplace(key, NewTask(key, std::move(*spec))).first->second;
   WatchStatus(task);
-  ReadStatus(task);
+  task.ReadStatus();
   if (std::filesystem::exists(paths.identity())) {
     AttachShim(task);
   } else if (LockIsHeld(paths)) {
@@ -173,12 +140,12 @@ Status ShimRuntime::Create(const TaskKey& key, const LaunchSpec& spec) {
 }
 
 void ShimRuntime::Start(const TaskKey& key) {
-  Task& task = Get(key);
+  ShimTask& task = Get(key);
   if (Status status = Spawn(task); !status.ok()) Refuse(key, status.message());
 }
 
 void ShimRuntime::Refuse(const TaskKey& key, const std::string& message) {
-  Task& task = Get(key);
+  ShimTask& task = Get(key);
   task.status.start_failed = true;
   task.status.ended = true;
   task.status.message = message;
@@ -187,7 +154,7 @@ void ShimRuntime::Refuse(const TaskKey& key, const std::string& message) {
   OnShimGone(task);
 }
 
-Status ShimRuntime::Spawn(Task& task) {
+Status ShimRuntime::Spawn(ShimTask& task) {
   Result<UniqueFd> lock = LockShimFile(task.paths.lock());
   if (!lock.ok()) return lock.status();
   Result<pid_t> pid = SpawnShim(shim_, task.paths, lock->get());
@@ -201,18 +168,18 @@ Status ShimRuntime::Spawn(Task& task) {
 }
 
 // A completion handler that does nothing when the wait was called off or the task has been cleaned up meanwhile.
-std::function<void(const boost::system::error_code&)> ShimRuntime::WithTask(const Task& task, Step step) {
+std::function<void(const boost::system::error_code&)> ShimRuntime::WithTask(const ShimTask& task, Step step) {
   return [this, key = task.key, step](const boost::system::error_code& error) {
     const auto it = tasks_.find(key);
     if (!error && it != tasks_.end()) (this->*step)(*it->second);
   };
 }
 
-void ShimRuntime::AwaitSpawned(Task& task) {
+void ShimRuntime::AwaitSpawned(ShimTask& task) {
   task.spawner.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ShimRuntime::OnSpawned));
 }
 
-void ShimRuntime::OnSpawned(Task& task) {
+void ShimRuntime::OnSpawned(ShimTask& task) {
   task.spawner.close();
   int wait_status = 0;
   const pid_t reaped = ::waitpid(task.spawner_pid, &wait_status, 0);
@@ -225,12 +192,12 @@ void ShimRuntime::OnSpawned(Task& task) {
   Refuse(task.key, "glim-shim could not start the task: " + (words.ok() && !words->empty() ? *words : "it was killed"));
 }
 
-void ShimRuntime::AttachShim(Task& task) {
+void ShimRuntime::AttachShim(ShimTask& task) {
   const Result<std::string> text = ReadFile(task.paths.identity(), kStatusBytesMax);
   Result<ProcessIdentity> identity = text.ok() ? ParseProcessIdentity(*text) : Result<ProcessIdentity>(text.status());
   if (identity.ok()) task.identity = *identity;
   UniqueFd fd = OpenProcess(task.identity, boot_id_);
-  ReadStatus(task);
+  task.ReadStatus();
   if (!fd) {
     OnShimGone(task);
     return;
@@ -240,19 +207,19 @@ void ShimRuntime::AttachShim(Task& task) {
   if (task.all_exited()) Look(task);
 }
 
-void ShimRuntime::OnShimGone(Task& task) {
+void ShimRuntime::OnShimGone(ShimTask& task) {
   boost::system::error_code ignored;
   task.shim.close(ignored);
-  ReadStatus(task);
+  task.ReadStatus();
   task.shim_gone = true;
   task.pause = kLookFirst;
   Look(task);
   Notify(task.key);
 }
 
-void ShimRuntime::WatchStatus(Task& task) {
+void ShimRuntime::WatchStatus(ShimTask& task) {
   Result<FolderWatch::Id> watch = watch_.Add(task.paths.folder, [this, &task] {
-    if (!ReadStatus(task)) return;
+    if (!task.ReadStatus()) return;
     if (task.all_exited() && !task.shim_gone) LookLater(task);
     Notify(task.key);
   });
@@ -264,40 +231,11 @@ void ShimRuntime::WatchStatus(Task& task) {
   }
 }
 
-// True when it says something new.
-bool ShimRuntime::ReadStatus(Task& task) {
-  if (task.shim_gone) return false;
-  const Result<std::string> text = ReadFile(task.paths.status(), kStatusBytesMax);
-  if (!text.ok() || *text == task.status_text) return false;
-  Result<TaskStatus> status = ParseTaskStatus(*text);
-  if (!status.ok()) return false;
-  task.status_text = *text;
-  task.status = std::move(*status);
-  AddCauses(task.spec, task.status, &task.causes);
-  return true;
-}
-
-std::vector<ProcessInfo> ShimRuntime::Find(const Task& task) const {
-  // After a reboot nothing of it can be there, and a pid would be somebody else's.
-  if (!task.identity.boot_id.empty() && task.identity.boot_id != boot_id_) return {};
-  const std::vector<ProcessInfo> all = ListProcesses();
-  // The socket's path, not GLIM_TASK: two clusters on one machine have tasks of the same number.
-  std::vector<ProcessInfo> found = Marked(all, "GLIM_SOCKET=" + task.paths.socket());
-  std::set<pid_t> known;
-  for (const ProcessInfo& process : found) known.insert(process.pid);
-  if (task.shim.is_open()) {
-    for (const ProcessInfo& process : Descendants(all, task.identity.pid)) {
-      if (known.insert(process.pid).second) found.push_back(process);
-    }
-  }
-  return found;
-}
-
 // Looks at what is left, once the ranks have ended or the shim is gone, and comes back while anything is.
-void ShimRuntime::Look(Task& task) {
+void ShimRuntime::Look(ShimTask& task) {
   if (task.released) return;
   const std::vector<pid_t> before = std::exchange(task.pids, {});
-  for (const ProcessInfo& process : Find(task)) {
+  for (const ProcessInfo& process : task.Find(boot_id_)) {
     if (task.pids.size() < kPidsReportedMax) task.pids.push_back(process.pid);
   }
   if (task.shim_gone && task.pids.empty()) {
@@ -312,15 +250,15 @@ void ShimRuntime::Look(Task& task) {
   if (!task.released) LookLater(task);
 }
 
-void ShimRuntime::LookLater(Task& task) {
+void ShimRuntime::LookLater(ShimTask& task) {
   task.timer.expires_after(task.pause);
   task.pause = std::min(task.pause * 2, task.stopping || task.shim_gone ? kLookWaiting : kLookIdle);
   task.timer.async_wait(WithTask(task, &ShimRuntime::OnTimer));
 }
 
-void ShimRuntime::OnTimer(Task& task) {
+void ShimRuntime::OnTimer(ShimTask& task) {
   if (task.shim.is_open() || task.shim_gone) {
-    if (ReadStatus(task)) Notify(task.key);
+    if (task.ReadStatus()) Notify(task.key);
     if (task.shim_gone || task.all_exited()) {
       Look(task);
     } else if (task.watch == 0) {
@@ -338,26 +276,22 @@ void ShimRuntime::OnTimer(Task& task) {
   }
 }
 
-void ShimRuntime::SignalLeftovers(const Task& task, int signal) const {
-  for (const ProcessInfo& process : Find(task)) SignalProcess(process, signal);
-}
-
 Status ShimRuntime::Signal(const TaskKey& key, int signal) {
-  Task& task = Get(key);
+  ShimTask& task = Get(key);
   if (task.shim.is_open() && QueueSignal(task.shim.native_handle(), SignalRanksSignal(), signal)) return Status::Ok();
   return Status(StatusCode::kFailedPrecondition, "the task's supervisor is gone");
 }
 
 void ShimRuntime::Terminate(const TaskKey& key) {
-  Task& task = Get(key);
+  ShimTask& task = Get(key);
   task.stopping = true;
   if (!task.shim.is_open() || !QueueSignal(task.shim.native_handle(), TerminateSignal(), 0)) {
-    SignalLeftovers(task, SIGTERM);
+    task.SignalLeftovers(boot_id_, SIGTERM);
   }
 }
 
 void ShimRuntime::Kill(const TaskKey& key) {
-  Task& task = Get(key);
+  ShimTask& task = Get(key);
   task.stopping = true;
   ++task.kills;
   bool told = false;
@@ -366,44 +300,19 @@ void ShimRuntime::Kill(const TaskKey& key) {
     (void)::syscall(SYS_pidfd_send_signal, task.shim.native_handle(), SIGCONT, nullptr, 0);
     told = QueueSignal(task.shim.native_handle(), KillSignal(), 0);
   }
-  if (!told || task.kills > kDirectKillAfter) SignalLeftovers(task, SIGKILL);
+  if (!told || task.kills > kDirectKillAfter) task.SignalLeftovers(boot_id_, SIGKILL);
 }
 
-Inspection ShimRuntime::Inspect(const TaskKey& key) const {
-  const Task& task = Get(key);
-  Inspection result;
-  result.phase = task.released                         ? Phase::kReleased
-                 : task.shim_gone || task.all_exited() ? Phase::kExited
-                 : task.status.started                 ? Phase::kRunning
-                                                       : Phase::kStarting;
-  result.controllable = task.shim.is_open() || task.shim_gone;
-  result.start_failed = task.status.start_failed;
-  result.fault = task.status.fault;
-  result.ended = task.shim_gone;
-  result.lost = task.lost();
-  result.exit_code = task.status.exit_code;
-  result.message = task.status.message;
-  if (task.lost()) {
-    result.message = task.identity.boot_id == boot_id_
-                         ? "the task's supervisor was killed: how its ranks ended is not known"
-                         : "the node was started anew while the task ran";
-  }
-  if (!task.released && task.gpu_busy) result.message = "its processes are gone, but GPU memory is still in use";
-  result.first_output_ms = task.status.first_output_ms;
-  result.ranks = task.status.ranks;
-  result.causes = task.causes;
-  result.pids = task.pids;
-  return result;
-}
+Inspection ShimRuntime::Inspect(const TaskKey& key) const { return Get(key).Inspect(boot_id_); }
 
 std::vector<pid_t> ShimRuntime::Census(const TaskKey& key) const {
   std::vector<pid_t> pids;
-  for (const ProcessInfo& process : Find(Get(key))) pids.push_back(process.pid);
+  for (const ProcessInfo& process : Get(key).Find(boot_id_)) pids.push_back(process.pid);
   return pids;
 }
 
 void ShimRuntime::Cleanup(const TaskKey& key) {
-  Task& task = Get(key);
+  ShimTask& task = Get(key);
   GLIM_CHECK(task.released, "cleanup of a task that is still there: " + ToString(key));
   watch_.Remove(task.watch);
   confinement_->Sweep(task.spec);

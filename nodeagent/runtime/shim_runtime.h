@@ -6,8 +6,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,8 +13,8 @@
 #include "nodeagent/confinement/confinement.h"
 #include "nodeagent/os/folder_watch.h"
 #include "nodeagent/os/gpu_inventory.h"
-#include "nodeagent/os/processes.h"
 #include "nodeagent/runtime/runtime.h"
+#include "nodeagent/runtime/shim_task.h"
 
 namespace glim::nodeagent {
 
@@ -43,26 +41,21 @@ class ShimRuntime final : public Runtime {
   void Stop() override;
 
  private:
-  struct Task;
+  using Step = void (ShimRuntime::*)(ShimTask&);
 
-  using Step = void (ShimRuntime::*)(Task&);
-
-  std::function<void(const boost::system::error_code&)> WithTask(const Task& task, Step step);
-  Task& Get(const TaskKey& key) const;
-  std::unique_ptr<Task> NewTask(const TaskKey& key, LaunchSpec spec);
+  std::function<void(const boost::system::error_code&)> WithTask(const ShimTask& task, Step step);
+  ShimTask& Get(const TaskKey& key) const;
+  std::unique_ptr<ShimTask> NewTask(const TaskKey& key, LaunchSpec spec);
   Status AdoptFolder(const TaskKey& key, const std::string& folder);
-  Status Spawn(Task& task);
-  void AwaitSpawned(Task& task);
-  void OnSpawned(Task& task);
-  void AttachShim(Task& task);
-  void OnShimGone(Task& task);
-  bool ReadStatus(Task& task);
-  void WatchStatus(Task& task);
-  void Look(Task& task);
-  void LookLater(Task& task);
-  void OnTimer(Task& task);
-  std::vector<ProcessInfo> Find(const Task& task) const;
-  void SignalLeftovers(const Task& task, int signal) const;
+  Status Spawn(ShimTask& task);
+  void AwaitSpawned(ShimTask& task);
+  void OnSpawned(ShimTask& task);
+  void AttachShim(ShimTask& task);
+  void OnShimGone(ShimTask& task);
+  void WatchStatus(ShimTask& task);
+  void Look(ShimTask& task);
+  void LookLater(ShimTask& task);
+  void OnTimer(ShimTask& task);
   void Notify(const TaskKey& key);
 
   boost::asio::io_context& io_;
@@ -73,7 +66,7 @@ class ShimRuntime final : public Runtime {
   const std::string boot_id_;
   const std::unique_ptr<Confinement> confinement_;
   const OnChange on_change_;
-  std::map<TaskKey, std::unique_ptr<Task>> tasks_;
+  std::map<TaskKey, std::unique_ptr<ShimTask>> tasks_;
 };
 
 }  // namespace glim::nodeagent

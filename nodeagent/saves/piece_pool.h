@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "sdk/base/hand_over.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::nodeagent {
 

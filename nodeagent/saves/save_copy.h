@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/saves/save_source.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
 
 namespace glim::nodeagent {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/os/files.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/result.h"
 #include "sdk/base/unique_fd.h"
 

@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/saves/file_sink.h"
 #include "nodeagent/saves/save_tree.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
 #include "sdk/base/unique_fd.h"
 

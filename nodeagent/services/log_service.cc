@@ -4,9 +4,9 @@
 #include <chrono>
 #include <vector>
 
-#include "nodeagent/sync/wire.h"
 #include "nodeagent/task/log_files.h"
 #include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
 namespace {

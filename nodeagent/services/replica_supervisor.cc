@@ -17,10 +17,10 @@
 
 #include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
-#include "nodeagent/sync/wire.h"
 #include "nodeagent/task/task_files.h"
 #include "sdk/checkpoint/replica/token.h"
 #include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
 namespace {

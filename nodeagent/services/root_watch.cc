@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "nodeagent/sync/wire.h"
 #include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
 namespace {

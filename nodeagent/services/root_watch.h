@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "glim/v1/agent_api.pb.h"
-#include "nodeagent/os/apart_call.h"
 #include "nodeagent/saves/root_check.h"
+#include "sdk/threads/apart_call.h"
 
 namespace glim::nodeagent {
 

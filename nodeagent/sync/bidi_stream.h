@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include "sdk/base/hand_over.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::nodeagent {
 

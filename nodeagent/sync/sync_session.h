@@ -14,10 +14,9 @@
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/sync/bidi_stream.h"
 #include "nodeagent/sync/reconnect.h"
+#include "nodeagent/sync/urgency.h"
 
 namespace glim::nodeagent {
-
-enum class Urgency { kNow, kProgress };
 
 class SyncSession {
  public:

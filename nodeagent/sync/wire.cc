@@ -3,23 +3,16 @@
 #include <string.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <utility>
+
+#include "sdk/base/cut_text.h"
 
 namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kMessageBytesMax = 4000;
-constexpr std::size_t kQuotedBytesMax = 1000;
 constexpr int kSignalMax = 31;
 constexpr std::int64_t kDeadlineMsMax = std::int64_t{1} << 50;
-
-// Cut at a character's beginning: half of one would make the whole message unreadable.
-std::string Cut(const std::string& text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  std::size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 Interrupt FromProto(const v1::InterruptOrder& order, TimePoint now) {
   Interrupt interrupt;
@@ -87,6 +80,14 @@ Desired FromProto(const v1::DesiredSet& set, TimePoint now, bool confirmed) {
   return desired;
 }
 
+LaunchOrders TakeLaunches(v1::DesiredSet* set) {
+  LaunchOrders orders;
+  for (v1::DesiredTask& task : *set->mutable_tasks()) {
+    if (task.has_launch()) orders[KeyOf(task.attempt(), task.index())] = std::move(*task.mutable_launch());
+  }
+  return orders;
+}
+
 void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector<RankState>* ranks,
              const std::function<bool(std::uint32_t rank)>& connected, v1::ObservedTask* out) {
   out->mutable_attempt()->set_job_id(key.job);
@@ -94,7 +95,7 @@ void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector
   out->set_index(key.index);
   out->set_phase(ToProto(inspection.phase));
   out->set_exit_code(inspection.exit_code);
-  out->set_message(Cut(inspection.message, kMessageBytesMax));
+  out->set_message(CutText(inspection.message, kMessageBytesMax));
   for (const pid_t pid : inspection.pids) out->add_pids(pid);
   out->set_lost(inspection.lost);
   out->set_start_failed(inspection.start_failed);
@@ -126,15 +127,6 @@ std::optional<int> SignalNumber(const std::string& name) {
     if ((abbreviation && bare == abbreviation) || name == std::to_string(signal)) return signal;
   }
   return std::nullopt;
-}
-
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : Cut(text, kQuotedBytesMax)) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return quoted + "\"";
 }
 
 }  // namespace glim::nodeagent

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sdk/base/cut_text.h"
+
 namespace glim::nodeagent {
 namespace {
 
@@ -16,15 +18,11 @@ void AddSave(std::vector<SavedMessage>& saves, const SavedMessage& save) {
   if (saves.size() > kSavesKept) saves.erase(saves.begin());
 }
 
-// With the save's path, unless the rank's own words have it. Cut at a character's beginning.
+// With the save's path, unless the rank's own words have it.
 std::string WhyNotRestored(const RestoreFailedMessage& failed) {
   std::string text = failed.error;
   if (text.find(failed.path) == std::string::npos) text.insert(0, failed.path + ": ");
-  if (text.size() <= kRestoreErrorBytesMax) return text;
-  std::size_t end = kRestoreErrorBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
+  return CutText(text, kRestoreErrorBytesMax);
 }
 
 struct Change {

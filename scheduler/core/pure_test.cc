@@ -26,8 +26,8 @@ const std::set<std::string> kPureHeaders = {
 
 // Headers that one file alone may use.
 const std::set<std::pair<std::string, std::string>> kExceptions = {
-    {"sdk/base/check.h", "cstdio"},            // says where a broken invariant was found
-    {"sdk/base/check.h", "cstdlib"},           // and ends the program
+    {"sdk/base/check.h", "cstdio"},                  // says where a broken invariant was found
+    {"sdk/base/check.h", "cstdlib"},                 // and ends the program
     {"scheduler/core/model/cow_table.h", "atomic"},  // generations, shared with readers' copies
 };
 
@@ -72,7 +72,7 @@ std::vector<std::string> Includes(const std::string& code) {
 
 bool IsTest(const fs::path& path) { return path.filename().string().ends_with("_test.cc"); }
 
-// The core's sources and headers, and whatever of sdk/base they include, directly or not.
+// The core's sources and headers, and whatever of sdk/base and sdk/task_environment they include, directly or not.
 std::set<std::string> CoreSources() {
   std::vector<std::string> open;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "scheduler/core")) {
@@ -87,7 +87,8 @@ std::set<std::string> CoreSources() {
     open.pop_back();
     if (!seen.insert(file).second) continue;
     for (const std::string& include : Includes(ReadFile(kRoot / file))) {
-      if (include.rfind("sdk/base/", 0) == 0) open.push_back(include);
+      const bool ours = include.rfind("sdk/base/", 0) == 0 || include.rfind("sdk/task_environment/", 0) == 0;
+      if (ours) open.push_back(include);
     }
   }
   return seen;
@@ -98,7 +99,8 @@ std::vector<std::string> Offences(const std::string& file, const std::string& te
   const std::string code = WithoutComments(text);
   std::vector<std::string> offences;
   for (const std::string& include : Includes(code)) {
-    const bool own = include.rfind("scheduler/core/", 0) == 0 || include.rfind("sdk/base/", 0) == 0;
+    const bool own = include.rfind("scheduler/core/", 0) == 0 || include.rfind("sdk/base/", 0) == 0 ||
+                     include.rfind("sdk/task_environment/", 0) == 0;
     const bool testing = include.rfind("scheduler/core/testing/", 0) == 0;
     if ((own && !testing) || kPureHeaders.contains(include) || kExceptions.contains({file, include})) continue;
     offences.push_back("includes " + include);

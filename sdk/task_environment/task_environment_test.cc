@@ -15,7 +15,8 @@ using ::testing::IsEmpty;
 using testing::Misfits;
 using testing::ReadSample;
 
-const std::set<VariableSetter> kPlatform = {VariableSetter::kScheduler, VariableSetter::kAgent, VariableSetter::kEither};
+const std::set<VariableSetter> kPlatform = {VariableSetter::kScheduler, VariableSetter::kAgent,
+                                            VariableSetter::kEither};
 
 // Rank 3, on the second of two nodes of zone A, with a third in zone B; saves in the nodes' own folders.
 TaskVariables PerGpu() {

@@ -35,9 +35,9 @@ Result<std::uint32_t> VariableReader::ParseNumber(TaskVariable variable, const s
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
   if (whole && value >= least && value <= most) return value;
-  return WrongVariable(
-      variable, "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most),
-      "leave it as the platform sets it");
+  return WrongVariable(variable,
+                       "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most),
+                       "leave it as the platform sets it");
 }
 
 std::vector<std::string> SplitVariable(std::string_view text) {

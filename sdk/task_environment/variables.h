@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace glim {
@@ -16,7 +17,18 @@ enum class TaskVariable {
 enum class VariableSetter { kScheduler, kAgent, kEither, kShim, kDefault };
 enum class VariablePresence { kAlways, kPerGpu, kPerNode, kSometimes };
 enum class VariableForm {
-  kText, kCount, kStep, kFlag, kPath, kPort, kHost, kAddress, kTexts, kCounts, kHosts, kAddresses,
+  kText,
+  kCount,
+  kStep,
+  kFlag,
+  kPath,
+  kPort,
+  kHost,
+  kAddress,
+  kTexts,
+  kCounts,
+  kHosts,
+  kAddresses,
 };
 
 struct TaskVariableInfo {
@@ -36,8 +48,11 @@ inline constexpr TaskVariableInfo kTaskVariables[] = {
 #undef GLIM_TASK_VARIABLE
 };
 
-constexpr const char* NameOf(TaskVariable variable) {
-  return kTaskVariables[static_cast<std::size_t>(variable)].name;
+constexpr const char* NameOf(TaskVariable variable) { return kTaskVariables[static_cast<std::size_t>(variable)].name; }
+
+// As a program is started with it: NAME=VALUE.
+inline std::string AssignmentOf(TaskVariable variable, const std::string& value) {
+  return std::string(NameOf(variable)) + "=" + value;
 }
 
 // Whether a job's own `env` cannot set it: every name with GLIM_ before it, and what Glim sets for torch.

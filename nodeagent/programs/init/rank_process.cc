@@ -12,6 +12,7 @@
 
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/start_fault.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -47,8 +48,8 @@ std::vector<std::string> Environment(const LaunchSpec& spec, const RankLaunch& r
   std::map<std::string, std::string> merged(spec.env.begin(), spec.env.end());
   for (const auto& [name, value] : rank.env) merged[name] = value;
   // Marks every process of the task; first, where nothing that grows can push it out of sight.
-  std::vector<std::string> entries = {"GLIM_TASK=" + spec.task};
-  merged.erase("GLIM_TASK");
+  std::vector<std::string> entries = {AssignmentOf(TaskVariable::kTask, spec.task)};
+  merged.erase(NameOf(TaskVariable::kTask));
   for (const auto& [name, value] : merged) entries.push_back(name + "=" + value);
   return entries;
 }

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "nodeagent/runtime/shim_control.h"
+#include "nodeagent/task/shim_control.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "nodeagent/programs/task/task_client.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -18,8 +19,8 @@ constexpr std::size_t kReasonBytesMax = 4096;  // the agent keeps less
 
 // None when this is no task of Glim's: then the script runs as it would without Glim.
 std::optional<TaskClient> Client() {
-  const char* socket = std::getenv("GLIM_SOCKET");
-  const char* rank = std::getenv("GLIM_RANK");
+  const char* socket = std::getenv(NameOf(TaskVariable::kSocket));
+  const char* rank = std::getenv(NameOf(TaskVariable::kGlimRank));
   if (!socket || !rank || !*socket) {
     std::fprintf(stderr, "glim-task: not in a Glim job (GLIM_SOCKET and GLIM_RANK are not set); nothing is done\n");
     return std::nullopt;
@@ -131,8 +132,8 @@ int Restored(std::int64_t step, double seconds, double timeout_s) {
 }
 
 int RestoreFailed(std::int64_t step, std::string path, const std::string& error, double timeout_s) {
-  const char* told_path = std::getenv("GLIM_RESUME_PATH");
-  const char* told_step = std::getenv("GLIM_RESUME_STEP");
+  const char* told_path = std::getenv(NameOf(TaskVariable::kResumePath));
+  const char* told_step = std::getenv(NameOf(TaskVariable::kResumeStep));
   if (path.empty() && told_path) path = told_path;
   if (step < 0 && told_step) step = std::max<std::int64_t>(-1, std::strtoll(told_step, nullptr, 10));
   const std::string reason = error.substr(0, kReasonBytesMax);

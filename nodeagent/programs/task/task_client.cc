@@ -1,4 +1,5 @@
 #include "nodeagent/programs/task/task_client.h"
+#include "sdk/task_environment/variables.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -41,7 +42,7 @@ Status Unavailable(const std::string& what) {
 
 // The node's own glim-task and its agent agree: this program is another one.
 Status OtherProtocol(const json& answer) {
-  const char* sdk = std::getenv("GLIM_SDK");
+  const char* sdk = std::getenv(NameOf(TaskVariable::kSdk));
   const std::string mine = "glim-task " GLIM_VERSION " speaks protocol " + std::to_string(kProtocol);
   const std::string theirs =
       "this node's agent (" + answer.value("version", "older") + ") protocol " + answer["protocol"].dump();

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scheduler/server/convert/rpc_status.h"
-#include "sdk/base/hand_over.h"
+#include "sdk/threads/hand_over.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
 

@@ -9,7 +9,7 @@
 #include "scheduler/server/convert/protocol.h"
 #include "scheduler/server/convert/report_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
-#include "sdk/base/hand_over.h"
+#include "sdk/threads/hand_over.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
 

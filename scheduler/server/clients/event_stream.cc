@@ -5,7 +5,7 @@
 
 #include "scheduler/server/convert/event_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
-#include "sdk/base/hand_over.h"
+#include "sdk/threads/hand_over.h"
 #include "sdk/base/printable.h"
 
 namespace glim::server {

@@ -1,144 +1,16 @@
 #include "scheduler/server/convert/desired_convert.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
-#include <string_view>
 
 #include "nodeagent/saves/fetch_token.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/lifecycle/launch_environment.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/server/convert/spec_convert.h"
 
 namespace glim::server {
 namespace {
-
-// docs/protocols/task-socket.md, Environment: a job's own env does not reach these.
-constexpr std::array<std::string_view, 13> kReserved = {
-    "RANK",           "LOCAL_RANK",  "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK",          "NNODES",
-    "MASTER_ADDR",    "MASTER_PORT", "PET_NNODES", "PET_NODE_RANK",    "PET_NPROC_PER_NODE", "PET_MASTER_ADDR",
-    "PET_MASTER_PORT"};
-
-// The kernel takes 128 KiB for one variable: a task must start, and the sources are a help.
-constexpr std::size_t kReplicaSourcesMax = 96 << 10;
-
-bool IsReserved(std::string_view name) {
-  return name.starts_with("GLIM_") || std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
-}
-
-const std::string& AddressOf(const core::Node& node) { return node.address.empty() ? node.name : node.address; }
-
-// Of the node's replica service; empty: it has none, or is lost.
-std::string ReplicaAddressOf(const Snapshot& snapshot, core::NodeId id) {
-  const core::Node* node = snapshot.tables.nodes.Find(id);
-  return node && node->state != core::NodeState::kLost ? node->replica : std::string();
-}
-
-// Where copies of the attempt's base may be: with the neighbours of the attempt that wrote it, and of those since then
-// that have started. Newest first. A job's ended attempts stay in the tables as long as the job.
-std::string ReplicaSources(const Snapshot& snapshot, const core::Attempt& attempt) {
-  std::string sources;
-  if (attempt.base.step < 0) return sources;
-  std::set<std::string> seen;
-  for (std::uint32_t number = attempt.id.number - 1; number >= 1 && number >= attempt.base.attempt; --number) {
-    const core::Attempt* earlier = snapshot.tables.attempts.Find({attempt.id.job, number});
-    if (!earlier || !earlier->started_at) continue;
-    for (const core::NodeId id : earlier->replicas) {
-      const std::string address = ReplicaAddressOf(snapshot, id);
-      if (address.empty() || sources.size() + 1 + address.size() > kReplicaSourcesMax) continue;
-      if (!seen.insert(address).second) continue;
-      sources += (sources.empty() ? "" : ",") + address;
-    }
-  }
-  return sources;
-}
-
-void ReplaceAll(std::string* text, std::string_view from, const std::string& to) {
-  for (std::size_t at = text->find(from); at != std::string::npos; at = text->find(from, at + to.size())) {
-    text->replace(at, from.size(), to);
-  }
-}
-
-// Empty: each node's own folder for the job.
-std::string CheckpointDir(const core::Job& job) {
-  std::string dir = job.spec->checkpoint_dir;
-  const std::string id = std::to_string(job.id.value);
-  if (dir.empty()) return job.checkpoint_root.empty() ? "" : job.checkpoint_root + "/jobs/" + id;
-  ReplaceAll(&dir, "${GLIM_JOB_ID}", id);
-  ReplaceAll(&dir, "$GLIM_JOB_ID", id);
-  ReplaceAll(&dir, "${GLIM_JOB_NAME}", job.spec->name);
-  ReplaceAll(&dir, "$GLIM_JOB_NAME", job.spec->name);
-  return dir;
-}
-
-class EnvWriter {
- public:
-  explicit EnvWriter(v1::TaskLaunch* launch) : launch_(launch) {}
-  void Set(const std::string& name, std::string value) {
-    auto* var = launch_->add_env();
-    var->set_name(name);
-    var->set_value(std::move(value));
-  }
-  template <typename Number>
-  requires std::integral<Number>
-  void Set(const std::string& name, Number value) { Set(name, std::to_string(value)); }
-
- private:
-  v1::TaskLaunch* launch_;
-};
-
-void SetEnv(const Snapshot& snapshot, const core::DesiredTask& task, const core::Node& node,
-            const GangCache::Gang& gang, v1::TaskLaunch* launch) {
-  const core::JobSpec& spec = *task.job->spec;
-  const core::Attempt& attempt = *task.attempt;
-  const std::size_t nnodes = attempt.nodes.size();
-  EnvWriter env(launch);
-  for (const auto& [name, value] : spec.env) {
-    if (!IsReserved(name)) env.Set(name, value);
-  }
-  env.Set("GLIM_JOB_ID", task.job->id.value);
-  env.Set("GLIM_JOB_NAME", spec.name);
-  env.Set("GLIM_ATTEMPT", attempt.id.number);
-  env.Set("GLIM_NODE_RANK", task.id.index);
-  env.Set("GLIM_NNODES", nnodes);
-  env.Set("GLIM_HOSTS", gang.hosts);
-  env.Set("GLIM_ZONE", node.labels.zone);
-  env.Set("GLIM_ZONES", gang.zones);
-  env.Set("GLIM_GATEWAYS", gang.gateways);
-  env.Set("GLIM_LEAF", node.labels.leaf);
-  env.Set("GLIM_RESUME_STEP", attempt.base.step);
-  // Of a save in nodes' own folders the agent knows the path.
-  if (core::IsShared(attempt.base)) {
-    env.Set("GLIM_RESUME_PATH", attempt.base.step >= 0 ? attempt.base.path : std::string());
-  }
-  if (task.id.index < attempt.replicas.size()) {
-    std::string peer = ReplicaAddressOf(snapshot, attempt.replicas[task.id.index]);
-    if (!peer.empty()) env.Set("GLIM_REPLICA_PEER", std::move(peer));
-  }
-  if (!gang.replica_sources.empty()) env.Set("GLIM_REPLICA_SOURCES", gang.replica_sources);
-  env.Set("GLIM_GPUS_SIMULATED", std::string(node.labels.simulated_gpus ? "1" : "0"));
-  env.Set("GLIM_TASK", core::ToString(attempt.id) + "." + std::to_string(task.id.index));
-  if (!launch->checkpoint_dir().empty()) env.Set("GLIM_CHECKPOINT_DIR", launch->checkpoint_dir());
-  if (spec.checkpoint_every.ms > 0) env.Set("GLIM_CHECKPOINT_EVERY_MS", spec.checkpoint_every.ms);
-  env.Set("GLIM_CHECKPOINT_KEEP", spec.checkpoint_keep);
-  env.Set("MASTER_ADDR", gang.master_addr);
-  env.Set("MASTER_PORT", attempt.master_port);
-  env.Set("GLIM_HFREDUCE_PORT", attempt.master_port + 1);
-  env.Set("NODE_RANK", task.id.index);
-  env.Set("NNODES", nnodes);
-  if (spec.launcher == core::Launcher::kPerGpu) {
-    env.Set("WORLD_SIZE", nnodes * spec.gpus_per_node);
-    env.Set("LOCAL_WORLD_SIZE", spec.gpus_per_node);
-    return;
-  }
-  env.Set("GLIM_RANK", task.id.index);
-  env.Set("PET_NNODES", nnodes);
-  env.Set("PET_NODE_RANK", task.id.index);
-  env.Set("PET_NPROC_PER_NODE", std::max(1u, spec.gpus_per_node));
-  env.Set("PET_MASTER_ADDR", gang.master_addr);
-  env.Set("PET_MASTER_PORT", attempt.master_port);
-}
 
 // What the node is to have before the task starts, and who can give it: those that have it whole, or all that have a
 // part. A node that has it needs nobody.
@@ -183,13 +55,18 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_ranks(spec.ranks_per_node());
   launch->set_first_rank(task.id.index * spec.ranks_per_node());
   launch->set_per_gpu(spec.launcher == core::Launcher::kPerGpu);
-  launch->set_checkpoint_dir(CheckpointDir(*task.job));
+  launch->set_checkpoint_dir(core::CheckpointDirOf(*task.job));
   if (!core::IsShared(task.attempt->base)) SetBase(snapshot, task, node, launch->mutable_base());
   launch->set_gpus(spec.gpus_per_node);
   MountsToProto(spec, launch->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());
   launch->set_snapshot(spec.snapshot.path);
-  SetEnv(snapshot, task, node, cache->For(snapshot, *task.attempt), launch);
+  const GangEnvironment& gang = cache->For(snapshot, *task.attempt);
+  for (auto& [name, value] : core::LaunchVariables(snapshot.tables, task, node, gang)) {
+    v1::EnvVar& variable = *launch->add_env();
+    variable.set_name(name);
+    variable.set_value(value);
+  }
 }
 
 // "job 12 b-high (high) of user kim"
@@ -218,26 +95,10 @@ void SetInterrupt(const Snapshot& snapshot, const core::DesiredTask& task, TimeP
 
 }  // namespace
 
-const GangCache::Gang& GangCache::For(const Snapshot& snapshot, const core::Attempt& attempt) {
+const GangEnvironment& GangCache::For(const Snapshot& snapshot, const core::Attempt& attempt) {
   const auto [it, fresh] = gangs_.try_emplace(attempt.id);
-  Gang& gang = it->second;
-  if (!fresh) return gang;
-  for (std::size_t i = 0; i < attempt.nodes.size(); ++i) {
-    const core::Node* node = snapshot.tables.nodes.Find(attempt.nodes[i]);
-    if (i > 0) {
-      gang.hosts += ',';
-      gang.zones += ',';
-    }
-    if (!node) continue;
-    gang.hosts += AddressOf(*node);
-    gang.zones += node->labels.zone;
-    if (i == 0) gang.master_addr = AddressOf(*node);
-  }
-  for (const std::uint32_t rank : attempt.gateways) {
-    gang.gateways += (gang.gateways.empty() ? "" : ",") + std::to_string(rank);
-  }
-  gang.replica_sources = ReplicaSources(snapshot, attempt);
-  return gang;
+  if (fresh) it->second = core::GangEnvironmentOf(snapshot.tables, attempt);
+  return it->second;
 }
 
 v1::DesiredSet BuildDesiredSet(const Snapshot& snapshot, core::NodeId id, const core::Policy& policy, TimePoint now,

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <string>
 
 #include "glim/v1/agent_api.pb.h"
 #include "scheduler/core/model/policy.h"
 #include "scheduler/server/loop/snapshot.h"
+#include "sdk/task_environment/task_environment.h"
 
 namespace glim::server {
 
@@ -15,17 +15,10 @@ namespace glim::server {
 // longer than the snapshot.
 class GangCache {
  public:
-  struct Gang {
-    std::string hosts;  // comma separated, by node rank
-    std::string zones;
-    std::string gateways;         // node ranks
-    std::string replica_sources;  // comma separated, each once
-    std::string master_addr;
-  };
-  const Gang& For(const Snapshot& snapshot, const core::Attempt& attempt);
+  const GangEnvironment& For(const Snapshot& snapshot, const core::Attempt& attempt);
 
  private:
-  std::map<core::AttemptId, Gang> gangs_;
+  std::map<core::AttemptId, GangEnvironment> gangs_;
 };
 
 v1::DesiredSet BuildDesiredSet(const Snapshot& snapshot, core::NodeId node, const core::Policy& policy, TimePoint now,

@@ -1,23 +1,19 @@
 // What a task is told of its job, through environment variables: who takes part, who this is, where all meet.
 //
-// docs/protocols/task-socket.md, Environment, has the variables. Outside of Glim those that torchrun sets are enough;
-// the nodes are then one zone.
+// sdk/task_environment has the variables. Outside of Glim those that torchrun sets are enough; the nodes are then one
+// zone.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "sdk/base/result.h"
 #include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/tree/topology.h"
+#include "sdk/task_environment/variable_reader.h"
 
 namespace glim::hfreduce {
-
-// A variable's value, or none.
-using Lookup = std::function<std::optional<std::string>(const char* name)>;
 
 struct Environment {
   Topology topology = {};
@@ -30,7 +26,7 @@ struct Environment {
 
 // Pure. What the variables say is added to `options`: its id gets the job's before it, `listen` is replaced. Of `device`
 // and `service_level` the caller's choice comes first. INVALID_ARGUMENT that names the variable.
-Result<Environment> EnvironmentOf(const Lookup& lookup, const CommunicatorOptions& options);
+Result<Environment> EnvironmentOf(const VariableLookup& lookup, const CommunicatorOptions& options);
 
 // Rank 0 serves the store. The port is free again once every rank has returned, so that any number of communicators can
 // be made of one environment, one after the other, in the same order on all ranks. Errors: Communicator::Create's, and

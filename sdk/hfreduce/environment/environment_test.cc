@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+
+#include "sdk/task_environment/testing/forms.h"
+#include "sdk/task_environment/testing/samples.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -73,6 +77,40 @@ TEST(Environment, OfAJobThatCrossesZones) {
   EXPECT_EQ(read->store_port, 20001);
   EXPECT_EQ(read->options.listen, "10.0.0.2");
   EXPECT_EQ(read->options.id, "12.3-0") << "of this attempt alone";
+}
+
+// The contract with the scheduler and the agents: sdk/task_environment has what they set.
+TEST(Environment, OfThePlatformsSamples) {
+  const auto gang = Read(glim::testing::ReadSample("per_gpu.env"));
+  ASSERT_TRUE(gang.ok()) << gang.status().message();
+  EXPECT_EQ(gang->rank, 3u);
+  EXPECT_EQ(gang->topology.ranks(), 6u);
+  EXPECT_THAT(gang->topology.gateways, ElementsAre(1, 2));
+  EXPECT_EQ(gang->store_host, "10.0.0.1");
+  EXPECT_EQ(gang->store_port, 20001);
+  EXPECT_EQ(gang->options.id, "12.3-0");
+  EXPECT_EQ(gang->options.device, "mlx5_0:1");
+  EXPECT_EQ(gang->options.service_level, 3);
+  const auto alone = Read(glim::testing::ReadSample("per_node.env"));
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_EQ(alone->topology.ranks(), 1u);
+  EXPECT_EQ(alone->store_port, 20003);
+}
+
+TEST(Environment, ReadsWhatTheTableSays) {
+  std::set<std::string> read;
+  Variables off_glim = glim::testing::ReadSample("per_gpu.env");
+  off_glim.erase("GLIM_HOSTS");
+  off_glim.erase("GLIM_HFREDUCE_PORT");
+  for (const Variables& variables : {glim::testing::ReadSample("per_gpu.env"), off_glim}) {
+    const auto noted = [&](const char* name) {
+      read.insert(name);
+      const auto it = variables.find(name);
+      return it == variables.end() ? std::nullopt : std::optional(it->second);
+    };
+    ASSERT_TRUE(EnvironmentOf(noted, {}).ok());
+  }
+  EXPECT_EQ(read, glim::testing::NamesReadBy("hfreduce"));
 }
 
 TEST(Environment, OfAJobInOneZoneTheFirstNodeIsTheGateway) {

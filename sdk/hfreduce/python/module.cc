@@ -36,7 +36,7 @@ std::uintptr_t AddressOf(const py::object& object) {
 
 std::shared_ptr<Group> FromVariables(const std::map<std::string, std::string>& variables,
                                      const CommunicatorOptions& options) {
-  const Lookup lookup = [&](const char* name) {
+  const VariableLookup lookup = [&](const char* name) {
     const auto it = variables.find(name);
     return it == variables.end() ? std::nullopt : std::optional<std::string>(it->second);
   };

@@ -58,8 +58,7 @@ inline std::vector<std::string> Misfits(const TaskVariables& variables, const st
     if (!setters.contains(info.set_by)) continue;
     known.insert(info.name);
     const auto it = variables.find(info.name);
-    const bool other_launcher =
-        info.when == (per_gpu ? VariablePresence::kPerNode : VariablePresence::kPerGpu);
+    const bool other_launcher = info.when == (per_gpu ? VariablePresence::kPerNode : VariablePresence::kPerGpu);
     const bool wanted = !other_launcher && (all || info.when != VariablePresence::kSometimes);
     if (it == variables.end()) {
       if (wanted) misfits.push_back(std::string(info.name) + " is not set");

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/task/task_files.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
 
 namespace glim::nodeagent {
@@ -52,7 +52,11 @@ struct AgentOptions {
   std::uint32_t log_folders_max = 1000;
 };
 
-// Fills in what was left out (also what `auto` stands for), makes the state folder (private), and checks everything. The error names the option.
+// Fills in what was left out (also what `auto` stands for), makes the state folder (private), and checks everything.
+// The error names the option.
 Status CompleteOptions(AgentOptions* options);
+
+// A program's path: the programs of a node lie in one folder.
+std::string BesideShim(const AgentOptions& options, const char* program);
 
 }  // namespace glim::nodeagent

@@ -1,4 +1,4 @@
-#include "nodeagent/launch/agent_options.h"
+#include "nodeagent/options/agent_options.h"
 
 #include <limits.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <set>
 
-#include "nodeagent/launch/sdk_folder.h"
+#include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/os/files.h"
 #include "nodeagent/task/task_socket.h"
 #include "sdk/checkpoint/replica/token.h"
@@ -89,7 +89,7 @@ Status CompletePaths(AgentOptions* options) {
   if (::access(options->shim.c_str(), X_OK) != 0) {
     return InvalidArgument("--shim", "there is no program " + options->shim, "give glim-shim's path with --shim");
   }
-  return CompleteSdk(programs.string(), options);
+  return CompleteSdk(programs.string(), &options->sdk);
 }
 
 std::string FindProgram(const std::string& name) {
@@ -208,7 +208,7 @@ Status CompleteReplica(AgentOptions* options) {
   if (options->replica_listen.empty()) options->replica_listen = options->address + ":0";
   if (Status status = CheckListen("--replica-listen", options->replica_listen); !status.ok()) return status;
   if (options->replica_program.empty()) {
-    options->replica_program = options->shim.substr(0, options->shim.rfind('/')) + "/glim-replica";
+    options->replica_program = BesideShim(*options, "glim-replica");
   }
   if (options->replica_memory_bytes > 0 && ::access(options->replica_program.c_str(), X_OK) != 0) {
     return InvalidArgument("--replica-memory", "--replica-memory: there is no program " + options->replica_program,
@@ -260,6 +260,10 @@ Status CompleteOptions(AgentOptions* options) {
   }
   if (Status status = CompleteReplica(options); !status.ok()) return status;
   return CompleteRuntime(options);
+}
+
+std::string BesideShim(const AgentOptions& options, const char* program) {
+  return options.shim.substr(0, options.shim.rfind('/')) + "/" + program;
 }
 
 }  // namespace glim::nodeagent

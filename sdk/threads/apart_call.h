@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace glim::nodeagent {
+namespace glim {
 
 template <typename T>
 class ApartCall {
@@ -64,4 +64,4 @@ class ApartCall {
   const std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace glim::nodeagent
+}  // namespace glim

@@ -1,4 +1,4 @@
-#include "nodeagent/launch/task_record.h"
+#include "nodeagent/control/task_record.h"
 
 #include <nlohmann/json.hpp>
 

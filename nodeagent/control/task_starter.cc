@@ -1,0 +1,160 @@
+#include "nodeagent/control/task_starter.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "nodeagent/launch/launch_plan.h"
+#include "nodeagent/launch/replica_token.h"
+#include "nodeagent/launch/task_variables.h"
+#include "nodeagent/os/boot_clock.h"
+#include "nodeagent/task/start_fault.h"
+#include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
+
+namespace glim::nodeagent {
+namespace {
+
+constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended before it was started
+
+// Who a snapshot's files will belong to; none: the agent's own user.
+std::optional<TaskUser> UserOfFiles(const AgentOptions& options) {
+  return options.runtime == "runc" ? std::optional(options.task_user) : std::nullopt;
+}
+
+void FailStart(AgentTask& task, const std::string& message) {
+  task.fixed.phase = Phase::kReleased;
+  task.fixed.start_failed = true;
+  task.fixed.message = message;
+}
+
+}  // namespace
+
+TaskStarter::TaskStarter(boost::asio::io_context& io, const AgentOptions& options, Runtime& runtime, TaskTable& tasks,
+                         Hooks hooks)
+    : io_(io),
+      options_(options),
+      runtime_(runtime),
+      tasks_(tasks),
+      hooks_(std::move(hooks)),
+      base_variables_(BaseVariables(options.address)),
+      saves_(
+          io, options, [this] { hooks_.report_changed(Urgency::kProgress); },
+          [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
+      unpacker_(io, BesideShim(options, "glim-unpack"), UserOfFiles(options)) {}
+
+void TaskStarter::Start() { saves_.Start(); }
+
+void TaskStarter::Stop() {
+  stopped_ = true;
+  saves_.Stop();
+  unpacker_.Stop();
+}
+
+void TaskStarter::Launch(const TaskKey& key, AgentTask& task, v1::TaskLaunch order) {
+  task.seen.key = key;
+  task.launch = std::move(order);
+  // What cannot be carried out is refused before a save is copied for it.
+  const Status plan = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch).status();
+  task.waits_for_save = plan.ok() && saves_.Begin(key, task.launch);
+  if (!task.waits_for_save) return StartTask(key, task);
+  task.fixed.phase = Phase::kStarting;
+  task.fixed.controllable = true;  // it can be stopped: StopBeforeStart
+}
+
+void TaskStarter::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
+  const auto it = tasks_.find(key);
+  if (stopped_ || it == tasks_.end()) return;
+  AgentTask& task = it->second;
+  task.waits_for_save = false;
+  task.fixed = {};
+  if (outcome.stopped) {
+    task.fixed.phase = Phase::kReleased;
+    task.fixed.exit_code = kStoppedCode;
+    task.fixed.message = "it was stopped before its save was there; it never ran";
+  } else if (outcome.missing) {
+    task.save_missing = true;
+    FailStart(task, outcome.message);
+  } else {
+    StartTask(key, task);
+  }
+  hooks_.report_changed(Urgency::kNow);
+  hooks_.step();
+}
+
+void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
+  Result<LaunchSpec> spec = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch);
+  const Status status = spec.ok() ? runtime_.Create(key, *spec) : spec.status();
+  if (!status.ok()) {
+    LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
+    task.fixed.fault = FaultOf(status);
+    return FailStart(task, WithFix(status));
+  }
+  task.in_runtime = true;
+  Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_.FolderOf(key)));
+  if (ready.ok()) ready = OpenSocket(task);
+  // Raised while the task waited for its save.
+  if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);
+  if (!ready.ok()) {
+    runtime_.Refuse(key, ready.message());
+  } else {
+    Begin(key, task.launch.snapshot());
+  }
+  LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name), spec->ranks.size());
+}
+
+// At once, or when its code is unpacked.
+void TaskStarter::Begin(const TaskKey& key, const std::string& snapshot) {
+  if (snapshot.empty()) return runtime_.Start(key);
+  const Status status = unpacker_.Start(key, snapshot, TaskPaths(runtime_.FolderOf(key)),
+                                        [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
+  if (!status.ok()) runtime_.Refuse(key, status.message());
+}
+
+void TaskStarter::OnUnpacked(const TaskKey& key, const Status& unpacked) {
+  if (stopped_) return;
+  if (tasks_.at(key).record.terminated) {
+    runtime_.Refuse(key, "it was stopped while its code was unpacked");
+  } else if (!unpacked.ok()) {
+    LogError("event=unpack_failed task={} error={}", ToString(key), Quoted(unpacked.message()));
+    runtime_.Refuse(key, unpacked.message());
+  } else {
+    runtime_.Start(key);
+  }
+}
+
+Status TaskStarter::OpenSocket(AgentTask& task) {
+  const TaskPaths paths(runtime_.FolderOf(task.seen.key));
+  TaskSocket::Options options;
+  options.socket_path = paths.socket();
+  options.state_path = paths.ranks();
+  options.task = ToString(task.seen.key);
+  for (const RankLaunch& rank : runtime_.SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
+  options.peer_uid = options_.runtime == "runc" ? options_.task_user.uid : ::geteuid();
+  options.now = BootNow;
+  options.version = GLIM_VERSION;
+  options.on_news = [this](RankNews news) {
+    if (!stopped_) hooks_.report_changed(news == RankNews::kProgress ? Urgency::kProgress : Urgency::kNow);
+  };
+  auto socket = std::make_shared<TaskSocket>(io_, std::move(options));
+  Status status = socket->Open();
+  task.socket = std::move(socket);
+  return status;
+}
+
+void TaskStarter::StopBeforeStart(AgentTask& task, const Action& action) {
+  if (!task.record.terminated) {
+    LogInfo("event=stop task={} note=\"it was not started yet\" reason={}", ToString(action.key),
+            Quoted(action.reason));
+  }
+  task.record.terminated = true;
+  task.record.kill_at = action.kill_at;
+  if (action.kind == ActionKind::kKill) task.seen.killed_at = BootNow();
+  saves_.Cancel(action.key);
+}
+
+void TaskStarter::Cancel(const TaskKey& key) { saves_.Cancel(key); }
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,65 @@
+// From a launch order to a task that runs. It waits for its save, if that is not here (launch_saves.h), then for its
+// code, if that is a snapshot (snapshot_unpacker.h); a stop may come at any moment in between.
+//
+// On the agent's loop; nothing here waits. Failures are the task's: it is reported as a start that failed.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <string>
+
+#include "nodeagent/control/agent_task.h"
+#include "nodeagent/launch/launch_saves.h"
+#include "nodeagent/launch/snapshot_unpacker.h"
+#include "nodeagent/options/agent_options.h"
+#include "nodeagent/sync/urgency.h"
+#include "sdk/task_environment/task_environment.h"
+
+namespace glim::nodeagent {
+
+class TaskStarter {
+ public:
+  struct Hooks {
+    std::function<void(Urgency)> report_changed;
+    std::function<void()> step;  // Reconcile is to be asked again, soon
+  };
+
+  // References outlive it. `tasks`: the owner's, who alone removes tasks from it.
+  TaskStarter(boost::asio::io_context& io, const AgentOptions& options, Runtime& runtime, TaskTable& tasks,
+              Hooks hooks);
+
+  void Start();
+  // The agent goes, the tasks stay.
+  void Stop();
+
+  // `task` is in the table and new.
+  void Launch(const TaskKey& key, AgentTask& task, v1::TaskLaunch order);
+  // The task's socket, also for one that was adopted: without it its ranks cannot be heard.
+  Status OpenSocket(AgentTask& task);
+  // Of a task that the runtime does not know yet.
+  void StopBeforeStart(AgentTask& task, const Action& action);
+  // What was not started is not started any more.
+  void Cancel(const TaskKey& key);
+  bool IsUnpacking(const TaskKey& key) const { return unpacker_.IsUnpacking(key); }
+  // How far the copy of its save has got.
+  void Report(const TaskKey& key, v1::ObservedTask* out) const { saves_.Report(key, out); }
+  void Forget(const TaskKey& key) { saves_.Forget(key); }
+
+ private:
+  void OnSaveReady(const TaskKey& key, const SaveOutcome& outcome);
+  void StartTask(const TaskKey& key, AgentTask& task);
+  void Begin(const TaskKey& key, const std::string& snapshot);
+  void OnUnpacked(const TaskKey& key, const Status& unpacked);
+
+  boost::asio::io_context& io_;
+  const AgentOptions& options_;
+  Runtime& runtime_;
+  TaskTable& tasks_;
+  const Hooks hooks_;
+  const TaskVariables base_variables_;
+  LaunchSaves saves_;
+  SnapshotUnpacker unpacker_;
+  bool stopped_ = false;
+};
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,111 @@
+#include "nodeagent/launch/launch_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "nodeagent/testing/sdk.h"
+#include "nodeagent/testing/temp_folder.h"
+
+namespace glim::nodeagent {
+namespace {
+
+TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
+  AgentOptions options;
+  options.state_dir = "/state";
+  options.shim = "/opt/glim/bin/glim-shim";
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  for (const auto& [name, value] :
+       {std::pair("GLIM_SOCKET", "/elsewhere"), std::pair("PATH", "/own"), std::pair("GLIM_CHECKPOINT_DIR", "/no")}) {
+    launch.add_env()->set_name(name);
+    launch.mutable_env(launch.env_size() - 1)->set_value(value);
+  }
+  const std::map<std::string, std::string> base = {{"PATH", "/bin"}, {"HOME", "/home/a"}};
+  const auto spec = PlanLaunch(options, base, {7, 2, 0}, "/state/tasks/7.2.0", launch);
+  ASSERT_TRUE(spec.ok());
+  const std::map<std::string, std::string> env(spec->env.begin(), spec->env.end());
+  EXPECT_EQ(env.at("GLIM_SOCKET"), "/state/tasks/7.2.0/run/socket");
+  EXPECT_EQ(env.at("GLIM_CHECKPOINT_DIR"), "/state/checkpoints/7");
+  EXPECT_EQ(env.at("PATH"), "/own:/opt/glim/bin") << "so that glim-task is found";
+  EXPECT_EQ(spec->workdir, "/home/a") << "none was given";
+  EXPECT_EQ(spec->log_folder, "/state/logs/7-2");
+  launch.mutable_env(0)->set_name("A=B");
+  EXPECT_EQ(PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status().field(), "env");
+}
+
+TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
+  TempFolder folder;
+  AgentOptions options;
+  options.state_dir = "/state";
+  options.shim = "/opt/glim/bin/glim-shim";
+  options.sdk = MakeSdk(folder.path() + "/sdk");
+  options.runtime = "process";
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  const std::map<std::string, std::string> base = {{"PATH", "/bin"}, {"HOME", "/home/a"}};
+  const auto plan = [&] {
+    const auto spec = PlanLaunch(options, base, {7, 2, 0}, "/state/tasks/7.2.0", launch);
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    return std::map<std::string, std::string>(spec->env.begin(), spec->env.end());
+  };
+  EXPECT_EQ(plan().at("PYTHONPATH"), options.sdk + "/python");
+  EXPECT_EQ(plan().at("PATH"), "/bin:" + options.sdk + "/bin");
+  EXPECT_EQ(plan().at("GLIM_SDK"), options.sdk);
+  launch.add_env()->set_name("PYTHONPATH");
+  launch.mutable_env(0)->set_value("lib:/mine");
+  EXPECT_EQ(plan().at("PYTHONPATH"), "lib:/mine:" + options.sdk + "/python");
+  options.runtime = "runc";
+  EXPECT_EQ(plan().at("PYTHONPATH"), "lib:/mine:/run/glim/sdk/python") << "one place in every container";
+  options.sdk.clear();
+  EXPECT_EQ(plan().at("PYTHONPATH"), "lib:/mine");
+  EXPECT_FALSE(plan().contains("GLIM_SDK"));
+  EXPECT_EQ(plan().at("PATH"), "/bin:/opt/glim/bin") << "glim-task is there without an SDK, too";
+}
+
+TEST(LaunchPlan, AnSdkThatIsGoneIsTheNodesFault) {
+  TempFolder folder;
+  AgentOptions options;
+  options.state_dir = "/state";
+  options.sdk = MakeSdk(folder.path() + "/sdk");
+  std::filesystem::remove_all(options.sdk + "/bin");
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  const Status status = PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("this node's SDK is gone: there is no " + options.sdk + "/bin/glim-task"),
+            std::string::npos)
+      << status.message();
+}
+
+TEST(LaunchPlan, TheAgentKnowsWhereASaveInItsOwnFolderLies) {
+  AgentOptions options;
+  options.state_dir = "/state";
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("true");
+  const auto plan = [&] { return PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch); };
+  const auto env = [&] {
+    const auto spec = plan();
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    return std::map<std::string, std::string>(spec->env.begin(), spec->env.end());
+  };
+  EXPECT_EQ(env().at("GLIM_CHECKPOINT_LOCAL"), "1");
+  EXPECT_FALSE(env().contains("GLIM_RESUME_PATH"));
+  launch.mutable_base()->set_local("attempt-1/step-7");
+  EXPECT_EQ(env().at("GLIM_RESUME_PATH"), "/state/checkpoints/7/attempt-1/step-7");
+  launch.mutable_base()->set_local("../8/s");
+  EXPECT_EQ(plan().status().field(), "base.local");
+  launch.mutable_base()->set_local("s");
+  launch.set_checkpoint_dir("/shared");
+  EXPECT_EQ(plan().status().field(), "base") << "such a job has no save in a node's own folder";
+  launch.clear_base();
+  EXPECT_FALSE(env().contains("GLIM_CHECKPOINT_LOCAL"));
+}
+
+}  // namespace
+}  // namespace glim::nodeagent

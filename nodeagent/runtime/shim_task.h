@@ -1,0 +1,64 @@
+// What the runtime knows of one task under its shim: its files, its processes, and what follows from them.
+//
+// Owned by ShimRuntime and used on the agent's loop, like everything of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "nodeagent/os/folder_watch.h"
+#include "nodeagent/os/processes.h"
+#include "nodeagent/runtime/runtime.h"
+
+namespace glim::nodeagent {
+
+// The first pause before another look at what is left of a task.
+inline constexpr std::chrono::milliseconds kLookFirst{25};
+
+struct ShimTask {
+  ShimTask(boost::asio::io_context& io, TaskKey task_key, std::string folder, LaunchSpec launch)
+      : key(task_key), paths(std::move(folder)), spec(std::move(launch)), shim(io), spawner(io), timer(io) {}
+
+  const TaskKey key;
+  const TaskPaths paths;
+  const LaunchSpec spec;
+  TaskStatus status;
+  RankCauses causes;
+  std::string status_text;  // as last read
+  ProcessIdentity identity;
+  boost::asio::posix::stream_descriptor shim;     // pidfd; open while it is there
+  boost::asio::posix::stream_descriptor spawner;  // pidfd of the process that exits when the shim stands
+  boost::asio::steady_timer timer;                // the next look at what is left
+  std::chrono::milliseconds pause = kLookFirst;
+  pid_t spawner_pid = 0;
+  FolderWatch::Id watch = 0;
+  std::vector<pid_t> pids;
+  int kills = 0;
+  int empty_looks = 0;
+  bool stopping = false;  // somebody waits for its end
+  bool shim_gone = false;
+  bool released = false;
+  bool gpu_busy = false;
+
+  bool lost() const { return shim_gone && !status.ended; }
+  bool all_exited() const {
+    return (status.started || status.start_failed) &&
+           std::all_of(status.ranks.begin(), status.ranks.end(), [](const RankStatus& r) { return r.exited; });
+  }
+  // Reads the status file. True when it says something new.
+  bool ReadStatus();
+  // What is there of it in this life of the machine, by its mark and by descent from its shim.
+  std::vector<ProcessInfo> Find(const std::string& boot_id) const;
+  // Without its shim.
+  void SignalLeftovers(const std::string& boot_id, int signal) const;
+  Inspection Inspect(const std::string& boot_id) const;
+};
+
+}  // namespace glim::nodeagent
