@@ -1,16 +1,10 @@
 #include "sdk/task_environment/variable_reader.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 namespace glim {
-
-std::optional<std::string> OwnVariable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 Status WrongVariable(TaskVariable variable, const std::string& what, const std::string& fix) {
   const std::string name = NameOf(variable);

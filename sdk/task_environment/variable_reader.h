@@ -16,9 +16,6 @@ namespace glim {
 // A variable's value, or none.
 using VariableLookup = std::function<std::optional<std::string>(const char* name)>;
 
-// Of this process itself. Not while another thread changes them.
-std::optional<std::string> OwnVariable(const char* name);
-
 class VariableReader {
  public:
   // `lookup` outlives the reader.

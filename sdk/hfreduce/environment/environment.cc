@@ -1,5 +1,7 @@
 #include "sdk/hfreduce/environment/environment.h"
 
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,6 +137,12 @@ Result<Environment> OnGlim(const VariableReader& variables, const CommunicatorOp
   environment.options.id = *job + "." + *attempt + "-" + options.id;
   environment.options.listen = hosts[ranks->rank / ranks->per_node];
   return environment;
+}
+
+// Of this process itself.
+std::optional<std::string> OwnVariable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 Result<Environment> WithoutGlim(const VariableReader& variables, const CommunicatorOptions& options) {
