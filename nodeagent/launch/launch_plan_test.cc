@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "nodeagent/testing/sdk.h"
+#include "nodeagent/options/testing/sdk.h"
 #include "nodeagent/testing/temp_folder.h"
 
 namespace glim::nodeagent {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nodeagent/testing/sdk.h"
+#include "nodeagent/options/testing/sdk.h"
 #include "nodeagent/testing/temp_folder.h"
 #include "sdk/task_environment/testing/forms.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "nodeagent/options/sdk_folder.h"
-#include "nodeagent/testing/sdk.h"
+#include "nodeagent/options/testing/sdk.h"
 #include "nodeagent/testing/temp_folder.h"
 
 namespace glim::nodeagent {

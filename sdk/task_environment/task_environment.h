@@ -1,4 +1,4 @@
-// A task's environment as values, and how they become variables (variables.def has the table).
+// A task's environment as values, and how they become variables (variables-inl.h has the table).
 //
 // Three parts, each of whoever knows it: the scheduler tells of the job, the attempt and the gang; the node's agent of
 // the node; and for each rank who it is. Plain values, no I/O.

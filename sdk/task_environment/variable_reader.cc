@@ -1,7 +1,6 @@
 #include "sdk/task_environment/variable_reader.h"
 
-#include <charconv>
-#include <system_error>
+#include <algorithm>
 #include <utility>
 
 namespace glim {
@@ -25,10 +24,12 @@ Result<std::uint32_t> VariableReader::Number(TaskVariable variable, std::uint32_
 
 Result<std::uint32_t> VariableReader::ParseNumber(TaskVariable variable, const std::string& text, std::uint32_t least,
                                                   std::uint32_t most) {
-  std::uint32_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  if (whole && value >= least && value <= most) return value;
+  constexpr std::size_t kDigitsMax = 10;
+  std::uint64_t value = 0;
+  for (const char c : text.substr(0, kDigitsMax)) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  const bool whole = !text.empty() && text.size() <= kDigitsMax &&
+                     std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (whole && value >= least && value <= most) return static_cast<std::uint32_t>(value);
   return WrongVariable(variable,
                        "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most),
                        "leave it as the platform sets it");

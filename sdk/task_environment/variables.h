@@ -1,4 +1,4 @@
-// The names of the variables that a task finds in its environment, and who sets them (variables.def). Constants alone:
+// The names of the variables that a task finds in its environment, and who sets them (variables-inl.h). Constants alone:
 // including this costs a program's start nothing.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace glim {
 
 enum class TaskVariable {
 #define GLIM_TASK_VARIABLE(id, name, set_by, when, form, read_by, meaning) id,
-#include "sdk/task_environment/variables.def"
+#include "sdk/task_environment/variables-inl.h"
 #undef GLIM_TASK_VARIABLE
 };
 
@@ -44,7 +44,7 @@ struct TaskVariableInfo {
 inline constexpr TaskVariableInfo kTaskVariables[] = {
 #define GLIM_TASK_VARIABLE(id, name, set_by, when, form, read_by, meaning) \
   {name, VariableSetter::k##set_by, VariablePresence::k##when, VariableForm::k##form, read_by, meaning},
-#include "sdk/task_environment/variables.def"
+#include "sdk/task_environment/variables-inl.h"
 #undef GLIM_TASK_VARIABLE
 };
 

@@ -41,7 +41,7 @@ def read(*path: str) -> str:
 
 def variables() -> List[Variable]:
     row = re.compile(r'^GLIM_TASK_VARIABLE\(k\w+, "(\w+)", (\w+), (\w+), (\w+), "([^"]*)",\s*((?:"[^"]*"\s*)+)\)', re.M)
-    text = read(HOME, "variables.def")
+    text = read(HOME, "variables-inl.h")
     found = [Variable(name, set_by, when, form, readers.split(), "".join(re.findall(r'"([^"]*)"', meaning)))
              for name, set_by, when, form, readers, meaning in row.findall(text)]
     assert len(found) == len(re.findall(r"^GLIM_TASK_VARIABLE", text, re.M)), "a row has another shape"
