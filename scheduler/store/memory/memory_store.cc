@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "scheduler/core/model/planted.h"
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -115,7 +115,7 @@ Result<std::vector<EndedJob>> MemoryStore::EndedJobs(const EndedJobsQuery& query
   if (!found.ok()) return found.status();
   std::erase_if(*found, [&](const EndedJob& job) {
     return (!query.user.empty() && job.user != query.user) ||
-           (!query.state.empty() && StoredName(job.state) != query.state) || job.ended_at < query.since ||
+           (!query.state.empty() && core::WordOf(job.state) != query.state) || job.ended_at < query.since ||
            std::pair(job.ended_at, job.id) >= std::pair(query.before_at, query.before_id);
   });
   found->resize(std::min({found->size(), query.limit, kHistoryMax}));

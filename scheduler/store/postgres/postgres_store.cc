@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "scheduler/store/codec/commit_batch.h"
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -43,13 +43,13 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
   {
     PostgresArrays jobs("put_jobs", writes);
     for (const auto& [id, row] : batch.jobs) {
-      jobs.Row(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
+      jobs.Row(id.value, core::WordOf(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
     }
   }
   {
     PostgresArrays attempts("put_attempts", writes);
     for (const auto& [id, row] : batch.attempts) {
-      attempts.Row(id.job.value, id.number, StoredName(row->state), EncodeAttempt(*row));
+      attempts.Row(id.job.value, id.number, core::WordOf(row->state), EncodeAttempt(*row));
     }
   }
   {
@@ -68,7 +68,7 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
   {
     PostgresArrays jobs("put_ended_jobs", writes);
     for (const EndedJob& job : ended) {
-      jobs.Row(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state), EncodeEndedJob(job));
+      jobs.Row(job.id.value, job.ended_at.ms, CleanText(job.user), core::WordOf(job.state), EncodeEndedJob(job));
     }
   }
   return writes;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -107,11 +107,11 @@ Status SqliteStore::Write(const CommitBatch& batch) {
   }
   for (const auto& [id, row] : batch.jobs) {
     Status s =
-        sql_.put_job.Run(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
+        sql_.put_job.Run(id.value, core::WordOf(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
     if (!s.ok()) return s;
   }
   for (const auto& [id, row] : batch.attempts) {
-    Status s = sql_.put_attempt.Run(id.job.value, id.number, StoredName(row->state), EncodeAttempt(*row));
+    Status s = sql_.put_attempt.Run(id.job.value, id.number, core::WordOf(row->state), EncodeAttempt(*row));
     if (!s.ok()) return s;
   }
   for (const auto& [id, row] : batch.tasks) {
@@ -130,7 +130,7 @@ Status SqliteStore::Write(const CommitBatch& batch) {
 
 Status SqliteStore::WriteEndedJobs(const std::vector<EndedJob>& ended) {
   for (const EndedJob& job : ended) {
-    Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state),
+    Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), core::WordOf(job.state),
                                       EncodeEndedJob(job));
     if (!s.ok()) return s;
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 
 namespace glim::store {
 
@@ -94,9 +94,8 @@ class Filler {
   template <typename T>
   requires std::is_enum_v<T>
   void Fill(T& value) {
-    do {
-      value = static_cast<T>(rng_.Between(kEnumLow, kEnumHigh));
-    } while (StoredName(value) == nullptr);
+    constexpr auto kLast = static_cast<std::int64_t>(core::kEnumWords<T>.size()) - 1;
+    value = core::kEnumWords<T>[static_cast<std::size_t>(rng_.Between(0, kLast))].value;
   }
   template <typename T>
   requires std::is_integral_v<T>
