@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "scheduler/core/model/blocker.h"
+#include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/spec.h"
 
@@ -195,6 +196,46 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kDependency, "dependency"},
     {BlockerKind::kTimeSlice, "time_slice"},
     {BlockerKind::kCheckpointOn, "checkpoint_on"},
+});
+
+template <>
+inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKind>>({
+    {HistoryKind::kSchedulerStarted, "scheduler_started"},
+    {HistoryKind::kPolicyReloaded, "policy_reloaded"},
+    {HistoryKind::kJobSubmitted, "job_submitted"},
+    {HistoryKind::kJobQueued, "job_queued"},
+    {HistoryKind::kJobHeld, "job_held"},
+    {HistoryKind::kJobResumed, "job_resumed"},
+    {HistoryKind::kJobSucceeded, "job_succeeded"},
+    {HistoryKind::kJobFailed, "job_failed"},
+    {HistoryKind::kJobCancelled, "job_cancelled"},
+    {HistoryKind::kAttemptClaimed, "attempt_claimed"},
+    {HistoryKind::kAttemptStarting, "attempt_starting"},
+    {HistoryKind::kAttemptRunning, "attempt_running"},
+    {HistoryKind::kAttemptStopping, "attempt_stopping"},
+    {HistoryKind::kAttemptEnded, "attempt_ended"},
+    {HistoryKind::kClaimDropped, "claim_dropped"},
+    {HistoryKind::kInterruptRequested, "interrupt_requested"},
+    {HistoryKind::kStepAgreed, "step_agreed"},
+    {HistoryKind::kNoAgreement, "no_agreement"},
+    {HistoryKind::kGraceExtended, "grace_extended"},
+    {HistoryKind::kInterruptSaved, "interrupt_saved"},
+    {HistoryKind::kInterruptLeft, "interrupt_left"},
+    {HistoryKind::kInterruptWithdrawn, "interrupt_withdrawn"},
+    {HistoryKind::kSwapAborted, "swap_aborted"},
+    {HistoryKind::kSaveWaitedFor, "save_waited_for"},
+    {HistoryKind::kSaveGivenUp, "save_given_up"},
+    {HistoryKind::kNodeRegistered, "node_registered"},
+    {HistoryKind::kNodeReady, "node_ready"},
+    {HistoryKind::kNodeSilent, "node_silent"},
+    {HistoryKind::kNodeLost, "node_lost"},
+    {HistoryKind::kNodeReturned, "node_returned"},
+    {HistoryKind::kNodeQuarantined, "node_quarantined"},
+    {HistoryKind::kOrphan, "orphan"},
+    {HistoryKind::kRootSeen, "root_seen"},
+    {HistoryKind::kRootNotSeen, "root_not_seen"},
+    {HistoryKind::kOutageBegan, "outage_began"},
+    {HistoryKind::kOutageEnded, "outage_ended"},
 });
 
 template <typename E>

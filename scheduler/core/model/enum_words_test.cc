@@ -68,7 +68,7 @@ class EnumWordsTest : public testing::Test {};
 
 using Enumerations = testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink,
                                     DependencyKind, IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult,
-                                    StopCause, AgreementState, TaskPhase, NodeState, BlockerKind>;
+                                    StopCause, AgreementState, TaskPhase, NodeState, BlockerKind, HistoryKind>;
 TYPED_TEST_SUITE(EnumWordsTest, Enumerations);
 
 TYPED_TEST(EnumWordsTest, EveryEnumeratorHasTheWordOfItsName) {

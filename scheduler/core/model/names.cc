@@ -4,6 +4,7 @@
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/spec.h"
 
@@ -43,5 +44,6 @@ const char* ToString(AgreementState v) { return WordOrMark(v); }
 const char* ToString(TaskPhase v) { return WordOrMark(v); }
 const char* ToString(NodeState v) { return WordOrMark(v); }
 const char* ToString(BlockerKind v) { return WordOrMark(v); }
+const char* ToString(HistoryKind v) { return WordOrMark(v); }
 
 }  // namespace glim::core

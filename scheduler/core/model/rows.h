@@ -296,15 +296,4 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// What happened, for people and reports; append only.
-struct HistoryEntry {
-  TimePoint at;
-  std::string kind;  // job_submitted, attempt_claimed, interrupt_requested, step_agreed, node_lost, ...
-  JobId job;
-  std::uint32_t attempt = 0;
-  NodeId node;
-  std::string text;
-  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
-};
-
 }  // namespace glim::core

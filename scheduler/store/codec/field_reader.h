@@ -32,6 +32,10 @@ class FieldReader {
   void Required(const char* key, T& value) {
     ReadField(key, value, true);
   }
+  template <typename T>
+  void Sparse(const char* key, T& value, const T& /*unset*/ = T{}) {
+    ReadField(key, value, false);
+  }
 
  private:
   template <typename T>

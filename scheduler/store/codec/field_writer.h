@@ -40,6 +40,11 @@ class FieldWriter {
   void Required(const char* key, const T& value) {
     Field(key, value);
   }
+  // Left out where it is what a reader has anyway.
+  template <typename T>
+  void Sparse(const char* key, const T& value, const T& unset = T{}) {
+    if (!(value == unset)) Field(key, value);
+  }
 
   void Close() { out_ += first_ ? "{}" : "}"; }
 
