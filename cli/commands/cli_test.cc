@@ -103,7 +103,7 @@ TEST_F(CliTest, ARefusalSaysWhatWhyFieldAndFix) {
   const GlimResult result = Glim({"-o", "json", "submit", "--", "true"});
   const json document = json::parse(result.err);
   EXPECT_EQ(result.out, "");
-  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["version"], 2);
   EXPECT_EQ(document["error"]["reason"], "INFEASIBLE");
   EXPECT_EQ(document["error"]["code"], "FAILED_PRECONDITION");
   EXPECT_EQ(document["error"]["field"], "nodes");
@@ -135,7 +135,7 @@ TEST_F(CliTest, SeveralJobsAreAllTriedAndTheFailingOnesNamed) {
   EXPECT_EQ(more.exit_code, 3);
   EXPECT_THAT(more.err, HasSubstr("error: 2 of 3 jobs were not suspended  [NO_SUCH_JOB]\n  no job 8\n  no job 9\n"));
   EXPECT_EQ(Glim({"resume", "1", "3", "-o", "json"}).out,
-            "{\"version\":1,\"job_id\":1,\"state\":\"queued\"}\n{\"version\":1,\"job_id\":3,\"state\":\"queued\"}\n");
+            "{\"version\":2,\"job_id\":1,\"state\":\"queued\"}\n{\"version\":2,\"job_id\":3,\"state\":\"queued\"}\n");
   EXPECT_EQ(Glim({"cancel", "1", "x"}).exit_code, 2);
   EXPECT_EQ(server_.Lock()->jobs[1].state(), "queued") << "nothing was done";
 
@@ -271,7 +271,7 @@ TEST_F(CliTest, PlanSaysWhatASubmissionWouldComeTo) {
     EXPECT_TRUE(state->submits.empty());
   }
   const json document = json::parse(Glim({"plan", "--json", "--", "python", "train.py"}).out);
-  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["version"], 2);
   EXPECT_EQ(document["jobs"][0]["starts_now"], true);
   EXPECT_EQ(document["jobs"][0]["start"]["nodes"][0]["name"], "n3");
   EXPECT_EQ(Glim({"plan"}).exit_code, 2);
@@ -303,7 +303,7 @@ TEST_F(CliTest, TheOtherCommandsAnswer) {
 
 TEST_F(CliTest, FlagsBeatEnvironmentBeatsFiles) {
   Write("xdg/glim/config.yaml", "user: from-xdg\noutput: json\n");
-  EXPECT_EQ(json::parse(Glim({"queue"}).out)["version"], 1);
+  EXPECT_EQ(json::parse(Glim({"queue"}).out)["version"], 2);
   EXPECT_EQ(server_.Lock()->user, "from-xdg");
   Write(".glim.yaml", "user: from-folder\n");
   EXPECT_EQ(Glim({"queue", "-o", "table"}).out, "");

@@ -53,7 +53,7 @@ TEST(RowCodec, RandomRowsComeBackEqual) {
 // Our own writer against the library's: whatever it writes, the library reads and would write again.
 TEST(RowCodec, WritesWhatTheLibraryReads) {
   Rng rng(1);
-  for (int agreement = 0; agreement < kRounds; ++agreement) {
+  for (int round = 0; round < kRounds; ++round) {
     const std::string text = EncodeJob(RandomJob(rng, core::JobId(1)));
     EXPECT_EQ(json::parse(text), json::parse(json::parse(text).dump()));
   }
@@ -206,7 +206,7 @@ TEST(RowCodec, GarbageDeepInsideIsNamed) {
 TEST(RowCodec, MangledBodiesNeverCrash) {
   Rng rng(17);
   int refused = 0;
-  for (int agreement = 0; agreement < 3000; ++agreement) {
+  for (int round = 0; round < 3000; ++round) {
     std::string body = EncodeAttempt(RandomAttempt(rng, {core::JobId(1), 1}));
     for (auto changes = rng.Between(1, 4); changes > 0; --changes) {
       const auto at = static_cast<std::size_t>(rng.Between(0, static_cast<std::int64_t>(body.size()) - 1));
