@@ -27,7 +27,7 @@ Result<JobsById> AskPreemptors(Client& client, const glim::v1::Job& job) {
   return jobs;
 }
 
-Status Run(CommandContext& context, std::uint64_t job_id) {
+Status RunStatus(CommandContext& context, std::uint64_t job_id) {
   Result<glim::v1::Job> job = context.client.GetJob(job_id);
   if (!job.ok()) return job.status();
   Result<JobsById> preemptors = AskPreemptors(context.client, *job);
@@ -52,7 +52,7 @@ void AddStatus(Syntax app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
   Syntax command = app.AddCommand("status", "Show a job, attempt by attempt, with its interrupts");
   AddJobArgument(command, job_id.get());
-  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
+  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return RunStatus(context, *job_id); }; });
 }
 
 }  // namespace glim::cli
