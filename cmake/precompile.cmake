@@ -16,10 +16,10 @@ endif()
 set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map> <memory> <optional> <set> <span>
     <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
 
-# What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often than
-# it runs; what it tests keeps its optimisation. The sanitizers make twice as much of it: there the services and their
-# tests, which mostly wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an
-# inline function, and with such a one they take fifty times as long.)
+# What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often
+# than it runs; what it tests keeps its optimisation. The sanitizers make twice as much of it: there the services and
+# their tests, which mostly wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of
+# an inline function, and with such a one they take fifty times as long.)
 if(GLIM_SANITIZE)
   set(glim_less_optimised grpc service grpc_test)
   set(glim_less -O0)

@@ -1,5 +1,7 @@
 // What one planning pass knows and has already given away, in dense arrays: a pass looks at every node and every live
 // attempt of a pool once, and then at shapes. Private to the planner.
+//
+// Sources: pass.cc, supply.cc
 #pragma once
 
 #include <map>
