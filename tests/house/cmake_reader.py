@@ -22,7 +22,9 @@ DECLARES = {
     "add_executable": "program",
     "pybind11_add_module": "module",
     "glim_test": "test",
+    "glim_shared_or_static": "alias",  # libraries of others under a name of ours
 }
+KEYWORDS = ("SOURCES", "LINKS", "LABEL", "NOT_SANITIZED", "RUNS", "INSTEAD")
 
 
 @dataclass
@@ -192,11 +194,11 @@ class Reader:
     def declare(self, command: Command, args: list[str]) -> None:
         target = Target(args[0], DECLARES[command.name], self.path, command.line)
         self.targets[args[0]] = target
-        into = target.sources
+        into = target.links if target.kind == "alias" else target.sources
         for word in args[1:]:
             if word in KINDS:
                 continue
-            if word in ("SOURCES", "LINKS", "LABEL", "NOT_SANITIZED"):
+            if word in KEYWORDS:
                 into = target.links if word == "LINKS" else target.sources if word == "SOURCES" else []
             else:
                 into.append(word)

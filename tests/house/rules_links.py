@@ -17,7 +17,7 @@ class Links:
     def __init__(self, tree: Tree, plan: FloorPlan):
         self.tree = tree
         self.targets = Reader(tree).targets
-        borrows = plan.table["borrowed_sources"]
+        borrows = plan.table["apart"]
         self.owners: dict[str, set[str]] = defaultdict(set)  # header -> libraries
         in_folder: dict[str, set[str]] = defaultdict(set)
         for target in self.targets.values():
@@ -84,7 +84,7 @@ def sources(tree: Tree, plan: FloorPlan) -> Iterator[Offence]:
     for target in links.targets.values():
         for source in target.sources:
             inside = source.startswith(target.folder + "/") or not target.folder
-            if not inside and target.name not in plan.table["borrowed_sources"]:
+            if not inside and target.name not in plan.table["apart"]:
                 mend = "link the library that owns it"
                 yield Offence("sources", target.path, target.line, f"{target.name} compiles {source}, another's", mend)
             if source not in tree.files and not source.endswith(".proto"):
@@ -100,7 +100,7 @@ def missing(tree: Tree, plan: FloorPlan) -> Iterator[Offence]:
     """Whatever a target's sources include is linked, by the target or by what it links."""
     links = Links(tree, plan)
     for target in links.targets.values():
-        if target.name in plan.table["borrowed_sources"]:
+        if target.name in plan.table["apart"]:
             continue
         reached = links.reached(target) | {target.name}
         reached |= set(EVERY_TESTS_LINKS) if target.kind == "test" else set()
@@ -130,10 +130,13 @@ def needless(tree: Tree, plan: FloorPlan) -> Iterator[Offence]:
     links = Links(tree, plan)
     system = set(plan.table["system"]["links"])
     for target in links.targets.values():
-        if target.name in plan.table["borrowed_sources"] or target.folder == "proto" or not target.sources:
+        if target.name in plan.table["apart"] or target.folder == "proto" or not target.sources:
             continue
         used = {name for _, include in links.includes(target) for name in _wanted(links, plan, include)}
         for link in target.links:
+            alias = links.targets.get(link)
+            if alias and alias.kind == "alias" and set(alias.links) & used:
+                continue
             if link not in used and link not in system and link not in EVERY_TESTS_LINKS:
                 what = f"{target.name} links {link}, of which it includes nothing"
                 yield Offence("links", target.path, target.line, what, f"take {link} out of its LINKS")
