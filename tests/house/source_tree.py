@@ -78,6 +78,11 @@ class SourceFile:
         return found
 
     @cached_property
+    def without_comments(self) -> str:
+        """Roughly: whatever follows a comment's mark is gone. The lines keep their numbers."""
+        return re.sub(r"(?:^|(?<=\s))(?:#|//)[^\n]*" if self.name.endswith(".py") else r"//[^\n]*", "", self.text)
+
+    @cached_property
     def code(self) -> str:
         """Without comments and with empty strings; the lines keep their numbers. Includes are left out, too."""
         without_words = WORDS.sub(_blank, self.text)

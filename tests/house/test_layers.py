@@ -41,7 +41,8 @@ def test_the_sources_are_found(tree: Tree) -> None:
 
 
 def test_the_house_is_as_the_floor_plan_says(offences: dict[str, list[Offence]]) -> None:
-    found = complaints([offence for some in offences.values() for offence in some], read_known())
+    known = [entry for entry in read_known() if entry.rule != "home"]  # test_homes.py
+    found = complaints([offence for some in offences.values() for offence in some], known)
     assert not found, "\n" + "\n".join(found)
 
 
