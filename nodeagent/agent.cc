@@ -50,7 +50,7 @@ void Agent::MakeStreams() {
   sync.on_open = [this] { logs_->Up(); };
   sync.on_welcome = [this](const v1::Welcome& welcome) { root_.OnWelcome(welcome); };
   sync.on_closed = [this] { logs_->Down(); };
-  sync.on_desired = [this](v1::DesiredSet set) { OnDesired(std::move(set)); };
+  sync.on_desired = [this](v1::DesiredState set) { OnDesired(std::move(set)); };
   sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
   LogService::Hooks logs;
   logs.introduction = [this] { return MakeIntroduction(); };
@@ -85,7 +85,7 @@ void Agent::Stop() {
 }
 
 // A set that could not be kept is sent again after a reconnect, and by then there may be room.
-void Agent::OnDesired(v1::DesiredSet set) {
+void Agent::OnDesired(v1::DesiredState set) {
   if (!tasks_->Accept(std::move(set)).ok()) sync_->Restart();
 }
 

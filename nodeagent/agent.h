@@ -36,7 +36,7 @@ class Agent {
  private:
   void MakeStreams();
   Status StartReplica();
-  void OnDesired(v1::DesiredSet set);
+  void OnDesired(v1::DesiredState set);
   v1::Hello MakeHello() const;
   v1::NodeReport MakeReport() const;
   v1::LogChunk MakeIntroduction() const;

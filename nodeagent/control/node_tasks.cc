@@ -46,7 +46,7 @@ NodeTasks::NodeTasks(boost::asio::io_context& io, const AgentOptions& options, F
 NodeTasks::~NodeTasks() = default;
 
 Status NodeTasks::Start() {
-  Result<v1::DesiredSet> wanted = store_.Load();
+  Result<v1::DesiredState> wanted = store_.Load();
   if (!wanted.ok()) return wanted.status();
   desired_ = FromProto(*wanted, BootNow(), false);
   launches_ = TakeLaunches(&*wanted);
@@ -89,7 +89,7 @@ void NodeTasks::Stop() {
   runtime_->Stop();
 }
 
-Status NodeTasks::Accept(v1::DesiredSet set) {
+Status NodeTasks::Accept(v1::DesiredState set) {
   const Revision incoming{set.epoch(), set.revision()};
   const Revision accepted = desired_.revision;
   if (!Accepts(accepted, incoming)) {
@@ -98,12 +98,12 @@ Status NodeTasks::Accept(v1::DesiredSet set) {
     return Status::Ok();
   }
   if (set.tasks_size() > kTasksMax) {
-    LogError("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
+    LogError("event=desired_state_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
     return Status::Ok();
   }
   Desired desired = FromProto(set, BootNow(), true);
   if (Status status = store_.Save(set, NeedsDurability(desired)); !status.ok()) {
-    LogError("event=desired_set_not_saved error={}", Quoted(status.message()));
+    LogError("event=desired_state_not_saved error={}", Quoted(status.message()));
     return status;
   }
   desired_ = std::move(desired);
@@ -156,7 +156,7 @@ Observed NodeTasks::Observe() const {
     const Inspection inspection = InspectTask(*runtime_, key, task);
     seen.phase = inspection.phase;
     seen.controllable = inspection.controllable || starter_.IsUnpacking(key);
-    seen.signalled_round = task.record.signalled_round;
+    seen.signalled_agreement = task.record.signalled_agreement;
     seen.terminated = task.record.terminated;
     seen.kill_at = task.record.kill_at;
     observed.tasks.push_back(std::move(seen));
@@ -207,7 +207,7 @@ void NodeTasks::ReportLost(const TaskKey& key) {
 }
 
 void NodeTasks::SendSignal(AgentTask& task, const Interrupt& interrupt) {
-  task.record.signalled_round = interrupt.round;
+  task.record.signalled_agreement = interrupt.agreement;
   const std::optional<int> signal = SignalNumber(interrupt.signal);
   // Noted first: a second signal would end a job that is already saving.
   Status status = SaveRecord(task);
@@ -216,8 +216,8 @@ void NodeTasks::SendSignal(AgentTask& task, const Interrupt& interrupt) {
   } else if (status.ok()) {
     status = runtime_->Signal(task.seen.key, *signal);
   }
-  LogInfo("event=interrupt_signal task={} round={} signal={} error={}", ToString(task.seen.key), interrupt.round,
-          interrupt.signal, Quoted(status.message()));
+  LogInfo("event=interrupt_signal task={} agreement={} signal={} error={}", ToString(task.seen.key),
+          interrupt.agreement, interrupt.signal, Quoted(status.message()));
 }
 
 void NodeTasks::StopTask(AgentTask& task, const Action& action) {
@@ -229,7 +229,7 @@ void NodeTasks::StopTask(AgentTask& task, const Action& action) {
   const bool news = !task.record.terminated || task.record.kill_at != action.kill_at;
   task.record.terminated = true;
   task.record.kill_at = action.kill_at;
-  // The desired set, which is on the disk, asks for the same; without this file a restart only counts anew.
+  // The desired state, which is on the disk, asks for the same; without this file a restart only counts anew.
   if (news) (void)SaveRecord(task);
   if (action.kind == ActionKind::kTerminate) return runtime_->Terminate(action.key);
   if (!task.seen.killed_at) LogInfo("event=kill task={}", ToString(action.key));

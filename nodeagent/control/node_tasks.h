@@ -1,6 +1,6 @@
 // The tasks of this node: what the scheduler wants, what is there, and the steps from the one to the other.
 //
-// Every event (a desired set, a rank's word, an exit, a timer) changes what is observed and asks for a step: Reconcile
+// Every event (a desired state, a rank's word, an exit, a timer) changes what is observed and asks for a step: Reconcile
 // says what to do, NodeTasks does it, and a report tells the scheduler. On the agent's loop; no locks.
 #pragma once
 
@@ -43,7 +43,7 @@ class NodeTasks {
 
   // A set came in. It is carried out unless it is older than the newest one. Not OK: it could not be kept on the disk
   // and is not acted on; to be sent again.
-  Status Accept(v1::DesiredSet set);
+  Status Accept(v1::DesiredState set);
 
   Revision revision() const { return desired_.revision; }
   std::string runtime_name() const { return runtime_->name(); }

@@ -16,11 +16,11 @@ namespace glim::nodeagent {
 TaskKey KeyOf(const v1::AttemptRef& attempt, std::uint32_t index);
 
 // `now` is the moment at which the set came, on the clock of Interrupt::deadline.
-Desired FromProto(const v1::DesiredSet& set, TimePoint now, bool confirmed);
+Desired FromProto(const v1::DesiredState& set, TimePoint now, bool confirmed);
 
 // What `Desired` leaves out of a set: how each task that is to be launched is launched. The set is of no more use.
 using LaunchOrders = std::map<TaskKey, v1::TaskLaunch>;
-LaunchOrders TakeLaunches(v1::DesiredSet* set);
+LaunchOrders TakeLaunches(v1::DesiredState* set);
 
 // One task of a report; `ranks` may be null for a task that was never started.
 void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector<RankState>* ranks,

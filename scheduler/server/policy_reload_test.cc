@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "scheduler/server/policy_keeper.h"
+#include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
 #include "scheduler/store/memory/memory_store.h"
@@ -107,7 +107,7 @@ TEST_F(PolicyReloadTest, AReloadChangesWhatIsDecidedAndIsTold) {
 }
 
 TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
-  Use("zones: [A, B]\nlinks: [{zone_a: A, zone_b: B, jobs_max: 0}]\ncrossing_nodes_min: 2\n");
+  Use("zones: [A, B]\nlinks: [{zone_a: A, zone_b: B, jobs_max: 0}]\ncross_zone_nodes_min: 2\n");
   auto hello = MakeHello(server_->cluster_id(), "node-2");
   hello.mutable_labels()->set_zone("B");
   FakeAgent first(channel_, MakeHello(server_->cluster_id(), "node-1"));
@@ -117,7 +117,7 @@ TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
   *request.add_specs() = Spec("wide", 2);
   v1::SubmitResponse submitted;
   EXPECT_EQ(DetailOf(Submit(request, &submitted)).reason(), "INFEASIBLE");
-  WritePolicy("links: [{zone_a: A, zone_b: B}]\ncrossing_nodes_min: 2\n");
+  WritePolicy("links: [{zone_a: A, zone_b: B}]\ncross_zone_nodes_min: 2\n");
   MustReload();
   const std::uint64_t job = MustSubmit(Spec("wide", 2));
   EXPECT_TRUE(first.WaitLaunch(job) && second.WaitLaunch(job));
@@ -182,7 +182,7 @@ TEST(PolicyKeeperTest, OneReloadAtATime) {
   options.clock = MonotonicWallClock();
   auto loop = SchedulerLoop::Open(std::move(options), std::make_unique<store::MemoryStore>());
   ASSERT_TRUE(loop.ok()) << loop.status().message();
-  PolicyKeeper keeper(loop->get(), {path.string(), false}, {});
+  PolicyKeeper keeper(loop->get(), {path.string(), [&] { return ReadPolicyAgain({path.string(), false}); }}, {});
   std::vector<Status> ends;  // before the strand runs on this thread, then on the strand's, which Stop joins
   const auto done = [&](const Result<PolicyKeeper::Reloaded>& r) { ends.push_back(r.status()); };
   keeper.Reload(false, done);

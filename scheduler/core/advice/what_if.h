@@ -10,6 +10,7 @@
 
 #include "scheduler/core/advice/estimate.h"
 #include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/policy.h"
 
@@ -18,7 +19,7 @@ namespace glim::core {
 // What an interrupted job would pay.
 struct VictimCost {
   AttemptId attempt;
-  std::int64_t debt_gpu_ms = 0;       // what the interrupt is expected to cost (victims.h)
+  std::int64_t preemption_cost_gpu_ms = 0;  // what the interrupt is expected to cost (victims.h)
   Duration since_save;                // lost if it does not manage to save; since its start where it has not saved yet
   std::int64_t steps_since_save = 0;  // likewise
 };
@@ -30,17 +31,23 @@ struct Trial {
   std::vector<JobId> awaited;         // jobs that leave its nodes anyway: it starts when they have
   std::vector<Blocker> blockers;      // of one that does not start
 
-  std::int64_t debt_gpu_ms() const;
+  std::int64_t preemption_cost_gpu_ms() const;
 };
 
 enum class ChangeKind : std::uint8_t { kNodes, kZone, kPriority, kAfter };
-const char* ToString(ChangeKind kind);  // nodes, zone, priority, after
+template <>
+inline constexpr auto kEnumWords<ChangeKind> = std::to_array<EnumWord<ChangeKind>>({
+    {ChangeKind::kNodes, "nodes"},
+    {ChangeKind::kZone, "zone"},
+    {ChangeKind::kPriority, "priority"},
+    {ChangeKind::kAfter, "after"},
+});
 
 // A change with which the job starts now.
 struct Counterfactual {
   ChangeKind change = ChangeKind::kNodes;
   std::string value;    // "7", "B", "high"; of kAfter: empty
-  std::string message;  // "at priority high it starts now by interrupting job 812 (debt 0.4 GPU-hours)"
+  std::string message;  // "at priority high it starts now by interrupting job 812 (preemption cost 0.4 GPU-hours)"
   Trial trial;
 };
 
@@ -84,7 +91,7 @@ class WhatIf {
   const TimePoint now_;
 };
 
-// "starts now on 4 nodes of zone A", "starts now by interrupting job 812 (debt 0.4 GPU-hours)", ...
+// "starts now on 4 nodes of zone A", "starts now by interrupting job 812 (preemption cost 0.4 GPU-hours)", ...
 std::string StartText(const Trial& trial);
 // "0.4 GPU-hours"; small amounts in minutes or seconds.
 std::string GpuTimeText(std::int64_t gpu_ms);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/dependencies.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/model/attempt_tasks.h"
@@ -50,7 +50,10 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
     job.waits_for_save = {};
     job.save_in_memory = false;
   });
-  changes.Note(std::string("job_") + ToString(state), {id, changes.job(id).attempts}, {}, message);
+  const HistoryKind kind = state == JobState::kSucceeded ? HistoryKind::kJobSucceeded
+                           : state == JobState::kFailed  ? HistoryKind::kJobFailed
+                                                         : HistoryKind::kJobCancelled;
+  changes.Note(kind, {id, changes.job(id).attempts}, {}, message);
   TellDependants(changes, id);
   ForgetFinished(changes, id);
 }
@@ -64,11 +67,11 @@ void Hold(Changes& changes, JobId id) {
     job.save_in_memory = false;
     job.message = "suspended by its user";
   });
-  changes.Note("job_held", {id, changes.job(id).attempts}, {}, "");
+  changes.Note(HistoryKind::kJobHeld, {id, changes.job(id).attempts}, {});
 }
 
 void AfterInterrupt(Changes& changes, const Attempt& ended) {
-  const Round* last = ended.rounds.empty() ? nullptr : &ended.rounds.back();
+  const Agreement* last = ended.agreements.empty() ? nullptr : &ended.agreements.back();
   const bool hold = changes.job(ended.id.job).state == JobState::kSuspending;
   const bool comes_first = last && (last->swap_aborted || last->moved);
   changes.EditJob(ended.id.job, [&](Job& job) {
@@ -147,15 +150,25 @@ void AfterNodeFailure(Changes& changes, const Attempt& ended) {
   }
 }
 
-}  // namespace
-
-void Requeue(Changes& changes, JobId id, TimePoint not_before) {
+void BeginWait(Changes& changes, JobId id, TimePoint not_before) {
   changes.EditJob(id, [&](Job& job) {
     job.state = JobState::kQueued;
     job.queued_at = changes.now();
     job.not_before = not_before;
   });
-  changes.Note("job_queued", {id, changes.job(id).attempts}, {}, changes.job(id).message);
+}
+
+void NoteResumed(Changes& changes, JobId id, bool before_it_left) {
+  const Job& job = changes.job(id);
+  changes.Note(HistoryKind::kJobResumed, {id, job.attempts}, {}, "",
+               {.user = job.user, .before_it_left = before_it_left});
+}
+
+}  // namespace
+
+void Requeue(Changes& changes, JobId id, TimePoint not_before) {
+  BeginWait(changes, id, not_before);
+  changes.Note(HistoryKind::kJobQueued, {id, changes.job(id).attempts}, {}, changes.job(id).message);
   SettleSave(changes, id);
 }
 
@@ -196,9 +209,9 @@ void ApplySuspend(Changes& changes, const SuspendJob& event) {
   } else if (live->stop != StopCause::kNone) {
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kSuspending; });
   } else {
-    const Round* round = live->open_round();
-    const AttemptId successor = round ? round->successor : AttemptId{};
-    OpenRound(changes, live->id, {successor, "suspended by " + event.user, true});
+    const Agreement* agreement = live->open_agreement();
+    const AttemptId preemptor = agreement ? agreement->preemptor : AttemptId{};
+    OpenAgreement(changes, live->id, {preemptor, "suspended by " + event.user, true});
   }
   changes.reply().state = ToString(changes.job(event.job).state);
 }
@@ -207,14 +220,17 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
   const Job* job = Mine(changes, event.job, event.user);
   if (!job) return;
   if (job->state == JobState::kHeld) {
-    Requeue(changes, event.job, {});
+    BeginWait(changes, event.job, {});
+    NoteResumed(changes, event.job, false);
+    SettleSave(changes, event.job);
   } else if (job->state == JobState::kSuspending) {
     // It leaves all the same, and queues again instead of being held.
     const Attempt* live = changes.state().LiveAttempt(*job);
-    if (live && live->open_round()) {
-      changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_round()->suspend = false; });
+    if (live && live->open_agreement()) {
+      changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_agreement()->suspend = false; });
     }
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kInterrupting; });
+    NoteResumed(changes, event.job, true);
   } else {
     Refuse(changes, *job, "resumed");
     return;

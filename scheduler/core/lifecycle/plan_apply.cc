@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/model/planted.h"
 
 namespace glim::core {
@@ -25,7 +26,7 @@ bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) 
   if (!node->holder || Contains(start.displaced, node->holder)) return true;
   if (Contains(start.victims, node->holder)) return true;
   const Attempt* holder = state.FindAttempt(node->holder);
-  return holder && (holder->stop != StopCause::kNone || holder->open_round());  // being emptied anyway
+  return holder && (holder->stop != StopCause::kNone || holder->open_agreement());  // being emptied anyway
 }
 
 bool StillHolds(const ClusterState& state, const PlannedStart& start) {
@@ -36,7 +37,7 @@ bool StillHolds(const ClusterState& state, const PlannedStart& start) {
   if (start.nodes.size() != job->spec->nodes || distinct.size() != start.nodes.size()) return false;
   for (const AttemptId victim : start.victims) {
     const Attempt* attempt = state.FindAttempt(victim);
-    if (!attempt || attempt->stop != StopCause::kNone || attempt->open_round()) return false;
+    if (!attempt || attempt->stop != StopCause::kNone || attempt->open_agreement()) return false;
     if (attempt->state != AttemptState::kRunning && attempt->state != AttemptState::kStarting) return false;
   }
   for (const AttemptId displaced : start.displaced) {
@@ -56,11 +57,11 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
   for (const AttemptId displaced : start.displaced) {
     for (const AttemptId victim : std::vector(changes.attempt(displaced).victims)) {
       const Attempt* attempt = changes.state().FindAttempt(victim);
-      if (!attempt || !attempt->open_round()) continue;
+      if (!attempt || !attempt->open_agreement()) continue;
       const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(),
                                       [&](NodeId n) { return changes.node(n).holder == victim; });
       if (!wanted) continue;
-      ChangeSuccessor(changes, victim, by);
+      ChangePreemptor(changes, victim, by);
     }
     if (Planted(PlantedBug::kDoubleClaim)) continue;
     DropClaims(changes, displaced, "a more urgent job claims its nodes");
@@ -130,6 +131,21 @@ void AddVictims(const Changes& changes, const PlannedStart& start, Attempt& atte
   }
 }
 
+void NoteClaimed(Changes& changes, const Attempt& attempt) {
+  HistoryFacts facts{.nodes = static_cast<std::uint32_t>(attempt.nodes.size()), .nodes_free = attempt.nodes_held};
+  changes.NameNodes(attempt.nodes, facts);
+  std::set<JobId> victims;
+  for (const AttemptId victim : attempt.victims) victims.insert(victim.job);
+  for (const JobId victim : victims) {
+    if (facts.jobs.size() == kHistoryJobsMax) {
+      ++facts.jobs_left_out;
+    } else {
+      facts.jobs.push_back(victim);
+    }
+  }
+  changes.Note(HistoryKind::kAttemptClaimed, attempt.id, {}, "", std::move(facts));
+}
+
 void Start(Changes& changes, const PlannedStart& start) {
   const Job& job = changes.job(start.job);
   Attempt attempt = NewAttempt(changes, job, start);
@@ -156,12 +172,11 @@ void Start(Changes& changes, const PlannedStart& start) {
     });
   }
   changes.EditAttempt(id, [&](Attempt& row) { row.nodes_held = held; });
-  changes.Note("attempt_claimed", id, {},
-               std::to_string(held) + " of " + std::to_string(start.nodes.size()) + " nodes free");
+  NoteClaimed(changes, changes.attempt(id));
   for (const AttemptId victim : start.victims) {
     const bool moved = victim == start.moved;
     const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;
-    OpenRound(changes, victim, {id, why, false, false, moved});
+    OpenAgreement(changes, victim, {id, why, false, false, moved});
   }
   if (held == start.nodes.size()) BeginStart(changes, id);
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/node_machine.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
@@ -46,7 +46,7 @@ void JudgeAttempt(Changes& changes, AttemptId id) {
       changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
     StopAttempt(changes, id, StopCause::kStartTimeout, "not every task was seen running in time");
   }
-  AdvanceRound(changes, id);
+  AdvanceAgreement(changes, id);
   JudgeRelease(changes, id);
   AdvanceAttempt(changes, id);
 }
@@ -76,9 +76,9 @@ TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt&
     }
     return wake;
   }
-  if (const Round* round = attempt.open_round()) {
-    if (round->state == RoundState::kNotifying) Earliest(wake, round->agree_by);
-    Earliest(wake, round->deadline);
+  if (const Agreement* agreement = attempt.open_agreement()) {
+    if (agreement->state == AgreementState::kNotifying) Earliest(wake, agreement->agree_by);
+    Earliest(wake, agreement->deadline);
   }
   return wake;
 }
@@ -133,13 +133,13 @@ void ApplyLeaderStarted(Changes& changes) {
   changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { nodes.push_back(id); });
   for (const NodeId id : nodes) {
     changes.liveness(id) = {0, changes.now()};
+    if (changes.node(id).state != NodeState::kReady) continue;
     // Nobody is connected yet: what was ready is used again as soon as its agent is heard.
     changes.EditNode(id, [](Node& node) {
-      if (node.state == NodeState::kReady) {
-        node.state = NodeState::kSilent;
-        node.message = "not heard yet by this scheduler";
-      }
+      node.state = NodeState::kSilent;
+      node.message = "not heard yet by this scheduler";
     });
+    changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
   for (const NodeId id : nodes) SettleSavesOn(changes, id);
 }

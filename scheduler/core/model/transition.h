@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/status.h"
 
@@ -32,7 +33,7 @@ struct Reply {
 
 struct Transition {
   std::vector<Mutation> mutations;  // in order; later ones of the same row win
-  std::set<NodeId> sync;            // idempotent wish: send these nodes their desired set
+  std::set<NodeId> sync;            // idempotent wish: send these nodes their desired state
   Reply reply;
 };
 

@@ -5,7 +5,7 @@
 //
 // Reads: messages are parsed here (the method is raw, so that a torn message gets an answer that says so), checked, and
 // posted to the loop; the next one is read when the last was taken in, so that an agent has at most one in the inbox.
-// Writes: at most one in flight; the desired set is built when it is sent, so the newest wins.
+// Writes: at most one in flight; the desired state is built when it is sent, so the newest wins.
 // Everything but the reactor's callbacks runs on the AgentStrand. Lives until gRPC's OnDone and the last posted
 // handler.
 #pragma once
@@ -23,6 +23,7 @@
 namespace glim::server {
 
 class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                    public AgentLink,
                     public std::enable_shared_from_this<AgentStream> {
  public:
   // The reactor of a new call; it owns itself.
@@ -33,9 +34,9 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void OnDone() override;
 
   // On the strand.
-  void SendDesired(const SnapshotPtr& snapshot, GangCache* cache);
-  void End(const grpc::Status& status);
-  std::uint64_t session() const { return session_; }
+  void SendDesired(const SnapshotPtr& snapshot, GangCache* cache) override;
+  void End(const grpc::Status& status) override;
+  std::uint64_t session() const override { return session_; }
 
  private:
   AgentStream(AgentHub* hub, grpc::CallbackServerContext* context);

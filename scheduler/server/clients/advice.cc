@@ -26,7 +26,7 @@ void VictimToProto(const core::ClusterState& state, const core::VictimCost& cost
   out->set_name(job.spec->name);
   out->set_user(job.user);
   out->set_priority(core::ToString(job.priority));
-  out->set_debt_gpu_ms(cost.debt_gpu_ms);
+  out->set_preemption_cost_gpu_ms(cost.preemption_cost_gpu_ms);
   out->set_since_save_ms(cost.since_save.ms);
   out->set_steps_since_save(cost.steps_since_save);
 }
@@ -75,7 +75,7 @@ Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request
   OutlookToProto(explanation, response->mutable_outlook());
   for (const core::Counterfactual& counterfactual : explanation.counterfactuals) {
     auto* out = response->add_counterfactuals();
-    out->set_change(core::ToString(counterfactual.change));
+    out->set_change(core::WordOf(counterfactual.change));
     out->set_value(counterfactual.value);
     out->set_message(counterfactual.message);
     StartToProto(what_if.state(), counterfactual.trial, out->mutable_start());

@@ -17,7 +17,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Status Stopping() {
+Status LoopIsStopping() {
   return Status(StatusCode::kUnavailable, "the scheduler is stopping")
       .WithReason("STOPPING")
       .WithFix("try again in a few seconds");
@@ -91,8 +91,8 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
 Status SchedulerLoop::TellStart() {
   core::HistoryEntry entry;
   entry.at = last_now_;
-  entry.kind = "scheduler_started";
-  entry.text = "epoch " + std::to_string(epoch_) + ", version " GLIM_VERSION;
+  entry.kind = core::HistoryKind::kSchedulerStarted;
+  entry.facts = {.epoch = epoch_, .version = GLIM_VERSION};
   return store_->Commit(epoch_, {std::move(entry)});
 }
 
@@ -132,7 +132,7 @@ Status SchedulerLoop::Push(Item item) {
   bool schedule = false;
   {
     std::lock_guard lock(mutex_);
-    if (closed_) return Stopping();
+    if (closed_) return LoopIsStopping();
     if (item.counted && counted_ >= options_.inbox_max) {
       return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
           .WithReason("OVERLOADED")
@@ -149,7 +149,7 @@ Status SchedulerLoop::Push(Item item) {
 
 Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   std::lock_guard lock(mutex_);
-  if (closed_) return Stopping();
+  if (closed_) return LoopIsStopping();
   if (reads_ >= options_.reads_max) {
     return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
         .WithReason("OVERLOADED")
@@ -170,7 +170,7 @@ Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
 Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done done) {
   auto next = std::make_shared<const core::Policy>(std::move(policy));
   std::lock_guard lock(mutex_);
-  if (closed_) return Stopping();
+  if (closed_) return LoopIsStopping();
   // Under the lock, as in Read.
   boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), done = std::move(done)]() mutable {
     TakePolicy(std::move(next), std::move(words), std::move(done));
@@ -182,7 +182,7 @@ Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done don
 void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done) {
   if (failed_) {
     core::Reply reply;
-    reply.status = Stopping();
+    reply.status = LoopIsStopping();
     return done(reply);
   }
   policy_ = std::move(policy);
@@ -280,10 +280,10 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
 Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
   if (mutations.empty()) return Status::Ok();
   const SnapshotPtr before = snapshot_.load();
-  const Chronicle chronicle = MakeChronicle(before->tables, *state_, mutations, last_now_);
+  const Chronicle chronicle = MakeChronicle(before->tables, mutations);
   has_history_ = chronicle.has_history;
   const auto begin = std::chrono::steady_clock::now();
-  Status status = store_->Commit(epoch_, chronicle.mutations, chronicle.ended);
+  Status status = store_->Commit(epoch_, mutations, chronicle.ended);
   commit_seconds_ = SecondsSince(begin);
   if (!status.ok()) return status;
   ++revision_;

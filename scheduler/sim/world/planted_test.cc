@@ -1,5 +1,5 @@
-// The simulator's own test: with each of ten bugs planted in the core or the store (scheduler/core/model/planted.h) it must
-// find a violation within 1,000 seeds; with none it must find none.
+// The simulator's own test: with each of ten bugs planted in the core or the store (scheduler/core/model/planted.h) it
+// must find a violation within 1,000 seeds; with none it must find none.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ const Bug kBugs[] = {
     {PlantedBug::kNoBlocker, "NoBlocker", "is queued without a blocker"},
     {PlantedBug::kLedgerLeak, "LedgerLeak", "the ledger leaks"},
     {PlantedBug::kMovedStop, "MovedStop", "S changed after it was committed"},
-    {PlantedBug::kZombieCheckpoint, "ZombieCheckpoint", "its save became its job's newest after its end"},
+    {PlantedBug::kStaleCheckpoint, "StaleCheckpoint", "its save became its job's newest after its end"},
 };
 
 class Planted : public ::testing::TestWithParam<Bug> {

@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/contract/ended_job.h"
 
@@ -133,12 +134,12 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
 }
 
 template <typename Io>
-void Fields(Io& io, RowRef<Io, core::Round> row) {
+void Fields(Io& io, RowRef<Io, core::Agreement> row) {
   io.Field("id", row.id);
   io.Field("state", row.state);
-  io.Field("successor", row.successor);
-  io.Field("successor_name", row.successor_name);
-  io.Field("successor_user", row.successor_user);
+  io.Field("preemptor", row.preemptor);
+  io.Field("preemptor_name", row.preemptor_name);
+  io.Field("preemptor_user", row.preemptor_user);
   io.Field("reason", row.reason);
   io.Field("suspend", row.suspend);
   io.Field("time_limit", row.time_limit);
@@ -175,7 +176,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("ended_at_ms", row.ended_at);
   io.Field("stop", row.stop);
   io.Field("stop_at_ms", row.stop_at);
-  io.Field("rounds", row.rounds);
+  io.Field("agreements", row.agreements);
   io.Field("outcome", row.outcome);
   io.Field("save", row.save);
   io.Field("exit_code", row.exit_code);
@@ -206,7 +207,7 @@ void Fields(Io& io, RowRef<Io, core::Rank> row) {
   io.Field("connected", row.connected);
   io.Field("step", row.step);
   io.Field("step_time_ms", row.step_time);
-  io.Field("acked_round", row.acked_round);
+  io.Field("acked_agreement", row.acked_agreement);
   io.Field("hold", row.hold);
   io.Field("finished", row.finished);
   io.Field("saves", row.saves);
@@ -274,7 +275,7 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("message", row.message);
   io.Field("holder", row.holder);
   io.Field("claim", row.claim);
-  io.Field("zombies", row.zombies);
+  io.Field("stale_tasks", row.stale_tasks);
   io.Field("orphans", row.orphans);
   io.Field("suspect", row.suspect);
   io.Field("use", row.use);
@@ -286,13 +287,40 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::HistoryFacts> row) {
+  io.Sparse("name", row.name);
+  io.Sparse("user", row.user);
+  io.Sparse("priority", row.priority, core::PriorityClass::kNormal);
+  io.Sparse("nodes", row.nodes);
+  io.Sparse("nodes_free", row.nodes_free);
+  io.Sparse("gpus", row.gpus);
+  io.Sparse("simulated_gpus", row.simulated_gpus);
+  io.Sparse("pool", row.pool);
+  io.Sparse("zone", row.zone);
+  io.Sparse("node_names", row.node_names);
+  io.Sparse("node_names_left_out", row.node_names_left_out);
+  io.Sparse("jobs", row.jobs);
+  io.Sparse("jobs_left_out", row.jobs_left_out);
+  io.Sparse("step", row.step, std::int64_t{-1});
+  io.Sparse("outcome", row.outcome);
+  io.Sparse("stop", row.stop);
+  io.Sparse("took_ms", row.took);
+  io.Sparse("grace_ms", row.grace);
+  io.Sparse("signal", row.signal);
+  io.Sparse("before_it_left", row.before_it_left);
+  io.Sparse("epoch", row.epoch);
+  io.Sparse("version", row.version);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::HistoryEntry> row) {
   io.Field("at_ms", row.at);
-  io.Field("kind", row.kind);
+  io.Required("kind", row.kind);
   io.Field("job", row.job);
   io.Field("attempt", row.attempt);
   io.Field("node", row.node);
   io.Field("text", row.text);
+  io.Field("facts", row.facts);
 }
 
 template <typename Io>
