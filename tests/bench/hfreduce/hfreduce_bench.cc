@@ -29,9 +29,14 @@ int main(int argc, char** argv) {
   app.add_option("--op", op, "sum average min max product")->capture_default_str();
   app.add_option("--iters", setup.iterations, "timed")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_option("--warmup", setup.warmup, "not timed")->check(CLI::Range(0, 100000))->capture_default_str();
-  app.add_option("--memory", setup.memory, "shared: buffers from Communicator::Allocate; private: any others")
-      ->check(CLI::IsMember(std::set<std::string>{"shared", "private"}))
+  app.add_option(
+         "--memory", setup.memory,
+         "shared: buffers from Communicator::Allocate; private: any others; device: on a GPU, the next one for each "
+                 "rank")
+      ->check(CLI::IsMember(std::set<std::string>{"shared", "private", "device"}))
       ->capture_default_str();
+  app.add_option("--cuda-runtime", setup.cuda_runtime,
+                 "with --memory device: path of libcudart.so (none: as the loader finds it)");
   app.add_option("--result", setup.result, "copied: into every rank's buffer; shared: one for the node (one node)")
       ->check(CLI::IsMember(std::set<std::string>{"copied", "shared"}))
       ->capture_default_str();

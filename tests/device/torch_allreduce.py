@@ -1,0 +1,82 @@
+"""Times torch.distributed.all_reduce between processes of this machine, all on its first card or in its memory.
+
+    torch_allreduce.py gloo|nccl RANKS cuda|cpu BYTES:ITERATIONS...
+
+Prints a JSON line for each size: the median and the best of the slowest rank's times. Times and checks as
+hfreduce-bench does: a barrier before each, and until the result is there.
+"""
+
+import datetime
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+BOUND_S = 100
+
+
+def run_rank(backend, ranks, where, sizes):
+    import torch
+    import torch.distributed as dist
+
+    rank = int(os.environ["RANK"])
+    device = torch.device("cuda:0" if where == "cuda" else "cpu")
+    dist.init_process_group(backend, timeout=datetime.timedelta(seconds=60))
+    for word in sizes:
+        size, count = (int(number) for number in word.split(":"))
+        times = []
+        for at in range(count + max(count // 10, 1)):
+            buffer = torch.full((size // 4,), float(rank + 1), device=device)
+            settle(torch, where)
+            dist.barrier()
+            began = time.perf_counter()
+            dist.all_reduce(buffer)
+            settle(torch, where)
+            times.append(time.perf_counter() - began)
+        wanted = ranks * (ranks + 1) / 2
+        if not bool((buffer == wanted).all()):
+            raise SystemExit(f"rank {rank}: the sum of {size} bytes is wrong")
+        slowest = torch.tensor(times[-count:], dtype=torch.float64, device=device if backend == "nccl" else "cpu")
+        dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
+        if rank == 0:
+            micros = [1e6 * seconds for seconds in slowest.tolist()]
+            print(json.dumps({"bytes": size, "median_us": round(statistics.median(micros), 2),
+                              "best_us": round(min(micros), 2), "iterations": count}), flush=True)
+    dist.destroy_process_group()
+
+
+def settle(torch, where):
+    if where == "cuda":
+        torch.cuda.synchronize()
+
+
+def main():
+    backend, ranks, where, sizes = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    if "RANK" in os.environ:
+        run_rank(backend, ranks, where, sizes)
+        return 0
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    children = []
+    for rank in range(ranks):
+        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
+                       "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+        children.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
+    end = time.monotonic() + BOUND_S
+    failed = False
+    for child in children:
+        try:
+            failed = child.wait(max(end - time.monotonic(), 1)) != 0 or failed
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
