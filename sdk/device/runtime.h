@@ -1,6 +1,7 @@
 // CUDA's runtime, loaded when it is asked for: a program that links this builds and runs without CUDA.
 //
 // Unverified on real CUDA: all of sdk/device has run over a stand-in on host memory alone (testing/standin_cuda.h).
+// tests/device/run runs its contract tests over a real one.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 
     no_leaks.py BUILD BUNDLE
 
-Allowed are the source tree, the build, the bundle, Python's headers, and what a compiler with its C library has. What
-belongs to whom says dpkg; where there is no dpkg there are no packages of Debian that could have been used.
+Allowed are the source tree, the build, the bundle, and what a compiler with its C library and Python have. dpkg says
+what belongs to whom; where there is no dpkg there are no packages of Debian that could have been used.
 """
 
 import os
@@ -11,9 +11,9 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 
-COMPILER = re.compile(r"^(libc6-dev|linux-libc-dev|libcrypt-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev|libpython3.*-dev)(:\w+)?$")
+COMPILER = re.compile(r"^(libc6-dev|linux-libc-dev|libcrypt-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev|libpython3.*-dev)"
+                      r"(:\w+)?$")
 
 
 def headers(build):
@@ -39,6 +39,14 @@ def owners(paths):
     return found
 
 
+def leaks(used, ours):
+    """What is wrong with the headers that were used (by whom, by path); `ours` are folders that are allowed."""
+    others = [path for path in sorted(used) if not path.startswith(tuple(ours))]
+    packages = owners(others)
+    return [f"{path} of {packages[path]}: used by {used[path]}; carry it (tests/device/bundle) or make it optional"
+            for path in others if path in packages and not COMPILER.match(packages[path])]
+
+
 def main():
     build, bundle = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -46,17 +54,11 @@ def main():
     if not used:
         print("the build has no dependencies: was anything built?")
         return 1
-    python = (sysconfig.get_path("include"), sysconfig.get_path("platlib"))
-    ours = (root + os.sep, build + os.sep, bundle + os.sep, *python)
-    others = [path for path in used if not path.startswith(ours)]
     if shutil.which("dpkg-query") is None:
         return 0
-    packages = owners(others)
-    leaks = [path for path in sorted(others) if not COMPILER.match(packages.get(path, "libc6-dev"))]
-    for path in leaks:
-        print(f"{path} of {packages[path]}: used by {used[path]}; "
-              "carry it (tests/device/bundle) or make it optional")
-    return 1 if leaks else 0
+    found = leaks(used, [root + os.sep, build + os.sep, bundle + os.sep])
+    print("\n".join(found))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
