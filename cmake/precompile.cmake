@@ -17,14 +17,15 @@ set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map
     <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
 
 # What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often than
-# it runs; what it tests keeps its optimisation. The sanitizers make twice as much of it: there the services and their
-# tests, which mostly wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an
-# inline function, and with such a one they take fifty times as long.)
+# it runs, and what talks gRPC waits for others; the core, the store, hfreduce and checkpoints, which are measured, keep
+# their optimisation. The sanitizers make twice as much of it: there the services and their tests, which mostly wait, get
+# none. (Not the simulation and the tests of the core: the linker keeps one copy of an inline function, and with such a
+# one they take fifty times as long.)
 if(GLIM_SANITIZE)
-  set(glim_less_optimised grpc service grpc_test)
+  set(glim_less_optimised grpc)
   set(glim_less -O0)
 else()
-  set(glim_less_optimised test grpc_test)
+  set(glim_less_optimised test grpc)
   set(glim_less $<$<CONFIG:Release>:-O1>)
 endif()
 
@@ -64,43 +65,55 @@ function(glim_all_links target result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-function(glim_precompile target)
+# The set that a target uses, by what it links. One for all that links gRPC: to write a set of that size costs as much as
+# four units save by it, so a second one for tests or for services does not pay.
+function(glim_precompiled_set_of target result)
   glim_all_links(${target} links)
-  if(glim_proto IN_LIST links AND GTest::gtest IN_LIST links)
-    set(set grpc_test)
+  if(glim_proto IN_LIST links)
+    set(set grpc)
   elseif(GTest::gtest IN_LIST links)
     set(set test)
-  elseif(glim_proto IN_LIST links AND spdlog::spdlog IN_LIST links)
-    set(set service)
-  elseif(glim_proto IN_LIST links)
-    set(set grpc)
   elseif(nlohmann_json::nlohmann_json IN_LIST links)
     set(set json)
   else()
     set(set std)
   endif()
+  set(${result} ${set} PARENT_SCOPE)
+endfunction()
+
+function(glim_precompile target)
+  glim_precompiled_set_of(${target} set)
   if(set IN_LIST glim_less_optimised)
     target_compile_options(${target} PRIVATE ${glim_less})
   endif()
   if(GLIM_PCH)
+    if("${set}" STREQUAL "grpc")
+      target_compile_definitions(${target} PRIVATE BOOST_ALL_NO_LIB)  # as Boost::headers has it: the set is one for all
+    endif()
     target_precompile_headers(${target} REUSE_FROM glim_pch_${set})
+  endif()
+endfunction()
+
+# What a program has of its own is mostly its command line, 17 s of compiling at -O2. A set that is compiled with other
+# options is of no use to it: the compiler would open it and read the headers all the same.
+function(glim_precompile_as_program target)
+  glim_precompiled_set_of(${target} set)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT set IN_LIST glim_less_optimised)
+    set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
 if(GLIM_PCH)
   set(json <nlohmann/json.hpp>)
-  set(grpc <grpcpp/grpcpp.h> <glim/v1/client_api.grpc.pb.h> <glim/v1/admin_api.grpc.pb.h>
-      <glim/v1/agent_api.grpc.pb.h>)
-  set(service <chrono> <filesystem> <mutex> <thread> <boost/asio/io_context.hpp> <boost/asio/post.hpp>
+  set(grpc <chrono> <filesystem> <mutex> <thread> <grpcpp/grpcpp.h> <glim/v1/client_api.grpc.pb.h>
+      <glim/v1/admin_api.grpc.pb.h> <glim/v1/agent_api.grpc.pb.h> <boost/asio/io_context.hpp> <boost/asio/post.hpp>
       <boost/asio/steady_timer.hpp>)
   set(test ${json} <gtest/gtest.h> <gmock/gmock.h>)
-  set(test_links GTest::gtest GTest::gmock nlohmann_json::nlohmann_json)
   glim_precompiled_set(std)
   glim_precompiled_set(json HEADERS ${json} LINKS nlohmann_json::nlohmann_json)
-  glim_precompiled_set(test HEADERS ${test} LINKS ${test_links})
+  glim_precompiled_set(test HEADERS ${test} LINKS GTest::gtest GTest::gmock nlohmann_json::nlohmann_json)
   if(GLIM_PARTS STREQUAL all)
-    glim_precompiled_set(grpc HEADERS ${grpc} LINKS glim_proto)
-    glim_precompiled_set(service HEADERS ${grpc} ${service} LINKS glim_proto Boost::headers)
-    glim_precompiled_set(grpc_test HEADERS ${test} ${grpc} LINKS ${test_links} glim_proto)
+    glim_precompiled_set(grpc HEADERS ${grpc} LINKS glim_proto Boost::headers)
   endif()
 endif()

@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,14 +96,6 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--logs-attempts", o.log_folders_max, "of how many attempts logs are kept")->capture_default_str();
 }
 
-void SetUpLog(const AgentOptions& options) {
-  auto logger = spdlog::stderr_logger_st("agent");
-  logger->set_pattern("ts=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
-  logger->set_level(spdlog::level::from_str(options.log_level));
-  logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(std::move(logger));
-}
-
 // Held as long as the agent lives, whatever way it ends.
 Result<UniqueFd> LockStateFolder(const std::string& state_dir) {
   const std::string path = state_dir + "/lock";
@@ -146,7 +136,7 @@ int Main(int argc, char** argv) {
   AddOptions(app, options);
   CLI11_PARSE(app, argc, argv);
   ::umask(077);
-  SetUpLog(options);
+  StartLog("ts=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v", options.log_level);
   if (Status status = CompleteOptions(&options); !status.ok()) return Fail(status);
   Result<std::unique_ptr<GpuInventory>> gpus = MakeGpuInventory(options.gpus, options.simulated_gpus);
   if (!gpus.ok()) return Fail(gpus.status());

@@ -10,12 +10,12 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct AdminConfigOptions {
   bool dry_run = false;
   bool json = false;
 };
 
-Status RunShow(CommandContext& context, const Options& options) {
+Status RunShow(CommandContext& context, const AdminConfigOptions& options) {
   Result<glim::v1::GetPolicyResponse> response =
       context.client.Call(&glim::v1::AdminApi::Stub::GetPolicy, glim::v1::GetPolicyRequest());
   if (!response.ok()) return response.status();
@@ -41,7 +41,7 @@ void SayReloaded(const glim::v1::ReloadPolicyResponse& response, bool dry_run, O
   output.Note(dry_run ? "a dry run: nothing was changed" : fmt::format("in force now, from {}", response.source()));
 }
 
-Status RunReload(CommandContext& context, const Options& options) {
+Status RunReload(CommandContext& context, const AdminConfigOptions& options) {
   glim::v1::ReloadPolicyRequest request;
   request.set_dry_run(options.dry_run);
   Result<glim::v1::ReloadPolicyResponse> response =
@@ -62,7 +62,7 @@ Status RunReload(CommandContext& context, const Options& options) {
 
 void AddAdminConfig(Syntax admin, Selection* selection) {
   Syntax config = admin.AddGroup("config", "The policy that the scheduler decides by");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AdminConfigOptions>();
   Syntax show = config.AddCommand("show", "Print the policy in force, as a policy file");
   show.Flag("--json", &options->json, "the same as -o json");
   show.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunShow(context, *options); }; });

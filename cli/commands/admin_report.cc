@@ -20,12 +20,12 @@ Status CheckSum(const glim::v1::GetReportResponse& report) {
       .WithFix("report this as a fault of Glim, with the output of 'glim admin report'");
 }
 
-struct Options {
+struct AdminReportOptions {
   std::string by = "pool";
   bool json = false;
 };
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunAdminReport(CommandContext& context, const AdminReportOptions& options) {
   glim::v1::GetReportRequest request;
   request.set_by(options.by);
   Result<glim::v1::GetReportResponse> report = context.client.Call(&glim::v1::AdminApi::Stub::GetReport, request);
@@ -49,11 +49,13 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddAdminReport(Syntax admin, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AdminReportOptions>();
   Syntax report = admin.AddCommand("report", "Show where every GPU-second went");
   report.Option("--by", &options->by, "pool, team, user or job (pool)");
   report.Flag("--json", &options->json, "the same as -o json");
-  report.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  report.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunAdminReport(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

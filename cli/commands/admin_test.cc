@@ -46,7 +46,7 @@ TEST_F(AdminTest, ThePolicyIsPrintedAsItIs) {
   EXPECT_EQ(result.out, "# words\nquantum_min: 10m\n");
   EXPECT_EQ(result.err, "");
   const json document = json::parse(Glim({"admin", "config", "show", "-o", "json"}).out);
-  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["version"], 2);
   EXPECT_EQ(json::parse(Glim({"admin", "config", "show", "--json"}).out), document);
   EXPECT_EQ(document["yaml"], "# words\nquantum_min: 10m\n");
   EXPECT_EQ(document["source"], "/etc/glim/policy.yaml");

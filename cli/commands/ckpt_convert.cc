@@ -13,7 +13,7 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct CkptConvertOptions {
   std::string kind;
   std::string source;
   std::string target;
@@ -30,7 +30,7 @@ std::string CheckKind(const std::string& word) {
 }
 
 // Becomes the converter: its words and its exit code are the command's.
-Status Run(CommandContext& context, const Options& options) {
+Status RunCkptConvert(CommandContext& context, const CkptConvertOptions& options) {
   if (context.output.json()) return UsageError("'glim ckpt convert' has no JSON to show", "leave -o json out");
   std::vector<std::string> words = {"python3", "-m", "glim.checkpoint_convert", options.kind};
   if (options.trust) words.emplace_back("--trust");
@@ -51,7 +51,7 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddCkptConvert(Syntax ckpt, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CkptConvertOptions>();
   Syntax command = ckpt.AddCommand("convert", "Convert from and to torch.save and torch.distributed.checkpoint");
   command.CheckedOption("KIND", &options->kind, "to-torch, from-torch, to-dcp or from-dcp", CheckKind);
   command.Option("SOURCE", &options->source, "a checkpoint, or PyTorch's file or folder", Presence::kRequired);
@@ -60,7 +60,9 @@ void AddCkptConvert(Syntax ckpt, Selection* selection) {
   command.Option("--step", &options->step, "from-...: the checkpoint's step (0)");
   command.Option("--job", &options->job, "from-...: whose directory it is (local)");
   command.Flag("--trust", &options->trust, "the source is yours: reading it may run what is in it");
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunCkptConvert(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

@@ -12,12 +12,12 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct CkptDiffOptions {
   std::string first;
   std::string second;
 };
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunCkptDiff(CommandContext& context, const CkptDiffOptions& options) {
   const auto first_place = FindPlace(options.first);
   if (!first_place.ok()) return first_place.status();
   const auto second_place = FindPlace(options.second);
@@ -50,12 +50,14 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddCkptDiff(Syntax ckpt, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CkptDiffOptions>();
   Syntax command = ckpt.AddCommand("diff", "Compare two checkpoints: 0 the same, 1 different");
   const char* const kHelp = "DIR/attempt-N/step-S; of a DIR the newest that counts";
   command.Option("A", &options->first, kHelp, Presence::kRequired);
   command.Option("B", &options->second, kHelp, Presence::kRequired);
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunCkptDiff(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

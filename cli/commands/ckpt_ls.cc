@@ -37,7 +37,7 @@ Result<std::vector<CheckpointRow>> RowsOf(const CheckpointPlace& place) {
   return rows;
 }
 
-Status Run(CommandContext& context, const std::string& path) {
+Status RunCkptLs(CommandContext& context, const std::string& path) {
   const auto place = FindPlace(path);
   if (!place.ok()) return place.status();
   const auto rows = RowsOf(*place);
@@ -61,7 +61,7 @@ void AddCkptLs(Syntax ckpt, Selection* selection) {
   const auto path = std::make_shared<std::string>();
   Syntax command = ckpt.AddCommand("ls", "List the checkpoints of a directory");
   command.Option("DIR", path.get(), "a job's checkpoint directory", Presence::kRequired);
-  command.OnChosen([=] { selection->run = [path](CommandContext& context) { return Run(context, *path); }; });
+  command.OnChosen([=] { selection->run = [path](CommandContext& context) { return RunCkptLs(context, *path); }; });
 }
 
 }  // namespace glim::cli

@@ -11,12 +11,12 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct CkptShowOptions {
   std::string path;
   std::string pattern = "*";
 };
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunCkptShow(CommandContext& context, const CkptShowOptions& options) {
   const auto place = FindPlace(options.path);
   if (!place.ok()) return place.status();
   const auto opened = OpenOne(*place);
@@ -42,11 +42,13 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddCkptShow(Syntax ckpt, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CkptShowOptions>();
   Syntax command = ckpt.AddCommand("show", "Show what is in a checkpoint");
   command.Option("PATH", &options->path, "DIR/attempt-N/step-S; of a DIR the newest that counts", Presence::kRequired);
   command.Option("--tensor", &options->pattern, "only names that match this pattern (*, ?, [...])");
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunCkptShow(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

@@ -12,7 +12,7 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct CkptVerifyOptions {
   std::string path;
   bool all = false;
 };
@@ -55,7 +55,7 @@ Json VerdictJson(const Verdict& verdict) {
   return entry;
 }
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunCkptVerify(CommandContext& context, const CkptVerifyOptions& options) {
   const auto place = FindPlace(options.path);
   if (!place.ok()) return place.status();
   const auto ids = Chosen(*place, options.all);
@@ -82,11 +82,13 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddCkptVerify(Syntax ckpt, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CkptVerifyOptions>();
   Syntax command = ckpt.AddCommand("verify", "Read a checkpoint, every byte: 0 good, 1 bad");
   command.Option("PATH", &options->path, "DIR/attempt-N/step-S; of a DIR the newest that counts", Presence::kRequired);
   command.Flag("--all", &options->all, "all of a DIR, also those that do not count");
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunCkptVerify(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

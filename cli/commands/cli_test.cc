@@ -103,7 +103,7 @@ TEST_F(CliTest, ARefusalSaysWhatWhyFieldAndFix) {
   const GlimResult result = Glim({"-o", "json", "submit", "--", "true"});
   const json document = json::parse(result.err);
   EXPECT_EQ(result.out, "");
-  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["version"], 2);
   EXPECT_EQ(document["error"]["reason"], "INFEASIBLE");
   EXPECT_EQ(document["error"]["code"], "FAILED_PRECONDITION");
   EXPECT_EQ(document["error"]["field"], "nodes");
@@ -135,7 +135,7 @@ TEST_F(CliTest, SeveralJobsAreAllTriedAndTheFailingOnesNamed) {
   EXPECT_EQ(more.exit_code, 3);
   EXPECT_THAT(more.err, HasSubstr("error: 2 of 3 jobs were not suspended  [NO_SUCH_JOB]\n  no job 8\n  no job 9\n"));
   EXPECT_EQ(Glim({"resume", "1", "3", "-o", "json"}).out,
-            "{\"version\":1,\"job_id\":1,\"state\":\"queued\"}\n{\"version\":1,\"job_id\":3,\"state\":\"queued\"}\n");
+            "{\"version\":2,\"job_id\":1,\"state\":\"queued\"}\n{\"version\":2,\"job_id\":3,\"state\":\"queued\"}\n");
   EXPECT_EQ(Glim({"cancel", "1", "x"}).exit_code, 2);
   EXPECT_EQ(server_.Lock()->jobs[1].state(), "queued") << "nothing was done";
 
@@ -193,22 +193,22 @@ TEST_F(CliTest, AnEmptyQueueIsWordsOnStderr) {
   EXPECT_EQ(json::parse(Glim({"queue", "-o", "json"}).out)["jobs"], json::array());
 }
 
-TEST_F(CliTest, StatusJoinsTheReceiptWithTheSuccessorsWait) {
+TEST_F(CliTest, StatusJoinsTheReceiptWithThePreemptorsWait) {
   {
     const auto state = server_.Lock();
     auto* attempt = AddJob(state.state, 1, "queued").add_attempts();
     attempt->mutable_ref()->set_number(1);
     attempt->set_outcome("interrupted");
-    auto* round = attempt->add_rounds();
-    round->mutable_successor()->set_job_id(2);
-    round->mutable_successor()->set_number(1);
-    auto* successor = AddJob(state.state, 2, "running").add_attempts();
-    successor->mutable_ref()->set_number(1);
-    successor->mutable_start()->set_save_ms(1234);
+    auto* agreement = attempt->add_agreements();
+    agreement->mutable_preemptor()->set_job_id(2);
+    agreement->mutable_preemptor()->set_number(1);
+    auto* preemptor = AddJob(state.state, 2, "running").add_attempts();
+    preemptor->mutable_ref()->set_number(1);
+    preemptor->mutable_start()->set_save_ms(1234);
   }
   const json document = json::parse(Glim({"status", "1", "-o", "json"}).out);
   EXPECT_EQ(document["job"]["id"], 1);
-  EXPECT_EQ(document["receipts"][0]["successor_wait"]["save_ms"], 1234);
+  EXPECT_EQ(document["receipts"][0]["preemptor_wait"]["save_ms"], 1234);
   EXPECT_THAT(Glim({"status", "1"}).out, HasSubstr("save 1.2 s"));
   EXPECT_EQ(Glim({"status", "9"}).exit_code, 3);
 }
@@ -271,7 +271,7 @@ TEST_F(CliTest, PlanSaysWhatASubmissionWouldComeTo) {
     EXPECT_TRUE(state->submits.empty());
   }
   const json document = json::parse(Glim({"plan", "--json", "--", "python", "train.py"}).out);
-  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["version"], 2);
   EXPECT_EQ(document["jobs"][0]["starts_now"], true);
   EXPECT_EQ(document["jobs"][0]["start"]["nodes"][0]["name"], "n3");
   EXPECT_EQ(Glim({"plan"}).exit_code, 2);
@@ -303,7 +303,7 @@ TEST_F(CliTest, TheOtherCommandsAnswer) {
 
 TEST_F(CliTest, FlagsBeatEnvironmentBeatsFiles) {
   Write("xdg/glim/config.yaml", "user: from-xdg\noutput: json\n");
-  EXPECT_EQ(json::parse(Glim({"queue"}).out)["version"], 1);
+  EXPECT_EQ(json::parse(Glim({"queue"}).out)["version"], 2);
   EXPECT_EQ(server_.Lock()->user, "from-xdg");
   Write(".glim.yaml", "user: from-folder\n");
   EXPECT_EQ(Glim({"queue", "-o", "table"}).out, "");

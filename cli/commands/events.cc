@@ -10,11 +10,11 @@
 namespace glim::cli {
 namespace {
 
-constexpr Duration kPause = Milliseconds(500);
-constexpr int kOutageTriesMax = 120;  // with kPause: a minute
+constexpr Duration kEventsPause = Milliseconds(500);
+constexpr int kEventsOutageTriesMax = 120;  // with kEventsPause: a minute
 constexpr Duration kSinceDefault = Hours(1);
 
-struct Options {
+struct EventsOptions {
   std::uint64_t job_id = 0;
   std::string node;
   Duration since{-1};  // negative: not said
@@ -23,7 +23,7 @@ struct Options {
 
 class EventReader {
  public:
-  EventReader(CommandContext& context, const Options& options) : context_(context), follow_(options.follow) {
+  EventReader(CommandContext& context, const EventsOptions& options) : context_(context), follow_(options.follow) {
     request_.set_job_id(options.job_id);
     request_.set_node(options.node);
     request_.set_follow(options.follow);
@@ -43,9 +43,9 @@ class EventReader {
       if (!follow_ && status.code() == StatusCode::kDeadlineExceeded && got_on) continue;
       if (!follow_ || status.code() != StatusCode::kUnavailable) return End(status);
       tries = got_on ? 1 : tries + 1;
-      if (!heard_ || tries > kOutageTriesMax) return status;
+      if (!heard_ || tries > kEventsOutageTriesMax) return status;
       if (tries == 1) context_.output.Note("the scheduler is away; waiting for it to come back");
-      if (context_.interruption.WaitFor(kPause)) return Interruption::Cancelled();
+      if (context_.interruption.WaitFor(kEventsPause)) return Interruption::Cancelled();
     }
   }
 
@@ -87,7 +87,7 @@ class EventReader {
 }  // namespace
 
 void AddEvents(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EventsOptions>();
   Syntax command = app.AddCommand("events", "What happened, oldest first: of a job, of a node, or of all");
   AddJobArgument(command, &options->job_id, Presence::kOptional);
   command.Option("--node", &options->node, "only of this node");

@@ -17,7 +17,7 @@ constexpr std::uint32_t kLimitDefault = 50;
 constexpr std::uint32_t kLimitMax = 100'000;
 constexpr std::array<std::string_view, 3> kStates = {"succeeded", "failed", "cancelled"};
 
-struct Options {
+struct HistoryOptions {
   std::string user;
   std::string state;
   Duration since;  // 0: all that are kept
@@ -31,7 +31,7 @@ std::string CheckState(const std::string& word) {
          (near.empty() ? "use succeeded, failed or cancelled" : "did you mean '" + near + "'?");
 }
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunHistory(CommandContext& context, const HistoryOptions& options) {
   std::vector<glim::v1::EndedJob> jobs;
   glim::v1::ListHistoryRequest request;
   request.set_user(options.user);
@@ -67,14 +67,16 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddHistory(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<HistoryOptions>();
   Syntax command = app.AddCommand("history", "List jobs that have ended, newest first, and what they cost");
   command.Option("--user", &options->user, "only this user's");
   command.CheckedOption("--state", &options->state, "only those that ended so: succeeded, failed or cancelled",
                         CheckState);
   AddDurationOption(command, "--since", &options->since, "ended within this (7d); without it all that are kept");
   command.BoundedOption("--limit", &options->limit, "at most so many (50)", 1, kLimitMax);
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunHistory(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

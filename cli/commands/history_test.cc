@@ -58,7 +58,7 @@ TEST_F(HistoryTest, EventsAreALineEach) {
   EXPECT_EQ(result.out, kStory);
   const auto documents = Lines(Glim({"events", "-o", "json"}).out);
   ASSERT_EQ(documents.size(), 4u);
-  EXPECT_EQ(documents[1]["version"], 1);
+  EXPECT_EQ(documents[1]["version"], 2);
   EXPECT_EQ(documents[1]["kind"], "step_agreed");
   EXPECT_EQ(documents[1]["attempt"], 1);
   EXPECT_EQ(documents[2]["node"], "n3");

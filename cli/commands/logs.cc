@@ -12,13 +12,13 @@
 namespace glim::cli {
 namespace {
 
-constexpr Duration kPause = Milliseconds(500);
-constexpr int kLooksBeforeNote = 3;   // with kPause: a second
-constexpr int kOutageTriesMax = 120;  // with kPause: a minute
+constexpr Duration kLogPause = Milliseconds(500);
+constexpr int kLooksBeforeNote = 3;   // with kLogPause: a second
+constexpr int kLogOutageTriesMax = 120;  // with kLogPause: a minute
 
 constexpr std::uint32_t kAnyRank = 0xffffffff;  // none was asked for
 
-struct Options {
+struct LogsOptions {
   std::uint64_t job_id = 0;
   bool follow = false;
   std::uint32_t rank = kAnyRank;
@@ -27,7 +27,7 @@ struct Options {
 
 class LogReader {
  public:
-  LogReader(CommandContext& context, const Options& options)
+  LogReader(CommandContext& context, const LogsOptions& options)
       : context_(context), options_(options), printer_(&context.output) {}
 
   Status Run() {
@@ -99,9 +99,9 @@ class LogReader {
       Status status = Stream();
       if (status.code() != StatusCode::kUnavailable) return status;
       tries = printer_.offset() == before ? tries + 1 : 1;
-      if (printer_.attempt() == 0 || tries > kOutageTriesMax) return status;
+      if (printer_.attempt() == 0 || tries > kLogOutageTriesMax) return status;
       if (tries == 1) context_.output.Note("the scheduler is away; waiting for it to come back");
-      if (context_.interruption.WaitFor(kPause)) return Interruption::Cancelled();
+      if (context_.interruption.WaitFor(kLogPause)) return Interruption::Cancelled();
     }
   }
 
@@ -118,10 +118,10 @@ class LogReader {
         if (next != 0 || HasEnded(*job)) return next;
         // The last line comes a moment before the job's end does.
         if (++looks == kLooksBeforeNote) context_.output.Note(WaitNote(*job, last));
-      } else if (job.status().code() != StatusCode::kUnavailable || ++silent > kOutageTriesMax || last == 0) {
+      } else if (job.status().code() != StatusCode::kUnavailable || ++silent > kLogOutageTriesMax || last == 0) {
         return job.status();
       }
-      if (context_.interruption.WaitFor(kPause)) return Interruption::Cancelled();
+      if (context_.interruption.WaitFor(kLogPause)) return Interruption::Cancelled();
     }
   }
 
@@ -151,7 +151,7 @@ class LogReader {
   }
 
   CommandContext& context_;
-  const Options& options_;
+  const LogsOptions& options_;
   LogPrinter printer_;
   std::uint32_t rank_ = 0;
 };
@@ -159,7 +159,7 @@ class LogReader {
 }  // namespace
 
 void AddLogs(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LogsOptions>();
   Syntax command = app.AddCommand("logs", "Print what a rank of a job wrote");
   AddJobArgument(command, &options->job_id);
   command.Flag("-f,--follow", &options->follow, "go on while the job lives, through interrupts and restarts");

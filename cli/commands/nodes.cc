@@ -18,7 +18,7 @@ Status NoNode(const std::string& name) {
 }
 
 // `name` empty: all.
-Status Run(CommandContext& context, const std::string& name) {
+Status RunNodes(CommandContext& context, const std::string& name) {
   Result<glim::v1::ListNodesResponse> response =
       context.client.Call(&glim::v1::ClientApi::Stub::ListNodes, glim::v1::ListNodesRequest());
   if (!response.ok()) return response.status();
@@ -53,7 +53,7 @@ void AddNodes(Syntax app, Selection* selection) {
   const auto name = std::make_shared<std::string>();
   Syntax command = app.AddCommand("nodes", "List the nodes, or show one");
   command.Option("node", name.get(), "a node's name: show that one, with the folders that it gives to jobs");
-  command.OnChosen([=] { selection->run = [name](CommandContext& context) { return Run(context, *name); }; });
+  command.OnChosen([=] { selection->run = [name](CommandContext& context) { return RunNodes(context, *name); }; });
 }
 
 }  // namespace glim::cli

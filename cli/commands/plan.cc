@@ -11,12 +11,12 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct PlanOptions {
   SpecArguments specs;
   bool json = false;
 };
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunPlan(CommandContext& context, const PlanOptions& options) {
   Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options.specs, context.tail);
   if (!specs.ok()) return specs.status();
   if (Status status = AddSnapshots(context, /*write=*/false, &*specs); !status.ok()) return status;
@@ -43,14 +43,14 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddPlan(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanOptions>();
   Syntax command =
       app.AddCommand("plan", "Say what a submission would come to now, and submit nothing: plan [FILE|-] [-- CMD...]");
   AddSpecArguments(command, &options->specs);
   command.Flag("--json", &options->json, "the same as -o json");
   command.OnChosen([=] {
     selection->takes_tail = true;
-    selection->run = [options](CommandContext& context) { return Run(context, *options); };
+    selection->run = [options](CommandContext& context) { return RunPlan(context, *options); };
   });
 }
 

@@ -11,12 +11,12 @@ namespace {
 constexpr std::uint32_t kPageSize = 200;
 constexpr std::size_t kJobsMax = 100'000;
 
-struct Options {
+struct QueueOptions {
   bool all = false;
   std::string user;
 };
 
-Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const Options& options) {
+Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const QueueOptions& options) {
   std::vector<glim::v1::Job> jobs;
   glim::v1::ListJobsRequest request;
   request.set_all(options.all);
@@ -32,7 +32,7 @@ Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const Options& optio
   return jobs;
 }
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunQueue(CommandContext& context, const QueueOptions& options) {
   Result<std::vector<glim::v1::Job>> jobs = ListJobs(context.client, options);
   if (!jobs.ok()) return jobs.status();
   if (context.output.json()) {
@@ -53,12 +53,14 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddQueue(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<QueueOptions>();
   Syntax command = app.AddCommand("queue", "List jobs, the waiting ones in the order of planning");
   command.Alias("ps");
   command.Flag("-a,--all", &options->all, "also those that have ended");
   command.Option("--user", &options->user, "only this user's");
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] {
+    selection->run = [options](CommandContext& context) { return RunQueue(context, *options); };
+  });
 }
 
 }  // namespace glim::cli

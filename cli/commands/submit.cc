@@ -18,7 +18,7 @@ namespace {
 constexpr int kTries = 3;
 constexpr Duration kRetryPause = Milliseconds(200);
 
-struct Options {
+struct SubmitOptions {
   SpecArguments specs;
   bool dry_run = false;
   bool wait = false;
@@ -94,7 +94,7 @@ Status WaitForAll(CommandContext& context, const glim::v1::SubmitResponse& respo
   return verdict;
 }
 
-Status Run(CommandContext& context, const Options& options) {
+Status RunSubmit(CommandContext& context, const SubmitOptions& options) {
   Result<std::vector<glim::v1::JobSpec>> specs = CollectSpecs(options.specs, context.tail);
   if (!specs.ok()) return specs.status();
   if (Status status = AddSnapshots(context, /*write=*/!options.dry_run, &*specs); !status.ok()) return status;
@@ -121,7 +121,7 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddSubmit(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SubmitOptions>();
   Syntax command = app.AddCommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
   AddSpecArguments(command, &options->specs);
   command.Flag("--dry-run", &options->dry_run, "have it checked, submit nothing");
@@ -129,7 +129,7 @@ void AddSubmit(Syntax app, Selection* selection) {
   command.Option("--request-id", &options->request_id, "repeat a submission safely: the same id is taken once");
   command.OnChosen([=] {
     selection->takes_tail = true;
-    selection->run = [options](CommandContext& context) { return Run(context, *options); };
+    selection->run = [options](CommandContext& context) { return RunSubmit(context, *options); };
   });
 }
 

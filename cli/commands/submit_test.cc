@@ -31,7 +31,7 @@ TEST_F(SubmitTest, SubmitsStandardInputAndManyDocumentsAtOnce) {
   const GlimResult result = Glim({"submit", "-", "-o", "json"}, std::string(kSpec) + "---\nname: b\nrun: \"true\"\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const json document = json::parse(result.out);
-  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["version"], 2);
   EXPECT_EQ(document["job_ids"], json({1, 2}));
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(server_.Lock()->submits.size(), 1u);

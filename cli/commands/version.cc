@@ -8,7 +8,7 @@
 namespace glim::cli {
 namespace {
 
-Status Run(CommandContext& context) {
+Status RunVersion(CommandContext& context) {
   Result<glim::v1::GetVersionResponse> server =
       context.client.Call(&glim::v1::ClientApi::Stub::GetVersion, glim::v1::GetVersionRequest());
   if (context.output.json()) {
@@ -31,7 +31,7 @@ Status Run(CommandContext& context) {
 
 void AddVersion(Syntax app, Selection* selection) {
   app.AddCommand("version", "Show the versions of this program and of the scheduler").OnChosen([=] {
-    selection->run = Run;
+    selection->run = RunVersion;
   });
 }
 

@@ -11,13 +11,13 @@
 namespace glim::cli {
 namespace {
 
-struct Options {
+struct WaitOptions {
   std::vector<std::uint64_t> job_ids;
   Duration timeout{-1};  // negative: none
 };
 
 // One after the other: they are all over when the last of them is. The time is that of the whole wait.
-Status Run(CommandContext& context, const Options& options) {
+Status RunWait(CommandContext& context, const WaitOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Status> failures;
   for (const std::uint64_t job_id : options.job_ids) {
@@ -37,11 +37,11 @@ Status Run(CommandContext& context, const Options& options) {
 }  // namespace
 
 void AddWait(Syntax app, Selection* selection) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<WaitOptions>();
   Syntax command = app.AddCommand("wait", "Wait until jobs have ended: 0 succeeded, 1 failed or cancelled");
   AddJobsArgument(command, &options->job_ids);
   AddDurationOption(command, "--timeout", &options->timeout, "give up after this long, with exit code 7");
-  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return Run(context, *options); }; });
+  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunWait(context, *options); }; });
 }
 
 }  // namespace glim::cli

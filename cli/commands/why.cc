@@ -9,7 +9,7 @@
 namespace glim::cli {
 namespace {
 
-Status Run(CommandContext& context, std::uint64_t job_id) {
+Status RunWhy(CommandContext& context, std::uint64_t job_id) {
   glim::v1::ExplainJobRequest request;
   request.set_job_id(job_id);
   Result<glim::v1::ExplainJobResponse> why = CallWithPatience(context, &glim::v1::ClientApi::Stub::ExplainJob, request);
@@ -37,7 +37,7 @@ void AddWhy(Syntax app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
   Syntax command = app.AddCommand("why", "Say why a job is not running, and what would start it now");
   AddJobArgument(command, job_id.get());
-  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return Run(context, *job_id); }; });
+  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return RunWhy(context, *job_id); }; });
 }
 
 }  // namespace glim::cli

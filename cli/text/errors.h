@@ -36,7 +36,7 @@ std::string CodeName(StatusCode code);
 
 // "error: WHAT  [REASON]\n  field: ...\n  fix: ...\n". Escaped, so that nothing from the server moves the cursor.
 std::string ErrorText(const Status& status, bool colour);
-// {"version":1,"error":{...}} and a newline.
+// {"version":2,"error":{...}} and a newline.
 std::string ErrorJson(const Status& status);
 
 }  // namespace glim::cli

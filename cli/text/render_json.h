@@ -1,24 +1,17 @@
-// JSON for programs. Rules, kept stable (docs/cli.md): every document is one object with "version": 1; fields have the
-// names of the protobuf schema and are always there; integers are numbers, ids included; enumerations are lower-case
-// words; a time `x_at_ms` has a twin `x_at` in RFC 3339 (null: not yet). Pure.
+// The documents of `-o json` (docs/cli.md). Messages are rendered by proto/json/message_json.h; here is what the CLI adds.
+// Pure.
 #pragma once
 
 #include <string>
 
-#include <google/protobuf/message.h>
-#include <nlohmann/json.hpp>
-
 #include "glim/v1/job.pb.h"
+#include "proto/json/message_json.h"
 
 namespace glim::cli {
 
-using Json = nlohmann::ordered_json;
-
-// {"version": 1}.
-Json NewDocument();
-
-// Any message of ours by the rules above. `bytes` fields have no place in it (CHECK).
-Json MessageJson(const google::protobuf::Message& message);
+using proto::Json;
+using proto::MessageJson;
+using proto::NewDocument;
 
 // As MessageJson, and "gpus" (in all) and "gpus_simulated" (of the newest attempt).
 Json JobJson(const glim::v1::Job& job);

@@ -1,7 +1,6 @@
 #include "cli/text/time_text.h"
 
 #include <charconv>
-#include <ctime>
 
 #include <fmt/core.h>
 
@@ -60,20 +59,6 @@ std::string FormatAgo(TimePoint point, TimePoint now) {
   if (seconds < 3600) return fmt::format("{} min ago", seconds / 60);
   if (seconds < 86'400) return fmt::format("{} h ago", seconds / 3600);
   return fmt::format("{} d ago", seconds / 86'400);
-}
-
-std::string FormatRfc3339(TimePoint point) {
-  std::int64_t seconds = point.ms / 1000;
-  std::int64_t ms = point.ms % 1000;
-  if (ms < 0) {
-    ms += 1000;
-    seconds -= 1;
-  }
-  const std::time_t time = seconds;
-  std::tm parts{};
-  if (gmtime_r(&time, &parts) == nullptr) return "";
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, ms);
 }
 
 }  // namespace glim::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sdk/base/rfc3339.h"
 #include "sdk/base/time.h"
 
 namespace glim::cli {
@@ -19,8 +20,5 @@ std::string FormatDuration(Duration duration);
 // "12 s ago", "3 min ago", "just now"; "-" for a point that never was. A point ahead of `now` (clocks differ) reads
 // "just now".
 std::string FormatAgo(TimePoint point, TimePoint now);
-
-// RFC 3339 in UTC with milliseconds: "2026-11-20T12:09:07.125Z".
-std::string FormatRfc3339(TimePoint point);
 
 }  // namespace glim::cli

@@ -1,8 +1,6 @@
 // glim-scheduler: wiring only. Exit codes: 0 stopped on request, 1 could not start, 2 usage, 3 had to end (the store
 // refused a commit, or another leader took over): the supervisor starts it again, and it loads what was durable.
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -23,13 +21,6 @@ int SayError(const Status& status) {
   fmt::print(stderr, "error: {}{}\n", status.message(), status.reason().empty() ? "" : "  [" + status.reason() + "]");
   if (!status.fix().empty()) fmt::print(stderr, "  fix: {}\n", status.fix());
   return 1;
-}
-
-void SetUpLog(const std::string& level) {
-  auto logger = spdlog::stderr_logger_mt("glim");
-  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%f%z level=%l %v");
-  logger->set_level(spdlog::level::from_str(level));
-  spdlog::set_default_logger(std::move(logger));
 }
 
 // Whole or not at all: whoever waits for the file must not read half a number.
@@ -80,6 +71,6 @@ int main(int argc, char** argv) {
   }
   if (line->exit_code) return *line->exit_code;
   std::signal(SIGPIPE, SIG_IGN);  // a log reader that went must not end the scheduler
-  SetUpLog(line->config.log_level);
+  glim::StartLog("time=%Y-%m-%dT%H:%M:%S.%f%z level=%l %v", line->config.log_level);
   return Serve(line->config);
 }

@@ -1,7 +1,9 @@
 #include "sdk/log/log.h"
 
 #include <string>
+#include <utility>
 
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 namespace glim {
@@ -19,6 +21,14 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 }
 
 }  // namespace
+
+void StartLog(const std::string& pattern, const std::string& level) {
+  auto logger = spdlog::stderr_logger_mt("glim");
+  logger->set_pattern(pattern);
+  logger->set_level(spdlog::level::from_str(level));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(logger));
+}
 
 void WriteLog(LogLevel level, fmt::string_view text, fmt::format_args args) {
   spdlog::logger* const logger = spdlog::default_logger_raw();

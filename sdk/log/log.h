@@ -2,11 +2,16 @@
 // source that logs by them compiles all of fmt's formatting anew, four seconds. Any thread.
 #pragma once
 
+#include <string>
+
 #include <fmt/core.h>
 
 namespace glim {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kCritical };
+
+// For main(): from now on the log goes to standard error, line by line. `pattern` and `level` are spdlog's words.
+void StartLog(const std::string& pattern, const std::string& level);
 
 // Formats `text` only if the logger takes this level.
 void WriteLog(LogLevel level, fmt::string_view text, fmt::format_args args);

@@ -63,7 +63,7 @@ def main():
         if build(journal, options):
             suites.run_contracts(journal, BUILD, cuda)
             if not options.quick:
-                suites.run_ctest(journal, BUILD, options.jobs)
+                suites.run_programs(journal, ROOT, options.jobs)
                 suites.run_sdk(journal, ROOT, BUILD, cuda)
             collectives.compare(journal, BUILD, cuda, options.quick)
             if not options.quick:

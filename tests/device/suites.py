@@ -59,21 +59,21 @@ def _count_gtest(journal, program, report, code, text):
         journal.fail(program, ", ".join(bad) or "has no tests", max(len(bad), 1))
 
 
-def run_ctest(journal, build, jobs):
-    """Everything that was built, over the stand-in where a device is asked for."""
+def run_programs(journal, root, jobs):
+    """Every C++ test that was built, over the stand-in where a device is asked for."""
     without = []
-    if not _has_ucx(build):
-        without.append("/ucx(_| |$)")
+    if not _has_ucx(os.path.join(root, "build/device")):
+        without += ["*/ucx", "*/ucx_*"]
         journal.absent("tests of ucx", "UCX is not in this build")
     if shutil.which("ip") is None or os.geteuid() != 0:
-        without.append("DroppedLink|ServiceAddress")
+        without += ["*DroppedLink*", "*ServiceAddress*"]
         journal.absent("DroppedLink, ServiceAddress", "they need root and the program ip (iproute2)")
     with tempfile.TemporaryDirectory() as folder:
-        report = os.path.join(folder, "ctest.xml")
-        code, text = journal.output(
-            ["ctest", "--test-dir", build, f"-j{jobs}", "--timeout", "120", "--output-on-failure", "--no-tests=error",
-             "-E", "|".join(without) or "^$", "--output-junit", report], 400, {"GLIM_TEST_CUDA": "0"})
-        _count_junit(journal, "ctest", report, code, text)
+        report = os.path.join(folder, "programs.xml")
+        command = [sys.executable, os.path.join(root, "tests/run_programs.py"), "device", report, "--label", "unit",
+                   "--label", "server", "--jobs", str(jobs), "--filter", "-" + ":".join(without)]
+        code, text = journal.output(command, 400, {"GLIM_TEST_CUDA": "0"})
+        _count_junit(journal, "programs", report, code, text)
 
 
 def run_sdk(journal, root, build, cuda):

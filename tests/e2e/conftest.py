@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 
 import pytest
 
@@ -15,7 +14,6 @@ sys.path.insert(0, os.path.join(ROOT, "deploy"))
 sys.dont_write_bytecode = True
 
 from cluster.local_cluster import LocalCluster, make_folder, remove_folder  # noqa: E402
-from cluster.processes import processes_of, start_time, wait_until  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import Stage  # noqa: E402
 
@@ -101,43 +99,3 @@ def own_stage(folder, cancel=True, **options):
         cluster.glim.patience = 0
         faults = cluster.stop(cancel=cancel)
     assert faults == []
-
-
-class Pause:
-    """A cluster of its own, with the default patience with silent nodes, whose scheduler is stopped for a while."""
-
-    def __init__(self, folder):
-        self.cluster = LocalCluster(BIN, folder, nodes={"n1": ("A", "a1"), "n2": ("B", "b1")})
-        self.began_at = self.ended_at_ms = None
-
-    def begin(self):
-        if self.began_at is not None:
-            return
-        cluster = self.cluster.start()
-        examples = Examples(ROOT, cluster.jobs)
-        self.job = cluster.glim.submit(examples.make("stays", "exec sleep 3600", nodes=2))
-        cluster.wait_state(self.job, "running", 30)
-        self.before = self.processes()
-        assert len(self.before) >= 2
-        cluster.scheduler.process.send_signal(signal.SIGSTOP)
-        self.began_at = time.monotonic()
-
-    def end_after(self, seconds):
-        wait_until(lambda: time.monotonic() - self.began_at >= seconds, seconds + 1, "the pause is over", every=1)
-        self.ended_at_ms = time.time() * 1000
-        self.cluster.scheduler.process.send_signal(signal.SIGCONT)
-
-    def processes(self):
-        return sorted((pid, start_time(pid)) for pid in processes_of(self.cluster.folder, self.job))
-
-
-@pytest.fixture(scope="session")
-def paused():
-    folder = make_folder("glim-pause-")
-    pause = Pause(folder)
-    yield pause
-    if pause.cluster.scheduler is not None:
-        pause.cluster.scheduler.process.send_signal(signal.SIGCONT)
-        faults = pause.cluster.stop()
-        assert faults == []
-    remove_folder(folder)

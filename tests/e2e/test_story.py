@@ -8,7 +8,7 @@ import pytest
 from cluster.story import Training, random_step
 from cluster.verdict import problems_of_interrupt
 
-SEEDS = range(1, 1 + int(os.environ.get("GLIM_TEST_STORIES", "4")))
+SEEDS = range(1, 1 + int(os.environ.get("GLIM_TEST_STORIES", "2")))
 # Long enough that an interrupt finds it in the middle of an epoch and several epochs follow; ten of them, each with its
 # reference, have to fit into some minutes on two cores.
 EPOCHS, STEP_MS = 3, 40

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kInFlightMax = 64;
 constexpr std::int64_t kAnswerSlackMs = 10'000;
 
-grpc::Status Stopping() { return {grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"}; }
+grpc::Status LogsAreStopping() { return {grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"}; }
 
 Status NoStream() {
   return Status(StatusCode::kUnavailable, "the node's agent does not serve logs at the moment")
@@ -23,13 +23,13 @@ Status NoStream() {
 void LogBroker::Attach(core::NodeId node, std::shared_ptr<LogSink> sink) {
   const auto old = std::exchange(sinks_[node], std::move(sink));
   if (old) old->End({grpc::StatusCode::ABORTED, "replaced by a newer stream of the same machine"});
-  if (stopping_) sinks_[node]->End(Stopping());
+  if (stopping_) sinks_[node]->End(LogsAreStopping());
 }
 
 void LogBroker::Stop() {
   stopping_ = true;
   const auto sinks = sinks_;  // ending one detaches it
-  for (const auto& [node, sink] : sinks) sink->End(Stopping());
+  for (const auto& [node, sink] : sinks) sink->End(LogsAreStopping());
 }
 
 void LogBroker::Detach(core::NodeId node, const LogSink* sink) {

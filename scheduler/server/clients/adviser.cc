@@ -5,7 +5,7 @@
 namespace glim::server {
 namespace {
 
-Status Stopping() {
+Status AdviserIsStopping() {
   return Status(StatusCode::kUnavailable, "the scheduler is stopping").WithReason("STOPPING").WithFix("try again");
 }
 
@@ -23,7 +23,7 @@ Adviser::~Adviser() { Stop(); }
 
 Status Adviser::Post(std::string user, Task task) {
   std::lock_guard lock(mutex_);
-  if (stopped_) return Stopping();
+  if (stopped_) return AdviserIsStopping();
   if (users_.contains(user)) return Overloaded("another question of user " + user + " is being answered");
   if (waiting_.size() >= kWaitingMax) return Overloaded("too many such questions wait for their answers");
   users_.insert(user);
@@ -58,7 +58,7 @@ void Adviser::Stop() {
     wake_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
-  for (const Waiting& waiting : refused) waiting.task.done(Stopping());
+  for (const Waiting& waiting : refused) waiting.task.done(AdviserIsStopping());
 }
 
 }  // namespace glim::server

@@ -17,7 +17,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Status Stopping() {
+Status LoopIsStopping() {
   return Status(StatusCode::kUnavailable, "the scheduler is stopping")
       .WithReason("STOPPING")
       .WithFix("try again in a few seconds");
@@ -132,7 +132,7 @@ Status SchedulerLoop::Push(Item item) {
   bool schedule = false;
   {
     std::lock_guard lock(mutex_);
-    if (closed_) return Stopping();
+    if (closed_) return LoopIsStopping();
     if (item.counted && counted_ >= options_.inbox_max) {
       return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
           .WithReason("OVERLOADED")
@@ -149,7 +149,7 @@ Status SchedulerLoop::Push(Item item) {
 
 Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   std::lock_guard lock(mutex_);
-  if (closed_) return Stopping();
+  if (closed_) return LoopIsStopping();
   if (reads_ >= options_.reads_max) {
     return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
         .WithReason("OVERLOADED")
@@ -170,7 +170,7 @@ Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
 Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done done) {
   auto next = std::make_shared<const core::Policy>(std::move(policy));
   std::lock_guard lock(mutex_);
-  if (closed_) return Stopping();
+  if (closed_) return LoopIsStopping();
   // Under the lock, as in Read.
   boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), done = std::move(done)]() mutable {
     TakePolicy(std::move(next), std::move(words), std::move(done));
@@ -182,7 +182,7 @@ Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done don
 void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done) {
   if (failed_) {
     core::Reply reply;
-    reply.status = Stopping();
+    reply.status = LoopIsStopping();
     return done(reply);
   }
   policy_ = std::move(policy);

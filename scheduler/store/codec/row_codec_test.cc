@@ -79,7 +79,7 @@ TEST(RowCodec, NamesOfEnumeratorsAreDistinct) {
   ExpectNamesComeBack<core::Outcome>(10);
   ExpectNamesComeBack<core::SaveResult>(4);
   ExpectNamesComeBack<core::StopCause>(8);
-  ExpectNamesComeBack<core::RoundState>(6);
+  ExpectNamesComeBack<core::AgreementState>(6);
   ExpectNamesComeBack<core::TaskPhase>(5);
   ExpectNamesComeBack<core::NodeState>(4);
   ExpectNamesComeBack<core::Use>(8);
@@ -187,11 +187,11 @@ TEST(RowCodec, GarbageIsNamedByTableKeyAndField) {
 TEST(RowCodec, GarbageDeepInsideIsNamed) {
   core::Attempt attempt;
   attempt.id = {core::JobId(42), 3};
-  attempt.rounds.resize(2);
+  attempt.agreements.resize(2);
   json body = json::parse(EncodeAttempt(attempt));
-  body["rounds"][1]["successor"] = {1, 2, 3};
+  body["agreements"][1]["preemptor"] = {1, 2, 3};
   EXPECT_THAT(DecodeAttempt(attempt.id, body.dump()).status().message(),
-              HasSubstr("table attempts, row 42.3: rounds[1].successor: expected [job, attempt]"));
+              HasSubstr("table attempts, row 42.3: agreements[1].preemptor: expected [job, attempt]"));
 
   core::Task task;
   task.id = {attempt.id, 9};

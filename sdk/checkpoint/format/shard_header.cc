@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::string_view kMetadata = "__metadata__";
-constexpr std::string_view kReason = "BAD_SHARD";
+constexpr std::string_view kBadShard = "BAD_SHARD";
 
-Status Bad(const std::string& message) { return Damaged(kReason, "", message); }
+Status Bad(const std::string& message) { return Damaged(kBadShard, "", message); }
 
 void AppendEntry(std::string& json, const ShardEntry& entry) {
   AppendQuoted(json, entry.name);
@@ -150,7 +150,7 @@ Result<ShardHeader> ParseShardHeader(std::string_view start, std::uint64_t file_
   ShardHeader header{.data_start = *needed, .entries = {}};
   const std::string_view json = start.substr(kLengthBytes, *needed - kLengthBytes);
   if (!json.starts_with('{')) return Bad("the header does not begin with '{'");
-  JsonReader reader(json, kReason);
+  JsonReader reader(json, kBadShard);
   bool has_metadata = false;
   reader.Members([&](const std::string& name) {
     if (name == kMetadata) {
