@@ -4,11 +4,12 @@ Both write to the same folder and end on the disk (fsync); both read what they w
 tensors on the device. `stall_ms` is how long the training would have stood still.
 """
 
-import json
 import os
 import sys
 
-SIZES = [64 << 20, 1 << 30, 4 << 30]
+from journal import json_lines
+
+SIZES = [64 << 20, 1 << 30, 2 << 30]
 STANDIN_SIZES = [8 << 20]
 
 
@@ -28,4 +29,4 @@ def compare(journal, root, build, cuda):
                 journal.fail(what, f"exit code {code}: {text.strip().splitlines()[-1:]}")
                 continue
             journal.passes(what)
-            journal.line("checkpoint", by=by, bytes=size, **json.loads(text.strip().splitlines()[-1]))
+            journal.line("checkpoint", by=by, bytes=size, **json_lines(text)[-1])

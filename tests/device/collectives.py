@@ -4,9 +4,10 @@
 bandwidth. Over the stand-in, and where torch sees no GPU, the buffers of Gloo lie in the host's memory: `memory` tells.
 """
 
-import json
 import os
 import sys
+
+from journal import json_lines
 
 SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 1 << 30]
 STANDIN_SIZES = [4 << 10, 1 << 20]
@@ -40,7 +41,7 @@ def _hfreduce(journal, build, cuda, size, shape, ranks):
     if code != 0:
         journal.fail(what, f"exit code {code}: {text.strip().splitlines()[-1:]}")
         return
-    line = json.loads(text.strip().splitlines()[-1])
+    line = json_lines(text)[-1]
     journal.passes(what)
     journal.line("allreduce", by="hfreduce", transport=line["transport"], nodes=line["nodes"], ranks=ranks, bytes=size,
                  memory="device", median_us=line["median_us"], best_us=line["best_us"],
@@ -52,7 +53,7 @@ def _torch(journal, cuda, backend, ranks, sizes):
     command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_allreduce.py"), backend,
                str(ranks), where, *[f"{size}:{iterations(size)}" for size in sizes]]
     code, text = journal.output(command, 120)
-    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    lines = json_lines(text)
     for line in lines:
         journal.line("allreduce", by=backend, ranks=ranks, memory=where, **line,
                      bus_GBps=bus(line["bytes"], ranks, line["median_us"]))

@@ -3,9 +3,15 @@
 import datetime
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+
+
+def json_lines(text):
+    """What a program said in JSON, among whatever else its libraries print."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 class Journal:
@@ -55,19 +61,24 @@ class Journal:
         self.line(what, absent=why)
 
     def output(self, command, seconds, environment=None):
-        """(exit code or None, standard output). Both streams go to the log."""
+        """(exit code, or None if it was late; what it printed)."""
         print(f"$ {' '.join(command)}", file=self._log, flush=True)
+        # A session of its own: a program that is late goes with everything that it started.
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, errors="replace", start_new_session=True,
+                                   env={**os.environ, **(environment or {})})
+        bound = min(seconds, self.left())
+        code = None
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                                  timeout=min(seconds, self.left()), env={**os.environ, **(environment or {})})
-        except subprocess.TimeoutExpired as late:
-            for stream in (late.stdout, late.stderr):
-                self._log.write((stream or b"").decode(errors="replace"))
-            return None, f"not done in {late.timeout:.0f} s"
-        self._log.write(done.stdout)
-        self._log.write(done.stderr)
+            text, _ = process.communicate(timeout=bound)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            text, _ = process.communicate()
+            text += f"\nnot done in {bound:.0f} s\n"
+        self._log.write(text)
         self._log.flush()
-        return done.returncode, done.stdout if done.returncode == 0 else done.stdout + done.stderr
+        return code, text
 
     def run(self, what, command, seconds, environment=None):
         """A step. What it printed is shown if it failed."""

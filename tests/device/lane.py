@@ -62,12 +62,11 @@ def main():
         journal.describe(machine.facts(cuda))
         if build(journal, options):
             suites.run_contracts(journal, BUILD, cuda)
-            if not options.quick:
-                suites.run_programs(journal, ROOT, options.jobs)
-                suites.run_sdk(journal, ROOT, BUILD, cuda)
             collectives.compare(journal, BUILD, cuda, options.quick)
             if not options.quick:
                 checkpoints.compare(journal, ROOT, BUILD, cuda)
+                suites.run_programs(journal, ROOT, options.jobs)
+                suites.run_sdk(journal, ROOT, BUILD, cuda)
         return journal.end()
 
 
