@@ -66,16 +66,22 @@ def main():
         environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
                        "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
         children.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
+    return 0 if all_ended_well(children) else 1
+
+
+def all_ended_well(children):
+    """Waits for them. When one has failed the others, which wait for that one, are killed; so are all that are late."""
     end = time.monotonic() + BOUND_S
-    failed = False
-    for child in children:
-        try:
-            failed = child.wait(max(end - time.monotonic(), 1)) != 0 or failed
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-            failed = True
-    return 1 if failed else 0
+    while any(child.returncode is None for child in children):
+        for child in children:
+            try:
+                child.wait(0.1)
+            except subprocess.TimeoutExpired:
+                pass
+        if time.monotonic() > end or any(child.returncode for child in children):
+            for child in children:
+                child.kill()
+    return all(child.returncode == 0 for child in children)
 
 
 if __name__ == "__main__":
