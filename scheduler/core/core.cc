@@ -27,7 +27,7 @@ struct Dispatch {
   void operator()(const TimePassed&) const { ApplyTimePassed(changes); }
   void operator()(const ReturnNode& e) const { ApplyReturn(changes, e); }
   void operator()(const PolicyChanged& e) const {
-    changes.Note("policy_reloaded", {}, {}, e.words);
+    changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
     changes.MarkDirty();
   }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }

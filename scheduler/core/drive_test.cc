@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "scheduler/core/model/history_words.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
 namespace glim::core {
@@ -157,7 +158,7 @@ std::string Describe(const Mutation& mutation) {
   } else if (const auto* node = std::get_if<std::shared_ptr<const Node>>(&mutation)) {
     out << "node " << (*node)->id.value << " " << ToString((*node)->state) << " " << ToString((*node)->holder);
   } else if (const auto* entry = std::get_if<HistoryEntry>(&mutation)) {
-    out << entry->at.ms << " " << entry->kind << " " << entry->text;
+    out << entry->at.ms << " " << ToString(entry->kind) << " " << HistoryWords(*entry);
   } else {
     out << mutation.index();
   }

@@ -33,7 +33,7 @@ TEST(PolicyChangedTest, TheHistoryHasItInWords) {
   ASSERT_EQ(transition.mutations.size(), 1u);
   const auto* entry = std::get_if<HistoryEntry>(&transition.mutations[0]);
   ASSERT_NE(entry, nullptr);
-  EXPECT_EQ(entry->kind, "policy_reloaded");
+  EXPECT_EQ(entry->kind, HistoryKind::kPolicyReloaded);
   EXPECT_EQ(entry->text, "quantum_min 10m -> 5m");
   EXPECT_TRUE(c.state().dirty);
   EXPECT_TRUE(transition.sync.empty());

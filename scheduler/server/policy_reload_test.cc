@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "scheduler/server/policy_keeper.h"
+#include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
 #include "scheduler/store/memory/memory_store.h"
@@ -182,7 +182,7 @@ TEST(PolicyKeeperTest, OneReloadAtATime) {
   options.clock = MonotonicWallClock();
   auto loop = SchedulerLoop::Open(std::move(options), std::make_unique<store::MemoryStore>());
   ASSERT_TRUE(loop.ok()) << loop.status().message();
-  PolicyKeeper keeper(loop->get(), {path.string(), false}, {});
+  PolicyKeeper keeper(loop->get(), {path.string(), [&] { return ReadPolicyAgain({path.string(), false}); }}, {});
   std::vector<Status> ends;  // before the strand runs on this thread, then on the strand's, which Stop joins
   const auto done = [&](const Result<PolicyKeeper::Reloaded>& r) { ends.push_back(r.status()); };
   keeper.Reload(false, done);

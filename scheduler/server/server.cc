@@ -11,8 +11,8 @@
 #include "scheduler/server/agents/agent_service.h"
 #include "scheduler/server/clients/admin_service.h"
 #include "scheduler/server/clients/client_service.h"
+#include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/metrics.h"
-#include "scheduler/server/policy_keeper.h"
 #include "scheduler/store/open_store.h"
 #include "sdk/log/log.h"
 
@@ -101,8 +101,9 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
   if (!opened.ok()) return opened.status();
   loop = std::move(opened).value();
+  PolicyOrigin origin{config.policy_source.path, [source = config.policy_source] { return ReadPolicyAgain(source); }};
   policy =
-      std::make_unique<PolicyKeeper>(loop.get(), config.policy_source, PolicyFile{config.policy, config.policy_names});
+      std::make_unique<PolicyKeeper>(loop.get(), std::move(origin), PolicyFile{config.policy, config.policy_names});
   policy->WarnAtStart();
   return Status::Ok();
 }

@@ -47,16 +47,6 @@ VictimCost CostOf(const ClusterState& state, const Policy& policy, AttemptId id,
 
 }  // namespace
 
-const char* ToString(ChangeKind kind) {
-  switch (kind) {
-    case ChangeKind::kNodes: return "nodes";
-    case ChangeKind::kZone: return "zone";
-    case ChangeKind::kPriority: return "priority";
-    case ChangeKind::kAfter: return "after";
-  }
-  return "?";
-}
-
 std::int64_t Trial::preemption_cost_gpu_ms() const {
   std::int64_t preemption_cost = 0;
   for (const VictimCost& victim : victims) preemption_cost += victim.preemption_cost_gpu_ms;

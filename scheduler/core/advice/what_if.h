@@ -10,6 +10,7 @@
 
 #include "scheduler/core/advice/estimate.h"
 #include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/policy.h"
 
@@ -34,7 +35,13 @@ struct Trial {
 };
 
 enum class ChangeKind : std::uint8_t { kNodes, kZone, kPriority, kAfter };
-const char* ToString(ChangeKind kind);  // nodes, zone, priority, after
+template <>
+inline constexpr auto kEnumWords<ChangeKind> = std::to_array<EnumWord<ChangeKind>>({
+    {ChangeKind::kNodes, "nodes"},
+    {ChangeKind::kZone, "zone"},
+    {ChangeKind::kPriority, "priority"},
+    {ChangeKind::kAfter, "after"},
+});
 
 // A change with which the job starts now.
 struct Counterfactual {

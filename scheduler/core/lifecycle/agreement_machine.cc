@@ -39,6 +39,21 @@ Answers CollectAnswers(const Changes& changes, const Attempt& attempt, std::uint
   return answers;
 }
 
+void NoteRequest(Changes& changes, const Attempt& attempt, const std::string& reason) {
+  const Agreement& agreement = attempt.agreements.back();
+  const bool signalled = agreement.state == AgreementState::kSignalled;
+  changes.Note(HistoryKind::kInterruptRequested, attempt.id, {}, reason,
+               {.grace = agreement.deadline - agreement.requested_at,
+                .signal = signalled ? changes.job(attempt.id.job).spec->interrupt_signal : ""});
+}
+
+void NoteExtension(Changes& changes, AttemptId id, const Agreement& was) {
+  const Agreement& is = *changes.attempt(id).open_agreement();
+  if (is.deadline > was.deadline) {
+    changes.Note(HistoryKind::kGraceExtended, id, {}, "", {.grace = is.deadline - is.requested_at});
+  }
+}
+
 }  // namespace
 
 void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& request) {
@@ -74,7 +89,7 @@ void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& reque
     ++row.interrupts;
     ++row.saves_asked;
   });
-  if (opened) changes.Note("interrupt_requested", id, {}, request.reason);
+  if (opened) NoteRequest(changes, changes.attempt(id), request.reason);
   changes.SyncAttempt(changes.attempt(id));
   AdvanceAgreement(changes, id);
 }
@@ -86,7 +101,7 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
   const JobSpec& spec = *changes.job(id.job).spec;
   const Answers answers = CollectAnswers(changes, before, open->id,
                                          static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
-  const AgreementState state_before = open->state;
+  const Agreement was = *open;
   const Duration max_grace = spec.max_grace;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
@@ -107,17 +122,26 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
   });
   const Attempt& attempt = changes.attempt(id);
   const Agreement& agreement = *attempt.open_agreement();
-  if (agreement.state != state_before) {
+  NoteExtension(changes, id, was);
+  NoteLeft(changes, attempt, was);
+  if (agreement.state != was.state) {
     if (agreement.state == AgreementState::kAgreed) {
-      changes.Note("step_agreed", id, {}, "stop after step " + std::to_string(agreement.stop_step));
+      changes.Note(HistoryKind::kStepAgreed, id, {}, "", {.step = agreement.stop_step});
     } else {
-      changes.Note("no_agreement", id, {}, "not every rank acknowledged in time");
+      changes.Note(HistoryKind::kNoAgreement, id, {});
     }
     changes.SyncAttempt(attempt);
   }
   if (changes.now() >= agreement.deadline && attempt.stop == StopCause::kNone) {
     StopTasks(changes, id, StopCause::kDeadline, "did not leave within its grace");
   }
+}
+
+void NoteLeft(Changes& changes, const Attempt& attempt, const Agreement& was) {
+  const Agreement& is = attempt.agreements.back();
+  if (was.left_at || !is.left_at || attempt.stop == StopCause::kDeadline) return;  // who is killed has not left
+  changes.Note(HistoryKind::kInterruptLeft, attempt.id, {}, "",
+               {.took = is.left_at - is.requested_at, .grace = is.deadline - is.requested_at});
 }
 
 void ChangePreemptor(Changes& changes, AttemptId id, AttemptId preemptor) {
@@ -151,7 +175,7 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
       agreement.swap_aborted = true;
     }
   });
-  changes.Note(withdrawn ? "interrupt_withdrawn" : "swap_aborted", id, {}, "the job that needed the nodes went away");
+  changes.Note(withdrawn ? HistoryKind::kInterruptWithdrawn : HistoryKind::kSwapAborted, id, {});
   if (!withdrawn) return;
   const bool running = changes.attempt(id).state == AttemptState::kRunning;
   changes.EditJob(id.job, [&](Job& job) {
@@ -166,11 +190,13 @@ void GrantLeaderChange(Changes& changes, AttemptId id) {
   const Attempt& before = changes.attempt(id);
   if (!before.open_agreement()) return;
   const Duration grace = changes.job(id.job).spec->grace;
+  const Agreement was = *before.open_agreement();
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
     agreement.agree_by = std::max(agreement.agree_by, changes.now() + std::min(changes.policy().agree_max, grace / 4));
     agreement.deadline = std::max(agreement.deadline, changes.now() + grace);
   });
+  NoteExtension(changes, id, was);
 }
 
 }  // namespace glim::core

@@ -38,6 +38,9 @@ void ChangePreemptor(Changes& changes, AttemptId attempt, AttemptId preemptor);
 // The preemptor is gone. If somebody else waits for one of the nodes, the agreement goes on for them.
 void WithdrawAgreement(Changes& changes, AttemptId attempt);
 
+// Notes that the attempt has left, if it had not by `was`, its last agreement as of before. For the end of an attempt.
+void NoteLeft(Changes& changes, const Attempt& attempt, const Agreement& was);
+
 // A new leader begins: nobody is killed for the time in which no leader was there.
 void GrantLeaderChange(Changes& changes, AttemptId attempt);
 

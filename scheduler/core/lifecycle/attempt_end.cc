@@ -1,6 +1,7 @@
 #include "scheduler/core/lifecycle/attempt_end.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
@@ -159,6 +160,8 @@ void EndAttempt(Changes& changes, AttemptId id) {
   if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;
   const std::string limit = LimitReached(job);
   if (ending.outcome == Outcome::kFailed) NameFirstFailure(changes, id, tasks);
+  const Agreement* const open = changes.attempt(id).open_agreement();
+  const std::optional<Agreement> was = open ? std::optional(*open) : std::nullopt;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.steps_lost = StepsLost(attempt, ending.outcome);
     attempt.outcome = ending.outcome;
@@ -173,11 +176,12 @@ void EndAttempt(Changes& changes, AttemptId id) {
       agreement->state = AgreementState::kEnded;
     }
   });
+  if (was) NoteLeft(changes, changes.attempt(id), *was);
   if (LosesAtRisk(ending)) {
     for (const Task* task : TasksOf(changes.state(), id)) LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);
   }
   const Attempt ended = changes.attempt(id);
-  changes.Note("attempt_ended", id, {}, std::string(ToString(ended.outcome)) + ": " + ended.message);
+  changes.Note(HistoryKind::kAttemptEnded, id, {}, ended.message, {.outcome = ended.outcome});
   JobAfterAttempt(changes, ended);
 }
 

@@ -32,7 +32,8 @@ void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& 
     job.start_failures = 0;
   });
   NoteCopies(changes, changes.attempt(id));
-  changes.Note("attempt_running", id, {}, "");
+  const Attempt& running = changes.attempt(id);
+  changes.Note(HistoryKind::kAttemptRunning, id, {}, "", {.took = running.running_at - running.queued_at});
 }
 
 // The first of the ranks that are known to have failed; EndAttempt looks again when all are.

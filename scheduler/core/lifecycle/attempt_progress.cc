@@ -79,6 +79,11 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
       if (answers) attempt.open_agreement()->saved_at = changes.now();
     });
   }
+  if (answers) {
+    const Agreement& open = *changes.attempt(id).open_agreement();
+    changes.Note(HistoryKind::kInterruptSaved, id, {}, "",
+                 {.step = durable->step, .took = open.saved_at - open.requested_at});
+  }
   const bool moved_on = newer || last_step > changes.attempt(id).base.step;
   if (newer) ClearAtRisk(changes, changes.attempt(id));
   const Attempt& after = changes.attempt(id);

@@ -1,6 +1,7 @@
 #include "scheduler/core/lifecycle/attempt_start.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/planted.h"
@@ -40,7 +41,9 @@ void BeginStart(Changes& changes, AttemptId id) {
     changes.Write(std::move(task));
     changes.Sync(nodes[i]);
   }
-  changes.Note("attempt_starting", id, {}, "holds all its nodes");
+  HistoryFacts facts{.step = changes.attempt(id).base.step + 1};
+  changes.NameNodes(nodes, facts);
+  changes.Note(HistoryKind::kAttemptStarting, id, {}, "", std::move(facts));
 }
 
 void ReleaseNode(Changes& changes, NodeId id) {

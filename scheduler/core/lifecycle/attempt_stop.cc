@@ -14,8 +14,7 @@ void StopTasks(Changes& changes, AttemptId id, StopCause cause, const std::strin
     attempt.stop_at = changes.now();
     attempt.message = message;
   });
-  if (cause != StopCause::kFinished)
-    changes.Note("attempt_stopping", id, {}, std::string(ToString(cause)) + ": " + message);
+  if (cause != StopCause::kFinished) changes.Note(HistoryKind::kAttemptStopping, id, {}, message, {.stop = cause});
   changes.SyncAttempt(changes.attempt(id));
 }
 

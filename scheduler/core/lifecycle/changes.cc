@@ -94,9 +94,23 @@ void Changes::SyncAttempt(const Attempt& attempt) {
   for (const NodeId node : attempt.nodes) Sync(node);
 }
 
-void Changes::Note(std::string kind, AttemptId attempt, NodeId node, std::string text) {
+void Changes::Note(HistoryKind kind, AttemptId attempt, NodeId node, std::string text, HistoryFacts facts) {
+  if (text.size() > kHistoryTextBytesMax) {
+    text.resize(kHistoryTextBytesMax - 3);
+    text += "...";
+  }
   transition_.mutations.emplace_back(
-      HistoryEntry{now_, std::move(kind), attempt.job, attempt.number, node, std::move(text)});
+      HistoryEntry{now_, kind, attempt.job, attempt.number, node, std::move(text), std::move(facts)});
+}
+
+void Changes::NameNodes(const std::vector<NodeId>& nodes, HistoryFacts& facts) const {
+  for (const NodeId id : nodes) {
+    if (facts.node_names.size() == kHistoryNamesMax) {
+      ++facts.node_names_left_out;
+    } else {
+      facts.node_names.push_back(node(id).name);
+    }
+  }
 }
 
 Transition Changes::Take() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
@@ -84,7 +85,10 @@ class Changes {
   // Wishes.
   void Sync(NodeId node) { transition_.sync.insert(node); }
   void SyncAttempt(const Attempt& attempt);
-  void Note(std::string kind, AttemptId attempt, NodeId node, std::string text);
+  // Adds to the history; history.h says which facts a kind has.
+  void Note(HistoryKind kind, AttemptId attempt, NodeId node, std::string text = "", HistoryFacts facts = {});
+  // The names of the first few of these nodes, for facts.
+  void NameNodes(const std::vector<NodeId>& nodes, HistoryFacts& facts) const;
   Reply& reply() { return transition_.reply; }
 
   Transition Take();

@@ -32,7 +32,7 @@ void DropClaims(Changes& changes, AttemptId id, const std::string& why) {
     if (attempt && attempt->open_agreement() && attempt->open_agreement()->preemptor == id)
       WithdrawAgreement(changes, victim);
   }
-  changes.Note("claim_dropped", id, {}, why);
+  changes.Note(HistoryKind::kClaimDropped, id, {}, why);
 }
 
 }  // namespace glim::core

@@ -50,7 +50,10 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
     job.waits_for_save = {};
     job.save_in_memory = false;
   });
-  changes.Note(std::string("job_") + ToString(state), {id, changes.job(id).attempts}, {}, message);
+  const HistoryKind kind = state == JobState::kSucceeded ? HistoryKind::kJobSucceeded
+                           : state == JobState::kFailed  ? HistoryKind::kJobFailed
+                                                         : HistoryKind::kJobCancelled;
+  changes.Note(kind, {id, changes.job(id).attempts}, {}, message);
   TellDependants(changes, id);
   ForgetFinished(changes, id);
 }
@@ -64,7 +67,7 @@ void Hold(Changes& changes, JobId id) {
     job.save_in_memory = false;
     job.message = "suspended by its user";
   });
-  changes.Note("job_held", {id, changes.job(id).attempts}, {}, "");
+  changes.Note(HistoryKind::kJobHeld, {id, changes.job(id).attempts}, {});
 }
 
 void AfterInterrupt(Changes& changes, const Attempt& ended) {
@@ -147,15 +150,25 @@ void AfterNodeFailure(Changes& changes, const Attempt& ended) {
   }
 }
 
-}  // namespace
-
-void Requeue(Changes& changes, JobId id, TimePoint not_before) {
+void BeginWait(Changes& changes, JobId id, TimePoint not_before) {
   changes.EditJob(id, [&](Job& job) {
     job.state = JobState::kQueued;
     job.queued_at = changes.now();
     job.not_before = not_before;
   });
-  changes.Note("job_queued", {id, changes.job(id).attempts}, {}, changes.job(id).message);
+}
+
+void NoteResumed(Changes& changes, JobId id, bool before_it_left) {
+  const Job& job = changes.job(id);
+  changes.Note(HistoryKind::kJobResumed, {id, job.attempts}, {}, "",
+               {.user = job.user, .before_it_left = before_it_left});
+}
+
+}  // namespace
+
+void Requeue(Changes& changes, JobId id, TimePoint not_before) {
+  BeginWait(changes, id, not_before);
+  changes.Note(HistoryKind::kJobQueued, {id, changes.job(id).attempts}, {}, changes.job(id).message);
   SettleSave(changes, id);
 }
 
@@ -207,7 +220,9 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
   const Job* job = Mine(changes, event.job, event.user);
   if (!job) return;
   if (job->state == JobState::kHeld) {
-    Requeue(changes, event.job, {});
+    BeginWait(changes, event.job, {});
+    NoteResumed(changes, event.job, false);
+    SettleSave(changes, event.job);
   } else if (job->state == JobState::kSuspending) {
     // It leaves all the same, and queues again instead of being held.
     const Attempt* live = changes.state().LiveAttempt(*job);
@@ -215,6 +230,7 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
       changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_agreement()->suspend = false; });
     }
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kInterrupting; });
+    NoteResumed(changes, event.job, true);
   } else {
     Refuse(changes, *job, "resumed");
     return;

@@ -96,7 +96,12 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     job.waits_for = Unfulfilled(changes.state(), *spec);
     if (spec->checkpoint_dir.empty()) job.checkpoint_root = changes.policy().checkpoint_root;
     reply.jobs.push_back(job.id);
-    changes.Note("job_submitted", {job.id, 0}, {}, spec->name);
+    changes.Note(HistoryKind::kJobSubmitted, {job.id, 0}, {}, "",
+                 {.name = spec->name,
+                  .user = job.user,
+                  .priority = job.priority,
+                  .nodes = spec->nodes,
+                  .gpus = spec->gpus_per_node});
     changes.Write(std::move(job));
   }
 }

@@ -28,7 +28,7 @@ TEST(Submit, EachJobOfABatchGetsItsIdInOrder) {
   EXPECT_EQ(second.request_index, 1u);
   EXPECT_EQ(second.request_size, 3u);
   EXPECT_EQ(second.submitted_at, c.now());
-  EXPECT_EQ(c.Noted("job_submitted"), 3);
+  EXPECT_EQ(c.Noted(HistoryKind::kJobSubmitted), 3);
 }
 
 TEST(Submit, JobsOfOneSpecShareIt) {

@@ -43,7 +43,7 @@ TEST(TimeLimit, AtItTheJobSavesLeavesAndIsOver) {
   EXPECT_EQ(c.job(job).steps_lost, 0);
   EXPECT_EQ(c.job(job).saves_done, 1u);
   EXPECT_EQ(c.job(job).ledger[static_cast<std::size_t>(Use::kLost)], 0);
-  EXPECT_EQ(c.Noted("job_failed"), 1);
+  EXPECT_EQ(c.Noted(HistoryKind::kJobFailed), 1);
 }
 
 TEST(TimeLimit, WhoDoesNotAnswerIsKilled) {

@@ -32,6 +32,11 @@ void SetState(Changes& changes, NodeId id, NodeState state, const std::string& m
   SettleSavesOn(changes, id);
 }
 
+void FallSilent(Changes& changes, NodeId id, const std::string& why) {
+  SetState(changes, id, NodeState::kSilent, why);
+  changes.Note(HistoryKind::kNodeSilent, {}, id, why);
+}
+
 // Nobody holds on to a node that is not there: its holder fails, its claimant looks elsewhere.
 void Abandon(Changes& changes, NodeId id, const std::string& why) {
   if (changes.node(id).claim) DropClaimOf(changes, id, why);
@@ -160,7 +165,7 @@ void HeardAgain(Changes& changes, NodeId id) {
   const NodeState state = changes.node(id).state;
   if (state == NodeState::kSilent || state == NodeState::kLost) {
     SetState(changes, id, NodeState::kReady, "");
-    changes.Note("node_ready", {}, id, "");
+    changes.Note(HistoryKind::kNodeReady, {}, id);
     // A stop that was ordered meanwhile is heard only now: the release bound counts from here.
     const Attempt* holder = changes.state().FindAttempt(changes.node(id).holder);
     if (holder && holder->state == AttemptState::kStopping) {
@@ -184,7 +189,11 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
     node.id = changes.NewNodeId();
     node.name = event.name;
     node.machine_id = event.machine_id;
-    changes.Note("node_registered", {}, node.id, event.name);
+    changes.Note(HistoryKind::kNodeRegistered, {}, node.id, "",
+                 {.gpus = event.labels.gpu_count,
+                  .simulated_gpus = event.labels.simulated_gpus,
+                  .pool = event.labels.pool,
+                  .zone = event.labels.zone});
   }
   const NodeId id = node.id;
   const std::string right_marker = RightMarker(changes.state());
@@ -215,7 +224,7 @@ void ApplyDisconnected(Changes& changes, const NodeDisconnected& event) {
   if (live.session != event.session) return;  // a newer stream has replaced it
   live.session = 0;
   if (changes.node(event.node).state == NodeState::kReady) {
-    SetState(changes, event.node, NodeState::kSilent, "its agent's stream ended");
+    FallSilent(changes, event.node, "its agent's stream ended");
   }
   SettleSavesOn(changes, event.node);
 }
@@ -236,7 +245,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
     for (const AttemptId orphan : orphans) {
       // Under a store that forgot them, a job of ours with an orphan's number would find its checkpoints.
       changes.SkipJobIds(orphan.job);
-      changes.Note("orphan", orphan, event.node, "left running");
+      changes.Note(HistoryKind::kOrphan, orphan, event.node);
     }
     changes.EditNode(event.node, [&](Node& row) { row.orphans = orphans; });
   }
@@ -268,7 +277,7 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
   const NodeId id = known->second;
   if (changes.node(id).state == NodeState::kQuarantined) {
     SetState(changes, id, changes.liveness(id).session ? NodeState::kReady : NodeState::kSilent, "");
-    changes.Note("node_returned", {}, id, "");
+    changes.Note(HistoryKind::kNodeReturned, {}, id);
   }
   changes.EditNode(id, [](Node& node) { node.suspect = 0; });
   changes.Sync(id);
@@ -291,16 +300,17 @@ void JudgeSilence(Changes& changes) {
     const Liveness& live = changes.liveness(id);
     const Duration silence = changes.now() - std::max(live.last_heard, changes.state().leader_since);
     if (state == NodeState::kReady && silence >= policy.node_lost_after / 4) {
-      SetState(changes, id, NodeState::kSilent, "nothing heard from its agent");
+      FallSilent(changes, id, "nothing heard from its agent");
     }
     if (changes.node(id).state == NodeState::kSilent) ++silent;
     if (silence >= policy.node_lost_after) overdue.push_back(id);
   }
-  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to fall
-  // due is alone for a moment in every outage.
+  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to
+  // fall due is alone for a moment in every outage.
   const bool outage = !overdue.empty() && silent >= 2 && silent * 100 > judged * policy.outage_percent;
   if (outage != changes.state().outage) {
-    changes.Note(outage ? "outage_began" : "outage_ended", {}, {}, std::to_string(silent) + " nodes silent");
+    changes.Note(outage ? HistoryKind::kOutageBegan : HistoryKind::kOutageEnded, {}, {}, "",
+                 {.nodes = static_cast<std::uint32_t>(silent)});
     changes.SetOutage(outage);
     changes.MarkDirty();
   }
@@ -308,7 +318,7 @@ void JudgeSilence(Changes& changes) {
   for (const NodeId id : overdue) {
     SetState(changes, id, NodeState::kLost, "nothing heard from its agent");
     changes.EditNode(id, [](Node& node) { ++node.suspect; });
-    changes.Note("node_lost", {}, id, changes.node(id).name);
+    changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
     Abandon(changes, id, "node " + changes.node(id).name + " was lost");
   }
 }
@@ -319,7 +329,7 @@ void Quarantine(Changes& changes, TaskId id) {
   const std::string evidence =
       "task " + ToString(id.attempt) + "." + std::to_string(id.index) + " did not go after SIGKILL: " + task->message;
   SetState(changes, node, NodeState::kQuarantined, evidence);
-  changes.Note("node_quarantined", id.attempt, node, evidence);
+  changes.Note(HistoryKind::kNodeQuarantined, id.attempt, node, evidence);
   WriteOffTask(changes, id, evidence);
 }
 

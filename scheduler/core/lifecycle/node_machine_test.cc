@@ -32,7 +32,7 @@ TEST(Registration, ANewNodeIsReadyAndKnownByItsName) {
   EXPECT_EQ(node.name, "gpu-7");
   EXPECT_EQ(node.state, NodeState::kReady);
   EXPECT_TRUE(IsFree(node));
-  EXPECT_EQ(c.Noted("node_registered"), 1);
+  EXPECT_EQ(c.Noted(HistoryKind::kNodeRegistered), 1);
   EXPECT_TRUE(c.unsynced().contains(reply.node));
 }
 
@@ -210,8 +210,8 @@ TEST(OutageRule, NobodyIsLostUntilAgentsReturn) {
   EXPECT_FALSE(c.state().outage);
   EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kLost) << "one alone is a loss";
   EXPECT_EQ(c.node(NodeId(2)).state, NodeState::kReady);
-  EXPECT_EQ(c.Noted("outage_began"), 1);
-  EXPECT_EQ(c.Noted("outage_ended"), 1);
+  EXPECT_EQ(c.Noted(HistoryKind::kOutageBegan), 1);
+  EXPECT_EQ(c.Noted(HistoryKind::kOutageEnded), 1);
 }
 
 // As agents fall silent in a real outage: each in the middle of its own heartbeat.
@@ -228,7 +228,7 @@ TEST(OutageRule, NodesThatFallSilentOneAfterTheOtherAreOneOutage) {
     EXPECT_TRUE(c.state().outage);
     for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) EXPECT_EQ(c.node(node).state, NodeState::kSilent);
     EXPECT_EQ(c.job(job).state, JobState::kRunning);
-    EXPECT_EQ(c.Noted("node_lost"), 0);
+    EXPECT_EQ(c.Noted(HistoryKind::kNodeLost), 0);
   }
 }
 
@@ -254,7 +254,7 @@ TEST(QuarantineRule, PastTheReleaseBoundWithTheEvidence) {
   EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kQuarantined);
   EXPECT_EQ(s.c.node(NodeId(1)).message, "task 1.1.0 did not go after SIGKILL: pid 4711 in D state");
   EXPECT_EQ(s.c.job(s.job).state, JobState::kCancelled) << "its job need not wait";
-  EXPECT_EQ(s.c.Noted("node_quarantined"), 2);
+  EXPECT_EQ(s.c.Noted(HistoryKind::kNodeQuarantined), 2);
 }
 
 TEST(QuarantineRule, TheNodeStaysOutUntilTheOperatorReturnsItAndItIsEmpty) {
@@ -335,7 +335,7 @@ TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
   const JobId job = c.Submit(Spec(1));
   EXPECT_EQ(c.job(job).state, JobState::kQueued);
   c.Do(Report(c, NodeId(1), {Seen(stranger)}));
-  EXPECT_EQ(c.Noted("orphan"), 1) << "told once";
+  EXPECT_EQ(c.Noted(HistoryKind::kOrphan), 1) << "told once";
   c.Do(Report(c, NodeId(1), {}));
   EXPECT_TRUE(c.node(NodeId(1)).orphans.empty());
   EXPECT_EQ(c.job(job).state, JobState::kStarting);

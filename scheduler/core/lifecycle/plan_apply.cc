@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_start.h"
@@ -130,6 +131,21 @@ void AddVictims(const Changes& changes, const PlannedStart& start, Attempt& atte
   }
 }
 
+void NoteClaimed(Changes& changes, const Attempt& attempt) {
+  HistoryFacts facts{.nodes = static_cast<std::uint32_t>(attempt.nodes.size()), .nodes_free = attempt.nodes_held};
+  changes.NameNodes(attempt.nodes, facts);
+  std::set<JobId> victims;
+  for (const AttemptId victim : attempt.victims) victims.insert(victim.job);
+  for (const JobId victim : victims) {
+    if (facts.jobs.size() == kHistoryJobsMax) {
+      ++facts.jobs_left_out;
+    } else {
+      facts.jobs.push_back(victim);
+    }
+  }
+  changes.Note(HistoryKind::kAttemptClaimed, attempt.id, {}, "", std::move(facts));
+}
+
 void Start(Changes& changes, const PlannedStart& start) {
   const Job& job = changes.job(start.job);
   Attempt attempt = NewAttempt(changes, job, start);
@@ -156,8 +172,7 @@ void Start(Changes& changes, const PlannedStart& start) {
     });
   }
   changes.EditAttempt(id, [&](Attempt& row) { row.nodes_held = held; });
-  changes.Note("attempt_claimed", id, {},
-               std::to_string(held) + " of " + std::to_string(start.nodes.size()) + " nodes free");
+  NoteClaimed(changes, changes.attempt(id));
   for (const AttemptId victim : start.victims) {
     const bool moved = victim == start.moved;
     const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;

@@ -49,8 +49,8 @@ TEST(GangPreemption, InterruptsAndClaimsAreOneTransition) {
   }
   EXPECT_THAT(c.attempt(urgent).victims, ::testing::UnorderedElementsAre(c.attempt(a).id, c.attempt(b).id));
   EXPECT_EQ(c.job(urgent).state, JobState::kStarting);
-  EXPECT_EQ(c.Noted("interrupt_requested"), 2);
-  EXPECT_EQ(c.Noted("attempt_claimed"), 3);
+  EXPECT_EQ(c.Noted(HistoryKind::kInterruptRequested), 2);
+  EXPECT_EQ(c.Noted(HistoryKind::kAttemptClaimed), 3);
 }
 
 TEST(CrossZone, RanksAreContiguousByZoneWithAGatewayEach) {

@@ -17,7 +17,7 @@ void Judge(Changes& changes, NodeId id, const std::string& right, const std::str
   changes.EditNode(id, [&](Node& node) { node.root_error = error; });
   changes.MarkDirty();
   if (!error.empty() || before != kNotLooked)
-    changes.Note(error.empty() ? "root_seen" : "root_not_seen", {}, id, error);
+    changes.Note(error.empty() ? HistoryKind::kRootSeen : HistoryKind::kRootNotSeen, {}, id, error);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void SeeRoot(Changes& changes, NodeId id, const std::string& marker, const std::
     if (marker.empty()) node.root_error = error;
   });
   if (marker.empty()) {
-    changes.Note("root_not_seen", {}, id, error);
+    changes.Note(HistoryKind::kRootNotSeen, {}, id, error);
     changes.MarkDirty();
   }
   Judge(changes, id, RightMarker(changes.state()), root);

@@ -59,8 +59,8 @@ TEST(RootCheck, WhatMostReadIsRight) {
   EXPECT_TRUE(IsUsable(c.node(NodeId{2})));
   EXPECT_TRUE(IsUsable(c.node(NodeId{3})));
   EXPECT_THAT(c.node(NodeId{1}).root_error, HasSubstr("another folder here"));
-  EXPECT_EQ(c.Noted("root_not_seen"), 2);
-  EXPECT_EQ(c.Noted("root_seen"), 1);
+  EXPECT_EQ(c.Noted(HistoryKind::kRootNotSeen), 2);
+  EXPECT_EQ(c.Noted(HistoryKind::kRootSeen), 1);
 }
 
 TEST(RootCheck, WhenTheOneThatDecidedGoesTheOthersAreJudgedAnew) {

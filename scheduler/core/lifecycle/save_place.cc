@@ -40,7 +40,10 @@ void SettleSave(Changes& changes, JobId id) {
     row.waits_for_save = wait;
     row.save_in_memory = in_memory;
   });
-  if (news && wait) changes.Note("save_waited_for", {id, changes.job(id).attempts}, wait, changes.node(wait).name);
+  if (news && wait) {
+    changes.Note(HistoryKind::kSaveWaitedFor, {id, changes.job(id).attempts}, wait, "",
+                 {.node_names = {changes.node(wait).name}});
+  }
   changes.MarkDirty();
 }
 
@@ -67,7 +70,7 @@ void TakeBase(Changes& changes, AttemptId id, const Checkpoint& base) {
       row.restore_failures = 0;  // of another save
       row.message = why;
     });
-    changes.Note("save_given_up", id, {}, why);
+    changes.Note(HistoryKind::kSaveGivenUp, id, {}, why);
   }
   changes.EditAttempt(id, [&](Attempt& row) { row.base = base; });
 }

@@ -112,7 +112,7 @@ TEST(SavePlace, ALostNodeWithTheOnlySaveCostsTheStepsAndTheJobSaysSo) {
   ASSERT_EQ(i.c.job(i.job).state, JobState::kRunning);
   EXPECT_EQ(i.c.attempt(i.job).base.step, -1);
   EXPECT_EQ(i.c.job(i.job).steps_lost, saved + 1);
-  EXPECT_EQ(i.c.Noted("save_given_up"), 1);
+  EXPECT_EQ(i.c.Noted(HistoryKind::kSaveGivenUp), 1);
   EXPECT_THAT(i.c.job(i.job).message, HasSubstr("lies on n1 alone, which is lost: it goes on from the beginning"));
 }
 

@@ -133,13 +133,13 @@ void ApplyLeaderStarted(Changes& changes) {
   changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { nodes.push_back(id); });
   for (const NodeId id : nodes) {
     changes.liveness(id) = {0, changes.now()};
+    if (changes.node(id).state != NodeState::kReady) continue;
     // Nobody is connected yet: what was ready is used again as soon as its agent is heard.
     changes.EditNode(id, [](Node& node) {
-      if (node.state == NodeState::kReady) {
-        node.state = NodeState::kSilent;
-        node.message = "not heard yet by this scheduler";
-      }
+      node.state = NodeState::kSilent;
+      node.message = "not heard yet by this scheduler";
     });
+    changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
   for (const NodeId id : nodes) SettleSavesOn(changes, id);
 }

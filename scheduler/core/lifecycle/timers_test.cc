@@ -193,7 +193,7 @@ TEST(Overslept, SilenceIsCountedFromTheAwakening) {
   c.SetNow(c.now() + Minutes(2));
   c.Do(TimePassed{});
   EXPECT_EQ(c.job(job).state, JobState::kRunning);
-  EXPECT_EQ(c.Noted("node_lost"), 0);
+  EXPECT_EQ(c.Noted(HistoryKind::kNodeLost), 0);
   // From here on silence counts again.
   c.SetNow(c.Wake());
   c.Do(TimePassed{});

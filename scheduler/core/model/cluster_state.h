@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/cow_table.h"
 #include "scheduler/core/model/pool_layout.h"
 #include "scheduler/core/model/rows.h"
@@ -59,32 +60,6 @@ struct QueueKey {
   TimePoint submitted_at;
   JobId id;
   friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
-};
-
-enum class BlockerKind : std::uint8_t {
-  kNodesBusy,
-  kQuota,
-  kNoFit,
-  kMinRun,
-  kLinkBusy,
-  kBackoff,
-  kBackfillHold,
-  kClaiming,
-  kNotPlanned,
-  kDependency,
-  kTimeSlice,
-  kCheckpointOn
-};
-const char* ToString(BlockerKind kind);
-
-// One reason, with amounts, why a job is not running.
-struct Blocker {
-  BlockerKind kind = BlockerKind::kNotPlanned;
-  std::string message;
-  std::int64_t have = 0;
-  std::int64_t need = 0;
-  std::vector<JobId> jobs;
-  friend bool operator==(const Blocker&, const Blocker&) = default;
 };
 
 using Verdicts = std::map<Shape, std::vector<Blocker>>;

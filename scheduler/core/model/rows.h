@@ -1,5 +1,7 @@
 // The rows of the cluster's state: what the store keeps and what a snapshot shows. Plain values; the state machines
 // that move them are drawn in job_machine.h, attempt_machine.h, agreement_machine.h and node_machine.h.
+//
+// Sources: names.cc (the words of the rows)
 #pragma once
 
 #include <array>
@@ -294,17 +296,6 @@ struct Node {
   std::int64_t registered_gpu_ms_before = 0;  // with another number
   UseTotals ledger{};                         // GPU-milliseconds
   friend bool operator==(const Node&, const Node&) = default;
-};
-
-// What happened, for people and reports; append only.
-struct HistoryEntry {
-  TimePoint at;
-  std::string kind;  // job_submitted, attempt_claimed, interrupt_requested, step_agreed, node_lost, ...
-  JobId job;
-  std::uint32_t attempt = 0;
-  NodeId node;
-  std::string text;
-  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
 }  // namespace glim::core

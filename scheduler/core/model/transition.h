@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/status.h"
 

@@ -99,7 +99,7 @@ class Cluster {
   const DriveResult& last_drive() const { return last_drive_; }
   const std::set<NodeId>& unsynced() const { return unsynced_; }
   // How often something of this kind was noted.
-  std::int64_t Noted(const std::string& kind) const { return store_.Noted(kind); }
+  std::int64_t Noted(HistoryKind kind) const { return store_.Noted(kind); }
   const StoreMirror& store() const { return store_; }
 
  private:

@@ -59,7 +59,7 @@ ClusterState StoreMirror::Load() const {
   return state;
 }
 
-std::int64_t StoreMirror::Noted(const std::string& kind) const {
+std::int64_t StoreMirror::Noted(HistoryKind kind) const {
   return std::count_if(history_.begin(), history_.end(), [&](const HistoryEntry& e) { return e.kind == kind; });
 }
 

@@ -20,7 +20,7 @@ class StoreMirror {
   // The state that a new leader loads: rows and ids, nothing soft.
   ClusterState Load() const;
 
-  std::int64_t Noted(const std::string& kind) const;
+  std::int64_t Noted(HistoryKind kind) const;
   const std::vector<HistoryEntry>& history() const { return history_; }
   int commits() const { return commits_; }
 

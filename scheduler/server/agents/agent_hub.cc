@@ -1,8 +1,8 @@
 #include "scheduler/server/agents/agent_hub.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "scheduler/server/agents/agent_stream.h"
 #include "sdk/log/log.h"
 
 namespace glim::server {
@@ -35,7 +35,7 @@ void AgentHub::EndAll(const grpc::Status& status) {
   });
 }
 
-void AgentHub::Attach(core::NodeId node, const std::shared_ptr<AgentStream>& stream) {
+void AgentHub::Attach(core::NodeId node, const std::shared_ptr<AgentLink>& stream) {
   auto& current = by_node_[node];
   if (current && current->session() > stream->session()) {
     stream->End({grpc::StatusCode::ABORTED, "a newer stream of this machine was opened meanwhile"});

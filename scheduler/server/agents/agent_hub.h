@@ -17,7 +17,14 @@
 
 namespace glim::server {
 
-class AgentStream;
+// A stream as the hub sees it (agent_stream.h is what serves one). On the strand; lives as long as somebody has it.
+class AgentLink {
+ public:
+  virtual ~AgentLink() = default;
+  virtual void SendDesired(const SnapshotPtr& snapshot, GangCache* cache) = 0;
+  virtual void End(const grpc::Status& status) = 0;
+  virtual std::uint64_t session() const = 0;  // grows in the order in which the core hears of streams
+};
 
 class AgentHub {
  public:
@@ -38,10 +45,10 @@ class AgentHub {
 
   std::uint64_t NextSession() { return next_session_++; }
   bool TryOpen();  // false: too many streams
-  void Opened(const std::shared_ptr<AgentStream>& stream) { open_.insert(stream); }
-  void Closed(const std::shared_ptr<AgentStream>& stream) { open_.erase(stream); }
+  void Opened(const std::shared_ptr<AgentLink>& stream) { open_.insert(stream); }
+  void Closed(const std::shared_ptr<AgentLink>& stream) { open_.erase(stream); }
   // The stream speaks for the node from now on; the one before it is ended.
-  void Attach(core::NodeId node, const std::shared_ptr<AgentStream>& stream);
+  void Attach(core::NodeId node, const std::shared_ptr<AgentLink>& stream);
   // The stream has ended: if it still spoke for the node, the core is told.
   void Detach(core::NodeId node, std::uint64_t session);
   bool stopping() const { return stopping_; }
@@ -52,8 +59,8 @@ class AgentHub {
   SchedulerLoop* loop_;
   const std::string cluster_id_;
   std::uint64_t next_session_ = 1;
-  std::map<core::NodeId, std::shared_ptr<AgentStream>> by_node_;
-  std::set<std::shared_ptr<AgentStream>> open_;
+  std::map<core::NodeId, std::shared_ptr<AgentLink>> by_node_;
+  std::set<std::shared_ptr<AgentLink>> open_;
   bool stopping_ = false;
   grpc::Status stop_status_;
 };

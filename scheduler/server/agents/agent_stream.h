@@ -23,6 +23,7 @@
 namespace glim::server {
 
 class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                    public AgentLink,
                     public std::enable_shared_from_this<AgentStream> {
  public:
   // The reactor of a new call; it owns itself.
@@ -33,9 +34,9 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void OnDone() override;
 
   // On the strand.
-  void SendDesired(const SnapshotPtr& snapshot, GangCache* cache);
-  void End(const grpc::Status& status);
-  std::uint64_t session() const { return session_; }
+  void SendDesired(const SnapshotPtr& snapshot, GangCache* cache) override;
+  void End(const grpc::Status& status) override;
+  std::uint64_t session() const override { return session_; }
 
  private:
   AgentStream(AgentHub* hub, grpc::CallbackServerContext* context);

@@ -3,7 +3,7 @@
 
 #include "glim/v1/admin_api.grpc.pb.h"
 #include "scheduler/server/loop/scheduler_loop.h"
-#include "scheduler/server/policy_keeper.h"
+#include "scheduler/server/loop/policy_keeper.h"
 
 namespace glim::server {
 

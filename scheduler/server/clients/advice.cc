@@ -75,7 +75,7 @@ Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request
   OutlookToProto(explanation, response->mutable_outlook());
   for (const core::Counterfactual& counterfactual : explanation.counterfactuals) {
     auto* out = response->add_counterfactuals();
-    out->set_change(core::ToString(counterfactual.change));
+    out->set_change(core::WordOf(counterfactual.change));
     out->set_value(counterfactual.value);
     out->set_message(counterfactual.message);
     StartToProto(what_if.state(), counterfactual.trial, out->mutable_start());

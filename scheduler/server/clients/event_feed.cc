@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "scheduler/server/clients/event_stream.h"
-
 namespace glim::server {
 namespace {
 
@@ -26,18 +24,18 @@ void EventFeed::Stop() {
   for (const auto& stream : std::set(open_)) stream->End({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
 }
 
-bool EventFeed::Open(const std::shared_ptr<EventStream>& stream) {
+bool EventFeed::Open(const std::shared_ptr<EventFollower>& stream) {
   if (open_.size() >= kOpenMax) return false;
   open_.insert(stream);
   return true;
 }
 
-void EventFeed::Close(const std::shared_ptr<EventStream>& stream) {
+void EventFeed::Close(const std::shared_ptr<EventFollower>& stream) {
   open_.erase(stream);
   followers_.erase(stream);
 }
 
-void EventFeed::Follow(const std::shared_ptr<EventStream>& stream, std::uint64_t after) {
+void EventFeed::Follow(const std::shared_ptr<EventFollower>& stream, std::uint64_t after) {
   if (followers_.empty()) {
     recent_.clear();
     floor_ = newest_ = after;

@@ -5,18 +5,28 @@
 // Runs on the AgentStrand but for Wake.
 #pragma once
 
+#include <grpcpp/grpcpp.h>
+
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "scheduler/server/agents/agent_strand.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 
 namespace glim::server {
 
-class EventStream;
+// Somebody who reads events, as the feed sees them (event_stream.h is what serves one). On the strand.
+class EventFollower {
+ public:
+  virtual ~EventFollower() = default;
+  virtual void Next() = 0;  // there is more
+  virtual void Fail(const Status& status) = 0;
+  virtual void End(const grpc::Status& status) = 0;
+};
 
 class EventFeed {
  public:
@@ -33,10 +43,10 @@ class EventFeed {
   bool stopping() const { return stopping_; }
 
   // Too many streams: false.
-  bool Open(const std::shared_ptr<EventStream>& stream);
-  void Close(const std::shared_ptr<EventStream>& stream);
-  // From now on the stream, which has read everything up to `after`, is told when there is more (EventStream::Next).
-  void Follow(const std::shared_ptr<EventStream>& stream, std::uint64_t after);
+  bool Open(const std::shared_ptr<EventFollower>& stream);
+  void Close(const std::shared_ptr<EventFollower>& stream);
+  // From now on the stream, which has read everything up to `after`, is told when there is more (Next).
+  void Follow(const std::shared_ptr<EventFollower>& stream, std::uint64_t after);
 
   // Entries above a follower's `after` are all here if it is not below this.
   std::uint64_t floor() const { return floor_; }
@@ -51,8 +61,8 @@ class EventFeed {
   AgentStrand* strand_;
   SchedulerLoop* loop_;
   std::atomic<bool> woken_{false};
-  std::set<std::shared_ptr<EventStream>> open_;
-  std::set<std::shared_ptr<EventStream>> followers_;
+  std::set<std::shared_ptr<EventFollower>> open_;
+  std::set<std::shared_ptr<EventFollower>> followers_;
   std::deque<store::Store::StoredHistory> recent_;  // all above floor_, up to newest_
   std::uint64_t floor_ = 0;
   std::uint64_t newest_ = 0;

@@ -16,15 +16,16 @@
 namespace glim::server {
 
 class EventStream : public grpc::ServerWriteReactor<v1::StreamEventsResponse>,
+                    public EventFollower,
                     public std::enable_shared_from_this<EventStream> {
  public:
   // A failed `admitted` ends the call with it at once.
   static EventStream* Open(EventFeed* feed, const v1::StreamEventsRequest& request, const Status& admitted);
 
   // On the strand, from the feed.
-  void Next();
-  void Fail(const Status& status);
-  void End(const grpc::Status& status);
+  void Next() override;
+  void Fail(const Status& status) override;
+  void End(const grpc::Status& status) override;
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string>
 
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/convert/event_convert.h"
 #include "scheduler/server/convert/page_limits.h"
 
@@ -34,7 +35,8 @@ Result<store::EndedJobsQuery> HistoryQueryOf(const v1::ListHistoryRequest& reque
     return InvalidArgument("page_size", std::to_string(request.page_size()) + " is too much", "use at most 1000");
   }
   const std::string& state = request.state();
-  if (!state.empty() && state != "succeeded" && state != "failed" && state != "cancelled") {
+  const auto known = core::FromWord<core::JobState>(state);
+  if (!state.empty() && !(known && core::IsTerminal(*known))) {
     return InvalidArgument("state", "'" + state.substr(0, 32) + "' is none in which a job ends",
                            "use succeeded, failed or cancelled, or leave it out");
   }

@@ -1,6 +1,7 @@
 #include "scheduler/server/convert/event_convert.h"
 
 #include "scheduler/core/lifecycle/ledger.h"
+#include "scheduler/core/model/history_words.h"
 
 namespace glim::server {
 namespace {
@@ -13,11 +14,11 @@ void EventToProto(const Snapshot& snapshot, const store::Store::StoredHistory& s
   const core::HistoryEntry& entry = stored.entry;
   out->set_seq(stored.seq);
   out->set_happened_at_ms(entry.at.ms);
-  out->set_kind(entry.kind);
+  out->set_kind(core::ToString(entry.kind));
   out->set_job_id(entry.job.value);
   out->set_attempt(entry.attempt);
   if (const core::Node* node = entry.node ? snapshot.tables.nodes.Find(entry.node) : nullptr) out->set_node(node->name);
-  out->set_message(entry.text);
+  out->set_message(core::HistoryWords(entry));
 }
 
 void EndedJobToProto(const store::EndedJob& job, v1::EndedJob* out) {

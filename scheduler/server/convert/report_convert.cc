@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "scheduler/core/model/enum_words.h"
+
 namespace glim::server {
 namespace {
 
@@ -98,13 +100,9 @@ Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto) {
   if (labels.gpu_count > kGpusMax) {
     return Refuse("labels.gpu_count", std::to_string(labels.gpu_count) + " is too many", "send at most 64");
   }
-  const auto nvlinks = {core::NvLink::kNone, core::NvLink::kPair, core::NvLink::kFull};
-  const auto it =
-      std::find_if(nvlinks.begin(), nvlinks.end(), [&](core::NvLink n) { return proto.nvlink() == core::ToString(n); });
-  if (it == nvlinks.end() && !proto.nvlink().empty()) {
-    return Refuse("labels.nvlink", "is not known", "send none, pair or full");
-  }
-  labels.nvlink = it == nvlinks.end() ? core::NvLink::kNone : *it;
+  const auto nvlink = core::FromWord<core::NvLink>(proto.nvlink());
+  if (!nvlink && !proto.nvlink().empty()) return Refuse("labels.nvlink", "is not known", "send none, pair or full");
+  labels.nvlink = nvlink.value_or(core::NvLink::kNone);
   return labels;
 }
 

@@ -2,58 +2,40 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
+
+#include "scheduler/core/model/enum_words.h"
 
 namespace glim::server {
 namespace {
 
-template <typename Enum>
-struct Word {
-  const char* text;
-  Enum value;
-};
-
 // An empty text leaves the default alone.
-template <typename Enum>
-Status ParseWord(const char* field, const std::string& text, const std::vector<Word<Enum>>& words, Enum* out) {
+template <core::HasWords E>
+Status ParseWord(const char* field, const std::string& text, E* out) {
   if (text.empty()) return Status::Ok();
-  std::string choices;
-  for (const auto& word : words) {
-    if (text == word.text) {
-      *out = word.value;
-      return Status::Ok();
-    }
-    choices += choices.empty() ? word.text : std::string(" or ") + word.text;
+  if (const auto known = core::FromWord<E>(text)) {
+    *out = *known;
+    return Status::Ok();
   }
+  std::string choices;
+  for (const auto& [value, word] : core::kEnumWords<E>) choices += (choices.empty() ? "" : " or ") + std::string(word);
   return InvalidArgument(field, "'" + text.substr(0, 40) + "' is not known", "use " + choices);
 }
 
 Status PlacementFromProto(const v1::Placement& proto, core::Placement* out) {
-  using core::CrossZone;
-  using core::LeafPolicy;
-  using core::NvLink;
   out->zones.assign(proto.zones().begin(), proto.zones().end());
-  Status s = ParseWord<LeafPolicy>("placement.leaf", proto.leaf(),
-                                   {{"pack", LeafPolicy::kPack}, {"any", LeafPolicy::kAny}}, &out->leaf);
-  if (!s.ok()) return s;
-  s = ParseWord<CrossZone>("placement.cross_zone", proto.cross_zone(),
-                           {{"auto", CrossZone::kAuto}, {"never", CrossZone::kNever}}, &out->cross_zone);
-  if (!s.ok()) return s;
+  if (Status s = ParseWord("placement.leaf", proto.leaf(), &out->leaf); !s.ok()) return s;
+  if (Status s = ParseWord("placement.cross_zone", proto.cross_zone(), &out->cross_zone); !s.ok()) return s;
   out->gpu_type = proto.gpu_type();
   out->nic = proto.nic();
-  return ParseWord<NvLink>("placement.nvlink", proto.nvlink(),
-                           {{"none", NvLink::kNone}, {"pair", NvLink::kPair}, {"full", NvLink::kFull}}, &out->nvlink);
+  return ParseWord("placement.nvlink", proto.nvlink(), &out->nvlink);
 }
 
 Status InterruptFromProto(const v1::InterruptPolicy& proto, core::JobSpec* out) {
-  using core::InterruptMode;
   if (proto.grace_ms() != 0) out->grace = Milliseconds(proto.grace_ms());
   out->max_grace = std::max(out->max_grace, out->grace);
   if (proto.max_grace_ms() != 0) out->max_grace = Milliseconds(proto.max_grace_ms());
   if (!proto.signal().empty()) out->interrupt_signal = proto.signal();
-  return ParseWord<InterruptMode>("interrupt.mode", proto.mode(),
-                                  {{"cooperative", InterruptMode::kCooperative}, {"signal", InterruptMode::kSignal}},
-                                  &out->interrupt_mode);
+  return ParseWord("interrupt.mode", proto.mode(), &out->interrupt_mode);
 }
 
 }  // namespace
@@ -82,9 +64,7 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   spec.checkpoint_dir = proto.checkpoint().dir();
   spec.checkpoint_every = Milliseconds(proto.checkpoint().every_ms());
   if (proto.checkpoint().keep() != 0) spec.checkpoint_keep = proto.checkpoint().keep();
-  if (Status s = ParseWord<core::IfUnreachable>(
-          "checkpoint.if_unreachable", proto.checkpoint().if_unreachable(),
-          {{"older", core::IfUnreachable::kOlder}, {"wait", core::IfUnreachable::kWait}}, &spec.if_unreachable);
+  if (Status s = ParseWord("checkpoint.if_unreachable", proto.checkpoint().if_unreachable(), &spec.if_unreachable);
       !s.ok()) {
     return s;
   }
@@ -102,11 +82,8 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   for (int i = 0; i < proto.after_size(); ++i) {
     core::Dependency& dependency = spec.after.emplace_back();
     dependency.job = core::JobId(proto.after(i).job_id());
-    Status s = ParseWord<core::DependencyKind>(("after[" + std::to_string(i) + "]").c_str(), proto.after(i).when(),
-                                               {{"ok", core::DependencyKind::kOk},
-                                                {"failed", core::DependencyKind::kFailed},
-                                                {"any", core::DependencyKind::kAny}},
-                                               &dependency.when);
+    const std::string field = "after[" + std::to_string(i) + "]";
+    Status s = ParseWord(field.c_str(), proto.after(i).when(), &dependency.when);
     if (!s.ok()) return s;
   }
   return spec;
@@ -120,8 +97,8 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   proto->set_gpus_per_node(spec.gpus_per_node);
   auto* placement = proto->mutable_placement();
   for (const auto& zone : spec.placement.zones) placement->add_zones(zone);
-  placement->set_leaf(spec.placement.leaf == core::LeafPolicy::kPack ? "pack" : "any");
-  placement->set_cross_zone(spec.placement.cross_zone == core::CrossZone::kAuto ? "auto" : "never");
+  placement->set_leaf(core::WordOf(spec.placement.leaf));
+  placement->set_cross_zone(core::WordOf(spec.placement.cross_zone));
   placement->set_gpu_type(spec.placement.gpu_type);
   if (spec.placement.nvlink != core::NvLink::kNone) placement->set_nvlink(core::ToString(spec.placement.nvlink));
   placement->set_nic(spec.placement.nic);
@@ -135,7 +112,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
     var->set_value(value);
   }
   auto* interrupt = proto->mutable_interrupt();
-  interrupt->set_mode(spec.interrupt_mode == core::InterruptMode::kSignal ? "signal" : "cooperative");
+  interrupt->set_mode(core::WordOf(spec.interrupt_mode));
   interrupt->set_grace_ms(spec.grace.ms);
   interrupt->set_max_grace_ms(spec.max_grace.ms);
   interrupt->set_signal(spec.interrupt_signal);

@@ -91,8 +91,8 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
 Status SchedulerLoop::TellStart() {
   core::HistoryEntry entry;
   entry.at = last_now_;
-  entry.kind = "scheduler_started";
-  entry.text = "epoch " + std::to_string(epoch_) + ", version " GLIM_VERSION;
+  entry.kind = core::HistoryKind::kSchedulerStarted;
+  entry.facts = {.epoch = epoch_, .version = GLIM_VERSION};
   return store_->Commit(epoch_, {std::move(entry)});
 }
 
@@ -280,10 +280,10 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
 Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
   if (mutations.empty()) return Status::Ok();
   const SnapshotPtr before = snapshot_.load();
-  const Chronicle chronicle = MakeChronicle(before->tables, *state_, mutations, last_now_);
+  const Chronicle chronicle = MakeChronicle(before->tables, mutations);
   has_history_ = chronicle.has_history;
   const auto begin = std::chrono::steady_clock::now();
-  Status status = store_->Commit(epoch_, chronicle.mutations, chronicle.ended);
+  Status status = store_->Commit(epoch_, mutations, chronicle.ended);
   commit_seconds_ = SecondsSince(begin);
   if (!status.ok()) return status;
   ++revision_;

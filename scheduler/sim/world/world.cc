@@ -71,16 +71,16 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
     report_.timeouts += row.outcome == core::Outcome::kTimeout;
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
-    report_.nodes_lost += entry->kind == "node_lost";
-    report_.saves_waited_for += entry->kind == "save_waited_for";
-    report_.saves_given_up += entry->kind == "save_given_up";
-    report_.outages += entry->kind == "outage_began";
-    report_.interrupts += entry->kind == "interrupt_requested";
-    report_.withdrawn += entry->kind == "interrupt_withdrawn";
-    report_.swap_aborted += entry->kind == "swap_aborted";
-    report_.succeeded += entry->kind == "job_succeeded";
-    report_.failed += entry->kind == "job_failed";
-    report_.cancelled += entry->kind == "job_cancelled";
+    report_.nodes_lost += entry->kind == core::HistoryKind::kNodeLost;
+    report_.saves_waited_for += entry->kind == core::HistoryKind::kSaveWaitedFor;
+    report_.saves_given_up += entry->kind == core::HistoryKind::kSaveGivenUp;
+    report_.outages += entry->kind == core::HistoryKind::kOutageBegan;
+    report_.interrupts += entry->kind == core::HistoryKind::kInterruptRequested;
+    report_.withdrawn += entry->kind == core::HistoryKind::kInterruptWithdrawn;
+    report_.swap_aborted += entry->kind == core::HistoryKind::kSwapAborted;
+    report_.succeeded += entry->kind == core::HistoryKind::kJobSucceeded;
+    report_.failed += entry->kind == core::HistoryKind::kJobFailed;
+    report_.cancelled += entry->kind == core::HistoryKind::kJobCancelled;
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_fields.h"
 
 namespace glim::store {
@@ -31,6 +31,10 @@ class FieldReader {
   template <typename T>
   void Required(const char* key, T& value) {
     ReadField(key, value, true);
+  }
+  template <typename T>
+  void Sparse(const char* key, T& value, const T& /*unset*/ = T{}) {
+    ReadField(key, value, false);
   }
 
  private:
@@ -92,7 +96,7 @@ class FieldReader {
     if (!json.is_object()) return Fail("expected an object");
     FieldReader object(json, error_);
     for (std::size_t use = 0; use < value.size(); ++use) {
-      object.Field(StoredName(static_cast<core::Use>(use)), value[use]);
+      object.Field(core::WordOf(static_cast<core::Use>(use)), value[use]);
     }
     return error_.empty();
   }
@@ -125,7 +129,7 @@ class FieldReader {
     if constexpr (std::is_enum_v<T>) {
       if (!json.is_string()) return Fail("expected a name");
       const auto& name = json.get_ref<const std::string&>();
-      const auto known = FromStoredName<T>(name);
+      const auto known = core::FromWord<T>(name);
       if (!known) return Fail("unknown name \"" + name.substr(0, 64) + "\"");
       value = *known;
       return true;

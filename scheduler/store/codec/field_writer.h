@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_fields.h"
 #include "sdk/base/check.h"
 
@@ -39,6 +39,11 @@ class FieldWriter {
   template <typename T>
   void Required(const char* key, const T& value) {
     Field(key, value);
+  }
+  // Left out where it is what a reader has anyway.
+  template <typename T>
+  void Sparse(const char* key, const T& value, const T& unset = T{}) {
+    if (!(value == unset)) Field(key, value);
   }
 
   void Close() { out_ += first_ ? "{}" : "}"; }
@@ -83,7 +88,7 @@ class FieldWriter {
   void Write(const core::UseTotals& value) {
     FieldWriter object(out_);
     for (std::size_t use = 0; use < value.size(); ++use) {
-      object.Field(StoredName(static_cast<core::Use>(use)), value[use]);
+      object.Field(core::WordOf(static_cast<core::Use>(use)), value[use]);
     }
     object.Close();
   }
@@ -108,7 +113,7 @@ class FieldWriter {
   template <typename T>
   void Write(const T& value) {
     if constexpr (std::is_enum_v<T>) {
-      const char* name = StoredName(value);
+      const char* name = core::WordOf(value);
       GLIM_CHECK(name != nullptr, "an enumerator that does not exist");
       out_ += '"';
       out_ += name;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/field_reader.h"
 #include "scheduler/store/codec/field_writer.h"
 
@@ -29,13 +30,15 @@ std::string Encode(const Row& row, std::size_t size_hint) {
   return out;
 }
 
+Status Broken(const char* table, const std::string& key, const std::string& what) {
+  return Status(StatusCode::kDataLoss, fmt::format("table {}, row {}: {}", table, key, what))
+      .WithReason("STORE_CORRUPT")
+      .WithFix("restore the database from a backup, or run the binary that wrote it");
+}
+
 template <typename Row>
 Result<Row> Decode(Row row, std::string_view body, const char* table, const std::string& key) {
-  const auto broken = [&](const std::string& what) {
-    return Status(StatusCode::kDataLoss, fmt::format("table {}, row {}: {}", table, key, what))
-        .WithReason("STORE_CORRUPT")
-        .WithFix("restore the database from a backup, or run the binary that wrote it");
-  };
+  const auto broken = [&](const std::string& what) { return Broken(table, key, what); };
   try {
     const Json json = Json::parse(body.begin(), body.end(), nullptr, /*allow_exceptions=*/false);
     if (json.is_discarded()) return Status(broken("the body is not JSON"));
@@ -83,6 +86,7 @@ std::string EncodeAttempt(const core::Attempt& row) { return Encode(row, 768 + 5
 std::string EncodeTask(const core::Task& row) { return Encode(row, 256 + 384 * row.ranks.size()); }
 std::string EncodeNode(const core::Node& row) { return Encode(row, 1024); }
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
+std::string EncodeHistoryFacts(const core::HistoryFacts& facts) { return Encode(facts, 160); }
 std::string EncodeEndedJob(const EndedJob& row) { return Encode(row, 640 + row.message.size()); }
 
 Result<core::Job> DecodeJob(core::JobId id, std::string_view body) {
@@ -111,6 +115,23 @@ Result<core::Node> DecodeNode(core::NodeId id, std::string_view body) {
 
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body) {
   return Decode(core::HistoryEntry{}, body, "history", std::to_string(seq));
+}
+
+Result<core::HistoryEntry> DecodeHistory(HistoryColumns columns) {
+  const std::string key = std::to_string(columns.seq);
+  const auto kind = core::FromWord<core::HistoryKind>(columns.kind);
+  if (!kind) return Broken("history", key, "kind: unknown name \"" + columns.kind.substr(0, 64) + "\"");
+  auto facts = Decode(core::HistoryFacts{}, columns.facts, "history", key);
+  if (!facts.ok()) return facts.status();
+  core::HistoryEntry entry;
+  entry.at = TimePoint{columns.at_ms};
+  entry.kind = *kind;
+  entry.job = core::JobId(columns.job);
+  entry.attempt = columns.attempt;
+  entry.node = core::NodeId(columns.node);
+  entry.text = std::move(columns.text);
+  entry.facts = std::move(facts).value();
+  return entry;
 }
 
 Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body) {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "scheduler/store/codec/enum_names.h"
 #include "scheduler/store/testing/rows.h"
 
 namespace glim::store {
@@ -57,38 +56,6 @@ TEST(RowCodec, WritesWhatTheLibraryReads) {
     const std::string text = EncodeJob(RandomJob(rng, core::JobId(1)));
     EXPECT_EQ(json::parse(text), json::parse(json::parse(text).dump()));
   }
-}
-
-template <typename E>
-void ExpectNamesComeBack(int at_least) {
-  int known = 0;
-  std::set<std::string> names;
-  for (int number = kEnumLow; number <= kEnumHigh; ++number) {
-    const char* name = StoredName(static_cast<E>(number));
-    if (name == nullptr) continue;
-    ++known;
-    EXPECT_TRUE(names.insert(name).second) << name << " stands for two";
-    EXPECT_EQ(FromStoredName<E>(name), static_cast<E>(number));
-  }
-  EXPECT_GE(known, at_least);
-}
-
-TEST(RowCodec, NamesOfEnumeratorsAreDistinct) {
-  ExpectNamesComeBack<core::JobState>(10);
-  ExpectNamesComeBack<core::AttemptState>(5);
-  ExpectNamesComeBack<core::Outcome>(10);
-  ExpectNamesComeBack<core::SaveResult>(4);
-  ExpectNamesComeBack<core::StopCause>(8);
-  ExpectNamesComeBack<core::AgreementState>(6);
-  ExpectNamesComeBack<core::TaskPhase>(5);
-  ExpectNamesComeBack<core::NodeState>(4);
-  ExpectNamesComeBack<core::Use>(8);
-  ExpectNamesComeBack<core::PriorityClass>(9);
-  ExpectNamesComeBack<core::Launcher>(2);
-  ExpectNamesComeBack<core::InterruptMode>(2);
-  ExpectNamesComeBack<core::CrossZone>(2);
-  ExpectNamesComeBack<core::LeafPolicy>(2);
-  ExpectNamesComeBack<core::NvLink>(3);
 }
 
 core::Job SmallJob() {

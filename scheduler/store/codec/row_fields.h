@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/contract/ended_job.h"
 
@@ -286,13 +287,40 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::HistoryFacts> row) {
+  io.Sparse("name", row.name);
+  io.Sparse("user", row.user);
+  io.Sparse("priority", row.priority, core::PriorityClass::kNormal);
+  io.Sparse("nodes", row.nodes);
+  io.Sparse("nodes_free", row.nodes_free);
+  io.Sparse("gpus", row.gpus);
+  io.Sparse("simulated_gpus", row.simulated_gpus);
+  io.Sparse("pool", row.pool);
+  io.Sparse("zone", row.zone);
+  io.Sparse("node_names", row.node_names);
+  io.Sparse("node_names_left_out", row.node_names_left_out);
+  io.Sparse("jobs", row.jobs);
+  io.Sparse("jobs_left_out", row.jobs_left_out);
+  io.Sparse("step", row.step, std::int64_t{-1});
+  io.Sparse("outcome", row.outcome);
+  io.Sparse("stop", row.stop);
+  io.Sparse("took_ms", row.took);
+  io.Sparse("grace_ms", row.grace);
+  io.Sparse("signal", row.signal);
+  io.Sparse("before_it_left", row.before_it_left);
+  io.Sparse("epoch", row.epoch);
+  io.Sparse("version", row.version);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::HistoryEntry> row) {
   io.Field("at_ms", row.at);
-  io.Field("kind", row.kind);
+  io.Required("kind", row.kind);
   io.Field("job", row.job);
   io.Field("attempt", row.attempt);
   io.Field("node", row.node);
   io.Field("text", row.text);
+  io.Field("facts", row.facts);
 }
 
 template <typename Io>

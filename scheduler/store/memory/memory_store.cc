@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/planted.h"
-#include "scheduler/store/codec/enum_names.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -69,7 +69,6 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   for (const auto& [id, row] : batch.tasks) data_->tasks[id] = EncodeTask(*row);
   for (const core::HistoryEntry* entry : batch.history) {
     core::HistoryEntry clean = *entry;
-    clean.kind = CleanText(entry->kind);
     clean.text = CleanText(entry->text);
     data_->history.emplace(++data_->last_history, EncodeHistory(clean));
   }
@@ -115,7 +114,7 @@ Result<std::vector<EndedJob>> MemoryStore::EndedJobs(const EndedJobsQuery& query
   if (!found.ok()) return found.status();
   std::erase_if(*found, [&](const EndedJob& job) {
     return (!query.user.empty() && job.user != query.user) ||
-           (!query.state.empty() && StoredName(job.state) != query.state) || job.ended_at < query.since ||
+           (!query.state.empty() && core::WordOf(job.state) != query.state) || job.ended_at < query.since ||
            std::pair(job.ended_at, job.id) >= std::pair(query.before_at, query.before_id);
   });
   found->resize(std::min({found->size(), query.limit, kHistoryMax}));

@@ -37,10 +37,10 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) "
      "ON CONFLICT (job_id, attempt, idx) DO UPDATE SET body = excluded.body"},
     {"add_history",
-     "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text) "
-     "SELECT at_ms, kind, job_id, attempt, node_id, text "
-     "FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) "
-     "WITH ORDINALITY AS new (at_ms, kind, job_id, attempt, node_id, text, place) ORDER BY place"},
+     "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text, facts) "
+     "SELECT at_ms, kind, job_id, attempt, node_id, text, facts "
+     "FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]) "
+     "WITH ORDINALITY AS new (at_ms, kind, job_id, attempt, node_id, text, facts, place) ORDER BY place"},
     {"put_ended_jobs",
      "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) "
      "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) "
@@ -54,13 +54,13 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "SELECT job_id, attempt, idx, body FROM tasks WHERE (job_id, attempt, idx) > ($1, $2, $3) "
      "ORDER BY job_id, attempt, idx LIMIT $4"},
     {"history",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
      "WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
     {"history_of_job",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
      "WHERE job_id = $4 AND seq > $1 AND seq >= $2 AND ($5 = 0 OR node_id = $5) ORDER BY seq LIMIT $3"},
     {"history_of_node",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
      "WHERE node_id = $4 AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
     {"history_since", "SELECT seq FROM history WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1"},
     {"last_history", "SELECT coalesce(max(seq), 0) FROM history"},

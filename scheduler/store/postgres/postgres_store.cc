@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/commit_batch.h"
-#include "scheduler/store/codec/enum_names.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -43,13 +43,13 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
   {
     PostgresArrays jobs("put_jobs", writes);
     for (const auto& [id, row] : batch.jobs) {
-      jobs.Row(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
+      jobs.Row(id.value, core::WordOf(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
     }
   }
   {
     PostgresArrays attempts("put_attempts", writes);
     for (const auto& [id, row] : batch.attempts) {
-      attempts.Row(id.job.value, id.number, StoredName(row->state), EncodeAttempt(*row));
+      attempts.Row(id.job.value, id.number, core::WordOf(row->state), EncodeAttempt(*row));
     }
   }
   {
@@ -61,14 +61,14 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
   {
     PostgresArrays history("add_history", writes);
     for (const core::HistoryEntry* entry : batch.history) {
-      history.Row(entry->at.ms, CleanText(entry->kind), entry->job.value, entry->attempt, entry->node.value,
-                  CleanText(entry->text));
+      history.Row(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt, entry->node.value,
+                  CleanText(entry->text), EncodeHistoryFacts(entry->facts));
     }
   }
   {
     PostgresArrays jobs("put_ended_jobs", writes);
     for (const EndedJob& job : ended) {
-      jobs.Row(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state), EncodeEndedJob(job));
+      jobs.Row(job.id.value, job.ended_at.ms, CleanText(job.user), core::WordOf(job.state), EncodeEndedJob(job));
     }
   }
   return writes;
@@ -207,14 +207,17 @@ Result<std::vector<Store::StoredHistory>> PostgresStore::History(const HistoryQu
         : wanted.node ? query.exec_prepared("history_of_node", from, first, most, wanted.node.value)
                       : query.exec_prepared("history", from, first, most);
     for (const pqxx::row& row : rows) {
-      core::HistoryEntry entry;
-      entry.at = TimePoint{row[1].as<std::int64_t>()};
-      entry.kind = Text(row[2]);
-      entry.job = core::JobId(row[3].as<std::uint64_t>());
-      entry.attempt = row[4].as<std::uint32_t>();
-      entry.node = core::NodeId(row[5].as<std::uint32_t>());
-      entry.text = Text(row[6]);
-      found.push_back({row[0].as<std::uint64_t>(), std::move(entry)});
+      const auto seq = row[0].as<std::uint64_t>();
+      auto entry = DecodeHistory({.seq = seq,
+                                  .at_ms = row[1].as<std::int64_t>(),
+                                  .kind = Text(row[2]),
+                                  .job = row[3].as<std::uint64_t>(),
+                                  .attempt = row[4].as<std::uint32_t>(),
+                                  .node = row[5].as<std::uint32_t>(),
+                                  .text = Text(row[6]),
+                                  .facts = Text(row[7])});
+      if (!entry.ok()) return entry.status();
+      found.push_back({seq, std::move(entry).value()});
     }
     return Status::Ok();
   });

@@ -108,7 +108,7 @@ Status SqliteStore::Prepare() {
        "INSERT INTO tasks (job_id, attempt, idx, body) VALUES (?1, ?2, ?3, ?4) "
        "ON CONFLICT (job_id, attempt, idx) DO UPDATE SET body = excluded.body"},
       {sql_.add_history,
-       "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
+       "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
       {sql_.put_ended_job,
        "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) VALUES (?1, ?2, ?3, ?4, ?5) "
        "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
@@ -118,14 +118,14 @@ Status SqliteStore::Prepare() {
       {sql_.load_attempts, "SELECT job_id, number, body FROM attempts ORDER BY job_id, number"},
       {sql_.load_tasks, "SELECT job_id, attempt, idx, body FROM tasks ORDER BY job_id, attempt, idx"},
       {sql_.history,
-       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
        "WHERE seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
       {sql_.history_of_job,
-       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
        "WHERE job_id = ?4 AND seq > ?1 AND seq >= ?2 AND (?5 = 0 OR node_id = ?5) "
        "ORDER BY seq LIMIT ?3"},
       {sql_.history_of_node,
-       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text FROM history "
+       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
        "WHERE node_id = ?4 AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
       {sql_.history_since, "SELECT seq FROM history WHERE at_ms >= ?1 ORDER BY at_ms, seq LIMIT 1"},
       {sql_.last_history, "SELECT coalesce(max(seq), 0) FROM history"},

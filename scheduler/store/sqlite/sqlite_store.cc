@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -106,12 +106,12 @@ Status SqliteStore::Write(const CommitBatch& batch) {
     if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
   }
   for (const auto& [id, row] : batch.jobs) {
-    Status s =
-        sql_.put_job.Run(id.value, StoredName(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
+    Status s = sql_.put_job.Run(id.value, core::WordOf(row->state), CleanText(row->user), row->submitted_at.ms,
+                                EncodeJob(*row));
     if (!s.ok()) return s;
   }
   for (const auto& [id, row] : batch.attempts) {
-    Status s = sql_.put_attempt.Run(id.job.value, id.number, StoredName(row->state), EncodeAttempt(*row));
+    Status s = sql_.put_attempt.Run(id.job.value, id.number, core::WordOf(row->state), EncodeAttempt(*row));
     if (!s.ok()) return s;
   }
   for (const auto& [id, row] : batch.tasks) {
@@ -119,8 +119,8 @@ Status SqliteStore::Write(const CommitBatch& batch) {
     if (!s.ok()) return s;
   }
   for (const core::HistoryEntry* entry : batch.history) {
-    Status s = sql_.add_history.Run(entry->at.ms, CleanText(entry->kind), entry->job.value, entry->attempt,
-                                    entry->node.value, CleanText(entry->text));
+    Status s = sql_.add_history.Run(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt,
+                                    entry->node.value, CleanText(entry->text), EncodeHistoryFacts(entry->facts));
     if (!s.ok()) return s;
   }
   if (!batch.ids) return Status::Ok();
@@ -130,7 +130,7 @@ Status SqliteStore::Write(const CommitBatch& batch) {
 
 Status SqliteStore::WriteEndedJobs(const std::vector<EndedJob>& ended) {
   for (const EndedJob& job : ended) {
-    Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), StoredName(job.state),
+    Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), core::WordOf(job.state),
                                       EncodeEndedJob(job));
     if (!s.ok()) return s;
   }
@@ -177,14 +177,20 @@ Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuer
     auto row = query.Step();
     if (!row.ok()) return row.status();
     if (!*row) return found;
-    core::HistoryEntry entry;
-    entry.at = TimePoint{query.Int(1)};
-    entry.kind = query.Text(2);
-    entry.job = core::JobId(query.Unsigned(3));
-    entry.attempt = static_cast<std::uint32_t>(query.Int(4));
-    entry.node = core::NodeId(static_cast<std::uint32_t>(query.Int(5)));
-    entry.text = query.Text(6);
-    found.push_back({query.Unsigned(0), std::move(entry)});
+    const std::uint64_t seq = query.Unsigned(0);
+    auto entry = DecodeHistory({.seq = seq,
+                                .at_ms = query.Int(1),
+                                .kind = query.Text(2),
+                                .job = query.Unsigned(3),
+                                .attempt = static_cast<std::uint32_t>(query.Int(4)),
+                                .node = static_cast<std::uint32_t>(query.Int(5)),
+                                .text = query.Text(6),
+                                .facts = query.Text(7)});
+    if (!entry.ok()) {
+      query.Reset();
+      return entry.status();
+    }
+    found.push_back({seq, std::move(entry).value()});
   }
 }
 

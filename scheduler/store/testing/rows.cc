@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/store/codec/enum_names.h"
+#include "scheduler/core/model/enum_words.h"
 
 namespace glim::store {
 
@@ -94,9 +94,8 @@ class Filler {
   template <typename T>
   requires std::is_enum_v<T>
   void Fill(T& value) {
-    do {
-      value = static_cast<T>(rng_.Between(kEnumLow, kEnumHigh));
-    } while (StoredName(value) == nullptr);
+    constexpr auto kLast = static_cast<std::int64_t>(core::kEnumWords<T>.size()) - 1;
+    value = core::kEnumWords<T>[static_cast<std::size_t>(rng_.Between(0, kLast))].value;
   }
   template <typename T>
   requires std::is_integral_v<T>
@@ -203,10 +202,15 @@ core::Node RandomNode(Rng& rng, core::NodeId id) {
 
 core::HistoryEntry RandomHistory(Rng& rng, core::JobId job) {
   core::HistoryEntry row;
-  auto& [at, kind, of, attempt, node, text] = row;
+  auto& [at, kind, of, attempt, node, text, facts] = row;
+  auto& [f_name, f_user, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone, f_node_names,
+         f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took, f_grace, f_signal,
+         f_before_it_left, f_epoch, f_version] = facts;
   Filler(rng).All(at, kind, attempt, node, text);
+  Filler(rng).All(f_name, f_user, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
+                  f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took,
+                  f_grace, f_signal, f_before_it_left, f_epoch, f_version);
   of = job;
-  kind = WithoutNul(kind);
   text = WithoutNul(text);
   return row;
 }

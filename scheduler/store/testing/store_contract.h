@@ -30,7 +30,7 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.nam
 inline core::HistoryEntry Entry(std::uint64_t job, std::int64_t at_ms, const std::string& text) {
   core::HistoryEntry entry;
   entry.at = TimePoint{at_ms};
-  entry.kind = "job_submitted";
+  entry.kind = core::HistoryKind::kJobSubmitted;
   entry.job = core::JobId(job);
   entry.text = text;
   return entry;

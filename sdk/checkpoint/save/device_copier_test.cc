@@ -1,5 +1,5 @@
-// Over the stand-in for CUDA or a real device (sdk/device/testing/test_cuda.h): tensors on a device are saved as they are
-// after what the compute stream had.
+// Over the stand-in for CUDA or a real device (sdk/device/testing/test_cuda.h): tensors on a device are saved as they
+// are after what the compute stream had.
 #include "sdk/checkpoint/save/device_copier.h"
 
 #include <gtest/gtest.h>

@@ -59,8 +59,8 @@ TEST(DevicePipeline, EarlyChunksAreReducedWhileLaterOnesAreStillOnTheDevice) {
       std::vector<float> out(kLarge, -1);
       if (all.rank() == 0) standin_allow_copies(3);
       Handle handle = all.AllReduce(in.span(), std::as_writable_bytes(std::span(out)), DType::kFloat32, ReduceOp::kSum);
-      // Three chunks from the device of rank 0 are enough for the first one's sum to be there. Rank 0 alone can tell: it
-      // lets the others go on when it has seen that, whether or not they have looked.
+      // Three chunks from the device of rank 0 are enough for the first one's sum to be there. Rank 0 alone can tell:
+      // it lets the others go on when it has seen that, whether or not they have looked.
       if (all.rank() == 0) {
         const std::string wrong = UntilRight(handle, out.data(), sum[0]);
         if (!wrong.empty()) return wrong;

@@ -1,4 +1,4 @@
-#include "scheduler/server/policy_keeper.h"
+#include "scheduler/server/loop/policy_keeper.h"
 
 #include <memory>
 #include <utility>
@@ -26,7 +26,7 @@ void PolicyKeeper::WarnAtStart() const {
   known.any_node = false;
   const Status status = CheckNames(in_force_.names, known, &warnings);
   GLIM_CHECK(status.ok(), "names are refused at a reload alone");
-  for (const std::string& warning : warnings) LogWarning("policy source={} warning=\"{}\"", source_.path, warning);
+  for (const std::string& warning : warnings) LogWarning("policy source={} warning=\"{}\"", origin_.path, warning);
 }
 
 std::string PolicyKeeper::Yaml() const {
@@ -40,14 +40,14 @@ void PolicyKeeper::End() {
 }
 
 bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file, Reloaded* out) {
-  auto read = ReadPolicyAgain(source_);
+  auto read = origin_.read();
   Status status = read.status();
   if (read.ok()) {
     status = CheckNames(read->names, NamesOf(loop_->snapshot()->tables), &out->warnings);
-    if (!status.ok()) status = InSource(source_.path, status);
+    if (!status.ok()) status = InSource(origin_.path, status);
   }
   if (!status.ok()) {
-    LogWarning("policy not reloaded source={} field={} error=\"{}\"", source_.path, status.field(), status.message());
+    LogWarning("policy not reloaded source={} field={} error=\"{}\"", origin_.path, status.field(), status.message());
     done(status);
     return false;
   }
@@ -83,7 +83,7 @@ void PolicyKeeper::Reload(bool dry_run, Done done) {
       in_force_ = std::move(*file);
     }
     End();
-    if (reply.status.ok()) LogInfo("policy reloaded source={} changes=\"{}\"", source_.path, words);
+    if (reply.status.ok()) LogInfo("policy reloaded source={} changes=\"{}\"", origin_.path, words);
     done(reply.status.ok() ? Result<Reloaded>(out) : Result<Reloaded>(reply.status));
   });
   if (posted.ok()) return;

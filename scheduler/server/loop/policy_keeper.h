@@ -1,23 +1,31 @@
 // PolicyKeeper: which policy is in force, and reading its file again while the scheduler runs.
 //
-// The strand decides by the policy; this is where it comes from. Any thread may call; one reload at a time.
+// The strand decides by the policy; this is where it comes from. Any thread may call; one reload at a time. Reads no
+// file itself: it is handed how.
 #pragma once
 
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "scheduler/server/config.h"
+#include "scheduler/policy/policy_file.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 
 namespace glim::server {
 
+// Where the policy in force came from.
+struct PolicyOrigin {
+  std::string path;                          // for messages; empty: nowhere, it is what the defaults are
+  std::function<Result<PolicyFile>()> read;  // once more: a new value
+};
+
 class PolicyKeeper {
  public:
   // `in_force` is what the loop was opened with. Borrows the loop, which outlives it.
-  PolicyKeeper(SchedulerLoop* loop, PolicySource source, PolicyFile in_force)
-      : loop_(loop), source_(std::move(source)), in_force_(std::move(in_force)) {}
+  PolicyKeeper(SchedulerLoop* loop, PolicyOrigin origin, PolicyFile in_force)
+      : loop_(loop), origin_(std::move(origin)), in_force_(std::move(in_force)) {}
 
   // Warns of pools and zones of the policy that no node has ever registered in.
   void WarnAtStart() const;
@@ -34,7 +42,7 @@ class PolicyKeeper {
   void Reload(bool dry_run, Done done);
 
   std::string Yaml() const;
-  const std::string& source() const { return source_.path; }
+  const std::string& source() const { return origin_.path; }
 
  private:
   // Answers, or fills `file` and `out` and returns true if there is something to apply.
@@ -42,7 +50,7 @@ class PolicyKeeper {
   void End();
 
   SchedulerLoop* const loop_;
-  const PolicySource source_;
+  const PolicyOrigin origin_;
   mutable std::mutex mutex_;
   PolicyFile in_force_;     // under mutex_
   bool reloading_ = false;  // under mutex_

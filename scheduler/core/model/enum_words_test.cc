@@ -1,0 +1,97 @@
+// The table of words against the enumerations themselves: every enumerator is there, with the word of its own name.
+#include "scheduler/core/model/enum_words.h"
+
+#include <cctype>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace glim::core {
+namespace {
+
+constexpr int kLow = -2;
+constexpr int kHigh = 63;
+
+// "glim::core::JobState::kQueued" of an enumerator, "(glim::core::JobState)17" of any other number: what the compiler
+// knows about an enumeration, so that no list of enumerators stands here beside it.
+template <auto kValue>
+std::string_view NameOfValue() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const std::size_t begin = text.find("kValue = ") + std::string_view("kValue = ").size();
+  return text.substr(begin, text.find_first_of(";]", begin) - begin);
+}
+
+// "node_failure" of "...::kNodeFailure"; empty of a number without an enumerator.
+std::string WordOfName(std::string_view name) {
+  if (name.starts_with('(')) return "";
+  const std::size_t colon = name.rfind("::k");
+  if (colon == std::string_view::npos) return "";
+  std::string word;
+  for (const char c : name.substr(colon + 3)) {
+    if (std::isupper(static_cast<unsigned char>(c)) && !word.empty()) word += '_';
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return word;
+}
+
+template <typename E, int kNumber>
+void Check(std::size_t* enumerators) {
+  constexpr auto kValue = static_cast<E>(kNumber);
+  const std::string expected = WordOfName(NameOfValue<kValue>());
+  const char* const word = WordOf(kValue);
+  if (expected.empty()) {
+    EXPECT_EQ(word, nullptr) << "the table has " << word << ", which is " << kNumber << " and no enumerator";
+    return;
+  }
+  ++*enumerators;
+  ASSERT_NE(word, nullptr) << expected << " is not in the table of words (enum_words.h)";
+  if (std::string_view(word).empty()) {
+    EXPECT_EQ(expected, "none") << "only kNone may have the empty word";
+  } else {
+    EXPECT_EQ(word, expected);
+  }
+  EXPECT_EQ(FromWord<E>(word), kValue);
+}
+
+template <typename E, int... kNumbers>
+std::size_t CheckAll(std::integer_sequence<int, kNumbers...>) {
+  std::size_t enumerators = 0;
+  (Check<E, kNumbers + kLow>(&enumerators), ...);
+  return enumerators;
+}
+
+template <typename E>
+class EnumWordsTest : public testing::Test {};
+
+using Enumerations = testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink,
+                                    DependencyKind, IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult,
+                                    StopCause, AgreementState, TaskPhase, NodeState, BlockerKind, HistoryKind>;
+TYPED_TEST_SUITE(EnumWordsTest, Enumerations);
+
+TYPED_TEST(EnumWordsTest, EveryEnumeratorHasTheWordOfItsName) {
+  const std::size_t enumerators = CheckAll<TypeParam>(std::make_integer_sequence<int, kHigh - kLow + 1>());
+  EXPECT_GE(enumerators, 2u) << "the compiler's names are not read as they are written";
+  EXPECT_EQ(enumerators, kEnumWords<TypeParam>.size());
+}
+
+TYPED_TEST(EnumWordsTest, WordsAreDistinctAndLowerCase) {
+  std::set<std::string> words;
+  for (const auto& [value, word] : kEnumWords<TypeParam>) {
+    EXPECT_TRUE(words.insert(word).second) << word << " stands for two";
+    for (const char c : std::string_view(word)) EXPECT_TRUE((c >= 'a' && c <= 'z') || c == '_') << word;
+  }
+}
+
+TEST(EnumWords, AStrangersWordIsNone) {
+  EXPECT_EQ(FromWord<JobState>("dreaming"), std::nullopt);
+  EXPECT_EQ(FromWord<JobState>(""), std::nullopt);
+  EXPECT_EQ(FromWord<JobState>("Queued"), std::nullopt);
+  EXPECT_EQ(FromWord<Outcome>(""), Outcome::kNone);
+  EXPECT_EQ(WordOf(static_cast<JobState>(200)), nullptr);
+}
+
+}  // namespace
+}  // namespace glim::core

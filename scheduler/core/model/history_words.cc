@@ -1,0 +1,148 @@
+#include "scheduler/core/model/history_words.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace glim::core {
+namespace {
+
+std::string Took(Duration duration) {
+  char text[64];
+  if (duration.ms < 1000) return std::to_string(std::max<std::int64_t>(0, duration.ms)) + " ms";
+  if (duration.ms < 120'000) {
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(duration.ms) / 1000);
+  } else {
+    std::snprintf(text, sizeof text, "%lld min %lld s", static_cast<long long>(duration.ms / 60'000),
+                  static_cast<long long>(duration.ms / 1000 % 60));
+  }
+  return text;
+}
+
+std::string Count(std::uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string AndMore(std::uint32_t left_out) { return left_out > 0 ? " and " + std::to_string(left_out) + " more" : ""; }
+
+std::string NodeNames(const HistoryFacts& facts) {
+  std::string names;
+  for (const std::string& name : facts.node_names) names += (names.empty() ? "" : ", ") + name;
+  return names + AndMore(facts.node_names_left_out);
+}
+
+std::string Claimed(const HistoryFacts& facts) {
+  std::string text =
+      NodeNames(facts) + ": " + std::to_string(facts.nodes_free) + " of " + std::to_string(facts.nodes) + " nodes free";
+  if (facts.jobs.empty()) return text;
+  std::string jobs;
+  for (const JobId job : facts.jobs) jobs += (jobs.empty() ? "" : ", ") + std::to_string(job.value);
+  return text + "; waits for job" + (facts.jobs.size() == 1 ? " " : "s ") + jobs + AndMore(facts.jobs_left_out);
+}
+
+std::string OfJob(const HistoryEntry& entry) {
+  const HistoryFacts& facts = entry.facts;
+  switch (entry.kind) {
+    case HistoryKind::kJobSubmitted:
+      return facts.name + " by " + facts.user + ": " + Count(facts.nodes, "node") + " x " + Count(facts.gpus, "GPU") +
+             ", " + ToString(facts.priority);
+    case HistoryKind::kJobResumed: return "by " + facts.user + (facts.before_it_left ? ", before it had left" : "");
+    case HistoryKind::kSaveWaitedFor: return NodeNames(facts);
+    default: return entry.text;
+  }
+}
+
+std::string OfAttempt(const HistoryEntry& entry) {
+  const HistoryFacts& facts = entry.facts;
+  switch (entry.kind) {
+    case HistoryKind::kAttemptClaimed: return Claimed(facts);
+    case HistoryKind::kAttemptStarting:
+      return "on " + NodeNames(facts) +
+             (facts.step > 0 ? ", from step " + std::to_string(facts.step) : std::string(", from the beginning"));
+    case HistoryKind::kAttemptRunning: return Took(facts.took) + " after it was queued";
+    case HistoryKind::kAttemptEnded:
+      return std::string(ToString(facts.outcome)) + (entry.text.empty() ? "" : ": ") + entry.text;
+    default: return entry.text;
+  }
+}
+
+std::string OfInterrupt(const HistoryEntry& entry) {
+  const HistoryFacts& facts = entry.facts;
+  switch (entry.kind) {
+    case HistoryKind::kInterruptRequested:
+      return entry.text + "; " + (facts.signal.empty() ? "" : "SIG" + facts.signal + ", ") + Took(facts.grace) +
+             " of grace";
+    case HistoryKind::kStepAgreed: return "stop after step " + std::to_string(facts.step);
+    case HistoryKind::kNoAgreement: return "not every rank acknowledged in time";
+    case HistoryKind::kGraceExtended: return "to " + Took(facts.grace);
+    case HistoryKind::kInterruptSaved:
+      return "through step " + std::to_string(facts.step) + ", " + Took(facts.took) + " after the request";
+    case HistoryKind::kInterruptLeft: return Took(facts.took) + " of " + Took(facts.grace) + " grace used";
+    default: return "the job that needed the nodes went away";
+  }
+}
+
+std::string OfNode(const HistoryEntry& entry) {
+  const HistoryFacts& facts = entry.facts;
+  switch (entry.kind) {
+    case HistoryKind::kNodeRegistered:
+      return "pool " + facts.pool + ", zone " + facts.zone + ", " + Count(facts.gpus, "GPU") +
+             (facts.simulated_gpus ? " (simulated)" : "");
+    case HistoryKind::kNodeReturned: return "by an operator";
+    case HistoryKind::kOrphan: return "left running";
+    default: return entry.text;
+  }
+}
+
+std::string Words(const HistoryEntry& entry) {
+  switch (entry.kind) {
+    case HistoryKind::kSchedulerStarted:
+      return "epoch " + std::to_string(entry.facts.epoch) + ", version " + entry.facts.version;
+    case HistoryKind::kOutageBegan:
+    case HistoryKind::kOutageEnded: return Count(entry.facts.nodes, "node") + " silent";
+    case HistoryKind::kJobSubmitted:
+    case HistoryKind::kJobQueued:
+    case HistoryKind::kJobHeld:
+    case HistoryKind::kJobResumed:
+    case HistoryKind::kJobSucceeded:
+    case HistoryKind::kJobFailed:
+    case HistoryKind::kJobCancelled:
+    case HistoryKind::kSaveWaitedFor:
+    case HistoryKind::kSaveGivenUp:
+    case HistoryKind::kPolicyReloaded: return OfJob(entry);
+    case HistoryKind::kAttemptClaimed:
+    case HistoryKind::kAttemptStarting:
+    case HistoryKind::kAttemptRunning:
+    case HistoryKind::kAttemptStopping:
+    case HistoryKind::kAttemptEnded:
+    case HistoryKind::kClaimDropped: return OfAttempt(entry);
+    case HistoryKind::kInterruptRequested:
+    case HistoryKind::kStepAgreed:
+    case HistoryKind::kNoAgreement:
+    case HistoryKind::kGraceExtended:
+    case HistoryKind::kInterruptSaved:
+    case HistoryKind::kInterruptLeft:
+    case HistoryKind::kInterruptWithdrawn:
+    case HistoryKind::kSwapAborted: return OfInterrupt(entry);
+    case HistoryKind::kNodeRegistered:
+    case HistoryKind::kNodeReady:
+    case HistoryKind::kNodeSilent:
+    case HistoryKind::kNodeLost:
+    case HistoryKind::kNodeReturned:
+    case HistoryKind::kNodeQuarantined:
+    case HistoryKind::kOrphan:
+    case HistoryKind::kRootSeen:
+    case HistoryKind::kRootNotSeen: return OfNode(entry);
+  }
+  return entry.text;
+}
+
+}  // namespace
+
+std::string HistoryWords(const HistoryEntry& entry) {
+  std::string text = Words(entry);
+  if (text.size() > kHistoryTextBytesMax) {
+    text.resize(kHistoryTextBytesMax - 3);
+    text += "...";
+  }
+  return text;
+}
+
+}  // namespace glim::core
