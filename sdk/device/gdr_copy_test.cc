@@ -1,4 +1,4 @@
-// Little goes by GDRCopy: what that must wait for, and which mappings may be kept.
+// Over the stand-in alone. Little goes by GDRCopy: what that must wait for, and which mappings may be kept.
 #include "sdk/device/gdr_copy.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include "sdk/device/copy_stream.h"
 #include "sdk/device/testing/device_buffer.h"
 #include "sdk/device/testing/gate.h"
+#include "sdk/device/testing/standin_cuda.h"
 
 namespace glim::device {
 namespace {

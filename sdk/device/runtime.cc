@@ -6,6 +6,9 @@ namespace glim::device {
 namespace {
 
 constexpr int kVersionMin = 11000;
+// What CUDA's releases call it, the newest first.
+constexpr std::initializer_list<const char*> kLibraries = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
+                                                           "libcudart.so"};
 
 Result<CudaFunctions> FunctionsOf(const Library& library) {
   CudaFunctions f;
@@ -51,8 +54,7 @@ Status CheckVersion(const CudaFunctions& functions, const std::string& name) {
 }  // namespace
 
 Result<std::shared_ptr<const Runtime>> Runtime::Open(const std::string& path) {
-  const Result<Library> library =
-      path.empty() ? Library::Open({"libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}) : Library::Open(path);
+  const Result<Library> library = path.empty() ? Library::Open(kLibraries) : Library::Open(path);
   if (!library.ok()) {
     return Status(StatusCode::kUnavailable, "no CUDA runtime: " + library.status().message())
         .WithFix("install it, or give the path of its libcudart.so");
@@ -60,7 +62,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::Open(const std::string& path) {
   const Result<CudaFunctions> functions = FunctionsOf(*library);
   if (!functions.ok()) return functions.status();
   if (Status status = CheckVersion(*functions, library->name()); !status.ok()) return status;
-  std::shared_ptr<const Runtime> runtime(new Runtime(*functions));
+  std::shared_ptr<const Runtime> runtime(new Runtime(*functions, library->name()));
   const Result<int> devices = runtime->DeviceCount();
   if (!devices.ok()) return Status(StatusCode::kFailedPrecondition, devices.status().message());
   if (*devices == 0) return Status(StatusCode::kFailedPrecondition, "the CUDA runtime sees no device");
@@ -68,8 +70,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::Open(const std::string& path) {
 }
 
 Result<std::shared_ptr<const Runtime>> Runtime::Loaded() {
-  const Result<Library> library =
-      Library::Loaded({"libcudart.so.12", "libcudart.so.11.0", "libcudart.so.13", "libcudart.so"});
+  const Result<Library> library = Library::Loaded(kLibraries);
   if (!library.ok()) return Status(StatusCode::kNotFound, "this process has no CUDA runtime");
   return Open(library->name());
 }

@@ -1,6 +1,7 @@
 // CUDA's runtime, loaded when it is asked for: a program that links this builds and runs without CUDA.
 //
 // Unverified on real CUDA: all of sdk/device has run over a stand-in on host memory alone (testing/standin_cuda.h).
+// tests/device/run runs its contract tests over a real one.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ struct PointerPlace {
 // Any thread. Failures are INTERNAL with the runtime's words, but for those that say otherwise.
 class Runtime {
  public:
-  // Version 11 or later. Empty: libcudart.so.12, libcudart.so.11.0 or libcudart.so, as the loader finds them.
+  // Version 11 or later. Empty: libcudart.so.13, .12, .11.0 or libcudart.so, as the loader finds them.
   // UNAVAILABLE: there is none, or it lacks something; FAILED_PRECONDITION: too old, or no device.
   static Result<std::shared_ptr<const Runtime>> Open(const std::string& path = "");
   // The one that this process has loaded already, as a program that has buffers on a device has. NOT_FOUND: none.
@@ -42,13 +43,16 @@ class Runtime {
   void FreePinned(void* memory) const;
 
   const CudaFunctions& functions() const { return functions_; }
+  // The library's name, as it was loaded.
+  const std::string& library() const { return library_; }
   // "what: invalid argument (1)"
   Status Check(const char* what, CudaError error) const;
 
  private:
-  explicit Runtime(const CudaFunctions& functions) : functions_(functions) {}
+  Runtime(const CudaFunctions& functions, std::string library) : functions_(functions), library_(std::move(library)) {}
 
   CudaFunctions functions_;
+  std::string library_;
 };
 
 // The calling thread's device, for as long as it lives. A thread that had a device which this process does not use

@@ -1,3 +1,5 @@
+// Over the stand-in alone, which has versions and devices as a test wants them. (runtime_contract_test.cc has the
+// rest.)
 #include "sdk/device/runtime.h"
 
 #include <gmock/gmock.h>
@@ -6,13 +8,12 @@
 #include <vector>
 
 #include "sdk/device/testing/device_buffer.h"
-#include "sdk/device/testing/gate.h"
+#include "sdk/device/testing/standin_cuda.h"
 
 namespace glim::device {
 namespace {
 
 using testing::DeviceBuffer;
-using testing::GatedKernel;
 using ::testing::HasSubstr;
 
 TEST(Runtime, AMissingLibraryIsAnErrorThatSaysWhatToDo) {
@@ -83,34 +84,6 @@ TEST(Runtime, AScopeGoesBackUnlessThatWouldTakeADeviceThatNobodyUses) {
   standin_set_device_0_in_use(1);
   cudaSetDevice(0);
   standin_set_devices(1);
-}
-
-TEST(Runtime, PinningTwiceIsAnErrorInTheRuntimesWords) {
-  const auto runtime = Runtime::Open(GLIM_STANDIN_CUDA).value();
-  void* const memory = runtime->AllocatePinned(4096);
-  const Status status = runtime->Pin(memory, 4096);
-  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("cudaHostRegister: an error of the stand-in (712)"));
-  runtime->FreePinned(memory);
-}
-
-TEST(Event, IsDoneWhenWhatTheStreamHadIsAndNotLater) {
-  const auto runtime = Runtime::Open(GLIM_STANDIN_CUDA).value();
-  void* compute = nullptr;
-  cudaStreamCreateWithFlags(&compute, 1);
-  const DeviceBuffer buffer(64);
-  {
-    GatedKernel first(compute, buffer.data(), 1, buffer.size());
-    const auto event = Event::Record(runtime, 0, compute).value();
-    GatedKernel second(compute, buffer.data(), 2, buffer.size());
-    standin_settle();
-    EXPECT_FALSE(event->Done().value());
-    first.Open();
-    ASSERT_TRUE(event->Wait().ok());
-    EXPECT_TRUE(event->Done().value());
-    EXPECT_FALSE(second.done());
-  }
-  cudaStreamDestroy(compute);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Over the stand-in for CUDA: tensors on a device are saved as they are after what the compute stream had.
+// Over the stand-in for CUDA or a real device (sdk/device/testing/test_cuda.h): tensors on a device are saved as they
+// are after what the compute stream had.
 #include "sdk/checkpoint/save/device_copier.h"
 
 #include <gtest/gtest.h>
@@ -14,11 +15,11 @@ namespace {
 
 using device::testing::DeviceBuffer;
 using device::testing::GatedKernel;
+using device::testing::TestCuda;
 
 class DeviceCopierTest : public SaverFixture {
  protected:
-  DeviceCopierTest() { cudaStreamCreateWithFlags(&compute_, 1); }
-  ~DeviceCopierTest() override { cudaStreamDestroy(compute_); }
+  ~DeviceCopierTest() override { cuda_.DestroyStream(compute_); }
 
   static SaveTensor OnDevice(const DeviceBuffer& buffer, const std::string& name) {
     SaveTensor tensor;
@@ -29,12 +30,13 @@ class DeviceCopierTest : public SaverFixture {
   }
   SaverOptions DeviceOptions() const {
     SaverOptions options = Options();
-    options.device_runtime = device::Runtime::Open(GLIM_STANDIN_CUDA).value();
+    options.device_runtime = cuda_.runtime();
     options.compute_stream = [this](int) { return compute_; };
     return options;
   }
 
-  void* compute_ = nullptr;
+  const TestCuda& cuda_ = TestCuda::Get();
+  device::StreamHandle compute_ = cuda_.MakeStream();
 };
 
 TEST_F(DeviceCopierTest, TheCopyWaitsForTheKernelThatWritesAndTheCallerForTheCopy) {
@@ -43,7 +45,7 @@ TEST_F(DeviceCopierTest, TheCopyWaitsForTheKernelThatWritesAndTheCallerForTheCop
   const std::vector<SaveTensor> tensors{Bytes(1000, 1, "host"), OnDevice(buffer, "device")};
   const auto saver = Make(DeviceOptions());
   GatedKernel kernel(compute_, buffer.data(), 2, buffer.size());
-  const std::uint64_t unpinned = standin_unpinned_copies();
+  const std::uint64_t unpinned = cuda_.UnpinnedCopies();
   auto saving = std::async(std::launch::async, [&] { return saver->SaveAsync(1, tensors, {}, {}); });
   EXPECT_EQ(saving.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   kernel.Open();
@@ -53,12 +55,12 @@ TEST_F(DeviceCopierTest, TheCopyWaitsForTheKernelThatWritesAndTheCallerForTheCop
   ASSERT_TRUE((*handle)->Wait().ok());
   EXPECT_EQ(Newest("device"), std::vector<std::byte>(buffer.size(), std::byte{2}));
   EXPECT_TRUE(IsIn(Newest("host"), tensors[0]));
-  EXPECT_EQ(standin_unpinned_copies(), unpinned) << "the image is pinned";
+  EXPECT_EQ(cuda_.UnpinnedCopies(), unpinned) << "the image is pinned";
 }
 
 TEST_F(DeviceCopierTest, MemoryThatGrowsIsPinnedAnew) {
   const auto saver = Make(DeviceOptions());
-  const std::uint64_t unpinned = standin_unpinned_copies();
+  const std::uint64_t unpinned = cuda_.UnpinnedCopies();
   std::uint64_t step = 0;
   for (const std::size_t bytes : {1'000u, 9'000'000u, 500u}) {
     const DeviceBuffer buffer(bytes);
@@ -66,7 +68,7 @@ TEST_F(DeviceCopierTest, MemoryThatGrowsIsPinnedAnew) {
     ASSERT_TRUE(Save(*saver, ++step, OnDevice(buffer, "t")).ok());
     EXPECT_EQ(Newest(), testing::NoiseOf(bytes, bytes));
   }
-  EXPECT_EQ(standin_unpinned_copies(), unpinned);
+  EXPECT_EQ(cuda_.UnpinnedCopies(), unpinned);
 }
 
 TEST_F(DeviceCopierTest, WithoutARuntimeTensorsOnADeviceAreRefused) {

@@ -1,28 +1,26 @@
-// A kernel of the stand-in that is at work until a test lets it go on, and then writes.
+// A kernel that is at work until a test lets it go on, and then writes. Test code alone.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
-#include <cstring>
 #include <mutex>
 
-#include "sdk/device/testing/standin_cuda.h"
+#include "sdk/device/testing/test_cuda.h"
 
 namespace glim::device::testing {
 
-// Must outlive the stream's work. Opens when it ends.
+// Opens when it ends, and waits for the stream: what is before it there must be open then.
 class GatedKernel {
  public:
   // Fills `bytes` at `memory` (on the device) with `value`, once Open is called.
-  GatedKernel(void* stream, void* memory, int value, std::size_t bytes)
-      : memory_(standin_reach(memory)), value_(value), bytes_(bytes) {
-    cudaLaunchHostFunc(
+  GatedKernel(StreamHandle stream, void* memory, int value, std::size_t bytes) : stream_(stream) {
+    TestCuda::Get().Launch(
         stream, [](void* self) { static_cast<GatedKernel*>(self)->Run(); }, this);
+    TestCuda::Get().Fill(stream, memory, value, bytes);
   }
   ~GatedKernel() {
     Open();
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return done_; });
+    TestCuda::Get().Synchronize(stream_);
   }
   GatedKernel(const GatedKernel&) = delete;
   GatedKernel& operator=(const GatedKernel&) = delete;
@@ -32,6 +30,7 @@ class GatedKernel {
     open_ = true;
     changed_.notify_all();
   }
+  // Whether it has gone through the gate; it has written when its stream says so.
   bool done() {
     const std::lock_guard lock(mutex_);
     return done_;
@@ -41,14 +40,10 @@ class GatedKernel {
   void Run() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return open_; });
-    std::memset(memory_, value_, bytes_);
     done_ = true;
-    changed_.notify_all();
   }
 
-  void* memory_;
-  int value_;
-  std::size_t bytes_;
+  StreamHandle stream_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool open_ = false;

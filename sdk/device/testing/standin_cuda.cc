@@ -292,6 +292,18 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, CudaMemcpyKin
   return kSuccess;
 }
 
+int cudaMemsetAsync(void* memory, int value, std::size_t bytes, void* stream) {
+  const Allocation allocation = Memory::Get().Find(memory);
+  if (Number(memory) + bytes > allocation.begin + allocation.bytes) return Said(kInvalidValue);
+  const std::lock_guard lock(World::Get().mutex);
+  Of(stream)->Add([=](std::unique_lock<std::mutex>& held, Stream&) {
+    held.unlock();
+    std::memset(Memory::Get().Reach(memory), value, bytes);
+    held.lock();
+  });
+  return kSuccess;
+}
+
 int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* argument) {
   const std::lock_guard lock(World::Get().mutex);
   Of(stream)->Add(
@@ -305,7 +317,6 @@ void standin_write(void* device, const void* host, std::size_t bytes) {
 void standin_read(void* host, const void* device, std::size_t bytes) {
   if (bytes > 0) std::memcpy(host, Memory::Get().Reach(device), bytes);
 }
-void* standin_reach(void* device) { return Memory::Get().Reach(device); }
 
 void standin_settle() {
   World& world = World::Get();

@@ -16,15 +16,14 @@ int cudaFree(void* memory);
 int cudaStreamCreateWithFlags(void** stream, unsigned flags);
 int cudaStreamDestroy(void* stream);
 int cudaStreamSynchronize(void* stream);
-int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* argument);  // does for a kernel
+int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* argument);
+int cudaMemsetAsync(void* memory, int value, std::size_t bytes, void* stream);
 int cudaSetDevice(int device);
 int cudaGetDevice(int* device);
 
 // At once, whatever the streams do.
 void standin_write(void* device, const void* host, std::size_t bytes);
 void standin_read(void* host, const void* device, std::size_t bytes);
-// Where the processor can reach the memory: what a kernel would write.
-void* standin_reach(void* device);
 
 // Returns when every stream has nothing to do, or waits: for an event, in a function it was given, or for permission to
 // copy. What can happen without the test has happened then.

@@ -12,6 +12,7 @@ import sys
 
 import numpy
 import pytest
+from extension import EXTENSION
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CHUNK_BYTES = 4 << 20
@@ -23,7 +24,7 @@ import read_safetensors  # noqa: E402
 @pytest.fixture(scope="module", params=[1, 3])
 def checkpoint(request, tmp_path_factory):
     """A folder with a checkpoint of so many ranks."""
-    program = ROOT / "build/release/bin/ckpt_shards"
+    program = pathlib.Path(EXTENSION).parent / "bin/ckpt_shards"
     if not os.access(program, os.X_OK):
         pytest.fail(f"{program} is not built")
     folder = tmp_path_factory.mktemp("checkpoint")

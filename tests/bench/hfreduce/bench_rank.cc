@@ -14,6 +14,7 @@
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
 #include "sdk/hfreduce/testing/network.h"
+#include "tests/bench/hfreduce/device_memory.h"
 
 namespace glim::hfreduce::bench {
 namespace {
@@ -90,11 +91,32 @@ double CpuSeconds() {
 
 struct Buffers {
   std::vector<std::byte> own_in, own_out;
+  std::unique_ptr<DeviceMemory> device_in, device_out;
   std::span<std::byte> in, out;
 };
 
+// From own_in and own_out, on the GPU whose turn it is.
+Status MoveToDevice(const Setup& setup, std::uint32_t rank, Buffers& buffers) {
+  const auto runtime = device::Runtime::Open(setup.cuda_runtime);
+  if (!runtime.ok()) return runtime.status();
+  const Result<int> devices = (*runtime)->DeviceCount();
+  if (!devices.ok()) return devices.status();
+  const device::DeviceScope scope(**runtime, static_cast<int>(rank) % *devices);
+  auto in = DeviceMemory::Create(*runtime, setup.bytes);
+  auto out = DeviceMemory::Create(*runtime, setup.bytes);
+  if (!in.ok()) return in.status();
+  if (!out.ok()) return out.status();
+  buffers.device_in = std::move(in.value());
+  buffers.device_out = std::move(out.value());
+  if (Status status = buffers.device_in->Write(buffers.own_in); !status.ok()) return status;
+  if (Status status = buffers.device_out->Write(buffers.own_out); !status.ok()) return status;
+  buffers.in = buffers.device_in->span();
+  buffers.out = buffers.device_out->span();
+  return Status::Ok();
+}
+
 Status MakeBuffers(const Setup& setup, Communicator& all, Buffers& buffers) {
-  if (setup.memory == "private") {
+  if (setup.memory != "shared") {
     buffers.own_in.resize(setup.bytes);
     buffers.own_out.resize(setup.bytes);
     buffers.in = buffers.own_in;
@@ -109,7 +131,7 @@ Status MakeBuffers(const Setup& setup, Communicator& all, Buffers& buffers) {
   }
   Fill(setup.type, all.rank(), buffers.in);
   std::memset(buffers.out.data(), 1, buffers.out.size());
-  return Status::Ok();
+  return setup.memory == "device" ? MoveToDevice(setup, all.rank(), buffers) : Status::Ok();
 }
 
 Status Measure(const Setup& setup, Communicator& all, Board& board) {
@@ -142,6 +164,10 @@ Status Measure(const Setup& setup, Communicator& all, Board& board) {
   }
   board.cpu(all.rank()) = cpu * 1e6;
   if (all.rank() == 0) board.set_transport(all.transport());
+  if (buffers.device_out) {
+    if (Status status = buffers.device_out->Read(buffers.own_out); !status.ok()) return status;
+    result = buffers.own_out;
+  }
   const bool right = ResultIsRight(setup, result.first(setup.bytes));
   if (Status status = all.Barrier().Wait(); !status.ok()) return status;
   return right ? Status::Ok() : Status(StatusCode::kDataLoss, "the result is wrong");
@@ -180,6 +206,7 @@ bool RunRank(const Setup& setup, std::uint32_t rank, std::uint16_t port, Board& 
   options.id = "bench-" + std::to_string(port);
   options.transport = setup.transport == "shm" ? "auto" : setup.transport;
   options.congestion = setup.congestion;
+  options.cuda_runtime = setup.memory == "device" ? setup.cuda_runtime : "none";
   options.latency_path_bytes_max = setup.latency_path_bytes_max.value_or(options.latency_path_bytes_max);
   if (setup.netns) {
     where.host = kHubAddress;

@@ -24,6 +24,7 @@ struct Setup {
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
   std::string memory = "private";
+  std::string cuda_runtime;  // for memory "device": the library's path; empty: as the loader finds it
   std::string result = "copied";
   bool netns = false;
   std::uint32_t zone_mbit = 0;

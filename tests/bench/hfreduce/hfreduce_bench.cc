@@ -8,6 +8,24 @@
 #include "tests/bench/hfreduce/bench_run.h"
 #include "tests/bench/hfreduce/switch_sweep.h"
 
+namespace {
+
+void AddMemoryOptions(CLI::App& app, glim::hfreduce::bench::Setup& setup) {
+  app.add_option(
+         "--memory", setup.memory,
+         "shared: buffers from Communicator::Allocate; private: any others; device: on a GPU, each rank's on the "
+         "next one")
+      ->check(CLI::IsMember(std::set<std::string>{"shared", "private", "device"}))
+      ->capture_default_str();
+  app.add_option("--cuda-runtime", setup.cuda_runtime,
+                 "with --memory device: path of libcudart.so (none: as the loader finds it)");
+  app.add_option("--result", setup.result, "copied: into every rank's buffer; shared: one for the node (one node)")
+      ->check(CLI::IsMember(std::set<std::string>{"copied", "shared"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace glim::hfreduce;
   bench::Setup setup;
@@ -29,12 +47,7 @@ int main(int argc, char** argv) {
   app.add_option("--op", op, "sum average min max product")->capture_default_str();
   app.add_option("--iters", setup.iterations, "timed")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_option("--warmup", setup.warmup, "not timed")->check(CLI::Range(0, 100000))->capture_default_str();
-  app.add_option("--memory", setup.memory, "shared: buffers from Communicator::Allocate; private: any others")
-      ->check(CLI::IsMember(std::set<std::string>{"shared", "private"}))
-      ->capture_default_str();
-  app.add_option("--result", setup.result, "copied: into every rank's buffer; shared: one for the node (one node)")
-      ->check(CLI::IsMember(std::set<std::string>{"copied", "shared"}))
-      ->capture_default_str();
+  AddMemoryOptions(app, setup);
   app.add_flag("--netns", setup.netns, "each node in a network namespace of its own (root)");
   app.add_option("--zone-mbit", setup.zone_mbit, "with --netns: rate of the link between the zones, each way");
   app.add_flag("--pairs", setup.pairs, "neighbouring processes of a node are NVLink pairs (in the host's memory)");
