@@ -110,12 +110,12 @@ TEST_P(OnDevice, AllReduceSumsWhereverTheBuffersAre) {
         const bool swap = all.rank() % 2 == 1;
         Floats in(swap ? mix.out : mix.in, PartOf(all.rank(), count));
         Floats out(swap ? mix.in : mix.out, std::vector<float>(count, -1));
-        Status status = all.AllReduce(in.span(), out.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+        Status status = all.AllReduce(in.span(), out.span(), DType::kF32, ReduceOp::kSum).Wait();
         if (!status.ok()) return status.message();
         if (std::string wrong = out.Compare("sum", sum); !wrong.empty()) return wrong;
       }
       Floats both(true, PartOf(all.rank(), count));
-      const Status status = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+      const Status status = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum).Wait();
       if (!status.ok()) return status.message();
       if (std::string wrong = both.Compare("in place", sum); !wrong.empty()) return wrong;
     }
@@ -129,7 +129,7 @@ TEST_P(OnDevice, OtherCollectivesToo) {
       for (std::uint32_t root = 0; root < all.size(); ++root) {
         Floats in(true, PartOf(all.rank(), count));
         Floats out(true, std::vector<float>(count));
-        Status status = all.Reduce(in.span(), out.span(), DType::kFloat32, ReduceOp::kSum, root).Wait();
+        Status status = all.Reduce(in.span(), out.span(), DType::kF32, ReduceOp::kSum, root).Wait();
         if (!status.ok()) return status.message();
         if (all.rank() == root) {
           if (std::string wrong = out.Compare("reduce", SumOf(all.size(), count)); !wrong.empty()) return wrong;
@@ -150,7 +150,7 @@ TEST_P(OnDevice, OtherCollectivesToo) {
       if (std::string wrong = everyone.Compare("gathered", gathered); !wrong.empty()) return wrong;
       Floats parts(true, PartOf(all.rank(), count * all.size()));
       Floats own(true, std::vector<float>(count));
-      const Status status = all.ReduceScatter(parts.span(), own.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+      const Status status = all.ReduceScatter(parts.span(), own.span(), DType::kF32, ReduceOp::kSum).Wait();
       if (!status.ok()) return status.message();
       const std::vector<float> sum = SumOf(all.size(), count * all.size());
       const auto first = sum.begin() + static_cast<std::ptrdiff_t>(all.rank() * count);
@@ -175,7 +175,7 @@ TEST_P(OnDevice, ManyInFlightReadWhatTheComputeStreamHadAtTheirCall) {
       buffers.push_back(std::make_unique<DeviceBuffer>(kCount * 4));
       buffers.back()->Fill(std::byte{0x7f});
       kernels.push_back(std::make_unique<GatedKernel>(compute, buffers.back()->data(), i + 1, kCount * 4));
-      handles.push_back(all.AllReduce(buffers.back()->span(), buffers.back()->span(), DType::kInt32, ReduceOp::kSum));
+      handles.push_back(all.AllReduce(buffers.back()->span(), buffers.back()->span(), DType::kI32, ReduceOp::kSum));
     }
     standin_settle();
     for (Handle& handle : handles) {
@@ -202,7 +202,7 @@ TEST_P(OnDevice, LittleGoesByGdrCopyWhereThatIsThere) {
       [](Communicator& all) -> std::string {
         for (const std::size_t count : {1ul, 256ul, 4096ul, 4097ul, 50'000ul}) {
           Floats both(true, PartOf(all.rank(), count));
-          const Status status = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+          const Status status = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum).Wait();
           if (!status.ok()) return status.message();
           if (std::string wrong = both.Compare("sum", SumOf(all.size(), count)); !wrong.empty()) return wrong;
         }
@@ -234,7 +234,7 @@ TEST(DevicePipeline, EarlyChunksAreReducedWhileLaterOnesAreStillOnTheDevice) {
       Floats in(all.rank() == 0, PartOf(all.rank(), kLarge));
       std::vector<float> out(kLarge, -1);
       if (all.rank() == 0) standin_allow_copies(3);
-      Handle handle = all.AllReduce(in.span(), std::as_writable_bytes(std::span(out)), DType::kFloat32, ReduceOp::kSum);
+      Handle handle = all.AllReduce(in.span(), std::as_writable_bytes(std::span(out)), DType::kF32, ReduceOp::kSum);
       // Three chunks from the device of rank 0 are enough for the first one's sum to be there. Rank 0 alone can tell: it
       // lets the others go on when it has seen that, whether or not they have looked.
       if (all.rank() == 0) {
@@ -257,7 +257,7 @@ TEST(DevicePipeline, TheComputeStreamGoesOnWhileCopiesStandStill) {
     if (Status status = all.SetBufferPlace({.compute_stream = compute}); !status.ok()) return status.message();
     Floats both(true, PartOf(all.rank(), kLarge));
     standin_allow_copies(0);
-    Handle handle = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum);
+    Handle handle = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum);
     const DeviceBuffer other(64);
     GatedKernel later(compute, other.data(), 1, other.size());
     later.Open();
@@ -276,7 +276,7 @@ TEST(DeviceFailure, AFailedOperationKeepsItsBuffersUntilTheCopiesAreDone) {
     Ranks ranks(topology, OnStandIn("tcp"), [](Communicator& all) -> std::string {
       Floats both(true, PartOf(all.rank(), kLarge));
       standin_allow_copies(0);
-      Handle handle = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum);
+      Handle handle = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum);
       if (all.rank() == 0) all.Abort("the loss is NaN");
       // (The others' operation may not have begun when they hear of it.)
       if (all.rank() == 0 && handle.Done()) return "its copies are under way";

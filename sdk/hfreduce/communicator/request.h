@@ -42,7 +42,7 @@ class Completion {
 // The buffers are the caller's, until the completion is done; those of a barrier are its own.
 struct Request {
   Signature signature;            // count: elements
-  DType moves = DType::kFloat32;  // what is moved: bytes for a broadcast
+  DType moves = DType::kF32;  // what is moved: bytes for a broadcast
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
   OnDevice on_device = {};

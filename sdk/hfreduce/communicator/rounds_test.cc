@@ -53,7 +53,7 @@ std::string Round(const Topology& topology, std::uint32_t rank, Store& store, co
   if (!all.ok()) return "create: " + all.status().message();
   std::vector<float> values(30'000, 1);
   const auto bytes = std::as_writable_bytes(std::span(values));
-  if (Status status = (*all)->AllReduce(bytes, bytes, DType::kFloat32, ReduceOp::kSum).Wait(); !status.ok()) {
+  if (Status status = (*all)->AllReduce(bytes, bytes, DType::kF32, ReduceOp::kSum).Wait(); !status.ok()) {
     return status.message();
   }
   return values[0] == 4 && values[29'999] == 4 ? "" : "a wrong sum";

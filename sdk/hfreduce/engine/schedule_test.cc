@@ -125,7 +125,7 @@ TEST(RoutesTest, ATreeHungUpAtAnyRootIsATree) {
 
 TEST(SignatureTest, PackingLosesNothing) {
   const Signature signature = {.kind = OperationKind::kReduceScatter,
-                               .type = DType::kInt64,
+                               .type = DType::kI64,
                                .op = ReduceOp::kProduct,
                                .root = kRanksMax - 1,
                                .count = kCountMax};

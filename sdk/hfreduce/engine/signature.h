@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_op.h"
 
 namespace glim::hfreduce {
 
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kCountMax = (std::uint64_t{1} << 39) - 1;
 // A value. `type` and `op` mean nothing to a broadcast, an all-gather and a barrier: leave them as they are.
 struct Signature {
   OperationKind kind = OperationKind::kAllReduce;
-  DType type = DType::kFloat32;
+  DType type = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   std::uint32_t root = 0;   // rank; of Reduce and Broadcast
   std::uint64_t count = 0;  // elements; bytes where there is no type; at most kCountMax

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <span>
 
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_op.h"
 
 namespace glim::hfreduce {
 
 inline constexpr std::size_t kSourcesMax = 64;
 
 struct ReduceArgs {
-  DType type = DType::kFloat32;
+  DType type = DType::kF32;  // one that IsReducible, unless there is one source and nothing to divide by
   ReduceOp op = ReduceOp::kSum;
   // kAverage: the sum is divided by it before it is rounded to the type. 1: left as it is, which is the only value that
   // other operations take. Integers are divided towards zero.

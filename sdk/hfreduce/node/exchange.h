@@ -16,7 +16,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_op.h"
 #include "sdk/hfreduce/node/device_stage.h"
 #include "sdk/hfreduce/node/pair_swap.h"
 #include "sdk/hfreduce/node/segment.h"
@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kAllLocalRanks = ~std::uint64_t{0};
 // The same in all processes of the node but for `in` and `out`.
 struct NodeOperation {
   Collective kind = Collective::kBarrier;
-  DType type = DType::kFloat32;
+  DType type = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   std::uint32_t root = 0;   // as the caller says it: compared and told, no more
   std::size_t divisor = 1;  // of kAverage

@@ -14,7 +14,7 @@ void CopyBytes(void* to, const void* from, std::size_t bytes, bool stream) {
   }
   constexpr std::size_t kWord = sizeof(std::int64_t);
   const std::size_t words = bytes / kWord;
-  Reduce({.type = DType::kInt64, .op = ReduceOp::kSum, .stream = true}, to, std::span(&from, 1), words);
+  Reduce({.type = DType::kI64, .op = ReduceOp::kSum, .stream = true}, to, std::span(&from, 1), words);
   std::memcpy(static_cast<std::byte*>(to) + words * kWord, static_cast<const std::byte*>(from) + words * kWord,
               bytes % kWord);
 #if defined(__x86_64__)

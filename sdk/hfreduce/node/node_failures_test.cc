@@ -33,7 +33,7 @@ Member Join(std::uint32_t ranks, std::uint32_t rank, const std::string& test, Du
 
 Status Sum(Member& member, std::vector<float>& values) {
   return member.node->AllReduce(std::as_bytes(std::span(values)), std::as_writable_bytes(std::span(values)),
-                                DType::kFloat32, ReduceOp::kSum);
+                                DType::kF32, ReduceOp::kSum);
 }
 
 TEST(NodeFailures, DifferentSizesAreNamed) {
@@ -60,7 +60,7 @@ TEST(NodeFailures, DifferentOrdersTypesAndRootsAreNamed) {
       {"rank 9 called Broadcast of 64 bytes (root 1), rank 8 Broadcast of 64 bytes (root 0)",
        [](Member& m, std::span<std::byte> b) { return m.node->Broadcast(b, 1); }},
       {"rank 9 called Reduce of 64 bytes (bf16, max, root 0), rank 8 Broadcast of 64 bytes (root 0)",
-       [](Member& m, std::span<std::byte> b) { return m.node->Reduce(b, b, DType::kBFloat16, ReduceOp::kMax, 0); }},
+       [](Member& m, std::span<std::byte> b) { return m.node->Reduce(b, b, DType::kBF16, ReduceOp::kMax, 0); }},
   };
   for (const Mistake& mistake : mistakes) {
     Forked processes(2, [&mistake](std::uint32_t rank) {

@@ -111,7 +111,7 @@ Status NodeReduce::Reduce(std::span<const std::byte> in, std::span<std::byte> ou
 
 Status NodeReduce::Broadcast(std::span<std::byte> buffer, std::uint32_t root) {
   Start({.kind = Collective::kBroadcast,
-         .type = DType::kFloat8E4M3,
+         .type = DType::kF8E4M3,
          .root = root,
          .elements = buffer.size(),
          .in = buffer.data(),

@@ -79,7 +79,7 @@ TEST(Pairs, EveryTypeAndOperationHasTheBitsOfPairsFirst) {
     std::vector<Bytes> inputs;
     for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) inputs.push_back(InputOf(rank, kBytesMax));
     std::map<std::tuple<int, int, std::size_t>, Bytes> wanted;
-    for (int type = 0; type < kDTypes; ++type) {
+    for (int type = 0; type < kReducibleDTypes; ++type) {
       for (int op = 0; op < kReduceOps; ++op) {
         // The largest with two operations only: the reference takes its time.
         for (const std::size_t bytes : sizes) {
@@ -147,7 +147,7 @@ class PairedRank {
     Fill(in, elements, number);
     const Status status =
         node_->AllReduce(std::as_bytes(std::span(in, elements)), std::as_writable_bytes(std::span(out, elements)),
-                         DType::kInt32, ReduceOp::kSum, one_result);
+                         DType::kI32, ReduceOp::kSum, one_result);
     if (!status.ok()) return status.message();
     if (!one_result) return Check(out, elements, number);
     const auto offset = node_->exchange().ResultOffset();
@@ -187,7 +187,7 @@ TEST(Pairs, BuffersMayLieAnywhereAndOtherOperationsComeBetween) {
           self.Fill(in, elements, ++number);
           Status status =
               self.node().Reduce(std::as_bytes(std::span(in, elements)),
-                                 std::as_writable_bytes(std::span(out, elements)), DType::kInt32, ReduceOp::kSum, root);
+                                 std::as_writable_bytes(std::span(out, elements)), DType::kI32, ReduceOp::kSum, root);
           if (!status.ok()) return status.message();
           if (rank == root) {
             if (wrong = self.Check(out, elements, number); !wrong.empty()) return "reduce: " + wrong;
@@ -216,7 +216,7 @@ TEST(Pairs, APartnerThatStopsIsAccusedAndOneThatDiesIsNamed) {
       std::vector<float> values(100'000);
       const auto bytes = std::as_writable_bytes(std::span(values));
       for (int i = 0; i < 5; ++i) {
-        const Status status = node->AllReduce(bytes, bytes, DType::kFloat32, ReduceOp::kSum);
+        const Status status = node->AllReduce(bytes, bytes, DType::kF32, ReduceOp::kSum);
         if (!status.ok()) return status.message();
       }
       if (rank == kVictim) {  // it has called the operation, but gives its partner nothing
@@ -224,7 +224,7 @@ TEST(Pairs, APartnerThatStopsIsAccusedAndOneThatDiesIsNamed) {
             {.kind = Collective::kAllReduce, .elements = values.size(), .in = bytes.data(), .out = bytes.data()});
         ::raise(signal);
       }
-      return node->AllReduce(bytes, bytes, DType::kFloat32, ReduceOp::kSum).message();
+      return node->AllReduce(bytes, bytes, DType::kF32, ReduceOp::kSum).message();
     });
     for (std::uint32_t rank = 0; rank < kVictim; ++rank) {
       const std::string said = processes.Wait(rank);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_op.h"
 #include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
@@ -40,7 +40,7 @@ enum class Collective : std::uint8_t {
 // What a process asked for: the others compare it with their own.
 struct OperationDescriptor {
   Collective kind = Collective::kBarrier;
-  DType type = DType::kFloat32;
+  DType type = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   std::uint8_t one_result = 0;
   std::uint32_t root = 0;

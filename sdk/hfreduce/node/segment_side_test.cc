@@ -38,7 +38,7 @@ void Lead(SegmentSide& side, Exchange& exchange, const Chunking& chunking, bool 
       if (reduced[half] < chunks && reduced[half] < done[half] + kInFlight && side.Delivered(half, reduced[half])) {
         if (std::byte* to = side.Destination(half, reduced[half])) {
           const std::size_t count = chunking.RangeOf(half, reduced[half]).count;
-          Reduce({.type = DType::kInt32}, to, side.Sources(half, reduced[half]), count);
+          Reduce({.type = DType::kI32}, to, side.Sources(half, reduced[half]), count);
           for (std::size_t i = 0; i < count; ++i) reinterpret_cast<std::int32_t*>(to)[i] += 1000;
           if (tells_sources_read) side.SourcesRead(half, reduced[half]);
           ++reduced[half];
@@ -87,7 +87,7 @@ class Process {
     }
     const Chunking chunking = TwoHalves(c.elements);
     const NodeOperation operation{.kind = Collective::kAllReduce,
-                                  .type = DType::kInt32,
+                                  .type = DType::kI32,
                                   .elements = c.elements,
                                   .takes = c.takes,
                                   .in = reinterpret_cast<std::byte*>(in),
@@ -121,7 +121,7 @@ class Process {
     constexpr std::size_t kElements = 20'000;
     auto* const buffer = reinterpret_cast<std::byte*>(private_[0].data());
     exchange_.Begin(
-        {.kind = Collective::kAllReduce, .type = DType::kInt32, .elements = kElements, .in = buffer, .out = buffer},
+        {.kind = Collective::kAllReduce, .type = DType::kI32, .elements = kElements, .in = buffer, .out = buffer},
         TwoHalves(kElements), false);
     if (stops) ::raise(SIGSTOP);
     return exchange_.Drive([this] { return exchange_.DeliverOne(); }, [] { return false; }, timeout).message();

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_op.h"
 #include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce::bench {
@@ -19,7 +19,7 @@ struct Setup {
   std::string transport = "auto";
   std::string congestion;
   std::size_t bytes = 1 << 20;
-  DType type = DType::kFloat32;
+  DType type = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;

@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
   app.add_flag("--json", json, "one line of it, as always");
   CLI11_PARSE(app, argc, argv);
 
-  const auto type = ParseDType(dtype);
-  const auto operation = ParseReduceOp(op);
+  const auto type = ReducibleDTypeNamed(dtype);
+  const auto operation = ReduceOpNamed(op);
   const CLI::AsSizeValue size(false);
   if (!type || !operation) {
     std::cerr << "hfreduce-bench: unknown " << (type ? "--op " + op : "--dtype " + dtype) << "; see --help\n";

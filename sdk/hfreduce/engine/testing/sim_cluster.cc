@@ -171,7 +171,7 @@ std::vector<std::byte> SimInput(DType type, std::size_t count, std::uint64_t ope
   std::vector<std::byte> bytes(count * SizeOf(type));
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t random = rng.Between(-1'000'000, 1'000'000);
-    if (type == DType::kFloat32) {
+    if (type == DType::kF32) {
       const float value = static_cast<float>(random) / 997;
       std::memcpy(bytes.data() + i * 4, &value, 4);
     } else {
