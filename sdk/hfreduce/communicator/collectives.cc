@@ -48,7 +48,8 @@ Status Collectives::SetBufferPlace(const BufferPlace& place) {
 
 Status Collectives::Place(Request& request) const {
   using Kind = BufferPlace::Kind;
-  if (device_ == nullptr || place_.kind == Kind::kHost || request.barrier || request.bytes() == 0) return Status::Ok();
+  if (device_ == nullptr || place_.kind == Kind::kHost || request.barrier || request.signature.bytes() == 0)
+    return Status::Ok();
   OnDevice& there = request.on_device;
   if (place_.kind == Kind::kDevice) {
     there = {.in = true, .out = true, .device = place_.device};
@@ -66,7 +67,7 @@ Status Collectives::Place(Request& request) const {
 
 Status Collectives::CopyOwnPart(std::byte* to, std::span<const std::byte> from) const {
   if (to == from.data() || from.empty()) return Status::Ok();
-  Request request{.signature = {.count = from.size()}, .moves = DType::kF8E4M3, .in = from.data(), .out = to};
+  Request request{.signature = {.kind = Collective::kBroadcast, .count = from.size()}, .in = from.data(), .out = to};
   if (Status status = Place(request); !status.ok()) return status;
   if (request.on_device.in != request.on_device.out) {
     return Wrong("out", "is on a device and in is not, or the other way round", "use one place for both");
@@ -97,8 +98,7 @@ Handle Collectives::Submit(Request request) {
 Handle Collectives::AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op) {
   if (Status status = CheckElements(in.size(), out.size(), type); !status.ok()) return Refused(std::move(status));
   return Submit(
-      {.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
-       .moves = type,
+      {.signature = {.kind = Collective::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
        .in = in.data(),
        .out = out.data()});
 }
@@ -112,8 +112,7 @@ Handle Collectives::AllReduceShared(std::span<const std::byte> in, std::span<std
     return Refused(std::move(status));
   }
   return Submit(
-      {.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
-       .moves = type,
+      {.signature = {.kind = Collective::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
        .in = in.data(),
        .out = rank_ == 0 ? out.data() : nullptr,
        .one_result = true,
@@ -128,16 +127,14 @@ Handle Collectives::Reduce(std::span<const std::byte> in, std::span<std::byte> o
   }
   return Submit(
       {.signature =
-           {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root, .count = in.size() / SizeOf(type)},
-       .moves = type,
+           {.kind = Collective::kReduce, .type = type, .op = op, .root = root, .count = in.size() / SizeOf(type)},
        .in = in.data(),
        .out = out.data()});
 }
 
 Handle Collectives::Broadcast(std::span<std::byte> buffer, std::uint32_t root) {
   if (root >= size()) return Refused(Wrong("root", "is " + std::to_string(root), "use a rank of the communicator"));
-  return Submit({.signature = {.kind = OperationKind::kBroadcast, .root = root, .count = buffer.size()},
-                 .moves = DType::kF8E4M3,
+  return Submit({.signature = {.kind = Collective::kBroadcast, .root = root, .count = buffer.size()},
                  .in = buffer.data(),
                  .out = buffer.data()});
 }
@@ -153,8 +150,7 @@ Handle Collectives::AllGather(std::span<const std::byte> in, std::span<std::byte
   auto completion = std::make_shared<Completion>(static_cast<int>(size()));
   for (std::uint32_t root = 0; root < size(); ++root) {
     std::byte* part = out.data() + root * in.size();
-    Submit({.signature = {.kind = OperationKind::kBroadcast, .root = root, .count = in.size()},
-            .moves = DType::kF8E4M3,
+    Submit({.signature = {.kind = Collective::kBroadcast, .root = root, .count = in.size()},
             .in = part,
             .out = part,
             .completion = completion});
@@ -171,12 +167,11 @@ Handle Collectives::ReduceScatter(std::span<const std::byte> in, std::span<std::
   if (Status status = CheckElements(part, out.size(), type); !status.ok()) return Refused(std::move(status));
   auto completion = std::make_shared<Completion>(static_cast<int>(size()));
   for (std::uint32_t root = 0; root < size(); ++root) {
-    Submit({.signature =
-                {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root, .count = part / SizeOf(type)},
-            .moves = type,
-            .in = in.data() + root * part,
-            .out = out.data(),
-            .completion = completion});
+    Submit(
+        {.signature = {.kind = Collective::kReduce, .type = type, .op = op, .root = root, .count = part / SizeOf(type)},
+         .in = in.data() + root * part,
+         .out = out.data(),
+         .completion = completion});
   }
   return {std::move(completion), driver_.get()};
 }
@@ -184,8 +179,7 @@ Handle Collectives::ReduceScatter(std::span<const std::byte> in, std::span<std::
 Handle Collectives::Barrier() {
   auto word = std::make_shared<std::int32_t>(0);
   auto* bytes = reinterpret_cast<std::byte*>(word.get());
-  return Submit({.signature = {.kind = OperationKind::kBarrier, .type = DType::kI32, .count = 1},
-                 .moves = DType::kI32,
+  return Submit({.signature = {.kind = Collective::kBarrier, .type = DType::kI32, .count = 1},
                  .in = bytes,
                  .out = bytes,
                  .barrier = std::move(word)});

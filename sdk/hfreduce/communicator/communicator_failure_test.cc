@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sdk/hfreduce/communicator/testing/ranks.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {

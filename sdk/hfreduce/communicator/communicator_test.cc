@@ -13,7 +13,7 @@
 #include "sdk/base/testing/seeds.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/kernels/reduce.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -24,17 +24,13 @@ using testing::TestCommunicator;
 struct Shape {
   std::vector<std::uint32_t> nodes_by_zone;
   std::uint32_t local_ranks;
-  bool paired = false;
 
-  Topology topology() const {
-    const Topology even = EvenTopology(nodes_by_zone, local_ranks);
-    return paired ? WithNeighboursPaired(even) : even;
-  }
+  Topology topology() const { return EvenTopology(nodes_by_zone, local_ranks); }
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) {
   for (const std::uint32_t nodes : shape.nodes_by_zone) *out << nodes << "_";
-  *out << "x" << shape.local_ranks << (shape.paired ? "_paired" : "");
+  *out << "x" << shape.local_ranks;
 }
 
 using Case = std::tuple<std::string, Shape>;
@@ -242,12 +238,10 @@ TEST_P(Collective, WhatWasBegunGoesOnWhileNobodyWaits) {
   });
 }
 
-const Shape kOneNode[] = {{{1}, 1}, {{1}, 4}, {{1}, 4, true}};
-// A sanitized run takes the first few, which have everything: two zones, several ranks a node, pairs.
-const Shape kPairedNodes[] = {{{2}, 2, true}, {{2, 1}, 3, true}, {{2}, 4, true}};
+const Shape kOneNode[] = {{{1}, 1}, {{1}, 4}};
+// A sanitized run takes the first few, which have everything: two zones, several ranks a node.
 const Shape kNodes[] = {{{2}, 1}, {{2}, 2}, {{2, 1}, 1}, {{2, 2}, 2}, {{5}, 1}, {{3}, 3}, {{3, 4}, 1}};
 const std::span kTriedNodes = std::span(kNodes).first(SeedsOf(std::size(kNodes), 4));
-const std::span kTriedPairs = std::span(kPairedNodes).first(SeedsOf(std::size(kPairedNodes), 2));
 
 std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
   return std::get<0>(info.param) + "_" + ::testing::PrintToString(std::get<1>(info.param));
@@ -257,10 +251,6 @@ INSTANTIATE_TEST_SUITE_P(OneNode, Collective,
                          ::testing::Combine(::testing::Values("tcp"), ::testing::ValuesIn(kOneNode)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Nodes, Collective,
                          ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kTriedNodes)),
-                         NameOfCase);
-
-INSTANTIATE_TEST_SUITE_P(PairedNodes, Collective,
-                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kTriedPairs)),
                          NameOfCase);
 
 TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {

@@ -73,18 +73,14 @@ struct Shape {
   const char* transport;
   std::vector<std::uint32_t> nodes_by_zone;
   std::uint32_t local_ranks;
-  bool paired = false;
 
-  Topology topology() const {
-    const Topology even = EvenTopology(nodes_by_zone, local_ranks);
-    return paired ? WithNeighboursPaired(even) : even;
-  }
+  Topology topology() const { return EvenTopology(nodes_by_zone, local_ranks); }
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.transport;
   for (const std::uint32_t nodes : shape.nodes_by_zone) *out << "_" << nodes;
-  *out << "x" << shape.local_ranks << (shape.paired ? "_paired" : "");
+  *out << "x" << shape.local_ranks;
 }
 
 class OnDevice : public ::testing::TestWithParam<Shape> {
@@ -212,9 +208,9 @@ TEST_P(OnDevice, LittleGoesByGdrCopyWhereThatIsThere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, OnDevice,
-                         ::testing::Values(Shape{"tcp", {1}, 1}, Shape{"tcp", {1}, 3}, Shape{"tcp", {1}, 4, true},
-                                           Shape{"tcp", {2}, 1}, Shape{"tcp", {2}, 2}, Shape{"tcp", {2}, 4, true},
-                                           Shape{"tcp", {2, 1}, 2}, Shape{"ucx", {2}, 1}, Shape{"ucx", {2}, 2, true}),
+                         ::testing::Values(Shape{"tcp", {1}, 1}, Shape{"tcp", {1}, 3}, Shape{"tcp", {1}, 4},
+                                           Shape{"tcp", {2}, 1}, Shape{"tcp", {2}, 2}, Shape{"tcp", {2}, 4},
+                                           Shape{"tcp", {2, 1}, 2}, Shape{"ucx", {2}, 1}, Shape{"ucx", {2}, 2}),
                          [](const auto& info) { return ::testing::PrintToString(info.param); });
 
 constexpr std::size_t kLarge = 1'000'000;

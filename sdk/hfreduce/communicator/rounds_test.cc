@@ -13,7 +13,7 @@
 #include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/node/testing/forked.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {

@@ -81,9 +81,9 @@ TEST(FailureTest, DifferentOperationsAreNamed) {
   PlannedOperation other_type = AllReduce();
   other_type.signature.type = DType::kF32;
   PlannedOperation reduce = AllReduce();
-  reduce.signature.kind = OperationKind::kReduce;
+  reduce.signature.kind = Collective::kReduce;
   PlannedOperation broadcast = AllReduce();
-  broadcast.signature.kind = OperationKind::kBroadcast;
+  broadcast.signature.kind = Collective::kBroadcast;
   const std::vector<Mismatch> mismatches = {
       {"op max against sum|op sum against max", other_op},
       {"type fp32 against int32|type int32 against fp32", other_type},

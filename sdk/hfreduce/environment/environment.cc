@@ -1,7 +1,6 @@
 #include "sdk/hfreduce/environment/environment.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -210,16 +209,6 @@ Result<Environment> WithoutGlim(const Variables& variables, const CommunicatorOp
 Result<Environment> EnvironmentOf(const Lookup& lookup, const CommunicatorOptions& options) {
   const Variables variables(lookup);
   return variables.Has("GLIM_HOSTS") ? OnGlim(variables, options) : WithoutGlim(variables, options);
-}
-
-Result<std::unique_ptr<Communicator>> CommunicatorFromEnvironment(const CommunicatorOptions& options) {
-  const Lookup own = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  };
-  const Result<Environment> environment = EnvironmentOf(own, options);
-  if (!environment.ok()) return environment.status();
-  return MakeCommunicator(*environment);
 }
 
 }  // namespace glim::hfreduce

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "sdk/hfreduce/environment/environment.h"
+#include "sdk/hfreduce/environment/make_communicator.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
 

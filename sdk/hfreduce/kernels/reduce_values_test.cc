@@ -208,12 +208,12 @@ TEST_P(ReduceValues, WrapIntegersAroundAndDivideThemTowardsZero) {
   const ReduceArgs average{.type = DType::kI32, .op = ReduceOp::kAverage, .divisor = 4};
   EXPECT_EQ(Reduced<std::int32_t>(average, {-4, -3}), -1);
   EXPECT_EQ(Reduced<std::int32_t>(average, {4, 3}), 1);
-  EXPECT_EQ(Reduced<std::int32_t>({.type = DType::kI32, .op = ReduceOp::kAverage, .divisor = std::size_t{1} << 40},
-                                  {kMin32}),
-            0);
-  EXPECT_EQ(Reduced<std::int64_t>({.type = DType::kI64, .op = ReduceOp::kAverage, .divisor = ~std::size_t{0}},
-                                  {kMax64 - 1}),
-            0);
+  EXPECT_EQ(
+      Reduced<std::int32_t>({.type = DType::kI32, .op = ReduceOp::kAverage, .divisor = std::size_t{1} << 40}, {kMin32}),
+      0);
+  EXPECT_EQ(
+      Reduced<std::int64_t>({.type = DType::kI64, .op = ReduceOp::kAverage, .divisor = ~std::size_t{0}}, {kMax64 - 1}),
+      0);
 }
 
 #if defined(__x86_64__)

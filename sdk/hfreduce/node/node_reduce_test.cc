@@ -63,7 +63,7 @@ class Rank {
                          DType::kI32, ReduceOp::kSum, c.one_result);
     if (!status.ok()) return status.message();
     if (c.one_result && c.elements > 0) {
-      const auto offset = node_->exchange().ResultOffset();
+      const auto offset = node_->exchange().results().Offset();
       if (!offset) return "no result in the segment";
       out = reinterpret_cast<std::int32_t*>(segment_->At(*offset, c.elements * 4));
     }
@@ -181,9 +181,8 @@ TEST(NodeReduce, AnAverageIsDividedByTheRanksAndNarrowTypesRoundOnce) {
       if (out.front() != 3 || out.back() != 3) return "average";
       // bf16: 256 + 1 + 1 is 258; rounded after each addition it would stay 256.
       std::vector<std::uint16_t> narrow(elements, rank == 0 ? 0x4380 : 0x3f80);
-      const Status sum =
-          self.node().AllReduce(std::as_bytes(std::span(narrow)), std::as_writable_bytes(std::span(narrow)),
-                                DType::kBF16, ReduceOp::kSum);
+      const Status sum = self.node().AllReduce(std::as_bytes(std::span(narrow)),
+                                               std::as_writable_bytes(std::span(narrow)), DType::kBF16, ReduceOp::kSum);
       if (!sum.ok()) return sum.message();
       if (narrow.front() != 0x4381 || narrow.back() != 0x4381) return "bf16 " + std::to_string(narrow.front());
     }

@@ -37,7 +37,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--netns", setup.netns, "each node in a network namespace of its own (root)");
   app.add_option("--zone-mbit", setup.zone_mbit, "with --netns: rate of the link between the zones, each way");
-  app.add_flag("--pairs", setup.pairs, "neighbouring processes of a node are NVLink pairs (in the host's memory)");
   app.add_option("--latency-path-max", setup.latency_path_bytes_max,
                  "bytes up to which the latency path is taken, at most 1048576 (the communicator's own)");
   bool find_switch = false;

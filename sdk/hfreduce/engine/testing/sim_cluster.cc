@@ -22,7 +22,7 @@ class SimProcesses final : public LocalSide {
  public:
   SimProcesses(const Topology& topology, NodeIndex node, std::uint64_t number, const PlannedOperation& plan)
       : chunking_(plan.chunking), element_(SizeOf(plan.signature.type)) {
-    const bool one = plan.signature.kind == OperationKind::kBroadcast;
+    const bool one = plan.signature.kind == Collective::kBroadcast;
     for (std::uint32_t process = 0; process < (one ? 1 : topology.nodes[node].local_ranks); ++process) {
       inputs_.push_back(SimInput(plan.signature.type, chunking_.elements, number, node, process));
     }

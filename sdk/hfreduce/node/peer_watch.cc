@@ -1,8 +1,7 @@
-// How a process waits for the others of its node, and what it says when they do not come.
+#include "sdk/hfreduce/node/peer_watch.h"
+
 #include <algorithm>
 #include <chrono>
-
-#include "sdk/hfreduce/node/exchange.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -20,13 +19,8 @@ void Pause() {
 
 }  // namespace
 
-std::uint64_t Exchange::Beats() {
-  std::uint64_t sum = 0;
-  for (std::uint32_t rank = 0; rank < segment_.ranks(); ++rank) sum += segment_.rank(rank).beat.Get();
-  return sum;
-}
-
-Status Exchange::Drive(const std::function<bool()>& step, const std::function<bool()>& ended, Duration timeout) {
+Status PeerWatch::Drive(const std::function<bool()>& step, const std::function<bool()>& ended,
+                        const std::function<void()>& prepare_wake, Duration timeout) {
   Clock::time_point last_check = Clock::now();
   Clock::time_point last_beat = last_check;
   std::uint64_t beats = 0;
@@ -42,7 +36,7 @@ Status Exchange::Drive(const std::function<bool()>& step, const std::function<bo
       if (found) continue;
     }
     segment_.bell().PrepareFutex();
-    PrepareWake();
+    prepare_wake();
     if (moved()) {
       segment_.bell().Cancel();
       continue;
@@ -51,7 +45,7 @@ Status Exchange::Drive(const std::function<bool()>& step, const std::function<bo
     const Clock::time_point now = Clock::now();
     if (now - last_check < std::chrono::milliseconds(kCheckPeersEvery.ms)) continue;
     last_check = now;
-    if (const std::uint64_t sum = Beats(); sum != beats) {
+    if (const std::uint64_t sum = counters_.Beats(); sum != beats) {
       beats = sum;
       last_beat = now;
     }
@@ -60,40 +54,39 @@ Status Exchange::Drive(const std::function<bool()>& step, const std::function<bo
   }
 }
 
-Status Exchange::CheckPeers(bool stalled) {
-  if (Status status = segment_.CheckAlive(sequence_); !status.ok()) {
-    return Status(status.code(), status.message() + " during " + Describe(DescriptorOf(segment_.local_rank())) +
-                                     " (operation " + std::to_string(sequence_) + ")");
+Status PeerWatch::CheckPeers(bool stalled) {
+  const std::string which = " (operation " + std::to_string(agreement_.sequence()) + ")";
+  if (Status status = segment_.CheckAlive(agreement_.sequence()); !status.ok()) {
+    return Status(status.code(), status.message() + " during " + agreement_.Text() + which);
   }
   if (!stalled) return Status::Ok();
-  return Status(StatusCode::kUnavailable, Behind() + " (operation " + std::to_string(sequence_) + ")");
+  return Status(StatusCode::kUnavailable, Behind() + which);
 }
 
-std::string Exchange::Behind() {
-  const std::string what = Describe(DescriptorOf(segment_.local_rank()));
+std::string PeerWatch::Behind() {
+  const std::string what = agreement_.Text();
   std::uint64_t least = ~std::uint64_t{0};
   std::uint64_t least_arrived = ~std::uint64_t{0};
   std::uint32_t slowest = segment_.local_rank();
   for (std::uint32_t rank = 0; rank < segment_.ranks(); ++rank) {
     RankState& state = segment_.rank(rank);
     if (rank == segment_.local_rank()) continue;
-    if (state.posted.Get() < sequence_) return segment_.NameOf(rank) + " has not called " + what;
+    if (state.posted.Get() < agreement_.sequence()) return segment_.NameOf(rank) + " has not called " + what;
     if (state.reducing.Get() != 0) return segment_.NameOf(rank) + " has stalled while it reduced a chunk of " + what;
-    std::uint64_t chunks = 0;
+    std::uint64_t taken = 0;
     std::uint64_t arrived = 0;
     for (int h = 0; h < kHalves; ++h) {
       arrived += state.arrived[h].Get();
-      chunks += state.taken[h].Get() + state.offered[h].Get() + state.passed[h].Get() + state.gathered[h].Get();
+      taken += state.taken[h].Get();
     }
-    chunks += arrived;
     least_arrived = std::min(least_arrived, arrived);
-    if (chunks >= least) continue;
-    least = chunks;
+    if (arrived + taken >= least) continue;
+    least = arrived + taken;
     slowest = rank;
   }
   // Where the leader alone reduces, the others have done what they can.
-  if (reducer_ == Reducer::kLeader && segment_.local_rank() != 0 &&
-      least_arrived >= half_[0].base + half_[1].base + half_[0].count + half_[1].count) {
+  if (counters_.reducer() == Reducer::kLeader && segment_.local_rank() != 0 &&
+      least_arrived >= slots_.End(0) + slots_.End(1)) {
     slowest = 0;
   }
   return segment_.NameOf(slowest) + " has stalled in " + what;

@@ -1,34 +1,30 @@
-// What the ranks must agree on about an operation. It travels in every message, readable, so that the one who finds a
-// difference can name it.
+// What the ranks must agree on about an operation. It stands in the shared segment, where the processes of a node compare
+// it, and in every message between nodes: readable, so that the one who finds a difference can name it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "sdk/base/dtype.h"
 #include "sdk/hfreduce/kernels/reduce_op.h"
+#include "sdk/hfreduce/signature/collective.h"
 
 namespace glim::hfreduce {
 
-// Values are part of the wire format.
-enum class OperationKind : std::uint8_t {
-  kAllReduce = 0,
-  kReduce = 1,
-  kBroadcast = 2,
-  kAllGather = 3,
-  kReduceScatter = 4,
-  kBarrier = 5,
-};
-
 inline constexpr std::uint64_t kCountMax = (std::uint64_t{1} << 39) - 1;
 
-// A value. `type` and `op` mean nothing to a broadcast, an all-gather and a barrier: leave them as they are.
+// A value. `type` and `op` mean nothing to a broadcast and an all-gather: leave them as they are.
 struct Signature {
-  OperationKind kind = OperationKind::kAllReduce;
+  Collective kind = Collective::kAllReduce;
   DType type = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   std::uint32_t root = 0;   // rank; of Reduce and Broadcast
   std::uint64_t count = 0;  // elements; bytes where there is no type; at most kCountMax
 
+  // What is moved: elements of `type`, or bytes.
+  DType element() const { return Reduces(kind) || kind == Collective::kBarrier ? type : DType::kU8; }
+  std::size_t bytes() const { return count * SizeOf(element()); }
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 

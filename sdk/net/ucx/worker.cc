@@ -1,4 +1,4 @@
-#include "sdk/ucx/worker.h"
+#include "sdk/net/ucx/worker.h"
 
 #include <poll.h>
 
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-namespace glim::ucx {
+namespace glim::net::ucx {
 namespace {
 
 bool UsesTcp(const std::string& tls) { return tls == "all" || tls.find("tcp") != std::string::npos; }
@@ -48,6 +48,7 @@ Result<std::unique_ptr<Worker>> Worker::Open(const WorkerOptions& options) {
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;
+  if (options.active_messages) params.features |= UCP_FEATURE_AM;
   if (status == UCS_OK) status = ucp_init(&params, config, &opened->context_);
   ucp_config_release(config);
   if (status != UCS_OK) return Failure("UCX cannot use '" + options.tls + "'", status);
@@ -90,4 +91,4 @@ Status Worker::Await(ucs_status_ptr_t request, Duration at_most, const std::stri
   return status == UCS_OK ? Status::Ok() : Failure(what, status);
 }
 
-}  // namespace glim::ucx
+}  // namespace glim::net::ucx

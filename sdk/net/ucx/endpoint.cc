@@ -1,37 +1,42 @@
-#include "sdk/ucx/endpoint.h"
+#include "sdk/net/ucx/endpoint.h"
 
-namespace glim::ucx {
+namespace glim::net::ucx {
 namespace {
 
 constexpr Duration kLinger = Seconds(1);
 
 }  // namespace
 
-void Endpoint::Broke(void* endpoint, ucp_ep_h, ucs_status_t status) {
-  static_cast<Endpoint*>(endpoint)->broken_ = std::string("the connection broke: ") + ucs_status_string(status);
+void Endpoint::OnError(void* endpoint, ucp_ep_h, ucs_status_t status) {
+  auto& self = *static_cast<Endpoint*>(endpoint);
+  self.broken_ = std::string("the connection broke: ") + ucs_status_string(status);
+  if (self.on_broken_) self.on_broken_(self.broken_);
 }
 
-Result<std::unique_ptr<Endpoint>> Endpoint::Open(Worker& worker, const std::string& peer) {
-  std::unique_ptr<Endpoint> endpoint(new Endpoint(worker));
+Result<std::unique_ptr<Endpoint>> Endpoint::Open(Worker& worker, const std::string& peer, Broken on_broken) {
+  std::unique_ptr<Endpoint> endpoint(new Endpoint(worker, std::move(on_broken)));
   ucp_ep_params_t params{};
   params.field_mask =
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(peer.data());
   params.err_mode = worker.error_mode();
-  params.err_handler.cb = Broke;
+  params.err_handler.cb = OnError;
   params.err_handler.arg = endpoint.get();
   const ucs_status_t status = ucp_ep_create(worker.handle(), &params, &endpoint->handle_);
   if (status != UCS_OK) return Failure("UCX has no way to the peer", status);
   return endpoint;
 }
 
-Endpoint::~Endpoint() {
-  for (ucp_rkey_h key : keys_) ucp_rkey_destroy(key);
-  if (handle_ == nullptr) return;
+Endpoint::~Endpoint() { (void)worker_.Await(StartClose(), kLinger, "close"); }
+
+ucs_status_ptr_t Endpoint::StartClose() {
+  // Keys belong to the endpoint.
+  for (ucp_rkey_h key : std::exchange(keys_, {})) ucp_rkey_destroy(key);
+  if (handle_ == nullptr) return nullptr;
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = worker_.error_mode() == UCP_ERR_HANDLING_MODE_PEER ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-  (void)worker_.Await(ucp_ep_close_nbx(handle_, &params), kLinger, "close");
+  return ucp_ep_close_nbx(std::exchange(handle_, nullptr), &params);
 }
 
 Result<ucp_rkey_h> Endpoint::Unpack(const std::string& key) {
@@ -57,4 +62,4 @@ ucs_status_ptr_t Endpoint::Flush() {
   return ucp_ep_flush_nbx(handle_, &params);
 }
 
-}  // namespace glim::ucx
+}  // namespace glim::net::ucx

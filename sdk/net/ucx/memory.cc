@@ -1,6 +1,6 @@
-#include "sdk/ucx/memory.h"
+#include "sdk/net/ucx/memory.h"
 
-namespace glim::ucx {
+namespace glim::net::ucx {
 
 Status Memory::Map(const ucp_mem_map_params_t& params) {
   if (const ucs_status_t s = ucp_mem_map(context_, &params, &handle_); s != UCS_OK) return Failure("ucp_mem_map", s);
@@ -46,4 +46,4 @@ Memory::~Memory() {
   if (handle_ != nullptr) ucp_mem_unmap(context_, handle_);
 }
 
-}  // namespace glim::ucx
+}  // namespace glim::net::ucx

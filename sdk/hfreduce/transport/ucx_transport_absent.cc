@@ -6,7 +6,7 @@ namespace glim::hfreduce {
 bool UcxIsBuilt() { return false; }
 
 Result<std::unique_ptr<Transport>> MakeUcxTransport(const TransportOptions&, NodeIndex, std::vector<Edge>, Store&,
-                                                    const Deadline&) {
+                                                    const net::Deadline&) {
   return Status(StatusCode::kUnimplemented, "this build of hfreduce is without UCX");
 }
 

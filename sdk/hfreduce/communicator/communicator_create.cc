@@ -1,4 +1,4 @@
-// Makes a communicator: the ranks find each other, map their node's segment, connect their nodes.
+// Communicator::Create: the ranks find each other, map their node's segment, connect their nodes.
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +13,7 @@
 #include "sdk/hfreduce/communicator/node_part.h"
 #include "sdk/hfreduce/communicator/wrong.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -38,12 +39,9 @@ std::string Terms(const Topology& topology, const CommunicatorOptions& options) 
   std::string text = "transport " + options.transport + ", latency path up to " +
                      std::to_string(options.latency_path_bytes_max) + " bytes, gateways";
   for (const std::uint32_t gateway : topology.gateways) text += " " + std::to_string(gateway);
-  text += ", nodes (zone:ranks,pairs)";
+  text += ", nodes (zone:ranks)";
   for (const NodePlace& node : topology.nodes) {
     text += " " + std::to_string(node.zone) + ":" + std::to_string(node.local_ranks);
-    for (const LocalPair& pair : node.pairs) {
-      text += "," + std::to_string(pair.first) + "-" + std::to_string(pair.second);
-    }
   }
   return text;
 }
@@ -111,7 +109,6 @@ Result<std::unique_ptr<Segment>> OpenSegment(const Topology& topology, const Pla
                          .session = run.session,
                          .ranks = place.local_ranks,
                          .local_rank = place.local_rank,
-                         .pairs = topology.nodes[place.node].pairs,
                          .first_rank = topology.FirstRankOf(place.node),
                          .numa_node = options.numa_node,
                          .timeout = options.timeout};

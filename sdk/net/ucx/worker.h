@@ -9,12 +9,13 @@
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 
-namespace glim::ucx {
+namespace glim::net::ucx {
 
 struct WorkerOptions {
-  std::string tls = "all";  // as UCX_TLS
-  std::string net_devices;  // as UCX_NET_DEVICES; empty: all
-  int service_level = -1;   // InfiniBand's, 0 to 15; -1: the device's
+  std::string tls = "all";       // as UCX_TLS
+  std::string net_devices;       // as UCX_NET_DEVICES; empty: all
+  int service_level = -1;        // InfiniBand's, 0 to 15; -1: the device's
+  bool active_messages = false;  // beside one-sided puts and gets
 };
 
 // UNAVAILABLE: `what` and UCX's own words.
@@ -56,4 +57,4 @@ class Worker {
   int event_descriptor_ = -1;  // the worker's
 };
 
-}  // namespace glim::ucx
+}  // namespace glim::net::ucx

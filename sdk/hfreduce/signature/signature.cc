@@ -1,4 +1,4 @@
-#include "sdk/hfreduce/engine/signature.h"
+#include "sdk/hfreduce/signature/signature.h"
 
 #include <string_view>
 
@@ -12,27 +12,9 @@ constexpr int kOpShift = 6;
 constexpr int kRootShift = 9;
 constexpr int kCountShift = 25;
 
-std::string NameOfKind(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::kAllReduce: return "AllReduce";
-    case OperationKind::kReduce: return "Reduce";
-    case OperationKind::kBroadcast: return "Broadcast";
-    case OperationKind::kAllGather: return "AllGather";
-    case OperationKind::kReduceScatter: return "ReduceScatter";
-    case OperationKind::kBarrier: return "Barrier";
-  }
-  return "kind " + std::to_string(static_cast<int>(kind));
-}
-
 std::string NameOfOp(ReduceOp op) {
   return static_cast<int>(op) < kReduceOps ? std::string(NameOf(op)) : "op " + std::to_string(static_cast<int>(op));
 }
-
-bool Calculates(OperationKind kind) {
-  return kind == OperationKind::kAllReduce || kind == OperationKind::kReduce || kind == OperationKind::kReduceScatter;
-}
-
-bool HasRoot(OperationKind kind) { return kind == OperationKind::kReduce || kind == OperationKind::kBroadcast; }
 
 void Append(std::string* text, std::string_view field, const std::string& theirs, const std::string& ours) {
   if (theirs == ours) return;
@@ -50,7 +32,7 @@ std::uint64_t Pack(const Signature& signature) {
 }
 
 Signature Unpack(std::uint64_t bits) {
-  return {.kind = static_cast<OperationKind>(bits & 7),
+  return {.kind = static_cast<Collective>(bits & 7),
           .type = static_cast<DType>(bits >> kTypeShift & 7),
           .op = static_cast<ReduceOp>(bits >> kOpShift & 7),
           .root = static_cast<std::uint32_t>(bits >> kRootShift & 0xffff),
@@ -58,20 +40,19 @@ Signature Unpack(std::uint64_t bits) {
 }
 
 std::string Describe(const Signature& signature) {
-  std::string text = NameOfKind(signature.kind);
-  if (signature.kind == OperationKind::kBarrier) return text;
+  std::string text = NameOf(signature.kind);
+  if (signature.kind == Collective::kBarrier) return text;
   text += " of " + std::to_string(signature.count) + " ";
-  text +=
-      Calculates(signature.kind) ? std::string(NameOf(signature.type)) + " (" + NameOfOp(signature.op) + ")" : "bytes";
+  text += Reduces(signature.kind) ? std::string(NameOf(signature.type)) + " (" + NameOfOp(signature.op) + ")" : "bytes";
   if (HasRoot(signature.kind)) {
-    text += (signature.kind == OperationKind::kReduce ? " to rank " : " from rank ") + std::to_string(signature.root);
+    text += (signature.kind == Collective::kReduce ? " to rank " : " from rank ") + std::to_string(signature.root);
   }
   return text;
 }
 
 std::string Difference(const Signature& theirs, const Signature& ours) {
   std::string text;
-  Append(&text, "kind", NameOfKind(theirs.kind), NameOfKind(ours.kind));
+  Append(&text, "kind", NameOf(theirs.kind), NameOf(ours.kind));
   Append(&text, "count", std::to_string(theirs.count), std::to_string(ours.count));
   Append(&text, "type", std::string(NameOf(theirs.type)), std::string(NameOf(ours.type)));
   Append(&text, "op", NameOfOp(theirs.op), NameOfOp(ours.op));

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/ucx/worker.h"
+#include "sdk/net/ucx/worker.h"
 
-namespace glim::ucx {
+namespace glim::net::ucx {
 
 // Unregistered, and freed if it was allocated, at the end. The worker outlives it. One thread at a time.
 class Memory {
@@ -37,4 +37,4 @@ class Memory {
   std::string key_;
 };
 
-}  // namespace glim::ucx
+}  // namespace glim::net::ucx
