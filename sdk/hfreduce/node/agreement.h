@@ -1,5 +1,5 @@
-// What the processes of a node were asked for: each posts its own, and goes on when all have posted the same. How results
-// get to those who take them follows from what all have said.
+// What the processes of a node were asked for: each posts its own, and goes on when all have posted the same. How
+// results get to those who take them follows from what all have said.
 #pragma once
 
 #include <cstdint>

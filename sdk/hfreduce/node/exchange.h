@@ -1,6 +1,6 @@
 // One process' part in the operations of its node: it tells the others what it was asked for and finds out whether they
-// were asked for the same (agreement.h), delivers its chunks (delivery.h), and takes the results (results.h). Who reduces
-// stands elsewhere: any process (node_reduce.h) or the leader alone (segment_side.h).
+// were asked for the same (agreement.h), delivers its chunks (delivery.h), and takes the results (results.h). Who
+// reduces stands elsewhere: any process (node_reduce.h) or the leader alone (segment_side.h).
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // A store that one process serves over TCP (MASTER_ADDR and MASTER_PORT) and everyone else calls.
 //
 // A connection for each call: a rank that waits for a key holds up no other call of its process, and nothing is open
-// once a communicator is made. Bounded: keys and values (store_message.h), their number, connections, and the time until
-// one must have said what it wants (tcp_store_server.h).
+// once a communicator is made. Bounded: keys and values (store_message.h), their number, connections, and the time
+// until one must have said what it wants (tcp_store_server.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the ranks must agree on about an operation. It stands in the shared segment, where the processes of a node compare
-// it, and in every message between nodes: readable, so that the one who finds a difference can name it.
+// What the ranks must agree on about an operation. It stands in the shared segment, where the processes of a node
+// compare it, and in every message between nodes: readable, so that the one who finds a difference can name it.
 #pragma once
 
 #include <cstddef>
