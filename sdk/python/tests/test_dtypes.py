@@ -12,11 +12,11 @@ def test_python_and_cpp_have_one_table():
     missing = extension.missing("_hfreduce")
     if missing:
         pytest.fail(missing)
-    from glim import _hfreduce
+    from glim import hfreduce
 
     ours = [(row.name, row.bytes, row.safetensors, row.torch[len("torch."):], row.numpy or "",
              row in dtypes.REDUCIBLE) for row in dtypes.DTYPES]
-    assert _hfreduce.dtypes() == ours
+    assert hfreduce._hfreduce.dtypes() == ours
 
 
 def test_numpy_knows_the_types():
