@@ -33,13 +33,13 @@ std::string ShapeText(const std::vector<std::uint64_t>& shape) {
 
 // "F32 [3, 4]"; a scalar is "F32 []".
 std::string TypeText(const std::optional<checkpoint::TensorInfo>& info) {
-  return info ? std::string(NameOf(info->dtype)) + " " + ShapeText(info->shape) : "-";
+  return info ? std::string(SafetensorsNameOf(info->dtype)) + " " + ShapeText(info->shape) : "-";
 }
 
 Json TypeJson(const std::optional<checkpoint::TensorInfo>& info) {
   if (!info) return nullptr;
   Json out;
-  out["dtype"] = NameOf(info->dtype);
+  out["dtype"] = SafetensorsNameOf(info->dtype);
   out["shape"] = info->shape;
   return out;
 }
@@ -127,7 +127,7 @@ std::string CheckpointText(const std::string& path, const Manifest& manifest, co
     const std::string shard = pieces == 0   ? "-"
                               : pieces == 1 ? manifest.shards[tensor->pieces[0].shard].file
                                             : fmt::format("{} and on", manifest.shards[tensor->pieces[0].shard].file);
-    table.AddRow({name, std::string(NameOf(tensor->info.dtype)), ShapeText(tensor->info.shape),
+    table.AddRow({name, std::string(SafetensorsNameOf(tensor->info.dtype)), ShapeText(tensor->info.shape),
                   BytesText(BytesOf(*tensor)), std::to_string(pieces) + (tensor->by_rows ? " by rows" : ""), shard});
   }
   return table.empty() ? out : out + table.Render(colour);
@@ -156,7 +156,7 @@ Json CheckpointJson(const std::string& path, const Manifest& manifest, const std
     if (tensor == nullptr) continue;
     Json& entry = out["tensors"].emplace_back();
     entry["name"] = name;
-    entry["dtype"] = NameOf(tensor->info.dtype);
+    entry["dtype"] = SafetensorsNameOf(tensor->info.dtype);
     entry["shape"] = tensor->info.shape;
     entry["bytes"] = BytesOf(*tensor);
     entry["by_rows"] = tensor->by_rows;

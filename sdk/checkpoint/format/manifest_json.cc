@@ -49,7 +49,7 @@ void AppendTensor(std::string& out, const TensorEntry& entry) {
   out += "{\"name\":";
   AppendQuoted(out, entry.info.name);
   out += ",\"dtype\":\"";
-  out += NameOf(entry.info.dtype);
+  out += SafetensorsNameOf(entry.info.dtype);
   out += "\",\"shape\":[";
   AppendNumbers(out, entry.info.shape);
   out += entry.by_rows ? "],\"by_rows\":true,\"pieces\":[" : "],\"pieces\":[";
@@ -135,7 +135,7 @@ void ReadTensor(JsonReader& reader, TensorEntry& entry) {
       case 0: entry.info.name = reader.String(); break;
       case 1: {
         const std::string name = reader.String();
-        const std::optional<DType> dtype = DTypeNamed(name);
+        const std::optional<DType> dtype = DTypeOfSafetensors(name);
         if (!dtype) reader.Fail("the type \"" + Printable(name) + "\" is unknown");
         entry.info.dtype = dtype.value_or(DType::kF32);
         break;

@@ -21,7 +21,7 @@ Status Bad(const std::string& message) { return Damaged(kBadShard, "", message);
 void AppendEntry(std::string& json, const ShardEntry& entry) {
   AppendQuoted(json, entry.name);
   json += ":{\"dtype\":\"";
-  json += NameOf(entry.dtype);
+  json += SafetensorsNameOf(entry.dtype);
   json += "\",\"shape\":[";
   for (std::size_t i = 0; i < entry.shape.size(); ++i) {
     if (i > 0) json += ',';
@@ -36,7 +36,7 @@ void AppendEntry(std::string& json, const ShardEntry& entry) {
 
 DType ReadDType(JsonReader& reader) {
   const std::string name = reader.String();
-  const std::optional<DType> dtype = DTypeNamed(name);
+  const std::optional<DType> dtype = DTypeOfSafetensors(name);
   if (!dtype) reader.Fail("the type \"" + Printable(name) + "\" is unknown");
   return dtype.value_or(DType::kF32);
 }

@@ -1,50 +1,8 @@
 #include "sdk/checkpoint/format/tensor.h"
 
-#include <array>
-
 #include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
-namespace {
-
-struct DTypeRow {
-  std::string_view name;
-  std::size_t bytes;
-};
-
-// In the order of DType.
-constexpr std::array<DTypeRow, 15> kDTypes = {{
-    {"BOOL", 1},
-    {"U8", 1},
-    {"I8", 1},
-    {"F8_E4M3", 1},
-    {"F8_E5M2", 1},
-    {"U16", 2},
-    {"I16", 2},
-    {"F16", 2},
-    {"BF16", 2},
-    {"U32", 4},
-    {"I32", 4},
-    {"F32", 4},
-    {"U64", 8},
-    {"I64", 8},
-    {"F64", 8},
-}};
-
-const DTypeRow& RowOf(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
-
-}  // namespace
-
-std::size_t SizeOf(DType dtype) { return RowOf(dtype).bytes; }
-
-std::string_view NameOf(DType dtype) { return RowOf(dtype).name; }
-
-std::optional<DType> DTypeNamed(std::string_view name) {
-  for (std::size_t i = 0; i < kDTypes.size(); ++i) {
-    if (kDTypes[i].name == name) return static_cast<DType>(i);
-  }
-  return std::nullopt;
-}
 
 std::optional<std::uint64_t> BytesOf(DType dtype, std::span<const std::uint64_t> shape) {
   std::uint64_t bytes = SizeOf(dtype);

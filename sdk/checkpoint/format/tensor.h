@@ -6,37 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "sdk/base/dtype.h"
 #include "sdk/base/result.h"
 
 namespace glim::checkpoint {
 
-// The element types of the safetensors format, under its names.
-enum class DType : std::uint8_t {
-  kBool,
-  kU8,
-  kI8,
-  kF8E4M3,
-  kF8E5M2,
-  kU16,
-  kI16,
-  kF16,
-  kBF16,
-  kU32,
-  kI32,
-  kF32,
-  kU64,
-  kI64,
-  kF64,
-};
-
-// Bytes of one element: 1, 2, 4 or 8.
-std::size_t SizeOf(DType dtype);
-// "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "U16", ..., "F64".
-std::string_view NameOf(DType dtype);
-std::optional<DType> DTypeNamed(std::string_view name);
+using glim::DType;
 
 inline constexpr std::uint64_t kTensorBytesMax = std::uint64_t{1} << 62;
 inline constexpr std::size_t kTensorNameBytesMax = 1024;

@@ -5,22 +5,6 @@
 namespace glim::checkpoint {
 namespace {
 
-TEST(DTypes, HaveTheNamesAndSizesOfSafetensors) {
-  const std::vector<std::pair<std::string, std::size_t>> expected = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
-      {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}};
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto dtype = static_cast<DType>(i);
-    EXPECT_EQ(NameOf(dtype), expected[i].first);
-    EXPECT_EQ(SizeOf(dtype), expected[i].second);
-    EXPECT_EQ(DTypeNamed(expected[i].first), dtype);
-  }
-  EXPECT_EQ(NameOf(DType::kBF16), "BF16");
-  EXPECT_EQ(NameOf(DType::kF64), "F64");
-  EXPECT_FALSE(DTypeNamed("F4"));
-  EXPECT_FALSE(DTypeNamed("f32"));
-}
-
 TEST(TensorBytes, AreShapeTimesType) {
   const std::uint64_t half = std::uint64_t{1} << 31;
   EXPECT_EQ(BytesOf(DType::kF64, {}), 8u);

@@ -68,9 +68,9 @@ class RoundTrip : public ::testing::Test {
 
 TEST_F(RoundTrip, EveryTypeScalarsEmptyTensorsAndOddSizes) {
   DataJob job(1);
-  for (int type = 0; type <= static_cast<int>(DType::kF64); ++type) {
+  for (int type = 0; type < kDTypes; ++type) {
     const auto dtype = static_cast<DType>(type);
-    const std::string name(NameOf(dtype));
+    const std::string name(SafetensorsNameOf(dtype));
     job.AddOwn({name + ".scalar", dtype, {}}, 0);
     job.AddOwn({name + ".empty", dtype, {3, 0, 5}}, 0);
     job.AddOwn({name + ".odd", dtype, {7, 11, 13}}, 0);

@@ -58,7 +58,7 @@ std::vector<ArrayInfo> Reader::Arrays() const {
   std::vector<ArrayInfo> arrays;
   arrays.reserve(checkpoint_->manifest().tensors.size());
   for (const TensorEntry& tensor : checkpoint_->manifest().tensors) {
-    arrays.emplace_back(tensor.info.name, NameOf(tensor.info.dtype), tensor.info.shape);
+    arrays.emplace_back(tensor.info.name, SafetensorsNameOf(tensor.info.dtype), tensor.info.shape);
   }
   return arrays;
 }

@@ -24,7 +24,7 @@ Placement PlacementNamed(const std::string& name) {
 
 SaveTensor TensorOf(const ArrayArguments& array) {
   const auto& [name, type, shape, placement, first, count, address, bytes] = array;
-  const std::optional<DType> dtype = DTypeNamed(type);
+  const std::optional<DType> dtype = DTypeOfSafetensors(type);
   if (!dtype) throw py::value_error(name + ": there is no type " + type);
   SaveTensor tensor;
   tensor.info = {name, *dtype, shape};

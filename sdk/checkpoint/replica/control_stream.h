@@ -1,33 +1,30 @@
 // One end of a control connection: frames over a nonblocking stream socket, bounded both ways.
 #pragma once
 
-#include <string>
-
 #include "sdk/base/result.h"
+#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/replica/control_message.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/framed_stream.h"
 
 namespace glim::checkpoint {
 
 // One thread. Once it has failed it stays so.
 class ControlStream {
  public:
-  explicit ControlStream(UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit ControlStream(UniqueFd socket);
 
-  int descriptor() const { return socket_.get(); }
+  int descriptor() const { return stream_.descriptor(); }
   // Takes what has come. UNAVAILABLE: the peer has ended the connection, or does not read; INVALID_ARGUMENT: garbage.
-  Status Read();
+  Status Read() { return stream_.Read(); }
   // The next message that is whole, if any. INVALID_ARGUMENT: garbage.
-  Result<bool> Next(ControlMessage& message) { return TakeFrame(input_, message); }
+  Result<bool> Next(ControlMessage& message) { return TakeFrame(stream_.input(), message); }
   // Queues, and writes what the socket takes.
-  Status Send(const ControlMessage& message);
-  Status Flush();
-  bool wants_to_write() const { return !output_.empty(); }
+  Status Send(const ControlMessage& message) { return stream_.Send(Encode(message)); }
+  Status Flush() { return stream_.Flush(); }
+  bool wants_to_write() const { return stream_.wants_to_write(); }
 
  private:
-  UniqueFd socket_;
-  std::string input_;
-  std::string output_;
+  net::FramedStream stream_;
 };
 
 }  // namespace glim::checkpoint

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sdk/checkpoint/replica/service_address.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -29,14 +30,15 @@ Status CheckReplicaOptions(const ReplicaOptions& options) {
   return Status::Ok();
 }
 
-Result<std::shared_ptr<ucx::Worker>> OpenWorkerFor(const hfreduce::SocketAddress& peer, const ReplicaOptions& options) {
+Result<std::shared_ptr<net::ucx::Worker>> OpenWorkerFor(const net::SocketAddress& peer, const ReplicaOptions& options) {
   const std::string devices = options.ucx_net_devices.empty() ? DevicesFor(peer) : options.ucx_net_devices;
-  Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::Open({options.ucx_tls, devices, options.service_level});
+  Result<std::unique_ptr<net::ucx::Worker>> worker =
+      net::ucx::Worker::Open({options.ucx_tls, devices, options.service_level});
   if (!worker.ok()) return worker.status();
-  return std::shared_ptr<ucx::Worker>(std::move(worker).value());
+  return std::shared_ptr<net::ucx::Worker>(std::move(worker).value());
 }
 
-ReplicaClient::ReplicaClient(std::string peer, std::shared_ptr<ucx::Worker> worker, const ReplicaOptions& options,
+ReplicaClient::ReplicaClient(std::string peer, std::shared_ptr<net::ucx::Worker> worker, const ReplicaOptions& options,
                              UniqueFd socket)
     : peer_(std::move(peer)), options_(options), worker_(std::move(worker)), stream_(std::move(socket)) {}
 
@@ -48,11 +50,11 @@ ReplicaClient::~ReplicaClient() {
 }
 
 Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const std::string& peer,
-                                                              std::shared_ptr<ucx::Worker> worker,
+                                                              std::shared_ptr<net::ucx::Worker> worker,
                                                               const ReplicaOptions& options) {
-  Result<hfreduce::SocketAddress> address = hfreduce::ParseAddress(peer);
+  Result<net::SocketAddress> address = net::ParseAddress(peer);
   if (!address.ok()) return address.status();
-  Result<UniqueFd> socket = hfreduce::StartConnect(*address);
+  Result<UniqueFd> socket = net::StartConnect(*address);
   if (!socket.ok()) return socket.status();
   std::unique_ptr<ReplicaClient> client(new ReplicaClient(peer, std::move(worker), options, std::move(socket).value()));
   if (Status connected = client->AwaitConnected(); !connected.ok()) return connected;
@@ -76,8 +78,8 @@ Status ReplicaClient::AwaitConnected() {
   if (::poll(&waiting, 1, static_cast<int>(options_.timeout.ms)) == 0) {
     return Broken({StatusCode::kUnavailable, "no connection in time"});
   }
-  const int error = hfreduce::ConnectError(stream_.descriptor());
-  return error == 0 ? Status::Ok() : Broken({StatusCode::kUnavailable, hfreduce::ErrnoText(error)});
+  const int error = net::ConnectError(stream_.descriptor());
+  return error == 0 ? Status::Ok() : Broken({StatusCode::kUnavailable, net::ErrnoText(error)});
 }
 
 Status ReplicaClient::Handshake() {
@@ -93,13 +95,13 @@ Status ReplicaClient::Handshake() {
     return Broken(Status(StatusCode::kUnauthenticated, "it does not know the job's token").WithReason("BAD_TOKEN"));
   }
   instance_ = welcome->instance;
-  auto endpoint = ucx::Endpoint::Open(*worker_, welcome->worker);
+  auto endpoint = net::ucx::Endpoint::Open(*worker_, welcome->worker);
   if (!endpoint.ok()) return Broken(endpoint.status());
   endpoint_ = std::move(endpoint).value();
   return Status::Ok();
 }
 
-Status ReplicaClient::Await(const hfreduce::Deadline& deadline, const char* what) {
+Status ReplicaClient::Await(const net::Deadline& deadline, const char* what) {
   if (worker_->Progress()) return Status::Ok();
   if (endpoint_ != nullptr && !endpoint_->broken().empty()) {
     return Broken({StatusCode::kUnavailable, endpoint_->broken()});
@@ -119,7 +121,7 @@ Status ReplicaClient::Await(const hfreduce::Deadline& deadline, const char* what
 Result<ControlMessage> ReplicaClient::AskAny(const ControlMessage& request) {
   if (!usable_) return Broken({StatusCode::kUnavailable, "the connection has failed before"});
   if (Status sent = stream_.Send(request); !sent.ok()) return Broken(sent);
-  const hfreduce::Deadline deadline(options_.timeout);
+  const net::Deadline deadline(options_.timeout);
   ControlMessage answer;
   for (;;) {
     // What was said before the end counts: a refusal is better than "connection ended".
@@ -162,14 +164,14 @@ Result<ucp_rkey_h> ReplicaClient::Unpack(const std::string& key) {
 }
 
 Status ReplicaClient::Started(ucs_status_ptr_t request, const char* what) {
-  if (UCS_PTR_IS_ERR(request)) return Broken(ucx::Failure(what, UCS_PTR_STATUS(request)));
+  if (UCS_PTR_IS_ERR(request)) return Broken(net::ucx::Failure(what, UCS_PTR_STATUS(request)));
   under_way_.push_back(request);
   return Status::Ok();
 }
 
 Status ReplicaClient::Settle(std::size_t left) {
   while (under_way_.size() > left) {
-    const hfreduce::Deadline deadline(options_.timeout);
+    const net::Deadline deadline(options_.timeout);
     ucs_status_ptr_t request = under_way_.front();
     while (request != nullptr && ucp_request_check_status(request) == UCS_INPROGRESS) {
       if (Status status = Await(deadline, "a transfer"); !status.ok()) return status;
@@ -180,7 +182,7 @@ Status ReplicaClient::Settle(std::size_t left) {
     if (request == nullptr) continue;
     const ucs_status_t status = ucp_request_check_status(request);
     ucp_request_free(request);
-    if (status != UCS_OK) return Broken(ucx::Failure("a transfer", status));
+    if (status != UCS_OK) return Broken(net::ucx::Failure("a transfer", status));
   }
   return Status::Ok();
 }

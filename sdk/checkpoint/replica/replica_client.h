@@ -13,8 +13,10 @@
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/replica/control_stream.h"
 #include "sdk/checkpoint/replica/replica.h"
-#include "sdk/ucx/endpoint.h"
-#include "sdk/ucx/worker.h"
+#include "sdk/net/address.h"
+#include "sdk/net/deadline.h"
+#include "sdk/net/ucx/endpoint.h"
+#include "sdk/net/ucx/worker.h"
 
 namespace glim::checkpoint {
 
@@ -22,14 +24,15 @@ namespace glim::checkpoint {
 Status CheckReplicaOptions(const ReplicaOptions& options);
 
 // With the devices that suit the peer.
-Result<std::shared_ptr<ucx::Worker>> OpenWorkerFor(const hfreduce::SocketAddress& peer, const ReplicaOptions& options);
+Result<std::shared_ptr<net::ucx::Worker>> OpenWorkerFor(const net::SocketAddress& peer, const ReplicaOptions& options);
 
 // One thread at a time; blocks, each wait at most options.timeout without progress. After any error but a refusal it is
 // of no more use. When it has gone, nothing reads or writes memory that was given to it.
 class ReplicaClient {
  public:
   // Connects, and both sides show that they know the token.
-  static Result<std::unique_ptr<ReplicaClient>> Connect(const std::string& peer, std::shared_ptr<ucx::Worker> worker,
+  static Result<std::unique_ptr<ReplicaClient>> Connect(const std::string& peer,
+                                                        std::shared_ptr<net::ucx::Worker> worker,
                                                         const ReplicaOptions& options);
   ~ReplicaClient();
 
@@ -58,7 +61,8 @@ class ReplicaClient {
   std::size_t under_way() const { return under_way_.size(); }
 
  private:
-  ReplicaClient(std::string peer, std::shared_ptr<ucx::Worker> worker, const ReplicaOptions& options, UniqueFd socket);
+  ReplicaClient(std::string peer, std::shared_ptr<net::ucx::Worker> worker, const ReplicaOptions& options,
+                UniqueFd socket);
   Status AwaitConnected();
   Status Handshake();
   Result<ControlMessage> AskAny(const ControlMessage& request);
@@ -66,14 +70,14 @@ class ReplicaClient {
   Status Broken(const Status& status);
   Status Started(ucs_status_ptr_t request, const char* what);
   // Something may have come. `deadline` passed: UNAVAILABLE.
-  Status Await(const hfreduce::Deadline& deadline, const char* what);
+  Status Await(const net::Deadline& deadline, const char* what);
   Status LookAtControl();
 
   std::string peer_;
   ReplicaOptions options_;
-  std::shared_ptr<ucx::Worker> worker_;
+  std::shared_ptr<net::ucx::Worker> worker_;
   ControlStream stream_;
-  std::unique_ptr<ucx::Endpoint> endpoint_;
+  std::unique_ptr<net::ucx::Endpoint> endpoint_;
   std::map<std::string, ucp_rkey_h> keys_;
   std::deque<ucs_status_ptr_t> under_way_;
   std::uint64_t instance_ = 0;

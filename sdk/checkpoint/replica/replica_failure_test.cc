@@ -13,6 +13,7 @@
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/replica/replica_client.h"
 #include "sdk/checkpoint/replica/testing/replica.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -41,7 +42,7 @@ Status LoadAndCompare(ReplicaSource& source, CheckpointId id) {
     GLIM_CHECK(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok(), "the save before");
   }
   const ReplicaOptions options = OptionsFor(tls, 1, 0, 1);
-  auto worker = OpenWorkerFor(hfreduce::ParseAddress(peer).value(), options).value();
+  auto worker = OpenWorkerFor(net::ParseAddress(peer).value(), options).value();
   auto client = ReplicaClient::Connect(peer, worker, options).value();
   const Share share = MakeShare({1, 2}, 0, 1, kTornRows);
   const Grant grant = client->Ask<Grant>(Reserve{{1, 2, 0}, {1, share.image.size(), share.part_json.size()}}).value();
@@ -192,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(Wires, FailureTest, ::testing::Values("tcp", "posix"),
 class Stranger {
  public:
   explicit Stranger(const std::string& address)
-      : socket_(hfreduce::StartConnect(hfreduce::ParseAddress(address).value()).value()) {
+      : socket_(net::StartConnect(net::ParseAddress(address).value()).value()) {
     Await(POLLOUT);
   }
   void Send(const std::string& bytes) { (void)::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }

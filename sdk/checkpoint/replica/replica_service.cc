@@ -17,6 +17,7 @@
 #include "sdk/checkpoint/replica/service_address.h"
 #include "sdk/checkpoint/replica/service_connection.h"
 #include "sdk/checkpoint/replica/shared_region.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -79,7 +80,7 @@ class Service final : public ReplicaService {
   std::string address_;
   std::uint64_t instance_ = 0;
   UniqueFd listener_, epoll_, stop_;
-  ucx::WorkerOptions worker_options_;
+  net::ucx::WorkerOptions worker_options_;
   SharedRegionMaker maker_;
   std::unique_ptr<ReplicaTable> table_;
   Connections connections_;
@@ -92,30 +93,30 @@ Status Service::Watch(int descriptor, std::uint64_t event) {
   watched.events = EPOLLIN;
   watched.data.u64 = event;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &watched) == 0) return Status::Ok();
-  return {StatusCode::kUnavailable, "epoll: " + hfreduce::ErrnoText(errno)};
+  return {StatusCode::kUnavailable, "epoll: " + net::ErrnoText(errno)};
 }
 
 Status Service::Open() {
   if (options_.secret.size() < kSecretBytesMin) return InvalidArgument("secret", "at least 16 bytes are needed");
   if (options_.memory_bytes == 0) return InvalidArgument("memory", "it has to be above 0");
-  Result<hfreduce::SocketAddress> where = ListenAddress(options_.listen);
+  Result<net::SocketAddress> where = ListenAddress(options_.listen);
   if (!where.ok()) return where.status();
-  Result<UniqueFd> listener = hfreduce::Listen(*where);
+  Result<UniqueFd> listener = net::Listen(*where);
   if (!listener.ok()) return listener.status();
   listener_ = std::move(listener).value();
-  Result<hfreduce::SocketAddress> bound = hfreduce::LocalAddress(listener_.get());
+  Result<net::SocketAddress> bound = net::LocalAddress(listener_.get());
   if (!bound.ok()) return bound.status();
   address_ = bound->ToString();
   const std::string devices = options_.ucx_net_devices.empty() ? DevicesFor(*where) : options_.ucx_net_devices;
   worker_options_ = {options_.ucx_tls, devices, options_.service_level};
   // Only to know now, and not with the first client, whether the options suit this machine.
-  if (auto worker = ucx::Worker::Open(worker_options_); !worker.ok()) return worker.status();
+  if (auto worker = net::ucx::Worker::Open(worker_options_); !worker.ok()) return worker.status();
   table_ = std::make_unique<ReplicaTable>(maker_, options_.memory_bytes, options_.lease);
   std::random_device random;
   instance_ = std::uint64_t{random()} << 32 | random();
   epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));
   stop_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!epoll_ || !stop_) return {StatusCode::kUnavailable, "no epoll: " + hfreduce::ErrnoText(errno)};
+  if (!epoll_ || !stop_) return {StatusCode::kUnavailable, "no epoll: " + net::ErrnoText(errno)};
   const std::pair<int, std::uint64_t> watched[] = {{listener_.get(), kListenerEvent}, {stop_.get(), kStopEvent}};
   for (const auto& [descriptor, event] : watched) {
     if (Status status = Watch(descriptor, event); !status.ok()) return status;
@@ -148,7 +149,7 @@ void Service::Run() {
 
 void Service::AcceptAll() {
   for (;;) {
-    UniqueFd socket = hfreduce::Accept(listener_.get());
+    UniqueFd socket = net::Accept(listener_.get());
     if (!socket) return;
     if (connections_.size() >= options_.connections_max) continue;
     const ReplicaTable::User user = next_user_++;

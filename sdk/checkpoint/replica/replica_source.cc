@@ -8,6 +8,7 @@
 
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/replica/replica_client.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -61,13 +62,13 @@ class Source final : public ReplicaSource {
 };
 
 Status Source::Connect(const std::vector<std::string>& peers) {
-  std::shared_ptr<ucx::Worker> worker;
+  std::shared_ptr<net::ucx::Worker> worker;
   Status last = InvalidArgument("peers", "there are none");
   for (const std::string& peer : peers) {
-    Result<hfreduce::SocketAddress> address = hfreduce::ParseAddress(peer);
+    Result<net::SocketAddress> address = net::ParseAddress(peer);
     if (!address.ok()) return address.status();
     if (worker == nullptr) {
-      Result<std::shared_ptr<ucx::Worker>> opened = OpenWorkerFor(*address, options_);
+      Result<std::shared_ptr<net::ucx::Worker>> opened = OpenWorkerFor(*address, options_);
       if (!opened.ok()) return opened.status();
       worker = *opened;
     }
@@ -257,9 +258,9 @@ Result<std::unique_ptr<ReplicaSource>> OpenReplicaSource(const std::vector<std::
 
 Status DropReplicas(const std::string& peer, const ReplicaOptions& options) {
   if (Status checked = CheckReplicaOptions(options); !checked.ok()) return checked;
-  Result<hfreduce::SocketAddress> address = hfreduce::ParseAddress(peer);
+  Result<net::SocketAddress> address = net::ParseAddress(peer);
   if (!address.ok()) return address.status();
-  Result<std::shared_ptr<ucx::Worker>> worker = OpenWorkerFor(*address, options);
+  Result<std::shared_ptr<net::ucx::Worker>> worker = OpenWorkerFor(*address, options);
   if (!worker.ok()) return worker.status();
   Result<std::unique_ptr<ReplicaClient>> client = ReplicaClient::Connect(peer, *worker, options);
   if (!client.ok()) return client.status();

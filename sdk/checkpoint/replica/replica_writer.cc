@@ -9,14 +9,15 @@
 #include "sdk/base/check.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/replica/replica_client.h"
-#include "sdk/ucx/memory.h"
+#include "sdk/net/socket.h"
+#include "sdk/net/ucx/memory.h"
 
 namespace glim::checkpoint {
 namespace {
 
 class ReplicaWriter final : public ReplicaSink {
  public:
-  ReplicaWriter(std::string peer, const hfreduce::SocketAddress& address, const ReplicaOptions& options)
+  ReplicaWriter(std::string peer, const net::SocketAddress& address, const ReplicaOptions& options)
       : peer_(std::move(peer)), address_(address), options_(options), thread_([this] { Work(); }) {}
   ~ReplicaWriter() override;
 
@@ -43,7 +44,7 @@ class ReplicaWriter final : public ReplicaSink {
   Status Transfer(const Job& job, const Grant& grant);
 
   const std::string peer_;
-  const hfreduce::SocketAddress address_;
+  const net::SocketAddress address_;
   const ReplicaOptions options_;
 
   std::mutex mutex_;
@@ -54,8 +55,8 @@ class ReplicaWriter final : public ReplicaSink {
   std::span<const std::byte> memory_;  // what was registered; changes only while there is no job
 
   // The thread's alone, but for Register, which has seen that there is no job. Registrations go before their worker.
-  std::shared_ptr<ucx::Worker> worker_;
-  std::unique_ptr<ucx::Memory> registration_;
+  std::shared_ptr<net::ucx::Worker> worker_;
+  std::unique_ptr<net::ucx::Memory> registration_;
   std::unique_ptr<ReplicaClient> client_;
   std::optional<Status> unreachable_;  // why, the last time
   std::chrono::steady_clock::time_point try_again_at_;
@@ -117,7 +118,7 @@ void ReplicaWriter::Disconnect() {
 
 Status ReplicaWriter::Connect() {
   Disconnect();
-  Result<std::shared_ptr<ucx::Worker>> worker = OpenWorkerFor(address_, options_);
+  Result<std::shared_ptr<net::ucx::Worker>> worker = OpenWorkerFor(address_, options_);
   if (!worker.ok()) return worker.status();
   worker_ = *worker;
   Result<std::unique_ptr<ReplicaClient>> client = ReplicaClient::Connect(peer_, worker_, options_);
@@ -139,7 +140,7 @@ Result<Grant> ReplicaWriter::Reserve(const checkpoint::Reserve& request) {
 Status ReplicaWriter::Transfer(const Job& job, const Grant& grant) {
   if (registration_ == nullptr && !memory_.empty()) {
     // Without it UCX registers what it sends itself, if it has to.
-    Result<std::unique_ptr<ucx::Memory>> registered = ucx::Memory::Register(*worker_, memory_);
+    Result<std::unique_ptr<net::ucx::Memory>> registered = net::ucx::Memory::Register(*worker_, memory_);
     if (registered.ok()) registration_ = std::move(registered).value();
   }
   const Result<ucp_rkey_h> key = client_->Unpack(grant.key);
@@ -178,7 +179,7 @@ Result<ReplicaReport> ReplicaWriter::Send(const Job& job) {
 }  // namespace
 
 Result<std::unique_ptr<ReplicaSink>> MakeReplicaWriter(const std::string& peer, const ReplicaOptions& options) {
-  Result<hfreduce::SocketAddress> address = hfreduce::ParseAddress(peer);
+  Result<net::SocketAddress> address = net::ParseAddress(peer);
   if (!address.ok()) return address.status();
   if (Status checked = CheckReplicaOptions(options); !checked.ok()) return checked;
   return std::unique_ptr<ReplicaSink>(std::make_unique<ReplicaWriter>(peer, *address, options));

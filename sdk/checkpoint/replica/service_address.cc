@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -27,14 +27,6 @@ bool SameHost(const sockaddr& a, const sockaddr& b) {
   return a.sa_family == AF_INET6 &&
          std::memcmp(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr,
                      &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr, sizeof(in6_addr)) == 0;
-}
-
-// This machine's own address on the way there: a datagram socket that is connected sends nothing.
-bool OwnAddressTowards(const hfreduce::SocketAddress& address, sockaddr_storage* own) {
-  const UniqueFd socket(::socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  socklen_t length = sizeof(*own);
-  return socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0 &&
-         ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(own), &length) == 0;
 }
 
 // "mlx5_0:1"
@@ -55,18 +47,19 @@ std::vector<std::string> InfiniBandPorts() {
 
 }  // namespace
 
-Result<hfreduce::SocketAddress> ListenAddress(const std::string& text) {
-  if (text.size() > 2 && text.ends_with(":0")) return hfreduce::ResolveAddress(text.substr(0, text.size() - 2), 0);
-  return hfreduce::ParseAddress(text);
+Result<net::SocketAddress> ListenAddress(const std::string& text) {
+  if (text.size() > 2 && text.ends_with(":0")) return net::ResolveAddress(text.substr(0, text.size() - 2), 0);
+  return net::ParseAddress(text);
 }
 
-std::string DevicesFor(const hfreduce::SocketAddress& address) {
-  sockaddr_storage own{};
+std::string DevicesFor(const net::SocketAddress& address) {
+  if (address.IsAny()) return "";
+  const Result<net::SocketAddress> own = net::OwnAddressTowards(address);
   ifaddrs* list = nullptr;
-  if (address.IsAny() || !OwnAddressTowards(address, &own) || ::getifaddrs(&list) != 0) return "";
+  if (!own.ok() || ::getifaddrs(&list) != 0) return "";
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || !SameHost(*entry->ifa_addr, reinterpret_cast<const sockaddr&>(own))) continue;
+    if (entry->ifa_addr == nullptr || !SameHost(*entry->ifa_addr, *own->raw())) continue;
     std::string devices = entry->ifa_name;
     if ((entry->ifa_flags & IFF_LOOPBACK) != 0) return devices;
     for (const std::string& port : InfiniBandPorts()) devices += "," + port;

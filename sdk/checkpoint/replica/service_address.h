@@ -4,16 +4,16 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/address.h"
 
 namespace glim::checkpoint {
 
 // Port 0 is allowed: any free one. INVALID_ARGUMENT.
-Result<hfreduce::SocketAddress> ListenAddress(const std::string& text);
+Result<net::SocketAddress> ListenAddress(const std::string& text);
 
 // For UCX_NET_DEVICES: the interface by which the kernel reaches this address or that has it, and, but for the loopback
 // one, every InfiniBand port. Left to itself UCX takes any interface that is up, also one from which no way leads to
 // the peer. Empty, which UCX takes for all: the address is every one of this machine's, or cannot be reached.
-std::string DevicesFor(const hfreduce::SocketAddress& address);
+std::string DevicesFor(const net::SocketAddress& address);
 
 }  // namespace glim::checkpoint

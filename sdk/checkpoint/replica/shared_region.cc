@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -32,7 +32,7 @@ Result<std::shared_ptr<Region>> SharedRegionMaker::Make(std::uint64_t bytes) {
   UniqueFd file(::memfd_create("glim-replica", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
     return Status(StatusCode::kResourceExhausted,
-                  "no memory of " + std::to_string(bytes) + " bytes: " + hfreduce::ErrnoText(errno));
+                  "no memory of " + std::to_string(bytes) + " bytes: " + net::ErrnoText(errno));
   }
   return std::shared_ptr<Region>(std::make_shared<SharedRegion>(std::move(file), ++made_, bytes));
 }

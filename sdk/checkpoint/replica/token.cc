@@ -12,7 +12,7 @@
 #include <cerrno>
 
 #include "sdk/base/check.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -38,7 +38,7 @@ Result<std::string> ReadSecret(int descriptor) {
   while (bytes < text.size()) {
     const ssize_t n = ::read(descriptor, text.data() + bytes, text.size() - bytes);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Status(StatusCode::kNotFound, "the secret cannot be read: " + hfreduce::ErrnoText(errno));
+    if (n < 0) return Status(StatusCode::kNotFound, "the secret cannot be read: " + net::ErrnoText(errno));
     if (n == 0) break;
     bytes += static_cast<std::size_t>(n);
   }
@@ -52,7 +52,7 @@ Result<std::string> ReadSecret(int descriptor) {
 
 Result<std::string> ReadSecret(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Status(StatusCode::kNotFound, path + ": " + hfreduce::ErrnoText(errno));
+  if (descriptor < 0) return Status(StatusCode::kNotFound, path + ": " + net::ErrnoText(errno));
   struct stat info {};
   if (::fstat(descriptor, &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     ::close(descriptor);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sdk/checkpoint/replica/transfer_packet.h"
+#include "sdk/net/socket.h"
 
 extern char** environ;  // what POSIX calls it
 
@@ -21,10 +22,10 @@ constexpr int kItsDescriptor = 3;  // of the process's end
 
 }  // namespace
 
-Result<std::unique_ptr<Transfer>> Transfer::Start(const std::string& program, const ucx::WorkerOptions& options) {
+Result<std::unique_ptr<Transfer>> Transfer::Start(const std::string& program, const net::ucx::WorkerOptions& options) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Status(StatusCode::kUnavailable, "no socket pair: " + hfreduce::ErrnoText(errno));
+    return Status(StatusCode::kUnavailable, "no socket pair: " + net::ErrnoText(errno));
   }
   UniqueFd ours(ends[0]);
   const UniqueFd its(ends[1]);
@@ -47,7 +48,7 @@ Result<std::unique_ptr<Transfer>> Transfer::Start(const std::string& program, co
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, raw.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return Status(StatusCode::kUnavailable, program + ": " + hfreduce::ErrnoText(error));
+  if (error != 0) return Status(StatusCode::kUnavailable, program + ": " + net::ErrnoText(error));
   return std::unique_ptr<Transfer>(new Transfer(pid, std::move(ours)));
 }
 
@@ -63,7 +64,7 @@ Status Transfer::Connect(const std::string& client_worker) {
 
 Status Transfer::Map(const Region& region) {
   UniqueFd file(::fcntl(region.descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (!file) return {StatusCode::kResourceExhausted, "no descriptor: " + hfreduce::ErrnoText(errno)};
+  if (!file) return {StatusCode::kResourceExhausted, "no descriptor: " + net::ErrnoText(errno)};
   return SendPacket(socket_.get(), {TransferPacket::Kind::kMap, region.number(), region.bytes(), "", std::move(file)});
 }
 

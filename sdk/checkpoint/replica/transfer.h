@@ -13,8 +13,8 @@
 
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/replica/replica_table.h"
-#include "sdk/hfreduce/transport/socket.h"
-#include "sdk/ucx/worker.h"
+#include "sdk/net/socket.h"
+#include "sdk/net/ucx/worker.h"
 
 namespace glim::checkpoint {
 
@@ -30,7 +30,7 @@ struct TransferAnswer {
 class Transfer {
  public:
   // Starts `program` with its arguments (RunTransfer). UNAVAILABLE.
-  static Result<std::unique_ptr<Transfer>> Start(const std::string& program, const ucx::WorkerOptions& options);
+  static Result<std::unique_ptr<Transfer>> Start(const std::string& program, const net::ucx::WorkerOptions& options);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -54,6 +54,6 @@ class Transfer {
 // --- in the process
 
 // Serves until the service closes its end of `descriptor`. Returns the process's exit code.
-int RunTransfer(int descriptor, const ucx::WorkerOptions& options);
+int RunTransfer(int descriptor, const net::ucx::WorkerOptions& options);
 
 }  // namespace glim::checkpoint

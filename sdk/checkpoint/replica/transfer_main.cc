@@ -9,8 +9,9 @@
 
 #include "sdk/checkpoint/replica/transfer.h"
 #include "sdk/checkpoint/replica/transfer_packet.h"
-#include "sdk/ucx/endpoint.h"
-#include "sdk/ucx/memory.h"
+#include "sdk/net/socket.h"
+#include "sdk/net/ucx/endpoint.h"
+#include "sdk/net/ucx/memory.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -27,8 +28,8 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  Status Register(ucx::Worker& worker) {
-    Result<std::unique_ptr<ucx::Memory>> registered = ucx::Memory::Register(worker, bytes_);
+  Status Register(net::ucx::Worker& worker) {
+    Result<std::unique_ptr<net::ucx::Memory>> registered = net::ucx::Memory::Register(worker, bytes_);
     if (!registered.ok()) return registered.status();
     registered_ = std::move(registered).value();
     return Status::Ok();
@@ -38,12 +39,12 @@ class Mapping {
 
  private:
   std::span<std::byte> bytes_;
-  std::unique_ptr<ucx::Memory> registered_;
+  std::unique_ptr<net::ucx::Memory> registered_;
 };
 
 class Process {
  public:
-  Process(int socket, std::unique_ptr<ucx::Worker> worker) : socket_(socket), worker_(std::move(worker)) {}
+  Process(int socket, std::unique_ptr<net::ucx::Worker> worker) : socket_(socket), worker_(std::move(worker)) {}
 
   void Run() {
     for (;;) {
@@ -71,7 +72,7 @@ class Process {
 
  private:
   Status Connect(const TransferPacket& request, TransferPacket& answer) {
-    Result<std::unique_ptr<ucx::Endpoint>> endpoint = ucx::Endpoint::Open(*worker_, request.text);
+    Result<std::unique_ptr<net::ucx::Endpoint>> endpoint = net::ucx::Endpoint::Open(*worker_, request.text);
     if (!endpoint.ok()) return endpoint.status();
     endpoint_ = std::move(endpoint).value();
     answer.text = worker_->address();
@@ -84,7 +85,7 @@ class Process {
       void* memory = ::mmap(nullptr, request.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, request.file.get(), 0);
       if (memory == MAP_FAILED) {
         mappings_.erase(request.number);
-        return {StatusCode::kResourceExhausted, "a copy's memory cannot be mapped: " + hfreduce::ErrnoText(errno)};
+        return {StatusCode::kResourceExhausted, "a copy's memory cannot be mapped: " + net::ErrnoText(errno)};
       }
       mapping = std::make_unique<Mapping>(std::span(static_cast<std::byte*>(memory), request.bytes));
       if (Status registered = mapping->Register(*worker_); !registered.ok()) {
@@ -99,15 +100,15 @@ class Process {
   }
 
   const int socket_;
-  const std::unique_ptr<ucx::Worker> worker_;
+  const std::unique_ptr<net::ucx::Worker> worker_;
   std::map<std::uint64_t, std::unique_ptr<Mapping>> mappings_;  // by the region's number
-  std::unique_ptr<ucx::Endpoint> endpoint_;
+  std::unique_ptr<net::ucx::Endpoint> endpoint_;
 };
 
 }  // namespace
 
-int RunTransfer(int descriptor, const ucx::WorkerOptions& options) {
-  Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::Open(options);
+int RunTransfer(int descriptor, const net::ucx::WorkerOptions& options) {
+  Result<std::unique_ptr<net::ucx::Worker>> worker = net::ucx::Worker::Open(options);
   if (!worker.ok()) {
     const Result<TransferPacket> request = ReceivePacket(descriptor);
     if (request.ok()) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sdk/net/socket.h"
+
 namespace glim::checkpoint {
 namespace {
 
@@ -41,7 +43,7 @@ Status SendPacket(int socket, const TransferPacket& packet) {
     std::memcpy(CMSG_DATA(&ancillary.header), &descriptor, sizeof descriptor);
   }
   const ssize_t n = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  return n < 0 ? Ended((": " + hfreduce::ErrnoText(errno)).c_str()) : Status::Ok();
+  return n < 0 ? Ended((": " + net::ErrnoText(errno)).c_str()) : Status::Ok();
 }
 
 Result<TransferPacket> ReceivePacket(int socket) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 

@@ -9,7 +9,11 @@
 namespace glim::hfreduce {
 namespace {
 
-Status CheckSizes(std::size_t in, std::size_t out, DType type) {
+Status CheckElements(std::size_t in, std::size_t out, DType type) {
+  if (!IsReducible(type)) {
+    return Wrong("dtype", "is " + std::string(NameOf(type)) + ", which cannot be reduced",
+                 "use fp32, fp64, fp16, bf16, fp8_e4m3, fp8_e5m2, int32 or int64");
+  }
   if (in % SizeOf(type) != 0) {
     return Wrong("in", "has " + std::to_string(in) + " bytes, no whole number of " + std::string(NameOf(type)),
                  "give whole elements");
@@ -44,7 +48,8 @@ Status Collectives::SetBufferPlace(const BufferPlace& place) {
 
 Status Collectives::Place(Request& request) const {
   using Kind = BufferPlace::Kind;
-  if (device_ == nullptr || place_.kind == Kind::kHost || request.barrier || request.bytes() == 0) return Status::Ok();
+  if (device_ == nullptr || place_.kind == Kind::kHost || request.barrier || request.signature.bytes() == 0)
+    return Status::Ok();
   OnDevice& there = request.on_device;
   if (place_.kind == Kind::kDevice) {
     there = {.in = true, .out = true, .device = place_.device};
@@ -62,7 +67,7 @@ Status Collectives::Place(Request& request) const {
 
 Status Collectives::CopyOwnPart(std::byte* to, std::span<const std::byte> from) const {
   if (to == from.data() || from.empty()) return Status::Ok();
-  Request request{.signature = {.count = from.size()}, .moves = DType::kFloat8E4M3, .in = from.data(), .out = to};
+  Request request{.signature = {.kind = Collective::kBroadcast, .count = from.size()}, .in = from.data(), .out = to};
   if (Status status = Place(request); !status.ok()) return status;
   if (request.on_device.in != request.on_device.out) {
     return Wrong("out", "is on a device and in is not, or the other way round", "use one place for both");
@@ -91,10 +96,9 @@ Handle Collectives::Submit(Request request) {
 }
 
 Handle Collectives::AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op) {
-  if (Status status = CheckSizes(in.size(), out.size(), type); !status.ok()) return Refused(std::move(status));
+  if (Status status = CheckElements(in.size(), out.size(), type); !status.ok()) return Refused(std::move(status));
   return Submit(
-      {.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
-       .moves = type,
+      {.signature = {.kind = Collective::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
        .in = in.data(),
        .out = out.data()});
 }
@@ -104,12 +108,11 @@ Handle Collectives::AllReduceShared(std::span<const std::byte> in, std::span<std
   if (topology_.nodes.size() > 1) {
     return Refused(Status(StatusCode::kUnimplemented, "one shared result of several nodes").WithFix("use AllReduce"));
   }
-  if (Status status = CheckSizes(in.size(), rank_ == 0 ? out.size() : in.size(), type); !status.ok()) {
+  if (Status status = CheckElements(in.size(), rank_ == 0 ? out.size() : in.size(), type); !status.ok()) {
     return Refused(std::move(status));
   }
   return Submit(
-      {.signature = {.kind = OperationKind::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
-       .moves = type,
+      {.signature = {.kind = Collective::kAllReduce, .type = type, .op = op, .count = in.size() / SizeOf(type)},
        .in = in.data(),
        .out = rank_ == 0 ? out.data() : nullptr,
        .one_result = true,
@@ -119,21 +122,19 @@ Handle Collectives::AllReduceShared(std::span<const std::byte> in, std::span<std
 Handle Collectives::Reduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
                            std::uint32_t root) {
   if (root >= size()) return Refused(Wrong("root", "is " + std::to_string(root), "use a rank of the communicator"));
-  if (Status status = CheckSizes(in.size(), rank_ == root ? out.size() : in.size(), type); !status.ok()) {
+  if (Status status = CheckElements(in.size(), rank_ == root ? out.size() : in.size(), type); !status.ok()) {
     return Refused(std::move(status));
   }
   return Submit(
       {.signature =
-           {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root, .count = in.size() / SizeOf(type)},
-       .moves = type,
+           {.kind = Collective::kReduce, .type = type, .op = op, .root = root, .count = in.size() / SizeOf(type)},
        .in = in.data(),
        .out = out.data()});
 }
 
 Handle Collectives::Broadcast(std::span<std::byte> buffer, std::uint32_t root) {
   if (root >= size()) return Refused(Wrong("root", "is " + std::to_string(root), "use a rank of the communicator"));
-  return Submit({.signature = {.kind = OperationKind::kBroadcast, .root = root, .count = buffer.size()},
-                 .moves = DType::kFloat8E4M3,
+  return Submit({.signature = {.kind = Collective::kBroadcast, .root = root, .count = buffer.size()},
                  .in = buffer.data(),
                  .out = buffer.data()});
 }
@@ -149,8 +150,7 @@ Handle Collectives::AllGather(std::span<const std::byte> in, std::span<std::byte
   auto completion = std::make_shared<Completion>(static_cast<int>(size()));
   for (std::uint32_t root = 0; root < size(); ++root) {
     std::byte* part = out.data() + root * in.size();
-    Submit({.signature = {.kind = OperationKind::kBroadcast, .root = root, .count = in.size()},
-            .moves = DType::kFloat8E4M3,
+    Submit({.signature = {.kind = Collective::kBroadcast, .root = root, .count = in.size()},
             .in = part,
             .out = part,
             .completion = completion});
@@ -164,15 +164,14 @@ Handle Collectives::ReduceScatter(std::span<const std::byte> in, std::span<std::
     return Refused(Wrong("in", "has " + std::to_string(in.size()) + " bytes for " + std::to_string(size()) + " ranks",
                          "give every rank an equal part"));
   }
-  if (Status status = CheckSizes(part, out.size(), type); !status.ok()) return Refused(std::move(status));
+  if (Status status = CheckElements(part, out.size(), type); !status.ok()) return Refused(std::move(status));
   auto completion = std::make_shared<Completion>(static_cast<int>(size()));
   for (std::uint32_t root = 0; root < size(); ++root) {
-    Submit({.signature =
-                {.kind = OperationKind::kReduce, .type = type, .op = op, .root = root, .count = part / SizeOf(type)},
-            .moves = type,
-            .in = in.data() + root * part,
-            .out = out.data(),
-            .completion = completion});
+    Submit(
+        {.signature = {.kind = Collective::kReduce, .type = type, .op = op, .root = root, .count = part / SizeOf(type)},
+         .in = in.data() + root * part,
+         .out = out.data(),
+         .completion = completion});
   }
   return {std::move(completion), driver_.get()};
 }
@@ -180,8 +179,7 @@ Handle Collectives::ReduceScatter(std::span<const std::byte> in, std::span<std::
 Handle Collectives::Barrier() {
   auto word = std::make_shared<std::int32_t>(0);
   auto* bytes = reinterpret_cast<std::byte*>(word.get());
-  return Submit({.signature = {.kind = OperationKind::kBarrier, .type = DType::kInt32, .count = 1},
-                 .moves = DType::kInt32,
+  return Submit({.signature = {.kind = Collective::kBarrier, .type = DType::kI32, .count = 1},
                  .in = bytes,
                  .out = bytes,
                  .barrier = std::move(word)});

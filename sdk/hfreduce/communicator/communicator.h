@@ -13,7 +13,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_op.h"
 #include "sdk/hfreduce/rendezvous/store.h"
 #include "sdk/hfreduce/tree/topology.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sdk/hfreduce/communicator/testing/ranks.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -23,7 +23,7 @@ using testing::TestCommunicator;
 std::string ReduceUntilItFails(Communicator& all) {
   std::vector<std::byte> buffer(std::size_t{60} << 20);
   for (;;) {
-    const Status status = all.AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait();
+    const Status status = all.AllReduce(buffer, buffer, DType::kF32, ReduceOp::kSum).Wait();
     if (!status.ok()) return status.message();
   }
 }
@@ -68,7 +68,7 @@ TEST(CommunicatorFailure, WhoAsksForSomethingElseIsNamed) {
   for (const std::uint32_t odd : {1u, 2u}) {  // on the node of rank 0, and on another
     Ranks ranks(EvenTopology({2}, 2), TestCommunicator("tcp"), [&](Communicator& all) -> std::string {
       std::vector<std::byte> buffer(all.rank() == odd ? 400'000 : 800'000);
-      return all.AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait().message();
+      return all.AllReduce(buffer, buffer, DType::kF32, ReduceOp::kSum).Wait().message();
     });
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
       EXPECT_THAT(ranks.forked().Wait(rank), ::testing::AnyOf(HasSubstr("400000"), HasSubstr("100000")))
@@ -102,7 +102,7 @@ TEST(CommunicatorFailure, AfterAFailureNothingCanBeStarted) {
   Ranks ranks(EvenTopology({2}, 1), TestCommunicator("tcp"), [](Communicator& all) -> std::string {
     all.Abort("enough");
     std::vector<std::byte> buffer(4096);
-    const Status first = all.AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait();
+    const Status first = all.AllReduce(buffer, buffer, DType::kF32, ReduceOp::kSum).Wait();
     const Status second = all.Barrier().Wait();
     return first.ok() || second.ok() ? "it went on" : "";
   });
@@ -136,11 +136,12 @@ TEST(CommunicatorFailure, BadArgumentsAreRefusedWithTheField) {
   const auto all = Communicator::Create(EvenTopology({1}, 1), 0, *store, TestCommunicator("auto")).value().release();
   const std::unique_ptr<Communicator> owner(all);
   std::vector<std::byte> seven(7), eight(8);
-  EXPECT_EQ(all->AllReduce(seven, seven, DType::kFloat32, ReduceOp::kSum).Wait().field(), "in");
-  EXPECT_EQ(all->AllReduce(eight, seven, DType::kFloat32, ReduceOp::kSum).Wait().field(), "out");
+  EXPECT_EQ(all->AllReduce(seven, seven, DType::kF32, ReduceOp::kSum).Wait().field(), "in");
+  EXPECT_EQ(all->AllReduce(eight, seven, DType::kF32, ReduceOp::kSum).Wait().field(), "out");
+  EXPECT_EQ(all->AllReduce(eight, eight, DType::kU8, ReduceOp::kSum).Wait().field(), "dtype");
   EXPECT_EQ(all->Broadcast(eight, 1).Wait().field(), "root");
   EXPECT_EQ(all->AllGather(eight, seven).Wait().field(), "out");
-  EXPECT_TRUE(all->AllReduce(eight, eight, DType::kFloat32, ReduceOp::kSum).Wait().ok()) << "nothing was disturbed";
+  EXPECT_TRUE(all->AllReduce(eight, eight, DType::kF32, ReduceOp::kSum).Wait().ok()) << "nothing was disturbed";
 }
 
 }  // namespace

@@ -35,12 +35,12 @@ TEST_P(OnDevice, AllReduceSumsWhereverTheBuffersAre) {
         const bool swap = all.rank() % 2 == 1;
         Floats in(swap ? mix.out : mix.in, PartOf(all.rank(), count));
         Floats out(swap ? mix.in : mix.out, std::vector<float>(count, -1));
-        Status status = all.AllReduce(in.span(), out.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+        Status status = all.AllReduce(in.span(), out.span(), DType::kF32, ReduceOp::kSum).Wait();
         if (!status.ok()) return status.message();
         if (std::string wrong = out.Compare("sum", sum); !wrong.empty()) return wrong;
       }
       Floats both(true, PartOf(all.rank(), count));
-      const Status status = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+      const Status status = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum).Wait();
       if (!status.ok()) return status.message();
       if (std::string wrong = both.Compare("in place", sum); !wrong.empty()) return wrong;
     }
@@ -56,7 +56,7 @@ TEST_P(OnDevice, OtherCollectivesToo) {
       for (std::uint32_t root = 0; root < all.size(); ++root) {
         Floats in(true, PartOf(all.rank(), count));
         Floats out(true, std::vector<float>(count));
-        Status status = all.Reduce(in.span(), out.span(), DType::kFloat32, ReduceOp::kSum, root).Wait();
+        Status status = all.Reduce(in.span(), out.span(), DType::kF32, ReduceOp::kSum, root).Wait();
         if (!status.ok()) return status.message();
         if (all.rank() == root) {
           if (std::string wrong = out.Compare("reduce", SumOf(all.size(), count)); !wrong.empty()) return wrong;
@@ -77,7 +77,7 @@ TEST_P(OnDevice, OtherCollectivesToo) {
       if (std::string wrong = everyone.Compare("gathered", gathered); !wrong.empty()) return wrong;
       Floats parts(true, PartOf(all.rank(), count * all.size()));
       Floats own(true, std::vector<float>(count));
-      const Status status = all.ReduceScatter(parts.span(), own.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+      const Status status = all.ReduceScatter(parts.span(), own.span(), DType::kF32, ReduceOp::kSum).Wait();
       if (!status.ok()) return status.message();
       const std::vector<float> sum = SumOf(all.size(), count * all.size());
       const auto first = sum.begin() + static_cast<std::ptrdiff_t>(all.rank() * count);
@@ -102,7 +102,7 @@ TEST_P(OnDevice, ManyInFlightReadWhatTheComputeStreamHadAtTheirCall) {
       buffers.back()->Fill(std::byte{0x7f});
     }
     const auto begin = [&](int i) {
-      return all.AllReduce(buffers[i]->span(), buffers[i]->span(), DType::kInt32, ReduceOp::kSum);
+      return all.AllReduce(buffers[i]->span(), buffers[i]->span(), DType::kI32, ReduceOp::kSum);
     };
     if (Status status = begin(0).Wait(); !status.ok()) return status.message();  // takes what it needs, once
     std::vector<std::unique_ptr<GatedKernel>> kernels;

@@ -30,7 +30,7 @@ TEST_P(OnStandIn, LittleGoesByGdrCopyWhereThatIsThere) {
       [](Communicator& all) -> std::string {
         for (const std::size_t count : {1ul, 256ul, 4096ul, 4097ul, 50'000ul}) {
           Floats both(true, PartOf(all.rank(), count));
-          const Status status = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum).Wait();
+          const Status status = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum).Wait();
           if (!status.ok()) return status.message();
           if (std::string wrong = both.Compare("sum", SumOf(all.size(), count)); !wrong.empty()) return wrong;
         }
@@ -58,7 +58,7 @@ TEST(DevicePipeline, EarlyChunksAreReducedWhileLaterOnesAreStillOnTheDevice) {
       Floats in(all.rank() == 0, PartOf(all.rank(), kLarge));
       std::vector<float> out(kLarge, -1);
       if (all.rank() == 0) standin_allow_copies(3);
-      Handle handle = all.AllReduce(in.span(), std::as_writable_bytes(std::span(out)), DType::kFloat32, ReduceOp::kSum);
+      Handle handle = all.AllReduce(in.span(), std::as_writable_bytes(std::span(out)), DType::kF32, ReduceOp::kSum);
       // Three chunks from the device of rank 0 are enough for the first one's sum to be there. Rank 0 alone can tell:
       // it lets the others go on when it has seen that, whether or not they have looked.
       if (all.rank() == 0) {
@@ -81,7 +81,7 @@ TEST(DevicePipeline, TheComputeStreamGoesOnWhileCopiesStandStill) {
     if (Status status = all.SetBufferPlace({.compute_stream = compute}); !status.ok()) return status.message();
     Floats both(true, PartOf(all.rank(), kLarge));
     standin_allow_copies(0);
-    Handle handle = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum);
+    Handle handle = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum);
     const DeviceBuffer other(64);
     GatedKernel later(compute, other.data(), 1, other.size());
     later.Open();
@@ -100,7 +100,7 @@ TEST(DeviceFailure, AFailedOperationKeepsItsBuffersUntilTheCopiesAreDone) {
     Ranks ranks(topology, WithCuda("tcp"), [](Communicator& all) -> std::string {
       Floats both(true, PartOf(all.rank(), kLarge));
       standin_allow_copies(0);
-      Handle handle = all.AllReduce(both.span(), both.span(), DType::kFloat32, ReduceOp::kSum);
+      Handle handle = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum);
       if (all.rank() == 0) all.Abort("the loss is NaN");
       // (The others' operation may not have begun when they hear of it.)
       if (all.rank() == 0 && handle.Done()) return "its copies are under way";

@@ -13,7 +13,7 @@
 
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/testing/network.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -86,7 +86,7 @@ std::string ReduceUntilItFails(const Topology& topology, std::uint32_t rank, std
   if (!all.ok()) return "create: " + all.status().message();
   std::vector<std::byte> buffer(std::size_t{40} << 20);
   for (;;) {
-    const Status status = (*all)->AllReduce(buffer, buffer, DType::kFloat32, ReduceOp::kSum).Wait();
+    const Status status = (*all)->AllReduce(buffer, buffer, DType::kF32, ReduceOp::kSum).Wait();
     if (status.ok()) continue;
     const Clock::time_point failed = Clock::now();
     std::move(all).value().reset();

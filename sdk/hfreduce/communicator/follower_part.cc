@@ -11,12 +11,11 @@ Result<std::unique_ptr<FollowerPart>> FollowerPart::Create(Segment& segment, Dev
                                                            Duration timeout) {
   auto exchange = Exchange::Create(segment, Reducer::kLeader, kHalves, kChunkBytesMax);
   if (!exchange.ok()) return exchange.status();
-  if (device != nullptr) exchange->UseDevice(*device);
+  if (device != nullptr) (*exchange)->UseDevice(*device);
   const Result<int> bell = segment.bell().Descriptor();
   if (!bell.ok()) return bell.status();
   return std::unique_ptr<FollowerPart>(new FollowerPart(segment, std::move(topology), node, latency_path_bytes_max,
-                                                        std::make_unique<Exchange>(std::move(exchange.value())), *bell,
-                                                        timeout));
+                                                        std::move(exchange.value()), *bell, timeout));
 }
 
 void FollowerPart::Begin(const Request& request) {

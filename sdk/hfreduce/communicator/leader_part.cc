@@ -17,7 +17,7 @@ Result<std::unique_ptr<LeaderPart>> LeaderPart::Create(Segment* segment, DeviceS
   if (segment != nullptr) {
     auto made = Exchange::Create(*segment, Reducer::kLeader, kHalves, kChunkBytesMax);
     if (!made.ok()) return made.status();
-    exchange = std::make_unique<Exchange>(std::move(made.value()));
+    exchange = std::move(made.value());
     if (device != nullptr) exchange->UseDevice(*device);
     const Result<int> descriptor = segment->bell().Descriptor();
     if (!descriptor.ok()) return descriptor.status();
@@ -61,11 +61,11 @@ std::unique_ptr<LocalSide> LeaderPart::LocalSideOf(Running& running) {
     return std::make_unique<SegmentSide>(*exchange_);
   }
   std::byte* sums = request.out;
-  if (request.signature.kind == OperationKind::kReduce && topology_.NodeOf(request.signature.root) != node_) {
-    running.sums = std::make_unique_for_overwrite<std::byte[]>(request.bytes());
+  if (request.signature.kind == Collective::kReduce && topology_.NodeOf(request.signature.root) != node_) {
+    running.sums = std::make_unique_for_overwrite<std::byte[]>(request.signature.bytes());
     sums = running.sums.get();
   }
-  return std::make_unique<BufferSide>(running.chunking, SizeOf(request.moves), request.in, sums);
+  return std::make_unique<BufferSide>(running.chunking, SizeOf(request.signature.element()), request.in, sums);
 }
 
 void LeaderPart::StartNext() {
@@ -83,7 +83,7 @@ void LeaderPart::StartNext() {
                                .local = *running.local,
                                .number = number,
                                .signature = request.signature,
-                               .args = {.type = request.moves,
+                               .args = {.type = request.signature.element(),
                                         .op = request.signature.op,
                                         .divisor = request.signature.op == ReduceOp::kAverage ? topology_.ranks() : 1}};
     std::unique_ptr<Operation> operation;
@@ -136,8 +136,8 @@ bool LeaderPart::Step() {
   StartNext();
   bool any = false;
   if (SegmentInUse() && !segment_->failed()) {
-    any = exchange_->TakeOne() || any;
-    any = exchange_->DeliverOne() || any;
+    any = exchange_->results().TakeOne() || any;
+    any = exchange_->delivery().DeliverOne() || any;
   }
   any = engine_.Step() || any;
   // Unsent messages may lie in buffers that are about to be their callers' again.

@@ -1,37 +1,17 @@
 #include "sdk/hfreduce/communicator/local_operation.h"
 
 namespace glim::hfreduce {
-namespace {
-
-Collective CollectiveOf(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::kAllReduce: return Collective::kAllReduce;
-    case OperationKind::kReduce: return Collective::kReduce;
-    case OperationKind::kBroadcast: return Collective::kBroadcast;
-    case OperationKind::kAllGather: return Collective::kAllGather;
-    case OperationKind::kReduceScatter: return Collective::kReduceScatter;
-    case OperationKind::kBarrier: return Collective::kBarrier;
-  }
-  return Collective::kBarrier;
-}
-
-}  // namespace
-
 NodeOperation LocalOperationOf(const Request& request, const Topology& topology, std::uint32_t node) {
   const Signature& signature = request.signature;
-  NodeOperation operation{.kind = CollectiveOf(signature.kind),
-                          .type = request.moves,
-                          .op = signature.op,
-                          .root = signature.root,
-                          .elements = signature.count,
+  NodeOperation operation{.signature = signature,
                           .in = request.in,
                           .out = request.out,
                           .one_result = request.one_result,
                           .on_device = request.on_device};
-  if (signature.kind != OperationKind::kReduce && signature.kind != OperationKind::kBroadcast) return operation;
+  if (!HasRoot(signature.kind)) return operation;
   const bool here = topology.NodeOf(signature.root) == node;
   const std::uint64_t root = here ? std::uint64_t{1} << (signature.root - topology.FirstRankOf(node)) : 0;
-  if (signature.kind == OperationKind::kReduce) {
+  if (signature.kind == Collective::kReduce) {
     operation.takes = root;
   } else {
     operation.delivers = root;
@@ -41,12 +21,12 @@ NodeOperation LocalOperationOf(const Request& request, const Topology& topology,
 }
 
 void LocalWatch::Tick(TimePoint now, bool patient) {
-  const std::uint64_t beats = exchange_.Beats();
+  const std::uint64_t beats = exchange_.counters().Beats();
   if (beats != beats_ || !moved_) moved_ = now;
   beats_ = beats;
   if (exchange_.segment().failed() || exchange_.Ended()) return;
   const bool stalled = !patient && now - moved_ >= timeout_;
-  if (Status status = exchange_.CheckPeers(stalled); !status.ok()) exchange_.segment().Fail(status);
+  if (Status status = exchange_.watch().CheckPeers(stalled); !status.ok()) exchange_.segment().Fail(status);
 }
 
 }  // namespace glim::hfreduce

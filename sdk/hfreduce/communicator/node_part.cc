@@ -18,8 +18,8 @@ Result<std::unique_ptr<NodePart>> NodePart::Create(Segment& segment, DeviceStage
 void NodePart::Finishing(const Request& request) {
   if (request.result == nullptr) return;
   Exchange& exchange = reduce_->exchange();
-  const auto offset = exchange.ResultOffset();
-  if (offset) *request.result = {exchange.segment().At(*offset, request.bytes()), request.bytes()};
+  const auto offset = exchange.results().Offset();
+  if (offset) *request.result = {exchange.segment().At(*offset, request.signature.bytes()), request.signature.bytes()};
 }
 
 }  // namespace glim::hfreduce

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "sdk/base/status.h"
-#include "sdk/hfreduce/engine/signature.h"
 #include "sdk/hfreduce/node/device_stage.h"
+#include "sdk/hfreduce/signature/signature.h"
 
 namespace glim::hfreduce {
 
@@ -41,8 +41,7 @@ class Completion {
 
 // The buffers are the caller's, until the completion is done; those of a barrier are its own.
 struct Request {
-  Signature signature;            // count: elements
-  DType moves = DType::kFloat32;  // what is moved: bytes for a broadcast
+  Signature signature;
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
   OnDevice on_device = {};
@@ -50,8 +49,6 @@ struct Request {
   std::span<const std::byte>* result = nullptr;  // where to say where the one result lies
   std::shared_ptr<std::int32_t> barrier = nullptr;
   std::shared_ptr<Completion> completion = nullptr;
-
-  std::size_t bytes() const { return signature.count * SizeOf(moves); }
 };
 
 }  // namespace glim::hfreduce

@@ -13,7 +13,7 @@
 #include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/node/testing/forked.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -53,7 +53,7 @@ std::string Round(const Topology& topology, std::uint32_t rank, Store& store, co
   if (!all.ok()) return "create: " + all.status().message();
   std::vector<float> values(30'000, 1);
   const auto bytes = std::as_writable_bytes(std::span(values));
-  if (Status status = (*all)->AllReduce(bytes, bytes, DType::kFloat32, ReduceOp::kSum).Wait(); !status.ok()) {
+  if (Status status = (*all)->AllReduce(bytes, bytes, DType::kF32, ReduceOp::kSum).Wait(); !status.ok()) {
     return status.message();
   }
   return values[0] == 4 && values[29'999] == 4 ? "" : "a wrong sum";

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 constexpr Chunking kChunks{.split = 96, .elements = 201, .chunk_elements = 8};
 
 PlannedOperation AllReduce(const Chunking& chunking = kChunks) {
-  return {.signature = {.type = DType::kInt32, .count = chunking.elements}, .chunking = chunking};
+  return {.signature = {.type = DType::kI32, .count = chunking.elements}, .chunking = chunking};
 }
 
 PlannedOperation Direct(std::size_t elements) {
@@ -79,11 +79,11 @@ TEST(FailureTest, DifferentOperationsAreNamed) {
   PlannedOperation other_op = AllReduce();
   other_op.signature.op = ReduceOp::kMax;
   PlannedOperation other_type = AllReduce();
-  other_type.signature.type = DType::kFloat32;
+  other_type.signature.type = DType::kF32;
   PlannedOperation reduce = AllReduce();
-  reduce.signature.kind = OperationKind::kReduce;
+  reduce.signature.kind = Collective::kReduce;
   PlannedOperation broadcast = AllReduce();
-  broadcast.signature.kind = OperationKind::kBroadcast;
+  broadcast.signature.kind = Collective::kBroadcast;
   const std::vector<Mismatch> mismatches = {
       {"op max against sum|op sum against max", other_op},
       {"type fp32 against int32|type int32 against fp32", other_type},

@@ -8,9 +8,9 @@
 #include "sdk/base/status.h"
 #include "sdk/hfreduce/engine/lanes.h"
 #include "sdk/hfreduce/engine/routes.h"
-#include "sdk/hfreduce/engine/signature.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/node/local_side.h"
+#include "sdk/hfreduce/signature/signature.h"
 #include "sdk/hfreduce/transport/transport.h"
 #include "sdk/hfreduce/tree/chunking.h"
 

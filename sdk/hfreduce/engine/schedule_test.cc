@@ -9,9 +9,9 @@
 #include "sdk/hfreduce/engine/direct_schedule.h"
 #include "sdk/hfreduce/engine/lanes.h"
 #include "sdk/hfreduce/engine/routes.h"
-#include "sdk/hfreduce/engine/signature.h"
 #include "sdk/hfreduce/engine/stall_watch.h"
 #include "sdk/hfreduce/engine/testing/sim_transport.h"
+#include "sdk/hfreduce/signature/signature.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -124,8 +124,8 @@ TEST(RoutesTest, ATreeHungUpAtAnyRootIsATree) {
 }
 
 TEST(SignatureTest, PackingLosesNothing) {
-  const Signature signature = {.kind = OperationKind::kReduceScatter,
-                               .type = DType::kInt64,
+  const Signature signature = {.kind = Collective::kReduceScatter,
+                               .type = DType::kI64,
                                .op = ReduceOp::kProduct,
                                .root = kRanksMax - 1,
                                .count = kCountMax};
@@ -136,7 +136,7 @@ TEST(SignatureTest, PackingLosesNothing) {
 TEST(SignatureTest, AnyBitsCanBeDescribed) {
   Rng rng(1);
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(Describe(Unpack(rng.Next())).empty());
-  EXPECT_EQ(Describe({.kind = OperationKind::kReduce, .op = ReduceOp::kMax, .root = 3, .count = 12}),
+  EXPECT_EQ(Describe({.kind = Collective::kReduce, .op = ReduceOp::kMax, .root = 3, .count = 12}),
             "Reduce of 12 fp32 (max) to rank 3");
   EXPECT_EQ(Difference({.root = 1, .count = 2}, {.root = 2, .count = 2}), "root 1 against 2");
 }

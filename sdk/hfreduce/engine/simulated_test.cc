@@ -13,12 +13,12 @@ namespace {
 
 constexpr Chunking kManyChunks{.split = 96, .elements = 201, .chunk_elements = 8};
 
-PlannedOperation Planned(OperationKind kind, DType type, const Chunking& chunking, std::uint32_t root = 0) {
+PlannedOperation Planned(Collective kind, DType type, const Chunking& chunking, std::uint32_t root = 0) {
   return {.signature = {.kind = kind, .type = type, .root = root, .count = chunking.elements}, .chunking = chunking};
 }
 
 PlannedOperation Direct(DType type, std::size_t elements) {
-  PlannedOperation planned = Planned(OperationKind::kAllReduce, type, OneChunk(elements));
+  PlannedOperation planned = Planned(Collective::kAllReduce, type, OneChunk(elements));
   planned.direct = true;
   return planned;
 }
@@ -31,7 +31,7 @@ std::vector<T> Values(const std::vector<std::byte>& bytes) {
 }
 
 template <typename T>
-constexpr DType kType = std::is_same_v<T, float> ? DType::kFloat32 : DType::kInt32;
+constexpr DType kType = std::is_same_v<T, float> ? DType::kF32 : DType::kI32;
 
 template <typename T>
 void Add(std::vector<T>* sum, const std::vector<T>& part) {
@@ -105,8 +105,8 @@ TEST(SimulatedTest, AllReduceHasTheBitsOfTheTreesInAnyOrderOfEvents) {
     for (std::uint64_t seed = 1; seed <= SeedsOf(30, 5); ++seed) {
       SCOPED_TRACE(Name(topology, seed));
       SimCluster cluster(topology, seed);
-      cluster.Plan(Planned(OperationKind::kAllReduce, DType::kFloat32, kManyChunks));
-      cluster.Plan(Planned(OperationKind::kAllReduce, DType::kInt32, kManyChunks));
+      cluster.Plan(Planned(Collective::kAllReduce, DType::kF32, kManyChunks));
+      cluster.Plan(Planned(Collective::kAllReduce, DType::kI32, kManyChunks));
       ASSERT_TRUE(cluster.Run());
       ExpectAllOk(cluster, topology, 2);
       const auto floats = Expected<float>(cluster, topology, kManyChunks, 0);
@@ -127,13 +127,13 @@ TEST(SimulatedTest, ReduceAndBroadcastFromAnyRoot) {
       const auto rank = static_cast<std::uint32_t>(seed * 7 % topology.ranks());
       const NodeIndex root = topology.NodeOf(rank);
       SimCluster cluster(topology, seed);
-      cluster.Plan(Planned(OperationKind::kReduce, DType::kFloat32, kManyChunks, rank));
-      cluster.Plan(Planned(OperationKind::kBroadcast, DType::kFloat8E4M3, kManyChunks, rank));
+      cluster.Plan(Planned(Collective::kReduce, DType::kF32, kManyChunks, rank));
+      cluster.Plan(Planned(Collective::kBroadcast, DType::kF8E4M3, kManyChunks, rank));
       ASSERT_TRUE(cluster.Run());
       ExpectAllOk(cluster, topology, 2);
       ASSERT_EQ(Values<float>(cluster.ResultOf(root, 0)), Expected<float>(cluster, topology, kManyChunks, 0, root));
       for (NodeIndex node = 0; node < topology.nodes.size(); ++node) {
-        ASSERT_EQ(cluster.ResultOf(node, 1), SimInput(DType::kFloat8E4M3, kManyChunks.elements, 1, root, 0)) << node;
+        ASSERT_EQ(cluster.ResultOf(node, 1), SimInput(DType::kF8E4M3, kManyChunks.elements, 1, root, 0)) << node;
       }
     }
   }
@@ -145,9 +145,9 @@ TEST(SimulatedTest, TheLatencyPathGivesAllNodesTheSameBitsInAnyOrderOfEvents) {
     for (std::uint64_t seed = 1; seed <= SeedsOf(30, 5); ++seed) {
       SCOPED_TRACE(Name(topology, seed));
       SimCluster cluster(topology, seed);
-      cluster.Plan(Direct(DType::kInt32, 33));
-      cluster.Plan(Direct(DType::kFloat32, 33));
-      cluster.Plan(Direct(DType::kFloat32, 0));
+      cluster.Plan(Direct(DType::kI32, 33));
+      cluster.Plan(Direct(DType::kF32, 33));
+      cluster.Plan(Direct(DType::kF32, 0));
       ASSERT_TRUE(cluster.Run());
       ExpectAllOk(cluster, topology, 3);
       std::vector<std::int32_t> sum;
@@ -172,7 +172,7 @@ TEST(SimulatedTest, TheAverageIsDividedOnce) {
     SimCluster cluster(topology, 5);
     for (const bool direct : {false, true}) {
       PlannedOperation planned =
-          direct ? Direct(DType::kInt32, 17) : Planned(OperationKind::kAllReduce, DType::kInt32, kManyChunks);
+          direct ? Direct(DType::kI32, 17) : Planned(Collective::kAllReduce, DType::kI32, kManyChunks);
       planned.signature.op = ReduceOp::kAverage;
       planned.divisor = topology.ranks();
       cluster.Plan(planned);
@@ -203,16 +203,16 @@ TEST(SimulatedTest, ManyOperationsOfAllKindsInFlight) {
       Rng rng(seed);
       std::vector<PlannedOperation> plan;
       for (int i = 0; i < 24; ++i) {
-        const auto kind = static_cast<OperationKind>(rng.Next() % 3);
+        const auto kind = static_cast<Collective>(rng.Next() % 3);
         const auto root = static_cast<std::uint32_t>(rng.Next() % topology.ranks());
-        plan.push_back(rng.OneIn(4) ? Direct(DType::kInt32, rng.Next() % 9)
-                                    : Planned(kind, DType::kInt32, kManyChunks, root));
+        plan.push_back(rng.OneIn(4) ? Direct(DType::kI32, rng.Next() % 9)
+                                    : Planned(kind, DType::kI32, kManyChunks, root));
         cluster.Plan(plan.back());
       }
       ASSERT_TRUE(cluster.Run());
       ExpectAllOk(cluster, topology, plan.size());
       for (std::size_t i = 0; i < plan.size(); ++i) {
-        if (plan[i].signature.kind != OperationKind::kAllReduce) continue;
+        if (plan[i].signature.kind != Collective::kAllReduce) continue;
         std::vector<std::int32_t> sum;
         const std::size_t count = plan[i].signature.count;
         for (NodeIndex node = 0; node < size; ++node) Add(&sum, OfNode<std::int32_t>(topology, count, i, node));
@@ -231,7 +231,7 @@ TEST(SimulatedTest, ResultsGoDownWhileUpCreditsAreWithheld) {
     bool withheld = true;
     cluster.network().WithholdCredits(
         [&withheld](NodeIndex, NodeIndex, Stream s) { return withheld && (s == Stream::kUp0 || s == Stream::kUp1); });
-    cluster.Plan(Planned(OperationKind::kAllReduce, DType::kFloat32, kManyChunks));
+    cluster.Plan(Planned(Collective::kAllReduce, DType::kF32, kManyChunks));
     const auto all_have = [&](std::uint32_t chunks) {
       for (NodeIndex node = 0; node < 7; ++node) {
         for (int half = 0; half < 2; ++half) {
@@ -256,8 +256,7 @@ TEST(SimulatedTest, OnlyGatewaysCrossAndTheDataOnceEachWay) {
     topology.gateways = {a / 2, a + b / 2};
     for (const bool direct : {false, true}) {
       SimCluster cluster(topology, a + b);
-      cluster.Plan(direct ? Direct(DType::kFloat32, 201)
-                          : Planned(OperationKind::kAllReduce, DType::kFloat32, kManyChunks));
+      cluster.Plan(direct ? Direct(DType::kF32, 201) : Planned(Collective::kAllReduce, DType::kF32, kManyChunks));
       ASSERT_TRUE(cluster.Run());
       ExpectAllOk(cluster, topology, 1);
       for (NodeIndex from = 0; from < a + b; ++from) {

@@ -19,8 +19,8 @@ TreeHalf::TreeHalf(const OperationSetup& setup, int half)
     : setup_(setup),
       half_(half),
       chunks_(setup.chunking.ChunksOf(half)),
-      reduces_(setup.signature.kind != OperationKind::kBroadcast),
-      spreads_(setup.signature.kind != OperationKind::kReduce) {
+      reduces_(setup.signature.kind != Collective::kBroadcast),
+      spreads_(setup.signature.kind != Collective::kReduce) {
   std::optional<NodeIndex> root;
   if (!(reduces_ && spreads_)) root = setup.routes.topology().NodeOf(setup.signature.root);
   const TreeRoute route = setup.routes.InTree(half, root);

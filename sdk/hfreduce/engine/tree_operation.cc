@@ -24,8 +24,8 @@ std::optional<int> TreeOf(Stream stream) {
 
 TreeOperation::TreeOperation(const OperationSetup& setup)
     : Operation(setup), halves_{TreeHalf(setup, 0), TreeHalf(setup, 1)} {
-  const OperationKind kind = setup.signature.kind;
-  GLIM_CHECK(kind == OperationKind::kAllReduce || kind == OperationKind::kReduce || kind == OperationKind::kBroadcast,
+  const Collective kind = setup.signature.kind;
+  GLIM_CHECK(kind == Collective::kAllReduce || kind == Collective::kReduce || kind == Collective::kBroadcast,
              "no way through a tree");
 }
 

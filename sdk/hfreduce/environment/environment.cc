@@ -1,7 +1,5 @@
 #include "sdk/hfreduce/environment/environment.h"
 
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,12 +137,6 @@ Result<Environment> OnGlim(const VariableReader& variables, const CommunicatorOp
   return environment;
 }
 
-// Of this process itself.
-std::optional<std::string> OwnVariable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 Result<Environment> WithoutGlim(const VariableReader& variables, const CommunicatorOptions& options) {
   Environment environment{.options = options};
   const Result<Ranks> ranks = RanksOf(variables);
@@ -171,12 +163,6 @@ Result<Environment> WithoutGlim(const VariableReader& variables, const Communica
 Result<Environment> EnvironmentOf(const VariableLookup& lookup, const CommunicatorOptions& options) {
   const VariableReader variables(lookup);
   return variables.Has(TaskVariable::kHosts) ? OnGlim(variables, options) : WithoutGlim(variables, options);
-}
-
-Result<std::unique_ptr<Communicator>> CommunicatorFromEnvironment(const CommunicatorOptions& options) {
-  const Result<Environment> environment = EnvironmentOf(OwnVariable, options);
-  if (!environment.ok()) return environment.status();
-  return MakeCommunicator(*environment);
 }
 
 }  // namespace glim::hfreduce

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "sdk/base/result.h"
@@ -27,13 +26,5 @@ struct Environment {
 // Pure. What the variables say is added to `options`: its id gets the job's before it, `listen` is replaced. Of `device`
 // and `service_level` the caller's choice comes first. INVALID_ARGUMENT that names the variable.
 Result<Environment> EnvironmentOf(const VariableLookup& lookup, const CommunicatorOptions& options);
-
-// Rank 0 serves the store. The port is free again once every rank has returned, so that any number of communicators can
-// be made of one environment, one after the other, in the same order on all ranks. Errors: Communicator::Create's, and
-// UNAVAILABLE (the port is taken).
-Result<std::unique_ptr<Communicator>> MakeCommunicator(const Environment& environment);
-
-// Of this process' own environment.
-Result<std::unique_ptr<Communicator>> CommunicatorFromEnvironment(const CommunicatorOptions& options);
 
 }  // namespace glim::hfreduce

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "sdk/hfreduce/environment/environment.h"
+#include "sdk/hfreduce/environment/make_communicator.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
 
@@ -31,7 +31,7 @@ std::string SumOfRanks(Communicator& all) {
   const auto own = static_cast<std::int32_t>(all.rank() + 1);
   std::int32_t sum = 0;
   const Status status = all.AllReduce(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(&sum, 1)),
-                                      DType::kInt32, ReduceOp::kSum)
+                                      DType::kI32, ReduceOp::kSum)
                             .Wait();
   if (!status.ok()) return status.message();
   return sum == 10 ? "" : "the sum is " + std::to_string(sum);

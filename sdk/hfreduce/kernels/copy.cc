@@ -7,6 +7,7 @@
 #include "hwy/highway.h"
 #include "sdk/hfreduce/kernels/blocks-inl.h"
 #include "sdk/hfreduce/kernels/families.h"
+#include "sdk/hfreduce/kernels/reduce.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glim::hfreduce {

@@ -1,10 +1,11 @@
-// The kernels behind Reduce, one entry per family of types. Each chooses its SIMD target at run time.
+// The kernels behind Reduce, one entry and one source (float.cc, float16.cc, float8.cc, integer.cc, copy.cc) for each
+// family of types. Each chooses its SIMD target at run time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "sdk/hfreduce/kernels/reduce.h"
+#include "sdk/hfreduce/kernels/reduce_args.h"
 
 namespace glim::hfreduce {
 

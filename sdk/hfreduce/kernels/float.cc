@@ -27,7 +27,7 @@ struct PlainCodec {
 };
 
 void ReduceFloatPerTarget(const KernelCall& call) {
-  if (call.args.type == DType::kFloat32) {
+  if (call.args.type == DType::kF32) {
     ReduceFloatingPoint<PlainCodec<float>, std::int32_t, 0x7F800000, 0x7FC00000>(call);
   } else {
     ReduceFloatingPoint<PlainCodec<double>, std::int64_t, 0x7FF0000000000000, 0x7FF8000000000000>(call);

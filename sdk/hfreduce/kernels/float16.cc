@@ -81,7 +81,7 @@ struct BFloat16Codec {
 #endif
 
 void ReduceFloat16PerTarget(const KernelCall& call) {
-  if (call.args.type == DType::kFloat16) {
+  if (call.args.type == DType::kF16) {
     ReduceFloatingPoint<Float16Codec, std::int16_t, 0x7C00, 0x7E00>(call);
   } else {
     ReduceFloatingPoint<BFloat16Codec, std::int16_t, 0x7F80, 0x7FC0>(call);

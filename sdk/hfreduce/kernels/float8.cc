@@ -132,7 +132,7 @@ HWY_INLINE void ReduceFormat(const KernelCall& call) {
 }
 
 void ReduceFloat8PerTarget(const KernelCall& call) {
-  if (call.args.type == DType::kFloat8E4M3) {
+  if (call.args.type == DType::kF8E4M3) {
     ReduceFormat<Float8E4M3Format>(call);
   } else {
     ReduceFormat<Float8E5M2Format>(call);

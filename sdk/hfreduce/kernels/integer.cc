@@ -74,7 +74,7 @@ HWY_INLINE void ReduceLanes(const KernelCall& call) {
 }
 
 void ReduceIntegerPerTarget(const KernelCall& call) {
-  if (call.args.type == DType::kInt32) {
+  if (call.args.type == DType::kI32) {
     ReduceLanes<std::int32_t, std::uint32_t>(call);
   } else {
     ReduceLanes<std::int64_t, std::uint64_t>(call);

@@ -18,14 +18,15 @@ void Copy(const KernelCall& call) {
 
 void Dispatch(const KernelCall& call) {
   switch (call.args.type) {
-    case DType::kFloat32:
-    case DType::kFloat64: return ReduceFloat(call);
-    case DType::kFloat16:
-    case DType::kBFloat16: return ReduceFloat16(call);
-    case DType::kFloat8E4M3:
-    case DType::kFloat8E5M2: return ReduceFloat8(call);
-    case DType::kInt32:
-    case DType::kInt64: return ReduceInteger(call);
+    case DType::kF32:
+    case DType::kF64: return ReduceFloat(call);
+    case DType::kF16:
+    case DType::kBF16: return ReduceFloat16(call);
+    case DType::kF8E4M3:
+    case DType::kF8E5M2: return ReduceFloat8(call);
+    case DType::kI32:
+    case DType::kI64: return ReduceInteger(call);
+    default: GLIM_CHECK(false, "only a type that IsReducible");
   }
 }
 

@@ -4,21 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/kernels/reduce_args.h"
 
 namespace glim::hfreduce {
-
-inline constexpr std::size_t kSourcesMax = 64;
-
-struct ReduceArgs {
-  DType type = DType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;
-  // kAverage: the sum is divided by it before it is rounded to the type. 1: left as it is, which is the only value that
-  // other operations take. Integers are divided towards zero.
-  std::size_t divisor = 1;
-  // Non-temporal stores: for a destination that nobody reads soon.
-  bool stream = false;
-};
 
 // destination[i] = op(sources[0][i], sources[1][i], ...), evaluated from left to right, for i < count. One source is a
 // copy (divided, if asked). Sums, averages and products of 16- and 8-bit types accumulate in fp32 and are rounded once,

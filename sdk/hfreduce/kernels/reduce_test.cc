@@ -33,8 +33,8 @@ Bytes RandomBytes(Rng& rng, DType type, std::size_t count) {
       std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
     }
   };
-  if (type == DType::kFloat32) special(0.0f, 0.0f, -0.0f, INFINITY, -INFINITY, NAN, -NAN, 1e-42f, -1e-45f, 1.0f);
-  if (type == DType::kFloat64) special(0.0, 0.0, -0.0, HUGE_VAL, -HUGE_VAL, double{NAN}, 5e-324, -1e-310, 1.0);
+  if (type == DType::kF32) special(0.0f, 0.0f, -0.0f, INFINITY, -INFINITY, NAN, -NAN, 1e-42f, -1e-45f, 1.0f);
+  if (type == DType::kF64) special(0.0, 0.0, -0.0, HUGE_VAL, -HUGE_VAL, double{NAN}, 5e-324, -1e-310, 1.0);
   return bytes;
 }
 
@@ -113,7 +113,7 @@ class EveryReduction : public testing::TestWithParam<std::tuple<int, int>> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Reduce, EveryReduction,
-                         testing::Combine(testing::Range(0, kDTypes), testing::Range(0, kReduceOps)),
+                         testing::Combine(testing::Range(0, kReducibleDTypes), testing::Range(0, kReduceOps)),
                          [](const testing::TestParamInfo<std::tuple<int, int>>& info) {
                            return std::string(NameOf(static_cast<DType>(std::get<0>(info.param)))) + "_" +
                                   std::string(NameOf(static_cast<ReduceOp>(std::get<1>(info.param))));
@@ -189,7 +189,7 @@ TEST_P(EveryReduction, StreamsWhatIsLong) {
 
 TEST(Reduce, CopiesOneSourceBitByBit) {
   Rng rng(1);
-  for (int type = 0; type < kDTypes; ++type) {
+  for (int type = 0; type < kReducibleDTypes; ++type) {
     for (const bool stream : {false, true}) {
       const Sources from(rng, static_cast<DType>(type), 1, 5000, 1);
       const ReduceArgs args{.type = static_cast<DType>(type), .op = ReduceOp::kMin, .divisor = 1, .stream = stream};
@@ -203,21 +203,25 @@ TEST(Reduce, CopiesOneSourceBitByBit) {
 TEST(ReduceDeathTest, RefusesWhatNobodyCanMean) {
   float value = 1;
   const std::vector<const void*> one(1, &value);
+  const std::vector<const void*> two(2, &value);
   const std::vector<const void*> too_many(kSourcesMax + 1, &value);
   EXPECT_DEATH(Reduce({}, &value, {}, 1), "sources");
   EXPECT_DEATH(Reduce({}, &value, too_many, 1), "sources");
+  EXPECT_DEATH(Reduce({.type = DType::kBool}, &value, two, 1), "IsReducible");
   EXPECT_DEATH(Reduce({.op = ReduceOp::kAverage, .divisor = 0}, &value, one, 1), "divided");
   EXPECT_DEATH(Reduce({.op = ReduceOp::kSum, .divisor = 2}, &value, one, 1), "divided");
 }
 
 TEST(Names, AreReadBackAndNothingElseIs) {
-  for (int type = 0; type < kDTypes; ++type) EXPECT_EQ(ParseDType(NameOf(static_cast<DType>(type))), DType(type));
-  for (int op = 0; op < kReduceOps; ++op) EXPECT_EQ(ParseReduceOp(NameOf(static_cast<ReduceOp>(op))), ReduceOp(op));
-  EXPECT_EQ(NameOf(DType::kFloat8E4M3), "fp8_e4m3");
+  for (int type = 0; type < kReducibleDTypes; ++type) {
+    EXPECT_EQ(ReducibleDTypeNamed(NameOf(static_cast<DType>(type))), DType(type));
+  }
+  for (int op = 0; op < kReduceOps; ++op) EXPECT_EQ(ReduceOpNamed(NameOf(static_cast<ReduceOp>(op))), ReduceOp(op));
   EXPECT_EQ(NameOf(ReduceOp::kAverage), "average");
-  EXPECT_EQ(NameOf(DType(200)), "unknown");
-  EXPECT_EQ(ParseDType("float"), std::nullopt);
-  EXPECT_EQ(ParseReduceOp(""), std::nullopt);
+  EXPECT_EQ(NameOf(ReduceOp(200)), "unknown");
+  EXPECT_EQ(ReducibleDTypeNamed("float"), std::nullopt);
+  EXPECT_EQ(ReducibleDTypeNamed("uint8"), std::nullopt) << "a type that nothing reduces";
+  EXPECT_EQ(ReduceOpNamed(""), std::nullopt);
 }
 
 }  // namespace

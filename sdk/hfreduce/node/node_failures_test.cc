@@ -33,7 +33,7 @@ Member Join(std::uint32_t ranks, std::uint32_t rank, const std::string& test, Du
 
 Status Sum(Member& member, std::vector<float>& values) {
   return member.node->AllReduce(std::as_bytes(std::span(values)), std::as_writable_bytes(std::span(values)),
-                                DType::kFloat32, ReduceOp::kSum);
+                                DType::kF32, ReduceOp::kSum);
 }
 
 TEST(NodeFailures, DifferentSizesAreNamed) {
@@ -44,7 +44,7 @@ TEST(NodeFailures, DifferentSizesAreNamed) {
   });
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(processes.Wait(rank),
-              "rank 11 called AllReduce of 4096 bytes (fp32, sum), rank 8 AllReduce of 8192 bytes (fp32, sum) "
+              "rank 11 called AllReduce of 1024 fp32 (sum), rank 8 AllReduce of 2048 fp32 (sum) "
               "(operation 1)");
   }
 }
@@ -55,12 +55,12 @@ TEST(NodeFailures, DifferentOrdersTypesAndRootsAreNamed) {
     std::function<Status(Member&, std::span<std::byte>)> call;
   };
   const Mistake mistakes[] = {
-      {"rank 9 called Barrier, rank 8 Broadcast of 64 bytes (root 0)",
+      {"rank 9 called Barrier, rank 8 Broadcast of 64 bytes from rank 0",
        [](Member& m, std::span<std::byte>) { return m.node->Barrier(); }},
-      {"rank 9 called Broadcast of 64 bytes (root 1), rank 8 Broadcast of 64 bytes (root 0)",
+      {"rank 9 called Broadcast of 64 bytes from rank 1, rank 8 Broadcast of 64 bytes from rank 0",
        [](Member& m, std::span<std::byte> b) { return m.node->Broadcast(b, 1); }},
-      {"rank 9 called Reduce of 64 bytes (bf16, max, root 0), rank 8 Broadcast of 64 bytes (root 0)",
-       [](Member& m, std::span<std::byte> b) { return m.node->Reduce(b, b, DType::kBFloat16, ReduceOp::kMax, 0); }},
+      {"rank 9 called Reduce of 32 bf16 (max) to rank 0, rank 8 Broadcast of 64 bytes from rank 0",
+       [](Member& m, std::span<std::byte> b) { return m.node->Reduce(b, b, DType::kBF16, ReduceOp::kMax, 0); }},
   };
   for (const Mistake& mistake : mistakes) {
     Forked processes(2, [&mistake](std::uint32_t rank) {
@@ -107,7 +107,7 @@ TEST(NodeFailures, AnyProcessMayBeKilledAtAnyMoment) {
           if (rank == victim) {
             EXPECT_EQ(said, "signal 9");
           } else {
-            EXPECT_TRUE(said.starts_with(name + ") died during AllReduce of 400000 bytes (fp32, sum)")) << said;
+            EXPECT_TRUE(said.starts_with(name + ") died during AllReduce of 100000 fp32 (sum)")) << said;
           }
         }
         EXPECT_TRUE(SegmentFilesOf("killed").empty());
@@ -129,8 +129,8 @@ TEST(NodeFailures, WhoStopsIsAccusedAfterTheTimeout) {
     });
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       if (rank == victim) continue;
-      EXPECT_EQ(processes.Wait(rank), "rank " + std::to_string(8 + victim) +
-                                          " has not called AllReduce of 400000 bytes (fp32, sum) (operation 21)");
+      EXPECT_EQ(processes.Wait(rank),
+                "rank " + std::to_string(8 + victim) + " has not called AllReduce of 100000 fp32 (sum) (operation 21)");
     }
     processes.Signal(victim, SIGCONT);
     EXPECT_NE(processes.Wait(victim), "") << "the failure holds for it too";
@@ -145,7 +145,7 @@ TEST(NodeFailures, WhoLeavesInTheMiddleIsNamed) {
     if (rank == 1) return std::string();
     return Sum(member, values).message();
   });
-  const std::string expected = "rank 9 has left during AllReduce of 4000 bytes (fp32, sum) (operation 2)";
+  const std::string expected = "rank 9 has left during AllReduce of 1000 fp32 (sum) (operation 2)";
   EXPECT_EQ(processes.WaitAll(), "0: " + expected + "\n2: " + expected + "\n");
 }
 

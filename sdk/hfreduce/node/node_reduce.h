@@ -28,16 +28,16 @@ class NodeReduce {
  public:
   static Result<std::unique_ptr<NodeReduce>> Create(Segment& segment, const NodeReduceOptions& options);
 
-  // `delivers` and `takes` are as the kind has them: all, or the local rank `operation.root`.
+  // `delivers` and `takes` are as the kind has them: all, or the local rank `signature.root`.
   void Start(const NodeOperation& operation);
   // At most a few chunks' work, without waiting. True if anything was done.
   bool Progress();
-  bool Ended() { return exchange_.Ended(); }
+  bool Ended() { return exchange_->Ended(); }
   // UNAVAILABLE (a process died, left or stalled: which), INVALID_ARGUMENT (processes asked for different things: who),
   // RESOURCE_EXHAUSTED (no memory behind the segment).
   Status Wait();
   // For those who wait by themselves.
-  Exchange& exchange() { return exchange_; }
+  Exchange& exchange() { return *exchange_; }
 
   // Start and Wait. Sizes in bytes; the result is also in local rank 0's `out` alone, if `one_result`.
   Status AllReduce(std::span<const std::byte> in, std::span<std::byte> out, DType type, ReduceOp op,
@@ -47,12 +47,12 @@ class NodeReduce {
   Status Barrier();
 
  private:
-  NodeReduce(Segment& segment, Exchange exchange, const NodeReduceOptions& options)
+  NodeReduce(Segment& segment, std::unique_ptr<Exchange> exchange, const NodeReduceOptions& options)
       : segment_(segment), exchange_(std::move(exchange)), options_(options) {}
   bool ReduceOne();
 
   Segment& segment_;
-  Exchange exchange_;
+  std::unique_ptr<Exchange> exchange_;
   NodeReduceOptions options_;
   std::unique_ptr<std::byte[]> scratch_;  // of a chunk, for Way::kInto
 };

@@ -60,10 +60,10 @@ class Rank {
     for (std::size_t i = 0; i < c.elements; ++i) in[i] = ValueOf(i, rank_, number);
     const Status status =
         node_->AllReduce(std::as_bytes(std::span(in, c.elements)), std::as_writable_bytes(std::span(out, c.elements)),
-                         DType::kInt32, ReduceOp::kSum, c.one_result);
+                         DType::kI32, ReduceOp::kSum, c.one_result);
     if (!status.ok()) return status.message();
     if (c.one_result && c.elements > 0) {
-      const auto offset = node_->exchange().ResultOffset();
+      const auto offset = node_->exchange().results().Offset();
       if (!offset) return "no result in the segment";
       out = reinterpret_cast<std::int32_t*>(segment_->At(*offset, c.elements * 4));
     }
@@ -149,7 +149,7 @@ TEST(NodeReduce, ReduceAndBroadcastHaveEveryRootInTurn) {
             for (std::size_t i = 0; i < elements; ++i) in[i] = ValueOf(i, rank, number);
             for (std::int32_t& value : out) value = -1;
             const Status reduced =
-                self.node().Reduce(std::as_bytes(in), std::as_writable_bytes(out), DType::kInt32, ReduceOp::kSum, root);
+                self.node().Reduce(std::as_bytes(in), std::as_writable_bytes(out), DType::kI32, ReduceOp::kSum, root);
             if (!reduced.ok()) return reduced.message();
             for (std::size_t i = 0; i < elements; ++i) {
               if (out[i] != (rank == root ? SumOf(i, ranks, number) : -1)) return "reduce to " + std::to_string(root);
@@ -176,14 +176,13 @@ TEST(NodeReduce, AnAverageIsDividedByTheRanksAndNarrowTypesRoundOnce) {
       std::vector<float> in(elements, static_cast<float>(rank * 3));
       std::vector<float> out(elements);
       const Status status = self.node().AllReduce(std::as_bytes(std::span(in)), std::as_writable_bytes(std::span(out)),
-                                                  DType::kFloat32, ReduceOp::kAverage);
+                                                  DType::kF32, ReduceOp::kAverage);
       if (!status.ok()) return status.message();
       if (out.front() != 3 || out.back() != 3) return "average";
       // bf16: 256 + 1 + 1 is 258; rounded after each addition it would stay 256.
       std::vector<std::uint16_t> narrow(elements, rank == 0 ? 0x4380 : 0x3f80);
-      const Status sum =
-          self.node().AllReduce(std::as_bytes(std::span(narrow)), std::as_writable_bytes(std::span(narrow)),
-                                DType::kBFloat16, ReduceOp::kSum);
+      const Status sum = self.node().AllReduce(std::as_bytes(std::span(narrow)),
+                                               std::as_writable_bytes(std::span(narrow)), DType::kBF16, ReduceOp::kSum);
       if (!sum.ok()) return sum.message();
       if (narrow.front() != 0x4381 || narrow.back() != 0x4381) return "bf16 " + std::to_string(narrow.front());
     }

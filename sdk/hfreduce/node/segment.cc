@@ -215,12 +215,6 @@ std::string Segment::NameOf(std::uint32_t local_rank) const {
   return "rank " + std::to_string(options_.first_rank + local_rank);
 }
 
-const LocalPair* Segment::PairOf(std::uint32_t local_rank) const {
-  const auto has = [local_rank](const LocalPair& p) { return p.first == local_rank || p.second == local_rank; };
-  const auto pair = std::find_if(options_.pairs.begin(), options_.pairs.end(), has);
-  return pair == options_.pairs.end() ? nullptr : &*pair;
-}
-
 Result<std::span<std::byte>> Segment::Allocate(std::size_t bytes) {
   const std::uint64_t offset = RoundUp(allocated_, bytes >= kAlignment ? kAlignment : kPage);
   if (offset > options_.arena_bytes || bytes > options_.arena_bytes - offset) {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
@@ -27,7 +26,6 @@ struct SegmentOptions {
   std::uint64_t session = 0;  // the same for all processes of one run and for no other: tells runs of one name apart
   std::uint32_t ranks = 1;    // processes of the node, at most kLocalRanksMax
   std::uint32_t local_rank = 0;
-  std::vector<LocalPair> pairs = {};  // the same in all processes; each rank is in one at most
   std::uint32_t first_rank = 0;       // the communicator's number of local rank 0, for messages
   std::size_t stage_bytes = 4 << 20;  // of each process
   std::size_t result_bytes = 4 << 20;
@@ -55,9 +53,6 @@ class Segment {
   std::uint32_t ranks() const { return options_.ranks; }
   std::uint32_t local_rank() const { return options_.local_rank; }
   std::string NameOf(std::uint32_t local_rank) const;  // "rank 11"
-  const std::vector<LocalPair>& pairs() const { return options_.pairs; }
-  // Null: it is in no pair.
-  const LocalPair* PairOf(std::uint32_t local_rank) const;
   SegmentHeader& header() { return *reinterpret_cast<SegmentHeader*>(base_); }
   RankState& rank(std::uint32_t local_rank) { return header().rank[local_rank]; }
   RankState& own() { return rank(options_.local_rank); }

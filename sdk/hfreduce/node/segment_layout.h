@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/hfreduce/signature/signature.h"
 #include "sdk/hfreduce/tree/topology.h"
 
 namespace glim::hfreduce {
 
 inline constexpr std::uint64_t kLayoutMagic = 0x65646f6e6d696c67;  // "glimnode"
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr int kHalves = 2;
 inline constexpr std::uint32_t kReadyFlags = 64;  // chunks of a half that may be reduced out of order; a power of two
 inline constexpr std::uint64_t kPrivate = ~std::uint64_t{0};  // offset of a buffer that is not in the segment
@@ -28,23 +28,10 @@ struct alignas(kCacheLine) Counter {
   void Set(std::uint64_t next) { value.store(next, std::memory_order_release); }
 };
 
-enum class Collective : std::uint8_t {
-  kAllReduce = 0,
-  kReduce = 1,
-  kBroadcast = 2,
-  kBarrier = 3,
-  kAllGather = 4,
-  kReduceScatter = 5
-};
-
 // What a process asked for: the others compare it with their own.
 struct OperationDescriptor {
-  Collective kind = Collective::kBarrier;
-  DType type = DType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;
+  Signature signature;
   std::uint8_t one_result = 0;
-  std::uint32_t root = 0;
-  std::uint64_t bytes = 0;
   // From here on each process has its own.
   std::uint64_t in_offset = kPrivate;
   std::uint64_t out_offset = kPrivate;
@@ -67,16 +54,12 @@ struct RankState {
   std::atomic<std::uint64_t> start_ticks{0};
   std::atomic<std::uint32_t> presence{0};
   BellState bell;
-  Counter posted;            // operations asked for
-  Counter finished;          // operations that this process is done with
-  Counter beat;              // anything at all was done
-  Counter reducing;          // chunk in work + 1, or 0
-  Counter arrived[kHalves];  // chunks that the others may read
-  Counter taken[kHalves];    // chunks whose result this process needs no more
-  // Between the two of a pair (pair_swap.h): chunks of which this process' partner
-  Counter offered[kHalves];            // may read the part that it reduces,
-  Counter passed[kHalves];             // may read the part of the result that this one took,
-  Counter gathered[kHalves];           // and this process has read that of its partner
+  Counter posted;                      // operations asked for
+  Counter finished;                    // operations that this process is done with
+  Counter beat;                        // anything at all was done
+  Counter reducing;                    // chunk in work + 1, or 0
+  Counter arrived[kHalves];            // chunks that the others may read
+  Counter taken[kHalves];              // chunks whose result this process needs no more
   OperationDescriptor descriptors[2];  // of operation n at n % 2: nobody is further ahead than by one
 };
 

@@ -3,24 +3,24 @@
 namespace glim::hfreduce {
 
 std::span<const void* const> SegmentSide::Sources(int half, std::uint32_t chunk) {
-  return exchange_.Sources(half, chunk);
+  return exchange_.delivery().Sources(half, chunk);
 }
 
 void SegmentSide::SourcesRead(int half, std::uint32_t chunk) {
   if (chunk + 1 <= read_[half]) return;
   read_[half] = chunk + 1;
-  exchange_.PublishReduced(half, read_[half]);
+  exchange_.results().PublishReduced(half, read_[half]);
 }
 
 void SegmentSide::Done(int half, std::uint32_t chunk) {
   SourcesRead(half, chunk);
-  exchange_.PublishResult(half, chunk);
-  exchange_.TakeNext(half);
+  exchange_.results().Publish(half, chunk);
+  exchange_.results().TakeNext(half);
 }
 
 bool SegmentFollower::Progress() {
-  const bool took = exchange_.TakeOne();
-  const bool delivered = exchange_.DeliverOne();
+  const bool took = exchange_.results().TakeOne();
+  const bool delivered = exchange_.delivery().DeliverOne();
   return took || delivered;
 }
 

@@ -21,17 +21,17 @@ inline constexpr std::size_t kLeaderStageBytes = kHalves * 4 * kChunkBytesMax;
 inline constexpr std::size_t kLeaderResultBytes = kHalves * 16 * kChunkBytesMax;
 
 // The leader's. Results are put into its `out` if that lies in the segment, or else into a ring of slots. When it says
-// no, somebody rings Segment::bell once it may say yes; Exchange::CheckPeers is to be asked from time to time.
+// no, somebody rings Segment::bell once it may say yes; PeerWatch::CheckPeers is to be asked from time to time.
 class SegmentSide final : public LocalSide {
  public:
   // Of the operation that the exchange (Reducer::kLeader) has begun. Both must outlive it.
   explicit SegmentSide(Exchange& exchange) : exchange_(exchange) {}
 
   // False also once the segment has failed.
-  bool Delivered(int half, std::uint32_t chunk) override { return exchange_.Arrived(half, chunk); }
+  bool Delivered(int half, std::uint32_t chunk) override { return exchange_.delivery().Arrived(half, chunk); }
   std::span<const void* const> Sources(int half, std::uint32_t chunk) override;
   void SourcesRead(int half, std::uint32_t chunk) override;
-  std::byte* Destination(int half, std::uint32_t chunk) override { return exchange_.ResultPlace(half, chunk); }
+  std::byte* Destination(int half, std::uint32_t chunk) override { return exchange_.results().Place(half, chunk); }
   void Done(int half, std::uint32_t chunk) override;
 
  private:

@@ -38,7 +38,7 @@ void Lead(SegmentSide& side, Exchange& exchange, const Chunking& chunking, bool 
       if (reduced[half] < chunks && reduced[half] < done[half] + kInFlight && side.Delivered(half, reduced[half])) {
         if (std::byte* to = side.Destination(half, reduced[half])) {
           const std::size_t count = chunking.RangeOf(half, reduced[half]).count;
-          Reduce({.type = DType::kInt32}, to, side.Sources(half, reduced[half]), count);
+          Reduce({.type = DType::kI32}, to, side.Sources(half, reduced[half]), count);
           for (std::size_t i = 0; i < count; ++i) reinterpret_cast<std::int32_t*>(to)[i] += 1000;
           if (tells_sources_read) side.SourcesRead(half, reduced[half]);
           ++reduced[half];
@@ -55,6 +55,10 @@ void Lead(SegmentSide& side, Exchange& exchange, const Chunking& chunking, bool 
   };
   (void)exchange.Drive(
       step, [&] { return exchange.Ended(); }, Seconds(20));
+}
+
+Signature SumOf(std::size_t elements) {
+  return {.kind = Collective::kAllReduce, .type = DType::kI32, .count = elements};
 }
 
 struct Case {
@@ -86,25 +90,23 @@ class Process {
       out[i] = -1;
     }
     const Chunking chunking = TwoHalves(c.elements);
-    const NodeOperation operation{.kind = Collective::kAllReduce,
-                                  .type = DType::kInt32,
-                                  .elements = c.elements,
+    const NodeOperation operation{.signature = SumOf(c.elements),
                                   .takes = c.takes,
                                   .in = reinterpret_cast<std::byte*>(in),
                                   .out = reinterpret_cast<std::byte*>(out),
                                   .one_result = c.one_result};
     if (rank_ == 0) {
-      exchange_.Begin(operation, chunking, false);
-      SegmentSide side(exchange_);
-      Lead(side, exchange_, chunking, number % 2 == 0);
+      exchange_->Begin(operation, chunking, false);
+      SegmentSide side(*exchange_);
+      Lead(side, *exchange_, chunking, number % 2 == 0);
       if (segment_->failed()) return segment_->failure().message();
     } else {
-      SegmentFollower follower(exchange_);
+      SegmentFollower follower(*exchange_);
       follower.Start(operation, chunking);
       if (Status status = follower.Wait(Seconds(20)); !status.ok()) return status.message();
     }
     if (c.one_result && c.elements > 0) {
-      out = reinterpret_cast<std::int32_t*>(segment_->At(exchange_.ResultOffset().value(), c.elements * 4));
+      out = reinterpret_cast<std::int32_t*>(segment_->At(exchange_->results().Offset().value(), c.elements * 4));
     }
     const bool takes = (c.takes >> rank_ & 1) != 0;
     for (std::size_t i = 0; i < c.elements; ++i) {
@@ -120,11 +122,10 @@ class Process {
   std::string BeginAndStop(bool stops, Duration timeout) {
     constexpr std::size_t kElements = 20'000;
     auto* const buffer = reinterpret_cast<std::byte*>(private_[0].data());
-    exchange_.Begin(
-        {.kind = Collective::kAllReduce, .type = DType::kInt32, .elements = kElements, .in = buffer, .out = buffer},
-        TwoHalves(kElements), false);
+    exchange_->Begin({.signature = SumOf(kElements), .in = buffer, .out = buffer}, TwoHalves(kElements), false);
     if (stops) ::raise(SIGSTOP);
-    return exchange_.Drive([this] { return exchange_.DeliverOne(); }, [] { return false; }, timeout).message();
+    return exchange_->Drive([this] { return exchange_->delivery().DeliverOne(); }, [] { return false; }, timeout)
+        .message();
   }
 
   // Until all have looked at what the others may write next.
@@ -134,7 +135,7 @@ class Process {
   std::uint32_t ranks_;
   std::uint32_t rank_;
   std::unique_ptr<Segment> segment_;
-  Exchange exchange_;
+  std::unique_ptr<Exchange> exchange_;
   std::int32_t* shared_[2] = {};
   std::vector<std::int32_t> private_[2];
 };
@@ -172,7 +173,7 @@ TEST(SegmentSide, WhoDeliversNothingIsAccusedAndNotTheLeader) {
     }
     return self.BeginAndStop(rank == 2, rank == 1 ? Milliseconds(300) : Seconds(20));
   });
-  EXPECT_EQ(processes.Wait(1), "rank 2 has stalled in AllReduce of 80000 bytes (int32, sum) (operation 4)");
+  EXPECT_EQ(processes.Wait(1), "rank 2 has stalled in AllReduce of 20000 int32 (sum) (operation 4)");
 }
 
 }  // namespace

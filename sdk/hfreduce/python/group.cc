@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "sdk/hfreduce/environment/make_communicator.h"
+
 namespace glim::hfreduce::python {
 namespace {
 

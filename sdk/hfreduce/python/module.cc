@@ -22,8 +22,8 @@ Value Known(const char* argument, const std::string& name, std::optional<Value> 
   throw py::value_error(std::string(argument) + ": '" + name + "' is unknown");
 }
 
-DType TypeNamed(const std::string& name) { return Known("dtype", name, ParseDType(name)); }
-ReduceOp OpNamed(const std::string& name) { return Known("op", name, ParseReduceOp(name)); }
+DType TypeNamed(const std::string& name) { return Known("dtype", name, ReducibleDTypeNamed(name)); }
+ReduceOp OpNamed(const std::string& name) { return Known("op", name, ReduceOpNamed(name)); }
 
 // Of an object with the buffer protocol. It stays there as long as the object is exported (a memoryview of it lives).
 std::uintptr_t AddressOf(const py::object& object) {
@@ -32,6 +32,15 @@ std::uintptr_t AddressOf(const py::object& object) {
   const auto address = reinterpret_cast<std::uintptr_t>(view.buf);
   PyBuffer_Release(&view);
   return address;
+}
+
+// The table of element types, for the test that glim/dtypes.py says the same. False at the end: cannot be reduced.
+py::list DTypes() {
+  py::list rows;
+  for (const DTypeRow& row : kDTypeTable) {
+    rows.append(py::make_tuple(row.name, row.bytes, row.safetensors, row.torch, row.numpy, IsReducible(row.type)));
+  }
+  return rows;
 }
 
 std::shared_ptr<Group> FromVariables(const std::map<std::string, std::string>& variables,
@@ -111,6 +120,7 @@ PYBIND11_MODULE(_hfreduce, module) {
   BindOptions(module);
   BindGroup(module);
   module.def("address_of", &AddressOf);
+  module.def("dtypes", &DTypes);
   module.def("from_variables", &FromVariables);
   module.def("from_arguments", &FromArguments);
 }

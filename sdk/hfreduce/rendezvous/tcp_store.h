@@ -1,8 +1,8 @@
 // A store that one process serves over TCP (MASTER_ADDR and MASTER_PORT) and everyone else calls.
 //
 // A connection for each call: a rank that waits for a key holds up no other call of its process, and nothing is open
-// once a communicator is made. Bounded: keys, values, their number, connections, and the time until one must have said
-// what it wants.
+// once a communicator is made. Bounded: keys and values (store_message.h), their number, connections, and the time
+// until one must have said what it wants (tcp_store_server.h).
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,11 @@
 
 #include "sdk/base/result.h"
 #include "sdk/hfreduce/rendezvous/store.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/address.h"
 
 namespace glim::hfreduce {
 
-inline constexpr std::size_t kStoreKeyBytesMax = 256;
-inline constexpr std::size_t kStoreValueBytesMax = std::size_t{64} << 10;
-inline constexpr std::size_t kStoreBytesMax = std::size_t{256} << 20;  // of keys and values together
-inline constexpr std::size_t kStoreConnectionsMax = 16384;
+class TcpStoreServer;
 
 struct TcpStoreOptions {
   std::string host = "127.0.0.1";  // the server's; the server itself listens there
@@ -38,17 +35,14 @@ class TcpStore final : public Store {
   // Beside Store's: INVALID_ARGUMENT (key or value too long), RESOURCE_EXHAUSTED (the server is full).
   Status Set(const std::string& key, const std::string& value) override;
   Result<std::string> Get(const std::string& key, Duration timeout) override;
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return address_.port(); }
 
  private:
-  class Server;
+  TcpStore();
 
-  TcpStore() = default;
-
-  SocketAddress address_;
-  std::uint16_t port_ = 0;
+  net::SocketAddress address_;
   Duration timeout_;
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<TcpStoreServer> server_;
 };
 
 }  // namespace glim::hfreduce

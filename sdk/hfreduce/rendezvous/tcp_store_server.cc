@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sdk/net/socket.h"
+
 namespace glim::hfreduce {
 namespace {
 
@@ -15,20 +17,31 @@ constexpr Duration kTick = Milliseconds(50);  // how late a deadline may be seen
 
 }  // namespace
 
-TcpStore::Server::Server(UniqueFd listener, UniqueFd stop)
-    : listener_(std::move(listener)), stop_(std::move(stop)), thread_([this] { Loop(); }) {}
+Result<std::unique_ptr<TcpStoreServer>> TcpStoreServer::Create(const net::SocketAddress& listen) {
+  Result<UniqueFd> listener = net::Listen(listen);
+  if (!listener.ok()) return listener.status();
+  Result<net::SocketAddress> bound = net::LocalAddress(listener->get());
+  if (!bound.ok()) return bound.status();
+  UniqueFd stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop) return Status(StatusCode::kUnavailable, "no eventfd: " + net::ErrnoText(errno));
+  return std::unique_ptr<TcpStoreServer>(new TcpStoreServer(std::move(*listener), std::move(stop), *bound));
+}
 
-TcpStore::Server::~Server() {
+TcpStoreServer::TcpStoreServer(UniqueFd listener, UniqueFd stop, const net::SocketAddress& address)
+    : listener_(std::move(listener)), stop_(std::move(stop)), address_(address), thread_([this] { Loop(); }) {}
+
+TcpStoreServer::~TcpStoreServer() {
   ::eventfd_write(stop_.get(), 1);
   thread_.join();
 }
 
-void TcpStore::Server::Loop() {
+void TcpStoreServer::Loop() {
   std::vector<pollfd> polled;
   for (;;) {
     polled.assign({{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
     for (const Caller& caller : callers_) {
-      polled.push_back({caller.socket.get(), static_cast<short>(caller.out.empty() ? POLLIN : POLLOUT), 0});
+      const bool answers = caller.stream.wants_to_write();
+      polled.push_back({caller.stream.descriptor(), static_cast<short>(answers ? POLLOUT : POLLIN), 0});
     }
     // Callers that wait for a key that was just written are told at once.
     const int wait_ms = std::exchange(written_, false) ? 0 : callers_.empty() ? -1 : static_cast<int>(kTick.ms);
@@ -42,18 +55,21 @@ void TcpStore::Server::Loop() {
   }
 }
 
-void TcpStore::Server::AcceptAll() {
+void TcpStoreServer::AcceptAll() {
   while (callers_.size() < kStoreConnectionsMax) {
-    UniqueFd socket = Accept(listener_.get());
+    UniqueFd socket = net::Accept(listener_.get());
     if (!socket) return;
-    callers_.push_back({std::move(socket), {}, {}, {}, Deadline(kTimeToAsk)});
+    callers_.push_back({net::FramedStream(std::move(socket), kStoreBounds), {}, net::Deadline(kTimeToAsk)});
   }
 }
 
-bool TcpStore::Server::Serve(Caller& caller, bool ready) {
-  if (ready && !caller.out.empty()) return Write(caller);
+bool TcpStoreServer::Serve(Caller& caller, bool ready) {
+  if (caller.stream.wants_to_write()) {
+    if (!ready) return caller.deadline.Passed();
+    return !caller.stream.Flush().ok() || !caller.stream.wants_to_write();
+  }
   if (ready && Hear(caller)) return true;
-  if (caller.waits_for.has_value() && caller.out.empty()) {
+  if (caller.waits_for.has_value() && !caller.stream.wants_to_write()) {
     if (const auto it = values_.find(*caller.waits_for); it != values_.end()) {
       return Answer(caller, StatusCode::kOk, it->second);
     }
@@ -62,30 +78,28 @@ bool TcpStore::Server::Serve(Caller& caller, bool ready) {
   return caller.deadline.Passed();
 }
 
-bool TcpStore::Server::Hear(Caller& caller) {
-  char buffer[4096];
-  for (;;) {
-    const ssize_t n = ::recv(caller.socket.get(), buffer, sizeof buffer, 0);
-    if (n < 0 && WouldBlock(errno)) return false;
-    // A caller that waits says nothing more: its end, or a second request.
-    if (n <= 0 || caller.waits_for.has_value()) return true;
-    caller.in.append(buffer, static_cast<std::size_t>(n));
-    StoreMessage request;
-    const StoreParse parse = Parse(caller.in, &request);
-    if (parse == StoreParse::kRefused) return true;
-    if (parse == StoreParse::kWhole) return Execute(caller, request);
-  }
+bool TcpStoreServer::Hear(Caller& caller) {
+  const Status read = caller.stream.Read();
+  std::string& input = caller.stream.input();
+  // A caller that waits says nothing more: what comes is its end, or a second request.
+  if (caller.waits_for.has_value()) return !read.ok() || !input.empty();
+  StoreMessage request;
+  const StoreParse parse = Parse(input, &request);
+  if (parse == StoreParse::kPartial) return !read.ok();
+  if (parse == StoreParse::kRefused) return true;
+  input.clear();
+  return Execute(caller, request);
 }
 
-bool TcpStore::Server::Execute(Caller& caller, const StoreMessage& request) {
+bool TcpStoreServer::Execute(Caller& caller, const StoreMessage& request) {
   if (request.kind == static_cast<std::uint8_t>(StoreRequest::kSet)) return Set(caller, request);
   if (request.kind != static_cast<std::uint8_t>(StoreRequest::kGet)) return true;
   caller.waits_for = request.key;
-  caller.deadline = Deadline(Milliseconds(request.wait_ms));
+  caller.deadline = net::Deadline(Milliseconds(request.wait_ms));
   return false;
 }
 
-bool TcpStore::Server::Set(Caller& caller, const StoreMessage& request) {
+bool TcpStoreServer::Set(Caller& caller, const StoreMessage& request) {
   if (const auto it = values_.find(request.key); it != values_.end()) {
     return Answer(caller, it->second == request.value ? StatusCode::kOk : StatusCode::kAlreadyExists, "");
   }
@@ -97,17 +111,10 @@ bool TcpStore::Server::Set(Caller& caller, const StoreMessage& request) {
   return Answer(caller, StatusCode::kOk, "");
 }
 
-bool TcpStore::Server::Answer(Caller& caller, StatusCode code, const std::string& value) {
-  caller.out = Encode({static_cast<std::uint8_t>(code), 0, {}, value});
-  caller.deadline = Deadline(kTimeToAsk);
-  return Write(caller);
-}
-
-bool TcpStore::Server::Write(Caller& caller) {
-  const ssize_t n = ::send(caller.socket.get(), caller.out.data(), caller.out.size(), MSG_NOSIGNAL);
-  if (n < 0) return !WouldBlock(errno);
-  caller.out.erase(0, static_cast<std::size_t>(n));
-  return caller.out.empty();
+bool TcpStoreServer::Answer(Caller& caller, StatusCode code, const std::string& value) {
+  caller.deadline = net::Deadline(kTimeToAsk);
+  const Status sent = caller.stream.Send(Encode({static_cast<std::uint8_t>(code), 0, {}, value}));
+  return !sent.ok() || !caller.stream.wants_to_write();
 }
 
 }  // namespace glim::hfreduce

@@ -3,43 +3,55 @@
 
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "sdk/base/result.h"
+#include "sdk/base/unique_fd.h"
 #include "sdk/hfreduce/rendezvous/store_message.h"
-#include "sdk/hfreduce/rendezvous/tcp_store.h"
+#include "sdk/net/address.h"
+#include "sdk/net/deadline.h"
+#include "sdk/net/framed_stream.h"
 
 namespace glim::hfreduce {
 
-class TcpStore::Server {
+inline constexpr std::size_t kStoreBytesMax = std::size_t{256} << 20;  // of keys and values together
+inline constexpr std::size_t kStoreConnectionsMax = 16384;
+
+// A connection for each call. Who has not said within ten seconds what it wants is cut off. Serves until its end.
+class TcpStoreServer {
  public:
-  // Both descriptors are there.
-  Server(UniqueFd listener, UniqueFd stop);
+  // Port 0 picks a free one. UNAVAILABLE: the port is taken, or no descriptor is left.
+  static Result<std::unique_ptr<TcpStoreServer>> Create(const net::SocketAddress& listen);
   // Everyone who still waits sees the connection end.
-  ~Server();
+  ~TcpStoreServer();
+  TcpStoreServer(const TcpStoreServer&) = delete;
+  TcpStoreServer& operator=(const TcpStoreServer&) = delete;
+
+  const net::SocketAddress& address() const { return address_; }
 
  private:
   struct Caller {
-    UniqueFd socket;
-    std::string in;
-    std::string out;
+    net::FramedStream stream;
     std::optional<std::string> waits_for;  // a key
-    Deadline deadline;
+    net::Deadline deadline;
   };
 
+  TcpStoreServer(UniqueFd listener, UniqueFd stop, const net::SocketAddress& address);
   void Loop();
   void AcceptAll();
   // True: done with the caller.
   bool Hear(Caller& caller);
   bool Answer(Caller& caller, StatusCode code, const std::string& value);
-  bool Write(Caller& caller);
   bool Execute(Caller& caller, const StoreMessage& request);
   bool Set(Caller& caller, const StoreMessage& request);
   bool Serve(Caller& caller, bool ready);
 
   UniqueFd listener_;
   UniqueFd stop_;  // an eventfd
+  net::SocketAddress address_;
   std::map<std::string, std::string> values_;
   std::size_t bytes_ = 0;
   bool written_ = false;  // a key, since the callers were last looked at

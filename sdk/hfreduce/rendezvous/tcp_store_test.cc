@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/hfreduce/rendezvous/store_message.h"
 #include "sdk/hfreduce/rendezvous/testing/memory_store.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -146,7 +148,7 @@ bool IsEnded(int socket) {
 }
 
 UniqueFd Call(std::uint16_t port, const std::string& text) {
-  Result<UniqueFd> socket = StartConnect(*ResolveAddress("127.0.0.1", port));
+  Result<UniqueFd> socket = net::StartConnect(*net::ResolveAddress("127.0.0.1", port));
   GLIM_CHECK(socket.ok(), socket.status().message());
   pollfd polled{socket->get(), POLLOUT, 0};
   ::poll(&polled, 1, 10'000);

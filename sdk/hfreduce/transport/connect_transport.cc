@@ -38,7 +38,7 @@ Status Check(const TransportOptions& options, NodeIndex self, std::span<const No
 Result<std::unique_ptr<Transport>> ConnectTransport(const TransportOptions& options, NodeIndex self,
                                                     std::span<const NodeIndex> peers, Store& store, Duration timeout) {
   if (Status checked = Check(options, self, peers); !checked.ok()) return checked;
-  const Deadline deadline(timeout);
+  const net::Deadline deadline(timeout);
   Result<std::vector<Edge>> edges = ConnectEdges(options, self, peers, store, deadline);
   if (!edges.ok()) return edges.status();
   if (options.kind != TransportKind::kUcx) return MakeTcpTransport(std::move(edges).value());

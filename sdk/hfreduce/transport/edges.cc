@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <list>
 #include <optional>
+#include <string_view>
 
 #include "sdk/hfreduce/transport/hello.h"
+#include "sdk/net/framed_stream.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -26,7 +28,7 @@ std::string NodeText(NodeIndex node) { return "node " + std::to_string(node); }
 
 Status SetOption(int socket, int level, int name, int value, const char* what) {
   if (::setsockopt(socket, level, name, &value, sizeof value) == 0) return Status::Ok();
-  return {StatusCode::kUnavailable, std::string("cannot set ") + what + ": " + ErrnoText(errno)};
+  return {StatusCode::kUnavailable, std::string("cannot set ") + what + ": " + net::ErrnoText(errno)};
 }
 
 // Before connect and listen: what the peer is told of the window depends on the buffers.
@@ -55,50 +57,44 @@ Status SetOptions(const TransportOptions& options, int socket) {
                    static_cast<socklen_t>(options.congestion.size())) == 0) {
     return Status::Ok();
   }
-  return InvalidArgument("congestion",
-                         "this kernel has no TCP congestion control '" + options.congestion + "': " + ErrnoText(errno),
-                         "see /proc/sys/net/ipv4/tcp_available_congestion_control");
+  return InvalidArgument(
+      "congestion", "this kernel has no TCP congestion control '" + options.congestion + "': " + net::ErrnoText(errno),
+      "see /proc/sys/net/ipv4/tcp_available_congestion_control");
 }
 
 enum class Read { kWhole, kPartial, kEnded };
 
-struct HelloReader {
-  HelloBytes bytes{};
-  std::size_t have = 0;
+// Never read past the hello: what follows is the transport's.
+constexpr net::FramedStream::Bounds kHelloBounds{.input = kHelloBytes, .output = kHelloBytes};
 
-  // Never reads past the hello: what follows is the transport's.
-  Read From(int socket) {
-    while (have < kHelloBytes) {
-      const ssize_t n = ::recv(socket, bytes.data() + have, kHelloBytes - have, 0);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Read::kPartial;
-      if (n <= 0) return Read::kEnded;
-      have += static_cast<std::size_t>(n);
-    }
-    return Read::kWhole;
-  }
-};
+// Whole, and no hello: somebody else's protocol.
+Read Hear(net::FramedStream& stream, std::optional<Hello>* hello) {
+  const Status read = stream.Read();
+  const std::string& text = stream.input();
+  if (text.size() < kHelloBytes) return read.ok() ? Read::kPartial : Read::kEnded;
+  *hello = DecodeHello(std::span<const std::byte, kHelloBytes>(std::as_bytes(std::span(text))));
+  return Read::kWhole;
+}
 
 // A fresh socket takes 128 bytes at once; one that does not is given up, as if the connection had ended.
-bool Say(int socket, const Hello& hello) {
+bool Say(net::FramedStream& stream, const Hello& hello) {
   const HelloBytes bytes = Encode(hello);
-  return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return stream.Send(text).ok() && !stream.wants_to_write();
 }
 
 // A peer with a higher index, to whom this node connects.
 struct Outgoing {
   NodeIndex peer = 0;
-  SocketAddress address;
-  UniqueFd socket;
+  net::SocketAddress address;
+  net::FramedStream stream;
   bool connected = false;
-  HelloReader reader;
-  std::optional<Deadline> retry;
+  std::optional<net::Deadline> retry;
   std::string trouble;  // of the last attempt
 };
 
 struct Incoming {
-  UniqueFd socket;
-  HelloReader reader;
+  net::FramedStream stream;
 };
 
 class EdgeConnector {
@@ -108,12 +104,12 @@ class EdgeConnector {
     for (const NodeIndex peer : peers) edges_.push_back({peer, UniqueFd()});
   }
 
-  Result<std::vector<Edge>> Run(Store& store, const Deadline& deadline);
+  Result<std::vector<Edge>> Run(Store& store, const net::Deadline& deadline);
 
  private:
   Status Publish(Store& store);
-  Status FindHigherPeers(Store& store, const Deadline& deadline);
-  Status Step(const Deadline& deadline);
+  Status FindHigherPeers(Store& store, const net::Deadline& deadline);
+  Status Step(const net::Deadline& deadline);
   Status Advance(Outgoing& out, bool ready);
   Status HearAnswer(Outgoing& out);
   void GiveUp(Outgoing& out, std::string why);
@@ -141,18 +137,18 @@ Edge* EdgeConnector::Find(NodeIndex peer) {
 }
 
 Status EdgeConnector::Publish(Store& store) {
-  Result<SocketAddress> address = ResolveAddress(options_.listen_address, 0);
+  Result<net::SocketAddress> address = net::ResolveAddress(options_.listen_address, 0);
   if (!address.ok() || address->IsAny()) {
     return InvalidArgument(
         "listen_address",
         address.ok() ? "peers cannot connect to " + options_.listen_address : address.status().message(),
         "give an address of this node that its peers reach");
   }
-  Result<UniqueFd> listener = Listen(*address);
+  Result<UniqueFd> listener = net::Listen(*address);
   if (!listener.ok()) return listener.status();
   listener_ = std::move(*listener);
   if (Status set = SetOptions(options_, listener_.get()); !set.ok()) return set;
-  Result<SocketAddress> bound = LocalAddress(listener_.get());
+  Result<net::SocketAddress> bound = net::LocalAddress(listener_.get());
   if (!bound.ok()) return bound.status();
   Status written = store.Set(StoreKey(options_, self_), bound->ToString());
   if (written.code() == StatusCode::kAlreadyExists) {
@@ -163,14 +159,14 @@ Status EdgeConnector::Publish(Store& store) {
 }
 
 // While this waits, lower peers connect: the kernel holds their connections until they are accepted.
-Status EdgeConnector::FindHigherPeers(Store& store, const Deadline& deadline) {
+Status EdgeConnector::FindHigherPeers(Store& store, const net::Deadline& deadline) {
   for (const Edge& edge : edges_) {
     if (edge.peer < self_) continue;
     Result<std::string> text = store.Get(StoreKey(options_, edge.peer), deadline.Remaining());
     if (!text.ok()) {
       return {text.status().code(), NodeText(edge.peer) + " has not said where it listens: " + text.status().message()};
     }
-    Result<SocketAddress> address = ParseAddress(*text);
+    Result<net::SocketAddress> address = net::ParseAddress(*text);
     if (!address.ok()) {
       return {StatusCode::kFailedPrecondition, NodeText(edge.peer) + ": " + address.status().message()};
     }
@@ -182,30 +178,28 @@ Status EdgeConnector::FindHigherPeers(Store& store, const Deadline& deadline) {
 }
 
 void EdgeConnector::GiveUp(Outgoing& out, std::string why) {
-  out.socket.Reset();
+  out.stream = {};
   out.connected = false;
-  out.reader = {};
   out.retry.emplace(kRetry);
   out.trouble = std::move(why);
 }
 
 Status EdgeConnector::Advance(Outgoing& out, bool ready) {
-  if (!out.socket) {
+  if (!out.stream) {
     if (out.retry.has_value() && !out.retry->Passed()) return Status::Ok();
-    Result<UniqueFd> socket = StartConnect(out.address);
+    Result<UniqueFd> socket = net::StartConnect(out.address);
     if (!socket.ok()) {
       GiveUp(out, socket.status().message());
       return Status::Ok();
     }
-    out.socket = std::move(*socket);
-    return SetOptions(options_, out.socket.get());
+    out.stream = net::FramedStream(std::move(*socket), kHelloBounds);
+    return SetOptions(options_, out.stream.descriptor());
   }
   if (!ready) return Status::Ok();
   if (out.connected) return HearAnswer(out);
-  if (const int error = ConnectError(out.socket.get()); error != 0) {
-    GiveUp(out, "cannot connect to " + out.address.ToString() + ": " + ErrnoText(error));
-  } else if (!Say(out.socket.get(),
-                  {kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer, options_.id})) {
+  if (const int error = net::ConnectError(out.stream.descriptor()); error != 0) {
+    GiveUp(out, "cannot connect to " + out.address.ToString() + ": " + net::ErrnoText(error));
+  } else if (!Say(out.stream, {kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer, options_.id})) {
     GiveUp(out, "it ended the connection");
   } else {
     out.connected = true;
@@ -214,9 +208,9 @@ Status EdgeConnector::Advance(Outgoing& out, bool ready) {
 }
 
 Status EdgeConnector::HearAnswer(Outgoing& out) {
-  const Read read = out.reader.From(out.socket.get());
+  std::optional<Hello> answer;
+  const Read read = Hear(out.stream, &answer);
   if (read == Read::kPartial) return Status::Ok();
-  const std::optional<Hello> answer = read == Read::kWhole ? DecodeHello(out.reader.bytes) : std::nullopt;
   if (read == Read::kEnded || !answer.has_value() || !answer->is_answer) {
     GiveUp(out, read == Read::kEnded ? "it ended the connection" : "it does not speak this protocol");
     return Status::Ok();
@@ -229,15 +223,15 @@ Status EdgeConnector::HearAnswer(Outgoing& out) {
     GiveUp(out, "somebody else answered");
     return Status::Ok();
   }
-  Find(out.peer)->socket = std::move(out.socket);
+  Find(out.peer)->socket = out.stream.Release();
   return Status::Ok();
 }
 
 void EdgeConnector::AcceptAll() {
-  while (UniqueFd socket = Accept(listener_.get())) {
+  while (UniqueFd socket = net::Accept(listener_.get())) {
     // The oldest silent one makes room; a peer that was one of them comes again.
     if (incoming_.size() >= kStrangersMax) incoming_.pop_front();
-    incoming_.push_back({std::move(socket), {}});
+    incoming_.push_back({net::FramedStream(std::move(socket), kHelloBounds)});
   }
 }
 
@@ -250,27 +244,26 @@ Verdict EdgeConnector::Judge(const Hello& hello) const {
 }
 
 bool EdgeConnector::HearHello(Incoming& in) {
-  const Read read = in.reader.From(in.socket.get());
-  if (read == Read::kPartial) return false;
-  const std::optional<Hello> hello = read == Read::kWhole ? DecodeHello(in.reader.bytes) : std::nullopt;
+  std::optional<Hello> hello;
+  if (Hear(in.stream, &hello) == Read::kPartial) return false;
   if (!hello.has_value() || hello->is_answer) return true;
   const Verdict verdict = Judge(*hello);
   const bool accepted = verdict == Verdict::kAccepted;
-  const bool said = Say(in.socket.get(), {kWireVersion, options_.kind, true, verdict, self_, hello->from,
-                                          accepted ? options_.id : std::string()});
+  const bool said = Say(in.stream, {kWireVersion, options_.kind, true, verdict, self_, hello->from,
+                                    accepted ? options_.id : std::string()});
   // A peer that comes twice has given its first connection up.
-  if (accepted && said && SetOptions(options_, in.socket.get()).ok()) {
-    Find(hello->from)->socket = std::move(in.socket);
+  if (accepted && said && SetOptions(options_, in.stream.descriptor()).ok()) {
+    Find(hello->from)->socket = in.stream.Release();
   }
   return true;
 }
 
-Status EdgeConnector::Step(const Deadline& deadline) {
+Status EdgeConnector::Step(const net::Deadline& deadline) {
   std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
   for (const Outgoing& out : outgoing_) {
-    polled.push_back({out.socket.get(), static_cast<short>(out.connected ? POLLIN : POLLOUT), 0});
+    polled.push_back({out.stream.descriptor(), static_cast<short>(out.connected ? POLLIN : POLLOUT), 0});
   }
-  for (const Incoming& in : incoming_) polled.push_back({in.socket.get(), POLLIN, 0});
+  for (const Incoming& in : incoming_) polled.push_back({in.stream.descriptor(), POLLIN, 0});
   ::poll(polled.data(), polled.size(), deadline.PollTimeout(kRetry));
   std::size_t i = 1;
   for (Outgoing& out : outgoing_) {
@@ -296,7 +289,7 @@ Status EdgeConnector::Missing() const {
   return {StatusCode::kDeadlineExceeded, NodeText(self_) + " is still without " + text};
 }
 
-Result<std::vector<Edge>> EdgeConnector::Run(Store& store, const Deadline& deadline) {
+Result<std::vector<Edge>> EdgeConnector::Run(Store& store, const net::Deadline& deadline) {
   if (Status published = Publish(store); !published.ok()) return published;
   if (Status found = FindHigherPeers(store, deadline); !found.ok()) return found;
   for (Outgoing& out : outgoing_) {
@@ -312,7 +305,7 @@ Result<std::vector<Edge>> EdgeConnector::Run(Store& store, const Deadline& deadl
 }  // namespace
 
 Result<std::vector<Edge>> ConnectEdges(const TransportOptions& options, NodeIndex self,
-                                       std::span<const NodeIndex> peers, Store& store, const Deadline& deadline) {
+                                       std::span<const NodeIndex> peers, Store& store, const net::Deadline& deadline) {
   return EdgeConnector(options, self, peers).Run(store, deadline);
 }
 

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "sdk/base/result.h"
+#include "sdk/base/unique_fd.h"
 #include "sdk/hfreduce/rendezvous/store.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/hfreduce/transport/transport.h"
+#include "sdk/hfreduce/transport/transport_options.h"
+#include "sdk/net/deadline.h"
 
 namespace glim::hfreduce {
 
@@ -19,6 +21,6 @@ struct Edge {
 
 // As ConnectTransport says. One edge for each peer, in the order of `peers`.
 Result<std::vector<Edge>> ConnectEdges(const TransportOptions& options, NodeIndex self,
-                                       std::span<const NodeIndex> peers, Store& store, const Deadline& deadline);
+                                       std::span<const NodeIndex> peers, Store& store, const net::Deadline& deadline);
 
 }  // namespace glim::hfreduce

@@ -4,8 +4,8 @@
 #include <poll.h>
 
 #include "sdk/hfreduce/transport/hello.h"
-#include "sdk/hfreduce/transport/socket.h"
 #include "sdk/hfreduce/transport/testing/nodes.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -39,8 +39,8 @@ TEST_P(Edges, NamesThePeerThatNeverConnected) {
 }
 
 TEST_P(Edges, NamesThePeerThatIsGone) {
-  const auto gone = ResolveAddress("127.0.0.1", 0);
-  const std::string address = LocalAddress(Listen(*gone)->get())->ToString();
+  const auto gone = net::ResolveAddress("127.0.0.1", 0);
+  const std::string address = net::LocalAddress(net::Listen(*gone)->get())->ToString();
   ASSERT_TRUE(store_.Set("edge/contract/1", address).ok());
   const Made alone = Connect(options_, 0, {1}, store_, Milliseconds(100));
   EXPECT_EQ(alone.status().code(), StatusCode::kDeadlineExceeded);
@@ -82,7 +82,7 @@ TEST_P(Edges, OptionsThatCannotBeAreRefusedByName) {
 // Somebody who has learnt the address of a node that waits for its peer 0.
 UniqueFd CallNode(Store& store, NodeIndex node) {
   const std::string address = store.Get("edge/contract/" + std::to_string(node), kPatience).value();
-  Result<UniqueFd> socket = StartConnect(*ParseAddress(address));
+  Result<UniqueFd> socket = net::StartConnect(*net::ParseAddress(address));
   GLIM_CHECK(socket.ok(), socket.status().message());
   pollfd polled{socket->get(), POLLOUT, 0};
   ::poll(&polled, 1, 10'000);

@@ -11,7 +11,8 @@
 #include <span>
 #include <string>
 
-#include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/transport.h"
+#include "sdk/hfreduce/transport/transport_options.h"
 
 namespace glim::hfreduce {
 

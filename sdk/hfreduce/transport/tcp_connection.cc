@@ -11,11 +11,10 @@
 #include <utility>
 
 #include "sdk/base/check.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
-
-bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 iovec Part(const std::byte* data, std::size_t bytes) { return {const_cast<std::byte*>(data), bytes}; }
 
@@ -87,12 +86,12 @@ void TcpConnection::Flush() {
     message.msg_iovlen = count;
     const ssize_t n = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && WouldBlock(errno)) {
+    if (n < 0 && net::WouldBlock(errno)) {
       blocked_ = true;
       return;
     }
     // What the peer sent before it died is still to be read: reading will find the end.
-    if (n < 0) send_error_ = "its connection broke: " + ErrnoText(errno);
+    if (n < 0) send_error_ = "its connection broke: " + net::ErrnoText(errno);
     if (n > 0) Advance(static_cast<std::size_t>(n));
   }
 }
@@ -156,11 +155,11 @@ bool TcpConnection::Receive(Receiver& receiver) {
   for (int i = 0; i < kReadsAtOnce && broken_.empty() && socket_; ++i) {
     std::size_t asked = 0;
     const ssize_t n = Read(asked);
-    if (n < 0 && WouldBlock(errno)) {
+    if (n < 0 && net::WouldBlock(errno)) {
       if (!send_error_.empty()) Break(send_error_);
       break;
     }
-    if (n < 0) Break("its connection broke: " + ErrnoText(errno));
+    if (n < 0) Break("its connection broke: " + net::ErrnoText(errno));
     if (n == 0) Break(target_ != nullptr ? "it ended the connection within a message" : "it ended the connection");
     if (n <= 0) break;
     any = true;
@@ -246,7 +245,7 @@ bool TcpConnection::Drain() {
     n = ::recv(socket_.get(), staging_.data(), staging_.size(), 0);
   } while (n > 0 || (n < 0 && errno == EINTR));
   int unacknowledged = 0;
-  if (n == 0 || !WouldBlock(errno) || ::ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) != 0) return true;
+  if (n == 0 || !net::WouldBlock(errno) || ::ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) != 0) return true;
   return queue_.empty() && unacknowledged == 0;
 }
 

@@ -9,6 +9,8 @@
 
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/transport/tcp_connection.h"
+#include "sdk/net/deadline.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -67,7 +69,7 @@ TcpTransport::TcpTransport(UniqueFd epoll, std::vector<Edge> edges) : epoll_(std
 
 // What was reported Sent, and every control message, shall reach a peer that is alive.
 TcpTransport::~TcpTransport() {
-  const Deadline deadline(kFlushWait);
+  const net::Deadline deadline(kFlushWait);
   std::vector<pollfd> waiting;
   for (;;) {
     waiting.clear();
@@ -155,7 +157,7 @@ bool TcpTransport::Arm() {
 
 Result<std::unique_ptr<Transport>> MakeTcpTransport(std::vector<Edge> edges) {
   UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return Status(StatusCode::kUnavailable, "no epoll descriptor: " + ErrnoText(errno));
+  if (!epoll) return Status(StatusCode::kUnavailable, "no epoll descriptor: " + net::ErrnoText(errno));
   return std::unique_ptr<Transport>(std::make_unique<TcpTransport>(std::move(epoll), std::move(edges)));
 }
 

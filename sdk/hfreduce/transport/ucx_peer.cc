@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sdk/base/check.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -40,68 +41,40 @@ Result<UcxInvitation> UcxInvitation::Decode(const std::string& text) {
   return invitation;
 }
 
-UcxPeer::~UcxPeer() {
-  if (rkey_ != nullptr) ucp_rkey_destroy(rkey_);
-  if (memory_ != nullptr) ucp_mem_unmap(context_, memory_);
-}
-
-Result<UcxInvitation> UcxPeer::Invite(ucp_context_h context, ucp_worker_h worker, std::uint64_t edge_number) {
-  context_ = context;
-  worker_ = worker;
+// UCX allocates, so that peers on this host can map it. What is not written to is not there.
+Result<UcxInvitation> UcxPeer::Invite(net::ucx::Worker& worker, std::uint64_t edge_number) {
+  Result<std::unique_ptr<net::ucx::Memory>> memory = net::ucx::Memory::Allocate(worker, kRegionBytes);
+  if (!memory.ok()) {
+    return Status(memory.status().code(), "for node " + std::to_string(node_) + ": " + memory.status().message())
+        .WithFix(memory.status().fix());
+  }
+  memory_ = std::move(*memory);
+  region_ = memory_->bytes().data();
   edge_number_ = edge_number;
-  // UCX allocates, so that peers on this host can map it. What is not written to is not there.
-  ucp_mem_map_params_t params{};
-  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-  params.length = kRegionBytes;
-  params.flags = UCP_MEM_MAP_ALLOCATE;
-  if (const ucs_status_t s = ucp_mem_map(context, &params, &memory_); s != UCS_OK) {
-    return Failure("no registered memory for node " + std::to_string(node_), s);
-  }
-  ucp_mem_attr_t attr{};
-  attr.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
-  if (const ucs_status_t s = ucp_mem_query(memory_, &attr); s != UCS_OK) return Failure("registered memory", s);
-  region_ = static_cast<std::byte*>(attr.address);
   std::memset(region_, 0, kFlagsBytes);
-  void* rkey = nullptr;
-  std::size_t rkey_bytes = 0;
-  if (const ucs_status_t s = ucp_rkey_pack(context, memory_, &rkey, &rkey_bytes); s != UCS_OK) {
-    return Failure("the key of registered memory", s);
-  }
-  UcxInvitation invitation;
-  invitation.edge_number = edge_number;
-  invitation.memory = reinterpret_cast<std::uint64_t>(region_);
-  invitation.rkey.assign(static_cast<const char*>(rkey), rkey_bytes);
-  ucp_rkey_buffer_release(rkey);
-  return invitation;
+  return UcxInvitation{.edge_number = edge_number,
+                       .memory = reinterpret_cast<std::uint64_t>(region_),
+                       .worker = worker.address(),
+                       .rkey = memory_->key()};
 }
 
-Status UcxPeer::Join(const UcxInvitation& invitation, ucp_err_handling_mode_t error_mode) {
-  error_mode_ = error_mode;
+Status UcxPeer::Join(net::ucx::Worker& worker, const UcxInvitation& invitation) {
+  worker_ = &worker;
   peer_edge_number_ = invitation.edge_number;
   peer_region_ = invitation.memory;
-  ucp_ep_params_t params{};
-  params.field_mask =
-      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.address = reinterpret_cast<const ucp_address_t*>(invitation.worker.data());
-  params.err_mode = error_mode;
-  params.err_handler.cb = EndpointBroke;
-  params.err_handler.arg = this;
-  const std::string whom = "node " + std::to_string(node_);
-  if (const ucs_status_t s = ucp_ep_create(worker_, &params, &endpoint_); s != UCS_OK) {
-    return Failure("UCX has no way to " + whom, s);
-  }
-  if (const ucs_status_t s = ucp_ep_rkey_unpack(endpoint_, invitation.rkey.data(), &rkey_); s != UCS_OK) {
-    return Failure("the memory of " + whom, s);
-  }
+  const std::string whom = "node " + std::to_string(node_) + ": ";
+  Result<std::unique_ptr<net::ucx::Endpoint>> endpoint =
+      net::ucx::Endpoint::Open(worker, invitation.worker, [this](const std::string& why) { Break(why); });
+  if (!endpoint.ok()) return {endpoint.status().code(), whom + endpoint.status().message()};
+  endpoint_ = std::move(*endpoint);
+  const Result<ucp_rkey_h> rkey = endpoint_->Unpack(invitation.rkey);
+  if (!rkey.ok()) return {rkey.status().code(), whom + rkey.status().message()};
+  rkey_ = *rkey;
   return Status::Ok();
 }
 
 void UcxPeer::Break(std::string why) {
   if (broken_.empty()) broken_ = std::move(why);
-}
-
-void UcxPeer::EndpointBroke(void* peer, ucp_ep_h, ucs_status_t status) {
-  static_cast<UcxPeer*>(peer)->Break(std::string("its connection broke: ") + ucs_status_string(status));
 }
 
 void UcxPeer::Fail(Receiver& receiver) {
@@ -149,10 +122,11 @@ void UcxPeer::Send(Outgoing& out, Frame frame, std::span<const std::byte> payloa
   if (frame.kind == FrameKind::kPlaced) {
     const std::size_t slot = SlotIndex(frame.header.stream, frame.slot);
     out.flag = ++puts_sent_[slot];
-    Started(out,
-            ucp_put_nbx(endpoint_, payload.data(), payload.size(), peer_region_ + SlotOffset(slot), rkey_, &params));
-    ucp_worker_fence(worker_);
-    Started(out, ucp_put_nbx(endpoint_, &out.flag, sizeof out.flag, peer_region_ + FlagOffset(slot), rkey_, &params));
+    Started(out, ucp_put_nbx(endpoint_->handle(), payload.data(), payload.size(), peer_region_ + SlotOffset(slot),
+                             rkey_, &params));
+    ucp_worker_fence(worker_->handle());
+    Started(out, ucp_put_nbx(endpoint_->handle(), &out.flag, sizeof out.flag, peer_region_ + FlagOffset(slot), rkey_,
+                             &params));
     bytes_sent_ += payload.size() + sizeof out.flag;
     payload = {};
   }
@@ -161,7 +135,7 @@ void UcxPeer::Send(Outgoing& out, Frame frame, std::span<const std::byte> payloa
   std::memcpy(out.head.data() + kEdgeNumberBytes, encoded.data(), kFrameBytes);
   params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = UCP_AM_SEND_FLAG_EAGER;
-  Started(out, ucp_am_send_nbx(endpoint_, kActiveMessage, out.head.data(), out.head.size(), payload.data(),
+  Started(out, ucp_am_send_nbx(endpoint_->handle(), kActiveMessage, out.head.data(), out.head.size(), payload.data(),
                                payload.size(), &params));
   bytes_sent_ += out.head.size() + payload.size();
   Ended(out);
@@ -284,25 +258,14 @@ void UcxPeer::CheckControl() {
   if (!control_ || !ending_.empty()) return;
   std::byte unexpected;
   const ssize_t n = ::recv(control_.get(), &unexpected, 1, 0);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (n < 0 && net::WouldBlock(errno)) return;
   if (n > 0) ending_ = "it broke the protocol: a message on the control connection";
-  if (n < 0) ending_ = "its connection broke: " + ErrnoText(errno);
+  if (n < 0) ending_ = "its connection broke: " + net::ErrnoText(errno);
   if (n == 0) ending_ = "it ended the connection";
 }
 
 void UcxPeer::SayGoodbye() {
   if (control_) ::shutdown(control_.get(), SHUT_WR);
-}
-
-ucs_status_ptr_t UcxPeer::StartClose() {
-  if (endpoint_ == nullptr) return nullptr;
-  ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  // By force where UCX allows it: whatever a peer still needed has been flushed, or the peer is gone.
-  params.flags = error_mode_ == UCP_ERR_HANDLING_MODE_PEER ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-  // Keys belong to the endpoint.
-  if (rkey_ != nullptr) ucp_rkey_destroy(std::exchange(rkey_, nullptr));
-  return ucp_ep_close_nbx(std::exchange(endpoint_, nullptr), &params);
 }
 
 }  // namespace glim::hfreduce

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,16 +21,15 @@
 #include "sdk/hfreduce/transport/edges.h"
 #include "sdk/hfreduce/transport/frame.h"
 #include "sdk/hfreduce/transport/transport.h"
+#include "sdk/net/ucx/endpoint.h"
+#include "sdk/net/ucx/memory.h"
+#include "sdk/net/ucx/worker.h"
 
 namespace glim::hfreduce {
 
 inline constexpr unsigned kActiveMessage = 1;
 // Goes before the frame in an active message: the receiver's number for the edge. Also keeps strangers out.
 inline constexpr std::size_t kEdgeNumberBytes = sizeof(std::uint64_t);
-
-inline Status Failure(const std::string& what, ucs_status_t status) {
-  return {StatusCode::kUnavailable, what + ": " + ucs_status_string(status)};
-}
 
 // What a node tells a peer about the memory that the peer may write to. Travels through the store.
 struct UcxInvitation {
@@ -42,17 +42,16 @@ struct UcxInvitation {
   static Result<UcxInvitation> Decode(const std::string& text);
 };
 
-// Not thread-safe; not movable once it has sent. The worker and the context outlive it.
+// Not thread-safe; not movable once it has sent. The worker outlives it.
 class UcxPeer {
  public:
   explicit UcxPeer(Edge edge) : node_(edge.peer), control_(std::move(edge.socket)) {}
-  ~UcxPeer();
   UcxPeer(const UcxPeer&) = delete;
   UcxPeer& operator=(const UcxPeer&) = delete;
 
   // Registers the memory that the peer will write to.
-  Result<UcxInvitation> Invite(ucp_context_h context, ucp_worker_h worker, std::uint64_t edge_number);
-  Status Join(const UcxInvitation& invitation, ucp_err_handling_mode_t error_mode);
+  Result<UcxInvitation> Invite(net::ucx::Worker& worker, std::uint64_t edge_number);
+  Status Join(net::ucx::Worker& worker, const UcxInvitation& invitation);
 
   NodeIndex node() const { return node_; }
   int control() const { return control_.get(); }
@@ -81,7 +80,7 @@ class UcxPeer {
   // Half of the goodbye; the other half is that CheckControl finds the peer's.
   void SayGoodbye();
   // A request that ends the endpoint, to be waited for; null: there is none.
-  ucs_status_ptr_t StartClose();
+  ucs_status_ptr_t StartClose() { return endpoint_ ? endpoint_->StartClose() : nullptr; }
 
  private:
   static constexpr std::size_t kInlineBytes = 4096;
@@ -110,7 +109,6 @@ class UcxPeer {
   static std::size_t FlagOffset(std::size_t slot) { return slot * kCacheLine; }
   static std::size_t SlotOffset(std::size_t slot) { return kFlagsBytes + slot * kTransportMessageBytesMax; }
   static void Completed(void* request, ucs_status_t status, void* out);
-  static void EndpointBroke(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
   void Send(Outgoing& out, Frame frame, std::span<const std::byte> payload);
   void Started(Outgoing& out, ucs_status_ptr_t request);
@@ -128,13 +126,11 @@ class UcxPeer {
   bool failed_ = false;
   std::string ending_;  // why the control connection ended
 
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  ucp_mem_h memory_ = nullptr;
+  net::ucx::Worker* worker_ = nullptr;
+  std::unique_ptr<net::ucx::Memory> memory_;
   std::byte* region_ = nullptr;
-  ucp_ep_h endpoint_ = nullptr;
-  ucp_rkey_h rkey_ = nullptr;
-  ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
+  std::unique_ptr<net::ucx::Endpoint> endpoint_;
+  ucp_rkey_h rkey_ = nullptr;  // the endpoint's
   std::uint64_t peer_region_ = 0;
   std::array<std::uint64_t, kFlags> puts_sent_{};
   std::array<std::uint64_t, kFlags> puts_taken_{};

@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
-#include <sstream>
+#include <utility>
 
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/transport/ucx_peer.h"
+#include "sdk/net/socket.h"
+#include "sdk/net/ucx/worker.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -25,26 +27,13 @@ std::string InvitationKey(const TransportOptions& options, NodeIndex from, NodeI
   return "ucx/" + options.id + "/" + std::to_string(from) + "/" + std::to_string(to);
 }
 
-bool UsesTcp(const std::string& tls) { return tls == "all" || tls.find("tcp") != std::string::npos; }
-
-// UCX refuses to look after peers over shared memory; there the control connection alone tells of their end.
-ucp_err_handling_mode_t ErrorModeOf(const std::string& tls) {
-  std::istringstream names(tls);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name != "shm" && name != "sm" && name != "posix" && name != "sysv" && name != "cma" && name != "self") {
-      return UCP_ERR_HANDLING_MODE_PEER;
-    }
-  }
-  return UCP_ERR_HANDLING_MODE_NONE;
-}
-
 class UcxTransport final : public Transport {
  public:
   UcxTransport() = default;
   ~UcxTransport() override;
 
   Status Open(const TransportOptions& options, NodeIndex self, std::vector<Edge> edges, Store& store,
-              const Deadline& deadline);
+              const net::Deadline& deadline);
 
   bool TrySend(NodeIndex to, const MessageHeader& header, std::span<const std::byte> payload) override {
     return Find(to).TrySend(header, payload);
@@ -60,17 +49,16 @@ class UcxTransport final : public Transport {
  private:
   Status OpenWorker(const TransportOptions& options);
   Status Watch(int descriptor);
-  Status Exchange(const TransportOptions& options, NodeIndex self, Store& store, const Deadline& deadline);
+  Status Exchange(const TransportOptions& options, NodeIndex self, Store& store, const net::Deadline& deadline);
   UcxPeer& Find(NodeIndex node) const;
   static ucs_status_t OnActiveMessage(void* transport, const void* header, std::size_t header_bytes, void* data,
                                       std::size_t bytes, const ucp_am_recv_param_t* param);
   void CheckControls();
   bool FailBroken(Receiver& receiver, bool quiet);
-  void AwaitRequest(ucs_status_ptr_t request, const Deadline& deadline);
-  void AwaitGoodbyes(const Deadline& deadline);
+  void AwaitRequest(ucs_status_ptr_t request, const net::Deadline& deadline);
+  void AwaitGoodbyes(const net::Deadline& deadline);
 
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
+  std::unique_ptr<net::ucx::Worker> worker_;  // outlives the peers
   UniqueFd epoll_;
   std::vector<std::unique_ptr<UcxPeer>> peers_;
   bool armed_ = false;
@@ -85,58 +73,34 @@ UcxPeer& UcxTransport::Find(NodeIndex node) const {
 }
 
 Status UcxTransport::OpenWorker(const TransportOptions& options) {
-  ucp_config_t* config = nullptr;
-  if (const ucs_status_t s = ucp_config_read(nullptr, nullptr, &config); s != UCS_OK) return Failure("UCX", s);
-  const std::string level = std::to_string(options.service_level);
-  // The segment sizes decide what UCX's tcp reaches: its own 8 KiB costs three quarters of the rate. Keys of transports
-  // are given without the name of the transport ("TCP_"), which ucp_config_modify takes, but never finds.
-  const std::string segment = UsesTcp(options.ucx_tls) ? "256k" : "";
-  const std::pair<const char*, const std::string> settings[] = {
-      {"TLS", options.ucx_tls},
-      {"NET_DEVICES", options.ucx_net_devices},
-      {"TX_SEG_SIZE", segment},
-      {"RX_SEG_SIZE", segment},
-      {"IB_SL", options.service_level < 0 ? std::string() : level},
-  };
-  ucs_status_t status = UCS_OK;
-  for (const auto& [name, value] : settings) {
-    if (status == UCS_OK && !value.empty()) status = ucp_config_modify(config, name, value.c_str());
-  }
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_RMA | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  if (status == UCS_OK) status = ucp_init(&params, config, &context_);
-  ucp_config_release(config);
-  if (status != UCS_OK) return Failure("UCX cannot use '" + options.ucx_tls + "'", status);
-  ucp_worker_params_t worker{};
-  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  status = ucp_worker_create(context_, &worker, &worker_);
-  if (status != UCS_OK) return Failure("no UCX worker", status);
+  Result<std::unique_ptr<net::ucx::Worker>> worker = net::ucx::Worker::Open({.tls = options.ucx_tls,
+                                                                             .net_devices = options.ucx_net_devices,
+                                                                             .service_level = options.service_level,
+                                                                             .active_messages = true});
+  if (!worker.ok()) return worker.status();
+  worker_ = std::move(*worker);
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.id = kActiveMessage;
   handler.cb = OnActiveMessage;
   handler.arg = this;
-  status = ucp_worker_set_am_recv_handler(worker_, &handler);
-  return status == UCS_OK ? Status::Ok() : Failure("no UCX active messages", status);
+  const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_->handle(), &handler);
+  return status == UCS_OK ? Status::Ok() : net::ucx::Failure("no UCX active messages", status);
 }
 
 Status UcxTransport::Watch(int descriptor) {
   epoll_event event{};
   event.events = EPOLLIN;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0) return Status::Ok();
-  return {StatusCode::kUnavailable, "epoll: " + ErrnoText(errno)};
+  return {StatusCode::kUnavailable, "epoll: " + net::ErrnoText(errno)};
 }
 
 Status UcxTransport::Open(const TransportOptions& options, NodeIndex self, std::vector<Edge> edges, Store& store,
-                          const Deadline& deadline) {
+                          const net::Deadline& deadline) {
   if (Status opened = OpenWorker(options); !opened.ok()) return opened;
-  int event_fd = -1;
-  if (const ucs_status_t s = ucp_worker_get_efd(worker_, &event_fd); s != UCS_OK) return Failure("UCX cannot wait", s);
   epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll_) return {StatusCode::kUnavailable, "no epoll descriptor: " + ErrnoText(errno)};
-  if (Status watched = Watch(event_fd); !watched.ok()) return watched;
+  if (!epoll_) return {StatusCode::kUnavailable, "no epoll descriptor: " + net::ErrnoText(errno)};
+  if (Status watched = Watch(worker_->event_descriptor()); !watched.ok()) return watched;
   for (Edge& edge : edges) {
     peers_.push_back(std::make_unique<UcxPeer>(std::move(edge)));
     if (Status watched = Watch(peers_.back()->control()); !watched.ok()) return watched;
@@ -144,20 +108,13 @@ Status UcxTransport::Open(const TransportOptions& options, NodeIndex self, std::
   return Exchange(options, self, store, deadline);
 }
 
-Status UcxTransport::Exchange(const TransportOptions& options, NodeIndex self, Store& store, const Deadline& deadline) {
-  ucp_address_t* address = nullptr;
-  std::size_t address_bytes = 0;
-  if (const ucs_status_t s = ucp_worker_get_address(worker_, &address, &address_bytes); s != UCS_OK) {
-    return Failure("no UCX address", s);
-  }
-  const std::string worker(reinterpret_cast<const char*>(address), address_bytes);
-  ucp_worker_release_address(worker_, address);
+Status UcxTransport::Exchange(const TransportOptions& options, NodeIndex self, Store& store,
+                              const net::Deadline& deadline) {
   std::random_device random;
   for (const auto& peer : peers_) {
     const std::uint64_t number = std::uint64_t{random()} << 32 | random();
-    Result<UcxInvitation> invitation = peer->Invite(context_, worker_, number);
+    Result<UcxInvitation> invitation = peer->Invite(*worker_, number);
     if (!invitation.ok()) return invitation.status();
-    invitation->worker = worker;
     const std::string key = InvitationKey(options, self, peer->node());
     if (Status written = store.Set(key, invitation->Encode()); !written.ok()) return written;
   }
@@ -167,7 +124,7 @@ Status UcxTransport::Exchange(const TransportOptions& options, NodeIndex self, S
     if (!text.ok()) return {text.status().code(), whom + text.status().message()};
     Result<UcxInvitation> invitation = UcxInvitation::Decode(*text);
     if (!invitation.ok()) return {invitation.status().code(), whom + invitation.status().message()};
-    if (Status joined = peer->Join(*invitation, ErrorModeOf(options.ucx_tls)); !joined.ok()) return joined;
+    if (Status joined = peer->Join(*worker_, *invitation); !joined.ok()) return joined;
   }
   return Status::Ok();
 }
@@ -195,7 +152,7 @@ void UcxTransport::CheckControls() {
 
 bool UcxTransport::Progress(Receiver& receiver) {
   bool any = false;
-  for (int i = 0; i < kProgressAtOnce && ucp_worker_progress(worker_) != 0; ++i) any = true;
+  for (int i = 0; i < kProgressAtOnce && worker_->Progress(); ++i) any = true;
   if (armed_ || ++calls_ >= kCallsBetweenControlChecks) CheckControls();
   for (const auto& peer : peers_) {
     if (peer->failed()) continue;
@@ -213,7 +170,7 @@ bool UcxTransport::FailBroken(Receiver& receiver, bool quiet) {
     if (quiet && !peer->ending().empty()) peer->Break(peer->ending());
     if (peer->broken().empty()) continue;
     // UCX may hold payloads until the endpoint is gone.
-    AwaitRequest(peer->StartClose(), Deadline(kCloseWait));
+    AwaitRequest(peer->StartClose(), net::Deadline(kCloseWait));
     peer->Fail(receiver);
     any = true;
   }
@@ -225,23 +182,23 @@ bool UcxTransport::Arm() {
     if (!peer->failed() && (peer->has_work() || !peer->broken().empty() || !peer->ending().empty())) return false;
   }
   armed_ = true;
-  return ucp_worker_arm(worker_) == UCS_OK;
+  return worker_->Arm();
 }
 
-void UcxTransport::AwaitRequest(ucs_status_ptr_t request, const Deadline& deadline) {
-  if (request == nullptr || UCS_PTR_IS_ERR(request)) return;
-  while (ucp_request_check_status(request) == UCS_INPROGRESS && !deadline.Passed()) ucp_worker_progress(worker_);
-  ucp_request_free(request);
+// One that does not end in time is left to UCX.
+void UcxTransport::AwaitRequest(ucs_status_ptr_t request, const net::Deadline& deadline) {
+  const Status ended = worker_->Await(request, deadline.Remaining(), "UCX");
+  if (ended.code() == StatusCode::kDeadlineExceeded) ucp_request_free(request);
 }
 
 // A peer whose endpoint goes before it has read everything loses the rest. So both say goodbye, and each goes when it
 // has heard the other, or will not hear it.
-void UcxTransport::AwaitGoodbyes(const Deadline& deadline) {
+void UcxTransport::AwaitGoodbyes(const net::Deadline& deadline) {
   ucp_request_param_t params{};
-  AwaitRequest(ucp_worker_flush_nbx(worker_, &params), deadline);
+  AwaitRequest(ucp_worker_flush_nbx(worker_->handle(), &params), deadline);
   for (const auto& peer : peers_) peer->SayGoodbye();
   for (;;) {
-    while (ucp_worker_progress(worker_) != 0) {
+    while (worker_->Progress()) {
     }
     CheckControls();
     const bool all = std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
@@ -254,14 +211,11 @@ void UcxTransport::AwaitGoodbyes(const Deadline& deadline) {
 }
 
 UcxTransport::~UcxTransport() {
-  if (worker_ != nullptr) {
-    const Deadline deadline(kCloseWait);
+  if (worker_) {
+    const net::Deadline deadline(kCloseWait);
     if (epoll_) AwaitGoodbyes(deadline);
     for (const auto& peer : peers_) AwaitRequest(peer->StartClose(), deadline);
   }
-  peers_.clear();
-  if (worker_ != nullptr) ucp_worker_destroy(worker_);
-  if (context_ != nullptr) ucp_cleanup(context_);
 }
 
 }  // namespace
@@ -269,7 +223,8 @@ UcxTransport::~UcxTransport() {
 bool UcxIsBuilt() { return true; }
 
 Result<std::unique_ptr<Transport>> MakeUcxTransport(const TransportOptions& options, NodeIndex self,
-                                                    std::vector<Edge> edges, Store& store, const Deadline& deadline) {
+                                                    std::vector<Edge> edges, Store& store,
+                                                    const net::Deadline& deadline) {
   auto transport = std::make_unique<UcxTransport>();
   if (Status opened = transport->Open(options, self, std::move(edges), store, deadline); !opened.ok()) return opened;
   return std::unique_ptr<Transport>(std::move(transport));

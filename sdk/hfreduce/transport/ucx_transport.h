@@ -9,12 +9,18 @@
 #include "sdk/hfreduce/rendezvous/store.h"
 #include "sdk/hfreduce/transport/edges.h"
 #include "sdk/hfreduce/transport/transport.h"
+#include "sdk/hfreduce/transport/transport_options.h"
+#include "sdk/net/deadline.h"
 
 namespace glim::hfreduce {
+
+// Whether this build has UCX.
+bool UcxIsBuilt();
 
 // Takes the edges to learn from them that a peer has died, which UCX does not notice on every wire. UNAVAILABLE with
 // UCX's own words where a device or transport that the options ask for is not there.
 Result<std::unique_ptr<Transport>> MakeUcxTransport(const TransportOptions& options, NodeIndex self,
-                                                    std::vector<Edge> edges, Store& store, const Deadline& deadline);
+                                                    std::vector<Edge> edges, Store& store,
+                                                    const net::Deadline& deadline);
 
 }  // namespace glim::hfreduce

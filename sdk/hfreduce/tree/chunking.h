@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sdk/hfreduce/kernels/dtype.h"
+#include "sdk/base/dtype.h"
 
 namespace glim::hfreduce {
 

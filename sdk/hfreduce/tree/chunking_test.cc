@@ -6,7 +6,7 @@ namespace glim::hfreduce {
 namespace {
 
 TEST(ChunkingTest, ChunksCoverEveryElementOnceAndInOrder) {
-  for (const DType type : {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat8E5M2}) {
+  for (const DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF8E5M2}) {
     for (const std::size_t elements : {0u, 1u, 15u, 4096u, 4097u, 65537u, 1u << 20, (1u << 24) + 3}) {
       const Chunking chunking = ChunkingOf(type, elements);
       std::size_t next = 0;
@@ -27,7 +27,7 @@ TEST(ChunkingTest, ChunksCoverEveryElementOnceAndInOrder) {
 
 TEST(ChunkingTest, ALittleIsOneChunkAndNothingIsAnEmptyOne) {
   for (const std::size_t elements : {0u, 1u, 1024u}) {
-    const Chunking chunking = ChunkingOf(DType::kFloat32, elements);
+    const Chunking chunking = ChunkingOf(DType::kF32, elements);
     EXPECT_EQ(chunking.ChunksOf(0), 1u);
     EXPECT_EQ(chunking.ChunksOf(1), 0u);
     EXPECT_EQ(chunking.RangeOf(0, 0).count, elements);
@@ -36,15 +36,15 @@ TEST(ChunkingTest, ALittleIsOneChunkAndNothingIsAnEmptyOne) {
 }
 
 TEST(ChunkingTest, BothHalvesAreAsLargeAndFillAPipeline) {
-  const Chunking chunking = ChunkingOf(DType::kFloat32, std::size_t{186} << 18);
+  const Chunking chunking = ChunkingOf(DType::kF32, std::size_t{186} << 18);
   EXPECT_NEAR(static_cast<double>(chunking.split), static_cast<double>(chunking.elements) / 2, 16);
   EXPECT_EQ(chunking.ChunksOf(0), 93u);
-  EXPECT_EQ(ChunkingOf(DType::kFloat32, std::size_t{16} << 18).ChunksOf(1), 16u);
+  EXPECT_EQ(ChunkingOf(DType::kF32, std::size_t{16} << 18).ChunksOf(1), 16u);
 }
 
 TEST(ChunkingTest, EdgesDependOnBytesAlone) {
-  const Chunking floats = ChunkingOf(DType::kFloat32, 1'000'000);
-  const Chunking bytes = ChunkingOf(DType::kFloat8E4M3, 4'000'000);
+  const Chunking floats = ChunkingOf(DType::kF32, 1'000'000);
+  const Chunking bytes = ChunkingOf(DType::kF8E4M3, 4'000'000);
   EXPECT_EQ(floats.split * 4, bytes.split);
   EXPECT_EQ(floats.chunk_elements * 4, bytes.chunk_elements);
 }

@@ -9,23 +9,6 @@ std::string Element(const char* list, std::size_t index) {
   return std::string(list) + "[" + std::to_string(index) + "]";
 }
 
-Status CheckPairs(const NodePlace& node, const std::string& field) {
-  std::vector<bool> paired(node.local_ranks);
-  for (std::size_t i = 0; i < node.pairs.size(); ++i) {
-    const LocalPair& pair = node.pairs[i];
-    const std::string name = std::to_string(pair.first) + "-" + std::to_string(pair.second);
-    if (pair.first >= pair.second || pair.second >= node.local_ranks) {
-      return InvalidArgument(Element((field + ".pairs").c_str(), i), name + " is no pair of local ranks",
-                             "name the lower one first");
-    }
-    if (paired[pair.first] || paired[pair.second]) {
-      return InvalidArgument(Element((field + ".pairs").c_str(), i), name + " has a rank that is in a pair already");
-    }
-    paired[pair.first] = paired[pair.second] = true;
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 Status Topology::Check() const {
@@ -39,7 +22,6 @@ Status Topology::Check() const {
                                                          " ranks, not " + std::to_string(node.local_ranks));
     }
     ranks += node.local_ranks;
-    if (Status status = CheckPairs(node, field); !status.ok()) return status;
     if (node.zone > 1) return InvalidArgument(field + ".zone", "there are at most two zones, 0 and 1");
     if (i == 0 ? node.zone != 0 : node.zone < nodes[i - 1].zone) {
       return InvalidArgument(field + ".zone", "the nodes of zone 0 come first, then those of zone 1");
@@ -82,14 +64,6 @@ std::uint32_t Topology::FirstRankOf(std::uint32_t node) const {
   std::uint32_t rank = 0;
   for (std::uint32_t i = 0; i < node; ++i) rank += nodes[i].local_ranks;
   return rank;
-}
-
-Topology WithNeighboursPaired(Topology topology) {
-  for (NodePlace& node : topology.nodes) {
-    node.pairs.clear();
-    for (std::uint32_t rank = 0; rank + 1 < node.local_ranks; rank += 2) node.pairs.push_back({rank, rank + 1});
-  }
-  return topology;
 }
 
 Topology EvenTopology(const std::vector<std::uint32_t>& nodes_by_zone, std::uint32_t local_ranks) {

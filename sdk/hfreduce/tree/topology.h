@@ -12,18 +12,9 @@ namespace glim::hfreduce {
 inline constexpr std::uint32_t kLocalRanksMax = 32;  // each has a place in the head of the shared segment
 inline constexpr std::uint32_t kRanksMax = 1 << 16;  // what a message has room to name
 
-// Two local ranks of a node, the lower one first, whose GPUs NVLink joins: they reduce among themselves first.
-struct LocalPair {
-  std::uint32_t first = 0;
-  std::uint32_t second = 1;
-
-  friend bool operator==(const LocalPair&, const LocalPair&) = default;
-};
-
 struct NodePlace {
-  std::uint32_t zone = 0;             // 0 or 1; the nodes of a zone follow each other
-  std::uint32_t local_ranks = 1;      // processes on it, at least one
-  std::vector<LocalPair> pairs = {};  // each rank is in one at most
+  std::uint32_t zone = 0;         // 0 or 1; the nodes of a zone follow each other
+  std::uint32_t local_ranks = 1;  // processes on it, at least one
 };
 
 // Ranks are contiguous by node, nodes by zone. A value.
@@ -32,16 +23,13 @@ struct Topology {
   std::vector<std::uint32_t> gateways;  // index in `nodes`, by zone: the only ones that exchange data across zones
 
   // INVALID_ARGUMENT that names the field: no node, zones not contiguous or more than two, a gateway that is not in its
-  // zone, a node without ranks or with too many, a pair of ranks that are not there or in another pair.
+  // zone, a node without ranks or with too many.
   Status Check() const;
   std::uint32_t ranks() const;
   std::uint32_t NodeOf(std::uint32_t rank) const;
   std::uint32_t FirstRankOf(std::uint32_t node) const;
   std::uint32_t zones() const { return static_cast<std::uint32_t>(gateways.size()); }
 };
-
-// Local ranks 0 and 1, 2 and 3, ... of each node are pairs; an odd last one is alone.
-Topology WithNeighboursPaired(Topology topology);
 
 // One zone, its first node the gateway; or zones of these many nodes.
 Topology EvenTopology(const std::vector<std::uint32_t>& nodes_by_zone, std::uint32_t local_ranks);

@@ -36,10 +36,6 @@ TEST(TopologyTest, CheckNamesTheFieldThatIsWrong) {
       {"gateways", {.nodes = {{0, 1}}, .gateways = {}}},
       {"gateways[1]", {.nodes = {{0, 1}, {1, 1}}, .gateways = {0, 0}}},
       {"gateways[0]", {.nodes = {{0, 1}}, .gateways = {7}}},
-      {"nodes[0].pairs[0]", {.nodes = {{0, 2, {{1, 0}}}}, .gateways = {0}}},
-      {"nodes[0].pairs[0]", {.nodes = {{0, 2, {{1, 1}}}}, .gateways = {0}}},
-      {"nodes[1].pairs[0]", {.nodes = {{0, 2}, {0, 2, {{1, 2}}}}, .gateways = {0}}},
-      {"nodes[0].pairs[1]", {.nodes = {{0, 3, {{0, 2}, {1, 2}}}}, .gateways = {0}}},
   };
   for (const Refused& wrong : refused) {
     const Status status = wrong.topology.Check();
@@ -47,12 +43,6 @@ TEST(TopologyTest, CheckNamesTheFieldThatIsWrong) {
     EXPECT_EQ(status.field(), wrong.field) << status.message();
   }
   EXPECT_TRUE(EvenTopology({40, 40}, kLocalRanksMax).Check().ok());
-}
-
-TEST(TopologyTest, NeighboursArePairedAndAnOddLastOneIsAlone) {
-  const Topology topology = WithNeighboursPaired(EvenTopology({1, 1}, 5));
-  ASSERT_TRUE(topology.Check().ok());
-  for (const NodePlace& node : topology.nodes) EXPECT_EQ(node.pairs, (std::vector<LocalPair>{{0, 1}, {2, 3}}));
 }
 
 }  // namespace

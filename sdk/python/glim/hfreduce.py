@@ -20,10 +20,10 @@ Needs the compiled part (sdk/hfreduce/python), not torch or numpy.
 from __future__ import annotations
 
 import os
-import struct
 from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from .compiled import load
+from .dtypes import BUFFER_TO_REDUCIBLE, REDUCIBLE, TORCH_TO_REDUCIBLE
 
 _hfreduce = load("_hfreduce", "glim.hfreduce", "torch.distributed, with gloo or nccl")
 
@@ -31,13 +31,7 @@ Handle = _hfreduce.Handle
 HfreduceError = _hfreduce.HfreduceError
 HfreduceError.__module__ = __name__
 
-# Names of element types: the buffer protocol's, and torch's. A buffer of another type needs `dtype`.
-_BUFFER_TYPES = {"f": "fp32", "d": "fp64", "e": "fp16", "i": "int32", "q": "int64",
-                 "l": "int64" if struct.calcsize("l") == 8 else "int32"}
-_TORCH_TYPES = {"torch.float32": "fp32", "torch.float64": "fp64", "torch.float16": "fp16", "torch.bfloat16": "bf16",
-                "torch.int32": "int32", "torch.int64": "int64", "torch.float8_e4m3fn": "fp8_e4m3",
-                "torch.float8_e5m2": "fp8_e5m2"}
-_TYPES = ("fp32", "fp64", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int32", "int64")
+_TYPES = tuple(row.name for row in REDUCIBLE)
 _OPS = ("sum", "average", "min", "max", "product")
 
 
@@ -172,7 +166,7 @@ class _Buffer:
             raise ValueError(f"{self.argument}: is on {value.device}; copy it to the CPU's memory")
         if str(value.layout) != "torch.strided" or not value.is_contiguous():
             raise ValueError(f"{self.argument}: is not contiguous; pass a copy from .contiguous()")
-        self.dtype, self.found = _TORCH_TYPES.get(str(value.dtype)), str(value.dtype)
+        self.dtype, self.found = TORCH_TO_REDUCIBLE.get(str(value.dtype)), str(value.dtype)
         return value.data_ptr(), value.numel() * value.element_size(), value
 
     def _find_buffer(self, value: Any, writes: bool) -> Tuple[int, int, Any]:
@@ -185,7 +179,7 @@ class _Buffer:
             raise ValueError(f"{self.argument}: is not contiguous; pass a copy from numpy.ascontiguousarray()")
         if writes and view.readonly:
             raise ValueError(f"{self.argument}: is read-only, and the result goes there")
-        self.dtype, self.found = _BUFFER_TYPES.get(view.format.lstrip("@")), f"format {view.format!r}"
+        self.dtype, self.found = BUFFER_TO_REDUCIBLE.get(view.format.lstrip("@")), f"format {view.format!r}"
         return _hfreduce.address_of(view), view.nbytes, view
 
     def check_same_place(self, other: "_Buffer") -> None:

@@ -29,15 +29,11 @@ import struct
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
+from .dtypes import NUMPY_TO_SAFETENSORS, TORCH_TO_SAFETENSORS
+
 STRUCTURE_NAME = "glim.structure"                # the array with the JSON text
 _NAME_BYTES_MAX = 1000
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_TORCH_TYPES = {"torch.bool": "BOOL", "torch.uint8": "U8", "torch.int8": "I8", "torch.int16": "I16",
-                "torch.int32": "I32", "torch.int64": "I64", "torch.uint16": "U16", "torch.uint32": "U32",
-                "torch.uint64": "U64", "torch.float16": "F16", "torch.bfloat16": "BF16", "torch.float32": "F32",
-                "torch.float64": "F64", "torch.float8_e4m3fn": "F8_E4M3", "torch.float8_e5m2": "F8_E5M2"}
-_NUMPY_TYPES = {"|b1": "BOOL", "|u1": "U8", "|i1": "I8", "<i2": "I16", "<i4": "I32", "<i8": "I64", "<u2": "U16",
-                "<u4": "U32", "<u8": "U64", "<f2": "F16", "<f4": "F32", "<f8": "F64"}
 _DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 
 
@@ -50,8 +46,8 @@ def torch_dtype(name: str) -> Any:
     """torch's type of that name in a checkpoint ("BF16"); None if this torch has none."""
     import torch
 
-    return next((getattr(torch, torch_name[6:], None) for torch_name, known in _TORCH_TYPES.items() if known == name),
-                None)
+    names = (text for text, known in TORCH_TO_SAFETENSORS.items() if known == name)
+    return next((getattr(torch, text[len("torch."):], None) for text in names), None)
 
 
 @functools.lru_cache(maxsize=None)
@@ -59,7 +55,7 @@ def numpy_dtype(name: str) -> Any:
     """numpy's type of that name in a checkpoint; None for BF16 and FP8, which numpy has not."""
     import numpy
 
-    return next((numpy.dtype(text) for text, known in _NUMPY_TYPES.items() if known == name), None)
+    return next((numpy.dtype(text) for text, known in NUMPY_TO_SAFETENSORS.items() if known == name), None)
 
 
 def dtype_name(value: Any) -> Optional[str]:
@@ -70,7 +66,7 @@ def dtype_name(value: Any) -> Optional[str]:
 @functools.lru_cache(maxsize=None)
 def _dtype_name(dtype: Any) -> Optional[str]:
     text = str(dtype)
-    return _TORCH_TYPES.get(text) if text.startswith("torch.") else _NUMPY_TYPES.get(dtype.str)
+    return TORCH_TO_SAFETENSORS.get(text) if text.startswith("torch.") else NUMPY_TO_SAFETENSORS.get(dtype.str)
 
 
 def is_tensor(value: Any) -> bool:
@@ -182,7 +178,7 @@ class _Flattener:
         identity = ("numpy", array.__array_interface__["data"][0], array.dtype.str, array.shape, array.strides)
         name = None if is_scalar else self._known(identity, array.size)
         plain = numpy.ascontiguousarray(array).reshape(array.shape)
-        if array.dtype.str not in _NUMPY_TYPES:
+        if array.dtype.str not in NUMPY_TO_SAFETENSORS:
             node["raw"] = True
             plain = numpy.frombuffer(plain.tobytes(), numpy.uint8).reshape(*array.shape, array.dtype.itemsize)
         if name is None:
@@ -291,7 +287,7 @@ class Structure:
         if node.get("raw"):
             _expect(dtype == "U8" and len(shape) > 0 and shape[-1] == found.itemsize, node)
             return numpy.empty(shape, numpy.uint8)
-        _expect(_NUMPY_TYPES.get(found.str) == dtype, node)
+        _expect(NUMPY_TO_SAFETENSORS.get(found.str) == dtype, node)
         return numpy.empty(shape, found)
 
     def _build(self, node: Any) -> Any:

@@ -243,7 +243,7 @@ def asks_for_another_size(group):
 
 def test_different_sizes_are_told(run):
     for message in run(asks_for_another_size, zones=[[2]]).results():
-        assert all(part in message for part in ("rank 0", "32 bytes", "rank 1", "40 bytes")), message
+        assert all(part in message for part in ("rank 0", "of 4 fp64", "rank 1", "of 5 fp64")), message
 
 
 def is_closed_in_the_middle(group, closed):

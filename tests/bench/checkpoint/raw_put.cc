@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "sdk/base/check.h"
-#include "sdk/ucx/endpoint.h"
-#include "sdk/ucx/memory.h"
+#include "sdk/net/ucx/endpoint.h"
+#include "sdk/net/ucx/memory.h"
 #include "tests/bench/checkpoint/bench_data.h"
 
 namespace glim::checkpoint::bench {
@@ -22,8 +22,8 @@ namespace {
 
 constexpr Duration kPatience = Seconds(60);
 
-std::unique_ptr<ucx::Worker> OpenWorker(const std::string& tls) {
-  auto worker = ucx::Worker::Open({tls, tls == "tcp" ? "lo" : "", -1});
+std::unique_ptr<net::ucx::Worker> OpenWorker(const std::string& tls) {
+  auto worker = net::ucx::Worker::Open({tls, tls == "tcp" ? "lo" : "", -1});
   GLIM_CHECK(worker.ok(), worker.status().message());
   return std::move(worker).value();
 }
@@ -47,12 +47,12 @@ std::string ReceiveText(int pipe) {
   // The same kind of memory as the service's.
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   GLIM_CHECK(memory != MAP_FAILED, "mmap");
-  auto registered = ucx::Memory::Register(*worker, {static_cast<std::byte*>(memory), bytes});
+  auto registered = net::ucx::Memory::Register(*worker, {static_cast<std::byte*>(memory), bytes});
   GLIM_CHECK(registered.ok(), registered.status().message());
   SendText(tell, worker->address());
   SendText(tell, (*registered)->key());
   SendText(tell, std::to_string(reinterpret_cast<std::uint64_t>(memory)));
-  auto endpoint = ucx::Endpoint::Open(*worker, ReceiveText(hear));
+  auto endpoint = net::ucx::Endpoint::Open(*worker, ReceiveText(hear));
   GLIM_CHECK(endpoint.ok(), endpoint.status().message());
   for (;;) {
     if (worker->Progress()) continue;
@@ -68,7 +68,7 @@ class Peer final : public RawPeer {
     const std::string key = ReceiveText(hear);
     memory_ = std::stoull(ReceiveText(hear));
     SendText(tell, worker_->address());
-    endpoint_ = ucx::Endpoint::Open(*worker_, address).value();
+    endpoint_ = net::ucx::Endpoint::Open(*worker_, address).value();
     key_ = endpoint_->Unpack(key).value();
   }
   ~Peer() override {
@@ -111,8 +111,8 @@ class Peer final : public RawPeer {
   }
 
   pid_t pid_;
-  std::unique_ptr<ucx::Worker> worker_;
-  std::unique_ptr<ucx::Endpoint> endpoint_;
+  std::unique_ptr<net::ucx::Worker> worker_;
+  std::unique_ptr<net::ucx::Endpoint> endpoint_;
   ucp_rkey_h key_ = nullptr;
   std::uint64_t memory_ = 0;
 };

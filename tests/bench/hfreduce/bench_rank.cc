@@ -36,14 +36,15 @@ std::vector<std::byte> EncodedDigits(DType type) {
     const std::int32_t n = i;
     const std::int64_t l = i;
     switch (type) {
-      case DType::kFloat32: std::memcpy(to, &f, 4); break;
-      case DType::kFloat64: std::memcpy(to, &d, 8); break;
-      case DType::kFloat16: std::memcpy(to, &kHalf[i], 2); break;
-      case DType::kBFloat16: std::memcpy(to, &kBrain[i], 2); break;
-      case DType::kFloat8E4M3: std::memcpy(to, &kE4M3[i], 1); break;
-      case DType::kFloat8E5M2: std::memcpy(to, &kE5M2[i], 1); break;
-      case DType::kInt32: std::memcpy(to, &n, 4); break;
-      case DType::kInt64: std::memcpy(to, &l, 8); break;
+      case DType::kF32: std::memcpy(to, &f, 4); break;
+      case DType::kF64: std::memcpy(to, &d, 8); break;
+      case DType::kF16: std::memcpy(to, &kHalf[i], 2); break;
+      case DType::kBF16: std::memcpy(to, &kBrain[i], 2); break;
+      case DType::kF8E4M3: std::memcpy(to, &kE4M3[i], 1); break;
+      case DType::kF8E5M2: std::memcpy(to, &kE5M2[i], 1); break;
+      case DType::kI32: std::memcpy(to, &n, 4); break;
+      case DType::kI64: std::memcpy(to, &l, 8); break;
+      default: break;  // refused by the command line
     }
   }
   return digits;

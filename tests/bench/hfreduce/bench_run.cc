@@ -23,18 +23,6 @@
 namespace glim::hfreduce::bench {
 namespace {
 
-Status CheckSetup(const Setup& setup) {
-  const auto wrong = [](const char* what) { return Status(StatusCode::kInvalidArgument, what); };
-  if (setup.zones > setup.nodes) return wrong("--zones: more than nodes");
-  if (setup.bytes % SizeOf(setup.type) != 0) return wrong("--bytes: no whole number of elements");
-  if (setup.transport == "shm" && setup.nodes > 1) return wrong("--transport shm: several nodes need tcp or ucx");
-  if (setup.result == "shared" && (setup.nodes > 1 || setup.memory != "shared")) {
-    return wrong("--result shared: on one node, with --memory shared");
-  }
-  if (setup.zone_mbit > 0 && (!setup.netns || setup.zones != 2)) return wrong("--zone-mbit: with --netns --zones 2");
-  return Status::Ok();
-}
-
 // A process for `body`; its exit code is 0 if that returns true.
 pid_t Fork(const std::function<bool()>& body) {
   const pid_t pid = ::fork();
@@ -100,7 +88,6 @@ std::string Line(const Setup& setup, const Board& board) {
                               {"nodes", setup.nodes},
                               {"local", setup.local},
                               {"zones", setup.zones},
-                              {"pairs", setup.pairs},
                               {"transport", board.transport()},
                               {"netns", setup.netns},
                               {"congestion", setup.congestion},
@@ -123,13 +110,8 @@ std::string Line(const Setup& setup, const Board& board) {
 
 }  // namespace
 
-Topology Setup::topology() const {
-  const Topology even = zones == 1 ? EvenTopology({nodes}, local) : EvenTopology({nodes - nodes / 2, nodes / 2}, local);
-  return pairs ? WithNeighboursPaired(even) : even;
-}
-
 Result<std::string> Run(const Setup& setup) {
-  if (Status status = CheckSetup(setup); !status.ok()) return status;
+  if (Status status = setup.Check(); !status.ok()) return status;
   if (setup.netns) {
     if (Status status = MakeHub(setup.zones, setup.zone_mbit); !status.ok()) return status;
   }

@@ -1,38 +1,12 @@
 // A run of the bench: processes, namespaces, times, the check, one line.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/hfreduce/kernels/dtype.h"
-#include "sdk/hfreduce/tree/topology.h"
+#include "tests/bench/hfreduce/bench_setup.h"
 
 namespace glim::hfreduce::bench {
-
-struct Setup {
-  std::uint32_t nodes = 1;
-  std::uint32_t local = 1;
-  std::uint32_t zones = 1;
-  std::string transport = "auto";
-  std::string congestion;
-  std::size_t bytes = 1 << 20;
-  DType type = DType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;
-  std::uint32_t iterations = 20;
-  std::uint32_t warmup = 5;
-  std::string memory = "private";
-  std::string cuda_runtime;  // for memory "device": the library's path; empty: as the loader finds it
-  std::string result = "copied";
-  bool netns = false;
-  std::uint32_t zone_mbit = 0;
-  bool pairs = false;
-  std::optional<std::size_t> latency_path_bytes_max = {};  // none: the communicator's own
-
-  Topology topology() const;
-};
 
 // Blocks until all ranks have ended. INVALID_ARGUMENT: the setup; else what a rank said, or that its result was wrong.
 Result<std::string> Run(const Setup& setup);

@@ -50,7 +50,6 @@ int main(int argc, char** argv) {
   AddMemoryOptions(app, setup);
   app.add_flag("--netns", setup.netns, "each node in a network namespace of its own (root)");
   app.add_option("--zone-mbit", setup.zone_mbit, "with --netns: rate of the link between the zones, each way");
-  app.add_flag("--pairs", setup.pairs, "neighbouring processes of a node are NVLink pairs (in the host's memory)");
   app.add_option("--latency-path-max", setup.latency_path_bytes_max,
                  "bytes up to which the latency path is taken, at most 1048576 (the communicator's own)");
   bool find_switch = false;
@@ -60,8 +59,8 @@ int main(int argc, char** argv) {
   app.add_flag("--json", json, "one line of it, as always");
   CLI11_PARSE(app, argc, argv);
 
-  const auto type = ParseDType(dtype);
-  const auto operation = ParseReduceOp(op);
+  const auto type = ReducibleDTypeNamed(dtype);
+  const auto operation = ReduceOpNamed(op);
   const CLI::AsSizeValue size(false);
   if (!type || !operation) {
     std::cerr << "hfreduce-bench: unknown " << (type ? "--op " + op : "--dtype " + dtype) << "; see --help\n";

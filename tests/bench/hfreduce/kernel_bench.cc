@@ -91,10 +91,10 @@ Options Parse(int argc, char** argv) {
     if (i + 1 == argc) Usage();
     const char* value = argv[i + 1];
     const std::size_t number = std::strtoul(value, nullptr, 10);
-    if (name == "--op" && ParseReduceOp(value)) {
-      options.op = *ParseReduceOp(value);
-    } else if (name == "--dtype" && ParseDType(value)) {
-      options.type = ParseDType(value);
+    if (name == "--op" && ReduceOpNamed(value)) {
+      options.op = *ReduceOpNamed(value);
+    } else if (name == "--dtype" && ReducibleDTypeNamed(value)) {
+      options.type = ReducibleDTypeNamed(value);
     } else if (number == 0) {
       Usage();
     } else if (name == "--mib") {
@@ -130,7 +130,7 @@ void Fill(std::uint8_t* memory, std::size_t bytes, DType type, std::uint32_t see
   for (std::size_t i = 0; i < bytes; ++i) {
     state = state * 1664525u + 1013904223u;
     memory[i] = static_cast<std::uint8_t>(state >> 24);
-    if (i % size != size - 1 || type == DType::kInt32 || type == DType::kInt64) continue;
+    if (i % size != size - 1 || type == DType::kI32 || type == DType::kI64) continue;
     const std::uint8_t top = size == 1 ? (memory[i] & 0x07) | 0x30 : 0x3C + (memory[i] & 0x03);
     memory[i] = (memory[i] & 0x80) | top;
   }
@@ -221,7 +221,7 @@ int Run(int argc, char** argv) {
   buffers.bytes = options.mib << 20;
   for (std::size_t s = 0; s < options.sources; ++s) buffers.sources.push_back(Allocate(buffers.bytes));
   buffers.destination = Allocate(buffers.bytes);
-  for (int type = 0; type < kDTypes; ++type) {
+  for (int type = 0; type < kReducibleDTypes; ++type) {
     if (!options.type || *options.type == static_cast<DType>(type)) {
       Measure(options, static_cast<DType>(type), buffers);
     }

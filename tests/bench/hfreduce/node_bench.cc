@@ -122,7 +122,7 @@ class Rank {
     Require(node_->Barrier(), "barrier");
     times_[rank_].begin_ns = NowNs();
     const std::int64_t cpu_begin = NowNs(CLOCK_PROCESS_CPUTIME_ID);
-    Require(node_->AllReduce(in, out, DType::kFloat32, ReduceOp::kSum, way == Way::kOneResult), kWayNames[int(way)]);
+    Require(node_->AllReduce(in, out, DType::kF32, ReduceOp::kSum, way == Way::kOneResult), kWayNames[int(way)]);
     times_[rank_].end_ns = NowNs();
     times_[rank_].cpu_ns = NowNs(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
     Require(node_->Barrier(), "barrier");

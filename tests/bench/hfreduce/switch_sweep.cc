@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tests/bench/hfreduce/bench_run.h"
+
 namespace glim::hfreduce::bench {
 namespace {
 

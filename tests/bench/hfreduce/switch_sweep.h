@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "tests/bench/hfreduce/bench_run.h"
+#include "tests/bench/hfreduce/bench_setup.h"
 
 namespace glim::hfreduce::bench {
 

@@ -23,7 +23,8 @@
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
+#include "sdk/net/socket.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -99,20 +100,20 @@ Figures DriveRaw(int socket, Memory& memory) {
 }
 
 Figures MeasureRaw(const std::string& congestion) {
-  const SocketAddress any = ResolveAddress("127.0.0.1", 0).value();
-  UniqueFd listener = Listen(any).value();
-  const SocketAddress address = LocalAddress(listener.get()).value();
+  const net::SocketAddress any = net::ResolveAddress("127.0.0.1", 0).value();
+  UniqueFd listener = net::Listen(any).value();
+  const net::SocketAddress address = net::LocalAddress(listener.get()).value();
   const pid_t child = ::fork();
   Memory memory(kBuffers * kLarge, std::byte{1});
   if (child == 0) {
-    UniqueFd socket = StartConnect(address).value();
+    UniqueFd socket = net::StartConnect(address).value();
     SetBlocking(socket, congestion);
     EchoRaw(socket.get(), memory);
     std::_Exit(0);
   }
   pollfd polled{listener.get(), POLLIN, 0};
   ::poll(&polled, 1, -1);
-  UniqueFd socket = Accept(listener.get());
+  UniqueFd socket = net::Accept(listener.get());
   SetBlocking(socket, congestion);
   const Figures figures = DriveRaw(socket.get(), memory);
   ::waitpid(child, nullptr, 0);

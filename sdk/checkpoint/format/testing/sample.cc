@@ -47,7 +47,7 @@ Job RandomJob(Rng& rng, const JobOptions& options) {
   Job job(options.world);
   const std::uint64_t count = Upto(rng, options.tensors_max);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto dtype = static_cast<DType>(Upto(rng, static_cast<std::uint64_t>(DType::kF64)));
+    const auto dtype = static_cast<DType>(Upto(rng, kDTypes - 1));
     SaveTensor tensor = Replicated("layer." + std::to_string(Upto(rng, 99)) + "." + std::to_string(i), dtype,
                                    RandomShape(rng, options.dimension_max));
     tensor.placement = static_cast<Placement>(Upto(rng, tensor.info.shape.empty() ? 1 : 2));

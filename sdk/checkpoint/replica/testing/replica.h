@@ -14,7 +14,7 @@
 #include "sdk/checkpoint/replica/replica.h"
 #include "sdk/checkpoint/replica/replica_service.h"
 #include "sdk/checkpoint/replica/token.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/net/socket.h"
 
 namespace glim::checkpoint::testing {
 

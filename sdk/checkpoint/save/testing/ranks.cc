@@ -79,7 +79,7 @@ void DataJob::AddRows(const TensorInfo& info) {
 void DataJob::AddRandom(Rng& rng, std::uint32_t count) {
   const auto upto = [&](std::int64_t max) { return static_cast<std::uint64_t>(rng.Between(0, max)); };
   for (std::uint32_t i = 0; i < count; ++i) {
-    TensorInfo info{.name = "tensor." + std::to_string(i), .dtype = static_cast<DType>(i % 15), .shape = {}};
+    TensorInfo info{.name = "tensor." + std::to_string(i), .dtype = static_cast<DType>(i % kDTypes), .shape = {}};
     for (std::uint64_t dimensions = upto(3); dimensions > 0; --dimensions) {
       info.shape.push_back(rng.OneIn(15) ? 0 : 1 + upto(30));
     }

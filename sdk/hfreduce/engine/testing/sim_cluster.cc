@@ -22,7 +22,7 @@ class SimProcesses final : public LocalSide {
  public:
   SimProcesses(const Topology& topology, NodeIndex node, std::uint64_t number, const PlannedOperation& plan)
       : chunking_(plan.chunking), element_(SizeOf(plan.signature.type)) {
-    const bool one = plan.signature.kind == OperationKind::kBroadcast;
+    const bool one = plan.signature.kind == Collective::kBroadcast;
     for (std::uint32_t process = 0; process < (one ? 1 : topology.nodes[node].local_ranks); ++process) {
       inputs_.push_back(SimInput(plan.signature.type, chunking_.elements, number, node, process));
     }
@@ -171,7 +171,7 @@ std::vector<std::byte> SimInput(DType type, std::size_t count, std::uint64_t ope
   std::vector<std::byte> bytes(count * SizeOf(type));
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t random = rng.Between(-1'000'000, 1'000'000);
-    if (type == DType::kFloat32) {
+    if (type == DType::kF32) {
       const float value = static_cast<float>(random) / 997;
       std::memcpy(bytes.data() + i * 4, &value, 4);
     } else {

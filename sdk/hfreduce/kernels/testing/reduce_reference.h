@@ -33,9 +33,9 @@ struct SmallTypeDefinition {
 
 inline SmallTypeDefinition DefinitionOf(DType type) {
   switch (type) {
-    case DType::kFloat16: return {5, 10, true, 0x7E00};
-    case DType::kBFloat16: return {8, 7, true, 0x7FC0};
-    case DType::kFloat8E5M2: return {5, 2, true, 0x7F};
+    case DType::kF16: return {5, 10, true, 0x7E00};
+    case DType::kBF16: return {8, 7, true, 0x7FC0};
+    case DType::kF8E5M2: return {5, 2, true, 0x7F};
     default: return {4, 3, false, 0x7F};
   }
 }
@@ -139,14 +139,15 @@ inline std::vector<std::uint8_t> ReduceReference(const ReduceArgs& args, std::sp
   }
   for (std::size_t i = 0; i < count; ++i) {
     switch (args.type) {
-      case DType::kFloat32: ReduceElementReference<float>(args, result.data(), sources, i); break;
-      case DType::kFloat64: ReduceElementReference<double>(args, result.data(), sources, i); break;
-      case DType::kInt32: ReduceElementReference<std::int32_t>(args, result.data(), sources, i); break;
-      case DType::kInt64: ReduceElementReference<std::int64_t>(args, result.data(), sources, i); break;
-      case DType::kFloat16:
-      case DType::kBFloat16: ReduceSmallElementReference<std::uint16_t>(args, result.data(), sources, i); break;
-      case DType::kFloat8E4M3:
-      case DType::kFloat8E5M2: ReduceSmallElementReference<std::uint8_t>(args, result.data(), sources, i); break;
+      case DType::kF32: ReduceElementReference<float>(args, result.data(), sources, i); break;
+      case DType::kF64: ReduceElementReference<double>(args, result.data(), sources, i); break;
+      case DType::kI32: ReduceElementReference<std::int32_t>(args, result.data(), sources, i); break;
+      case DType::kI64: ReduceElementReference<std::int64_t>(args, result.data(), sources, i); break;
+      case DType::kF16:
+      case DType::kBF16: ReduceSmallElementReference<std::uint16_t>(args, result.data(), sources, i); break;
+      case DType::kF8E4M3:
+      case DType::kF8E5M2: ReduceSmallElementReference<std::uint8_t>(args, result.data(), sources, i); break;
+      default: break;  // cannot be reduced
     }
   }
   return result;

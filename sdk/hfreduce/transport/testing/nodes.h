@@ -16,6 +16,7 @@
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/rendezvous/testing/memory_store.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
 
 namespace glim::hfreduce {
 
