@@ -45,14 +45,14 @@ Status CheckServer(const std::string& server) {
 
 Status CheckUser(const std::string& user) {
   if (IsWord(user)) return Status::Ok();
-  return InvalidArgument("user", fmt::format("'{}' is no user name", Shorten(EscapeForTerminal(user), 60)),
+  return InvalidArgument("user", fmt::format("'{}' is no user name", Shorten(Escaped(user), 60)),
                          "use printable ASCII without blanks");
 }
 
 Result<OutputFormat> ParseFormat(const std::string& word) {
   if (word == "table") return OutputFormat::kTable;
   if (word == "json") return OutputFormat::kJson;
-  return InvalidArgument("output", fmt::format("'{}' is no output format", Shorten(EscapeForTerminal(word), 60)),
+  return InvalidArgument("output", fmt::format("'{}' is no output format", Shorten(Escaped(word), 60)),
                          "use table or json");
 }
 
@@ -99,7 +99,7 @@ Result<ConfigLayer> ParseConfig(const std::string& text, const std::string& sour
       const std::string nearest = Nearest(entry.key, kKeys);
       return YamlError(
           source, entry.mark, Shorten(entry.key, 64),
-          fmt::format("unknown key '{}'", Shorten(EscapeForTerminal(entry.key), 64)),
+          fmt::format("unknown key '{}'", Shorten(Escaped(entry.key), 64)),
           nearest.empty() ? "known here: server, user, output" : fmt::format("did you mean '{}'?", nearest));
     }
     if (entry.value->kind != YamlNode::Kind::kScalar) {

@@ -8,23 +8,11 @@
 
 #include "cli/spec/spec_keys.h"
 #include "cli/spec/spec_limits.h"
-#include "cli/text/size_text.h"
 #include "cli/text/text.h"
-#include "cli/text/time_text.h"
+#include "sdk/base/duration_text.h"
+#include "sdk/base/size_text.h"
 
 namespace glim::cli {
-namespace {
-
-// "60s", "5m": the way it would be written in the file.
-std::string WriteDuration(Duration duration) {
-  if (duration.ms % 86'400'000 == 0) return fmt::format("{}d", duration.ms / 86'400'000);
-  if (duration.ms % 3'600'000 == 0) return fmt::format("{}h", duration.ms / 3'600'000);
-  if (duration.ms % 1000 == 0) return fmt::format("{}s", duration.ms / 1000);
-  return fmt::format("{}ms", duration.ms);
-}
-
-}  // namespace
-
 FieldReader::FieldReader(std::string_view source, std::string path, const YamlNode& mapping, Status* status)
     : source_(source), path_(std::move(path)), mapping_(mapping), status_(status) {
   if (mapping_.kind != YamlNode::Kind::kMapping) {
@@ -155,7 +143,7 @@ std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback, std:
   }
   if (*bytes < least || *bytes > most) {
     Fail(entry->value->mark, field, fmt::format("{} is too {}", Shown(text), *bytes < least ? "little" : "much"),
-         fmt::format("use {} to {}", FormatSize(least), FormatSize(most)));
+         fmt::format("use {} to {}", WriteSize(least), WriteSize(most)));
   }
   return *bytes;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/text/text.h"
 #include "sdk/base/suggest.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::cli {
 namespace {
@@ -24,7 +25,7 @@ Status CheckText(const std::string& field, const std::string& value, std::size_t
   const auto at = FirstControl(value, allow_lines);
   if (at == std::string_view::npos) return Status::Ok();
   const std::string_view rest = std::string_view(value).substr(at);
-  const std::string shown = EscapeForTerminal(rest.substr(0, DecodeUtf8(rest).size));
+  const std::string shown = Escaped(rest.substr(0, DecodeUtf8(rest).size));
   return InvalidArgument(field, fmt::format("control character {} at byte {}", shown, at), "remove it");
 }
 
@@ -72,7 +73,7 @@ Status CheckMountPath(const std::string& field, const std::string& value) {
                      value.find("//") == std::string::npos && closed.find("/../") == std::string::npos &&
                      closed.find("/./") == std::string::npos;
   if (plain) return Status::Ok();
-  return InvalidArgument(field, fmt::format("'{}' is not a plain absolute path", Shorten(EscapeForTerminal(value), 64)),
+  return InvalidArgument(field, fmt::format("'{}' is not a plain absolute path", Shorten(Escaped(value), 64)),
                          "write it like /data/set");
 }
 

@@ -11,7 +11,7 @@
 #include "cli/spec/spec_limits.h"
 #include "cli/spec/yaml_tree.h"
 #include "cli/text/text.h"
-#include "cli/text/time_text.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
@@ -82,7 +82,7 @@ class DocumentReader {
   static Status CheckImage(const std::string& field, const std::string& value) {
     if (value == "host") return Status::Ok();
     return InvalidArgument(
-        field, fmt::format("image '{}' is not supported by this version", Shorten(EscapeForTerminal(value), 60)),
+        field, fmt::format("image '{}' is not supported by this version", Shorten(Escaped(value), 60)),
         "use 'host'");
   }
 
@@ -107,7 +107,7 @@ class DocumentReader {
       return;
     }
     for (const YamlEntry& entry : env->entries) {
-      const std::string field = fmt::format("env.{}", Shorten(EscapeForTerminal(entry.key), 64));
+      const std::string field = fmt::format("env.{}", Shorten(Escaped(entry.key), 64));
       top.Fail(entry.mark, CheckEnvName(field, entry.key));
       if (entry.value->kind == YamlNode::Kind::kNull) {
         top.Fail(entry.value->mark, field, "nothing found, text wanted", "write '' for an empty value");

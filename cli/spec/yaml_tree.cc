@@ -14,6 +14,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "cli/text/text.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::cli {
 namespace {
@@ -209,10 +210,10 @@ Status CheckBytes(std::string_view text, std::string_view source, const YamlLimi
     return YamlError(source, MarkAt(text, at), KeyOfLine(text, at), "not UTF-8", "save the file as UTF-8");
   }
   for (std::size_t at = 0; at < text.size();) {
-    const DecodedChar c = DecodeUtf8(text.substr(at));
+    const Utf8Char c = DecodeUtf8(text.substr(at));
     if (IsControl(c.code) && c.code != '\n' && c.code != '\t' && c.code != '\r') {
       return YamlError(source, MarkAt(text, at), KeyOfLine(text, at),
-                       fmt::format("control character {}", EscapeForTerminal(text.substr(at, c.size))), "remove it");
+                       fmt::format("control character {}", Escaped(text.substr(at, c.size))), "remove it");
     }
     at += c.size;
   }
@@ -252,7 +253,7 @@ Result<std::vector<YamlPtr>> ParseYaml(std::string_view text, std::string_view s
     return refused.status;
   } catch (const YAML::Exception& error) {
     const YamlMark mark = error.mark.is_null() ? YamlMark{} : FromYaml(error.mark);
-    return YamlError(source, mark, "", fmt::format("not valid YAML: {}", Shorten(EscapeForTerminal(error.msg), 200)));
+    return YamlError(source, mark, "", fmt::format("not valid YAML: {}", Shorten(Escaped(error.msg), 200)));
   } catch (const std::exception& error) {
     return InvalidArgument("", fmt::format("{}: not valid YAML: {}", source, error.what()));
   }
@@ -265,7 +266,7 @@ std::string DescribeFound(const YamlNode& node) {
     case YamlNode::Kind::kMapping: return "a mapping";
     case YamlNode::Kind::kScalar: break;
   }
-  const std::string shown = Shorten(EscapeForTerminal(node.scalar), 40);
+  const std::string shown = Shorten(Escaped(node.scalar), 40);
   return node.quoted ? fmt::format("the text \"{}\"", shown) : fmt::format("'{}'", shown);
 }
 

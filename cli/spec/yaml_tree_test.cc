@@ -18,7 +18,7 @@ TEST(YamlTree, ARefusalShowsControlCharactersAsEscapes) {
     const auto tree = ParseYaml(text, "job.yaml");
     ASSERT_FALSE(tree.ok()) << text;
     const std::string& message = tree.status().message();
-    EXPECT_EQ(message, EscapeForTerminal(message));
+    EXPECT_EQ(message, Escaped(message));
   }
 }
 

@@ -88,16 +88,16 @@ std::string ErrorText(const Status& status, bool colour) {
   // A message of several lines: the first says what, the others why.
   const std::string& message = status.message();
   const std::size_t first_end = message.find('\n');
-  std::string out = Tint("error:", Style::kBad, colour) + " " + EscapeForTerminal(message.substr(0, first_end));
-  out += fmt::format("  [{}]\n", EscapeForTerminal(reason));
+  std::string out = Tint("error:", Style::kBad, colour) + " " + Escaped(message.substr(0, first_end));
+  out += fmt::format("  [{}]\n", Escaped(reason));
   for (std::size_t at = first_end; at != std::string::npos;) {
     const std::size_t end = message.find('\n', at + 1);
     const std::string line = message.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-    if (!line.empty()) out += fmt::format("  {}\n", EscapeForTerminal(line));
+    if (!line.empty()) out += fmt::format("  {}\n", Escaped(line));
     at = end;
   }
-  if (!status.field().empty()) out += fmt::format("  field: {}\n", EscapeForTerminal(status.field()));
-  if (!status.fix().empty()) out += fmt::format("  fix: {}\n", EscapeForTerminal(status.fix()));
+  if (!status.field().empty()) out += fmt::format("  field: {}\n", Escaped(status.field()));
+  if (!status.fix().empty()) out += fmt::format("  fix: {}\n", Escaped(status.fix()));
   return out;
 }
 

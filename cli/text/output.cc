@@ -21,7 +21,7 @@ void Output::Flush() {
 void Output::Note(std::string_view line) {
   if (json()) return;
   std::fflush(data_);  // on a terminal both end up in one place, in order
-  const std::string escaped = EscapeForTerminal(line) + "\n";
+  const std::string escaped = Escaped(line) + "\n";
   std::fwrite(escaped.data(), 1, escaped.size(), prose_);
 }
 

@@ -32,9 +32,9 @@ Style StyleOf(const std::string& kind) {
 std::string EventLine(const glim::v1::Event& event, bool colour) {
   std::string what = event.kind();
   std::replace(what.begin(), what.end(), '_', ' ');
-  const std::string tinted = Tint(EscapeForTerminal(what), StyleOf(event.kind()), colour);
-  const std::string why = event.message().empty() ? "" : ": " + EscapeForTerminal(event.message());
-  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), EscapeForTerminal(Subject(event)),
+  const std::string tinted = Tint(Escaped(what), StyleOf(event.kind()), colour);
+  const std::string why = event.message().empty() ? "" : ": " + Escaped(event.message());
+  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), Escaped(Subject(event)),
                      tinted, why);
 }
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "cli/text/text.h"
-#include "cli/text/time_text.h"
 #include "cli/text/words.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
@@ -22,7 +22,7 @@ std::optional<glim::v1::StartTimes> FindStart(const glim::v1::AttemptRef& ref, c
 
 void AddPhase(const char* name, std::int64_t ms, std::string* text) {
   if (ms < 0) return;
-  *text += fmt::format("{}{} {}", text->empty() ? "" : ", ", name, FormatDuration({ms}));
+  *text += fmt::format("{}{} {}", text->empty() ? "" : ", ", name, RoundedDurationText({ms}));
 }
 
 std::string SuccessorPhases(const glim::v1::StartTimes& times) {
@@ -56,7 +56,7 @@ std::string CostLine(const Receipt& receipt) {
   const auto& round = receipt.round;
   if (round.state() == "withdrawn") return "withdrawn: the job went on";
   std::string text =
-      fmt::format("{} of {} grace used", FormatDuration({round.grace_used_ms()}), FormatDuration({round.grace_ms()}));
+      fmt::format("{} of {} grace used", RoundedDurationText({round.grace_used_ms()}), RoundedDurationText({round.grace_ms()}));
   text += round.stop_step() >= 0 ? fmt::format(", stopped after step {}", round.stop_step()) : "";
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
   text += fmt::format(", {} steps lost", receipt.steps_lost);
@@ -112,7 +112,7 @@ std::string ReceiptText(const Receipt& receipt) {
   std::string escaped;  // line by line: the newlines are ours
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    escaped += EscapeForTerminal(std::string_view(text).substr(at, end - at)) + "\n";
+    escaped += Escaped(std::string_view(text).substr(at, end - at)) + "\n";
     at = end + 1;
   }
   return escaped;

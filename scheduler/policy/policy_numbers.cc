@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 
 namespace glim::server {
@@ -17,7 +18,7 @@ constexpr std::size_t kFolderBytesMax = 1024;
 
 PolicyNumber Time(const char* key, Duration Policy::*member, Duration low, Duration high) {
   return {key, [=](Policy* p) { return IntoDuration(&(p->*member), low, high); },
-          [=](const Policy& p) { return DurationText(p.*member); }};
+          [=](const Policy& p) { return WriteDuration(p.*member); }};
 }
 
 template <typename Number>
@@ -123,12 +124,12 @@ std::vector<PolicySection> PolicySections() {
 
 PolicyFault FindPolicyFault(const Policy& p) {
   if (p.quantum_max < p.quantum_min) {
-    return {"quantum_max", DurationText(p.quantum_max) + " is less than quantum_min, " + DurationText(p.quantum_min),
+    return {"quantum_max", WriteDuration(p.quantum_max) + " is less than quantum_min, " + WriteDuration(p.quantum_min),
             "raise quantum_max or lower quantum_min"};
   }
   if (p.restore_backoff_max < p.restore_backoff) {
     return {"restore_backoff_max",
-            DurationText(p.restore_backoff_max) + " is less than restore_backoff, " + DurationText(p.restore_backoff),
+            WriteDuration(p.restore_backoff_max) + " is less than restore_backoff, " + WriteDuration(p.restore_backoff),
             "raise restore_backoff_max or lower restore_backoff"};
   }
   if (p.master_port_last < p.master_port_first) {

@@ -3,7 +3,6 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 #include "sdk/base/suggest.h"
 
@@ -24,12 +24,6 @@ constexpr std::size_t kValuesMax = 200'000;
 constexpr int kDepthMax = 16;
 constexpr std::size_t kNameMax = 64;
 constexpr std::size_t kTextMax = 4096;
-
-struct Unit {
-  const char* name;
-  std::int64_t ms;
-};
-constexpr std::array<Unit, 5> kUnits = {{{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
 std::string At(int line, int column) { return std::to_string(line + 1) + ":" + std::to_string(column + 1) + ": "; }
 
@@ -270,26 +264,6 @@ YamlField IntoBool(bool* out) {
   };
 }
 
-Result<Duration> ParseDuration(const std::string& text) {
-  std::int64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  const std::string_view word(end, static_cast<std::size_t>(last - end));
-  const auto* const unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return word == u.name; });
-  if (error != std::errc() || unit == kUnits.end() || number < 0 || number > 1'000'000'000) {
-    return InvalidArgument("", "must be a duration", "write it like 250ms, 10s, 5m, 2h or 30d");
-  }
-  return Milliseconds(number * unit->ms);
-}
-
-std::string DurationText(Duration duration) {
-  if (duration.ms == 0) return "0s";
-  for (const Unit& unit : kUnits) {
-    if (duration.ms % unit.ms == 0) return std::to_string(duration.ms / unit.ms) + unit.name;
-  }
-  return std::to_string(duration.ms) + "ms";
-}
-
 std::string PermilleText(std::int64_t permille) {
   std::string text = std::to_string(permille / 1000);
   if (permille % 1000 == 0) return text;
@@ -302,10 +276,10 @@ YamlField IntoDuration(Duration* out, Duration low, Duration high) {
   return [=](const YAML::Node& value, const std::string& path) {
     const std::string text = value.IsScalar() ? value.Scalar() : "";
     const auto duration = ParseDuration(text);
-    if (!duration.ok()) return RefuseAt(value, path, duration.status().message(), duration.status().fix());
+    if (!duration) return RefuseAt(value, path, "must be a duration", "write it like 250ms, 10s, 5m, 2h or 30d");
     if (*duration < low || *duration > high) {
       return RefuseAt(value, path, Printable(text) + " is out of range",
-                      "use " + DurationText(low) + " to " + DurationText(high));
+                      "use " + WriteDuration(low) + " to " + WriteDuration(high));
     }
     *out = *duration;
     return Status::Ok();

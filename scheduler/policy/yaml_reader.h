@@ -45,9 +45,6 @@ YamlField IntoName(std::string* out);
 
 Result<std::int64_t> ParseYamlNumber(const YAML::Node& value, const std::string& path, std::int64_t low,
                                      std::int64_t high);
-Result<Duration> ParseDuration(const std::string& text);
-// As ParseDuration reads it, in the largest unit that leaves a whole number: "10m", "90s".
-std::string DurationText(Duration duration);
 // "0.7", "1.25".
 std::string PermilleText(std::int64_t permille);
 bool IsName(const std::string& text);

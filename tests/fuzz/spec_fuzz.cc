@@ -7,6 +7,7 @@
 #include "cli/spec/spec_limits.h"
 #include "cli/spec/spec_reader.h"
 #include "cli/text/text.h"
+#include "sdk/base/utf8.h"
 #include "tests/fuzz/holds.h"
 
 namespace glim::cli {

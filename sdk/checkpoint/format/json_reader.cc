@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sdk/checkpoint/format/damaged.h"
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sdk/checkpoint/format/shard_header.h"
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sdk/checkpoint/format/manifest_check.h"
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
 
 namespace glim::checkpoint {
 namespace {

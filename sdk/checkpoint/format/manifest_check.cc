@@ -6,7 +6,8 @@
 
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/shard_header.h"
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -11,7 +11,7 @@
 #include "sdk/checkpoint/format/json_writer.h"
 #include "sdk/checkpoint/format/manifest.h"
 #include "sdk/checkpoint/format/manifest_check.h"
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
 
 namespace glim::checkpoint {
 namespace {

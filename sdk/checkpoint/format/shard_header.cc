@@ -7,7 +7,7 @@
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/json_reader.h"
 #include "sdk/checkpoint/format/json_writer.h"
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
 
 namespace glim::checkpoint {
 namespace {
