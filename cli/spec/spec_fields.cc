@@ -13,10 +13,10 @@
 #include "sdk/base/size_text.h"
 
 namespace glim::cli {
-FieldReader::FieldReader(std::string_view source, std::string path, const YamlNode& mapping, Status* status)
+FieldReader::FieldReader(std::string_view source, std::string path, const yaml::Node& mapping, Status* status)
     : source_(source), path_(std::move(path)), mapping_(mapping), status_(status) {
-  if (mapping_.kind != YamlNode::Kind::kMapping) {
-    Fail(mapping_.mark, path_, fmt::format("{} found, a mapping (key: value) wanted", DescribeFound(mapping_)),
+  if (mapping_.kind != yaml::Node::Kind::kMapping) {
+    Fail(mapping_.mark, path_, fmt::format("{} found, a mapping (key: value) wanted", yaml::DescribeFound(mapping_)),
          "write its keys below it, or {key: value}");
     return;
   }
@@ -25,7 +25,7 @@ FieldReader::FieldReader(std::string_view source, std::string path, const YamlNo
 
 void FieldReader::CheckKeys() {
   const auto& keys = FindSpecSection(path_).keys;
-  for (const YamlEntry& entry : mapping_.entries) {
+  for (const yaml::Entry& entry : mapping_.entries) {
     const auto known =
         std::find_if(keys.begin(), keys.end(), [&](const SpecKey& key) { return key.name == entry.key; });
     if (known == keys.end()) {
@@ -38,14 +38,14 @@ void FieldReader::CheckKeys() {
   }
 }
 
-const YamlEntry* FieldReader::Find(std::string_view key) const {
+const yaml::Entry* FieldReader::Find(std::string_view key) const {
   const auto found = std::find_if(mapping_.entries.begin(), mapping_.entries.end(),
-                                  [key](const YamlEntry& entry) { return entry.key == key; });
+                                  [key](const yaml::Entry& entry) { return entry.key == key; });
   return found == mapping_.entries.end() ? nullptr : &*found;
 }
 
-const YamlNode* FieldReader::Section(std::string_view key) const {
-  const YamlEntry* entry = Find(key);
+const yaml::Node* FieldReader::Section(std::string_view key) const {
+  const yaml::Entry* entry = Find(key);
   return entry == nullptr ? nullptr : entry->value.get();
 }
 
@@ -53,34 +53,34 @@ std::string FieldReader::PathOf(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }
 
-void FieldReader::Fail(YamlMark mark, std::string_view field, std::string_view message, std::string fix) {
-  if (status_->ok()) *status_ = YamlError(source_, mark, std::string(field), message, std::move(fix));
+void FieldReader::Fail(yaml::Mark mark, std::string_view field, std::string_view message, std::string fix) {
+  if (status_->ok()) *status_ = yaml::RefuseIn({source_}, mark, std::string(field), message, std::move(fix));
 }
 
-void FieldReader::Fail(YamlMark mark, const Status& fault) {
+void FieldReader::Fail(yaml::Mark mark, const Status& fault) {
   if (!fault.ok()) Fail(mark, fault.field(), fault.message(), fault.fix());
 }
 
 void FieldReader::FailAt(std::string_view key, const Status& fault) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   Fail(entry == nullptr ? mapping_.mark : entry->value->mark, fault);
 }
 
-std::string FieldReader::ScalarText(const YamlNode& node, const std::string& field, std::string_view wanted) {
-  if (node.kind == YamlNode::Kind::kScalar) return node.scalar;
-  Fail(node.mark, field, fmt::format("{} found, {} wanted", DescribeFound(node), wanted),
+std::string FieldReader::ScalarText(const yaml::Node& node, const std::string& field, std::string_view wanted) {
+  if (node.kind == yaml::Node::Kind::kScalar) return node.scalar;
+  Fail(node.mark, field, fmt::format("{} found, {} wanted", yaml::DescribeFound(node), wanted),
        fmt::format("write {} after '{}:'", wanted, field.substr(field.rfind('.') + 1)));
   return "";
 }
 
-std::string FieldReader::CheckedText(const YamlNode& node, const std::string& field, const Check& check) {
+std::string FieldReader::CheckedText(const yaml::Node& node, const std::string& field, const Check& check) {
   std::string text = ScalarText(node, field, "text");
   if (ok()) Fail(node.mark, check(field, text));
   return text;
 }
 
 std::string FieldReader::Text(std::string_view key, std::string fallback, const Check& check) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   return CheckedText(*entry->value, PathOf(key), check);
 }
@@ -97,9 +97,9 @@ std::string FieldReader::OneOf(std::string_view key, std::string_view fallback,
 }
 
 std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, std::int64_t least, std::int64_t most) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
-  const YamlNode& node = *entry->value;
+  const yaml::Node& node = *entry->value;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(node, field, "a whole number");
   if (!ok()) return fallback;
@@ -107,7 +107,7 @@ std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, s
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (node.quoted || text.empty() || rest != end || error == std::errc::invalid_argument) {
-    Fail(node.mark, field, fmt::format("{} found, a whole number wanted", DescribeFound(node)),
+    Fail(node.mark, field, fmt::format("{} found, a whole number wanted", yaml::DescribeFound(node)),
          "write it in digits, without quotes: 1");
     return fallback;
   }
@@ -117,19 +117,19 @@ std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, s
 }
 
 bool FieldReader::Flag(std::string_view key, bool fallback) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   const std::string text = ScalarText(*entry->value, PathOf(key), "true or false");
   if (!ok()) return fallback;
   if (entry->value->quoted || (text != "true" && text != "false")) {
-    Fail(entry->value->mark, PathOf(key), fmt::format("{} found, true or false wanted", DescribeFound(*entry->value)),
+    Fail(entry->value->mark, PathOf(key), fmt::format("{} found, true or false wanted", yaml::DescribeFound(*entry->value)),
          "write true or false, without quotes");
   }
   return text == "true";
 }
 
 std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(*entry->value, field, "a size such as 512MiB or 64GiB");
@@ -137,7 +137,7 @@ std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback, std:
   const auto bytes = ParseSize(text);
   if (!bytes) {
     Fail(entry->value->mark, field,
-         fmt::format("{} found, a size such as 512MiB or 64GiB wanted", DescribeFound(*entry->value)),
+         fmt::format("{} found, a size such as 512MiB or 64GiB wanted", yaml::DescribeFound(*entry->value)),
          "a whole number and one of KiB, MiB, GiB, TiB");
     return fallback;
   }
@@ -150,7 +150,7 @@ std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback, std:
 
 std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback, std::int64_t least,
                                     std::int64_t most) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(*entry->value, field, "a number of CPUs such as 16 or 1.5");
@@ -160,7 +160,7 @@ std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback,
   const auto [rest, error] = std::from_chars(text.data(), end, cpus, std::chars_format::fixed);
   if (entry->value->quoted || error != std::errc() || rest != end || !std::isfinite(cpus)) {
     Fail(entry->value->mark, field,
-         fmt::format("{} found, a number of CPUs such as 16 or 1.5 wanted", DescribeFound(*entry->value)),
+         fmt::format("{} found, a number of CPUs such as 16 or 1.5 wanted", yaml::DescribeFound(*entry->value)),
          "write it in digits, without quotes");
     return fallback;
   }
@@ -174,16 +174,16 @@ std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback,
 }
 
 Duration FieldReader::Time(std::string_view key, Duration fallback, Duration least, Duration most) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
-  const YamlNode& node = *entry->value;
+  const yaml::Node& node = *entry->value;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(node, field, "a duration such as 60s, 5m or 7d");
   if (!ok()) return fallback;
   const auto duration = ParseDuration(text);
   if (!duration) {
     const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    Fail(node.mark, field, fmt::format("{} found, a duration such as 60s, 5m or 7d wanted", DescribeFound(node)),
+    Fail(node.mark, field, fmt::format("{} found, a duration such as 60s, 5m or 7d wanted", yaml::DescribeFound(node)),
          bare ? fmt::format("add the unit: {}s", Shown(text)) : "a whole number and one of ms, s, m, h, d");
     return fallback;
   }
@@ -197,13 +197,13 @@ Duration FieldReader::Time(std::string_view key, Duration fallback, Duration lea
 
 std::vector<std::string> FieldReader::List(std::string_view key, std::vector<std::string> fallback,
                                            std::size_t items_max, const Check& check) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
-  const YamlNode& node = *entry->value;
+  const yaml::Node& node = *entry->value;
   const std::string field = PathOf(key);
-  if (node.kind != YamlNode::Kind::kSequence) {
-    const bool scalar = node.kind == YamlNode::Kind::kScalar;
-    Fail(node.mark, field, fmt::format("{} found, a list wanted", DescribeFound(node)),
+  if (node.kind != yaml::Node::Kind::kSequence) {
+    const bool scalar = node.kind == yaml::Node::Kind::kScalar;
+    Fail(node.mark, field, fmt::format("{} found, a list wanted", yaml::DescribeFound(node)),
          scalar ? fmt::format("write [{}]", Shown(node.scalar)) : "");
     return fallback;
   }

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/spec/yaml_tree.h"
 #include "sdk/base/time.h"
+#include "sdk/yaml/tree.h"
 
 namespace glim::cli {
 
@@ -21,11 +21,11 @@ class FieldReader {
 
   // `path` is "" for the top level, else the section's name. Refuses what is not a mapping, unknown keys and those
   // that this version does not support.
-  FieldReader(std::string_view source, std::string path, const YamlNode& mapping, Status* status);
+  FieldReader(std::string_view source, std::string path, const yaml::Node& mapping, Status* status);
 
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
   // The value of a section, or nullptr when it is not there.
-  const YamlNode* Section(std::string_view key) const;
+  const yaml::Node* Section(std::string_view key) const;
 
   std::string Text(std::string_view key, std::string fallback, const Check& check);
   std::string RequiredText(std::string_view key, const std::string& fix, const Check& check);
@@ -42,25 +42,25 @@ class FieldReader {
                                 const Check& check);
 
   // Keeps the first fault only.
-  void Fail(YamlMark mark, std::string_view field, std::string_view message, std::string fix = "");
+  void Fail(yaml::Mark mark, std::string_view field, std::string_view message, std::string fix = "");
   // As Fail, for a fault that a check found; its field is taken over.
-  void Fail(YamlMark mark, const Status& fault);
+  void Fail(yaml::Mark mark, const Status& fault);
   void FailAt(std::string_view key, const Status& fault);
 
   std::string PathOf(std::string_view key) const;
   bool ok() const { return status_->ok(); }
 
   // A scalar's text; anything else is a fault that says what `wanted` is.
-  std::string ScalarText(const YamlNode& node, const std::string& field, std::string_view wanted);
+  std::string ScalarText(const yaml::Node& node, const std::string& field, std::string_view wanted);
 
  private:
-  const YamlEntry* Find(std::string_view key) const;
+  const yaml::Entry* Find(std::string_view key) const;
   void CheckKeys();
-  std::string CheckedText(const YamlNode& node, const std::string& field, const Check& check);
+  std::string CheckedText(const yaml::Node& node, const std::string& field, const Check& check);
 
   std::string_view source_;
   std::string path_;
-  const YamlNode& mapping_;
+  const yaml::Node& mapping_;
   Status* status_;
 };
 

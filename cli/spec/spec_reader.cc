@@ -9,9 +9,9 @@
 #include "cli/spec/spec_fields.h"
 #include "cli/spec/spec_keys.h"
 #include "cli/spec/spec_limits.h"
-#include "cli/spec/yaml_tree.h"
 #include "cli/text/text.h"
 #include "sdk/base/duration_text.h"
+#include "sdk/yaml/tree.h"
 
 namespace glim::cli {
 namespace {
@@ -29,7 +29,7 @@ std::string MakeAbsolute(const std::string& path, const std::string& base_dir) {
 // Reads the document of one job.
 class DocumentReader {
  public:
-  DocumentReader(const SpecSource& source, const YamlNode& root) : source_(source), root_(root) {}
+  DocumentReader(const SpecSource& source, const yaml::Node& root) : source_(source), root_(root) {}
 
   Result<glim::v1::JobSpec> Read() {
     FieldReader top(source_.name, "", root_, &status_);
@@ -52,9 +52,9 @@ class DocumentReader {
   template <typename Read>
   void WithSection(const FieldReader& top, const char* name, const Read& read) {
     if (!status_.ok()) return;
-    YamlNode empty;
-    empty.kind = YamlNode::Kind::kMapping;
-    const YamlNode* node = top.Section(name);
+    yaml::Node empty;
+    empty.kind = yaml::Node::Kind::kMapping;
+    const yaml::Node* node = top.Section(name);
     FieldReader section(source_.name, name, node == nullptr ? empty : *node, &status_);
     if (status_.ok()) read(section);
   }
@@ -94,10 +94,10 @@ class DocumentReader {
   }
 
   void ReadEnv(FieldReader& top) {
-    const YamlNode* env = top.Section("env");
+    const yaml::Node* env = top.Section("env");
     if (env == nullptr || !status_.ok()) return;
-    if (env->kind != YamlNode::Kind::kMapping) {
-      top.Fail(env->mark, "env", fmt::format("{} found, a mapping (NAME: value) wanted", DescribeFound(*env)),
+    if (env->kind != yaml::Node::Kind::kMapping) {
+      top.Fail(env->mark, "env", fmt::format("{} found, a mapping (NAME: value) wanted", yaml::DescribeFound(*env)),
                "write {NAME: value}");
       return;
     }
@@ -106,10 +106,10 @@ class DocumentReader {
                fmt::format("{} variables, at most {} are allowed", env->entries.size(), kEnvEntriesMax));
       return;
     }
-    for (const YamlEntry& entry : env->entries) {
+    for (const yaml::Entry& entry : env->entries) {
       const std::string field = fmt::format("env.{}", Shorten(Escaped(entry.key), 64));
       top.Fail(entry.mark, CheckEnvName(field, entry.key));
-      if (entry.value->kind == YamlNode::Kind::kNull) {
+      if (entry.value->kind == yaml::Node::Kind::kNull) {
         top.Fail(entry.value->mark, field, "nothing found, text wanted", "write '' for an empty value");
       }
       const std::string value = top.ScalarText(*entry.value, field, "text");
@@ -201,10 +201,10 @@ class DocumentReader {
   }
 
   void ReadMounts(FieldReader& top) {
-    const YamlNode* list = top.Section("mounts");
+    const yaml::Node* list = top.Section("mounts");
     if (list == nullptr || !status_.ok()) return;
-    if (list->kind != YamlNode::Kind::kSequence) {
-      return top.Fail(list->mark, "mounts", fmt::format("{} found, a list wanted", DescribeFound(*list)),
+    if (list->kind != yaml::Node::Kind::kSequence) {
+      return top.Fail(list->mark, "mounts", fmt::format("{} found, a list wanted", yaml::DescribeFound(*list)),
                       "write [{source: /data, read_only: true}]");
     }
     if (list->items.size() > kMountsMax) {
@@ -227,7 +227,7 @@ class DocumentReader {
   }
 
   const SpecSource& source_;
-  const YamlNode& root_;
+  const yaml::Node& root_;
   Status status_;
   glim::v1::JobSpec spec_;
 };
@@ -247,13 +247,13 @@ std::string NameOfProgram(const std::string& command_line) {
 }  // namespace
 
 Result<std::vector<glim::v1::JobSpec>> ReadSpecs(std::string_view text, const SpecSource& source) {
-  Result<std::vector<YamlPtr>> documents = ParseYaml(text, source.name);
+  Result<std::vector<yaml::NodePtr>> documents = yaml::Parse(text, {source.name});
   if (!documents.ok()) return documents.status();
   if (documents->empty()) {
     return InvalidArgument("", fmt::format("{}: no job in it", source.name), "see docs/job-spec.md for an example");
   }
   std::vector<glim::v1::JobSpec> specs;
-  for (const YamlPtr& root : *documents) {
+  for (const yaml::NodePtr& root : *documents) {
     Result<glim::v1::JobSpec> spec = DocumentReader(source, *root).Read();
     if (!spec.ok()) return spec.status();
     specs.push_back(*std::move(spec));

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/output.h"
 #include "cli/text/render_json.h"
+#include "cli/text/style.h"
 #include "cli/text/text.h"
-#include "glim/v1/common.pb.h"
 
 namespace glim::cli {
 namespace {
@@ -43,16 +42,6 @@ int ExitCodeOf(const Status& status) {
     case StatusCode::kDataLoss: return kExitFailed;
   }
   return kExitFailed;
-}
-
-Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return Status::Ok();
-  const int code = static_cast<int>(status.error_code());
-  const bool known = code >= 1 && code <= 16;
-  Status out(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, status.error_message());
-  glim::v1::ErrorDetail detail;
-  if (status.error_details().empty() || !detail.ParseFromString(status.error_details())) return out;
-  return std::move(out).WithReason(detail.reason()).WithField(detail.field()).WithFix(detail.fix());
 }
 
 Status UsageError(std::string message, std::string fix) {

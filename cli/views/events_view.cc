@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/output.h"
+#include "cli/text/style.h"
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
 #include "cli/views/views.h"

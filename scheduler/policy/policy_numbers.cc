@@ -17,23 +17,23 @@ constexpr Duration kDay = Hours(24);
 constexpr std::size_t kFolderBytesMax = 1024;
 
 PolicyNumber Time(const char* key, Duration Policy::*member, Duration low, Duration high) {
-  return {key, [=](Policy* p) { return IntoDuration(&(p->*member), low, high); },
+  return {key, [=](Policy* p) { return yaml::IntoDuration(&(p->*member), low, high); },
           [=](const Policy& p) { return WriteDuration(p.*member); }};
 }
 
 template <typename Number>
 PolicyNumber Count(const char* key, Number Policy::*member, std::int64_t low, std::int64_t high) {
-  return {key, [=](Policy* p) { return IntoNumber(&(p->*member), low, high); },
+  return {key, [=](Policy* p) { return yaml::IntoNumber(&(p->*member), low, high); },
           [=](const Policy& p) { return std::to_string(p.*member); }};
 }
 
 PolicyNumber Permille(const char* key, std::int64_t Policy::*member, std::int64_t low, std::int64_t high) {
-  return {key, [=](Policy* p) { return IntoPermille(&(p->*member), low, high); },
-          [=](const Policy& p) { return PermilleText(p.*member); }};
+  return {key, [=](Policy* p) { return yaml::IntoPermille(&(p->*member), low, high); },
+          [=](const Policy& p) { return yaml::PermilleText(p.*member); }};
 }
 
 PolicyNumber Switch(const char* key, bool Policy::*member) {
-  return {key, [=](Policy* p) { return IntoBool(&(p->*member)); },
+  return {key, [=](Policy* p) { return yaml::IntoBool(&(p->*member)); },
           [=](const Policy& p) { return std::string(p.*member ? "true" : "false"); }};
 }
 
@@ -72,13 +72,13 @@ PolicySection Interrupts() {
 }
 
 // Empty, or a folder's absolute path with one spelling: jobs' checkpoint folders are named below it.
-YamlField IntoFolder(std::string* out) {
-  return [out](const YAML::Node& value, const std::string& path) {
-    const std::string text = value.IsScalar() ? value.Scalar() : "";
+yaml::Field IntoFolder(std::string* out) {
+  return [out](const yaml::Node& value, const std::string& path) {
+    const std::string text = value.IsScalar() ? value.scalar : "";
     const bool plain = text.empty() || (text[0] == '/' && text.size() > 1 && text.size() <= kFolderBytesMax &&
                                         std::filesystem::path(text).lexically_normal() == text && text.back() != '/');
     if (!value.IsScalar() || !plain) {
-      return RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
+      return yaml::RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
                       "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
     }
     *out = text;

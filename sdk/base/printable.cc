@@ -40,6 +40,15 @@ bool IsDeceptive(char32_t code) {
   return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x2028 || code == 0x2029;
 }
 
+std::string EscapedStart(std::string_view text, std::size_t chars_max) {
+  std::size_t end = 0;
+  for (std::size_t chars = 0; end < text.size(); ++chars) {
+    if (chars == chars_max) return Escaped(text.substr(0, end)) + "...";
+    end += DecodeUtf8(text.substr(end)).size;
+  }
+  return Escaped(text);
+}
+
 std::string Escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -16,6 +16,9 @@ std::string Printable(std::string_view text);
 // escapes (\n, \x1b, \u202e), so that nobody's job name can move the cursor or repaint the screen.
 std::string Escaped(std::string_view text);
 
+// As Escaped, of at most the first `chars_max` characters; what is cut ends in "...".
+std::string EscapedStart(std::string_view text, std::size_t chars_max);
+
 // Characters that reorder or break what follows them on the line.
 bool IsDeceptive(char32_t code);
 

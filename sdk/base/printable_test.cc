@@ -24,5 +24,10 @@ TEST(Escaped, ShowsWhatWouldMoveTheCursor) {
   EXPECT_EQ(Escaped("\xe8\xae\xad\xe7\xbb\x83 ok"), "\xe8\xae\xad\xe7\xbb\x83 ok");
 }
 
+TEST(EscapedStart, CutsBetweenCharacters) {
+  EXPECT_EQ(EscapedStart("a\nb", 3), "a\\nb");
+  EXPECT_EQ(EscapedStart("\xe8\xae\xad\xe7\xbb\x83 ok", 1), "\xe8\xae\xad...");
+}
+
 }  // namespace
 }  // namespace glim

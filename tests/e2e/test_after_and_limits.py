@@ -16,6 +16,7 @@ def test_a_job_starts_when_the_jobs_before_it_have_ended_as_it_asks(stage, clust
     bad = glim.submit(stage.examples.make("bad", "exit 3"))
     after = glim.submit(stage.examples.make("after", "true", after=[first, f"{bad}:failed"]))
     either = glim.submit(stage.examples.make("either", "true", after=[f"{first}:any"]))
+    cluster.wait_state(first, "running", 30)
     cluster.wait_state(bad, "failed", 30)
     blocker = blockers(cluster, after, f"waits for job {first}")
     assert (blocker["kind"], blocker["job_ids"]) == ("dependency", [first])

@@ -75,8 +75,9 @@ def test_every_attempt_runs_the_code_as_it_was_submitted(own):
     glim.text("cancel", job)
     cluster.wait_state(job, "cancelled", 30)
     cluster.wait_idle()
-    left = [name for node in cluster.node_places for name in os.listdir(os.path.join(cluster.folder, node, "tasks"))]
-    assert left == [], "the copies go with the tasks"
+    folders = [os.path.join(cluster.folder, node, "tasks") for node in cluster.node_places]
+    wait_until(lambda: not any(os.listdir(folder) for folder in folders), 20,
+               lambda: f"the copies go with the tasks; left: {[os.listdir(folder) for folder in folders]}")
 
 
 def test_a_waiting_job_runs_the_code_that_was_submitted(own):

@@ -1,4 +1,4 @@
-#include "cli/views/checkpoint_view.h"
+#include "cli/checkpoints/checkpoint_view.h"
 
 #include <numeric>
 

@@ -1,0 +1,124 @@
+"""tests/bench/run submit: what `glim submit` costs as a process.
+
+Each round starts every program once, forwards or backwards in turn, so that what else the machine does is in all of
+them: /bin/true (what any process costs), `glim --version` (the program is loaded as well), `glim submit --dry-run` (a
+connection and a call as well), `glim submit` (a commit as well). Between the rounds a like job is submitted on a
+channel that stands already. --against GLIM also runs another build of glim; its ratios are of pairs of one round."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "deploy"))
+
+from cluster.local_cluster import CONFIG, LocalCluster, remove_folder  # noqa: E402
+from cluster.spec import Examples  # noqa: E402
+from figures import Figures, fdatasync_ms, filesystem_of, percentile  # noqa: E402
+
+BIN = os.path.join(ROOT, "build", "release", "bin")
+BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
+AIM_MS = 12
+WARM_UP = 3
+WARM_CHANNEL_EVERY = 50  # rounds
+WARM_CHANNEL_SECONDS = 0.2
+
+
+def process_ms(argv, env, nothing):
+    """From the start of a process to its end, as a shell's loop would see it; what it prints is thrown away."""
+    began = time.perf_counter()
+    pid = os.posix_spawn(argv[0], argv, env, file_actions=[(os.POSIX_SPAWN_DUP2, nothing, n) for n in (0, 1, 2)])
+    _, status = os.waitpid(pid, 0)
+    took = (time.perf_counter() - began) * 1000
+    if status != 0:
+        raise RuntimeError(f"{' '.join(argv)}: exit code {os.waitstatus_to_exitcode(status)}")
+    return took
+
+
+def warm_channel_ms(cluster):
+    """p50 of one submission after the other, from one process, on one connection."""
+    argv = [os.path.join(BIN, "glim-bench-submit"), "--server", cluster.server, "--clients", "1",
+            "--seconds", str(WARM_CHANNEL_SECONDS)]
+    result = subprocess.run(argv, capture_output=True, text=True, timeout=90)
+    if result.returncode != 0:
+        raise RuntimeError(f"glim-bench-submit: {result.stderr}")
+    return json.loads(result.stdout)["rpc_p50_ms"]
+
+
+def commands(programs, spec):
+    """{metric: argv}"""
+    found = {"bare_process": ["/bin/true"]}
+    for name, program in programs.items():
+        found[f"{name}_version_process"] = [program, "--version"]
+        found[f"{name}_submit_dry_run_process"] = [program, "submit", "--dry-run", spec]
+        found[f"{name}_submit_process"] = [program, "submit", spec]
+    return found
+
+
+def in_turn(cluster, argvs, rounds):
+    """{metric: durations}, and the durations on the warm channel."""
+    took, warm = {metric: [] for metric in argvs}, []
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(-WARM_UP, rounds):
+        for metric in list(argvs) if number % 2 else reversed(argvs):
+            value = process_ms(argvs[metric], cluster.glim.env, nothing)
+            if number >= 0:
+                took[metric].append(value)
+        if number % WARM_CHANNEL_EVERY == 0:
+            warm.append(warm_channel_ms(cluster))
+    os.close(nothing)
+    return took, warm
+
+
+def tell(figures, took, warm, against):
+    for metric, values in took.items():
+        figures.percentiles(metric, values, {"p50": AIM_MS} if metric == "glim_submit_process" else None,
+                            min=round(min(values), 3))
+    submit = statistics.median(took["glim_submit_process"])
+    figures.tell("submit_on_warm_channel_p50", round(statistics.median(warm), 3), "ms", len(warm))
+    for metric, base in (("bare_process", percentile(took["bare_process"], 0.5)),
+                         ("warm_channel", statistics.median(warm))):
+        figures.tell(f"glim_submit_process_to_{metric}", round(submit / base, 2), "ratio", len(took["bare_process"]))
+    for command in ("version", "submit_dry_run", "submit") if against else ():
+        pairs = zip(took[f"other_{command}_process"], took[f"glim_{command}_process"])
+        figures.tell(f"other_{command}_process_to_glim", round(statistics.median(a / b for a, b in pairs), 3), "ratio",
+                     len(took["bare_process"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/bench/run submit", description=__doc__)
+    parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made: not a tmpfs [/var/tmp]")
+    parser.add_argument("--rounds", type=int, default=200, help="starts of each program [200]")
+    parser.add_argument("--against", metavar="GLIM", help="another build's glim, in the same rounds")
+    args = parser.parse_args()
+    kind = filesystem_of(args.dir)
+    if kind in ("tmpfs", "ramfs"):
+        sys.exit(f"{args.dir} is a {kind}: nothing is durable there; give another folder with --dir")
+    figures = Figures("submit")
+    folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
+    programs = {"glim": os.path.join(BIN, "glim")}
+    if args.against:
+        programs["other"] = os.path.abspath(args.against)
+    cluster = LocalCluster(BIN, folder, config=CONFIG + BOUNDS, log_level="error", runtime="process")
+    try:
+        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
+        cluster.start()
+        examples = Examples(ROOT, cluster.jobs)
+        blocker = cluster.glim.submit(examples.make("blocker", "exec sleep 3600", nodes=4))
+        cluster.wait_state(blocker, "running", 30)  # what follows stays in the queue
+        spec = examples.make("queued", "true", nodes=4)
+        took, warm = in_turn(cluster, commands(programs, spec), args.rounds)
+        tell(figures, took, warm, args.against)
+    finally:
+        for fault in cluster.stop(cancel=False):
+            print(fault, file=sys.stderr)
+        remove_folder(folder)
+
+
+if __name__ == "__main__":
+    main()
