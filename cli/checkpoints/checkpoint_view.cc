@@ -128,7 +128,8 @@ std::string CheckpointText(const std::string& path, const Manifest& manifest, co
                               : pieces == 1 ? manifest.shards[tensor->pieces[0].shard].file
                                             : fmt::format("{} and on", manifest.shards[tensor->pieces[0].shard].file);
     table.AddRow({name, std::string(NameOf(tensor->info.dtype)), ShapeText(tensor->info.shape),
-                  RoundedSizeText(BytesOf(*tensor)), std::to_string(pieces) + (tensor->by_rows ? " by rows" : ""), shard});
+                  RoundedSizeText(BytesOf(*tensor)), std::to_string(pieces) + (tensor->by_rows ? " by rows" : ""),
+                  shard});
   }
   return table.empty() ? out : out + table.Render(colour);
 }

@@ -72,7 +72,8 @@ Result<ConfigLayer> ReadLayer(const std::string& path) {
 }
 
 yaml::Field Into(std::optional<std::string>* out) {
-  return [out](const yaml::Node& value, const std::string& path) { return yaml::IntoText(&out->emplace())(value, path); };
+  return
+      [out](const yaml::Node& value, const std::string& path) { return yaml::IntoText(&out->emplace())(value, path); };
 }
 
 void Merge(const ConfigLayer& lower, ConfigLayer* upper) {

@@ -16,8 +16,8 @@
 
 #include "cli/snapshot/ignore_rules.h"
 #include "cli/snapshot/no_snapshot.h"
-#include "sdk/base/size_text.h"
 #include "cli/text/text.h"
+#include "sdk/base/size_text.h"
 #include "sdk/base/snapshot_name.h"
 #include "sdk/base/unique_fd.h"
 #include "sdk/snapshot/link_rule.h"

@@ -34,8 +34,8 @@ std::string EventLine(const glim::v1::Event& event, bool colour) {
   std::replace(what.begin(), what.end(), '_', ' ');
   const std::string tinted = Tint(Escaped(what), StyleOf(event.kind()), colour);
   const std::string why = event.message().empty() ? "" : ": " + Escaped(event.message());
-  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), Escaped(Subject(event)),
-                     tinted, why);
+  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), Escaped(Subject(event)), tinted,
+                     why);
 }
 
 }  // namespace glim::cli

@@ -30,8 +30,7 @@ std::string Durable(const glim::v1::Job& job) {
 }
 
 std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
-  std::string text =
-      fmt::format("job {} {}\n", job.id(), Tint(Escaped(job.spec().name()), Style::kBold, colour));
+  std::string text = fmt::format("job {} {}\n", job.id(), Tint(Escaped(job.spec().name()), Style::kBold, colour));
   const std::string note = JobNote(job);
   text += fmt::format("{:<11} {}{}\n", "state", Tint(Escaped(job.state()), StateStyle(job.state()), colour),
                       note.empty() ? "" : fmt::format(" ({})", Escaped(note)));
@@ -108,9 +107,8 @@ std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& rec
   std::string text = Header(job, now, colour);
   for (const auto& attempt : job.attempts()) {
     text += fmt::format("\nattempt {}: {}{}{}, {}{}\n", attempt.ref().number(),
-                        Tint(Escaped(AttemptVerdict(attempt)), AttemptStyle(attempt), colour),
-                        Escaped(Zones(attempt)), attempt.borrowed() ? ", borrowed" : "", StepRange(attempt),
-                        Times(attempt, now));
+                        Tint(Escaped(AttemptVerdict(attempt)), AttemptStyle(attempt), colour), Escaped(Zones(attempt)),
+                        attempt.borrowed() ? ", borrowed" : "", StepRange(attempt), Times(attempt, now));
     if (!attempt.message().empty()) text += fmt::format("  {}\n", Escaped(attempt.message()));
     if (const std::string hint = HintFor(job.spec(), attempt); !hint.empty()) text += fmt::format("  hint: {}\n", hint);
     text += WaitLine(attempt.start());

@@ -24,7 +24,8 @@ std::pair<std::string, std::string> Ends(const core::ZoneLink& link) { return st
 }  // namespace
 
 Status ReadLinks(const yaml::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
-  if (!value.IsSequence()) return yaml::RefuseAt(value, path, "must be a list", "write it like [{zone_a: A, zone_b: B}]");
+  if (!value.IsSequence())
+    return yaml::RefuseAt(value, path, "must be a list", "write it like [{zone_a: A, zone_b: B}]");
   if (value.items.size() > kLinksMax) return yaml::RefuseAt(value, path, "is too long", "give at most 10000 links");
   std::vector<core::ZoneLink> links;
   std::set<std::pair<std::string, std::string>> seen;
@@ -33,9 +34,9 @@ Status ReadLinks(const yaml::Node& value, const std::string& path, core::Policy*
     const std::string at = path + "[" + std::to_string(i) + "]";
     core::ZoneLink link;
     const yaml::Fields fields = {{"zone_a", IntoZone(&link.zone_a, names)},
-                               {"zone_b", IntoZone(&link.zone_b, names)},
-                               {"jobs_max", yaml::IntoNumber(&link.jobs_max, 0, kAmountMax)},
-                               {"pairs_max", yaml::IntoNumber(&link.pairs_max, 0, kAmountMax)}};
+                                 {"zone_b", IntoZone(&link.zone_b, names)},
+                                 {"jobs_max", yaml::IntoNumber(&link.jobs_max, 0, kAmountMax)},
+                                 {"pairs_max", yaml::IntoNumber(&link.pairs_max, 0, kAmountMax)}};
     if (Status s = yaml::ReadMap(row, at, fields); !s.ok()) return s;
     if (link.zone_a.empty() || link.zone_b.empty()) {
       return yaml::RefuseAt(row, at, "does not name two zones", "give zone_a and zone_b");
@@ -45,7 +46,7 @@ Status ReadLinks(const yaml::Node& value, const std::string& path, core::Policy*
     }
     if (!seen.insert(Ends(link)).second) {
       return yaml::RefuseAt(row, at, "zones " + link.zone_a + " and " + link.zone_b + " have a link already",
-                      "give each two zones one link, with its jobs_max and pairs_max");
+                            "give each two zones one link, with its jobs_max and pairs_max");
     }
     links.push_back(std::move(link));
   }

@@ -41,7 +41,8 @@ Status ReadNameList(const yaml::Node& value, const std::string& path, std::set<s
     std::string name;
     const std::string at = path + "[" + std::to_string(i) + "]";
     if (Status s = yaml::IntoName(&name)(*value.items[i], at); !s.ok()) return s;
-    if (!names->insert(name).second) return yaml::RefuseAt(*value.items[i], at, "'" + name + "' is given twice", "keep one");
+    if (!names->insert(name).second)
+      return yaml::RefuseAt(*value.items[i], at, "'" + name + "' is given twice", "keep one");
   }
   return Status::Ok();
 }

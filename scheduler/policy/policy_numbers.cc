@@ -79,7 +79,7 @@ yaml::Field IntoFolder(std::string* out) {
                                         std::filesystem::path(text).lexically_normal() == text && text.back() != '/');
     if (!value.IsScalar() || !plain) {
       return yaml::RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
-                      "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
+                            "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
     }
     *out = text;
     return Status::Ok();

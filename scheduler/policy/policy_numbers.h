@@ -13,7 +13,7 @@ namespace glim::server {
 
 struct PolicyNumber {
   const char* key;
-  std::function<yaml::Field(core::Policy*)> into;          // reads a value into the policy
+  std::function<yaml::Field(core::Policy*)> into;        // reads a value into the policy
   std::function<std::string(const core::Policy&)> text;  // as the file would have it
 };
 

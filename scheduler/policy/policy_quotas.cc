@@ -17,21 +17,23 @@ constexpr char kNoLimit[] = "no limit";
 
 // {normal: 8, high: 2}: nodes at a time by class; a class that is not named is unlimited.
 Status ReadQuota(const yaml::Node& value, const std::string& path, Quota* quota) {
-  if (!value.IsMapping()) return yaml::RefuseAt(value, path, "must be a mapping of classes to nodes", "write it like {high: 4}");
+  if (!value.IsMapping())
+    return yaml::RefuseAt(value, path, "must be a mapping of classes to nodes", "write it like {high: 4}");
   quota->nodes.clear();
   for (const yaml::Entry& entry : value.entries) {
     const std::string& word = entry.key;
     const std::string at = yaml::JoinPath(path, Printable(word));
     auto priority = core::ParsePriority(word);
     if (!priority.ok()) {
-      return yaml::RefuseAt(entry.mark, at, "'" + Printable(word) + "' is not a priority class", priority.status().fix());
+      return yaml::RefuseAt(entry.mark, at, "'" + Printable(word) + "' is not a priority class",
+                            priority.status().fix());
     }
     if (*priority == core::PriorityClass::kAuto) {
       return yaml::RefuseAt(entry.mark, at, "auto has no quota of its own", "name a class");
     }
     if (quota->nodes.contains(*priority)) {
       return yaml::RefuseAt(entry.mark, at, std::string("class ") + core::ToString(*priority) + " is given twice",
-                      "keep one");
+                            "keep one");
     }
     auto nodes = yaml::ReadNumber(*entry.value, at, 0, kNodesMax);
     if (!nodes.ok()) return nodes.status();
@@ -46,10 +48,9 @@ yaml::Field Into(Quota* quota) {
 
 Status ReadRows(const yaml::Node& value, const std::string& path, const char* example, QuotaMap* rows) {
   rows->clear();
-  return yaml::ReadEntries(value, path, example,
-                         [&](const yaml::Entry& entry, const std::string& at) {
-                             return ReadQuota(*entry.value, at, &(*rows)[entry.key]);
-                           });
+  return yaml::ReadEntries(value, path, example, [&](const yaml::Entry& entry, const std::string& at) {
+    return ReadQuota(*entry.value, at, &(*rows)[entry.key]);
+  });
 }
 
 // {users: {high: 2}, total: {high: 16}, weight: 200}; each part may be left out.
@@ -69,20 +70,18 @@ Status ReadTeams(const yaml::Node& value, const std::string& path, core::Policy*
   policy->team_user_quota.clear();
   policy->team_quota.clear();
   policy->team_weight.clear();
-  return yaml::ReadEntries(value, path, "{vision: {total: {high: 16}, weight: 200}}",
-                         [&](const yaml::Entry& entry, const std::string& at) {
-                             return ReadTeam(entry.key, *entry.value, at, policy);
-                           });
+  return yaml::ReadEntries(
+      value, path, "{vision: {total: {high: 16}, weight: 200}}",
+      [&](const yaml::Entry& entry, const std::string& at) { return ReadTeam(entry.key, *entry.value, at, policy); });
 }
 
 Status ReadPools(const yaml::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
   policy->pool_quota.clear();
-  return yaml::ReadEntries(
-      value, path, "{default: {extreme_high: 32}}",
-      [&](const yaml::Entry& entry, const std::string& at) {
-        Mention(/*zone=*/false, entry.key, entry.mark, at, names);
-        return ReadQuota(*entry.value, at, &policy->pool_quota[entry.key]);
-      });
+  return yaml::ReadEntries(value, path, "{default: {extreme_high: 32}}",
+                           [&](const yaml::Entry& entry, const std::string& at) {
+                             Mention(/*zone=*/false, entry.key, entry.mark, at, names);
+                             return ReadQuota(*entry.value, at, &policy->pool_quota[entry.key]);
+                           });
 }
 
 // "{high: 4, normal: 8}", from the least urgent class on.

@@ -64,17 +64,17 @@ bool IsLoopback(const std::string& address) {
 
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
   const yaml::Fields fields = {{"listen", yaml::IntoText(&config->listen)},
-                             {"metrics", yaml::IntoText(&config->metrics)},
-                             {"store", yaml::IntoText(&config->store)},
-                             {"log_level", yaml::IntoText(&config->log_level)},
-                             {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
-                             {"cluster_id", yaml::IntoText(&config->cluster_id)},
-                             {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
-                             {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
-                             {"policy_file", yaml::IntoText(&config->policy_file)},
-                             {"policy", [config](const yaml::Node& value, const std::string& path) {
-                                return ReadPolicyInConfig(value, path, config);
-                              }}};
+                               {"metrics", yaml::IntoText(&config->metrics)},
+                               {"store", yaml::IntoText(&config->store)},
+                               {"log_level", yaml::IntoText(&config->log_level)},
+                               {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+                               {"cluster_id", yaml::IntoText(&config->cluster_id)},
+                               {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
+                               {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
+                               {"policy_file", yaml::IntoText(&config->policy_file)},
+                               {"policy", [config](const yaml::Node& value, const std::string& path) {
+                                  return ReadPolicyInConfig(value, path, config);
+                                }}};
   return yaml::ReadText(text, source, fields);
 }
 

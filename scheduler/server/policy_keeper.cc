@@ -44,7 +44,7 @@ bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file, Rel
   Status status = read.status();
   if (read.ok()) {
     status = CheckNames(read->names, NamesOf(loop_->snapshot()->tables), &out->warnings);
-    if (!status.ok()) status = InSource(source_.path, status);
+    if (!status.ok()) status = yaml::InSource(source_.path, status);
   }
   if (!status.ok()) {
     LogWarning("policy not reloaded source={} field={} error=\"{}\"", source_.path, status.field(), status.message());

@@ -72,7 +72,8 @@ Status ReadText(const std::string& text, const std::string& source, const Fields
 
 Status ReadMap(const Node& node, const std::string& path, const Fields& fields) {
   if (node.IsNull()) return Status::Ok();
-  if (!node.IsMapping()) return RefuseAt(node, path, "must be a mapping of keys to values", "write it like 'key: value'");
+  if (!node.IsMapping())
+    return RefuseAt(node, path, "must be a mapping of keys to values", "write it like 'key: value'");
   for (const Entry& entry : node.entries) {
     const std::string at = JoinPath(path, Printable(entry.key));
     const auto field = fields.find(entry.key);
@@ -122,8 +123,7 @@ Field IntoName(std::string* out) {
   };
 }
 
-Result<std::int64_t> ReadNumber(const Node& value, const std::string& path, std::int64_t low,
-                                     std::int64_t high) {
+Result<std::int64_t> ReadNumber(const Node& value, const std::string& path, std::int64_t low, std::int64_t high) {
   const std::string range = "use " + std::to_string(low) + " to " + std::to_string(high);
   if (!value.IsScalar()) return RefuseAt(value, path, "must be a whole number", range);
   const std::string& text = value.scalar;

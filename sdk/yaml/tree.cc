@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <optional>
 #include <sstream>
 #include <unordered_map>
@@ -129,7 +130,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::shared_ptr<Node> NewNode(Node::Kind kind, const YAML::Mark& mark) {
-    if (++nodes_ > limits_.nodes_max) Refuse(mark, "more than " + std::to_string(limits_.nodes_max) + " values in the file", "make it smaller");
+    if (++nodes_ > limits_.nodes_max)
+      Refuse(mark, "more than " + std::to_string(limits_.nodes_max) + " values in the file", "make it smaller");
     auto node = std::make_shared<Node>();
     node->kind = kind;
     node->mark = FromYaml(mark);
@@ -224,9 +226,9 @@ std::string KeyOfLine(std::string_view text, std::size_t offset) {
 
 Status CheckBytes(std::string_view text, const Source& source, const Limits& limits) {
   if (text.size() > limits.bytes_max) {
-    return RefuseWhole(source, std::to_string(text.size()) + " bytes, at most " + std::to_string(limits.bytes_max) +
-                                   " are read",
-                       "make it smaller");
+    return RefuseWhole(
+        source, std::to_string(text.size()) + " bytes, at most " + std::to_string(limits.bytes_max) + " are read",
+        "make it smaller");
   }
   if (const auto at = FirstInvalidUtf8(text); at != std::string_view::npos) {
     return RefuseIn(source, MarkAt(text, at), KeyOfLine(text, at), "not UTF-8", "save the file as UTF-8");
@@ -235,7 +237,7 @@ Status CheckBytes(std::string_view text, const Source& source, const Limits& lim
     const Utf8Char c = DecodeUtf8(text.substr(at));
     if (IsControl(c.code) && c.code != '\n' && c.code != '\t' && c.code != '\r') {
       return RefuseIn(source, MarkAt(text, at), KeyOfLine(text, at),
-                       "control character " + Escaped(text.substr(at, c.size)), "remove it");
+                      "control character " + Escaped(text.substr(at, c.size)), "remove it");
     }
     at += c.size;
   }
@@ -266,6 +268,30 @@ const Entry* Node::Find(std::string_view key) const {
     if (entry.key == key) return &entry;
   }
   return nullptr;
+}
+
+Mark Node::PlaceOf(std::string_view path) const {
+  const Node* node = this;
+  while (!path.empty()) {
+    const Node* next = nullptr;
+    if (path.front() == '[') {
+      std::size_t index = node->items.size();
+      const std::size_t close = path.find(']');
+      if (close == std::string_view::npos) break;
+      std::from_chars(path.data() + 1, path.data() + close, index);
+      if (index < node->items.size()) next = node->items[index].get();
+      path.remove_prefix(close + 1);
+    } else {
+      const std::size_t end = std::min(path.find_first_of(".["), path.size());
+      const Entry* entry = node->Find(path.substr(0, end));
+      if (entry != nullptr) next = entry->value.get();
+      path.remove_prefix(end);
+    }
+    if (next == nullptr) break;
+    node = next;
+    if (path.starts_with('.')) path.remove_prefix(1);
+  }
+  return node->mark;
 }
 
 Status RefuseIn(const Source& source, Mark mark, std::string field, std::string_view message, std::string fix) {

@@ -49,6 +49,8 @@ struct Node {
   bool IsMapping() const { return kind == Kind::kMapping; }
   // The entry of `key`; nullptr if there is none.
   const Entry* Find(std::string_view key) const;
+  // Where the value at `path` ("mounts[1].target") stands, or the longest part of the path that is there.
+  Mark PlaceOf(std::string_view path) const;
 };
 
 // Whose text it is, for refusals.

@@ -49,6 +49,17 @@ TEST(Tree, AKeyThatIsGivenTwiceIsNamedWithItsPath) {
   EXPECT_EQ(tree.status().reason(), "BAD_CONFIG");
 }
 
+TEST(Tree, APathLeadsToItsValueOrAsFarAsItGoes) {
+  const auto root = *ParseOne("a: {b: [x, {c: y}]}\n", {"p.yaml"});
+  const auto column = [&](const char* path) { return root->PlaceOf(path).column; };
+  EXPECT_EQ(column("a.b[1].c"), 16);
+  EXPECT_EQ(column("a.b[0]"), 9);
+  EXPECT_EQ(column("a.b[1].d"), 12);
+  EXPECT_EQ(column("a.b[7].c"), 8);
+  EXPECT_EQ(column("z"), 1);
+  EXPECT_EQ(column("a.b[oops"), 8);
+}
+
 TEST(Tree, OneDocumentHasNoOtherAndNoAliases) {
   EXPECT_TRUE((*ParseOne("", {"p.yaml"}))->IsNull());
   EXPECT_EQ((*ParseOne("---\na: 1\n", {"p.yaml"}))->Find("a")->value->scalar, "1");

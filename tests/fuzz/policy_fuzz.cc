@@ -36,7 +36,8 @@ void CheckPolicyFile(const PolicyFile& file) {
   Holds(policy.preempt_gain_permille >= 1000 && policy.size_weight_permille >= 0 && policy.age_weight_permille >= 0 &&
             policy.move_gain_permille >= 0,
         "weights");
-  for (const auto& [team, weight] : policy.team_weight) Holds(yaml::IsName(team) && weight >= 1, "a team's weight", team);
+  for (const auto& [team, weight] : policy.team_weight)
+    Holds(yaml::IsName(team) && weight >= 1, "a team's weight", team);
   for (const auto& [user, quota] : policy.user_quota) Holds(yaml::IsName(user), "a user's name", user);
   for (const core::ZoneLink& link : policy.links) {
     Holds(yaml::IsName(link.zone_a) && yaml::IsName(link.zone_b) && link.zone_a != link.zone_b, "a link", link.zone_a);

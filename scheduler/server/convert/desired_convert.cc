@@ -9,7 +9,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/model/save_reach.h"
-#include "scheduler/server/convert/spec_convert.h"
+#include "scheduler/wire/spec_convert.h"
 
 namespace glim::server {
 namespace {
@@ -186,8 +186,8 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_checkpoint_dir(CheckpointDir(*task.job));
   if (!core::IsShared(task.attempt->base)) SetBase(snapshot, task, node, launch->mutable_base());
   launch->set_gpus(spec.gpus_per_node);
-  MountsToProto(spec, launch->mutable_mounts());
-  if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());
+  wire::MountsToProto(spec, launch->mutable_mounts());
+  if (spec.limits != core::TaskLimits{}) wire::LimitsToProto(spec.limits, launch->mutable_limits());
   launch->set_snapshot(spec.snapshot.path);
   SetEnv(snapshot, task, node, cache->For(snapshot, *task.attempt), launch);
 }

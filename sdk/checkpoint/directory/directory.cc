@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sdk/base/utf8.h"
 #include "sdk/checkpoint/directory/directory_impl.h"
 #include "sdk/checkpoint/directory/files.h"
 #include "sdk/checkpoint/directory/names.h"
-#include "sdk/base/utf8.h"
 #include "sdk/checkpoint/io/io_error.h"
 
 namespace glim::checkpoint {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "sdk/checkpoint/format/shard_header.h"
 #include "sdk/base/printable.h"
+#include "sdk/checkpoint/format/shard_header.h"
 
 namespace glim::checkpoint {
 namespace {

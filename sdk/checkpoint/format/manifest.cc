@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sdk/checkpoint/format/manifest_check.h"
 #include "sdk/base/printable.h"
+#include "sdk/checkpoint/format/manifest_check.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <utility>
 
-#include "sdk/checkpoint/format/damaged.h"
-#include "sdk/checkpoint/format/shard_header.h"
 #include "sdk/base/printable.h"
 #include "sdk/base/utf8.h"
+#include "sdk/checkpoint/format/damaged.h"
+#include "sdk/checkpoint/format/shard_header.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -1,10 +1,14 @@
-#include "scheduler/server/convert/spec_convert.h"
+#include "scheduler/wire/spec_convert.h"
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace glim::server {
+#include "sdk/base/printable.h"
+#include "sdk/base/suggest.h"
+
+namespace glim::wire {
 namespace {
 
 template <typename Enum>
@@ -17,15 +21,19 @@ struct Word {
 template <typename Enum>
 Status ParseWord(const char* field, const std::string& text, const std::vector<Word<Enum>>& words, Enum* out) {
   if (text.empty()) return Status::Ok();
-  std::string choices;
+  std::string all;
+  std::vector<std::string_view> known;
   for (const auto& word : words) {
     if (text == word.text) {
       *out = word.value;
       return Status::Ok();
     }
-    choices += choices.empty() ? word.text : std::string(" or ") + word.text;
+    all += (all.empty() ? "" : ", ") + std::string(word.text);
+    known.push_back(word.text);
   }
-  return InvalidArgument(field, "'" + text.substr(0, 40) + "' is not known", "use " + choices);
+  const std::string near = Nearest(text, known);
+  return InvalidArgument(field, "'" + EscapedStart(text, 64) + "' is none of: " + all,
+                         near.empty() ? "use one of them" : "did you mean '" + near + "'?");
 }
 
 Status PlacementFromProto(const v1::Placement& proto, core::Placement* out) {
@@ -180,4 +188,4 @@ void LimitsToProto(const core::TaskLimits& limits, v1::TaskLimits* proto) {
   proto->set_shm_bytes(limits.shm_bytes);
 }
 
-}  // namespace glim::server
+}  // namespace glim::wire
