@@ -74,7 +74,7 @@ std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int i
                {"NAME", false, 32},
                {"USER"},
                {"PRIORITY"},
-               {"DEBT", true},
+               {"COST", true},
                {"SINCE ITS SAVE", true},
                {"STEPS", true}});
   for (const auto& victim : start.victims()) {
