@@ -79,7 +79,7 @@ std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int i
                {"STEPS", true}});
   for (const auto& victim : start.victims()) {
     table.AddRow({std::to_string(victim.job_id()), victim.name(), victim.user(), victim.priority(),
-                  GpuTime(victim.debt_gpu_ms()), RoundedDurationText({victim.since_save_ms()}),
+                  GpuTime(victim.preemption_cost_gpu_ms()), RoundedDurationText({victim.since_save_ms()}),
                   std::to_string(victim.steps_since_save())});
   }
   return table.Render(colour, indent);

@@ -53,11 +53,11 @@ std::string SaveWords(const std::string& save) {
 }
 
 std::string CostLine(const Receipt& receipt) {
-  const auto& round = receipt.round;
-  if (round.state() == "withdrawn") return "withdrawn: the job went on";
-  std::string text = fmt::format("{} of {} grace used", RoundedDurationText({round.grace_used_ms()}),
-                                 RoundedDurationText({round.grace_ms()}));
-  text += round.stop_step() >= 0 ? fmt::format(", stopped after step {}", round.stop_step()) : "";
+  const auto& agreement = receipt.agreement;
+  if (agreement.state() == "withdrawn") return "withdrawn: the job went on";
+  std::string text = fmt::format("{} of {} grace used", RoundedDurationText({agreement.grace_used_ms()}),
+                                 RoundedDurationText({agreement.grace_ms()}));
+  text += agreement.stop_step() >= 0 ? fmt::format(", stopped after step {}", agreement.stop_step()) : "";
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
   text += fmt::format(", {} steps lost", receipt.steps_lost);
   return text;

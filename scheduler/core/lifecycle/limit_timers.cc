@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "sdk/base/duration_text.h"
 
 namespace glim::core {
