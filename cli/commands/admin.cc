@@ -17,7 +17,7 @@ std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
   std::string text;
   text += fmt::format("epoch       {}\n", status.epoch());
   text += fmt::format("revision    {}\n", status.revision());
-  text += fmt::format("store       {}\n", EscapeForTerminal(status.store()));
+  text += fmt::format("store       {}\n", Escaped(status.store()));
   text += fmt::format("jobs        {} queued, {} live\n", status.jobs_queued(), status.jobs_live());
   text += fmt::format("nodes       {}, {} ready\n", status.nodes(), status.nodes_ready());
   const char* const mark = status.simulated_gpus() ? " (some simulated)" : "";

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/checkpoints/checkpoint_view.h"
 #include "cli/checkpoints/compare.h"
 #include "cli/checkpoints/place.h"
 #include "cli/commands/ckpt.h"
 #include "cli/text/render_json.h"
-#include "cli/views/checkpoint_view.h"
 
 namespace glim::cli {
 namespace {

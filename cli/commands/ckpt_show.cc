@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/checkpoints/checkpoint_view.h"
 #include "cli/checkpoints/place.h"
 #include "cli/commands/ckpt.h"
 #include "cli/text/render_json.h"
-#include "cli/views/checkpoint_view.h"
 
 namespace glim::cli {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/checkpoints/checkpoint_view.h"
 #include "cli/checkpoints/place.h"
 #include "cli/commands/ckpt.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
-#include "cli/views/checkpoint_view.h"
 
 namespace glim::cli {
 namespace {
@@ -41,8 +41,8 @@ Result<std::vector<checkpoint::CheckpointId>> Chosen(const CheckpointPlace& plac
 void PrintLine(Output& output, const Verdict& verdict) {
   const bool good = verdict.status.ok();
   const std::string word = Tint(good ? "good" : "bad ", good ? Style::kGood : Style::kBad, output.colour());
-  const std::string note = good ? BytesText(verdict.bytes) : verdict.status.message();
-  output.Data(fmt::format("{}  {}  {}\n", word, EscapeForTerminal(verdict.path), EscapeForTerminal(note)));
+  const std::string note = good ? RoundedSizeText(verdict.bytes) : verdict.status.message();
+  output.Data(fmt::format("{}  {}  {}\n", word, Escaped(verdict.path), Escaped(note)));
   output.Flush();
 }
 

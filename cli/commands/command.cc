@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/time_text.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 

@@ -79,7 +79,7 @@ void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::Sub
     output.Note(fmt::format("submitted {}", DescribeSpec(request.specs(i))));
     output.Data(fmt::format("{}\n", response.job_ids(i)));
   }
-  for (const std::string& words : response.saves()) output.Note(EscapeForTerminal(words));
+  for (const std::string& words : response.saves()) output.Note(Escaped(words));
 }
 
 // The first job that did not succeed is the verdict on all.

@@ -19,9 +19,9 @@ Status RunVersion(CommandContext& context) {
   } else {
     context.output.Data("client " GLIM_VERSION "\n");
     if (server.ok()) {
-      context.output.Data(fmt::format("server {} (protocol {}, cluster {}, at {})\n",
-                                      EscapeForTerminal(server->version()), server->protocol_version(),
-                                      EscapeForTerminal(server->cluster_id()), context.client.server()));
+      context.output.Data(fmt::format("server {} (protocol {}, cluster {}, at {})\n", Escaped(server->version()),
+                                      server->protocol_version(), Escaped(server->cluster_id()),
+                                      context.client.server()));
     }
   }
   return server.status();

@@ -7,7 +7,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
-#include "cli/text/errors.h"
+#include "cli/rpc/grpc_status.h"
 
 namespace glim::cli {
 namespace {

@@ -10,10 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/spec/yaml_tree.h"
 #include "cli/text/file.h"
 #include "cli/text/text.h"
-#include "sdk/base/suggest.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::cli {
 namespace {
@@ -45,14 +44,14 @@ Status CheckServer(const std::string& server) {
 
 Status CheckUser(const std::string& user) {
   if (IsWord(user)) return Status::Ok();
-  return InvalidArgument("user", fmt::format("'{}' is no user name", Shorten(EscapeForTerminal(user), 60)),
+  return InvalidArgument("user", fmt::format("'{}' is no user name", Shorten(Escaped(user), 60)),
                          "use printable ASCII without blanks");
 }
 
 Result<OutputFormat> ParseFormat(const std::string& word) {
   if (word == "table") return OutputFormat::kTable;
   if (word == "json") return OutputFormat::kJson;
-  return InvalidArgument("output", fmt::format("'{}' is no output format", Shorten(EscapeForTerminal(word), 60)),
+  return InvalidArgument("output", fmt::format("'{}' is no output format", Shorten(Escaped(word), 60)),
                          "use table or json");
 }
 
@@ -72,6 +71,11 @@ Result<ConfigLayer> ReadLayer(const std::string& path) {
   return ParseConfig(*text, path);
 }
 
+yaml::Field Into(std::optional<std::string>* out) {
+  return
+      [out](const yaml::Node& value, const std::string& path) { return yaml::IntoText(&out->emplace())(value, path); };
+}
+
 void Merge(const ConfigLayer& lower, ConfigLayer* upper) {
   if (!upper->server) upper->server = lower.server;
   if (!upper->user) upper->user = lower.user;
@@ -81,33 +85,10 @@ void Merge(const ConfigLayer& lower, ConfigLayer* upper) {
 }  // namespace
 
 Result<ConfigLayer> ParseConfig(const std::string& text, const std::string& source) {
-  constexpr std::string_view kKeys[] = {"server", "user", "output"};
   ConfigLayer layer;
-  Result<std::vector<YamlPtr>> documents = ParseYaml(text, source);
-  if (!documents.ok()) return documents.status();
-  if (documents->empty()) return layer;
-  const YamlNode& root = *documents->front();
-  if (documents->size() > 1 || root.kind != YamlNode::Kind::kMapping) {
-    return YamlError(source, root.mark, "", "one mapping (key: value) wanted");
-  }
-  for (const YamlEntry& entry : root.entries) {
-    std::optional<std::string>* target = entry.key == "server"   ? &layer.server
-                                         : entry.key == "user"   ? &layer.user
-                                         : entry.key == "output" ? &layer.output
-                                                                 : nullptr;
-    if (target == nullptr) {
-      const std::string nearest = Nearest(entry.key, kKeys);
-      return YamlError(
-          source, entry.mark, Shorten(entry.key, 64),
-          fmt::format("unknown key '{}'", Shorten(EscapeForTerminal(entry.key), 64)),
-          nearest.empty() ? "known here: server, user, output" : fmt::format("did you mean '{}'?", nearest));
-    }
-    if (entry.value->kind != YamlNode::Kind::kScalar) {
-      return YamlError(source, entry.value->mark, entry.key,
-                       fmt::format("{} found, text wanted", DescribeFound(*entry.value)));
-    }
-    *target = entry.value->scalar;
-  }
+  const yaml::Fields fields = {
+      {"server", Into(&layer.server)}, {"user", Into(&layer.user)}, {"output", Into(&layer.output)}};
+  if (Status s = yaml::ReadText(text, source, fields); !s.ok()) return s;
   return layer;
 }
 

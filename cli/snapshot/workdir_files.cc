@@ -16,8 +16,8 @@
 
 #include "cli/snapshot/ignore_rules.h"
 #include "cli/snapshot/no_snapshot.h"
-#include "cli/text/size_text.h"
 #include "cli/text/text.h"
+#include "sdk/base/size_text.h"
 #include "sdk/base/snapshot_name.h"
 #include "sdk/base/unique_fd.h"
 #include "sdk/snapshot/link_rule.h"
@@ -39,7 +39,7 @@ Status CannotRead(const std::string& path, const std::string& why, const std::st
   return NoSnapshot(fmt::format("cannot read {}: {}", Shown(path), why), "let it be readable" + fix);
 }
 
-std::string Size(std::int64_t bytes) { return BytesText(static_cast<std::uint64_t>(bytes)); }
+std::string Size(std::int64_t bytes) { return RoundedSizeText(static_cast<std::uint64_t>(bytes)); }
 
 // The rules of one ignore file; none where there is no such file. As git has it, a link is none.
 Result<std::optional<IgnoreRules>> ReadRules(const std::string& path) {
@@ -188,7 +188,7 @@ class Walk {
       names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", Shown(path), Size(-bytes));
     }
     return NoSnapshot(fmt::format("the workdir {} has {} to pack, at most {} are allowed; the largest: {}",
-                                  Shown(folder_), Size(content_bytes_), FormatSize(kSnapshotContentBytesMax), names),
+                                  Shown(folder_), Size(content_bytes_), WriteSize(kSnapshotContentBytesMax), names),
                       IgnoreFix(folder_));
   }
 

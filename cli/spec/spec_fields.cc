@@ -3,32 +3,22 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "cli/spec/spec_keys.h"
-#include "cli/spec/spec_limits.h"
-#include "cli/text/size_text.h"
 #include "cli/text/text.h"
-#include "cli/text/time_text.h"
+#include "scheduler/core/model/spec_limits.h"
+#include "sdk/base/duration_text.h"
+#include "sdk/base/size_text.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
-namespace {
-
-// "60s", "5m": the way it would be written in the file.
-std::string WriteDuration(Duration duration) {
-  if (duration.ms % 86'400'000 == 0) return fmt::format("{}d", duration.ms / 86'400'000);
-  if (duration.ms % 3'600'000 == 0) return fmt::format("{}h", duration.ms / 3'600'000);
-  if (duration.ms % 1000 == 0) return fmt::format("{}s", duration.ms / 1000);
-  return fmt::format("{}ms", duration.ms);
-}
-
-}  // namespace
-
-FieldReader::FieldReader(std::string_view source, std::string path, const YamlNode& mapping, Status* status)
+FieldReader::FieldReader(std::string_view source, std::string path, const yaml::Node& mapping, Status* status)
     : source_(source), path_(std::move(path)), mapping_(mapping), status_(status) {
-  if (mapping_.kind != YamlNode::Kind::kMapping) {
-    Fail(mapping_.mark, path_, fmt::format("{} found, a mapping (key: value) wanted", DescribeFound(mapping_)),
+  if (mapping_.kind != yaml::Node::Kind::kMapping) {
+    Fail(mapping_.mark, path_, fmt::format("{} found, a mapping (key: value) wanted", yaml::DescribeFound(mapping_)),
          "write its keys below it, or {key: value}");
     return;
   }
@@ -37,7 +27,7 @@ FieldReader::FieldReader(std::string_view source, std::string path, const YamlNo
 
 void FieldReader::CheckKeys() {
   const auto& keys = FindSpecSection(path_).keys;
-  for (const YamlEntry& entry : mapping_.entries) {
+  for (const yaml::Entry& entry : mapping_.entries) {
     const auto known =
         std::find_if(keys.begin(), keys.end(), [&](const SpecKey& key) { return key.name == entry.key; });
     if (known == keys.end()) {
@@ -50,14 +40,14 @@ void FieldReader::CheckKeys() {
   }
 }
 
-const YamlEntry* FieldReader::Find(std::string_view key) const {
+const yaml::Entry* FieldReader::Find(std::string_view key) const {
   const auto found = std::find_if(mapping_.entries.begin(), mapping_.entries.end(),
-                                  [key](const YamlEntry& entry) { return entry.key == key; });
+                                  [key](const yaml::Entry& entry) { return entry.key == key; });
   return found == mapping_.entries.end() ? nullptr : &*found;
 }
 
-const YamlNode* FieldReader::Section(std::string_view key) const {
-  const YamlEntry* entry = Find(key);
+const yaml::Node* FieldReader::Section(std::string_view key) const {
+  const yaml::Entry* entry = Find(key);
   return entry == nullptr ? nullptr : entry->value.get();
 }
 
@@ -65,53 +55,60 @@ std::string FieldReader::PathOf(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }
 
-void FieldReader::Fail(YamlMark mark, std::string_view field, std::string_view message, std::string fix) {
-  if (status_->ok()) *status_ = YamlError(source_, mark, std::string(field), message, std::move(fix));
+void FieldReader::Fail(yaml::Mark mark, std::string_view field, std::string_view message, std::string fix) {
+  if (status_->ok()) *status_ = yaml::RefuseIn({source_}, mark, std::string(field), message, std::move(fix));
 }
 
-void FieldReader::Fail(YamlMark mark, const Status& fault) {
+void FieldReader::Fail(yaml::Mark mark, const Status& fault) {
   if (!fault.ok()) Fail(mark, fault.field(), fault.message(), fault.fix());
 }
 
 void FieldReader::FailAt(std::string_view key, const Status& fault) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   Fail(entry == nullptr ? mapping_.mark : entry->value->mark, fault);
 }
 
-std::string FieldReader::ScalarText(const YamlNode& node, const std::string& field, std::string_view wanted) {
-  if (node.kind == YamlNode::Kind::kScalar) return node.scalar;
-  Fail(node.mark, field, fmt::format("{} found, {} wanted", DescribeFound(node), wanted),
+std::string FieldReader::ScalarText(const yaml::Node& node, const std::string& field, std::string_view wanted) {
+  if (node.kind == yaml::Node::Kind::kScalar) return node.scalar;
+  Fail(node.mark, field, fmt::format("{} found, {} wanted", yaml::DescribeFound(node), wanted),
        fmt::format("write {} after '{}:'", wanted, field.substr(field.rfind('.') + 1)));
   return "";
 }
 
-std::string FieldReader::CheckedText(const YamlNode& node, const std::string& field, const Check& check) {
-  std::string text = ScalarText(node, field, "text");
-  if (ok()) Fail(node.mark, check(field, text));
-  return text;
+std::string FieldReader::TextOf(const yaml::Node& node, const std::string& field) {
+  return ScalarText(node, field, "text");
 }
 
-std::string FieldReader::Text(std::string_view key, std::string fallback, const Check& check) {
-  const YamlEntry* entry = Find(key);
-  if (entry == nullptr || !ok()) return fallback;
-  return CheckedText(*entry->value, PathOf(key), check);
+std::int64_t FieldReader::Amount(const yaml::Node& node, const std::string& field, std::int64_t value,
+                                 std::int64_t fallback) {
+  Fail(node.mark, core::CheckAmount(field, value));
+  return ok() ? value : fallback;
 }
 
-std::string FieldReader::RequiredText(std::string_view key, const std::string& fix, const Check& check) {
+std::string FieldReader::Text(std::string_view key, std::string fallback) {
+  const yaml::Entry* entry = Find(key);
+  return entry == nullptr || !ok() ? fallback : TextOf(*entry->value, PathOf(key));
+}
+
+std::string FieldReader::RequiredText(std::string_view key, const std::string& fix) {
   if (!Has(key)) Fail(mapping_.mark, PathOf(key), fmt::format("'{}' is missing", PathOf(key)), fix);
-  return Text(key, "", check);
+  return Text(key, "");
 }
 
 std::string FieldReader::OneOf(std::string_view key, std::string_view fallback,
                                std::span<const std::string_view> words) {
-  return Text(key, std::string(fallback),
-              [words](const std::string& field, const std::string& value) { return CheckOneOf(field, value, words); });
+  const std::string value = Text(key, std::string(fallback));
+  if (!ok() || std::find(words.begin(), words.end(), value) != words.end()) return value;
+  const std::string nearest = Nearest(value, words);
+  FailAt(key, InvalidArgument(PathOf(key), fmt::format("'{}' is none of: {}", Shown(value), fmt::join(words, ", ")),
+                              nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest)));
+  return std::string(fallback);
 }
 
-std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, std::int64_t least, std::int64_t most) {
-  const YamlEntry* entry = Find(key);
+std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback) {
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
-  const YamlNode& node = *entry->value;
+  const yaml::Node& node = *entry->value;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(node, field, "a whole number");
   if (!ok()) return fallback;
@@ -119,50 +116,44 @@ std::uint32_t FieldReader::Count(std::string_view key, std::uint32_t fallback, s
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (node.quoted || text.empty() || rest != end || error == std::errc::invalid_argument) {
-    Fail(node.mark, field, fmt::format("{} found, a whole number wanted", DescribeFound(node)),
+    Fail(node.mark, field, fmt::format("{} found, a whole number wanted", yaml::DescribeFound(node)),
          "write it in digits, without quotes: 1");
     return fallback;
   }
   if (error == std::errc::result_out_of_range) value = text.front() == '-' ? INT64_MIN : INT64_MAX;
-  Fail(node.mark, CheckRange(field, value, least, most));
-  return ok() ? static_cast<std::uint32_t>(value) : fallback;
+  return static_cast<std::uint32_t>(Amount(node, field, value, fallback));
 }
 
 bool FieldReader::Flag(std::string_view key, bool fallback) {
-  const YamlEntry* entry = Find(key);
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   const std::string text = ScalarText(*entry->value, PathOf(key), "true or false");
   if (!ok()) return fallback;
   if (entry->value->quoted || (text != "true" && text != "false")) {
-    Fail(entry->value->mark, PathOf(key), fmt::format("{} found, true or false wanted", DescribeFound(*entry->value)),
+    Fail(entry->value->mark, PathOf(key),
+         fmt::format("{} found, true or false wanted", yaml::DescribeFound(*entry->value)),
          "write true or false, without quotes");
   }
   return text == "true";
 }
 
-std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most) {
-  const YamlEntry* entry = Find(key);
+std::int64_t FieldReader::Size(std::string_view key, std::int64_t fallback) {
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(*entry->value, field, "a size such as 512MiB or 64GiB");
   if (!ok()) return fallback;
   const auto bytes = ParseSize(text);
-  if (!bytes) {
-    Fail(entry->value->mark, field,
-         fmt::format("{} found, a size such as 512MiB or 64GiB wanted", DescribeFound(*entry->value)),
-         "a whole number and one of KiB, MiB, GiB, TiB");
-    return fallback;
-  }
-  if (*bytes < least || *bytes > most) {
-    Fail(entry->value->mark, field, fmt::format("{} is too {}", Shown(text), *bytes < least ? "little" : "much"),
-         fmt::format("use {} to {}", FormatSize(least), FormatSize(most)));
-  }
-  return *bytes;
+  if (bytes) return Amount(*entry->value, field, *bytes, fallback);
+  Fail(entry->value->mark, field,
+       fmt::format("{} found, a size such as 512MiB or 64GiB wanted", yaml::DescribeFound(*entry->value)),
+       "a whole number and one of KiB, MiB, GiB, TiB");
+  return fallback;
 }
 
-std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback, std::int64_t least,
-                                    std::int64_t most) {
-  const YamlEntry* entry = Find(key);
+std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback) {
+  constexpr double kCpusMax = 1e12;  // more than any range, and it fits a whole number of thousandths
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(*entry->value, field, "a number of CPUs such as 16 or 1.5");
@@ -172,62 +163,44 @@ std::int64_t FieldReader::CpuMillis(std::string_view key, std::int64_t fallback,
   const auto [rest, error] = std::from_chars(text.data(), end, cpus, std::chars_format::fixed);
   if (entry->value->quoted || error != std::errc() || rest != end || !std::isfinite(cpus)) {
     Fail(entry->value->mark, field,
-         fmt::format("{} found, a number of CPUs such as 16 or 1.5 wanted", DescribeFound(*entry->value)),
+         fmt::format("{} found, a number of CPUs such as 16 or 1.5 wanted", yaml::DescribeFound(*entry->value)),
          "write it in digits, without quotes");
     return fallback;
   }
-  // Compared before it becomes a whole number, which a huge one would not fit.
-  if (cpus * 1000 < static_cast<double>(least) || cpus * 1000 > static_cast<double>(most)) {
-    Fail(entry->value->mark, field, fmt::format("{} is out of range", Shown(text)),
-         fmt::format("use {} to {}", static_cast<double>(least) / 1000, most / 1000));
-    return fallback;
-  }
-  return std::llround(cpus * 1000);
+  return Amount(*entry->value, field, std::llround(std::clamp(cpus, -kCpusMax, kCpusMax) * 1000), fallback);
 }
 
-Duration FieldReader::Time(std::string_view key, Duration fallback, Duration least, Duration most) {
-  const YamlEntry* entry = Find(key);
+Duration FieldReader::Time(std::string_view key, Duration fallback) {
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
-  const YamlNode& node = *entry->value;
+  const yaml::Node& node = *entry->value;
   const std::string field = PathOf(key);
   const std::string text = ScalarText(node, field, "a duration such as 60s, 5m or 7d");
   if (!ok()) return fallback;
-  const auto duration = ParseDuration(text);
-  if (!duration) {
-    const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    Fail(node.mark, field, fmt::format("{} found, a duration such as 60s, 5m or 7d wanted", DescribeFound(node)),
-         bare ? fmt::format("add the unit: {}s", Shown(text)) : "a whole number and one of ms, s, m, h, d");
-    return fallback;
-  }
-  if (*duration < least) {
-    Fail(node.mark, field, fmt::format("{} is too short", text), fmt::format("use at least {}", WriteDuration(least)));
-  } else if (*duration > most) {
-    Fail(node.mark, field, fmt::format("{} is too long", text), fmt::format("use at most {}", WriteDuration(most)));
-  }
-  return *duration;
+  if (const auto duration = ParseDuration(text)) return {Amount(node, field, duration->ms, fallback.ms)};
+  const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  Fail(node.mark, field, fmt::format("{} found, a duration such as 60s, 5m or 7d wanted", yaml::DescribeFound(node)),
+       bare ? fmt::format("add the unit: {}s", Shown(text)) : "a whole number and one of ms, s, m, h, d");
+  return fallback;
 }
 
-std::vector<std::string> FieldReader::List(std::string_view key, std::vector<std::string> fallback,
-                                           std::size_t items_max, const Check& check) {
-  const YamlEntry* entry = Find(key);
+std::vector<std::string> FieldReader::List(std::string_view key, std::vector<std::string> fallback) {
+  const yaml::Entry* entry = Find(key);
   if (entry == nullptr || !ok()) return fallback;
-  const YamlNode& node = *entry->value;
+  const yaml::Node& node = *entry->value;
   const std::string field = PathOf(key);
-  if (node.kind != YamlNode::Kind::kSequence) {
-    const bool scalar = node.kind == YamlNode::Kind::kScalar;
-    Fail(node.mark, field, fmt::format("{} found, a list wanted", DescribeFound(node)),
+  if (node.kind != yaml::Node::Kind::kSequence) {
+    const bool scalar = node.kind == yaml::Node::Kind::kScalar;
+    Fail(node.mark, field, fmt::format("{} found, a list wanted", yaml::DescribeFound(node)),
          scalar ? fmt::format("write [{}]", Shown(node.scalar)) : "");
     return fallback;
   }
-  if (node.items.size() > items_max) {
-    Fail(node.mark, field, fmt::format("{} entries, at most {} are allowed", node.items.size(), items_max));
-    return fallback;
-  }
   std::vector<std::string> values;
+  std::set<std::string> seen;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const std::string item_field = fmt::format("{}[{}]", field, i);
-    std::string text = CheckedText(*node.items[i], item_field, check);
-    if (std::find(values.begin(), values.end(), text) != values.end()) {
+    std::string text = TextOf(*node.items[i], item_field);
+    if (!seen.insert(text).second) {
       Fail(node.items[i]->mark, item_field, fmt::format("'{}' stands here twice", Shown(text)), "keep one of them");
     }
     values.push_back(std::move(text));

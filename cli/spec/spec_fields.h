@@ -1,66 +1,66 @@
-// Reads the typed values of one YAML mapping. The first fault is kept in the Status that all readers of a file share;
+// Reads the typed values of one YAML mapping; what they may be is core::ValidateSpec's business. The first fault is kept in the Status that all readers of a file share;
 // after it every read returns its default, so that a section reads as a plain list of fields.
 // Borrows the source's name, the tree and the Status; one thread.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/spec/yaml_tree.h"
 #include "sdk/base/time.h"
+#include "sdk/yaml/tree.h"
 
 namespace glim::cli {
 
 class FieldReader {
  public:
-  using Check = std::function<Status(const std::string& field, const std::string& value)>;
-
   // `path` is "" for the top level, else the section's name. Refuses what is not a mapping, unknown keys and those
   // that this version does not support.
-  FieldReader(std::string_view source, std::string path, const YamlNode& mapping, Status* status);
+  FieldReader(std::string_view source, std::string path, const yaml::Node& mapping, Status* status);
 
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
   // The value of a section, or nullptr when it is not there.
-  const YamlNode* Section(std::string_view key) const;
+  const yaml::Node* Section(std::string_view key) const;
 
-  std::string Text(std::string_view key, std::string fallback, const Check& check);
-  std::string RequiredText(std::string_view key, const std::string& fix, const Check& check);
+  std::string Text(std::string_view key, std::string fallback);
+  std::string RequiredText(std::string_view key, const std::string& fix);
+  // For words that the reader itself gives a meaning; the others are the validator's.
   std::string OneOf(std::string_view key, std::string_view fallback, std::span<const std::string_view> words);
-  std::uint32_t Count(std::string_view key, std::uint32_t fallback, std::int64_t least, std::int64_t most);
-  bool Flag(std::string_view key, bool fallback);
+  // Amounts have a row in core::kAmountRanges and are held to it here: on the wire 0 means "not said".
+  std::uint32_t Count(std::string_view key, std::uint32_t fallback);
   // Bytes, as "512MiB" or "64GiB".
-  std::int64_t Size(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
+  std::int64_t Size(std::string_view key, std::int64_t fallback);
   // Thousandths of a CPU, from "16" or "1.5".
-  std::int64_t CpuMillis(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
-  Duration Time(std::string_view key, Duration fallback, Duration least, Duration most);
-  // A list of at most `items_max` different texts.
-  std::vector<std::string> List(std::string_view key, std::vector<std::string> fallback, std::size_t items_max,
-                                const Check& check);
+  std::int64_t CpuMillis(std::string_view key, std::int64_t fallback);
+  Duration Time(std::string_view key, Duration fallback);
+  bool Flag(std::string_view key, bool fallback);
+  // A list of different texts.
+  std::vector<std::string> List(std::string_view key, std::vector<std::string> fallback);
 
   // Keeps the first fault only.
-  void Fail(YamlMark mark, std::string_view field, std::string_view message, std::string fix = "");
+  void Fail(yaml::Mark mark, std::string_view field, std::string_view message, std::string fix = "");
   // As Fail, for a fault that a check found; its field is taken over.
-  void Fail(YamlMark mark, const Status& fault);
+  void Fail(yaml::Mark mark, const Status& fault);
   void FailAt(std::string_view key, const Status& fault);
 
   std::string PathOf(std::string_view key) const;
   bool ok() const { return status_->ok(); }
 
   // A scalar's text; anything else is a fault that says what `wanted` is.
-  std::string ScalarText(const YamlNode& node, const std::string& field, std::string_view wanted);
+  std::string ScalarText(const yaml::Node& node, const std::string& field, std::string_view wanted);
 
  private:
-  const YamlEntry* Find(std::string_view key) const;
+  const yaml::Entry* Find(std::string_view key) const;
   void CheckKeys();
-  std::string CheckedText(const YamlNode& node, const std::string& field, const Check& check);
+  std::string TextOf(const yaml::Node& node, const std::string& field);
+  // `value` if it is within the field's range, else `fallback` and a fault.
+  std::int64_t Amount(const yaml::Node& node, const std::string& field, std::int64_t value, std::int64_t fallback);
 
   std::string_view source_;
   std::string path_;
-  const YamlNode& mapping_;
+  const yaml::Node& mapping_;
   Status* status_;
 };
 

@@ -7,9 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/spec/spec_limits.h"
-#include "cli/text/text.h"
+#include "scheduler/core/model/validate_spec.h"
+#include "scheduler/wire/spec_convert.h"
 #include "sdk/base/rng.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::cli {
 namespace {
@@ -167,8 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"other_level", With("grace: 60s"), "unknown key", "grace", "did you mean 'interrupt.grace'?"},
         BadSpec{"outer_level", With("restart: {nodes: 3}"), "unknown key", "restart.nodes", "top level"},
         BadSpec{"nothing_near", With("restart: {zzzzzz: 3}"), "unknown key", "restart.zzzzzz", "known here: on, max"},
-        BadSpec{"twice", With("name: b"), "3:1: key 'name' stands here twice", "", "keep one"},
-        BadSpec{"twice_nested", With("env: {A: 1, A: 2}"), "key 'A' stands here twice", "", ""},
+        BadSpec{"twice", With("name: b"), "3:1: key 'name' stands here twice", "name", "keep one"},
+        BadSpec{"twice_nested", With("env: {A: 1, A: 2}"), "key 'A' stands here twice", "env.A", ""},
         BadSpec{"merge", With("<<: {nodes: 3}"), "unknown key '<<'", "<<", ""},
         BadSpec{"control", With("\"a\\x1b[31m\": 3"), "unknown key 'a\\x1b[31m'", "a\\x1b[31m", ""},
         BadSpec{"complex", With("[a, b]: 3"), "a key must be a plain word", "", ""},
@@ -193,8 +194,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadSpec{"time_number", With("limits: {time: 60}"), "a duration such as 60s", "limits.time",
                 "add the unit: 60s"},
-        BadSpec{"time_short", With("limits: {time: 10ms}"), "10ms is too short", "limits.time", "at least 1s"},
-        BadSpec{"time_long", With("limits: {time: 366d}"), "366d is too long", "limits.time", "at most 365d"},
+        BadSpec{"time_short", With("limits: {time: 10ms}"), "10ms is out of range", "limits.time", "use 1s to 365d"},
+        BadSpec{"time_long", With("limits: {time: 366d}"), "366d is out of range", "limits.time", "use 1s to 365d"},
         BadSpec{"after_scalar", With("after: 812"), "'812' found, a list wanted", "after", "write [812]"},
         BadSpec{"after_mapping", With("after: [812: ok]"), "a mapping found", "after[0]", ""},
         BadSpec{"after_word", With("after: [train]"), "3:9: 'train' does not begin with a job's number", "after[0]",
@@ -205,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"after_negative", With("after: [-3]"), "does not begin with a job's number", "after[0]", ""},
         BadSpec{"after_kind", With("after: [812:faild]"), "'faild' is none of: ok, failed, any", "after[0]",
                 "did you mean 'failed'?"},
-        BadSpec{"after_no_kind", With("after: ['812:']"), "is none of: ok, failed, any", "after[0]", ""},
+        BadSpec{"after_no_kind", With("after: ['812:']"), "does not say how", "after[0]", ""},
         BadSpec{"after_twice", With("after: [7:ok, 7:ok]"), "stands here twice", "after[1]", "keep one"},
         BadSpec{"after_twice_otherwise", With("after: [7, 8, '07:any']"), "job 7 stands here twice", "after[2]",
                 "keep one"}),
@@ -252,8 +253,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "mounts[0].readonly", "read_only"},
         BadSpec{"memory_bare", With("limits: {memory: 64}"), "a size such as 512MiB or 64GiB wanted", "limits.memory",
                 "KiB, MiB"},
-        BadSpec{"memory_little", With("limits: {memory: 1KiB}"), "1KiB is too little", "limits.memory", "16MiB"},
-        BadSpec{"shm_much", With("limits: {shm: 4000TiB}"), "4000TiB is too much", "limits.shm", "1024TiB"},
+        BadSpec{"memory_little", With("limits: {memory: 1KiB}"), "1KiB is out of range", "limits.memory",
+                "use 16MiB to"},
+        BadSpec{"shm_much", With("limits: {shm: 4000TiB}"), "4000TiB is out of range", "limits.shm", "1024TiB"},
         BadSpec{"cpus_text", With("limits: {cpus: many}"), "a number of CPUs", "limits.cpus", ""},
         BadSpec{"cpus_none", With("limits: {cpus: 0}"), "0 is out of range", "limits.cpus", "0.01 to 4096"},
         BadSpec{"cpus_huge", With("limits: {cpus: 1000000000000000000000000}"), "out of range", "limits.cpus", ""},
@@ -271,23 +273,26 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"hex", With("nodes: 0x10"), "whole number wanted", "nodes", ""},
         BadSpec{"list_for_number", With("nodes: [1]"), "a list found, a whole number wanted", "nodes", ""},
         BadSpec{"null_for_number", With("nodes:"), "nothing found, a whole number wanted", "nodes", ""},
-        BadSpec{"zero", With("nodes: 0"), "too few", "nodes", "at least 1"},
-        BadSpec{"negative", With("nodes: -4"), "too few", "nodes", "at least 1"},
-        BadSpec{"huge", With("nodes: 99999999999999999999999"), "too many", "nodes", "at most 20000"},
+        BadSpec{"zero", With("nodes: 0"), "3:8: 0 is out of range", "nodes", "use 1 to 20000"},
+        BadSpec{"negative", With("nodes: -4"), "-4 is out of range", "nodes", "use 1 to"},
+        BadSpec{"huge", With("nodes: 99999999999999999999999"), "out of range", "nodes", "to 20000"},
         BadSpec{"no_gpus", With("gpus_per_node: 0\nlauncher: per-gpu"), "for each GPU", "gpus_per_node", ""},
         BadSpec{"map_for_text", "name: {a: b}\nrun: x\n", "a mapping found, text wanted", "name", ""},
         BadSpec{"null_for_text", "name: ~\nrun: x\n", "nothing found, text wanted", "name", ""},
         BadSpec{"name_blank", "name: a b\nrun: x\n", "other characters", "name", ""},
         BadSpec{"name_dots", "name: ..\nrun: x\n", "starts with '.'", "name", ""},
-        BadSpec{"name_long", "name: " + std::string(129, 'a') + "\nrun: x\n", "at most 128", "name", ""},
+        BadSpec{"name_long", "name: " + std::string(129, 'a') + "\nrun: x\n", "129 characters are too many", "name",
+                "at most 128"},
         BadSpec{"run_blank", "name: a\nrun: ' '\n", "empty", "run", ""},
-        BadSpec{"run_long", "name: a\nrun: " + std::string(16 * 1024 + 1, 'a') + "\n", "at most 16384", "run", ""},
+        BadSpec{"run_long", "name: a\nrun: " + std::string(16 * 1024 + 1, 'a') + "\n", "16385 bytes are too many",
+                "run", "at most 16384"},
         BadSpec{"run_control", "name: a\nrun: \"x\\x07\"\n", "control character \\x07", "run", "remove"},
         BadSpec{"run_nul", "name: a\nrun: \"x\\0\"\n", "control character \\x00", "run", ""},
         BadSpec{"workdir_lines", With("workdir: \"/a\\nb\""), "control character \\n", "workdir", ""},
         BadSpec{"workdir_tilde", With("workdir: ~/x"), "not expanded", "workdir", "in full"},
-        BadSpec{"priority", With("priority: hihg"), "none of", "priority", "did you mean 'high'?"},
-        BadSpec{"priority_number", With("priority: 11"), "none of", "priority", ""},
+        BadSpec{"priority", With("priority: hihg"), "3:11: 'hihg' is not a priority class", "priority",
+                "did you mean 'high'?"},
+        BadSpec{"priority_number", With("priority: 11"), "'11' is not a priority class", "priority", "use one of"},
         BadSpec{"launcher", With("launcher: per_gpu"), "none of: node, per-gpu", "launcher", "mean 'per-gpu'?"},
         BadSpec{"section_text", With("placement: pack"), "'pack' found, a mapping (key: value)", "placement", ""},
         BadSpec{"section_null", With("interrupt:"), "nothing found, a mapping", "interrupt", ""},
@@ -310,16 +315,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"grace_bare", With("interrupt: {grace: 60}"), "a duration such as", "interrupt.grace",
                 "add the unit: 60s"},
         BadSpec{"grace_words", With("interrupt: {grace: one minute}"), "a duration such as", "interrupt.grace", ""},
-        BadSpec{"grace_long", With("interrupt: {grace: 7d}"), "too long", "interrupt.grace", "at most 1d"},
+        BadSpec{"grace_long", With("interrupt: {grace: 7d}"), "7d is out of range", "interrupt.grace", "use 0s to 1d"},
         BadSpec{"grace_overflow", With("interrupt: {grace: 99999999999999999d}"), "a duration", "interrupt.grace", ""},
         BadSpec{"grace_over_max", With("interrupt: {grace: 60s, max_grace: 5s}"), "shorter than interrupt.grace",
                 "interrupt.max_grace", ""},
         BadSpec{"signal", With("interrupt: {signal: KILL}"), "none of: TERM", "interrupt.signal", ""},
-        BadSpec{"dir_relative", With("checkpoint: {dir: ckpt}"), "not absolute", "checkpoint.dir", ""},
+        BadSpec{"dir_relative", With("checkpoint: {dir: ckpt}"), "not a plain absolute path", "checkpoint.dir", ""},
         BadSpec{"dir_variable", With("checkpoint: {dir: /c/$HOME}"), "'$HOME' is not expanded", "checkpoint.dir",
                 "$GLIM_JOB_ID"},
-        BadSpec{"keep", With("checkpoint: {keep: 0}"), "too few", "checkpoint.keep", "at least 1"},
-        BadSpec{"every", With("checkpoint: {every: 0s}"), "too short", "checkpoint.every", "at least 1s"},
+        BadSpec{"keep", With("checkpoint: {keep: 0}"), "3:20: 0 is out of range", "checkpoint.keep", "use 1 to 1000"},
+        BadSpec{"every", With("checkpoint: {every: 0s}"), "0s is out of range", "checkpoint.every", "use 1s to 30d"},
         BadSpec{"on_empty", With("restart: {on: []}"), "empty list", "restart.on", "max: 0"},
         BadSpec{"on_word", With("restart: {on: [node_fail]}"), "none of: node_failure", "restart.on[0]",
                 "did you mean 'node_failure'?"},
@@ -409,8 +414,9 @@ TEST(SpecReaderBounds, MutatedSpecsAreReadOrRefused) {
       continue;
     }
     for (const auto& spec : *specs) {
-      EXPECT_TRUE(CheckName("name", spec.name()).ok()) << "seed " << seed;
-      EXPECT_TRUE(CheckRun("run", spec.run()).ok()) << "seed " << seed;
+      const auto converted = wire::SpecFromProto(spec);
+      ASSERT_TRUE(converted.ok()) << "seed " << seed;
+      EXPECT_TRUE(core::ValidateSpec(*converted).ok()) << "seed " << seed;
       EXPECT_TRUE(spec.workdir().starts_with('/')) << "seed " << seed;
       EXPECT_GE(spec.interrupt().max_grace_ms(), spec.interrupt().grace_ms()) << "seed " << seed;
     }

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/spec/spec_keys.h"
-#include "cli/spec/spec_limits.h"
 #include "cli/spec/spec_reader.h"
 
 namespace glim::cli {

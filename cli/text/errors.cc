@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/output.h"
 #include "cli/text/render_json.h"
+#include "cli/text/style.h"
 #include "cli/text/text.h"
-#include "glim/v1/common.pb.h"
 
 namespace glim::cli {
 namespace {
@@ -45,16 +44,6 @@ int ExitCodeOf(const Status& status) {
   return kExitFailed;
 }
 
-Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return Status::Ok();
-  const int code = static_cast<int>(status.error_code());
-  const bool known = code >= 1 && code <= 16;
-  Status out(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, status.error_message());
-  glim::v1::ErrorDetail detail;
-  if (status.error_details().empty() || !detail.ParseFromString(status.error_details())) return out;
-  return std::move(out).WithReason(detail.reason()).WithField(detail.field()).WithFix(detail.fix());
-}
-
 Status UsageError(std::string message, std::string fix) {
   return Status(StatusCode::kInvalidArgument, std::move(message)).WithReason("USAGE").WithFix(std::move(fix));
 }
@@ -88,16 +77,16 @@ std::string ErrorText(const Status& status, bool colour) {
   // A message of several lines: the first says what, the others why.
   const std::string& message = status.message();
   const std::size_t first_end = message.find('\n');
-  std::string out = Tint("error:", Style::kBad, colour) + " " + EscapeForTerminal(message.substr(0, first_end));
-  out += fmt::format("  [{}]\n", EscapeForTerminal(reason));
+  std::string out = Tint("error:", Style::kBad, colour) + " " + Escaped(message.substr(0, first_end));
+  out += fmt::format("  [{}]\n", Escaped(reason));
   for (std::size_t at = first_end; at != std::string::npos;) {
     const std::size_t end = message.find('\n', at + 1);
     const std::string line = message.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-    if (!line.empty()) out += fmt::format("  {}\n", EscapeForTerminal(line));
+    if (!line.empty()) out += fmt::format("  {}\n", Escaped(line));
     at = end;
   }
-  if (!status.field().empty()) out += fmt::format("  field: {}\n", EscapeForTerminal(status.field()));
-  if (!status.fix().empty()) out += fmt::format("  fix: {}\n", EscapeForTerminal(status.fix()));
+  if (!status.field().empty()) out += fmt::format("  field: {}\n", Escaped(status.field()));
+  if (!status.fix().empty()) out += fmt::format("  fix: {}\n", Escaped(status.fix()));
   return out;
 }
 

@@ -1,9 +1,7 @@
-// Failures on their way to the user: from gRPC to Status, to an exit code, to words. Pure.
+// Failures on their way to the user: from Status to an exit code and to words. Pure.
 #pragma once
 
 #include <string>
-
-#include <grpcpp/support/status.h>
 
 #include "sdk/base/status.h"
 
@@ -24,9 +22,6 @@ enum ExitCode : int {
 };
 
 int ExitCodeOf(const Status& status);
-
-// A refused call with its glim.v1.ErrorDetail, if it carries one.
-Status FromGrpc(const grpc::Status& status);
 
 // The user's fault on the command line.
 Status UsageError(std::string message, std::string fix = "");

@@ -12,9 +12,6 @@ namespace glim::cli {
 
 enum class OutputFormat { kTable, kJson };
 
-// How a table cell is tinted on a terminal. Never the only sign: the words say the same.
-enum class Style { kPlain, kBold, kGood, kWarn, kBad, kDim };
-
 class Output {
  public:
   Output(std::FILE* data, std::FILE* prose, OutputFormat format, bool colour)
@@ -42,11 +39,5 @@ class Output {
   bool colour_;
   bool failed_ = false;
 };
-
-// Colour only on a terminal that has it, and not against the user's wish (NO_COLOR).
-bool WantsColour(std::FILE* stream);
-
-// `text` between the codes of `style`, or as it is without colour.
-std::string Tint(std::string_view text, Style style, bool colour);
 
 }  // namespace glim::cli

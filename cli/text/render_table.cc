@@ -17,7 +17,7 @@ std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std:
 void Table::AddRow(std::vector<Cell> cells) {
   GLIM_CHECK(cells.size() == columns_.size(), "a row has a cell for every column");
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i].text = EscapeForTerminal(cells[i].text);
+    cells[i].text = Escaped(cells[i].text);
     if (columns_[i].width_max > 0) cells[i].text = Shorten(cells[i].text, columns_[i].width_max);
   }
   rows_.push_back(std::move(cells));

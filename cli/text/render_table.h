@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/text/output.h"
+#include "cli/text/style.h"
 
 namespace glim::cli {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/size_text.h"
+#include "sdk/base/size_text.h"
 
 namespace glim::cli {
 
@@ -80,7 +80,7 @@ std::string SnapshotText(const glim::v1::Snapshot& snapshot) {
   const std::string& revision = snapshot.revision();
   const std::string git = revision.empty() ? "" : fmt::format(" (git {})", ShortRevision(revision));
   return fmt::format("snapshot {}{}, {}", snapshot.sha256().substr(0, 6), git,
-                     BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(0, snapshot.bytes()))));
+                     RoundedSizeText(static_cast<std::uint64_t>(std::max<std::int64_t>(0, snapshot.bytes()))));
 }
 
 std::string PreemptorText(const glim::v1::Agreement& agreement) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/text/output.h"
+#include "cli/text/style.h"
 #include "glim/v1/job.pb.h"
 
 namespace glim::cli {

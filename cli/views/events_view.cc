@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/output.h"
+#include "cli/text/style.h"
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
 #include "cli/views/views.h"
@@ -32,10 +32,10 @@ Style StyleOf(const std::string& kind) {
 std::string EventLine(const glim::v1::Event& event, bool colour) {
   std::string what = event.kind();
   std::replace(what.begin(), what.end(), '_', ' ');
-  const std::string tinted = Tint(EscapeForTerminal(what), StyleOf(event.kind()), colour);
-  const std::string why = event.message().empty() ? "" : ": " + EscapeForTerminal(event.message());
-  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), EscapeForTerminal(Subject(event)),
-                     tinted, why);
+  const std::string tinted = Tint(Escaped(what), StyleOf(event.kind()), colour);
+  const std::string why = event.message().empty() ? "" : ": " + Escaped(event.message());
+  return fmt::format("{}  {:<10}  {}{}\n", FormatRfc3339({event.happened_at_ms()}), Escaped(Subject(event)), tinted,
+                     why);
 }
 
 }  // namespace glim::cli

@@ -4,6 +4,7 @@
 #include "cli/text/time_text.h"
 #include "cli/text/words.h"
 #include "cli/views/views.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
@@ -33,8 +34,8 @@ std::string HistoryTable(const std::vector<glim::v1::EndedJob>& jobs, TimePoint 
   for (const auto& job : jobs) {
     table.AddRow({std::to_string(job.id()), job.name(), job.user(), Cell(job.state(), StateStyle(job.state())),
                   std::to_string(job.nodes()), std::to_string(job.attempts()), std::to_string(job.interrupts()),
-                  std::to_string(job.steps_lost()), GpuHours(job), FormatDuration({job.waited_ms()}),
-                  FormatDuration({job.ended_at_ms() - job.submitted_at_ms()}), FormatAgo({job.ended_at_ms()}, now),
+                  std::to_string(job.steps_lost()), GpuHours(job), RoundedDurationText({job.waited_ms()}),
+                  RoundedDurationText({job.ended_at_ms() - job.submitted_at_ms()}), FormatAgo({job.ended_at_ms()}, now),
                   job.message()});
   }
   return table.Render(colour);

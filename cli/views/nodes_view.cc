@@ -28,7 +28,7 @@ std::string Folders(const glim::v1::Node& node) {
   if (node.allowed_folders_size() == 0) return "any folder\n";
   std::string text;
   for (const std::string& folder : node.allowed_folders()) {
-    text += fmt::format("{}{}\n", text.empty() ? "" : std::string(12, ' '), EscapeForTerminal(folder));
+    text += fmt::format("{}{}\n", text.empty() ? "" : std::string(12, ' '), Escaped(folder));
   }
   return text;
 }
@@ -37,11 +37,11 @@ std::string Folders(const glim::v1::Node& node) {
 
 std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   const auto& labels = node.labels();
-  std::string text = fmt::format("node {}\n", Tint(EscapeForTerminal(node.name()), Style::kBold, colour));
+  std::string text = fmt::format("node {}\n", Tint(Escaped(node.name()), Style::kBold, colour));
   const auto add = [&text](const char* label, const std::string& value) {
-    if (!value.empty()) text += fmt::format("{:<11} {}\n", label, EscapeForTerminal(value));
+    if (!value.empty()) text += fmt::format("{:<11} {}\n", label, Escaped(value));
   };
-  text += fmt::format("{:<11} {}\n", "state", Tint(EscapeForTerminal(node.state()), StateStyle(node.state()), colour));
+  text += fmt::format("{:<11} {}\n", "state", Tint(Escaped(node.state()), StateStyle(node.state()), colour));
   add("note", NodeNote(node));
   add("pool", labels.pool());
   add("zone", fmt::format("{}, leaf {}", labels.zone(), labels.leaf()));

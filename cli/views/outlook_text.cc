@@ -6,7 +6,7 @@
 
 #include "cli/text/render_table.h"
 #include "cli/text/text.h"
-#include "cli/text/time_text.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr int kAheadShownMax = 5;
 
 std::string In(std::int64_t at_ms, TimePoint now) {
-  return at_ms <= now.ms ? std::string("now") : "in " + FormatDuration({at_ms - now.ms});
+  return at_ms <= now.ms ? std::string("now") : "in " + RoundedDurationText({at_ms - now.ms});
 }
 
 std::string AheadText(const glim::v1::Outlook& outlook) {
@@ -26,7 +26,7 @@ std::string AheadText(const glim::v1::Outlook& outlook) {
 }
 
 std::string EstimateText(const glim::v1::StartEstimate& estimate, TimePoint now) {
-  const std::string why = EscapeForTerminal(estimate.unknown());
+  const std::string why = Escaped(estimate.unknown());
   if (estimate.earliest_at_ms() == 0) return "unknown: " + why;
   const std::string earliest = In(estimate.earliest_at_ms(), now);
   if (estimate.latest_at_ms() == 0) return fmt::format("not before {}; how late is unknown: {}", earliest, why);
@@ -79,7 +79,7 @@ std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int i
                {"STEPS", true}});
   for (const auto& victim : start.victims()) {
     table.AddRow({std::to_string(victim.job_id()), victim.name(), victim.user(), victim.priority(),
-                  GpuTime(victim.preemption_cost_gpu_ms()), FormatDuration({victim.since_save_ms()}),
+                  GpuTime(victim.preemption_cost_gpu_ms()), RoundedDurationText({victim.since_save_ms()}),
                   std::to_string(victim.steps_since_save())});
   }
   return table.Render(colour, indent);

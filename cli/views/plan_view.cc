@@ -23,12 +23,12 @@ std::string NodesText(const glim::v1::PlannedStart& start) {
     if (names.size() > kNodesShownMax) text += fmt::format(" and {} more", names.size() - kNodesShownMax);
     text += " in zone " + zone;
   }
-  return EscapeForTerminal(text);
+  return Escaped(text);
 }
 
 std::string StartLines(const glim::v1::PlannedStart& start, bool colour) {
   std::string text = fmt::format("  nodes        {}\n", NodesText(start));
-  text += fmt::format("  charged to   {}{}\n", EscapeForTerminal(start.priority()),
+  text += fmt::format("  charged to   {}{}\n", Escaped(start.priority()),
                       start.borrowed() ? ", beyond quota: it is the first to give its nodes back" : "");
   return text + VictimsTable(start, colour, 2);
 }
@@ -38,13 +38,13 @@ std::string StartLines(const glim::v1::PlannedStart& start, bool colour) {
 std::string PlanText(const glim::v1::PlanJobResponse& plan, TimePoint now, bool colour) {
   std::string text;
   for (const auto& job : plan.jobs()) {
-    text += EscapeForTerminal(job.name()) + " ";
+    text += Escaped(job.name()) + " ";
     if (job.has_start()) {
-      text += EscapeForTerminal(job.start().message()) + "\n" + StartLines(job.start(), colour);
+      text += Escaped(job.start().message()) + "\n" + StartLines(job.start(), colour);
     } else {
       text += "would wait\n" + BlockersTable(job.blockers(), colour, 2) + OutlookLines(job.outlook(), now, 2);
     }
-    if (!job.saves().empty()) text += fmt::format("  {}\n", EscapeForTerminal(job.saves()));
+    if (!job.saves().empty()) text += fmt::format("  {}\n", Escaped(job.saves()));
   }
   return text;
 }

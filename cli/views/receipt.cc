@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "cli/text/text.h"
-#include "cli/text/time_text.h"
 #include "cli/text/words.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
@@ -22,7 +22,7 @@ std::optional<glim::v1::StartTimes> FindStart(const glim::v1::AttemptRef& ref, c
 
 void AddPhase(const char* name, std::int64_t ms, std::string* text) {
   if (ms < 0) return;
-  *text += fmt::format("{}{} {}", text->empty() ? "" : ", ", name, FormatDuration({ms}));
+  *text += fmt::format("{}{} {}", text->empty() ? "" : ", ", name, RoundedDurationText({ms}));
 }
 
 std::string PreemptorPhases(const glim::v1::StartTimes& times) {
@@ -55,8 +55,8 @@ std::string SaveWords(const std::string& save) {
 std::string CostLine(const Receipt& receipt) {
   const auto& agreement = receipt.agreement;
   if (agreement.state() == "withdrawn") return "withdrawn: the job went on";
-  std::string text = fmt::format("{} of {} grace used", FormatDuration({agreement.grace_used_ms()}),
-                                 FormatDuration({agreement.grace_ms()}));
+  std::string text = fmt::format("{} of {} grace used", RoundedDurationText({agreement.grace_used_ms()}),
+                                 RoundedDurationText({agreement.grace_ms()}));
   text += agreement.stop_step() >= 0 ? fmt::format(", stopped after step {}", agreement.stop_step()) : "";
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
   text += fmt::format(", {} steps lost", receipt.steps_lost);
@@ -113,7 +113,7 @@ std::string ReceiptText(const Receipt& receipt) {
   std::string escaped;  // line by line: the newlines are ours
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    escaped += EscapeForTerminal(std::string_view(text).substr(at, end - at)) + "\n";
+    escaped += Escaped(std::string_view(text).substr(at, end - at)) + "\n";
     at = end + 1;
   }
   return escaped;

@@ -9,12 +9,13 @@
 #include "cli/text/time_text.h"
 #include "cli/text/words.h"
 #include "cli/views/views.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
 
 void AddLine(const char* label, const std::string& value, std::string* text) {
-  if (!value.empty()) *text += fmt::format("{:<11} {}\n", label, EscapeForTerminal(value));
+  if (!value.empty()) *text += fmt::format("{:<11} {}\n", label, Escaped(value));
 }
 
 std::string Size(const glim::v1::Job& job) {
@@ -29,11 +30,10 @@ std::string Durable(const glim::v1::Job& job) {
 }
 
 std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
-  std::string text =
-      fmt::format("job {} {}\n", job.id(), Tint(EscapeForTerminal(job.spec().name()), Style::kBold, colour));
+  std::string text = fmt::format("job {} {}\n", job.id(), Tint(Escaped(job.spec().name()), Style::kBold, colour));
   const std::string note = JobNote(job);
-  text += fmt::format("{:<11} {}{}\n", "state", Tint(EscapeForTerminal(job.state()), StateStyle(job.state()), colour),
-                      note.empty() ? "" : fmt::format(" ({})", EscapeForTerminal(note)));
+  text += fmt::format("{:<11} {}{}\n", "state", Tint(Escaped(job.state()), StateStyle(job.state()), colour),
+                      note.empty() ? "" : fmt::format(" ({})", Escaped(note)));
   AddLine("user", job.team().empty() ? job.user() : fmt::format("{} (team {})", job.user(), job.team()), &text);
   AddLine("pool", fmt::format("{}, priority {}", job.spec().pool(), job.priority()), &text);
   AddLine("nodes", Size(job), &text);
@@ -60,7 +60,7 @@ std::string Zones(const glim::v1::Attempt& attempt) {
 std::string Times(const glim::v1::Attempt& attempt, TimePoint now) {
   if (attempt.ended_at_ms() != 0) {
     const std::int64_t begin = attempt.running_at_ms() != 0 ? attempt.running_at_ms() : attempt.started_at_ms();
-    const std::string ran = begin == 0 ? "never ran" : "ran " + FormatDuration({attempt.ended_at_ms() - begin});
+    const std::string ran = begin == 0 ? "never ran" : "ran " + RoundedDurationText({attempt.ended_at_ms() - begin});
     return fmt::format(", {}, ended {}", ran, FormatAgo({attempt.ended_at_ms()}, now));
   }
   if (attempt.running_at_ms() != 0) return fmt::format(", began {}", FormatAgo({attempt.running_at_ms()}, now));
@@ -71,7 +71,7 @@ std::string Times(const glim::v1::Attempt& attempt, TimePoint now) {
 std::string WaitLine(const glim::v1::StartTimes& start) {
   std::string text;
   const auto add = [&text](const char* name, std::int64_t ms) {
-    if (ms >= 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, FormatDuration({ms}));
+    if (ms >= 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, RoundedDurationText({ms}));
   };
   add("queued", start.queued_ms());
   add("notify", start.notify_ms());
@@ -107,10 +107,9 @@ std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& rec
   std::string text = Header(job, now, colour);
   for (const auto& attempt : job.attempts()) {
     text += fmt::format("\nattempt {}: {}{}{}, {}{}\n", attempt.ref().number(),
-                        Tint(EscapeForTerminal(AttemptVerdict(attempt)), AttemptStyle(attempt), colour),
-                        EscapeForTerminal(Zones(attempt)), attempt.borrowed() ? ", borrowed" : "", StepRange(attempt),
-                        Times(attempt, now));
-    if (!attempt.message().empty()) text += fmt::format("  {}\n", EscapeForTerminal(attempt.message()));
+                        Tint(Escaped(AttemptVerdict(attempt)), AttemptStyle(attempt), colour), Escaped(Zones(attempt)),
+                        attempt.borrowed() ? ", borrowed" : "", StepRange(attempt), Times(attempt, now));
+    if (!attempt.message().empty()) text += fmt::format("  {}\n", Escaped(attempt.message()));
     if (const std::string hint = HintFor(job.spec(), attempt); !hint.empty()) text += fmt::format("  hint: {}\n", hint);
     text += WaitLine(attempt.start());
     text += TaskTable(attempt, job.spec().gpus_per_node(), colour);

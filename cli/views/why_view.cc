@@ -9,10 +9,10 @@
 namespace glim::cli {
 
 std::string WhyText(const glim::v1::Job& job, bool colour) {
-  std::string text = fmt::format("job {} {} is {}", job.id(), EscapeForTerminal(job.spec().name()),
-                                 Tint(EscapeForTerminal(job.state()), StateStyle(job.state()), colour));
+  std::string text = fmt::format("job {} {} is {}", job.id(), Escaped(job.spec().name()),
+                                 Tint(Escaped(job.state()), StateStyle(job.state()), colour));
   const std::string note = job.state() == "queued" ? "" : JobNote(job);
-  text += note.empty() ? "\n" : fmt::format(": {}\n", EscapeForTerminal(note));
+  text += note.empty() ? "\n" : fmt::format(": {}\n", Escaped(note));
   return text + BlockersTable(job.blockers(), colour, 0);
 }
 
@@ -24,7 +24,7 @@ std::string WhyText(const glim::v1::ExplainJobResponse& why, TimePoint now, bool
     return text + "tried        fewer nodes, other zones and higher classes: it would not start now with any of them\n";
   }
   for (int i = 0; i < why.counterfactuals_size(); ++i) {
-    text += fmt::format("{:<13}{}\n", i == 0 ? "tried" : "", EscapeForTerminal(why.counterfactuals(i).message()));
+    text += fmt::format("{:<13}{}\n", i == 0 ? "tried" : "", Escaped(why.counterfactuals(i).message()));
   }
   return text;
 }

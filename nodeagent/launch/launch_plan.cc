@@ -7,6 +7,7 @@
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/launch/task_variables.h"
 #include "nodeagent/saves/save_tree.h"
+#include "scheduler/core/model/spec_limits.h"
 #include "sdk/base/snapshot_name.h"
 
 namespace glim::nodeagent {
@@ -14,17 +15,33 @@ namespace {
 
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-// With one spelling: what a job may name is told by its path.
-bool IsAbsolute(const std::string& path) {
-  return !path.empty() && path[0] == '/' && !HasNul(path) && std::filesystem::path(path).lexically_normal() == path;
+// A path as a spec may have it; "/" is one for a workdir alone.
+bool IsPath(const std::string& path) {
+  return !HasNul(path) && path.size() <= core::kSpecPathBytesMax && core::IsPlainAbsolutePath(path);
 }
 
 // The bytes are held against the hash in the name before they are used, so that the name says enough.
 Status CheckSnapshot(const std::string& path) {
-  if (path.empty() || (IsAbsolute(path) && !Sha256OfSnapshotPath(path).empty())) return Status::Ok();
+  if (path.empty() || (IsPath(path) && !Sha256OfSnapshotPath(path).empty())) return Status::Ok();
   return InvalidArgument("snapshot", "snapshot: " + path.substr(0, 200) + " is no archive below a checkpoint root");
 }
 
+// A negative limit is none to runc and the kernel.
+Status CheckLimits(const v1::TaskLimits& limits) {
+  const std::pair<const char*, std::int64_t> amounts[] = {{"limits.memory", limits.memory_bytes()},
+                                                          {"limits.cpus", limits.cpu_millis()},
+                                                          {"limits.pids", limits.pids()},
+                                                          {"limits.shm", limits.shm_bytes()}};
+  for (const auto& [field, value] : amounts) {
+    if (value == 0) continue;  // as much as the node has
+    if (Status status = core::CheckAmount(field, value); !status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+// The scheduler has validated the job's spec (core::ValidateSpec). What is held against the same bounds once more is
+// what would harm this node if somebody else had sent it: paths with two spellings, texts and lists without an end,
+// bytes that end a C string, limits that are none.
 Status CheckOrder(const v1::TaskLaunch& launch) {
   if (launch.ranks() < 1 || launch.ranks() > kRanksPerTaskMax) {
     return InvalidArgument("ranks", "ranks must be 1 to " + std::to_string(kRanksPerTaskMax));
@@ -34,11 +51,15 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
                            "use image: host");
   }
   if (launch.run().empty() || HasNul(launch.run())) return InvalidArgument("run", "run is empty or holds a zero byte");
-  if (!launch.workdir().empty() && !IsAbsolute(launch.workdir())) {
+  if (launch.run().size() > core::kSpecTextBytesMax) return InvalidArgument("run", "run is too long");
+  if (!launch.workdir().empty() && launch.workdir() != "/" && !IsPath(launch.workdir())) {
     return InvalidArgument("workdir", "workdir must be an absolute path");
   }
-  if (!launch.checkpoint_dir().empty() && !IsAbsolute(launch.checkpoint_dir())) {
+  if (!launch.checkpoint_dir().empty() && !IsPath(launch.checkpoint_dir())) {
     return InvalidArgument("checkpoint.dir", "checkpoint.dir must be an absolute path");
+  }
+  if (launch.mounts_size() > static_cast<int>(core::kSpecMountsMax)) {
+    return InvalidArgument("mounts", "mounts: too many of them");
   }
   if (launch.has_base() && !launch.checkpoint_dir().empty()) {
     return InvalidArgument("base", "base: a save in nodes' own folders, of a job that has a checkpoint.dir");
@@ -47,10 +68,11 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
     return InvalidArgument("base.local", "base.local \"" + launch.base().local() + "\" is no path below a folder");
   }
   for (const v1::Mount& mount : launch.mounts()) {
-    if (!IsAbsolute(mount.source()) || !IsAbsolute(mount.target())) {
+    if (!IsPath(mount.source()) || !IsPath(mount.target())) {
       return InvalidArgument("mounts", "mounts: source and target must be absolute paths");
     }
   }
+  if (Status status = CheckLimits(launch.limits()); !status.ok()) return status;
   if (Status status = CheckSnapshot(launch.snapshot()); !status.ok()) return status;
   for (const v1::EnvVar& var : launch.env()) {
     if (var.name().empty() || var.name().find('=') != std::string::npos || HasNul(var.name()) || HasNul(var.value())) {

@@ -41,14 +41,15 @@ struct RankLaunch {
   std::vector<std::pair<std::string, std::string>> env;  // beside the common one, which it overrides
 };
 
-// A folder or file of the node that the task is to see.
+// A folder or file of the node that the task is to see. (The message of the wire is v1::Mount, the scheduler's type
+// core::Mount. The shim and glim-init read this one from a file, and link neither the messages nor the scheduler.)
 struct Mount {
   std::string source;  // absolute, on the node
   std::string target;  // absolute, in the task
   bool read_only = false;
 };
 
-// What the task may use of its node; 0: as much as the node has.
+// What the task may use of its node; 0: as much as the node has. As with Mount, the shim's own.
 struct TaskLimits {
   std::int64_t memory_bytes = 0;
   std::int64_t cpu_millis = 0;  // thousandths of a CPU

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::size_t kWordsMax = 900;
 
-YamlFields FieldsOf(PolicyFile* file) {
-  YamlFields fields = {
-      {"pools", [=](const YAML::Node& v, const std::string& at) { return ReadNameList(v, at, &file->names.pools); }},
-      {"zones", [=](const YAML::Node& v, const std::string& at) { return ReadNameList(v, at, &file->names.zones); }},
+yaml::Fields FieldsOf(PolicyFile* file) {
+  yaml::Fields fields = {
+      {"pools", [=](const yaml::Node& v, const std::string& at) { return ReadNameList(v, at, &file->names.pools); }},
+      {"zones", [=](const yaml::Node& v, const std::string& at) { return ReadNameList(v, at, &file->names.zones); }},
       {"quotas",
-       [=](const YAML::Node& v, const std::string& at) { return ReadQuotas(v, at, &file->policy, &file->names); }},
+       [=](const yaml::Node& v, const std::string& at) { return ReadQuotas(v, at, &file->policy, &file->names); }},
       {"links",
-       [=](const YAML::Node& v, const std::string& at) { return ReadLinks(v, at, &file->policy, &file->names); }}};
+       [=](const yaml::Node& v, const std::string& at) { return ReadLinks(v, at, &file->policy, &file->names); }}};
   for (const PolicySection& section : PolicySections()) {
     for (const PolicyNumber& number : section.numbers) fields[number.key] = number.into(&file->policy);
   }
@@ -27,18 +27,13 @@ YamlFields FieldsOf(PolicyFile* file) {
 }
 
 // Where the key stands; if it does not, the other of the two is what made it wrong.
-YAML::Node Culprit(const YAML::Node& map, const std::string& key) {
-  if (!map.IsMap()) return map;
+yaml::Mark Culprit(const yaml::Node& map, const std::string& key) {
   const std::string other = key == "quantum_max"           ? "quantum_min"
                             : key == "restore_backoff_max" ? "restore_backoff"
                                                            : "master_port_first";
-  YAML::Node found = map;
-  for (const auto& pair : map) {
-    if (!pair.first.IsScalar()) continue;
-    if (pair.first.Scalar() == key) return pair.first;
-    if (pair.first.Scalar() == other) found.reset(pair.first);
-  }
-  return found;
+  const yaml::Entry* found = map.Find(key);
+  if (found == nullptr) found = map.Find(other);
+  return found == nullptr ? map.mark : found->mark;
 }
 
 std::map<std::string, std::string> Flatten(const PolicyFile& file) {
@@ -54,26 +49,26 @@ std::map<std::string, std::string> Flatten(const PolicyFile& file) {
 
 }  // namespace
 
-Status ReadPolicyMap(const YAML::Node& value, const std::string& path, PolicyFile* out) {
+Status ReadPolicyMap(const yaml::Node& value, const std::string& path, PolicyFile* out) {
   PolicyFile file = *out;
-  if (Status s = ReadYamlMap(value, path, FieldsOf(&file)); !s.ok()) return s;
+  if (Status s = yaml::ReadMap(value, path, FieldsOf(&file)); !s.ok()) return s;
   if (const PolicyFault fault = FindPolicyFault(file.policy); !fault.key.empty()) {
-    return RefuseAt(Culprit(value, fault.key), JoinPath(path, fault.key), fault.message, fault.fix);
+    return yaml::RefuseAt(Culprit(value, fault.key), yaml::JoinPath(path, fault.key), fault.message, fault.fix);
   }
   *out = std::move(file);
   return Status::Ok();
 }
 
 Result<PolicyFile> ReadPolicyText(const std::string& text, const std::string& source, const PolicyFile& base) {
-  const auto root = ParseYaml(text);
-  if (!root.ok()) return InSource(source, root.status());
+  const auto root = yaml::ParseOne(text, {source, "BAD_CONFIG"});
+  if (!root.ok()) return root.status();
   PolicyFile file = base;
-  if (Status s = ReadPolicyMap(*root, "", &file); !s.ok()) return InSource(source, s);
+  if (Status s = ReadPolicyMap(**root, "", &file); !s.ok()) return yaml::InSource(source, s);
   return file;
 }
 
 Result<PolicyFile> ReadPolicyFile(const std::string& path, const PolicyFile& base) {
-  const auto text = ReadTextFile(path, "--policy");
+  const auto text = yaml::ReadTextFile(path, "--policy");
   if (!text.ok()) return text.status();
   return ReadPolicyText(*text, path, base);
 }

@@ -9,7 +9,7 @@
 
 #include "scheduler/core/model/policy.h"
 #include "scheduler/policy/policy_names.h"
-#include "scheduler/policy/yaml_reader.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::server {
 
@@ -23,7 +23,7 @@ Result<PolicyFile> ReadPolicyFile(const std::string& path, const PolicyFile& bas
 // `source` is for messages.
 Result<PolicyFile> ReadPolicyText(const std::string& text, const std::string& source, const PolicyFile& base = {});
 // The mapping at `path` of a larger file, over what `out` has. `out` is unchanged if it is refused.
-Status ReadPolicyMap(const YAML::Node& value, const std::string& path, PolicyFile* out);
+Status ReadPolicyMap(const yaml::Node& value, const std::string& path, PolicyFile* out);
 
 // What the numbers must be to each other, for a policy that was put together by hand.
 Status CheckPolicy(const core::Policy& policy);

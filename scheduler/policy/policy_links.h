@@ -6,12 +6,12 @@
 
 #include "scheduler/core/model/policy.h"
 #include "scheduler/policy/policy_names.h"
-#include "scheduler/policy/yaml_reader.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::server {
 
 // Refuses a link of a zone with itself, and two of the same zones. The zones are noted in `names`.
-Status ReadLinks(const YAML::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names);
+Status ReadLinks(const yaml::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names);
 
 // As the file would have them, from the line `links:` on; nothing if there are none.
 std::string LinksYaml(const core::Policy& policy);

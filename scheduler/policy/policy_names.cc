@@ -33,23 +33,22 @@ Status Unknown(const PolicyNames::Mention& mention, const std::set<std::string>&
 
 }  // namespace
 
-Status ReadNameList(const YAML::Node& value, const std::string& path, std::set<std::string>* names) {
-  if (!value.IsSequence()) return RefuseAt(value, path, "must be a list of names", "write it like [a, b]");
-  if (value.size() > kNamesMax) return RefuseAt(value, path, "is too long", "name at most 10000");
+Status ReadNameList(const yaml::Node& value, const std::string& path, std::set<std::string>* names) {
+  if (!value.IsSequence()) return yaml::RefuseAt(value, path, "must be a list of names", "write it like [a, b]");
+  if (value.items.size() > kNamesMax) return yaml::RefuseAt(value, path, "is too long", "name at most 10000");
   names->clear();
-  for (std::size_t i = 0; i < value.size(); ++i) {
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
     std::string name;
     const std::string at = path + "[" + std::to_string(i) + "]";
-    if (Status s = IntoName(&name)(value[i], at); !s.ok()) return s;
-    if (!names->insert(name).second) return RefuseAt(value[i], at, "'" + name + "' is given twice", "keep one");
+    if (Status s = yaml::IntoName(&name)(*value.items[i], at); !s.ok()) return s;
+    if (!names->insert(name).second)
+      return yaml::RefuseAt(*value.items[i], at, "'" + name + "' is given twice", "keep one");
   }
   return Status::Ok();
 }
 
-void Mention(bool zone, const std::string& name, const YAML::Node& where, const std::string& field,
-             PolicyNames* names) {
-  const YAML::Mark mark = where.Mark();
-  names->mentions.push_back({zone, name, field, std::max(0, mark.line) + 1, std::max(0, mark.column) + 1});
+void Mention(bool zone, const std::string& name, yaml::Mark where, const std::string& field, PolicyNames* names) {
+  names->mentions.push_back({zone, name, field, where.line, where.column});
 }
 
 Status CheckNames(const PolicyNames& names, const KnownNames& known, std::vector<std::string>* warnings) {

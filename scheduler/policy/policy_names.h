@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/policy/yaml_reader.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::server {
 
@@ -31,8 +31,8 @@ struct KnownNames {
 };
 
 // `pools: [a, b]` and `zones: [A, B]`.
-Status ReadNameList(const YAML::Node& value, const std::string& path, std::set<std::string>* names);
-void Mention(bool zone, const std::string& name, const YAML::Node& where, const std::string& field, PolicyNames* names);
+Status ReadNameList(const yaml::Node& value, const std::string& path, std::set<std::string>* names);
+void Mention(bool zone, const std::string& name, yaml::Mark where, const std::string& field, PolicyNames* names);
 
 // Refuses the first mention of a pool or zone that neither a node nor the file's own list has: "12:5:
 // quotas.pools.a100: ...". Where no node has ever registered nothing can be held against it: then each becomes one of

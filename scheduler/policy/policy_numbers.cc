@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 
 namespace glim::server {
@@ -16,23 +17,23 @@ constexpr Duration kDay = Hours(24);
 constexpr std::size_t kFolderBytesMax = 1024;
 
 PolicyNumber Time(const char* key, Duration Policy::*member, Duration low, Duration high) {
-  return {key, [=](Policy* p) { return IntoDuration(&(p->*member), low, high); },
-          [=](const Policy& p) { return DurationText(p.*member); }};
+  return {key, [=](Policy* p) { return yaml::IntoDuration(&(p->*member), low, high); },
+          [=](const Policy& p) { return WriteDuration(p.*member); }};
 }
 
 template <typename Number>
 PolicyNumber Count(const char* key, Number Policy::*member, std::int64_t low, std::int64_t high) {
-  return {key, [=](Policy* p) { return IntoNumber(&(p->*member), low, high); },
+  return {key, [=](Policy* p) { return yaml::IntoNumber(&(p->*member), low, high); },
           [=](const Policy& p) { return std::to_string(p.*member); }};
 }
 
 PolicyNumber Permille(const char* key, std::int64_t Policy::*member, std::int64_t low, std::int64_t high) {
-  return {key, [=](Policy* p) { return IntoPermille(&(p->*member), low, high); },
-          [=](const Policy& p) { return PermilleText(p.*member); }};
+  return {key, [=](Policy* p) { return yaml::IntoPermille(&(p->*member), low, high); },
+          [=](const Policy& p) { return yaml::PermilleText(p.*member); }};
 }
 
 PolicyNumber Switch(const char* key, bool Policy::*member) {
-  return {key, [=](Policy* p) { return IntoBool(&(p->*member)); },
+  return {key, [=](Policy* p) { return yaml::IntoBool(&(p->*member)); },
           [=](const Policy& p) { return std::string(p.*member ? "true" : "false"); }};
 }
 
@@ -71,14 +72,14 @@ PolicySection Interrupts() {
 }
 
 // Empty, or a folder's absolute path with one spelling: jobs' checkpoint folders are named below it.
-YamlField IntoFolder(std::string* out) {
-  return [out](const YAML::Node& value, const std::string& path) {
-    const std::string text = value.IsScalar() ? value.Scalar() : "";
+yaml::Field IntoFolder(std::string* out) {
+  return [out](const yaml::Node& value, const std::string& path) {
+    const std::string text = value.IsScalar() ? value.scalar : "";
     const bool plain = text.empty() || (text[0] == '/' && text.size() > 1 && text.size() <= kFolderBytesMax &&
                                         std::filesystem::path(text).lexically_normal() == text && text.back() != '/');
     if (!value.IsScalar() || !plain) {
-      return RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
-                      "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
+      return yaml::RefuseAt(value, path, "'" + Printable(text) + "' is no folder's absolute path",
+                            "write it from / on, without '.', '..' or a '/' at its end: /shared/glim");
     }
     *out = text;
     return Status::Ok();
@@ -123,12 +124,12 @@ std::vector<PolicySection> PolicySections() {
 
 PolicyFault FindPolicyFault(const Policy& p) {
   if (p.quantum_max < p.quantum_min) {
-    return {"quantum_max", DurationText(p.quantum_max) + " is less than quantum_min, " + DurationText(p.quantum_min),
+    return {"quantum_max", WriteDuration(p.quantum_max) + " is less than quantum_min, " + WriteDuration(p.quantum_min),
             "raise quantum_max or lower quantum_min"};
   }
   if (p.restore_backoff_max < p.restore_backoff) {
     return {"restore_backoff_max",
-            DurationText(p.restore_backoff_max) + " is less than restore_backoff, " + DurationText(p.restore_backoff),
+            WriteDuration(p.restore_backoff_max) + " is less than restore_backoff, " + WriteDuration(p.restore_backoff),
             "raise restore_backoff_max or lower restore_backoff"};
   }
   if (p.master_port_last < p.master_port_first) {

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "scheduler/core/model/policy.h"
-#include "scheduler/policy/yaml_reader.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::server {
 
 struct PolicyNumber {
   const char* key;
-  std::function<YamlField(core::Policy*)> into;          // reads a value into the policy
+  std::function<yaml::Field(core::Policy*)> into;        // reads a value into the policy
   std::function<std::string(const core::Policy&)> text;  // as the file would have it
 };
 

@@ -16,73 +16,72 @@ constexpr std::int64_t kWeightMax = 1'000'000;
 constexpr char kNoLimit[] = "no limit";
 
 // {normal: 8, high: 2}: nodes at a time by class; a class that is not named is unlimited.
-Status ReadQuota(const YAML::Node& value, const std::string& path, Quota* quota) {
-  if (!value.IsMap()) return RefuseAt(value, path, "must be a mapping of classes to nodes", "write it like {high: 4}");
+Status ReadQuota(const yaml::Node& value, const std::string& path, Quota* quota) {
+  if (!value.IsMapping())
+    return yaml::RefuseAt(value, path, "must be a mapping of classes to nodes", "write it like {high: 4}");
   quota->nodes.clear();
-  for (const auto& pair : value) {
-    const std::string word = pair.first.IsScalar() ? pair.first.Scalar() : "";
-    const std::string at = JoinPath(path, Printable(word));
+  for (const yaml::Entry& entry : value.entries) {
+    const std::string& word = entry.key;
+    const std::string at = yaml::JoinPath(path, Printable(word));
     auto priority = core::ParsePriority(word);
     if (!priority.ok()) {
-      return RefuseAt(pair.first, at, "'" + Printable(word) + "' is not a priority class", priority.status().fix());
+      return yaml::RefuseAt(entry.mark, at, "'" + Printable(word) + "' is not a priority class",
+                            priority.status().fix());
     }
     if (*priority == core::PriorityClass::kAuto) {
-      return RefuseAt(pair.first, at, "auto has no quota of its own", "name a class");
+      return yaml::RefuseAt(entry.mark, at, "auto has no quota of its own", "name a class");
     }
     if (quota->nodes.contains(*priority)) {
-      return RefuseAt(pair.first, at, std::string("class ") + core::ToString(*priority) + " is given twice",
-                      "keep one");
+      return yaml::RefuseAt(entry.mark, at, std::string("class ") + core::ToString(*priority) + " is given twice",
+                            "keep one");
     }
-    auto nodes = ParseYamlNumber(pair.second, at, 0, kNodesMax);
+    auto nodes = yaml::ReadNumber(*entry.value, at, 0, kNodesMax);
     if (!nodes.ok()) return nodes.status();
     quota->nodes[*priority] = static_cast<std::uint32_t>(*nodes);
   }
   return Status::Ok();
 }
 
-YamlField Into(Quota* quota) {
-  return [=](const YAML::Node& value, const std::string& path) { return ReadQuota(value, path, quota); };
+yaml::Field Into(Quota* quota) {
+  return [=](const yaml::Node& value, const std::string& path) { return ReadQuota(value, path, quota); };
 }
 
-Status ReadRows(const YAML::Node& value, const std::string& path, const char* example, QuotaMap* rows) {
+Status ReadRows(const yaml::Node& value, const std::string& path, const char* example, QuotaMap* rows) {
   rows->clear();
-  return ReadYamlEntries(value, path, example,
-                         [&](const std::string& name, const YAML::Node&, const YAML::Node& row, const std::string& at) {
-                           return ReadQuota(row, at, &(*rows)[name]);
-                         });
+  return yaml::ReadEntries(value, path, example, [&](const yaml::Entry& entry, const std::string& at) {
+    return ReadQuota(*entry.value, at, &(*rows)[entry.key]);
+  });
 }
 
 // {users: {high: 2}, total: {high: 16}, weight: 200}; each part may be left out.
-Status ReadTeam(const std::string& team, const YAML::Node& value, const std::string& path, core::Policy* policy) {
-  const YamlFields fields = {
+Status ReadTeam(const std::string& team, const yaml::Node& value, const std::string& path, core::Policy* policy) {
+  const yaml::Fields fields = {
       {"users",
-       [&](const YAML::Node& v, const std::string& at) { return ReadQuota(v, at, &policy->team_user_quota[team]); }},
+       [&](const yaml::Node& v, const std::string& at) { return ReadQuota(v, at, &policy->team_user_quota[team]); }},
       {"total",
-       [&](const YAML::Node& v, const std::string& at) { return ReadQuota(v, at, &policy->team_quota[team]); }},
-      {"weight", [&](const YAML::Node& v, const std::string& at) {
-         return IntoNumber(&policy->team_weight[team], 1, kWeightMax)(v, at);
+       [&](const yaml::Node& v, const std::string& at) { return ReadQuota(v, at, &policy->team_quota[team]); }},
+      {"weight", [&](const yaml::Node& v, const std::string& at) {
+         return yaml::IntoNumber(&policy->team_weight[team], 1, kWeightMax)(v, at);
        }}};
-  return ReadYamlMap(value, path, fields);
+  return yaml::ReadMap(value, path, fields);
 }
 
-Status ReadTeams(const YAML::Node& value, const std::string& path, core::Policy* policy) {
+Status ReadTeams(const yaml::Node& value, const std::string& path, core::Policy* policy) {
   policy->team_user_quota.clear();
   policy->team_quota.clear();
   policy->team_weight.clear();
-  return ReadYamlEntries(value, path, "{vision: {total: {high: 16}, weight: 200}}",
-                         [&](const std::string& name, const YAML::Node&, const YAML::Node& row, const std::string& at) {
-                           return ReadTeam(name, row, at, policy);
-                         });
+  return yaml::ReadEntries(
+      value, path, "{vision: {total: {high: 16}, weight: 200}}",
+      [&](const yaml::Entry& entry, const std::string& at) { return ReadTeam(entry.key, *entry.value, at, policy); });
 }
 
-Status ReadPools(const YAML::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
+Status ReadPools(const yaml::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
   policy->pool_quota.clear();
-  return ReadYamlEntries(
-      value, path, "{default: {extreme_high: 32}}",
-      [&](const std::string& name, const YAML::Node& key, const YAML::Node& row, const std::string& at) {
-        Mention(/*zone=*/false, name, key, at, names);
-        return ReadQuota(row, at, &policy->pool_quota[name]);
-      });
+  return yaml::ReadEntries(value, path, "{default: {extreme_high: 32}}",
+                           [&](const yaml::Entry& entry, const std::string& at) {
+                             Mention(/*zone=*/false, entry.key, entry.mark, at, names);
+                             return ReadQuota(*entry.value, at, &policy->pool_quota[entry.key]);
+                           });
 }
 
 // "{high: 4, normal: 8}", from the least urgent class on.
@@ -134,14 +133,14 @@ void FlattenQuota(const std::string& path, const Quota& quota, std::map<std::str
 
 }  // namespace
 
-Status ReadQuotas(const YAML::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
-  const YamlFields fields = {
+Status ReadQuotas(const yaml::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names) {
+  const yaml::Fields fields = {
       {"default_user", Into(&policy->default_user_quota)},
-      {"users", [&](const YAML::Node& v,
+      {"users", [&](const yaml::Node& v,
                     const std::string& at) { return ReadRows(v, at, "{kim: {high: 4}}", &policy->user_quota); }},
-      {"teams", [&](const YAML::Node& v, const std::string& at) { return ReadTeams(v, at, policy); }},
-      {"pools", [&](const YAML::Node& v, const std::string& at) { return ReadPools(v, at, policy, names); }}};
-  return ReadYamlMap(value, path, fields);
+      {"teams", [&](const yaml::Node& v, const std::string& at) { return ReadTeams(v, at, policy); }},
+      {"pools", [&](const yaml::Node& v, const std::string& at) { return ReadPools(v, at, policy, names); }}};
+  return yaml::ReadMap(value, path, fields);
 }
 
 std::string QuotasYaml(const core::Policy& policy) {

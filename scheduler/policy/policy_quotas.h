@@ -13,12 +13,12 @@
 
 #include "scheduler/core/model/policy.h"
 #include "scheduler/policy/policy_names.h"
-#include "scheduler/policy/yaml_reader.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::server {
 
 // What is in the file replaces what is in `policy`, part by part. Pools that get a quota are noted in `names`.
-Status ReadQuotas(const YAML::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names);
+Status ReadQuotas(const yaml::Node& value, const std::string& path, core::Policy* policy, PolicyNames* names);
 
 // As the file would have them, from the line `quotas:` on; nothing if there are none.
 std::string QuotasYaml(const core::Policy& policy);

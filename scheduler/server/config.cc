@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "scheduler/policy/yaml_reader.h"
+#include "sdk/yaml/fields.h"
 
 namespace glim::server {
 namespace {
@@ -43,7 +43,7 @@ Status CheckAddress(const char* field, const std::string& address, bool insecure
 }
 
 // The map `policy:`, over the defaults.
-Status ReadPolicyInConfig(const YAML::Node& value, const std::string& path, Config* config) {
+Status ReadPolicyInConfig(const yaml::Node& value, const std::string& path, Config* config) {
   PolicyFile file{config->policy, config->policy_names};
   if (Status s = ReadPolicyMap(value, path, &file); !s.ok()) return s;
   config->policy = std::move(file.policy);
@@ -63,26 +63,23 @@ bool IsLoopback(const std::string& address) {
 }
 
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
-  const YamlFields fields = {{"listen", IntoText(&config->listen)},
-                             {"metrics", IntoText(&config->metrics)},
-                             {"store", IntoText(&config->store)},
-                             {"log_level", IntoText(&config->log_level)},
-                             {"history_kept", IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
-                             {"cluster_id", IntoText(&config->cluster_id)},
-                             {"history_max", IntoNumber(&config->history_max, 1'000, 100'000'000)},
-                             {"ended_jobs_max", IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
-                             {"policy_file", IntoText(&config->policy_file)},
-                             {"policy", [config](const YAML::Node& value, const std::string& path) {
-                                return ReadPolicyInConfig(value, path, config);
-                              }}};
-  const auto root = ParseYaml(text);
-  if (!root.ok()) return InSource(source, root.status());
-  if (Status s = ReadYamlMap(*root, "", fields); !s.ok()) return InSource(source, s);
-  return Status::Ok();
+  const yaml::Fields fields = {{"listen", yaml::IntoText(&config->listen)},
+                               {"metrics", yaml::IntoText(&config->metrics)},
+                               {"store", yaml::IntoText(&config->store)},
+                               {"log_level", yaml::IntoText(&config->log_level)},
+                               {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+                               {"cluster_id", yaml::IntoText(&config->cluster_id)},
+                               {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
+                               {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
+                               {"policy_file", yaml::IntoText(&config->policy_file)},
+                               {"policy", [config](const yaml::Node& value, const std::string& path) {
+                                  return ReadPolicyInConfig(value, path, config);
+                                }}};
+  return yaml::ReadText(text, source, fields);
 }
 
 Status ReadConfigFile(const std::string& path, Config* config) {
-  const auto text = ReadTextFile(path, "--config");
+  const auto text = yaml::ReadTextFile(path, "--config");
   if (!text.ok()) return text.status();
   if (Status s = ReadConfigText(*text, path, config); !s.ok()) return s;
   config->policy_source = {path, true};

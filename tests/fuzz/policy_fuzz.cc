@@ -1,6 +1,5 @@
 // Any bytes as a policy file: a policy within the bounds that shows and reads back to the same, or a refusal that can
 // be printed and says where the fault is.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +7,8 @@
 
 #include "scheduler/policy/policy_file.h"
 #include "scheduler/policy/policy_numbers.h"
+#include "sdk/base/utf8.h"
+#include "sdk/yaml/fields.h"
 #include "tests/fuzz/holds.h"
 
 namespace glim::server {
@@ -24,8 +25,8 @@ void CheckRefusal(const Status& status) {
   Holds(message.starts_with("fuzz.yaml:") && message[10] >= '1' && message[10] <= '9', "a refusal says where", message);
   for (const std::string& text : {message, status.field(), status.fix()}) {
     Holds(text.size() <= kMessageBytesMax, "a refusal is short", text);
-    Holds(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }), "a refusal is printable",
-          text);
+    Holds(IsUtf8(text), "a refusal is UTF-8", text);
+    Holds(!HasControl(text), "a refusal is printable", text);
   }
 }
 
@@ -35,10 +36,11 @@ void CheckPolicyFile(const PolicyFile& file) {
   Holds(policy.preempt_gain_permille >= 1000 && policy.size_weight_permille >= 0 && policy.age_weight_permille >= 0 &&
             policy.move_gain_permille >= 0,
         "weights");
-  for (const auto& [team, weight] : policy.team_weight) Holds(IsName(team) && weight >= 1, "a team's weight", team);
-  for (const auto& [user, quota] : policy.user_quota) Holds(IsName(user), "a user's name", user);
+  for (const auto& [team, weight] : policy.team_weight)
+    Holds(yaml::IsName(team) && weight >= 1, "a team's weight", team);
+  for (const auto& [user, quota] : policy.user_quota) Holds(yaml::IsName(user), "a user's name", user);
   for (const core::ZoneLink& link : policy.links) {
-    Holds(IsName(link.zone_a) && IsName(link.zone_b) && link.zone_a != link.zone_b, "a link", link.zone_a);
+    Holds(yaml::IsName(link.zone_a) && yaml::IsName(link.zone_b) && link.zone_a != link.zone_b, "a link", link.zone_a);
   }
   const std::string shown = PolicyYaml(file);
   const auto again = ReadPolicyText(shown, "shown.yaml");

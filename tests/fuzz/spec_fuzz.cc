@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "cli/spec/spec_limits.h"
 #include "cli/spec/spec_reader.h"
-#include "cli/text/text.h"
+#include "scheduler/core/model/validate_spec.h"
+#include "scheduler/wire/spec_convert.h"
+#include "sdk/base/utf8.h"
 #include "tests/fuzz/holds.h"
 
 namespace glim::cli {
@@ -29,27 +30,11 @@ void CheckRefusal(const Status& status) {
 }
 
 void CheckSpec(const glim::v1::JobSpec& spec) {
-  Holds(CheckName("name", spec.name()).ok(), "name", spec.name());
-  Holds(CheckName("pool", spec.pool()).ok(), "pool", spec.pool());
-  Holds(CheckPriority("priority", spec.priority()).ok(), "priority", spec.priority());
-  Holds(CheckRun("run", spec.run()).ok(), "run", spec.run());
-  Holds(spec.workdir().starts_with('/') && CheckPath("workdir", spec.workdir()).ok(), "workdir", spec.workdir());
-  Holds(spec.nodes() >= 1 && spec.nodes() <= kNodesMax, "nodes");
-  Holds(spec.gpus_per_node() <= kGpusPerNodeMax, "gpus_per_node");
-  Holds(spec.placement().zones_size() <= static_cast<int>(kZonesMax), "zones");
-  Holds(spec.env_size() <= static_cast<int>(kEnvEntriesMax), "env");
-  for (const auto& variable : spec.env()) {
-    Holds(CheckEnvName("env", variable.name()).ok(), "a variable's name", variable.name());
-    Holds(CheckEnvValue("env", variable.value()).ok(), "a variable's value", variable.value());
-  }
-  Holds(spec.interrupt().grace_ms() >= 0, "grace");
-  Holds(spec.time_limit_ms() == 0 || spec.time_limit_ms() >= kTimeLimitMin.ms, "time limit");
-  Holds(spec.after_size() <= static_cast<int>(kAfterMax), "after");
-  for (const auto& dependency : spec.after()) {
-    Holds(dependency.job_id() > 0 && CheckOneOf("after", dependency.when(), kDependencyKinds).ok(), "a dependency");
-  }
-  Holds(spec.interrupt().max_grace_ms() >= spec.interrupt().grace_ms(), "max_grace");
-  Holds(!spec.has_checkpoint() || spec.checkpoint().keep() <= kKeepMax, "keep");
+  const auto converted = wire::SpecFromProto(spec);
+  Holds(converted.ok(), "the server understands it", spec.name());
+  const Status valid = core::ValidateSpec(*converted);
+  Holds(valid.ok(), "the server takes it", valid.message());
+  for (const auto& dependency : spec.after()) Holds(dependency.job_id() > 0, "a dependency");
   glim::v1::JobSpec copy;
   Holds(copy.ParseFromString(spec.SerializeAsString()), "a spec can be sent");
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
-#include "scheduler/core/model/duration_text.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::core {
 namespace {

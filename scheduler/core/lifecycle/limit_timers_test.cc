@@ -1,6 +1,5 @@
 // limits.time: at its limit a job is asked to save and leave, and is over.
 #include "scheduler/core/lifecycle/timers.h"
-#include "scheduler/core/model/duration_text.h"
 #include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
@@ -281,15 +280,6 @@ TEST(TimeLimit, FiguresThatNobodyCanMeanDoNotOverflow) {
   EXPECT_EQ(LimitAt(job, attempt), TimePoint{1} + Hours(1));
   job.service = {most};
   EXPECT_EQ(LimitAt(job, attempt), TimePoint{1});
-}
-
-TEST(DurationText, IsExact) {
-  EXPECT_EQ(DurationText(Hours(2)), "2 h");
-  EXPECT_EQ(DurationText(Minutes(90)), "1 h 30 min");
-  EXPECT_EQ(DurationText(Hours(49)), "2 d 1 h");
-  EXPECT_EQ(DurationText(Seconds(61)), "1 min 1 s");
-  EXPECT_EQ(DurationText(Milliseconds(1500)), "1 s 500 ms");
-  EXPECT_EQ(DurationText({}), "0 s");
 }
 
 }  // namespace

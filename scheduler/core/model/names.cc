@@ -1,12 +1,18 @@
 // The words of the rows as people and programs read them, and priorities as they write them.
 #include <algorithm>
 #include <string>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/spec.h"
+#include "sdk/base/printable.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::core {
 namespace {
@@ -25,9 +31,15 @@ Result<PriorityClass> ParsePriority(const std::string& text) {
   for (const auto& [value, name] : kEnumWords<PriorityClass>) {
     if (word == name || text == std::to_string(static_cast<int>(value))) return value;
   }
-  return InvalidArgument("priority", "'" + text.substr(0, 40) + "' is not a priority class",
-                         "use one of extreme_high, very_high, high, above_normal, normal, under_normal, "
-                         "below_normal, low, auto");
+  std::string all;
+  std::vector<std::string_view> known;
+  for (const auto& [value, name] : kEnumWords<PriorityClass>) {
+    all += (all.empty() ? "" : ", ") + std::string(name);
+    known.push_back(name);
+  }
+  const std::string near = Nearest(text, known);
+  return InvalidArgument("priority", "'" + EscapedStart(text, 64) + "' is not a priority class",
+                         (near.empty() ? "" : "did you mean '" + near + "'? ") + "use one of " + all);
 }
 
 const char* ToString(PriorityClass v) { return WordOrMark(v); }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/core/model/duration_text.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::core {
 

@@ -1,160 +1,186 @@
+#include "scheduler/core/model/validate_spec.h"
+
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "scheduler/core/model/allowed_paths.h"
-#include "scheduler/core/model/spec.h"
-#include "scheduler/core/model/validate_spec.h"
+#include "scheduler/core/model/spec_limits.h"
+#include "sdk/base/printable.h"
 #include "sdk/base/snapshot_name.h"
+#include "sdk/base/suggest.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::core {
 namespace {
 
-constexpr std::size_t kNameMax = 128;
-constexpr std::size_t kTextMax = 16 * 1024;
-constexpr std::size_t kPathMax = 1024;
-constexpr std::size_t kEnvMax = 256;
-constexpr std::uint32_t kNodesMax = 20'000;
-constexpr std::uint32_t kGpusMax = 64;
-constexpr std::size_t kMountsMax = 64;
-constexpr std::int64_t kMebibyte = 1 << 20;
-constexpr std::int64_t kMemoryMax = std::int64_t{1} << 50;
-constexpr Duration kGraceMax = Hours(24);
-constexpr Duration kTimeLimitMin = Seconds(1);
-constexpr Duration kTimeLimitMax = Hours(24 * 365);
-constexpr std::size_t kAfterMax = 64;
+constexpr std::size_t kShownMax = 64;  // characters of a spec's word in a refusal
 
 bool IsWordChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
 
-bool HasControl(const std::string& text, bool newline_allowed) {
-  return std::any_of(text.begin(), text.end(), [&](char c) {
-    const auto u = static_cast<unsigned char>(c);
-    return (u < 0x20 && !(newline_allowed && (c == '\n' || c == '\t'))) || u == 0x7f;
-  });
+std::string Quoted(std::string_view text) { return "'" + EscapedStart(text, kShownMax) + "'"; }
+std::string At(const char* list, std::size_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
+
+// At most `most` of them.
+Status CheckCount(const char* field, std::size_t count, std::size_t most, const char* what) {
+  if (count <= most) return Status::Ok();
+  return InvalidArgument(field, std::to_string(count) + " " + what + " are too many",
+                         "use at most " + std::to_string(most));
 }
 
-Status CheckWord(const char* field, const std::string& text, bool required) {
+Status CheckOneOf(const std::string& field, const std::string& value, std::span<const std::string_view> words) {
+  if (std::find(words.begin(), words.end(), value) != words.end()) return Status::Ok();
+  std::string all;
+  for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
+  const std::string near = Nearest(value, words);
+  return InvalidArgument(field, Quoted(value) + " is none of: " + all,
+                         near.empty() ? "use one of them" : "did you mean '" + near + "'?");
+}
+
+// A name becomes part of paths and of command lines.
+Status CheckWord(const std::string& field, const std::string& text) {
   if (text.empty()) {
-    return required ? InvalidArgument(field, "is empty", "give it a name") : Status::Ok();
+    return InvalidArgument(field, "is empty", "give it 1 to 128 letters, digits, '.', '_' or '-'");
   }
-  if (text.size() > kNameMax) {
+  if (text.size() > kSpecNameBytesMax) {
     return InvalidArgument(field, std::to_string(text.size()) + " characters are too many",
-                           "use at most " + std::to_string(kNameMax));
+                           "use at most " + std::to_string(kSpecNameBytesMax));
   }
   if (!std::all_of(text.begin(), text.end(), IsWordChar)) {
-    return InvalidArgument(field, "has characters that are not allowed", "use letters, digits, '.', '_' and '-'");
+    return InvalidArgument(field, Quoted(text) + " has other characters than letters, digits, '.', '_' and '-'",
+                           "use only these");
+  }
+  if (text.front() == '.' || text.front() == '-') {
+    return InvalidArgument(field, Quoted(text) + " starts with '" + text.front() + "'",
+                           "start with a letter, a digit or '_'");
   }
   return Status::Ok();
 }
 
-Status CheckText(const std::string& field, const std::string& text, std::size_t bytes_max, bool newline_allowed) {
+Status CheckOptionalWord(const char* field, const std::string& text) {
+  return text.empty() ? Status::Ok() : CheckWord(field, text);
+}
+
+Status CheckText(const std::string& field, const std::string& text, std::size_t bytes_max, bool allow_lines) {
   if (text.size() > bytes_max) {
     return InvalidArgument(field, std::to_string(text.size()) + " bytes are too many",
                            "use at most " + std::to_string(bytes_max));
   }
-  if (HasControl(text, newline_allowed)) {
-    return InvalidArgument(field, "has control characters", "remove them");
-  }
-  return Status::Ok();
+  if (!IsUtf8(text)) return InvalidArgument(field, "is not UTF-8", "save it as UTF-8");
+  const std::size_t at = FirstControl(text, allow_lines);
+  if (at == std::string_view::npos) return Status::Ok();
+  const std::string_view rest = std::string_view(text).substr(at);
+  const std::string shown = Escaped(rest.substr(0, DecodeUtf8(rest).size));
+  return InvalidArgument(field, "control character " + shown + " at byte " + std::to_string(at), "remove it");
 }
 
-Status CheckRange(const char* field, std::int64_t value, std::int64_t low, std::int64_t high, const char* unit = "") {
-  if (value >= low && value <= high) return Status::Ok();
-  return InvalidArgument(field, std::to_string(value) + unit + " is out of range",
-                         "use " + std::to_string(low) + unit + " to " + std::to_string(high) + unit);
+// 0 of an optional amount is "not said".
+Status CheckSaid(std::string_view field, std::int64_t value) {
+  return value == 0 ? Status::Ok() : CheckAmount(field, value);
+}
+
+Status CheckEnvName(const std::string& name) {
+  const bool word = !name.empty() && name.size() <= kSpecNameBytesMax && !(name[0] >= '0' && name[0] <= '9') &&
+                    std::all_of(name.begin(), name.end(), [](char c) { return IsWordChar(c) && c != '.' && c != '-'; });
+  const std::string field = "env." + EscapedStart(name, kShownMax);
+  if (!word) {
+    return InvalidArgument(field, Quoted(name) + " is no name of a variable",
+                           "use letters, digits and '_', not starting with a digit");
+  }
+  const bool reserved =
+      std::find(std::begin(kSpecReservedEnv), std::end(kSpecReservedEnv), name) != std::end(kSpecReservedEnv);
+  if (!reserved && !name.starts_with("GLIM_")) return Status::Ok();
+  return InvalidArgument(field, Quoted(name) + " is set by Glim itself", "choose another name");
 }
 
 Status CheckEnv(const JobSpec& spec) {
-  if (spec.env.size() > kEnvMax) {
-    return InvalidArgument("env", std::to_string(spec.env.size()) + " variables are too many",
-                           "use at most " + std::to_string(kEnvMax));
-  }
+  if (Status s = CheckCount("env", spec.env.size(), kSpecEnvMax, "variables"); !s.ok()) return s;
   std::set<std::string> seen;
   for (const auto& [name, value] : spec.env) {
-    const bool word =
-        !name.empty() && name.size() <= kNameMax && !(name[0] >= '0' && name[0] <= '9') &&
-        std::all_of(name.begin(), name.end(), [](char c) { return IsWordChar(c) && c != '.' && c != '-'; });
-    if (!word)
-      return InvalidArgument("env", "'" + name.substr(0, 40) + "' is not a variable name",
-                             "use letters, digits and '_', not beginning with a digit");
+    if (Status s = CheckEnvName(name); !s.ok()) return s;
     if (!seen.insert(name).second) return InvalidArgument("env." + name, "is given twice", "keep one");
-    if (name.rfind("GLIM_", 0) == 0) {
-      return InvalidArgument("env." + name, "GLIM_ variables are set by the platform", "choose another name");
-    }
-    if (Status s = CheckText("env." + name, value, kTextMax, true); !s.ok()) return s;
+    if (Status s = CheckText("env." + name, value, kSpecTextBytesMax, true); !s.ok()) return s;
   }
   return Status::Ok();
 }
 
 Status CheckInterrupt(const JobSpec& spec) {
-  static const std::set<std::string> kSignals = {"TERM", "INT", "HUP", "USR1", "USR2"};
-  if (Status s = CheckRange("interrupt.grace", spec.grace.ms, 0, kGraceMax.ms, " ms"); !s.ok()) return s;
-  if (Status s = CheckRange("interrupt.max_grace", spec.max_grace.ms, 0, kGraceMax.ms, " ms"); !s.ok()) return s;
+  if (Status s = CheckAmount("interrupt.grace", spec.grace.ms); !s.ok()) return s;
+  if (Status s = CheckAmount("interrupt.max_grace", spec.max_grace.ms); !s.ok()) return s;
   if (spec.max_grace < spec.grace) {
-    return InvalidArgument("interrupt.max_grace", "is less than interrupt.grace", "raise it, or lower the grace");
+    return InvalidArgument("interrupt.max_grace", "is shorter than interrupt.grace", "make it at least as long");
   }
-  if (!kSignals.contains(spec.interrupt_signal)) {
-    return InvalidArgument("interrupt.signal", "is not a signal that a job can be asked with",
-                           "use TERM, INT, HUP, USR1 or USR2");
+  return CheckOneOf("interrupt.signal", spec.interrupt_signal, kSpecSignals);
+}
+
+Status CheckRestart(const JobSpec& spec) {
+  if (Status s = CheckCount("restart.on", spec.restart_on.size(), std::size(kSpecRestartCauses), "causes"); !s.ok()) {
+    return s;
+  }
+  for (std::size_t i = 0; i < spec.restart_on.size(); ++i) {
+    if (Status s = CheckOneOf(At("restart.on", i), spec.restart_on[i], kSpecRestartCauses); !s.ok()) return s;
+  }
+  if (Status s = CheckAmount("restart.max", spec.restart_max); !s.ok()) return s;
+  return CheckAmount("restart.backoff", spec.restart_backoff.ms);
+}
+
+Status CheckPlacement(const Placement& placement) {
+  if (Status s = CheckCount("placement.zones", placement.zones.size(), kSpecZonesMax, "zones"); !s.ok()) return s;
+  for (std::size_t i = 0; i < placement.zones.size(); ++i) {
+    if (Status s = CheckWord(At("placement.zones", i), placement.zones[i]); !s.ok()) return s;
+  }
+  if (Status s = CheckOptionalWord("placement.gpu_type", placement.gpu_type); !s.ok()) return s;
+  return placement.nic.empty() ? Status::Ok() : CheckOneOf("placement.nic", placement.nic, kSpecNics);
+}
+
+Status CheckPath(const std::string& field, const std::string& path) {
+  if (Status s = CheckText(field, path, kSpecPathBytesMax, false); !s.ok()) return s;
+  if (IsPlainAbsolutePath(path)) return Status::Ok();
+  return InvalidArgument(field, Quoted(path) + " is not a plain absolute path", "write it like /data/set");
+}
+
+// $GLIM_JOB_ID, ${GLIM_JOB_ID} and the same of GLIM_JOB_NAME are replaced at the start, nothing else is.
+Status CheckCheckpointDir(const std::string& dir) {
+  if (Status s = CheckPath("checkpoint.dir", dir); !s.ok()) return s;
+  for (std::size_t at = dir.find('$'); at != std::string::npos; at = dir.find('$', at + 1)) {
+    const bool braced = dir.compare(at + 1, 1, "{") == 0;
+    std::size_t end = at + (braced ? 2 : 1);
+    while (end < dir.size() && (std::isalnum(static_cast<unsigned char>(dir[end])) != 0 || dir[end] == '_')) ++end;
+    const std::string name = dir.substr(at + (braced ? 2 : 1), end - at - (braced ? 2 : 1));
+    const bool closed = !braced || dir.compare(end, 1, "}") == 0;
+    if (closed && (name == "GLIM_JOB_ID" || name == "GLIM_JOB_NAME")) continue;
+    return InvalidArgument("checkpoint.dir", Quoted(dir.substr(at, end - at)) + " is not expanded here",
+                           "only $GLIM_JOB_ID and $GLIM_JOB_NAME are");
   }
   return Status::Ok();
 }
 
-Status CheckRestart(const JobSpec& spec) {
-  static const std::set<std::string> kReasons = {"node_failure", "xid", "hang"};
-  if (spec.restart_on.size() > 16) return InvalidArgument("restart.on", "too many causes", "name each once");
-  for (const auto& reason : spec.restart_on) {
-    if (!kReasons.contains(reason)) {
-      return InvalidArgument("restart.on", "'" + reason.substr(0, 40) + "' is not a cause of restarts",
-                             "use node_failure, xid or hang");
-    }
-  }
-  if (Status s = CheckRange("restart.max", spec.restart_max, 0, 10'000); !s.ok()) return s;
-  return CheckRange("restart.backoff", spec.restart_backoff.ms, 0, Hours(24).ms, " ms");
-}
-
-Status CheckPlacement(const Placement& placement) {
-  if (placement.zones.size() > 64) return InvalidArgument("placement.zones", "too many zones", "use at most 64");
-  for (const auto& zone : placement.zones) {
-    if (Status s = CheckWord("placement.zones", zone, true); !s.ok()) return s;
-  }
-  if (Status s = CheckWord("placement.gpu_type", placement.gpu_type, false); !s.ok()) return s;
-  return CheckWord("placement.nic", placement.nic, false);
-}
-
-// Absolute, and with one spelling: "/data", not "/data/", "//data" or "/x/../data". What is allowed to a job is told by
-// its path, so a path must not mean another than it says.
-Status CheckPath(const std::string& field, const std::string& path) {
-  const std::string closed = path + "/";
-  const bool plain = path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("//") == std::string::npos &&
-                     closed.find("/../") == std::string::npos && closed.find("/./") == std::string::npos;
-  if (!plain) return InvalidArgument(field, "is not a plain absolute path", "write it like /data/set");
-  return CheckText(field, path, kPathMax, false);
-}
-
 Status CheckCommand(const JobSpec& spec) {
   if (spec.image != "host") {
-    return InvalidArgument("image", "only 'host' is supported by this version", "use image: host");
+    return InvalidArgument("image", "image " + Quoted(spec.image) + " is not supported by this version", "use 'host'");
   }
-  if (spec.run.empty()) return InvalidArgument("run", "is empty", "say which command to run");
+  const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
+  if (std::all_of(spec.run.begin(), spec.run.end(), blank)) {
+    return InvalidArgument("run", "is empty", "write the shell command line to run on every node");
+  }
+  if (Status s = CheckText("run", spec.run, kSpecTextBytesMax, true); !s.ok()) return s;
   if (spec.workdir != "/") {
     if (Status s = CheckPath("workdir", spec.workdir); !s.ok()) return s;
   }
-  if (Status s = CheckText("run", spec.run, kTextMax, true); !s.ok()) return s;
-  return spec.checkpoint_dir.empty() ? Status::Ok() : CheckPath("checkpoint.dir", spec.checkpoint_dir);
+  return spec.checkpoint_dir.empty() ? Status::Ok() : CheckCheckpointDir(spec.checkpoint_dir);
 }
 
 Status CheckMounts(const std::vector<Mount>& mounts) {
-  if (mounts.size() > kMountsMax) {
-    return InvalidArgument("mounts", std::to_string(mounts.size()) + " mounts are too many",
-                           "use at most " + std::to_string(kMountsMax));
-  }
+  if (Status s = CheckCount("mounts", mounts.size(), kSpecMountsMax, "mounts"); !s.ok()) return s;
   std::set<std::string> targets;
   for (std::size_t i = 0; i < mounts.size(); ++i) {
-    const std::string field = "mounts[" + std::to_string(i) + "]";
+    const std::string field = At("mounts", i);
     if (Status s = CheckPath(field + ".source", mounts[i].source); !s.ok()) return s;
     if (Status s = CheckPath(field + ".target", mounts[i].target); !s.ok()) return s;
     if (IsOfTheImage(mounts[i].target)) {
@@ -162,7 +188,8 @@ Status CheckMounts(const std::vector<Mount>& mounts) {
                              "mount it elsewhere, for example at /data");
     }
     if (!targets.insert(mounts[i].target).second) {
-      return InvalidArgument(field + ".target", mounts[i].target + " is given twice", "keep one");
+      return InvalidArgument(field + ".target", Quoted(mounts[i].target) + " is the target of another mount",
+                             "keep one of them");
     }
   }
   return Status::Ok();
@@ -181,38 +208,33 @@ Status CheckSnapshot(const JobSpec& spec) {
                            "lay it at CHECKPOINT_ROOT/snapshots/SHA256.tar.zst, as glim submit --snapshot does");
   }
   const std::string& revision = snapshot.revision;
-  if (revision.size() > kNameMax || !std::all_of(revision.begin(), revision.end(), IsWordChar)) {
+  if (revision.size() > kSpecNameBytesMax || !std::all_of(revision.begin(), revision.end(), IsWordChar)) {
     return InvalidArgument("snapshot.revision", "is no revision", "give git's, or nothing");
   }
   if (IsOfTheImage(spec.workdir) || spec.workdir == "/") {
     return InvalidArgument("workdir", spec.workdir + " belongs to the image: a snapshot cannot stand there",
                            "submit from another folder, or leave out 'code: snapshot'");
   }
-  return CheckRange("snapshot.bytes", snapshot.bytes, 1, kSnapshotArchiveBytesMax, " bytes");
+  return CheckAmount("snapshot.bytes", snapshot.bytes);
 }
 
-// 0 is "no limit"; less than the least would keep any program from starting.
-Status CheckLimits(const TaskLimits& limits) {
-  const auto check = [](const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
-    return value == 0 ? Status::Ok() : CheckRange(field, value, least, most);
-  };
-  if (Status s = check("limits.memory", limits.memory_bytes, 16 * kMebibyte, kMemoryMax); !s.ok()) return s;
-  if (Status s = check("limits.cpus", limits.cpu_millis, 10, 4'096'000); !s.ok()) return s;
-  if (Status s = check("limits.pids", limits.pids, 16, 4'194'304); !s.ok()) return s;
-  return check("limits.shm", limits.shm_bytes, kMebibyte, kMemoryMax);
+Status CheckLimits(const JobSpec& spec) {
+  if (Status s = CheckSaid("limits.memory", spec.limits.memory_bytes); !s.ok()) return s;
+  if (Status s = CheckSaid("limits.cpus", spec.limits.cpu_millis); !s.ok()) return s;
+  if (Status s = CheckSaid("limits.pids", spec.limits.pids); !s.ok()) return s;
+  if (Status s = CheckSaid("limits.shm", spec.limits.shm_bytes); !s.ok()) return s;
+  return CheckSaid("limits.time", spec.time_limit.ms);
 }
 
 Status CheckAfter(const std::vector<Dependency>& after) {
-  if (after.size() > kAfterMax) {
-    return InvalidArgument("after", std::to_string(after.size()) + " jobs are too many",
-                           "use at most " + std::to_string(kAfterMax));
-  }
+  if (Status s = CheckCount("after", after.size(), kSpecAfterMax, "jobs"); !s.ok()) return s;
   std::set<JobId> jobs;
   for (std::size_t i = 0; i < after.size(); ++i) {
-    const std::string field = "after[" + std::to_string(i) + "]";
+    const std::string field = At("after", i);
     if (!after[i].job) return InvalidArgument(field, "names no job", "write the job's number, as in 812:ok");
     if (!jobs.insert(after[i].job).second) {
-      return InvalidArgument(field, "job " + std::to_string(after[i].job.value) + " is given twice", "keep one");
+      return InvalidArgument(field, "job " + std::to_string(after[i].job.value) + " stands here twice",
+                             "keep one of them");
     }
   }
   return Status::Ok();
@@ -221,26 +243,24 @@ Status CheckAfter(const std::vector<Dependency>& after) {
 }  // namespace
 
 Status ValidateSpec(const JobSpec& spec) {
-  if (Status s = CheckWord("name", spec.name, true); !s.ok()) return s;
-  if (Status s = CheckWord("pool", spec.pool, true); !s.ok()) return s;
-  if (Status s = CheckRange("nodes", spec.nodes, 1, kNodesMax); !s.ok()) return s;
-  const std::uint32_t gpus_min = spec.launcher == Launcher::kPerGpu ? 1 : 0;
-  if (Status s = CheckRange("gpus_per_node", spec.gpus_per_node, gpus_min, kGpusMax); !s.ok()) return s;
+  if (Status s = CheckWord("name", spec.name); !s.ok()) return s;
+  if (Status s = CheckWord("pool", spec.pool); !s.ok()) return s;
+  if (Status s = CheckAmount("nodes", spec.nodes); !s.ok()) return s;
+  if (Status s = CheckAmount("gpus_per_node", spec.gpus_per_node); !s.ok()) return s;
+  if (spec.launcher == Launcher::kPerGpu && spec.gpus_per_node == 0) {
+    return InvalidArgument("gpus_per_node", "0, but launcher per-gpu starts one process for each GPU",
+                           "use at least 1, or launcher node");
+  }
   if (Status s = CheckPlacement(spec.placement); !s.ok()) return s;
   if (Status s = CheckCommand(spec); !s.ok()) return s;
   if (Status s = CheckEnv(spec); !s.ok()) return s;
   if (Status s = CheckInterrupt(spec); !s.ok()) return s;
-  if (Status s = CheckRange("checkpoint.every", spec.checkpoint_every.ms, 0, Hours(24 * 30).ms, " ms"); !s.ok())
-    return s;
-  if (Status s = CheckRange("checkpoint.keep", spec.checkpoint_keep, 1, 1000); !s.ok()) return s;
+  if (Status s = CheckSaid("checkpoint.every", spec.checkpoint_every.ms); !s.ok()) return s;
+  if (Status s = CheckAmount("checkpoint.keep", spec.checkpoint_keep); !s.ok()) return s;
   if (Status s = CheckRestart(spec); !s.ok()) return s;
   if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;
   if (Status s = CheckSnapshot(spec); !s.ok()) return s;
-  if (Status s = CheckLimits(spec.limits); !s.ok()) return s;
-  if (spec.time_limit.ms != 0) {
-    Status s = CheckRange("limits.time", spec.time_limit.ms, kTimeLimitMin.ms, kTimeLimitMax.ms, " ms");
-    if (!s.ok()) return s;
-  }
+  if (Status s = CheckLimits(spec); !s.ok()) return s;
   return CheckAfter(spec.after);
 }
 

@@ -1,4 +1,5 @@
-// What a job's spec may say.
+// What a job's spec may say: the one validator. The server refuses a submission by it, and `glim submit` refuses a file
+// by it before anything crosses the network, with the same words. The bounds are spec_limits.h's. Pure.
 #pragma once
 
 #include "scheduler/core/model/spec.h"

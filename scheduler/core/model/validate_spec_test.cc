@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "scheduler/core/model/spec_limits.h"
 #include "scheduler/core/model/validate_spec.h"
 #include "scheduler/core/testing/specs.h"
 
@@ -27,6 +28,8 @@ const Refusal kRefusals[] = {
     {"no name", "name", [](JobSpec& s) { s.name = ""; }},
     {"a space in the name", "name", [](JobSpec& s) { s.name = "my job"; }},
     {"a path as the name", "name", [](JobSpec& s) { s.name = "../up"; }},
+    {"a name that hides its folder", "name", [](JobSpec& s) { s.name = ".hidden"; }},
+    {"a name that reads as an option", "name", [](JobSpec& s) { s.name = "-rf"; }},
     {"a long name", "name", [](JobSpec& s) { s.name = std::string(129, 'a'); }},
     {"no pool", "pool", [](JobSpec& s) { s.pool = ""; }},
     {"a newline in the pool", "pool", [](JobSpec& s) { s.pool = "a\nb"; }},
@@ -39,7 +42,7 @@ const Refusal kRefusals[] = {
        s.gpus_per_node = 0;
      }},
     {"too many zones", "placement.zones", [](JobSpec& s) { s.placement.zones.assign(65, "z"); }},
-    {"an empty zone", "placement.zones", [](JobSpec& s) { s.placement.zones = {""}; }},
+    {"an empty zone", "placement.zones[0]", [](JobSpec& s) { s.placement.zones = {""}; }},
     {"a bad GPU type", "placement.gpu_type", [](JobSpec& s) { s.placement.gpu_type = "a100\x01"; }},
     {"a bad NIC", "placement.nic", [](JobSpec& s) { s.placement.nic = "a b"; }},
     {"an image", "image", [](JobSpec& s) { s.image = "pytorch:2"; }},
@@ -48,6 +51,8 @@ const Refusal kRefusals[] = {
     {"a long workdir", "workdir", [](JobSpec& s) { s.workdir = "/" + std::string(1024, 'w'); }},
     {"a newline in the workdir", "workdir", [](JobSpec& s) { s.workdir = "/a\nb"; }},
     {"no command", "run", [](JobSpec& s) { s.run = ""; }},
+    {"a blank command", "run", [](JobSpec& s) { s.run = " \n"; }},
+    {"a command that is not UTF-8", "run", [](JobSpec& s) { s.run = "echo \xff"; }},
     {"a long command", "run", [](JobSpec& s) { s.run = std::string(16 * 1024 + 1, 'x'); }},
     {"an escape sequence in the command", "run", [](JobSpec& s) { s.run = "echo \x1b[2J"; }},
     {"a NUL in the command", "run", [](JobSpec& s) { s.run = std::string("a\0b", 3); }},
@@ -57,15 +62,15 @@ const Refusal kRefusals[] = {
      [](JobSpec& s) {
        for (int i = 0; i < 257; ++i) s.env.emplace_back("V" + std::to_string(i), "x");
      }},
-    {"a variable without a name", "env",
+    {"a variable without a name", "env.",
      [](JobSpec& s) {
        s.env = {{"", "x"}};
      }},
-    {"a variable that begins with a digit", "env",
+    {"a variable that begins with a digit", "env.1A",
      [](JobSpec& s) {
        s.env = {{"1A", "x"}};
      }},
-    {"a variable with a dot", "env",
+    {"a variable with a dot", "env.A.B",
      [](JobSpec& s) {
        s.env = {{"A.B", "x"}};
      }},
@@ -76,6 +81,10 @@ const Refusal kRefusals[] = {
     {"a variable of the platform", "env.GLIM_SOCKET",
      [](JobSpec& s) {
        s.env = {{"GLIM_SOCKET", "/x"}};
+     }},
+    {"a variable of the rendezvous", "env.MASTER_PORT",
+     [](JobSpec& s) {
+       s.env = {{"MASTER_PORT", "1"}};
      }},
     {"a NUL in a value", "env.A",
      [](JobSpec& s) {
@@ -93,7 +102,7 @@ const Refusal kRefusals[] = {
     {"a negative checkpoint interval", "checkpoint.every", [](JobSpec& s) { s.checkpoint_every = Seconds(-1); }},
     {"no checkpoint kept", "checkpoint.keep", [](JobSpec& s) { s.checkpoint_keep = 0; }},
     {"too many checkpoints kept", "checkpoint.keep", [](JobSpec& s) { s.checkpoint_keep = 1001; }},
-    {"an unknown cause of restarts", "restart.on", [](JobSpec& s) { s.restart_on = {"boredom"}; }},
+    {"an unknown cause of restarts", "restart.on[0]", [](JobSpec& s) { s.restart_on = {"boredom"}; }},
     {"too many restarts", "restart.max", [](JobSpec& s) { s.restart_max = 10'001; }},
     {"a negative backoff", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Seconds(-1); }},
     {"a backoff of days", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Hours(25); }},
@@ -125,6 +134,9 @@ const Refusal kRefusals[] = {
      [](JobSpec& s) {
        s.mounts = {{"/a", "/tmp"}};
      }},
+    {"a variable that is not expanded", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "/c/$HOME"; }},
+    {"a variable that is not closed", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "/c/${GLIM_JOB_ID"; }},
+    {"saves all the time", "checkpoint.every", [](JobSpec& s) { s.checkpoint_every = Milliseconds(999); }},
     {"a checkpoint folder that climbs out", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "/ckpt/../etc"; }},
     {"a workdir that climbs out", "workdir", [](JobSpec& s) { s.workdir = "/home/kim/.."; }},
     {"two mounts at one place", "mounts[1].target",
@@ -259,6 +271,8 @@ const std::pair<const char*, std::function<void(JobSpec&)>> kAccepted[] = {
      [](JobSpec& s) {
        for (std::uint64_t i = 1; i <= 64; ++i) s.after.push_back({JobId(i), DependencyKind::kAny});
      }},
+    {"a checkpoint folder for each job", [](JobSpec& s) { s.checkpoint_dir = "/c/${GLIM_JOB_NAME}-$GLIM_JOB_ID"; }},
+    {"the root as the workdir", [](JobSpec& s) { s.workdir = "/"; }},
     {"a snapshot", [](JobSpec& s) { s.snapshot = Snapshot(); }},
     {"a snapshot of no repository",
      [](JobSpec& s) {
@@ -276,6 +290,17 @@ TEST(ValidateSpec, AcceptsWhatIsWithinBounds) {
     const Status status = ValidateSpec(spec);
     EXPECT_TRUE(status.ok()) << status.field() << ": " << status.message();
   }
+}
+
+TEST(ValidateSpec, AmountsAreShownAsTheyAreWritten) {
+  JobSpec spec = Spec();
+  spec.grace = spec.max_grace = Hours(25);
+  EXPECT_EQ(ValidateSpec(spec).message(), "25h is out of range");
+  EXPECT_EQ(ValidateSpec(spec).fix(), "use 0s to 1d");
+  EXPECT_EQ(CheckAmount("limits.memory", 1024).message(), "1KiB is out of range");
+  EXPECT_EQ(CheckAmount("limits.memory", 1024).fix(), "use 16MiB to 1024TiB");
+  EXPECT_EQ(CheckAmount("limits.cpus", 5).fix(), "use 0.01 to 4096");
+  EXPECT_EQ(CheckAmount("nodes", -4).message(), "-4 is out of range");
 }
 
 TEST(ValidateSpec, CausesOfRestartsAreBounded) {

@@ -12,7 +12,7 @@
 #include "scheduler/server/convert/protocol.h"
 #include "scheduler/server/convert/row_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
-#include "scheduler/server/convert/spec_convert.h"
+#include "scheduler/wire/spec_convert.h"
 
 namespace glim::server {
 namespace {
@@ -55,7 +55,7 @@ Result<core::SubmitJobs> SubmitEvent(std::string user, const v1::SubmitRequest& 
   event.validate_only = request.validate_only();
   event.specs.reserve(static_cast<std::size_t>(request.specs_size()));
   for (int i = 0; i < request.specs_size(); ++i) {
-    auto spec = SpecFromProto(request.specs(i));
+    auto spec = wire::SpecFromProto(request.specs(i));
     if (!spec.ok()) return AtSpec(spec.status(), i, request.specs_size());
     if (Status s = core::ValidateSpec(*spec); !s.ok()) return AtSpec(std::move(s), i, request.specs_size());
     event.specs.push_back(std::move(spec).value());

@@ -7,7 +7,7 @@
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/lifecycle/launch_environment.h"
 #include "scheduler/core/model/save_reach.h"
-#include "scheduler/server/convert/spec_convert.h"
+#include "scheduler/wire/spec_convert.h"
 
 namespace glim::server {
 namespace {
@@ -58,8 +58,8 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_checkpoint_dir(core::CheckpointDirOf(*task.job));
   if (!core::IsShared(task.attempt->base)) SetBase(snapshot, task, node, launch->mutable_base());
   launch->set_gpus(spec.gpus_per_node);
-  MountsToProto(spec, launch->mutable_mounts());
-  if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, launch->mutable_limits());
+  wire::MountsToProto(spec, launch->mutable_mounts());
+  if (spec.limits != core::TaskLimits{}) wire::LimitsToProto(spec.limits, launch->mutable_limits());
   launch->set_snapshot(spec.snapshot.path);
   const GangEnvironment& gang = cache->For(snapshot, *task.attempt);
   for (auto& [name, value] : core::LaunchVariables(snapshot.tables, task, node, gang)) {

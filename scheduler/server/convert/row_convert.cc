@@ -8,8 +8,8 @@
 
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/model/save_reach.h"
-#include "scheduler/server/convert/spec_convert.h"
 #include "scheduler/server/convert/usage_report.h"
+#include "scheduler/wire/spec_convert.h"
 
 namespace glim::server {
 namespace {
@@ -209,7 +209,7 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
   out->set_user(job.user);
   out->set_team(job.team);
   out->set_state(core::ToString(job.state));
-  SpecToProto(*job.spec, out->mutable_spec());
+  wire::SpecToProto(*job.spec, out->mutable_spec());
   out->set_submitted_at_ms(job.submitted_at.ms);
   out->set_ended_at_ms(job.ended_at.ms);
   out->set_message(job.message);

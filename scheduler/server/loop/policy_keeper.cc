@@ -44,7 +44,7 @@ bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file, Rel
   Status status = read.status();
   if (read.ok()) {
     status = CheckNames(read->names, NamesOf(loop_->snapshot()->tables), &out->warnings);
-    if (!status.ok()) status = InSource(origin_.path, status);
+    if (!status.ok()) status = yaml::InSource(origin_.path, status);
   }
   if (!status.ok()) {
     LogWarning("policy not reloaded source={} field={} error=\"{}\"", origin_.path, status.field(), status.message());

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "scheduler/policy/policy_file.h"
 #include "scheduler/sim/trace/trace_figures.h"
 #include "scheduler/sim/trace/trace_world.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::sim {
 namespace {
@@ -53,9 +55,9 @@ Status TakePolicy(const std::string& word, TraceOptions* options) {
 // "40s,60s"
 Status TakeCost(const std::string& text, TraceOptions* options) {
   const std::size_t comma = text.find(',');
-  const auto small = server::ParseDuration(text.substr(0, comma));
-  const auto large = comma == std::string::npos ? small : server::ParseDuration(text.substr(comma + 1));
-  const auto bounded = [](const Result<Duration>& d) { return d.ok() && *d <= Hours(24); };
+  const auto small = ParseDuration(text.substr(0, comma));
+  const auto large = comma == std::string::npos ? small : ParseDuration(text.substr(comma + 1));
+  const auto bounded = [](const std::optional<Duration>& d) { return d && *d <= Hours(24); };
   if (!bounded(small) || !bounded(large)) {
     return InvalidArgument("", "'" + text.substr(0, 40) + "' is no pair of durations of up to a day",
                            "write it like 40s,60s");

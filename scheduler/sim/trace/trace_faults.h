@@ -40,8 +40,8 @@ struct FaultPlan {
   double rma = 0.2;
 };
 
-// A refusal names the line and the key.
-Result<FaultPlan> ParseFaults(const std::string& text);
+// A refusal names the place and the key; `source` is the file's name in it.
+Result<FaultPlan> ParseFaults(const std::string& text, const std::string& source);
 Result<FaultPlan> ReadFaults(const std::string& path);
 
 // Until the next failure of any of `nodes` nodes: exponential.

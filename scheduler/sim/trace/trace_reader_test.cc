@@ -36,21 +36,21 @@ TEST(TraceReader, TakesColumnsByNameAndFillsInWhatIsNotRecorded) {
 TEST(TraceReader, SaysWhichLineAndColumnItRefuses) {
   const std::pair<std::string, std::string> kRows[] = {
       {"", "line 1: there is no job"},
-      {kColumns, "line 1: there is no job"},
+      {kHeader, "line 1: there is no job"},
       {"job_id,submit_s,duration_s\n", "line 1, column nodes: is missing"},
       {"job_id,submit_s,duration_s,nodes,nodes\n", "line 1, column nodes: is there twice"},
-      {std::string(kColumns) + "1,,0,5,8,1,,\n2,,0,5\n", "line 3: has 4 columns, the first line has 8"},
-      {std::string(kColumns) + "1,,x,5,8,1,,\n", "line 2, column submit_s: 'x' is not a number"},
-      {std::string(kColumns) + "1,,,5,8,1,,\n", "line 2, column submit_s: is empty"},
-      {std::string(kColumns) + "1,,-1,5,8,1,,\n", "line 2, column submit_s: -1 is out of range"},
-      {std::string(kColumns) + "1,,0,nan,8,1,,\n", "line 2, column duration_s: 'nan' is not a number"},
-      {std::string(kColumns) + "1,,0,1e30,8,1,,\n", "line 2, column duration_s: 1e30 is out of range"},
-      {std::string(kColumns) + "1,,0,5,8,0,,\n", "line 2, column nodes: 0 is out of range"},
-      {std::string(kColumns) + "1,,0,5,8,1.5,,\n", "line 2, column nodes: is not whole"},
-      {std::string(kColumns) + "1,,0,5,,,,\n", "line 2, column nodes: is empty"},
-      {std::string(kColumns) + "1,,0,5,0,1,,\n", "line 2, column gpus: 0 is out of range"},
-      {std::string(kColumns) + "1,a b,0,5,8,1,,\n", "line 2, column user: is no name of a user"},
-      {std::string(kColumns) + std::string(5000, '1'), "line 2: is longer than 4096 bytes"},
+      {std::string(kHeader) + "1,,0,5,8,1,,\n2,,0,5\n", "line 3: has 4 columns, the first line has 8"},
+      {std::string(kHeader) + "1,,x,5,8,1,,\n", "line 2, column submit_s: 'x' is not a number"},
+      {std::string(kHeader) + "1,,,5,8,1,,\n", "line 2, column submit_s: is empty"},
+      {std::string(kHeader) + "1,,-1,5,8,1,,\n", "line 2, column submit_s: -1 is out of range"},
+      {std::string(kHeader) + "1,,0,nan,8,1,,\n", "line 2, column duration_s: 'nan' is not a number"},
+      {std::string(kHeader) + "1,,0,1e30,8,1,,\n", "line 2, column duration_s: 1e30 is out of range"},
+      {std::string(kHeader) + "1,,0,5,8,0,,\n", "line 2, column nodes: 0 is out of range"},
+      {std::string(kHeader) + "1,,0,5,8,1.5,,\n", "line 2, column nodes: is not whole"},
+      {std::string(kHeader) + "1,,0,5,,,,\n", "line 2, column nodes: is empty"},
+      {std::string(kHeader) + "1,,0,5,0,1,,\n", "line 2, column gpus: 0 is out of range"},
+      {std::string(kHeader) + "1,a b,0,5,8,1,,\n", "line 2, column user: is no name of a user"},
+      {std::string(kHeader) + std::string(5000, '1'), "line 2: is longer than 4096 bytes"},
   };
   for (const auto& [text, why] : kRows) {
     const auto trace = ParseTrace(text);
@@ -62,29 +62,29 @@ TEST(TraceReader, SaysWhichLineAndColumnItRefuses) {
 }
 
 TEST(TraceFaults, ReadsWhatDiffersAndRefusesTheRestWithItsLine) {
-  const auto plan = ParseFaults("node_mtbf_days: 0.5\nrepair: 2h\nshares:\n  ecc: 50\n");
+  const auto plan = ParseFaults("node_mtbf_days: 0.5\nrepair: 2h\nshares:\n  ecc: 50\n", "f.yaml");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(plan->node_mtbf_days, 0.5);
   EXPECT_EQ(plan->repair, Hours(2));
   EXPECT_EQ(plan->ecc, 50);
   EXPECT_EQ(plan->nvlink, FaultPlan{}.nvlink);
-  EXPECT_TRUE(ParseFaults("").ok());
+  EXPECT_TRUE(ParseFaults("", "f.yaml").ok());
   const std::pair<const char*, const char*> kRows[] = {
-      {"node_mtbf_days: 1\nmtbf: 2\n", "line 2, mtbf: unknown key"},
-      {"shares:\n  ecc: 1\n  xid: 2\n", "line 3, shares.xid: unknown key"},
-      {"reboot: 1m\nreboot: 2m\n", "line 2, reboot: is given twice"},
-      {"node_mtbf_days: -1\n", "line 1, node_mtbf_days: -1 is out of range"},
-      {"node_mtbf_days: often\n", "line 1, node_mtbf_days: must be a number"},
-      {"repair: 24\n", "line 1, repair: must be a duration"},
-      {"checkpoint_every: 0s\n", "line 1, checkpoint_every: must be a duration of at least 1000ms"},
-      {"link_flap_share: 1\n", "line 1, link_flap_share: 1 is out of range"},
-      {"shares: 3\n", "line 1, shares: must be a mapping"},
-      {"- 1\n", "line 1, the file: must be a mapping"},
-      {"shares: {nvlink: 0, software: 0, ecc: 0, reset: 0, rma: 0}\n", "shares: all are 0"},
-      {"a: [", "line 1, the file: is no YAML"},
+      {"node_mtbf_days: 1\nmtbf: 2\n", "f.yaml:2:1: mtbf: unknown key"},
+      {"shares:\n  ecc: 1\n  xid: 2\n", "f.yaml:3:3: shares.xid: unknown key"},
+      {"reboot: 1m\nreboot: 2m\n", "f.yaml:2:1: key 'reboot' stands here twice"},
+      {"node_mtbf_days: -1\n", "f.yaml:1:17: node_mtbf_days: -1 is out of range"},
+      {"node_mtbf_days: often\n", "f.yaml:1:17: node_mtbf_days: must be a number"},
+      {"repair: 24\n", "f.yaml:1:9: repair: must be a duration"},
+      {"checkpoint_every: 0s\n", "f.yaml:1:19: checkpoint_every: 0s is out of range"},
+      {"link_flap_share: 1\n", "f.yaml:1:18: link_flap_share: 1 is out of range"},
+      {"shares: 3\n", "f.yaml:1:9: shares: must be a mapping"},
+      {"- 1\n", "f.yaml:1:1: must be a mapping"},
+      {"shares: {nvlink: 0, software: 0, ecc: 0, reset: 0, rma: 0}\n", "f.yaml:1:9: shares: all are 0"},
+      {"a: [", "f.yaml:2:1: not valid YAML"},
   };
   for (const auto& [text, why] : kRows) {
-    const auto refused = ParseFaults(text);
+    const auto refused = ParseFaults(text, "f.yaml");
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_EQ(refused.status().message().substr(0, std::string(why).size()), why);
   }

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sdk/base/utf8.h"
 #include "sdk/checkpoint/directory/directory_impl.h"
 #include "sdk/checkpoint/directory/files.h"
 #include "sdk/checkpoint/directory/names.h"
-#include "sdk/checkpoint/format/utf8.h"
 #include "sdk/checkpoint/io/io_error.h"
 
 namespace glim::checkpoint {
@@ -31,7 +31,7 @@ Status RefuseBadJobName(const std::string& job) {
   if (job.size() > kJobBytesMax) {
     return InvalidArgument("job", "is longer than " + std::to_string(kJobBytesMax) + " bytes");
   }
-  if (IsUtf8(job) && !HasControlCharacter(job)) return Status::Ok();
+  if (IsUtf8(job) && !HasControl(job)) return Status::Ok();
   return InvalidArgument("job", "is not UTF-8 without control characters");
 }
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "sdk/base/printable.h"
 #include "sdk/checkpoint/format/damaged.h"
-#include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sdk/base/printable.h"
 #include "sdk/checkpoint/format/shard_header.h"
-#include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sdk/base/printable.h"
 #include "sdk/checkpoint/format/manifest_check.h"
-#include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -4,9 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "sdk/base/printable.h"
+#include "sdk/base/utf8.h"
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/shard_header.h"
-#include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

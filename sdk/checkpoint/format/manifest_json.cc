@@ -5,13 +5,13 @@
 #include <span>
 #include <utility>
 
+#include "sdk/base/printable.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/json_reader.h"
 #include "sdk/checkpoint/format/json_writer.h"
 #include "sdk/checkpoint/format/manifest.h"
 #include "sdk/checkpoint/format/manifest_check.h"
-#include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

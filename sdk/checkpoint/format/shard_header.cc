@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "sdk/base/printable.h"
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/json_reader.h"
 #include "sdk/checkpoint/format/json_writer.h"
-#include "sdk/checkpoint/format/utf8.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -1,6 +1,7 @@
 #include "sdk/checkpoint/format/tensor.h"
 
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/printable.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::checkpoint {
 
@@ -29,7 +30,7 @@ Status TensorInfo::Check() const {
   if (name.empty() || name.size() > kTensorNameBytesMax) {
     return refuse("name", "a name has 1 to " + std::to_string(kTensorNameBytesMax) + " bytes");
   }
-  if (!IsUtf8(name) || HasControlCharacter(name)) {
+  if (!IsUtf8(name) || HasControl(name)) {
     return refuse("name", "a name is UTF-8 without control characters");
   }
   if (name == "__metadata__") return refuse("name", "this name is taken by the format");

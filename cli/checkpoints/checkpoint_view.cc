@@ -1,4 +1,4 @@
-#include "cli/views/checkpoint_view.h"
+#include "cli/checkpoints/checkpoint_view.h"
 
 #include <numeric>
 
@@ -80,7 +80,7 @@ std::string CheckpointsTable(const std::vector<CheckpointRow>& rows, TimePoint n
   for (const CheckpointRow& row : rows) {
     const std::string step = std::to_string(row.id.step);
     if (row.manifest) {
-      table.AddRow({PathOf(row.id), StateCell(row), step, BytesText(ShardBytesOf(*row.manifest)),
+      table.AddRow({PathOf(row.id), StateCell(row), step, RoundedSizeText(ShardBytesOf(*row.manifest)),
                     std::to_string(row.manifest->tensors.size()), std::to_string(row.manifest->world_size),
                     FormatAgo({row.manifest->created_at_ms}, now), ""});
     } else {
@@ -111,13 +111,13 @@ Json CheckpointsJson(const std::vector<CheckpointRow>& rows) {
 
 std::string CheckpointText(const std::string& path, const Manifest& manifest, const std::vector<std::string>& tensors,
                            TimePoint now, bool colour) {
-  std::string out = Tint(EscapeForTerminal(path), Style::kBold, colour) + "\n";
+  std::string out = Tint(Escaped(path), Style::kBold, colour) + "\n";
   out += fmt::format("step {} of attempt {}, saved {} by {}: {} of {} in {}\n", manifest.step, manifest.attempt,
                      FormatAgo({manifest.created_at_ms}, now), Count(manifest.world_size, "rank"),
-                     BytesText(ShardBytesOf(manifest)), Count(manifest.tensors.size(), "tensor"),
+                     RoundedSizeText(ShardBytesOf(manifest)), Count(manifest.tensors.size(), "tensor"),
                      Count(manifest.shards.size(), "shard"));
   for (const auto& [key, value] : manifest.metadata) {
-    out += fmt::format("{}: {}\n", EscapeForTerminal(key), EscapeForTerminal(value));
+    out += fmt::format("{}: {}\n", Escaped(key), Escaped(value));
   }
   Table table({{"TENSOR"}, {"TYPE"}, {"SHAPE"}, {"SIZE", true}, {"PIECES", true}, {"SHARD"}});
   for (const std::string& name : tensors) {
@@ -128,7 +128,8 @@ std::string CheckpointText(const std::string& path, const Manifest& manifest, co
                               : pieces == 1 ? manifest.shards[tensor->pieces[0].shard].file
                                             : fmt::format("{} and on", manifest.shards[tensor->pieces[0].shard].file);
     table.AddRow({name, std::string(SafetensorsNameOf(tensor->info.dtype)), ShapeText(tensor->info.shape),
-                  BytesText(BytesOf(*tensor)), std::to_string(pieces) + (tensor->by_rows ? " by rows" : ""), shard});
+                  RoundedSizeText(BytesOf(*tensor)), std::to_string(pieces) + (tensor->by_rows ? " by rows" : ""),
+                  shard});
   }
   return table.empty() ? out : out + table.Render(colour);
 }

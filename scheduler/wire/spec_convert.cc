@@ -1,11 +1,15 @@
-#include "scheduler/server/convert/spec_convert.h"
+#include "scheduler/wire/spec_convert.h"
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "scheduler/core/model/enum_words.h"
+#include "sdk/base/printable.h"
+#include "sdk/base/suggest.h"
 
-namespace glim::server {
+namespace glim::wire {
 namespace {
 
 // An empty text leaves the default alone.
@@ -16,9 +20,15 @@ Status ParseWord(const char* field, const std::string& text, E* out) {
     *out = *known;
     return Status::Ok();
   }
-  std::string choices;
-  for (const auto& [value, word] : core::kEnumWords<E>) choices += (choices.empty() ? "" : " or ") + std::string(word);
-  return InvalidArgument(field, "'" + text.substr(0, 40) + "' is not known", "use " + choices);
+  std::string all;
+  std::vector<std::string_view> known;
+  for (const auto& [value, word] : core::kEnumWords<E>) {
+    all += (all.empty() ? "" : ", ") + std::string(word);
+    known.push_back(word);
+  }
+  const std::string near = Nearest(text, known);
+  return InvalidArgument(field, "'" + EscapedStart(text, 64) + "' is none of: " + all,
+                         near.empty() ? "use one of them" : "did you mean '" + near + "'?");
 }
 
 Status PlacementFromProto(const v1::Placement& proto, core::Placement* out) {
@@ -157,4 +167,4 @@ void LimitsToProto(const core::TaskLimits& limits, v1::TaskLimits* proto) {
   proto->set_shm_bytes(limits.shm_bytes);
 }
 
-}  // namespace glim::server
+}  // namespace glim::wire

@@ -1,8 +1,8 @@
-#include "cli/text/size_text.h"
+#include "sdk/base/size_text.h"
 
 #include <gtest/gtest.h>
 
-namespace glim::cli {
+namespace glim {
 namespace {
 
 TEST(SizeText, ReadsAWholeNumberAndAUnit) {
@@ -20,11 +20,11 @@ TEST(SizeText, RefusesEverythingElse) {
 }
 
 TEST(SizeText, WritesTheLargestWholeUnit) {
-  EXPECT_EQ(FormatSize(std::int64_t{64} << 30), "64GiB");
-  EXPECT_EQ(FormatSize(1536 << 20), "1536MiB");
-  EXPECT_EQ(FormatSize(1000), "1000 bytes");
-  EXPECT_EQ(FormatSize(0), "0 bytes");
+  EXPECT_EQ(WriteSize(std::int64_t{64} << 30), "64GiB");
+  EXPECT_EQ(WriteSize(1536 << 20), "1536MiB");
+  EXPECT_EQ(WriteSize(1000), "1000 bytes");
+  EXPECT_EQ(WriteSize(0), "0 bytes");
 }
 
 }  // namespace
-}  // namespace glim::cli
+}  // namespace glim

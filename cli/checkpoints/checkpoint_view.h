@@ -8,7 +8,7 @@
 
 #include "cli/checkpoints/compare.h"
 #include "cli/text/render_json.h"
-#include "cli/text/size_text.h"
+#include "sdk/base/size_text.h"
 #include "sdk/base/time.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/format/manifest.h"

@@ -1,8 +1,8 @@
-#include "sdk/checkpoint/format/utf8.h"
+#include "sdk/base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace glim::checkpoint {
+namespace glim {
 namespace {
 
 TEST(Utf8, TakesEveryLengthAtItsEdges) {
@@ -24,17 +24,12 @@ TEST(Utf8, RefusesWhatIsNoCharacter) {
 TEST(Utf8, FindsControlCharacters) {
   using std::string_view_literals::operator""sv;
   for (const std::string_view text : {"\0"sv, "a\n"sv, "\x1f"sv, "\x7f"sv, "\xc2\x80"sv, "\xc2\x9f"sv}) {
-    EXPECT_TRUE(HasControlCharacter(text)) << text;
+    EXPECT_TRUE(HasControl(text)) << text;
   }
   for (const std::string_view text : {""sv, "a b"sv, "\xc2\xa0"sv, "\xc3\x80"sv, "\xe2\x82\xac"sv}) {
-    EXPECT_FALSE(HasControlCharacter(text)) << text;
+    EXPECT_FALSE(HasControl(text)) << text;
   }
-}
-
-TEST(Utf8, MessagesStayShortAndPrintable) {
-  EXPECT_EQ(Printable("a\nb\xc3\xb6"), "a?b??");
-  EXPECT_EQ(Printable(std::string(100, 'x')), std::string(61, 'x') + "...");
 }
 
 }  // namespace
-}  // namespace glim::checkpoint
+}  // namespace glim

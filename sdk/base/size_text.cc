@@ -1,19 +1,18 @@
-#include "cli/text/size_text.h"
+#include "sdk/base/size_text.h"
 
 #include <array>
 #include <charconv>
+#include <cstdio>
 
-#include <fmt/format.h>
-
-namespace glim::cli {
+namespace glim {
 namespace {
 
-struct Unit {
+struct SizeUnit {
   std::string_view name;
   int shift;
 };
-constexpr Unit kUnits[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
-constexpr std::int64_t kBytesMax = std::int64_t{1} << 62;
+constexpr SizeUnit kSizeUnits[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
+constexpr std::int64_t kSizeBytesMax = std::int64_t{1} << 62;
 
 }  // namespace
 
@@ -24,29 +23,31 @@ std::optional<std::int64_t> ParseSize(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc()) return std::nullopt;
   const std::string_view name(rest, static_cast<std::size_t>(end - rest));
-  for (const Unit& unit : kUnits) {
-    if (unit.name == name && number <= (kBytesMax >> unit.shift)) return number << unit.shift;
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (unit.name == name && number <= (kSizeBytesMax >> unit.shift)) return number << unit.shift;
   }
   return std::nullopt;
 }
 
-std::string FormatSize(std::int64_t bytes) {
-  for (const Unit& unit : kUnits) {
+std::string WriteSize(std::int64_t bytes) {
+  for (const SizeUnit& unit : kSizeUnits) {
     if (bytes >= (std::int64_t{1} << unit.shift) && (bytes >> unit.shift << unit.shift) == bytes) {
-      return fmt::format("{}{}", bytes >> unit.shift, unit.name);
+      return std::to_string(bytes >> unit.shift) + std::string(unit.name);
     }
   }
-  return fmt::format("{} bytes", bytes);
+  return std::to_string(bytes) + " bytes";
 }
 
-std::string BytesText(std::uint64_t bytes) {
+std::string RoundedSizeText(std::uint64_t bytes) {
   constexpr std::array kNames = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   // What would be printed as 1024.0 is 1.0 of the next.
   for (; value >= 1023.95 && unit + 1 < kNames.size(); ++unit) value /= 1024;
-  return fmt::format("{:.1f} {}", value, kNames[unit]);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", value, kNames[unit]);
+  return text;
 }
 
-}  // namespace glim::cli
+}  // namespace glim
