@@ -53,7 +53,8 @@ void TraceWorld::Started(std::size_t row, const Attempt& attempt) {
     }
     node.runs = attempt.id;
   }
-  if (attempt.state == AttemptState::kEnded || attempt.stop != core::StopCause::kNone || attempt.open_agreement()) return;
+  if (attempt.state == AttemptState::kEnded || attempt.stop != core::StopCause::kNone || attempt.open_agreement())
+    return;
   for (std::uint32_t i = 0; i < attempt.nodes.size(); ++i) {
     ObservedTask task;
     task.phase = TaskPhase::kRunning;
