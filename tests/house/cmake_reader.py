@@ -12,7 +12,9 @@ from fnmatch import fnmatch
 
 from source_tree import Tree
 
-TOKEN = re.compile(r'\s+|#[^\n]*|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<paren>[()])|(?P<bare>(?:\$<[^\n]*?>(?=[\s)])|[^\s()"#])+)')
+TOKEN = re.compile(
+    r'\s+|#[^\n]*|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<paren>[()])|(?P<bare>(?:\$<[^\n]*?>(?=[\s)])|[^\s()"#])+)'
+)
 SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE"}
 KINDS = {"STATIC", "SHARED", "MODULE", "OBJECT", "INTERFACE", "EXCLUDE_FROM_ALL", "NO_EXTRAS"}
 DECLARES = {

@@ -1,7 +1,7 @@
 """known.toml: offences that are being mended. The list may only shrink.
 
-An entry names a rule, the files (a glob) and how many offences there are; `what` narrows it to those that say this. More
-offences fail, and so do fewer: then the entry's number goes down, or the entry goes.
+An entry names a rule, the files (a glob) and how many offences there are; `what` narrows it to those that say this.
+More offences fail, and so do fewer: then the entry's number goes down, or the entry goes.
 """
 
 import tomllib
@@ -41,7 +41,9 @@ def complaints(offences: Iterable[Offence], known: Iterable[Known]) -> list[str]
         left = [offence for offence in left if offence not in covered]
         if len(covered) > entry.count:
             said = "".join(f"\n{offence}" for offence in covered)
-            found.append(f"{entry.rule} in {entry.files}: {len(covered)}, and {entry.count} are known; one is new:{said}")
+            found.append(
+                f"{entry.rule} in {entry.files}: {len(covered)}, and {entry.count} are known; one is new:{said}"
+            )
         elif len(covered) < entry.count:
             mend = f"set its count to {len(covered)}" if covered else "take the entry out"
             where = f"known.toml, rule '{entry.rule}', files '{entry.files}', what '{entry.what}'"

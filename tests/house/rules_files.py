@@ -46,7 +46,9 @@ def lengths(tree: Tree, plan: FloorPlan) -> Iterator[Offence]:
         lines = file.text.count("\n")
         if lines > sizes["file_lines_max"]:
             what = f"has {lines} lines, more than {sizes['file_lines_max']}"
-            yield Offence("file length", file.path, lines, what, "it has two subjects: give the second a file of its own")
+            yield Offence(
+                "file length", file.path, lines, what, "it has two subjects: give the second a file of its own"
+            )
         for name, begin, length in functions(file):
             if length > sizes["function_lines_max"]:
                 what = f"{name} has {length} lines, more than {sizes['function_lines_max']}"

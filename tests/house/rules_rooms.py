@@ -13,11 +13,11 @@ def rooms_of_the_table(tree: Tree, plan: FloorPlan) -> Iterator[Offence]:
     """Every folder with C++ sources is a room, and every room has such; a room uses only what stands above it."""
     used = {plan.room_of(file) for file in tree.cpp}
     first = {plan.room_of(file): file.path for file in reversed(tree.cpp)}
-    for room in sorted(used - set(plan.rooms)):
-        mend = f'give it a [room."{room}"] in {TABLE}, below the rooms that it uses, or move the file into a room'
-        yield Offence("room", first[room], 1, f"folder {room} is no room of the house", mend)
-    for room in sorted(set(plan.rooms) - used):
-        yield Offence("room", TABLE, 1, f"room {room} has no C++ source", "take the room out of the table")
+    for folder in sorted(used - set(plan.rooms)):
+        mend = f'give it a [room."{folder}"] in {TABLE}, below the rooms that it uses, or move the file into a room'
+        yield Offence("room", first[folder], 1, f"folder {folder} is no room of the house", mend)
+    for name in sorted(set(plan.rooms) - used):
+        yield Offence("room", TABLE, 1, f"room {name} has no C++ source", "take the room out of the table")
     for room in plan.rooms.values():
         for other in room.uses:
             base = plan.base_of(other)

@@ -13,7 +13,8 @@ READ_NAMES = ("CMakeLists.txt", "README.md")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # In this order: what begins first wins.
 WORDS = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^(\s]{0,16})\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|' r"(?<![0-9A-Za-z_])'(?:[^'\\\n]|\\.)+'",
+    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^(\s]{0,16})\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|'
+    r"(?<![0-9A-Za-z_])'(?:[^'\\\n]|\\.)+'",
     re.DOTALL,
 )
 

@@ -150,7 +150,9 @@ def test_a_link_that_is_missing_is_found(tree: Tree, plan: FloorPlan) -> None:
 
 
 def test_a_link_too_many_is_found(tree: Tree, plan: FloorPlan) -> None:
-    planted = tree.replaced("scheduler/policy/CMakeLists.txt", "LINKS glim_core_model", "LINKS glim_core_model glim_log")
+    planted = tree.replaced(
+        "scheduler/policy/CMakeLists.txt", "LINKS glim_core_model", "LINKS glim_core_model glim_log"
+    )
     [offence] = new(rules_links.needless, tree, planted, plan)
     assert "glim_policy links glim_log" in offence.what
 

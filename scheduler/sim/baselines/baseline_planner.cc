@@ -189,7 +189,7 @@ void AddLive(const ClusterState& state, AttemptId id, TimePoint now, Cluster& cl
   const Attempt& attempt = *state.FindAttempt(id);
   if (attempt.state == AttemptState::kClaimed) return;
   const std::vector<NodeId> held = HeldBy(state, attempt);
-  if (attempt.stop != StopCause::kNone || attempt.open_round()) {
+  if (attempt.stop != StopCause::kNone || attempt.open_agreement()) {
     cluster.available.insert(cluster.available.end(), held.begin(), held.end());
     return;
   }

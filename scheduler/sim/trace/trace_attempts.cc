@@ -21,7 +21,7 @@ void TraceWorld::See(const Attempt& attempt) {
   if (attempt.state == AttemptState::kEnded) return Ended(row, attempt);
   if (traced.answered) return;
   if (attempt.stop != core::StopCause::kNone) return AnswerStop(row, attempt);
-  if (attempt.open_round()) AnswerInterrupt(row, attempt);
+  if (attempt.open_agreement()) AnswerInterrupt(row, attempt);
 }
 
 void TraceWorld::Started(std::size_t row, const Attempt& attempt) {
@@ -53,7 +53,8 @@ void TraceWorld::Started(std::size_t row, const Attempt& attempt) {
     }
     node.runs = attempt.id;
   }
-  if (attempt.state == AttemptState::kEnded || attempt.stop != core::StopCause::kNone || attempt.open_round()) return;
+  if (attempt.state == AttemptState::kEnded || attempt.stop != core::StopCause::kNone || attempt.open_agreement())
+    return;
   for (std::uint32_t i = 0; i < attempt.nodes.size(); ++i) {
     ObservedTask task;
     task.phase = TaskPhase::kRunning;

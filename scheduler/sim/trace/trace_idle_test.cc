@@ -124,6 +124,7 @@ TEST(Idle, ATraceSaysItInShares) {
   const auto json = FiguresOf(fifo, options.nodes, -1);
   EXPECT_NEAR(json["idle_while_fit_fraction"], 400.0 / 1000, 1e-6) << "one of two nodes, from 100 s to 500 s";
   EXPECT_EQ(json["backfill_hold_idle_fraction"], 0);
+  options.planner = core::PlannerKind::kTimeSharing;
   options.policy = Patient();
   const auto ours = FiguresOf(TraceWorld(options, trace).Run(), options.nodes, -1);
   EXPECT_EQ(ours["idle_while_fit_fraction"], 0);
