@@ -18,9 +18,13 @@ BOUND_S = 1200
 
 
 def test_the_sdk_builds_without_grpc_and_its_devices_hold(tmp_path):
-    done = subprocess.run([os.path.join(ROOT, "tests/device/run"), "--stand-in", "--quick", "--seconds", str(BOUND_S)],
-                          env={**os.environ, "OUT": str(tmp_path), "GLIM_PYTHON": sys.executable}, text=True,
-                          capture_output=True, timeout=BOUND_S + 60)
+    done = subprocess.run(
+        [os.path.join(ROOT, "tests/device/run"), "--stand-in", "--quick", "--seconds", str(BOUND_S)],
+        env={**os.environ, "OUT": str(tmp_path), "GLIM_PYTHON": sys.executable},
+        text=True,
+        capture_output=True,
+        timeout=BOUND_S + 60,
+    )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     assert " 0 failed" in done.stdout.splitlines()[-1]
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
@@ -40,18 +44,23 @@ def test_a_header_of_a_package_is_a_leak_and_the_compilers_is_none():
     assert len(found) == 1 and found[0].startswith("/usr/include/zlib.h of zlib1g-dev") and "used by b.o" in found[0]
 
 
-@pytest.mark.parametrize("cases, code, counts", [
-    ([("COMPLETED", [])], 0, (1, 0, 0)),
-    ([("COMPLETED", []), ("SKIPPED", [])], 0, (1, 0, 1)),
-    ([("SKIPPED", [])], 0, (0, 1, 1)),
-    ([("COMPLETED", [{"failure": "x"}])], 1, (0, 1, 0)),
-    ([("COMPLETED", [])], -11, (1, 1, 0)),
-    ([], 0, (0, 1, 0)),
-])
+@pytest.mark.parametrize(
+    "cases, code, counts",
+    [
+        ([("COMPLETED", [])], 0, (1, 0, 0)),
+        ([("COMPLETED", []), ("SKIPPED", [])], 0, (1, 0, 1)),
+        ([("SKIPPED", [])], 0, (0, 1, 1)),
+        ([("COMPLETED", [{"failure": "x"}])], 1, (0, 1, 0)),
+        ([("COMPLETED", [])], -11, (1, 1, 0)),
+        ([], 0, (0, 1, 0)),
+    ],
+)
 def test_what_did_not_run_has_not_passed(tmp_path, cases, code, counts):
     report = tmp_path / "report.json"
-    tests = [{"classname": "S", "name": f"T{at}", "result": result, "failures": failures}
-             for at, (result, failures) in enumerate(cases)]
+    tests = [
+        {"classname": "S", "name": f"T{at}", "result": result, "failures": failures}
+        for at, (result, failures) in enumerate(cases)
+    ]
     report.write_text(json.dumps({"testsuites": [{"testsuite": tests}]}))
     with Journal(str(tmp_path), 60) as journal:
         suites._count_gtest(journal, "program", str(report), code, "absent: GDRCopy: no driver\n")
@@ -60,8 +69,9 @@ def test_what_did_not_run_has_not_passed(tmp_path, cases, code, counts):
 
 def test_a_machine_without_a_gpu_says_so(tmp_path):
     environment = {"OUT": str(tmp_path), "GLIM_PYTHON": sys.executable, "PATH": no_gpu_path(tmp_path)}
-    done = subprocess.run([os.path.join(ROOT, "tests/device/run")], text=True, capture_output=True, timeout=60,
-                          env=environment)
+    done = subprocess.run(
+        [os.path.join(ROOT, "tests/device/run")], text=True, capture_output=True, timeout=60, env=environment
+    )
     assert done.returncode == 1
     assert "--stand-in" in done.stdout and "nvidia-smi" in done.stdout
 

@@ -76,9 +76,19 @@ def main():
     finally:
         shutil.rmtree(folder)
     save, load = statistics.median(saves), statistics.median(loads)
-    print(json.dumps({"memory": where, "tensors": TENSORS, "stall_ms": round(1e3 * statistics.median(stalls), 2),
-                      "durable_ms": round(1e3 * save, 2), "save_GBps": round(size / save / 1e9, 3),
-                      "load_ms": round(1e3 * load, 2), "load_GBps": round(size / load / 1e9, 3)}))
+    print(
+        json.dumps(
+            {
+                "memory": where,
+                "tensors": TENSORS,
+                "stall_ms": round(1e3 * statistics.median(stalls), 2),
+                "durable_ms": round(1e3 * save, 2),
+                "save_GBps": round(size / save / 1e9, 3),
+                "load_ms": round(1e3 * load, 2),
+                "load_GBps": round(size / load / 1e9, 3),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

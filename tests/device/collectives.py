@@ -34,8 +34,20 @@ def compare(journal, build, cuda, quick):
 
 def _hfreduce(journal, build, cuda, size, shape, ranks):
     count = iterations(size)
-    command = [os.path.join(build, "bin/hfreduce-bench"), *shape, "--memory", "device", "--cuda-runtime", cuda.runtime,
-               "--bytes", str(size), "--iters", str(count), "--warmup", str(max(count // 10, 1))]
+    command = [
+        os.path.join(build, "bin/hfreduce-bench"),
+        *shape,
+        "--memory",
+        "device",
+        "--cuda-runtime",
+        cuda.runtime,
+        "--bytes",
+        str(size),
+        "--iters",
+        str(count),
+        "--warmup",
+        str(max(count // 10, 1)),
+    ]
     code, text = journal.output(command, 60)
     what = f"allreduce hfreduce {size} bytes, {ranks} ranks"
     if code != 0:
@@ -43,20 +55,42 @@ def _hfreduce(journal, build, cuda, size, shape, ranks):
         return
     line = json_lines(text)[-1]
     journal.passes(what)
-    journal.line("allreduce", by="hfreduce", transport=line["transport"], nodes=line["nodes"], ranks=ranks, bytes=size,
-                 memory="device", median_us=line["median_us"], best_us=line["best_us"],
-                 bus_GBps=bus(size, ranks, line["median_us"]), iterations=count)
+    journal.line(
+        "allreduce",
+        by="hfreduce",
+        transport=line["transport"],
+        nodes=line["nodes"],
+        ranks=ranks,
+        bytes=size,
+        memory="device",
+        median_us=line["median_us"],
+        best_us=line["best_us"],
+        bus_GBps=bus(size, ranks, line["median_us"]),
+        iterations=count,
+    )
 
 
 def _torch(journal, cuda, backend, ranks, sizes):
     where = "cuda" if cuda.is_real else "cpu"
-    command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_allreduce.py"), backend,
-               str(ranks), where, *[f"{size}:{iterations(size)}" for size in sizes]]
+    command = [
+        sys.executable,
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_allreduce.py"),
+        backend,
+        str(ranks),
+        where,
+        *[f"{size}:{iterations(size)}" for size in sizes],
+    ]
     code, text = journal.output(command, 120)
     lines = json_lines(text)
     for line in lines:
-        journal.line("allreduce", by=backend, ranks=ranks, memory=where, **line,
-                     bus_GBps=bus(line["bytes"], ranks, line["median_us"]))
+        journal.line(
+            "allreduce",
+            by=backend,
+            ranks=ranks,
+            memory=where,
+            **line,
+            bus_GBps=bus(line["bytes"], ranks, line["median_us"]),
+        )
     if code != 0 or len(lines) < len(sizes):
         # NCCL refuses two ranks on one card: that is no fault of ours, and there is nothing to compare with.
         said = [line for line in text.splitlines() if "Error" in line or "Duplicate" in line or "not done" in line]

@@ -64,9 +64,16 @@ class Journal:
         """(exit code, or None if it was late; what it printed)."""
         print(f"$ {' '.join(command)}", file=self._log, flush=True)
         # A session of its own: a program that is late goes with everything that it started.
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   text=True, errors="replace", start_new_session=True,
-                                   env={**os.environ, **(environment or {})})
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            env={**os.environ, **(environment or {})},
+        )
         bound = min(seconds, self.left())
         code = None
         try:

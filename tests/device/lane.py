@@ -15,8 +15,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, "build", "device")
 BUNDLE = os.path.join(ROOT, "build", "device-bundle")
 # What --quick builds: enough to see that the SDK builds without gRPC, and that its devices do what they should.
-QUICK_TARGETS = ["device_test", "device_contract_test", "hfreduce_device_contract_test", "ckpt_device_copier_test",
-                 "hfreduce-bench"]
+QUICK_TARGETS = [
+    "device_test",
+    "device_contract_test",
+    "hfreduce_device_contract_test",
+    "ckpt_device_copier_test",
+    "hfreduce-bench",
+]
 
 
 def parse():
@@ -36,13 +41,25 @@ def build(journal, options):
             return False
         if not journal.run("bundle", [os.path.join(ROOT, "tests/device/bundle")], seconds=120):
             return False
-    configure = ["cmake", "--preset", "device", "-D", f"GLIM_BUNDLE={BUNDLE}", "-D", f"GLIM_PYTHON={sys.executable}",
-                 "-D", f"CMAKE_PROJECT_TOP_LEVEL_INCLUDES={ROOT}/tests/device/bundle_provider.cmake"]
+    configure = [
+        "cmake",
+        "--preset",
+        "device",
+        "-D",
+        f"GLIM_BUNDLE={BUNDLE}",
+        "-D",
+        f"GLIM_PYTHON={sys.executable}",
+        "-D",
+        f"CMAKE_PROJECT_TOP_LEVEL_INCLUDES={ROOT}/tests/device/bundle_provider.cmake",
+    ]
     targets = QUICK_TARGETS if options.quick else []
-    return (journal.run("configure", configure, seconds=60)
-            and journal.run("build", ["ninja", "-C", BUILD, f"-j{options.jobs}", *targets], seconds=journal.left())
-            and journal.run("no leaks", [sys.executable, os.path.join(ROOT, "tests/device/no_leaks.py"), BUILD, BUNDLE],
-                            seconds=60))
+    return (
+        journal.run("configure", configure, seconds=60)
+        and journal.run("build", ["ninja", "-C", BUILD, f"-j{options.jobs}", *targets], seconds=journal.left())
+        and journal.run(
+            "no leaks", [sys.executable, os.path.join(ROOT, "tests/device/no_leaks.py"), BUILD, BUNDLE], seconds=60
+        )
+    )
 
 
 def main():

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 @dataclass
 class Cuda:
-    runtime: str = ""                            # path of libcudart, or of the stand-in
+    runtime: str = ""  # path of libcudart, or of the stand-in
     is_real: bool = False
-    problem: str = ""                            # why there is none, and what to do
+    problem: str = ""  # why there is none, and what to do
 
     @property
     def environment(self):
@@ -34,7 +34,7 @@ def find_cuda():
         return Cuda(problem="no NVIDIA GPU: nvidia-smi is not there; on a machine without one use --stand-in")
     folders = []
     package = importlib.util.find_spec("nvidia")
-    for root in (package.submodule_search_locations if package else []):
+    for root in package.submodule_search_locations if package else []:
         folders += glob.glob(os.path.join(root, "*", "lib"))
     folders += glob.glob("/usr/local/cuda*/lib64") + glob.glob("/usr/local/cuda*/targets/*/lib")
     found = [path for folder in folders for path in glob.glob(os.path.join(folder, "libcudart.so*"))]

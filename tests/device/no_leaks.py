@@ -12,8 +12,9 @@ import shutil
 import subprocess
 import sys
 
-COMPILER = re.compile(r"^(libc6-dev|linux-libc-dev|libcrypt-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev|libpython3.*-dev)"
-                      r"(:\w+)?$")
+COMPILER = re.compile(
+    r"^(libc6-dev|linux-libc-dev|libcrypt-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev|libpython3.*-dev)" r"(:\w+)?$"
+)
 
 
 def headers(build):
@@ -32,7 +33,7 @@ def owners(paths):
     """The packages of files, where they have one."""
     found = {}
     for at in range(0, len(paths), 500):
-        done = subprocess.run(["dpkg-query", "-S", *paths[at:at + 500]], capture_output=True, text=True)
+        done = subprocess.run(["dpkg-query", "-S", *paths[at : at + 500]], capture_output=True, text=True)
         for line in done.stdout.splitlines():
             package, _, path = line.partition(": ")
             found[path] = package
@@ -43,8 +44,11 @@ def leaks(used, ours):
     """What is wrong with the headers that were used (by whom, by path); `ours` are folders that are allowed."""
     others = [path for path in sorted(used) if not path.startswith(tuple(ours))]
     packages = owners(others)
-    return [f"{path} of {packages[path]}: used by {used[path]}; carry it (tests/device/bundle) or make it optional"
-            for path in others if path in packages and not COMPILER.match(packages[path])]
+    return [
+        f"{path} of {packages[path]}: used by {used[path]}; carry it (tests/device/bundle) or make it optional"
+        for path in others
+        if path in packages and not COMPILER.match(packages[path])
+    ]
 
 
 def main():

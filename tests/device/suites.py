@@ -13,8 +13,11 @@ CONTRACTS = ["device_contract_test", "hfreduce_device_contract_test", "ckpt_devi
 # Those that look into the stand-in: its counters, its versions, its copies that stand still.
 STANDIN_ONLY = ["device_test", "hfreduce_device_test"]
 # Python tests that need more than the SDK: what the agent's part of the build stages, and Debian's PyPy.
-NOT_OF_THE_SDK = {"test_agreement.py": "glim-task", "test_compiled.py": "glim-task",
-                  "test_older_python.py": "glim-task"}
+NOT_OF_THE_SDK = {
+    "test_agreement.py": "glim-task",
+    "test_compiled.py": "glim-task",
+    "test_older_python.py": "glim-task",
+}
 
 
 def _has_ucx(build):
@@ -46,7 +49,7 @@ def _count_gtest(journal, program, report, code, text):
             name = f"{case['classname']}.{case['name']}"
             if case["result"] == "SKIPPED":
                 why = [line for line in text.splitlines() if line.startswith("absent: ")]
-                journal.absent(f"{program} {name}", why[-1][len("absent: "):] if why else "skipped")
+                journal.absent(f"{program} {name}", why[-1][len("absent: ") :] if why else "skipped")
             elif case["result"] == "COMPLETED" and not case.get("failures"):
                 passed += 1
             else:
@@ -70,8 +73,19 @@ def run_programs(journal, root, jobs):
         journal.absent("DroppedLink, ServiceAddress", "they need root and the program ip (iproute2)")
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "programs.xml")
-        command = [sys.executable, os.path.join(root, "tests/run_programs.py"), "device", report, "--label", "unit",
-                   "--label", "server", "--jobs", str(jobs), "--filter=-" + ":".join(without)]
+        command = [
+            sys.executable,
+            os.path.join(root, "tests/run_programs.py"),
+            "device",
+            report,
+            "--label",
+            "unit",
+            "--label",
+            "server",
+            "--jobs",
+            str(jobs),
+            "--filter=-" + ":".join(without),
+        ]
         code, text = journal.output(command, 400, {"GLIM_TEST_CUDA": "0"})
         _count_junit(journal, "programs", report, code, text)
 

@@ -20,11 +20,12 @@ def sums(group, count):
     apart = torch.zeros_like(start)
     group.all_reduce(start, out=apart)
     written = torch.zeros_like(start)
-    written.add_(start)                              # on the stream, still to come at the call
+    written.add_(start)  # on the stream, still to come at the call
     handle = group.all_reduce(written, async_op=True)
     handle.wait()
-    return ([bool((tensor == 3.0).all()) for tensor in (in_place, apart, written)]
-            + [bool((start == group.rank + 1).all())])
+    return [bool((tensor == 3.0).all()) for tensor in (in_place, apart, written)] + [
+        bool((start == group.rank + 1).all())
+    ]
 
 
 @pytest.mark.parametrize("zones", [[[2]], [[1, 1]]])
@@ -51,7 +52,7 @@ def test_a_checkpoint_holds_what_the_card_had(tmp_path, dtype):
     with Checkpointer(tmp_path / "c") as saver:
         handle = saver.save_async(1, {"t": tensor})
         saved = tensor.clone()
-        tensor.zero_()                               # the next step writes it
+        tensor.zero_()  # the next step writes it
         path = handle.wait().path
     assert torch.equal(open_checkpoint(path).load()["t"].cuda(), saved)
 

@@ -43,8 +43,17 @@ def run_rank(backend, ranks, where, sizes):
         dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
         if rank == 0:
             micros = [1e6 * seconds for seconds in slowest.tolist()]
-            print(json.dumps({"bytes": size, "median_us": round(statistics.median(micros), 2),
-                              "best_us": round(min(micros), 2), "iterations": count}), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "bytes": size,
+                        "median_us": round(statistics.median(micros), 2),
+                        "best_us": round(min(micros), 2),
+                        "iterations": count,
+                    }
+                ),
+                flush=True,
+            )
     dist.destroy_process_group()
 
 
@@ -63,8 +72,15 @@ def main():
         port = listener.getsockname()[1]
     children = []
     for rank in range(ranks):
-        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
-                       "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            "RANK": str(rank),
+            "WORLD_SIZE": str(ranks),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+            "GLOO_SOCKET_IFNAME": "lo",
+            "OMP_NUM_THREADS": "1",
+        }
         children.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
     return 0 if all_ended_well(children) else 1
 

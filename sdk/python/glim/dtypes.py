@@ -9,10 +9,10 @@ from typing import Dict, NamedTuple, Optional, Tuple
 class DType(NamedTuple):
     """One element type."""
 
-    name: str             # in hfreduce's arguments and messages
-    bytes: int            # of one element
-    safetensors: str      # in a checkpoint
-    torch: str            # str(tensor.dtype)
+    name: str  # in hfreduce's arguments and messages
+    bytes: int  # of one element
+    safetensors: str  # in a checkpoint
+    torch: str  # str(tensor.dtype)
     numpy: Optional[str]  # array.dtype.str; None: numpy has no such type
 
 
@@ -39,5 +39,11 @@ TORCH_TO_SAFETENSORS: Dict[str, str] = {row.torch: row.safetensors for row in DT
 NUMPY_TO_SAFETENSORS: Dict[str, str] = {row.numpy: row.safetensors for row in DTYPES if row.numpy}
 TORCH_TO_REDUCIBLE: Dict[str, str] = {row.torch: row.name for row in REDUCIBLE}
 # The buffer protocol's letters are those of C's types: a long has 4 or 8 bytes.
-BUFFER_TO_REDUCIBLE: Dict[str, str] = {"f": "fp32", "d": "fp64", "e": "fp16", "i": "int32", "q": "int64",
-                                       "l": "int64" if struct.calcsize("l") == 8 else "int32"}
+BUFFER_TO_REDUCIBLE: Dict[str, str] = {
+    "f": "fp32",
+    "d": "fp64",
+    "e": "fp16",
+    "i": "int32",
+    "q": "int64",
+    "l": "int64" if struct.calcsize("l") == 8 else "int32",
+}

@@ -31,7 +31,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .dtypes import NUMPY_TO_SAFETENSORS, TORCH_TO_SAFETENSORS
 
-STRUCTURE_NAME = "glim.structure"                # the array with the JSON text
+STRUCTURE_NAME = "glim.structure"  # the array with the JSON text
 _NAME_BYTES_MAX = 1000
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
@@ -47,7 +47,7 @@ def torch_dtype(name: str) -> Any:
     import torch
 
     names = (text for text, known in TORCH_TO_SAFETENSORS.items() if known == name)
-    return next((getattr(torch, text[len("torch."):], None) for text in names), None)
+    return next((getattr(torch, text[len("torch.") :], None) for text in names), None)
 
 
 @functools.lru_cache(maxsize=None)
@@ -95,7 +95,7 @@ class _Flattener:
     def __init__(self, copies: bool) -> None:
         self._copies = copies
         self.arrays: Dict[str, Any] = {STRUCTURE_NAME: b""}
-        self._names: Dict[tuple, Tuple[str, Any]] = {}   # of memory that was seen; keeps it from being used anew
+        self._names: Dict[tuple, Tuple[str, Any]] = {}  # of memory that was seen; keeps it from being used anew
 
     def root(self, tree: Any) -> Any:
         try:
@@ -108,7 +108,7 @@ class _Flattener:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return value if -2**63 <= value < 2**64 else {"$": "int", "hex": format(value, "x")}
+            return value if -(2**63) <= value < 2**64 else {"$": "int", "hex": format(value, "x")}
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "bits": struct.pack(">d", value).hex()}
         if kind is list or kind is tuple:
@@ -127,7 +127,7 @@ class _Flattener:
     def _dict(self, value: Any, path: tuple) -> Any:
         kind = type(value).__name__
         extra = dict(getattr(value, "__dict__", {}))
-        metadata = extra.pop("_metadata", None)          # a Module's versions of its parts; load_state_dict reads them
+        metadata = extra.pop("_metadata", None)  # a Module's versions of its parts; load_state_dict reads them
         if extra:
             raise _refusal(path, f"an {kind} with attributes of its own ({', '.join(sorted(extra))})")
         if kind == "dict" and all(type(key) is str and key != "$" for key in value):
@@ -202,22 +202,25 @@ class _Flattener:
 
 def _refusal(path: tuple, what: str) -> TypeError:
     where = ".".join(map(str, path)) or "the state"
-    return TypeError(f"{where}: {what} cannot be kept in a checkpoint; make it of dicts, lists, tuples, numbers, "
-                     "strings, bytes, numpy arrays and tensors, or leave it out of state_dict()")
+    return TypeError(
+        f"{where}: {what} cannot be kept in a checkpoint; make it of dicts, lists, tuples, numbers, "
+        "strings, bytes, numpy arrays and tensors, or leave it out of state_dict()"
+    )
 
 
 def _name_of(path: tuple) -> str:
     text = ".".join(map(str, path)) if path else "value"
     if text.isascii() and text.isprintable() and 0 < len(text) <= _NAME_BYTES_MAX:
-        return text                              # as almost all are, and a state may have a hundred thousand
+        return text  # as almost all are, and a state may have a hundred thousand
     return _NOT_IN_NAMES.sub("_", text).encode()[:_NAME_BYTES_MAX].decode(errors="ignore") or "_"
 
 
 class Structure:
     """A structure that was read. Two steps: what memory it needs, then, with that filled, the values."""
 
-    def __init__(self, text: bytes, shape_of: Callable[[str], Tuple[str, Tuple[int, ...]]],
-                 only: Optional[Iterable[str]] = None) -> None:
+    def __init__(
+        self, text: bytes, shape_of: Callable[[str], Tuple[str, Tuple[int, ...]]], only: Optional[Iterable[str]] = None
+    ) -> None:
         """`shape_of`: element type and shape of an array by its name; KeyError if there is none. `only`: of a dict,
         these entries. Raises StructureError; KeyError for an entry that is not there."""
         self._shape_of = shape_of
@@ -326,8 +329,11 @@ class Structure:
         if kind in ("array", "scalar") and node.get("raw"):
             import numpy
 
-            memory = numpy.frombuffer(memory.tobytes(), _dtype_of(node)).reshape(memory.shape[:-1]).copy() \
-                if memory.size else numpy.empty(memory.shape[:-1], _dtype_of(node))
+            memory = (
+                numpy.frombuffer(memory.tobytes(), _dtype_of(node)).reshape(memory.shape[:-1]).copy()
+                if memory.size
+                else numpy.empty(memory.shape[:-1], _dtype_of(node))
+            )
         return memory[()] if kind == "scalar" else memory
 
 

@@ -17,8 +17,14 @@ FIELDS: Dict[str, Dict[str, tuple]] = {
     "progress": {"step": NUMBER, "step_ms": NUMBER},
     "ack": {"agreement": NUMBER},
     "needs": {"agreement": NUMBER, "seconds": NUMBER},
-    "saved": {"step": NUMBER, "path": (str,), "bytes": NUMBER, "shard": NUMBER, "shards": NUMBER,
-              "duration_ms": NUMBER},
+    "saved": {
+        "step": NUMBER,
+        "path": (str,),
+        "bytes": NUMBER,
+        "shard": NUMBER,
+        "shards": NUMBER,
+        "duration_ms": NUMBER,
+    },
     "restored": {"step": NUMBER, "duration_ms": NUMBER},
     "restore_failed": {"step": NUMBER, "path": (str,), "error": (str,)},
     "leaving": {"agreement": NUMBER},
@@ -32,7 +38,7 @@ class Rank:
     def __init__(self) -> None:
         self.seq = 0
         self.messages: List[Dict[str, Any]] = []
-        self.received = 0                        # lines, repeats included
+        self.received = 0  # lines, repeats included
         self.connection: Optional[socket.socket] = None
         self.hellos: List[Dict[str, Any]] = []
 
@@ -46,10 +52,10 @@ class FakeAgent:
         self.ranks: Dict[int, Rank] = {}
         self.in_force: List[Dict[str, Any]] = []
         self.faults: List[str] = []
-        self.acknowledge = True                  # False: takes in, but its acknowledgements are lost
-        self.hello_error = ""                    # set: every hello is refused with it
+        self.acknowledge = True  # False: takes in, but its acknowledgements are lost
+        self.hello_error = ""  # set: every hello is refused with it
         self.protocol, self.version = 2, "0.1.0"
-        self.welcomes_all = False                # also those who speak another protocol
+        self.welcomes_all = False  # also those who speak another protocol
         self.refused_hellos = 0
         self.agreed_step: Optional[int] = None
         self.on_progress: Optional[Callable[[int, int], None]] = None
@@ -100,8 +106,15 @@ class FakeAgent:
                     _send(rank, message)
 
     def interrupt(self, agreement: int = 1, grace_left_ms: int = 60_000) -> None:
-        self.tell({"type": "interrupt", "agreement": agreement, "reason": "job 2 needs 1 node", "preemptor": "job 2",
-                   "grace_left_ms": grace_left_ms})
+        self.tell(
+            {
+                "type": "interrupt",
+                "agreement": agreement,
+                "reason": "job 2 needs 1 node",
+                "preemptor": "job 2",
+                "grace_left_ms": grace_left_ms,
+            }
+        )
 
     def taken(self, kind: str, number: int = 0) -> List[Dict[str, Any]]:
         with self.changed:
@@ -110,8 +123,10 @@ class FakeAgent:
     def wait(self, condition: Callable[[], bool], timeout_s: float = 10.0, what: str = "") -> None:
         with self.changed:
             if not self.changed.wait_for(condition, timeout_s):
-                raise AssertionError(f"waited {timeout_s} s in vain: {what}; have "
-                                     f"{ {n: r.messages[-8:] for n, r in self.ranks.items()} }, faults {self.faults}")
+                raise AssertionError(
+                    f"waited {timeout_s} s in vain: {what}; have "
+                    f"{ {n: r.messages[-8:] for n, r in self.ranks.items()} }, faults {self.faults}"
+                )
 
     def wait_taken(self, kind: str, count: int = 1, number: int = 0, timeout_s: float = 10.0) -> List[Dict[str, Any]]:
         self.wait(lambda: len(self.taken(kind, number)) >= count, timeout_s, f"{count} of {kind} from rank {number}")
@@ -133,23 +148,33 @@ class FakeAgent:
         try:
             for line in connection.makefile("rb"):
                 if not line.endswith(b"\n"):
-                    return                       # broken off in the middle: not a line
+                    return  # broken off in the middle: not a line
                 with self.changed:
                     message = json.loads(line)
                     if self._listener is None:
-                        return                   # accepted just before it went away
+                        return  # accepted just before it went away
                     if self.hello_error:
                         self.refused_hellos += 1
                         self.changed.notify_all()
-                        connection.sendall(json.dumps({"type": "refused", "seq": 0,
-                                                       "error": self.hello_error}).encode() + b"\n")
+                        connection.sendall(
+                            json.dumps({"type": "refused", "seq": 0, "error": self.hello_error}).encode() + b"\n"
+                        )
                         return
                     if rank is None and message.get("protocol") != self.protocol and not self.welcomes_all:
                         self.refused_hellos += 1
                         self.changed.notify_all()
-                        connection.sendall(json.dumps({
-                            "type": "refused", "seq": 0, "protocol": self.protocol, "version": self.version,
-                            "error": "protocol: is not spoken here"}).encode() + b"\n")
+                        connection.sendall(
+                            json.dumps(
+                                {
+                                    "type": "refused",
+                                    "seq": 0,
+                                    "protocol": self.protocol,
+                                    "version": self.version,
+                                    "error": "protocol: is not spoken here",
+                                }
+                            ).encode()
+                            + b"\n"
+                        )
                         return
                     if rank is None:
                         number, rank = self._hello(connection, message)
@@ -167,22 +192,36 @@ class FakeAgent:
             connection.close()
 
     def _hello(self, connection: socket.socket, message: Dict[str, Any]) -> Any:
-        if message.get("type") != "hello" or message.get("protocol") != 2 or "seq" in message \
-                or not isinstance(message.get("rank"), int) or not isinstance(message.get("pid"), int):
+        if (
+            message.get("type") != "hello"
+            or message.get("protocol") != 2
+            or "seq" in message
+            or not isinstance(message.get("rank"), int)
+            or not isinstance(message.get("pid"), int)
+        ):
             raise ValueError(f"not a hello: {message}")
         rank = self.rank(message["rank"])
         _drop(rank)
         rank.connection = connection
         rank.hellos.append(message)
-        _send(rank, {"type": "welcome", "protocol": self.protocol, "version": self.version, "seq": rank.seq,
-                     "agreement": 0, "step": -1})
+        _send(
+            rank,
+            {
+                "type": "welcome",
+                "protocol": self.protocol,
+                "version": self.version,
+                "seq": rank.seq,
+                "agreement": 0,
+                "step": -1,
+            },
+        )
         for known in self.in_force:
             _send(rank, known)
         return message["rank"], rank
 
     def _take(self, number: int, rank: Rank, connection: socket.socket, message: Dict[str, Any]) -> None:
         if rank.connection is not connection:
-            return                               # replaced, or the agent is away
+            return  # replaced, or the agent is away
         rank.received += 1
         fields = FIELDS[message["type"]]
         if any(not isinstance(message.get(name), types) for name, types in fields.items()):

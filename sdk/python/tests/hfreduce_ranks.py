@@ -17,12 +17,13 @@ def free_port():
 def _run_rank(body, arguments, answer, settings):
     try:
         from glim import hfreduce
+
         with hfreduce.init(**settings) as group:
             # A rank that aborts or dies at once would fail the init() of others that are a moment behind.
             answer.send(("ready", None))
             answer.recv()
             answer.send(("returned", body(group, *arguments)))
-            answer.recv()                              # until every rank has returned: none leaves another alone
+            answer.recv()  # until every rank has returned: none leaves another alone
     except BaseException:
         answer.send(("raised", traceback.format_exc()))
 
@@ -36,8 +37,14 @@ class Ranks:
         self.answers, self.processes, self.arguments = [], [], arguments  # an event lives as long as it is known here
         for rank in range(sum(sum(zone) for zone in zones)):
             ours, theirs = context.Pipe()
-            told = {"rank": rank, "zones": zones, "store": store, "name": f"test-{os.getpid()}", "timeout": 20,
-                    **settings}
+            told = {
+                "rank": rank,
+                "zones": zones,
+                "store": store,
+                "name": f"test-{os.getpid()}",
+                "timeout": 20,
+                **settings,
+            }
             process = context.Process(target=_run_rank, args=(body, arguments, theirs, told), daemon=True)
             process.start()
             theirs.close()
@@ -74,7 +81,7 @@ class Ranks:
         for answer in self.answers:
             try:
                 answer.send("leave")
-            except OSError:                            # it has died
+            except OSError:  # it has died
                 pass
         for process in self.processes:
             process.join(BOUND_S)

@@ -31,8 +31,22 @@ class Service:
         if os.path.exists(address_file):
             os.unlink(address_file)
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--memory", "64MiB", "--secret-file", self.secret_file, "--address-file", address_file,
-             "--listen", self.address or "127.0.0.1:0", "--ucx-tls", "tcp"], stderr=subprocess.DEVNULL)
+            [
+                PROGRAM,
+                "serve",
+                "--memory",
+                "64MiB",
+                "--secret-file",
+                self.secret_file,
+                "--address-file",
+                address_file,
+                "--listen",
+                self.address or "127.0.0.1:0",
+                "--ucx-tls",
+                "tcp",
+            ],
+            stderr=subprocess.DEVNULL,
+        )
         wait_until(lambda: os.path.exists(address_file) or self.process.poll() is not None, 30, "the service listens")
         with open(address_file) as file:
             self.address = file.read().strip()
@@ -42,8 +56,12 @@ class Service:
         self.process.wait()
 
     def token(self, job=JOB):
-        return subprocess.run([PROGRAM, "token", "--secret-file", self.secret_file, "--job", job], check=True,
-                              stdout=subprocess.PIPE, text=True).stdout.strip()
+        return subprocess.run(
+            [PROGRAM, "token", "--secret-file", self.secret_file, "--job", job],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout.strip()
 
     def access(self, **options):
         return Access(**{"job": JOB, "token": self.token(), "tls": "tcp", **options})

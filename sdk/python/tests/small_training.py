@@ -16,8 +16,9 @@ class Training:
 
     def __init__(self, run, seed=3):
         torch.manual_seed(seed)
-        self.model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5),
-                                         torch.nn.Linear(8, 1))
+        self.model = torch.nn.Sequential(
+            torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
+        )
         self.optim = torch.optim.Adam(self.model.parameters(), lr=0.01)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optim, 3, gamma=0.7)
         self.sampler = torch.utils.data.RandomSampler(DATA)

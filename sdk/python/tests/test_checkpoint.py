@@ -35,11 +35,18 @@ def shards(path):
 
 # ---- arrays
 
+
 def test_arrays_of_every_type_come_back(tmp_path):
     real = [dtype for dtype in TORCH_TYPES if not dtype.is_complex]
     arrays = {str(dtype): torch.arange(6).reshape(2, 3).to(dtype) for dtype in real}
-    arrays |= {"scalar": torch.tensor(2.5), "empty": torch.empty(0, 4), "bytes": b"ab", "none": b"",
-               "numpy": numpy.arange(4, dtype="i2"), "view": memoryview(bytearray(b"xyz"))}
+    arrays |= {
+        "scalar": torch.tensor(2.5),
+        "empty": torch.empty(0, 4),
+        "bytes": b"ab",
+        "none": b"",
+        "numpy": numpy.arange(4, dtype="i2"),
+        "view": memoryview(bytearray(b"xyz")),
+    }
     opened = save(tmp_path / "ckpt", arrays, metadata={"run": "é"})
     assert opened.metadata == {"run": "é"} and (opened.attempt, opened.step) == (1, 1)
     back = opened.load()
@@ -70,8 +77,9 @@ def test_what_was_passed_may_change_at_once(tmp_path):
         array.zero_()
         assert handle.wait().bytes >= 4_000_000
         assert handle.done()
-    assert torch.equal(checkpoint.load_newest(tmp_path / "ckpt", lambda one: one.load()["w"])[1],
-                       torch.arange(1_000_000.0))
+    assert torch.equal(
+        checkpoint.load_newest(tmp_path / "ckpt", lambda one: one.load()["w"])[1], torch.arange(1_000_000.0)
+    )
 
 
 def test_parts_are_read_straight_into_memory(tmp_path):
@@ -89,31 +97,43 @@ def test_parts_are_read_straight_into_memory(tmp_path):
     opened.load(into={"a.w": Rows(numpy.empty((0, 6), "f4"), 100)})
 
 
-@pytest.mark.parametrize("into, error, what", [
-    ({"x": torch.empty(2)}, KeyError, "no such array"), ({"w": torch.empty(3, 2)}, ValueError, "was saved"),
-    ({"w": torch.empty(2, 3, dtype=torch.float64)}, ValueError, r"is F64 .*F32 \[2, 3\] was saved"),
-    ({"w": torch.empty(3, 2).t()}, ValueError, "not contiguous"), ({"w": bytes(24)}, ValueError, "read-only"),
-    ({"w": numpy.frombuffer(bytes(24), "f4").reshape(2, 3)}, ValueError, "read-only"), ({"w": 3}, TypeError, "neither"),
-    ({"w": Rows(torch.empty(2, 3), 1)}, ValueError, "rows up to 3"),
-    ({"w": Rows(torch.empty(1, 3), -1)}, ValueError, "at least 0"),
-    ({"w": Rows(torch.empty(1, 2), 0)}, ValueError, "was saved"),
-    ({"w": bytearray(23)}, ValueError, "has 23 bytes of 24"),
-])
+@pytest.mark.parametrize(
+    "into, error, what",
+    [
+        ({"x": torch.empty(2)}, KeyError, "no such array"),
+        ({"w": torch.empty(3, 2)}, ValueError, "was saved"),
+        ({"w": torch.empty(2, 3, dtype=torch.float64)}, ValueError, r"is F64 .*F32 \[2, 3\] was saved"),
+        ({"w": torch.empty(3, 2).t()}, ValueError, "not contiguous"),
+        ({"w": bytes(24)}, ValueError, "read-only"),
+        ({"w": numpy.frombuffer(bytes(24), "f4").reshape(2, 3)}, ValueError, "read-only"),
+        ({"w": 3}, TypeError, "neither"),
+        ({"w": Rows(torch.empty(2, 3), 1)}, ValueError, "rows up to 3"),
+        ({"w": Rows(torch.empty(1, 3), -1)}, ValueError, "at least 0"),
+        ({"w": Rows(torch.empty(1, 2), 0)}, ValueError, "was saved"),
+        ({"w": bytearray(23)}, ValueError, "has 23 bytes of 24"),
+    ],
+)
 def test_memory_that_does_not_fit_is_refused(tmp_path, into, error, what):
     opened = save(tmp_path / "ckpt", {"w": torch.ones(2, 3)})
     with pytest.raises(error, match=what):
         opened.load(into=into)
 
 
-@pytest.mark.parametrize("arrays, error, what", [
-    ({"w": torch.ones(2, 3).t()}, ValueError, "w: is not contiguous"), ({1: b""}, TypeError, "1 is no name"),
-    ({"w": numpy.ones((2, 3)).T}, ValueError, "w: is not contiguous"), ({"w": [1]}, TypeError, "w: a list is neither"),
-    ({"w": torch.ones(2, dtype=torch.complex64)}, TypeError, "w: elements of torch.complex64"),
-    ({"w": numpy.ones(2, ">f4")}, TypeError, "w: elements of >f4"), ({"": b"x"}, CheckpointError, "name"),
-    ({"w\n": b"x"}, CheckpointError, "control"),
-    ({"w": Rows(torch.ones(2), 1, 2)}, ValueError, "rows 1 to 3 of total 2"),
-    ({"w": Rows(torch.tensor(1.0), 0, 1)}, ValueError, "need an array with rows"),
-])
+@pytest.mark.parametrize(
+    "arrays, error, what",
+    [
+        ({"w": torch.ones(2, 3).t()}, ValueError, "w: is not contiguous"),
+        ({1: b""}, TypeError, "1 is no name"),
+        ({"w": numpy.ones((2, 3)).T}, ValueError, "w: is not contiguous"),
+        ({"w": [1]}, TypeError, "w: a list is neither"),
+        ({"w": torch.ones(2, dtype=torch.complex64)}, TypeError, "w: elements of torch.complex64"),
+        ({"w": numpy.ones(2, ">f4")}, TypeError, "w: elements of >f4"),
+        ({"": b"x"}, CheckpointError, "name"),
+        ({"w\n": b"x"}, CheckpointError, "control"),
+        ({"w": Rows(torch.ones(2), 1, 2)}, ValueError, "rows 1 to 3 of total 2"),
+        ({"w": Rows(torch.tensor(1.0), 0, 1)}, ValueError, "need an array with rows"),
+    ],
+)
 def test_what_cannot_be_saved_disturbs_nothing(tmp_path, arrays, error, what):
     with Checkpointer(tmp_path / "ckpt") as saver:
         with pytest.raises(error, match=what):
@@ -122,14 +142,16 @@ def test_what_cannot_be_saved_disturbs_nothing(tmp_path, arrays, error, what):
     assert len(checkpoint.checkpoints(tmp_path / "ckpt")) == 1
 
 
-@pytest.mark.parametrize("options, what", [({"when_busy": "perhaps"}, "when_busy: 'perhaps'"),
-                                           ({"io": "tape"}, "io: 'tape'")])
+@pytest.mark.parametrize(
+    "options, what", [({"when_busy": "perhaps"}, "when_busy: 'perhaps'"), ({"io": "tape"}, "io: 'tape'")]
+)
 def test_options_that_are_not_there(tmp_path, options, what):
     with pytest.raises(ValueError, match=what):
         Checkpointer(tmp_path / "ckpt", **options)
 
 
 # ---- several ranks
+
 
 def save_by(folder, arrays_of, world, step=1):
     """One checkpoint by `world` writers."""
@@ -144,9 +166,14 @@ def save_by(folder, arrays_of, world, step=1):
 def test_rows_are_read_back_in_any_other_split(tmp_path):
     table = torch.arange(70.0).reshape(10, 7)
     starts = [0, 2, 7, 10]
-    opened, _ = save_by(tmp_path / "ckpt", lambda rank: {
-        "table": Rows(table[starts[rank]:starts[rank + 1]], starts[rank], 10),
-        f"own.{rank}": torch.full((1,), rank)}, 3)
+    opened, _ = save_by(
+        tmp_path / "ckpt",
+        lambda rank: {
+            "table": Rows(table[starts[rank] : starts[rank + 1]], starts[rank], 10),
+            f"own.{rank}": torch.full((1,), rank),
+        },
+        3,
+    )
     assert torch.equal(opened.load("table")["table"], table)
     assert sorted(opened.load("own.*")) == ["own.0", "own.1", "own.2"]
     for first, last in ((0, 5), (5, 10), (1, 9)):
@@ -189,7 +216,7 @@ def test_other_threads_run_while_one_waits(tmp_path):
 
 def test_a_forked_child_waits_for_nothing(tmp_path):
     first = Checkpointer(tmp_path / "ckpt", rank=0, world=2, parts_timeout_s=20)
-    handle = first.save_async(1, {"a": b"0"})        # on its way until rank 1 has written
+    handle = first.save_async(1, {"a": b"0"})  # on its way until rank 1 has written
     child = os.fork()
     if child == 0:
         try:
@@ -209,6 +236,7 @@ def test_a_forked_child_waits_for_nothing(tmp_path):
 
 
 # ---- states
+
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_state_comes_back_from_the_disk(tmp_path, seed):
@@ -236,6 +264,7 @@ def test_arrays_alone_are_no_state(tmp_path):
 
 # ---- the directory
 
+
 def test_the_newest_good_one_is_loaded_and_faults_are_told(tmp_path):
     with Checkpointer(tmp_path / "ckpt") as saver:
         for step in (1, 2, 3):
@@ -252,10 +281,13 @@ def test_the_newest_good_one_is_loaded_and_faults_are_told(tmp_path):
 
 
 def test_what_is_not_there(tmp_path):
-    for call in (lambda: open_checkpoint(tmp_path / "attempt-1" / "step-00000001"), lambda: open_checkpoint(tmp_path),
-                 lambda: load_newest(tmp_path), lambda: load_newest(tmp_path / "nothing"),
-                 lambda: checkpoint.begin_attempt(tmp_path, "a", 2, is_told=True,
-                                                  base=checkpoint.path_of(tmp_path, 1, 1))):
+    for call in (
+        lambda: open_checkpoint(tmp_path / "attempt-1" / "step-00000001"),
+        lambda: open_checkpoint(tmp_path),
+        lambda: load_newest(tmp_path),
+        lambda: load_newest(tmp_path / "nothing"),
+        lambda: checkpoint.begin_attempt(tmp_path, "a", 2, is_told=True, base=checkpoint.path_of(tmp_path, 1, 1)),
+    ):
         with pytest.raises(CheckpointError) as refused:
             call()
         assert refused.value.code == "NOT_FOUND"
@@ -282,11 +314,19 @@ def test_a_closed_checkpointer_is_refused(tmp_path):
 
 # ---- the format
 
+
 def test_every_shard_is_a_safetensors_file(tmp_path):
     table = torch.arange(700.0).reshape(100, 7)
-    opened, _ = save_by(tmp_path / "ckpt", lambda rank: {
-        "table": Rows(table[rank * 50:rank * 50 + 50], rank * 50, 100), "all": Replicated(torch.ones(5)),
-        f"own.{rank}": torch.zeros(2, 2, dtype=torch.bfloat16), f"empty.{rank}": b""}, 2)
+    opened, _ = save_by(
+        tmp_path / "ckpt",
+        lambda rank: {
+            "table": Rows(table[rank * 50 : rank * 50 + 50], rank * 50, 100),
+            "all": Replicated(torch.ones(5)),
+            f"own.{rank}": torch.zeros(2, 2, dtype=torch.bfloat16),
+            f"empty.{rank}": b"",
+        },
+        2,
+    )
     read = [read_safetensors.read_shard(path) for path in shards(opened.path)]
     assert len(read) == 2 and sum("all" in tensors for tensors in read) == 1
     assert [tensors[f"own.{rank}"][:2] for rank, tensors in enumerate(read)] == [("BF16", [2, 2])] * 2

@@ -24,10 +24,20 @@ def make_state():
     schedule = torch.optim.lr_scheduler.MultiStepLR(optim, [2, 2, 5])
     model(torch.ones(4, 3)).sum().backward()
     optim.step()
-    return {"model": model.state_dict(), "optim": optim.state_dict(), "schedule": schedule.state_dict(), "step": 7,
-            "half": torch.tensor([1.5, float("nan")], dtype=torch.bfloat16), "numpy": numpy.arange(3.0),
-            "scalar": numpy.float32(2), "bytes": b"\x00\xff", "own": bytearray(b"x"), "tuple": (1, None, True),
-            "parameter": torch.nn.Parameter(torch.ones(2)), "complex": torch.ones(2, dtype=torch.complex64)}
+    return {
+        "model": model.state_dict(),
+        "optim": optim.state_dict(),
+        "schedule": schedule.state_dict(),
+        "step": 7,
+        "half": torch.tensor([1.5, float("nan")], dtype=torch.bfloat16),
+        "numpy": numpy.arange(3.0),
+        "scalar": numpy.float32(2),
+        "bytes": b"\x00\xff",
+        "own": bytearray(b"x"),
+        "tuple": (1, None, True),
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "complex": torch.ones(2, dtype=torch.complex64),
+    }
 
 
 def test_torch_save_and_back(tmp_path, capsys):
@@ -85,7 +95,7 @@ def test_a_strangers_file_runs_nothing(tmp_path, capsys):
     torch.save({"model": torch.ones(1), "x": evil(tmp_path)}, tmp_path / "a.pt")
     assert re.search(r"it needs (builtins|__builtin__)\.exec, which is not read", refused(tmp_path, capsys))
     torch.load(tmp_path / "a.pt")
-    assert (tmp_path / "ran").exists()           # it would have
+    assert (tmp_path / "ran").exists()  # it would have
 
 
 def test_code_in_older_formats_and_in_programs_is_not_run_either(tmp_path, capsys):
@@ -97,11 +107,20 @@ def test_code_in_older_formats_and_in_programs_is_not_run_either(tmp_path, capsy
     assert "TorchScript" in refused(tmp_path, capsys)
 
 
-@pytest.mark.parametrize("value, what", [
-    (torch.device("cpu"), "torch.device"), (collections.defaultdict(list), "collections.defaultdict"),
-    (torch.storage._load_from_bytes, "torch.storage._load_from_bytes"), (numpy.load, "numpy.load"),
-    (torch.load, "torch.serialization.load"), (collections.namedtuple, "collections.namedtuple"), (print, "print"),
-    (torch.nn.Linear(1, 1), "torch.nn.modules.linear.Linear")], ids=str)
+@pytest.mark.parametrize(
+    "value, what",
+    [
+        (torch.device("cpu"), "torch.device"),
+        (collections.defaultdict(list), "collections.defaultdict"),
+        (torch.storage._load_from_bytes, "torch.storage._load_from_bytes"),
+        (numpy.load, "numpy.load"),
+        (torch.load, "torch.serialization.load"),
+        (collections.namedtuple, "collections.namedtuple"),
+        (print, "print"),
+        (torch.nn.Linear(1, 1), "torch.nn.modules.linear.Linear"),
+    ],
+    ids=str,
+)
 def test_what_is_not_on_the_list_is_named(tmp_path, capsys, value, what):
     torch.save({"x": value}, tmp_path / "a.pt")
     assert what in refused(tmp_path, capsys)
@@ -109,8 +128,14 @@ def test_what_is_not_on_the_list_is_named(tmp_path, capsys, value, what):
 
 def test_tensors_that_share_a_storage_share_it_again(tmp_path):
     base = torch.arange(12.0)
-    views = {"rows": base.view(3, 4), "part": base[2:5], "strided": base[::3], "turned": base.view(3, 4).t(),
-             "empty": base[:0], "bool": torch.tensor([True, False])}
+    views = {
+        "rows": base.view(3, 4),
+        "part": base[2:5],
+        "strided": base[::3],
+        "turned": base.view(3, 4).t(),
+        "empty": base[:0],
+        "bool": torch.tensor([True, False]),
+    }
     torch.save(views, tmp_path / "a.pt")
     back = torch_file.read(tmp_path / "a.pt")
     assert same(back, views)
@@ -130,8 +155,13 @@ class Rebuilt:
 
 def test_lazy_conjugates_and_negatives_of_newer_files(tmp_path):
     storage = torch.full((2,), 1 + 2j).storage()
-    torch.save([Rebuilt(storage, 0, (2,), (1,), False, {}, {"conj": True}),
-                Rebuilt(torch.ones(2).storage(), 0, (2,), (1,), True, {}, {"neg": True})], tmp_path / "a.pt")
+    torch.save(
+        [
+            Rebuilt(storage, 0, (2,), (1,), False, {}, {"conj": True}),
+            Rebuilt(torch.ones(2).storage(), 0, (2,), (1,), True, {}, {"neg": True}),
+        ],
+        tmp_path / "a.pt",
+    )
     conjugate, negative = torch_file.read(tmp_path / "a.pt")
     assert conjugate.tolist() == [1 - 2j] * 2 and negative.tolist() == [-1.0] * 2 and negative.requires_grad
 
@@ -160,6 +190,10 @@ def test_a_directory_of_checkpoints_is_not_written_into(tmp_path, capsys):
 
 
 def test_as_a_program(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "glim.checkpoint_convert", "to-torch", str(tmp_path / "none"), "x"],
-                          env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "glim.checkpoint_convert", "to-torch", str(tmp_path / "none"), "x"],
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1 and done.stderr.startswith("glim.checkpoint_convert: ") and not os.path.exists("x")

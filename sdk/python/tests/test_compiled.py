@@ -35,10 +35,15 @@ def run(code, path, **variables):
     return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
 
 
-@pytest.mark.parametrize("file, python", [
-    ("_checkpoint.cpython-311-x86_64-linux-gnu.so", "CPython 3.11"),
-    ("_x.cpython-38-aarch64-linux-gnu.so", "CPython 3.8"),
-    ("_x.pypy39-pp73-x86_64-linux-gnu.so", "PyPy 3.9"), ("_x.so", "another Python")])
+@pytest.mark.parametrize(
+    "file, python",
+    [
+        ("_checkpoint.cpython-311-x86_64-linux-gnu.so", "CPython 3.11"),
+        ("_x.cpython-38-aarch64-linux-gnu.so", "CPython 3.8"),
+        ("_x.pypy39-pp73-x86_64-linux-gnu.so", "PyPy 3.9"),
+        ("_x.so", "another Python"),
+    ],
+)
 def test_a_file_tells_its_python(file, python):
     assert built_for(file) == python
 
@@ -71,8 +76,10 @@ def test_of_another_release_is_not_used(sdk):
 
 
 def test_the_staged_sdk_is_whole():
-    done = run("import glim.checkpoint, glim.hfreduce, glim.replica; glim.replica.extension(); print(glim.__file__)",
-               f"{STAGED}/python")
+    done = run(
+        "import glim.checkpoint, glim.hfreduce, glim.replica; glim.replica.extension(); print(glim.__file__)",
+        f"{STAGED}/python",
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{STAGED}/python/glim/__init__.py\n"
     modules = {name for name in os.listdir(os.path.join(SDK, "glim")) if name.endswith((".py", ".typed"))}
@@ -81,21 +88,30 @@ def test_the_staged_sdk_is_whole():
 
 
 def test_on_the_platform_track_says_at_once_that_nothing_is_saved(sdk, agent, tmp_path):
-    done = run(TRACKS, sdk, GLIM_SOCKET=agent.path, GLIM_RANK="0", GLIM_ATTEMPT="1",
-               GLIM_CHECKPOINT_DIR=str(tmp_path / "c"))
+    done = run(
+        TRACKS, sdk, GLIM_SOCKET=agent.path, GLIM_RANK="0", GLIM_ATTEMPT="1", GLIM_CHECKPOINT_DIR=str(tmp_path / "c")
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "tracked\nbegins with 0\ndone [0, 1, 2]\n"
-    line, = done.stderr.splitlines()
+    (line,) = done.stderr.splitlines()
     assert line.startswith("glim: NOTHING IS SAVED: glim.checkpoint needs its compiled part: ")
     assert line.endswith("The training goes on; an interrupt or a dead node costs all its steps")
     assert not agent.taken("saved") and agent.taken("progress")
 
 
 def test_where_there_is_a_save_to_go_on_from_the_platform_tries_elsewhere(sdk, agent, tmp_path):
-    done = run(TRACKS, sdk, GLIM_SOCKET=agent.path, GLIM_RANK="0", GLIM_ATTEMPT="2", GLIM_RESUME_STEP="7",
-               GLIM_CHECKPOINT_DIR=str(tmp_path), GLIM_RESUME_PATH=str(tmp_path / "attempt-1" / "step-00000007"))
+    done = run(
+        TRACKS,
+        sdk,
+        GLIM_SOCKET=agent.path,
+        GLIM_RANK="0",
+        GLIM_ATTEMPT="2",
+        GLIM_RESUME_STEP="7",
+        GLIM_CHECKPOINT_DIR=str(tmp_path),
+        GLIM_RESUME_PATH=str(tmp_path / "attempt-1" / "step-00000007"),
+    )
     assert done.returncode == 1 and "glim.errors.RestoreFailed: " in done.stderr
-    told, = agent.taken("restore_failed")
+    (told,) = agent.taken("restore_failed")
     assert told["step"] == 7 and "needs its compiled part" in told["error"]
 
 

@@ -19,8 +19,12 @@ from torch.nn.parallel import DistributedDataParallel
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"))
 
 VARIANTS = {
-    "plain": {}, "one bucket": {"bucket_cap_mb": 1000}, "static graph": {"static_graph": True},
-    "bucket view": {"gradient_as_bucket_view": True}, "find unused": {"find_unused_parameters": True}}
+    "plain": {},
+    "one bucket": {"bucket_cap_mb": 1000},
+    "static graph": {"static_graph": True},
+    "bucket view": {"gradient_as_bucket_view": True},
+    "find unused": {"find_unused_parameters": True},
+}
 
 
 def _rank(rank, world, port, out):
@@ -32,7 +36,7 @@ def _rank(rank, world, port, out):
     digests = {}
     for name, arguments in VARIANTS.items():
         torch.manual_seed(0)
-        model = make_model().eval()              # without dropout: only the summing may differ
+        model = make_model().eval()  # without dropout: only the summing may differ
         ddp = DistributedDataParallel(model, **arguments)
         generator = torch.Generator().manual_seed(rank)
         images = torch.randn(16, 1, 8, 8, generator=generator)

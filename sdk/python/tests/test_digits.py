@@ -18,7 +18,7 @@ from test_ddp_buckets import free_port
 TESTS = os.path.dirname(os.path.abspath(__file__))
 EXAMPLE = os.path.join(TESTS, "..", "..", "..", "deploy", "examples", "digits")
 WORLD = 4
-EPOCHS, STEPS = 2, 44                            # 1,437 digits, 4 ranks, 16 a batch: 22 steps an epoch
+EPOCHS, STEPS = 2, 44  # 1,437 digits, 4 ranks, 16 a batch: 22 steps an epoch
 
 
 class Platform:
@@ -64,23 +64,48 @@ class Platform:
 
     def _launch(self, save_every):
         port = free_port()
-        command = [sys.executable, "train.py", "--epochs", str(EPOCHS), "--seed", "7", "--out", self.out,
-                   "--step-ms", str(self.step_ms)]
+        command = [
+            sys.executable,
+            "train.py",
+            "--epochs",
+            str(EPOCHS),
+            "--seed",
+            "7",
+            "--out",
+            self.out,
+            "--step-ms",
+            str(self.step_ms),
+        ]
         command += ["--save-every", str(save_every)] if save_every else []
         for rank in range(WORLD):
-            env = {**os.environ, "PYTHONPATH": PYTHONPATH, "GLIM_SOCKET": self.socket, "GLIM_JOB_ID": "1",
-                   "GLIM_ATTEMPT": str(self.attempt), "GLIM_RANK": str(rank), "GLIM_NODE_RANK": str(rank // 2),
-                   "GLIM_NNODES": "2", "GLIM_CHECKPOINT_DIR": self.checkpoints,
-                   "GLIM_RESUME_STEP": str(self.base["step"]), "GLIM_RESUME_PATH": self.base["path"],
-                   "RANK": str(rank), "LOCAL_RANK": str(rank % 2), "WORLD_SIZE": str(WORLD), "LOCAL_WORLD_SIZE": "2",
-                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-            yield subprocess.Popen(command, cwd=EXAMPLE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   text=True)
+            env = {
+                **os.environ,
+                "PYTHONPATH": PYTHONPATH,
+                "GLIM_SOCKET": self.socket,
+                "GLIM_JOB_ID": "1",
+                "GLIM_ATTEMPT": str(self.attempt),
+                "GLIM_RANK": str(rank),
+                "GLIM_NODE_RANK": str(rank // 2),
+                "GLIM_NNODES": "2",
+                "GLIM_CHECKPOINT_DIR": self.checkpoints,
+                "GLIM_RESUME_STEP": str(self.base["step"]),
+                "GLIM_RESUME_PATH": self.base["path"],
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank % 2),
+                "WORLD_SIZE": str(WORLD),
+                "LOCAL_WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            }
+            yield subprocess.Popen(
+                command, cwd=EXAMPLE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
 
     def check(self, reference=None):
         command = [sys.executable, os.path.join(EXAMPLE, "check.py"), self.out]
-        done = subprocess.run(command + (["--reference", reference] if reference else []), capture_output=True,
-                              text=True, timeout=60)
+        done = subprocess.run(
+            command + (["--reference", reference] if reference else []), capture_output=True, text=True, timeout=60
+        )
         report = json.loads(done.stdout)
         assert (done.returncode == 0) == report["ok"]
         return report
@@ -94,7 +119,7 @@ def reference(tmp_path_factory):
         assert all(agent.taken("finished", rank) for rank in range(WORLD))
         report = platform.check()
         assert report["ok"] and report["steps"] == STEPS and report["attempts"] == 1
-        assert report["accuracy"] > 0.8          # two epochs; the job's six reach 0.98
+        assert report["accuracy"] > 0.8  # two epochs; the job's six reach 0.98
         yield platform.out
 
 
@@ -115,7 +140,7 @@ def test_interrupted_at_a_random_step_it_ends_with_the_same_bits(tmp_path, short
         assert agent.taken("progress", rank)[-1]["step"] == stop
         assert [m["agreement"] for m in agent.taken("leaving", rank)] == [1]
     assert [(m["step"], m["shards"]) for m in agent.taken("saved")] == [(stop, 1)]
-    assert not platform.check()["ok"]            # not at its end yet
+    assert not platform.check()["ok"]  # not at its end yet
     agent = platform.run()
     assert all(agent.taken("restored", rank)[0]["step"] == stop for rank in range(WORLD))
     report = platform.check(reference)

@@ -14,8 +14,10 @@ def test_python_and_cpp_have_one_table():
         pytest.fail(missing)
     from glim import hfreduce
 
-    ours = [(row.name, row.bytes, row.safetensors, row.torch[len("torch."):], row.numpy or "",
-             row in dtypes.REDUCIBLE) for row in dtypes.DTYPES]
+    ours = [
+        (row.name, row.bytes, row.safetensors, row.torch[len("torch.") :], row.numpy or "", row in dtypes.REDUCIBLE)
+        for row in dtypes.DTYPES
+    ]
     assert hfreduce._hfreduce.dtypes() == ours
 
 

@@ -11,12 +11,28 @@ from glim.environment import Environment
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 HOME = os.path.join(ROOT, "sdk", "task_environment")
-SET = {"Scheduler": "scheduler", "Agent": "agent", "Either": "scheduler or agent", "Shim": "shim",
-       "Default": "agent, unless the job does"}
+SET = {
+    "Scheduler": "scheduler",
+    "Agent": "agent",
+    "Either": "scheduler or agent",
+    "Shim": "shim",
+    "Default": "agent, unless the job does",
+}
 WHEN = {"Always": "always", "PerGpu": "`launcher: per-gpu`", "PerNode": "`launcher: node`", "Sometimes": "sometimes"}
-FORM = {"Text": "text", "Count": "number", "Step": "number", "Flag": "0 or 1", "Path": "path", "Port": "port",
-        "Host": "host", "Address": "host:port", "Texts": "list", "Counts": "list of numbers", "Hosts": "list of hosts",
-        "Addresses": "list of host:port"}
+FORM = {
+    "Text": "text",
+    "Count": "number",
+    "Step": "number",
+    "Flag": "0 or 1",
+    "Path": "path",
+    "Port": "port",
+    "Host": "host",
+    "Address": "host:port",
+    "Texts": "list",
+    "Counts": "list of numbers",
+    "Hosts": "list of hosts",
+    "Addresses": "list of host:port",
+}
 # torchrun's own, by which its workers are known.
 NOT_OURS = {"TORCHELASTIC_RUN_ID"}
 
@@ -42,8 +58,10 @@ def read(*path: str) -> str:
 def variables() -> List[Variable]:
     row = re.compile(r'^GLIM_TASK_VARIABLE\(k\w+, "(\w+)", (\w+), (\w+), (\w+), "([^"]*)",\s*((?:"[^"]*"\s*)+)\)', re.M)
     text = read(HOME, "variables-inl.h")
-    found = [Variable(name, set_by, when, form, readers.split(), "".join(re.findall(r'"([^"]*)"', meaning)))
-             for name, set_by, when, form, readers, meaning in row.findall(text)]
+    found = [
+        Variable(name, set_by, when, form, readers.split(), "".join(re.findall(r'"([^"]*)"', meaning)))
+        for name, set_by, when, form, readers, meaning in row.findall(text)
+    ]
     assert len(found) == len(re.findall(r"^GLIM_TASK_VARIABLE", text, re.M)), "a row has another shape"
     return found
 
@@ -71,15 +89,32 @@ class Noting(dict):
 
 def test_the_platforms_variables_are_read_as_they_are_meant():
     assert Environment.read(sample("per_gpu.env")) == Environment(
-        socket_path="/srv/node/tasks/12.3.1/run/socket", rank=3, declared_rank=3, job_id="12", attempt=3,
-        checkpoint_dir="/srv/node/checkpoints/12", resume_path="/srv/node/checkpoints/12/attempt-2/step-500",
-        resume_step=500, checkpoint_local=True, checkpoint_every_ms=300_000, checkpoint_keep=2, local_rank=1,
-        replica_peer="10.0.0.9:7010", replica_sources=("10.0.0.7:7010", "10.0.0.8:7010"),
-        replica_token_file="/srv/node/tasks/12.3.1/run/replica-token", replica_tls="rc,self",
-        replica_device="mlx5_1:1", replica_service_level=5)
+        socket_path="/srv/node/tasks/12.3.1/run/socket",
+        rank=3,
+        declared_rank=3,
+        job_id="12",
+        attempt=3,
+        checkpoint_dir="/srv/node/checkpoints/12",
+        resume_path="/srv/node/checkpoints/12/attempt-2/step-500",
+        resume_step=500,
+        checkpoint_local=True,
+        checkpoint_every_ms=300_000,
+        checkpoint_keep=2,
+        local_rank=1,
+        replica_peer="10.0.0.9:7010",
+        replica_sources=("10.0.0.7:7010", "10.0.0.8:7010"),
+        replica_token_file="/srv/node/tasks/12.3.1/run/replica-token",
+        replica_tls="rc,self",
+        replica_device="mlx5_1:1",
+        replica_service_level=5,
+    )
     assert Environment.read(sample("per_node.env")) == Environment(
-        socket_path="/srv/node/tasks/7.1.0/run/socket", job_id="7", attempt=1, checkpoint_dir="/srv/shared/jobs/7",
-        checkpoint_keep=3)
+        socket_path="/srv/node/tasks/7.1.0/run/socket",
+        job_id="7",
+        attempt=1,
+        checkpoint_dir="/srv/shared/jobs/7",
+        checkpoint_keep=3,
+    )
 
 
 def test_the_sdk_reads_what_the_table_says():

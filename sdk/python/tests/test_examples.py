@@ -15,15 +15,34 @@ EXAMPLES = os.path.join(SDK, "..", "..", "deploy", "examples")
 
 
 def start(example, script, *arguments, **variables):
-    return subprocess.Popen([sys.executable, script, *arguments], cwd=os.path.join(EXAMPLES, example),
-                            env={**os.environ, "PYTHONPATH": PYTHONPATH, **variables}, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        [sys.executable, script, *arguments],
+        cwd=os.path.join(EXAMPLES, example),
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def deaf(tmp_path, agent, attempt, resume="", steps=1000):
-    return start("deaf", "train.py", "--steps", str(steps), "--step-ms", "3", "--out", str(tmp_path / "out"),
-                 GLIM_SOCKET=agent.path, GLIM_RANK="0", RANK="0", WORLD_SIZE="1", GLIM_ATTEMPT=str(attempt),
-                 GLIM_CHECKPOINT_DIR=str(tmp_path / "saves"), GLIM_RESUME_PATH=resume)
+    return start(
+        "deaf",
+        "train.py",
+        "--steps",
+        str(steps),
+        "--step-ms",
+        "3",
+        "--out",
+        str(tmp_path / "out"),
+        GLIM_SOCKET=agent.path,
+        GLIM_RANK="0",
+        RANK="0",
+        WORLD_SIZE="1",
+        GLIM_ATTEMPT=str(attempt),
+        GLIM_CHECKPOINT_DIR=str(tmp_path / "saves"),
+        GLIM_RESUME_PATH=resume,
+    )
 
 
 def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_path):
@@ -34,7 +53,7 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
         agent.tell({"type": "stop_now", "agreement": 1})
         child.send_signal(signal.SIGTERM)
         heard = len(agent.taken("saved"))
-        agent.wait_taken("saved", heard + 3)     # it runs on all the same
+        agent.wait_taken("saved", heard + 3)  # it runs on all the same
         assert child.poll() is None
         assert not agent.taken("ack") and not agent.taken("leaving") and not agent.taken("finished")
     finally:
@@ -88,8 +107,10 @@ def test_the_stubborn_job_leaves_a_daemon_that_ignores_sigterm(tmp_path, main):
 
 def test_the_urgent_job_learns_and_ends():
     port = str(free_port())
-    ranks = [start("urgent", "train.py", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-             for rank in range(2)]
+    ranks = [
+        start("urgent", "train.py", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        for rank in range(2)
+    ]
     outputs = [rank.communicate(timeout=120)[0] for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], outputs
     assert "accuracy 0.9" in outputs[0]

@@ -12,7 +12,7 @@ import hfreduce_ranks
 import numpy
 import pytest
 
-TWO_ZONES = [[2, 1], [1]]                              # three nodes, four ranks
+TWO_ZONES = [[2, 1], [1]]  # three nodes, four ranks
 
 
 def new_event():
@@ -34,6 +34,7 @@ def run():
     def start(*arguments, zones=TWO_ZONES, **settings):
         started.append(hfreduce_ranks.Ranks(*arguments, zones=zones, **settings))
         return started[-1]
+
     yield start
     for ranks in started:
         ranks.stop()
@@ -42,8 +43,10 @@ def run():
 @pytest.fixture
 def alone():
     from glim import hfreduce
-    with hfreduce.init(rank=0, zones=[[1]], store=("127.0.0.1", hfreduce_ranks.free_port()),
-                       name=f"alone-{os.getpid()}") as group:
+
+    with hfreduce.init(
+        rank=0, zones=[[1]], store=("127.0.0.1", hfreduce_ranks.free_port()), name=f"alone-{os.getpid()}"
+    ) as group:
         yield group
 
 
@@ -73,8 +76,13 @@ def applies_ops(group):
         values = numpy.array([[1.0, 3.0], [2.0, 8.0], [3.0, 4.0], [4.0, 9.0]][group.rank])
         group.all_reduce(values, op)
         found[op] = values.tolist()
-    assert found == {"sum": [10.0, 24.0], "average": [2.5, 6.0], "min": [1.0, 3.0], "max": [4.0, 9.0],
-                     "product": [24.0, 864.0]}
+    assert found == {
+        "sum": [10.0, 24.0],
+        "average": [2.5, 6.0],
+        "min": [1.0, 3.0],
+        "max": [4.0, 9.0],
+        "product": [24.0, 864.0],
+    }
 
 
 def test_ops(run):
@@ -83,6 +91,7 @@ def test_ops(run):
 
 def reduces_tensors(group):
     import torch
+
     bf16 = torch.full((3, 5), 1.5 + group.rank, dtype=torch.bfloat16)
     address = bf16.data_ptr()
     group.all_reduce(bf16, "average")
@@ -90,7 +99,7 @@ def reduces_tensors(group):
     parameter = torch.nn.Parameter(torch.full((7,), float(group.rank)))
     group.all_reduce(parameter, "max")
     assert (parameter == 3.0).all()
-    part = torch.arange(6)[2:4] + group.rank           # a slice that is contiguous
+    part = torch.arange(6)[2:4] + group.rank  # a slice that is contiguous
     group.all_reduce(part)
     assert part.tolist() == [14, 18]
     with pytest.raises(ValueError, match="tensor: is not contiguous"):
@@ -155,7 +164,7 @@ def keeps_many_in_flight(group):
     handles = [group.all_reduce(array, async_op=True) for array in arrays]
     for handle in reversed(handles):
         handle.wait()
-        handle.wait()                                  # again: the same answer
+        handle.wait()  # again: the same answer
     assert all(handle.done() for handle in handles)
     for i, array in enumerate(arrays):
         assert (array == 6 + 4 * i).all(), i
@@ -194,7 +203,7 @@ def drops_the_handle(group, dropped):
     assert alive() is not None, "the library still writes there"
     dropped.set()
     group.barrier()
-    group.barrier()                                    # looks for what is done
+    group.barrier()  # looks for what is done
     assert alive() is None, "what is done keeps nothing"
 
 
@@ -207,6 +216,7 @@ def test_a_buffer_in_flight_outlives_its_names(run):
 
 def is_aborted(group):
     from glim import hfreduce
+
     if group.rank == 3:
         group.abort("loss is not a number")
     with pytest.raises(hfreduce.HfreduceError, match="loss is not a number"):
@@ -219,6 +229,7 @@ def test_an_abort_is_everybodys_with_its_reason(run):
 
 def loses(group, lost):
     from glim import hfreduce
+
     if group.rank == lost:
         os._exit(7)
     with pytest.raises(hfreduce.HfreduceError) as raised:
@@ -236,6 +247,7 @@ def test_a_dead_peer_is_named(run, lost, name):
 
 def asks_for_another_size(group):
     from glim import hfreduce
+
     with pytest.raises(hfreduce.HfreduceError) as raised:
         group.all_reduce(numpy.ones(4 if group.rank != 1 else 5))
     return str(raised.value)
@@ -248,6 +260,7 @@ def test_different_sizes_are_told(run):
 
 def is_closed_in_the_middle(group, closed):
     from glim import hfreduce
+
     if group.rank == 1:
         assert closed.wait(hfreduce_ranks.BOUND_S)
         with pytest.raises(hfreduce.HfreduceError, match="node 0|rank 0"):
@@ -302,9 +315,12 @@ def test_what_cannot_be_used_is_refused_by_name(alone):
 
 def test_init_takes_either_the_environment_or_arguments():
     from glim import hfreduce
-    for settings, message in [({"rank": 1, "environment": {}}, "rank: comes from the environment"),
-                              ({"zones": [[1]]}, "zones: needs rank and store"),
-                              ({"zones": [[1]], "rank": 0, "store": ("::1", 1), "environment": {}}, "zones: needs")]:
+
+    for settings, message in [
+        ({"rank": 1, "environment": {}}, "rank: comes from the environment"),
+        ({"zones": [[1]]}, "zones: needs rank and store"),
+        ({"zones": [[1]], "rank": 0, "store": ("::1", 1), "environment": {}}, "zones: needs"),
+    ]:
         with pytest.raises(ValueError, match=message):
             hfreduce.init(**settings)
     with pytest.raises(hfreduce.HfreduceError, match="rank is 3 of 1"):
@@ -316,12 +332,19 @@ def test_init_takes_either_the_environment_or_arguments():
 
 def test_torchruns_environment_is_enough(monkeypatch):
     from glim import hfreduce
+
     port = hfreduce_ranks.free_port()
-    values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port - 1), "RANK": "0", "WORLD_SIZE": "1",
-              "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+    values = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port - 1),
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "1",
+    }
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    for _ in range(2):                                 # the port is free again
+    for _ in range(2):  # the port is free again
         with hfreduce.init() as group:
             assert (group.rank, group.size) == (0, 1)
     with pytest.raises(hfreduce.HfreduceError, match="RANK: 'zero' is not a number"):

@@ -23,8 +23,9 @@ def run_steps(hold, clock, steps, step_s):
         clock.now += step_s
 
 
-@pytest.mark.parametrize("step_s, ahead", [
-    (None, 1), (10.0, 1), (0.25, 1), (0.2, 2), (0.1, 3), (0.001, 250), (0.0, HOLD_STEPS_MAX)])
+@pytest.mark.parametrize(
+    "step_s, ahead", [(None, 1), (10.0, 1), (0.25, 1), (0.2, 2), (0.1, 3), (0.001, 250), (0.0, HOLD_STEPS_MAX)]
+)
 def test_the_hold_lies_250_ms_ahead_and_at_least_one_step(step_s, ahead):
     clock = Clock()
     hold = HoldPoint(clock=clock)
@@ -57,7 +58,7 @@ def test_time_at_the_hold_or_in_a_save_is_not_step_time():
 def test_who_never_begins_a_step_gives_no_hold():
     hold = HoldPoint()
     assert hold.interrupt(1) is None
-    hold.join(40)                                # now it has boundaries: the pending flag can be answered
+    hold.join(40)  # now it has boundaries: the pending flag can be answered
     assert hold.interrupt(1) == 40
 
 
@@ -76,7 +77,7 @@ def test_a_repeat_gives_the_same_hold_and_an_older_agreement_none():
     hold.begin_step(1)
     assert hold.interrupt(2) == 1
     assert hold.interrupt(1) is None
-    assert hold.interrupt(3) == 2                # a new agreement is a new agreement
+    assert hold.interrupt(3) == 2  # a new agreement is a new agreement
 
 
 def test_runs_through_s_and_stays_stopped():
@@ -84,10 +85,10 @@ def test_runs_through_s_and_stays_stopped():
     hold.begin_step(0)
     hold.interrupt(1)
     hold.stop_at(1, 3)
-    hold.stop_at(1, 7)                           # S never changes
+    hold.stop_at(1, 7)  # S never changes
     assert [hold.begin_step(i) for i in (1, 2, 3, 4, 4)] == [True, True, True, False, False]
     assert hold.stopped and hold.stop_step == 3 and not hold.no_agreement
-    assert not hold.withdrawn(1)                 # too late
+    assert not hold.withdrawn(1)  # too late
 
 
 def test_messages_of_another_agreement_change_nothing():
@@ -103,8 +104,10 @@ def test_messages_of_another_agreement_change_nothing():
     assert hold.begin_step(2) and not hold.begin_step(3)
 
 
-@pytest.mark.parametrize("end, goes_on", [
-    (lambda h: h.stop_at(1, 2), True), (lambda h: h.withdrawn(1), True), (lambda h: h.stop_now(1), False)])
+@pytest.mark.parametrize(
+    "end, goes_on",
+    [(lambda h: h.stop_at(1, 2), True), (lambda h: h.withdrawn(1), True), (lambda h: h.stop_now(1), False)],
+)
 def test_waits_at_the_hold_until_it_is_told(end, goes_on):
     hold = HoldPoint()
     hold.begin_step(0)
@@ -134,7 +137,7 @@ def test_without_an_agreement_rank_zero_stops_at_once_and_the_others_give_it_a_s
         hold.begin_step(5)
         hold.interrupt(1)
         hold.stop_now(1)
-        hold.stop_at(1, 90)                      # too late
+        hold.stop_at(1, 90)  # too late
         assert [i for i in range(6, 10) if hold.begin_step(i)] == list(range(6, last + 1))
         assert hold.no_agreement and hold.stop_step is None
 
@@ -198,7 +201,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
     begun = [-1] * world
     allowed = [None] * world
 
-    def ask(r):                                  # the training thread: a step is asked for, the answer noted
+    def ask(r):  # the training thread: a step is asked for, the answer noted
         allowed[r] = ranks[r].begin_step(begun[r] + 1)
         asked[r].set()
 
