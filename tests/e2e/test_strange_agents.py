@@ -50,6 +50,7 @@ def test_the_same_agent_again_takes_its_place(stage, cluster):
     job, before = long_job(stage, cluster)
     cluster.agents["n2"].stop()
     cluster.start_agent("n2")
+
     def back():
         node = cluster.glim.nodes()["n2"]
         return node["state"] == "ready" and node["holder"] and "registered" not in node["message"]

@@ -21,13 +21,16 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple
 
 from .compiled import load
 
 _hfreduce = load("_hfreduce", "glim.hfreduce", "torch.distributed, with gloo or nccl")
 
-Handle = _hfreduce.Handle
+if TYPE_CHECKING:
+    Handle = Any  # the compiled part tells no types
+else:
+    Handle = _hfreduce.Handle
 HfreduceError = _hfreduce.HfreduceError
 HfreduceError.__module__ = __name__
 
@@ -226,6 +229,7 @@ def _type(source: _Buffer, target: _Buffer, dtype: Optional[str]) -> str:
                             f"{', '.join(_TYPES)}, or say by dtype= what the bytes are")
     if source.dtype != target.dtype:
         raise TypeError(f"out: is {target.dtype}, tensor {source.dtype}")
+    assert source.dtype is not None
     return source.dtype
 
 

@@ -204,8 +204,8 @@ def extension() -> Any:
             os.environ.setdefault(name, value)
         _replica = load("_replica", "glim.replica", "saves go to the disk alone, none into a neighbour's memory")
     finally:
-        for name, value in given.items():
-            if value is None:
+        for name, before in given.items():
+            if before is None:
                 del os.environ[name]
     return _replica
 

@@ -296,7 +296,7 @@ class Session:
     def _on_message(self, message: Dict[str, Any]) -> None:
         kind = message["type"]
         if kind == "interrupt":
-            notice = {"agreement": int(message["agreement"]), "reason": str(message.get("reason", "")),
+            notice: Dict[str, Any] = {"agreement": int(message["agreement"]), "reason": str(message.get("reason", "")),
                       "preemptor": str(message.get("preemptor", "")),
                       "deadline": time.monotonic() + max(0, int(message["grace_left_ms"])) / 1000}
             with self._notice_lock:
