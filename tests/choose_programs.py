@@ -53,8 +53,13 @@ def reaches(sources, changed):
     if reached & changed:
         return True
     folders = {os.path.dirname(path) for path in reached}
-    parts = [path for path in changed if path.endswith(".cc") and not path.endswith("_test.cc")
-             and not os.path.exists(os.path.join(ROOT, path[:-3] + ".h"))]
+    parts = [
+        path
+        for path in changed
+        if path.endswith(".cc")
+        and not path.endswith("_test.cc")
+        and not os.path.exists(os.path.join(ROOT, path[:-3] + ".h"))
+    ]
     return any(os.path.dirname(path) in folders for path in parts)
 
 

@@ -74,8 +74,21 @@ def make_database():
     """Compile commands of every source for itself, without precompiled headers. Headers that protoc makes are the release
     build's where there is one. Returns the sources that have a command."""
     configured = subprocess.run(
-        ["cmake", "-S", ROOT, "-B", LINT, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGLIM_UNITY=OFF",
-         "-DGLIM_PCH=OFF"], capture_output=True, text=True)
+        [
+            "cmake",
+            "-S",
+            ROOT,
+            "-B",
+            LINT,
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DGLIM_UNITY=OFF",
+            "-DGLIM_PCH=OFF",
+        ],
+        capture_output=True,
+        text=True,
+    )
     if configured.returncode:
         sys.exit(f"lint: CMake cannot configure build/lint:\n{configured.stdout[-4000:]}{configured.stderr[-4000:]}")
     made = os.path.join(ROOT, "build", "release", "proto")
@@ -133,8 +146,10 @@ def main():
             elif said:
                 print(said.rstrip())
                 faults += 1
-    print(f"clang-tidy: {len(chosen)} of {len(sources)} sources chosen, {faults} with findings, "
-          f"left out for want of time or turn: {len(left_out)}")
+    print(
+        f"clang-tidy: {len(chosen)} of {len(sources)} sources chosen, {faults} with findings, "
+        f"left out for want of time or turn: {len(left_out)}"
+    )
     for source in left_out:
         print(f"  {source}")
     return 1 if faults else 0

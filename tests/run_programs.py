@@ -18,8 +18,15 @@ import xml.etree.ElementTree as xml
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIMIT_S = 900  # of one shard: sanitized and on a slow machine
 # Programs that take longest, in shards; they begin first.
-SHARDS = {"sim_test": 2, "planted_test": 2, "server_test": 3, "agent_test": 4, "core_lifecycle_test": 2,
-          "hfreduce_communicator_test": 2, "ckpt_replica_test": 2}
+SHARDS = {
+    "sim_test": 2,
+    "planted_test": 2,
+    "server_test": 3,
+    "agent_test": 4,
+    "core_lifecycle_test": 2,
+    "hfreduce_communicator_test": 2,
+    "ckpt_replica_test": 2,
+}
 
 
 def programs(preset, labels, only):
@@ -42,8 +49,16 @@ def run_shard(preset, name, shard, shards, pattern, folder):
     env = dict(os.environ, GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX=str(shard))
     began = time.monotonic()
     # A session of its own: what the cases started and left behind does not outlive them.
-    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
     try:
         said, _ = process.communicate(timeout=LIMIT_S)
         code = process.returncode
@@ -103,8 +118,10 @@ def main():
     shards = [(name, at) for name in names for at in range(SHARDS.get(name, 1))]
     whole, bad, slow = xml.Element("testsuites"), 0, {}
     with concurrent.futures.ThreadPoolExecutor(words.jobs) as pool:
-        runs = [pool.submit(run_shard, words.preset, name, at, SHARDS.get(name, 1), words.filter, folder)
-                for name, at in shards]
+        runs = [
+            pool.submit(run_shard, words.preset, name, at, SHARDS.get(name, 1), words.filter, folder)
+            for name, at in shards
+        ]
         for run in concurrent.futures.as_completed(runs):
             name, seconds, cases, said = run.result()
             slow[name] = slow.get(name, 0) + seconds

@@ -22,6 +22,6 @@ def callers_folders(root):
     if os.environ.get("SUDO_USER"):
         try:
             homes.append(pwd.getpwnam(os.environ["SUDO_USER"]).pw_dir)
-        except KeyError:                     # a user that this machine does not know
+        except KeyError:  # a user that this machine does not know
             pass
     return [*homes, root, os.getcwd()]

@@ -6,7 +6,7 @@ import subprocess
 import time
 import uuid
 
-UNREACHABLE = 8                              # docs/cli.md, exit codes
+UNREACHABLE = 8  # docs/cli.md, exit codes
 
 
 class GlimError(RuntimeError):
@@ -23,7 +23,7 @@ class Glim:
 
     def __init__(self, program, server, folder):
         self.program, self.server, self.folder = program, server, folder
-        self.patience = 0                    # seconds for which a scheduler that cannot be reached is asked again
+        self.patience = 0  # seconds for which a scheduler that cannot be reached is asked again
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
         self.env.update(GLIM_SERVER=server, XDG_CONFIG_HOME=os.path.join(folder, "config"), NO_COLOR="1")
 
@@ -31,8 +31,16 @@ class Glim:
         argv = [self.program, *(["--as", user] if user else []), *map(str, args)]
         until = time.monotonic() + self.patience
         while True:
-            result = subprocess.run(argv, cwd=self.folder, env=self.env, input=stdin if stdin is not None else "",
-                                    capture_output=True, text=True, errors="replace", timeout=timeout)
+            result = subprocess.run(
+                argv,
+                cwd=self.folder,
+                env=self.env,
+                input=stdin if stdin is not None else "",
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout,
+            )
             if result.returncode != UNREACHABLE or time.monotonic() >= until:
                 return result
             time.sleep(0.05)
@@ -49,8 +57,14 @@ class Glim:
     def follow(self, *args, out):
         """Starts a call that goes on by itself: data into the file `out`, words into `out`.err; the caller ends it."""
         with open(out, "wb") as file, open(out + ".err", "wb") as errors:
-            return subprocess.Popen([self.program, *map(str, args)], cwd=self.folder, env=self.env,
-                                    stdin=subprocess.DEVNULL, stdout=file, stderr=errors)
+            return subprocess.Popen(
+                [self.program, *map(str, args)],
+                cwd=self.folder,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=errors,
+            )
 
     def submit(self, spec, *args, user=None):
         """The job's number. Asked again for a lost answer, it is still one job."""

@@ -64,8 +64,19 @@ class LocalCluster:
     `allow`: folders that jobs may name beside the cluster's own. `checkpoint_root`: the nodes share a folder for saves;
     otherwise each keeps them in its own."""
 
-    def __init__(self, bin_folder, folder, nodes=None, gpus=8, config=CONFIG, log_level="info", runtime=None,
-                 replica_memory=None, allow=(), checkpoint_root=False):
+    def __init__(
+        self,
+        bin_folder,
+        folder,
+        nodes=None,
+        gpus=8,
+        config=CONFIG,
+        log_level="info",
+        runtime=None,
+        replica_memory=None,
+        allow=(),
+        checkpoint_root=False,
+    ):
         self.replica_memory, self.allow = replica_memory, allowed_folders(allow, folder)
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
         self.runtime = runtime or default_runtime()
@@ -84,7 +95,7 @@ class LocalCluster:
         if replica_memory and not os.path.exists(self.replica_secret):
             write_secret(self.replica_secret)
         self.scheduler, self.agents = None, {}
-        self.away = set()                    # daemons that a test has ended and will start again: no alarm
+        self.away = set()  # daemons that a test has ended and will start again: no alarm
         self.port, self.cluster_id, self.glim = None, None, None
         self.network = Network(self.tag, self.node_places) if self.runtime == "runc" else None
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
@@ -129,12 +140,29 @@ class LocalCluster:
         port_file = os.path.join(self.folder, "port")
         if os.path.exists(port_file):
             os.unlink(port_file)
-        argv = [self.program("glim-scheduler"), "--config", self.config, "--listen", f"{self.host}:{self.port or 0}",
-                *(["--allow-insecure-listen"] if self.network else []), "--store", f"sqlite:{self.folder}/glim.db", "--port-file", port_file, "--log-level", self.log_level,
-                *(["--cluster-id", cluster_id] if cluster_id else [])]
+        argv = [
+            self.program("glim-scheduler"),
+            "--config",
+            self.config,
+            "--listen",
+            f"{self.host}:{self.port or 0}",
+            *(["--allow-insecure-listen"] if self.network else []),
+            "--store",
+            f"sqlite:{self.folder}/glim.db",
+            "--port-file",
+            port_file,
+            "--log-level",
+            self.log_level,
+            *(["--cluster-id", cluster_id] if cluster_id else []),
+        ]
         self.scheduler = Child("glim-scheduler", argv, os.path.join(self.logs, "scheduler.log"), self._env)
-        self.port = int(wait_until(lambda: self.scheduler.check() or _read(port_file), 30,
-                                   lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log)))
+        self.port = int(
+            wait_until(
+                lambda: self.scheduler.check() or _read(port_file),
+                30,
+                lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log),
+            )
+        )
         if self.glim is None:
             self.glim = Glim(self.program("glim"), self.server, self.jobs)
         wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
@@ -147,10 +175,30 @@ class LocalCluster:
 
     def agent_command(self, name, state_dir=None, cluster_id=None):
         zone, leaf = self.node_places[name]
-        return [*(self.network.inside(name) if self.network else []), self.program("glim-agent"), "--scheduler", self.server, "--cluster-id", cluster_id or self.cluster_id,
-                "--node-name", name, "--state-dir", state_dir or os.path.join(self.folder, name), "--zone", zone,
-                "--leaf", leaf, "--gpus", str(self.gpus), "--simulated-gpus", "--log-level", self.log_level,
-                *self.runtime_options(name), *self.sdk_options(name), *self.replica_options()]
+        return [
+            *(self.network.inside(name) if self.network else []),
+            self.program("glim-agent"),
+            "--scheduler",
+            self.server,
+            "--cluster-id",
+            cluster_id or self.cluster_id,
+            "--node-name",
+            name,
+            "--state-dir",
+            state_dir or os.path.join(self.folder, name),
+            "--zone",
+            zone,
+            "--leaf",
+            leaf,
+            "--gpus",
+            str(self.gpus),
+            "--simulated-gpus",
+            "--log-level",
+            self.log_level,
+            *self.runtime_options(name),
+            *self.sdk_options(name),
+            *self.replica_options(),
+        ]
 
     def runtime_options(self, name):
         """Jobs may have the examples, what lies in the folder of jobs, and what was allowed; not the cluster's own
@@ -159,8 +207,16 @@ class LocalCluster:
             return ["--runtime", self.runtime]
         shared = [self.checkpoint_root] if self.checkpoint_root else []
         allowed = [self.jobs, *shared, *parts_for_jobs(ROOT), *self.allow]
-        return ["--runtime", "runc", "--address", self.network.address(name), "--cgroup-parent",
-                f"{self.control_group}/{name}", "--mount-allow", *allowed]
+        return [
+            "--runtime",
+            "runc",
+            "--address",
+            self.network.address(name),
+            "--cgroup-parent",
+            f"{self.control_group}/{name}",
+            "--mount-allow",
+            *allowed,
+        ]
 
     def sdk_options(self, name):
         """By itself an agent takes the one beside its program, which a build without Python's parts lacks."""
@@ -170,8 +226,15 @@ class LocalCluster:
         """By TCP alone: UCX would take the nodes of one machine for one node, and use shared memory."""
         if not self.replica_memory:
             return []
-        return ["--replica-memory", self.replica_memory, "--replica-secret-file", self.replica_secret,
-                "--replica-tls", "tcp", *(["--replica-device", "eth0"] if self.network else [])]
+        return [
+            "--replica-memory",
+            self.replica_memory,
+            "--replica-secret-file",
+            self.replica_secret,
+            "--replica-tls",
+            "tcp",
+            *(["--replica-device", "eth0"] if self.network else []),
+        ]
 
     def start_agent(self, name):
         log = os.path.join(self.logs, f"agent-{name}.log")
@@ -182,9 +245,12 @@ class LocalCluster:
             for agent in self.agents.values():
                 agent.check()
             nodes = self.glim.nodes()
-            seen = all(nodes.get(n, {}).get("state") == "ready" and not nodes[n].get("checkpoint_root_error")
-                       for n in self.agents)
+            seen = all(
+                nodes.get(n, {}).get("state") == "ready" and not nodes[n].get("checkpoint_root_error")
+                for n in self.agents
+            )
             return nodes if seen else None
+
         return wait_until(ready, seconds, f"{len(self.agents)} nodes are ready")
 
     def check(self):
@@ -226,6 +292,7 @@ class LocalCluster:
             if last["job"]["state"] in ENDED:
                 raise AssertionError(f"job {job_id} ended before {what}: {self.describe(last['job'])}")
             return None
+
         return wait_until(look, seconds, lambda: f"{what}: {self.describe(last.get('job', {}))}", every)
 
     def wait_state(self, job_id, state, seconds, every=0.1):
@@ -233,16 +300,20 @@ class LocalCluster:
 
     def wait_idle(self, seconds=30):
         """Until no node has a holder or a claim."""
+
         def idle():
             return all(not n["holder"] and not n["claim"] for n in self.glim.nodes().values())
+
         wait_until(idle, seconds, "every node is free")
 
     def describe(self, job):
         if not job:
             return "nothing is known of it"
         lines = [f"job {job['id']} {job['spec']['name']} is {job['state']} {job['message']}"]
-        lines += [f"  attempt {a['ref']['number']}: {a['state']} {a['outcome']} {a['save']} {a['message']}"
-                  for a in job["attempts"]]
+        lines += [
+            f"  attempt {a['ref']['number']}: {a['state']} {a['outcome']} {a['save']} {a['message']}"
+            for a in job["attempts"]
+        ]
         lines += [f"  blocked: {b['kind']}: {b['message']}" for b in job["blockers"]]
         return "\n".join(lines)
 
@@ -300,9 +371,14 @@ class LocalCluster:
     def remember(self):
         """What a later process needs to stop a cluster that is left running."""
         children = [*self.agents.values(), self.scheduler]
-        state = {"server": self.server, "bin": self.bin, "nodes": self.node_places, "runtime": self.runtime,
-                 "prefix": self.network.prefix if self.network else None,
-                 "processes": [{"name": c.name, "pid": c.pid, "start_time": c.start_time} for c in children]}
+        state = {
+            "server": self.server,
+            "bin": self.bin,
+            "nodes": self.node_places,
+            "runtime": self.runtime,
+            "prefix": self.network.prefix if self.network else None,
+            "processes": [{"name": c.name, "pid": c.pid, "start_time": c.start_time} for c in children],
+        }
         with open(os.path.join(self.folder, "cluster.json"), "w") as file:
             json.dump(state, file)
 
@@ -331,8 +407,11 @@ def stop_remembered(folder):
         for child in state["processes"]:
             kill_process(child["pid"], child["start_time"], sign)
         try:
-            wait_until(lambda: all(start_time(c["pid"]) != c["start_time"] for c in state["processes"]), seconds,
-                       "all have ended")
+            wait_until(
+                lambda: all(start_time(c["pid"]) != c["start_time"] for c in state["processes"]),
+                seconds,
+                "all have ended",
+            )
             break
         except NotInTime:
             continue
@@ -347,6 +426,7 @@ def stop_remembered(folder):
 
 def kill_tasks_under(folder):
     """Kills tasks' processes whose socket, and shims whose task folder, lies in a cluster's own folder."""
+
     def ours(pid):
         if environment_of(pid).get("GLIM_SOCKET", "").startswith(folder + "/"):
             return True
@@ -355,10 +435,14 @@ def kill_tasks_under(folder):
                 words = file.read().split(b"\0")
         except OSError:
             return False
-        return (len(words) > 1 and os.path.basename(words[0]) == b"glim-shim"
-                and words[1].startswith(os.fsencode(folder) + b"/"))
+        return (
+            len(words) > 1
+            and os.path.basename(words[0]) == b"glim-shim"
+            and words[1].startswith(os.fsencode(folder) + b"/")
+        )
+
     killed = []
-    for _ in range(50):                      # what forks meanwhile is found the next time
+    for _ in range(50):  # what forks meanwhile is found the next time
         left = [(pid, start_time(pid)) for pid in all_pids() if ours(pid)]
         left = [(pid, started) for pid, started in left if started is not None]
         if not left:
@@ -397,7 +481,7 @@ def write_secret(path):
 def _size(path):
     try:
         return os.path.getsize(path)
-    except FileNotFoundError:                # a task's folder may go at any moment
+    except FileNotFoundError:  # a task's folder may go at any moment
         return 0
 
 

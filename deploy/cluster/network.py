@@ -31,8 +31,12 @@ class Network:
         for step in range(1000):
             x, y = divmod((number + step * 7919) % (50 * 250), 250)
             prefix = f"10.{200 + x}.{y + 1}"
-            if not run("ip", "-4", "route", "show", "to", "match", f"{prefix}.1", check=False).stdout.replace(
-                    "default", "").strip().startswith(prefix):
+            if (
+                not run("ip", "-4", "route", "show", "to", "match", f"{prefix}.1", check=False)
+                .stdout.replace("default", "")
+                .strip()
+                .startswith(prefix)
+            ):
                 return prefix
         raise RuntimeError("no free range of addresses")
 
@@ -73,11 +77,17 @@ class Network:
 
     def cut(self, node):
         """From now on nothing gets in or out of the node, as with a pulled cable: no side is told."""
-        run(*self.inside(node), "nft", "-f", "-", stdin="""
+        run(
+            *self.inside(node),
+            "nft",
+            "-f",
+            "-",
+            stdin="""
             table inet cut {
               chain in { type filter hook input priority 0; policy drop; iif lo accept; }
               chain out { type filter hook output priority 0; policy drop; oif lo accept; }
-            }""")
+            }""",
+        )
 
     def mend(self, node):
         run(*self.inside(node), "nft", "delete", "table", "inet", "cut")
@@ -92,6 +102,7 @@ class Network:
 def remove_control_groups(parent):
     """Removes the control groups below `parent` ("/glim/NAME"), of every controller, and it with them. Their processes
     are gone, or are just being killed: the kernel takes a moment to let go."""
+
     def removed():
         tops = glob.glob(f"/sys/fs/cgroup{parent}") + glob.glob(f"/sys/fs/cgroup/*{parent}")
         for top in tops:
@@ -101,6 +112,7 @@ def remove_control_groups(parent):
                 except OSError:
                     pass
         return not any(map(os.path.exists, tops))
+
     try:
         wait_until(removed, 5, f"the control groups {parent} are removed")
     except NotInTime as error:

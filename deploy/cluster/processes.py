@@ -55,8 +55,10 @@ def processes_of(folder, job, attempt=None):
     prefix = f"{job}." if attempt is None else f"{job}.{attempt}."
 
     def belongs(environment):
-        return (environment.get("GLIM_TASK", "").startswith(prefix)
-                and environment.get("GLIM_SOCKET", "").startswith(folder + "/"))
+        return environment.get("GLIM_TASK", "").startswith(prefix) and environment.get("GLIM_SOCKET", "").startswith(
+            folder + "/"
+        )
+
     return [pid for pid in all_pids() if belongs(environment_of(pid)) and start_time(pid) is not None]
 
 
@@ -89,8 +91,9 @@ class Child:
     def __init__(self, name, argv, log, env=None):
         self.name, self.log = name, log
         with open(log, "ab") as file:
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                                            env=env, start_new_session=True)
+            self.process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=env, start_new_session=True
+            )
         self.pid = self.process.pid
         self.start_time = start_time(self.pid)
 

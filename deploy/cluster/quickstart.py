@@ -41,8 +41,10 @@ class Steps:
 def build(log):
     """Configures the release preset and builds what the story needs; the log is shown only when that fails."""
     with open(log, "wb") as file:
-        for argv in (["cmake", "--preset", "release"],
-                     ["cmake", "--build", "--preset", "release", "--target", "glim_quickstart"]):
+        for argv in (
+            ["cmake", "--preset", "release"],
+            ["cmake", "--build", "--preset", "release", "--target", "glim_quickstart"],
+        ):
             done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
             if done.returncode != 0:
                 with open(log, errors="replace") as text:
@@ -52,17 +54,32 @@ def build(log):
 
 def tell_story(stage, steps, seed):
     training = Training(seed=seed)
-    reference = steps.run("reference", "Job A, 4 ranks on 2 nodes, is left alone once, to know what must come out",
-                          lambda: stage.reference("reference", training))
-    steps.say(f"{reference['steps']} steps, accuracy {reference['accuracy']:.4f}, "
-              f"weights {reference['weights_digest'][:16]}")
+    reference = steps.run(
+        "reference",
+        "Job A, 4 ranks on 2 nodes, is left alone once, to know what must come out",
+        lambda: stage.reference("reference", training),
+    )
+    steps.say(
+        f"{reference['steps']} steps, accuracy {reference['accuracy']:.4f}, "
+        f"weights {reference['weights_digest'][:16]}"
+    )
     step = random_step(seed, training, reference["steps"])
-    main = steps.run("interrupt", f"Job A again; job B, more urgent, comes after step {step}",
-                     lambda: stage.interrupted("digits", training, step, "reference"))
-    others = steps.run("deaf_and_stubborn", "Job C, which never answers, and job D, which leaves a daemon behind",
-                       lambda: stage.deaf_and_stubborn(30 + seed % 20))
-    problems = (problems_of_runtime(stage.cluster.runtime, stage.glim.nodes(), main["seen"])
-                + problems_of_interrupt(main) + problems_of_deaf(others) + problems_of_stubborn(others))
+    main = steps.run(
+        "interrupt",
+        f"Job A again; job B, more urgent, comes after step {step}",
+        lambda: stage.interrupted("digits", training, step, "reference"),
+    )
+    others = steps.run(
+        "deaf_and_stubborn",
+        "Job C, which never answers, and job D, which leaves a daemon behind",
+        lambda: stage.deaf_and_stubborn(30 + seed % 20),
+    )
+    problems = (
+        problems_of_runtime(stage.cluster.runtime, stage.glim.nodes(), main["seen"])
+        + problems_of_interrupt(main)
+        + problems_of_deaf(others)
+        + problems_of_stubborn(others)
+    )
     return reference, main, others, problems
 
 
@@ -74,7 +91,8 @@ def folder_for_a_job(cluster):
 
 def print_ways(cluster):
     own, examples = folder_for_a_job(cluster), os.path.join(ROOT, "deploy", "examples")
-    print(f"""
+    print(
+        f"""
 The cluster is left running. A job of your own, from a folder of your own; then an urgent one, for which it makes room:
     export GLIM_SERVER={cluster.server} PATH={cluster.bin}:$PATH
     mkdir -p {own} && cd {own} && cp {examples}/first/* . && job=$(glim submit job.yaml)
@@ -83,13 +101,16 @@ The cluster is left running. A job of your own, from a folder of your own; then 
     glim logs -f $job           # through all its attempts, to its end
 Jobs may lie in {', '.join(cluster.allow) or 'any folder'}. Logs and the database are in {cluster.folder}.
 To stop the cluster and remove that folder:
-    {os.path.join(ROOT, 'deploy', 'quickstart')} --stop {cluster.folder}""")
+    {os.path.join(ROOT, 'deploy', 'quickstart')} --stop {cluster.folder}"""
+    )
 
 
 def options():
     parser = argparse.ArgumentParser(
-        prog="deploy/quickstart", description="Builds Glim, starts a cluster on this machine, interrupts a training "
-        "job for a more urgent one, and tells what happened.")
+        prog="deploy/quickstart",
+        description="Builds Glim, starts a cluster on this machine, interrupts a training "
+        "job for a more urgent one, and tells what happened.",
+    )
     parser.add_argument("--keep", action="store_true", help="leave the cluster running")
     parser.add_argument("--json", metavar="FILE", help="also write what happened to FILE")
     parser.add_argument("--seed", type=int, default=1, help="of the training and of the moment of the interrupt [1]")
@@ -100,8 +121,10 @@ def options():
 
 def interrupt_on_signals():
     """A SIGTERM or a closed terminal ends us like Ctrl-C: in order."""
+
     def handle(number, frame):
         raise KeyboardInterrupt
+
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, handle)
 
@@ -121,8 +144,11 @@ def clean_up(cluster, folder, keep_folder):
 def run(args, steps, folder):
     """Returns (whether all is well, the cluster or None if it is stopped)."""
     if not args.no_build:
-        steps.run("build", "Building (cmake, release preset); the first time takes minutes",
-                  lambda: build(os.path.join(folder, "build.log")))
+        steps.run(
+            "build",
+            "Building (cmake, release preset); the first time takes minutes",
+            lambda: build(os.path.join(folder, "build.log")),
+        )
     allow = callers_folders(ROOT) if args.keep else ()
     cluster, ok, keep = LocalCluster(BIN, folder, allow=allow, checkpoint_root=True), False, False
     try:
@@ -137,8 +163,10 @@ def run(args, steps, folder):
             print(f"PROBLEM: {problem}", file=sys.stderr)
         if args.json:
             durations = {**steps.durations, "install_deps": float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))}
-            write_json(args.json, story_json(cluster.runtime, cluster.glim.nodes(), reference, main, others,
-                                             durations, problems))
+            write_json(
+                args.json,
+                story_json(cluster.runtime, cluster.glim.nodes(), reference, main, others, durations, problems),
+            )
         keep = args.keep and ok
     except Exception as error:
         print(f"\nerror: {error}\n\n{cluster.tails()}", file=sys.stderr)

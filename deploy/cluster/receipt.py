@@ -22,8 +22,17 @@ def outcome_of(attempt):
 
 
 def attempts_json(job):
-    return [{"attempt": a["ref"]["number"], "nodes": [t["node"] for t in a["tasks"]], "zone": "+".join(a["zones"]),
-             "steps": steps_of(a), "outcome": outcome_of(a), "steps_lost": a["steps_lost"]} for a in job["attempts"]]
+    return [
+        {
+            "attempt": a["ref"]["number"],
+            "nodes": [t["node"] for t in a["tasks"]],
+            "zone": "+".join(a["zones"]),
+            "steps": steps_of(a),
+            "outcome": outcome_of(a),
+            "steps_lost": a["steps_lost"],
+        }
+        for a in job["attempts"]
+    ]
 
 
 def phases_json(job):
@@ -33,8 +42,10 @@ def phases_json(job):
 def attempt_lines(job):
     for entry in attempts_json(job):
         steps = f"steps {entry['steps'][0]} to {entry['steps'][1]}" if entry["steps"] else "no reported steps"
-        yield (f"    attempt {entry['attempt']}: nodes {', '.join(entry['nodes'])} (zone {entry['zone']}), {steps}, "
-               f"{outcome_of_words(entry['outcome'])}")
+        yield (
+            f"    attempt {entry['attempt']}: nodes {', '.join(entry['nodes'])} (zone {entry['zone']}), {steps}, "
+            f"{outcome_of_words(entry['outcome'])}"
+        )
 
 
 def outcome_of_words(outcome):
@@ -52,14 +63,17 @@ def interrupt_lines(job):
     why = agreement["reason"] if agreement["reason"].startswith(who) else f"{who}: {agreement['reason']}"
     yield f"    interrupted for user {agreement['preemptor_user']}: {why}"
     agreed = f", agreed on step {agreement['stop_step']}" if agreement["stop_step"] >= 0 else ""
-    yield (f"    grace used {seconds(agreement['grace_used_ms'])} of {seconds(agreement['grace_ms'])}{agreed}; "
-           f"{verdict_words(first)}")
+    yield (
+        f"    grace used {seconds(agreement['grace_used_ms'])} of {seconds(agreement['grace_ms'])}{agreed}; "
+        f"{verdict_words(first)}"
+    )
 
 
 def verdict_words(attempt):
     lost = f"{attempt['steps_lost']} steps lost"
     return {"killed": f"killed, {lost}", "saved": f"saved and left, {lost}"}.get(
-        attempt["save"], f"left without saving, {lost}")
+        attempt["save"], f"left without saving, {lost}"
+    )
 
 
 def wait_line(job):
@@ -69,8 +83,10 @@ def wait_line(job):
 
 
 def runtime_words(runtime):
-    return {"runc": "in containers (runc), each node with a network of its own",
-            "process": "as plain processes (containers need root)"}[runtime]
+    return {
+        "runc": "in containers (runc), each node with a network of its own",
+        "process": "as plain processes (containers need root)",
+    }[runtime]
 
 
 def story_lines(runtime, reference, main, others):
@@ -83,10 +99,14 @@ def story_lines(runtime, reference, main, others):
     yield from attempt_lines(a)
     yield f"    accuracy {check['accuracy']:.4f}; uninterrupted: {reference['accuracy']:.4f}"
     equal = check["equals_reference"]
-    yield (f"    weights {check['weights_digest'][:16]}, uninterrupted {reference['weights_digest'][:16]}: "
-           f"{'equal, bit for bit' if equal else 'NOT EQUAL'}")
-    yield (f"    batches of all {check['ranks']} ranks, joined over the attempts: "
-           f"{'those of the uninterrupted run, each once' if equal and check['every_step_once'] else 'NOT EQUAL'}")
+    yield (
+        f"    weights {check['weights_digest'][:16]}, uninterrupted {reference['weights_digest'][:16]}: "
+        f"{'equal, bit for bit' if equal else 'NOT EQUAL'}"
+    )
+    yield (
+        f"    batches of all {check['ranks']} ranks, joined over the attempts: "
+        f"{'those of the uninterrupted run, each once' if equal and check['every_step_once'] else 'NOT EQUAL'}"
+    )
     yield f"  Job {b['id']} B {b['spec']['name']}, user {b['user']}, {b['priority']}"
     yield wait_line(b)
     living = sum(len(pids) for report in main["seen"] for pids in report["alive"].values())
@@ -99,9 +119,10 @@ def story_lines(runtime, reference, main, others):
     yield f"  Job {d['id']} D {d['spec']['name']}, which leaves a daemon that ignores SIGTERM"
     yield from interrupt_lines(d)
     beat = others["heartbeat"]
-    yield (f"    the daemon's last sign of life was {(beat['preemptor_started'] - beat['last']):.2f} s before node "
-           f"{others['node']} went to job {others['e']['id']}"
-           + (": TOO EARLY" if others["node_given_too_early"] else ""))
+    yield (
+        f"    the daemon's last sign of life was {(beat['preemptor_started'] - beat['last']):.2f} s before node "
+        f"{others['node']} went to job {others['e']['id']}" + (": TOO EARLY" if others["node_given_too_early"] else "")
+    )
 
 
 def story_json(runtime, nodes, reference, main, others, durations, problems):
@@ -110,17 +131,26 @@ def story_json(runtime, nodes, reference, main, others, durations, problems):
     jobs = [a, b, others["c"], others["d"], others["e"]]
     agreement = only_agreement(a)
     return {
-        "version": 1, "ok": not problems, "problems": list(problems), "runtime": runtime,
+        "version": 1,
+        "ok": not problems,
+        "problems": list(problems),
+        "runtime": runtime,
         "nodes": {name: {"runtime": node["runtime"], "address": node["address"]} for name, node in nodes.items()},
-        "accuracy": check["accuracy"], "reference_accuracy": reference["accuracy"],
+        "accuracy": check["accuracy"],
+        "reference_accuracy": reference["accuracy"],
         "digest_equal": check["weights_digest"] == reference["weights_digest"],
         "batches_equal": check["equals_reference"],
         "steps_lost": {job["spec"]["name"]: job["steps_lost"] for job in jobs},
         "interrupt_ms": phases_json(b),
-        "interrupt": agreement and {
-            "by_job": agreement["preemptor"]["job_id"], "by_user": agreement["preemptor_user"],
-            "reason": agreement["reason"], "stop_step": agreement["stop_step"],
-            "grace_ms": agreement["grace_ms"], "grace_used_ms": agreement["grace_used_ms"]},
+        "interrupt": agreement
+        and {
+            "by_job": agreement["preemptor"]["job_id"],
+            "by_user": agreement["preemptor_user"],
+            "reason": agreement["reason"],
+            "stop_step": agreement["stop_step"],
+            "grace_ms": agreement["grace_ms"],
+            "grace_used_ms": agreement["grace_used_ms"],
+        },
         "attempts": {job["spec"]["name"]: attempts_json(job) for job in jobs},
         "gpus_simulated": all(job["gpus_simulated"] for job in jobs),
         "durations_s": durations,

@@ -63,6 +63,15 @@ class Examples:
 
     def make(self, name, run, **fields):
         """A spec from nothing but a command; the fields not given are small and quick ones."""
-        values = {"apiVersion": "glim/v1", "kind": "Job", "name": name, "run": run, "workdir": self.folder, "nodes": 1,
-                  "gpus_per_node": 1, "mounts": self.mounts(), **fields}
+        values = {
+            "apiVersion": "glim/v1",
+            "kind": "Job",
+            "name": name,
+            "run": run,
+            "workdir": self.folder,
+            "nodes": 1,
+            "gpus_per_node": 1,
+            "mounts": self.mounts(),
+            **fields,
+        }
         return self.write(name, "".join(f"{key}: {json.dumps(value)}\n" for key, value in values.items()))

@@ -19,13 +19,16 @@ PHASES = ("notify", "agree", "save", "release", "start")
 @dataclass(frozen=True)
 class Training:
     """How job A trains. Its result depends on nothing else."""
+
     seed: int = 1
     epochs: int = 6
     step_ms: int = 100
 
     def command(self):
-        return (f"{PYTHON} train.py --epochs {self.epochs} --seed {self.seed} --step-ms {self.step_ms} "
-                '--out "$DIGITS_OUT"')
+        return (
+            f"{PYTHON} train.py --epochs {self.epochs} --seed {self.seed} --step-ms {self.step_ms} "
+            '--out "$DIGITS_OUT"'
+        )
 
 
 def steps_done(out, rank=0):
@@ -69,20 +72,29 @@ class Stage:
 
     def submit_training(self, name, training, user="ana"):
         spec = self.examples.derive(
-            "digits", name, run=training.command(), env={"DIGITS_OUT": self.path(name)},
-            checkpoint={"dir": self.path("ckpt", "$GLIM_JOB_ID"), "keep": 3})
+            "digits",
+            name,
+            run=training.command(),
+            env={"DIGITS_OUT": self.path(name)},
+            checkpoint={"dir": self.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
+        )
         return self.glim.submit(spec, user=user)
 
     def submit_urgent(self, name, victims, steps=200, user="ben"):
         """Job B on all four nodes. Before anything else, each of its ranks writes down who of its victims is there."""
-        spec = self.examples.derive("urgent", name, run=f"{self.witness(name, victims, 4)} && exec {PYTHON} train.py "
-                                    f"--steps {steps}", placement={"leaf": "pack", "cross_zone": "auto"})
+        spec = self.examples.derive(
+            "urgent",
+            name,
+            run=f"{self.witness(name, victims, 4)} && exec {PYTHON} train.py " f"--steps {steps}",
+            placement={"leaf": "pack", "cross_zone": "auto"},
+        )
         return self.glim.submit(spec, user=user)
 
     def submit_visitor(self, name, victims, nodes=4, user="ben", then="true", **fields):
         """A job of high priority that looks whether its victims' first attempts are gone, does `then`, and ends."""
-        spec = self.examples.make(name, f"{self.witness(name, victims, nodes)} && {then}", nodes=nodes, priority="high",
-                                  **fields)
+        spec = self.examples.make(
+            name, f"{self.witness(name, victims, nodes)} && {then}", nodes=nodes, priority="high", **fields
+        )
         return self.glim.submit(spec, user=user)
 
     def witness(self, name, victims, ranks):
@@ -114,12 +126,21 @@ class Stage:
         """Job A, interrupted by job B when A's first rank has done `step`."""
         cluster, out = self.cluster, self.path(name)
         a = self.submit_training(name, training)
-        wait_until(lambda: cluster.check() or steps_done(out) >= step, seconds,
-                   lambda: f"job {a} did step {step}: {cluster.describe(self.glim.job(a))}", every=0.01)
+        wait_until(
+            lambda: cluster.check() or steps_done(out) >= step,
+            seconds,
+            lambda: f"job {a} did step {step}: {cluster.describe(self.glim.job(a))}",
+            every=0.01,
+        )
         b = self.submit_urgent(urgent, [a], urgent_steps)
         self.say(f"job {a} (A) has done step {steps_done(out)}: submitted job {b} (B), four nodes, priority high")
-        cluster.wait_job(b, lambda job: job["attempts"] and job["attempts"][0]["started_at_ms"] > 0, seconds,
-                         f"job {b} starts", every=0.02)
+        cluster.wait_job(
+            b,
+            lambda job: job["attempts"] and job["attempts"][0]["started_at_ms"] > 0,
+            seconds,
+            f"job {b} starts",
+            every=0.02,
+        )
         stop = self.glim.job(a)["attempts"][0]["agreements"][-1]["stop_step"]
         self.say(f"job {a} (A) agreed on step {stop}, saved and left; job {b} (B) has all four nodes")
         b_job = cluster.wait_state(b, "succeeded", seconds)
@@ -127,9 +148,15 @@ class Stage:
         cluster.wait_job(a, lambda job: job["attempt_count"] >= 2, seconds, f"job {a} comes back")
         a_job = cluster.wait_state(a, "succeeded", seconds)
         self.say(f"job {a} (A) came back at step {a_job['attempts'][1]['base_step'] + 1} and finished")
-        return {"a": a_job, "b": b_job, "receipts": self.glim.receipts(a), "seen": self.seen(urgent, 4),
-                "asked_at_step": step, "check": check_run(self.examples, out, self.path(reference)),
-                "steps_of_a": ranges_by_attempt(out)}
+        return {
+            "a": a_job,
+            "b": b_job,
+            "receipts": self.glim.receipts(a),
+            "seen": self.seen(urgent, 4),
+            "asked_at_step": step,
+            "check": check_run(self.examples, out, self.path(reference)),
+            "steps_of_a": ranges_by_attempt(out),
+        }
 
     def deaf_and_stubborn(self, step, deaf="deaf", stubborn="stubborn", seconds=120):
         """Jobs C and D, both in the way of a third."""
@@ -137,8 +164,12 @@ class Stage:
         c = self.submit_deaf(deaf)
         d = self.submit_stubborn(stubborn)
         daemon = self.wait_daemon(stubborn)
-        wait_until(lambda: cluster.check() or steps_done(self.path(deaf)) >= step, seconds,
-                   lambda: f"job {c} did step {step}: {cluster.describe(self.glim.job(c))}", every=0.02)
+        wait_until(
+            lambda: cluster.check() or steps_done(self.path(deaf)) >= step,
+            seconds,
+            lambda: f"job {c} did step {step}: {cluster.describe(self.glim.job(c))}",
+            every=0.02,
+        )
         visitor = f"{deaf}-visitor"
         e = self.submit_visitor(visitor, [c, d])
         self.say(f"jobs {c} (C) and {d} (D) run: submitted job {e}, four nodes, priority high")
@@ -150,24 +181,38 @@ class Stage:
         c_job = cluster.wait_state(c, "succeeded", seconds)
         self.say(f"job {c} (C) came back at step {c_job['attempts'][1]['base_step'] + 1} and finished")
         d_job = cluster.wait_state(d, "cancelled", 30)
-        return {"c": c_job, "d": d_job, "e": e_job, "receipts": self.glim.receipts(c), "seen": self.seen(visitor, 4),
-                "node": node, "node_given_too_early": too_early, "steps_of_c": ranges_by_attempt(self.path(deaf)),
-                "heartbeat": self.heartbeats(stubborn, e_job)}
+        return {
+            "c": c_job,
+            "d": d_job,
+            "e": e_job,
+            "receipts": self.glim.receipts(c),
+            "seen": self.seen(visitor, 4),
+            "node": node,
+            "node_given_too_early": too_early,
+            "steps_of_c": ranges_by_attempt(self.path(deaf)),
+            "heartbeat": self.heartbeats(stubborn, e_job),
+        }
 
     def submit_deaf(self, name, steps=160, grace="2s", save_every=20, user="ana"):
         spec = self.examples.derive(
-            "deaf", name, run=f"{PYTHON} train.py --steps {steps} --step-ms 50 --save-every {save_every} "
-            '--out "$DEAF_OUT"',
-            env={"DEAF_OUT": self.path(name)}, interrupt={"mode": "cooperative", "grace": grace, "max_grace": "10s"},
-            checkpoint={"dir": self.path("ckpt", "$GLIM_JOB_ID"), "keep": 3})
+            "deaf",
+            name,
+            run=f"{PYTHON} train.py --steps {steps} --step-ms 50 --save-every {save_every} " '--out "$DEAF_OUT"',
+            env={"DEAF_OUT": self.path(name)},
+            interrupt={"mode": "cooperative", "grace": grace, "max_grace": "10s"},
+            checkpoint={"dir": self.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
+        )
         return self.glim.submit(spec, user=user)
 
     def submit_stubborn(self, name, user="ana"):
         """Each attempt has a folder of its own, so that the first one's daemon stays known."""
         os.makedirs(self.path(name), exist_ok=True)
         spec = self.examples.derive(
-            "stubborn", name, env={"STUBBORN_OUT": self.path(name)},
-            run=f'{PYTHON} run.py --main stay --seconds 120 --out "$STUBBORN_OUT/$GLIM_ATTEMPT"')
+            "stubborn",
+            name,
+            env={"STUBBORN_OUT": self.path(name)},
+            run=f'{PYTHON} run.py --main stay --seconds 120 --out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
+        )
         return self.glim.submit(spec, user=user)
 
     def wait_daemon(self, name, seconds=30):
@@ -182,9 +227,11 @@ class Stage:
 
     def watch_node(self, node, job_id, daemon, seconds):
         """Until somebody else holds the node. True if that was so while the daemon was still there."""
+
         def other_holder():
             holder = self.glim.nodes()[node]["holder"]
             return holder and holder["job_id"] != job_id
+
         wait_until(other_holder, seconds, f"node {node} has another holder than job {job_id}", every=0.02)
         return start_time(daemon[0]) == daemon[1] and daemon[1] is not None
 

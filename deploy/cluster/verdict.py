@@ -30,19 +30,25 @@ def check_gang_preemption(found, name, victim, preemptor, seen):
         found.append(f"{name}: expected one interrupt, found {[a['agreements'] for a in victim['attempts']]}")
         return
     start = preemptor["attempts"][0]
-    found.expect(agreement["preemptor"]["job_id"] == preemptor["id"],
-                 f"{name}: its receipt names job {agreement['preemptor']} as preemptor, not {preemptor['id']}")
-    found.expect(agreement["preemptor_user"] == preemptor["user"] and agreement["reason"],
-                 f"{name}: its receipt does not say who and why: "
-                 f"{agreement['preemptor_user']!r} {agreement['reason']!r}")
-    found.expect(0 <= released_at_ms(agreement) <= start["started_at_ms"],
-                 f"{name}: released at {released_at_ms(agreement)}, "
-                 f"but its preemptor started at {start['started_at_ms']}")
+    found.expect(
+        agreement["preemptor"]["job_id"] == preemptor["id"],
+        f"{name}: its receipt names job {agreement['preemptor']} as preemptor, not {preemptor['id']}",
+    )
+    found.expect(
+        agreement["preemptor_user"] == preemptor["user"] and agreement["reason"],
+        f"{name}: its receipt does not say who and why: " f"{agreement['preemptor_user']!r} {agreement['reason']!r}",
+    )
+    found.expect(
+        0 <= released_at_ms(agreement) <= start["started_at_ms"],
+        f"{name}: released at {released_at_ms(agreement)}, " f"but its preemptor started at {start['started_at_ms']}",
+    )
     for rank, report in enumerate(seen):
         left = report["alive"][f"{victim['id']}.1"]
         found.expect(not left, f"{name}: processes {left} lived when rank {rank} of its preemptor began")
-        found.expect(report["time"] * 1000 >= released_at_ms(agreement),
-                     f"{name}: rank {rank} of its preemptor began before the release")
+        found.expect(
+            report["time"] * 1000 >= released_at_ms(agreement),
+            f"{name}: rank {rank} of its preemptor began before the release",
+        )
 
 
 def problems_of_runtime(wanted, nodes, seen):
@@ -53,7 +59,9 @@ def problems_of_runtime(wanted, nodes, seen):
     if wanted != "runc":
         return found
     for rank, report in enumerate(seen):
-        found.expect(report["init"] == "glim-init", f"rank {rank} of B was in no container: process 1 is {report['init']}")
+        found.expect(
+            report["init"] == "glim-init", f"rank {rank} of B was in no container: process 1 is {report['init']}"
+        )
     for kind in ("net", "pid"):
         spaces = {report["namespaces"][kind] for report in seen}
         found.expect(len(spaces) == len(seen), f"B's {len(seen)} nodes share {kind} namespaces: {sorted(spaces)}")
@@ -66,21 +74,27 @@ def problems_of_interrupt(story, accuracy_min=ACCURACY_MIN):
     found.extend(f"A: {problem}" for problem in check["problems"])
     found.expect(check["ok"] and check["equals_reference"], f"A: check.py is not content: {check}")
     if accuracy_min is not None:
-        found.expect(check["accuracy"] is not None and check["accuracy"] >= accuracy_min,
-                     f"A: accuracy {check['accuracy']}, at least {accuracy_min} is wanted")
+        found.expect(
+            check["accuracy"] is not None and check["accuracy"] >= accuracy_min,
+            f"A: accuracy {check['accuracy']}, at least {accuracy_min} is wanted",
+        )
     found.expect(a["steps_lost"] == 0, f"A: {a['steps_lost']} steps lost")
     attempts = a["attempts"]
     ends = [(t["outcome"], t["save"]) for t in attempts]
-    found.expect(len(ends) == 2 and ends[0] == ("interrupted", "saved") and ends[1][0] == "succeeded",
-                 f"A: its attempts ended as {ends}")
+    found.expect(
+        len(ends) == 2 and ends[0] == ("interrupted", "saved") and ends[1][0] == "succeeded",
+        f"A: its attempts ended as {ends}",
+    )
     agreement = only_agreement(a)
     if agreement and len(attempts) == 2:
         stop = agreement["stop_step"]
         found.expect(stop >= story["asked_at_step"], f"A: agreed on step {stop}, asked at {story['asked_at_step']}")
         found.expect(attempts[1]["base_step"] == stop, f"A: went on from {attempts[1]['base_step']}, stopped at {stop}")
         ranges = story["steps_of_a"]
-        found.expect(ranges.get(1, (0, None))[1] == stop and ranges.get(2, (None, 0))[0] == stop + 1,
-                     f"A: its own files say {ranges}, the platform says {stop}")
+        found.expect(
+            ranges.get(1, (0, None))[1] == stop and ranges.get(2, (None, 0))[0] == stop + 1,
+            f"A: its own files say {ranges}, the platform says {stop}",
+        )
         used = agreement["grace_used_ms"]
         found.expect(used <= agreement["grace_ms"], f"A: used {used} ms of its grace of {agreement['grace_ms']} ms")
     found.expect(len({task["node"] for task in b["attempts"][0]["tasks"]}) == 4, "B: did not run on four nodes")
@@ -94,19 +108,27 @@ def problems_of_deaf(story):
     """C was killed at its deadline, lost the steps since its last save, and went on from there."""
     found, c = Findings(), story["c"]
     first, *others = c["attempts"]
-    found.expect((first["outcome"], first["save"]) == ("interrupted", "killed"),
-                 f"C: ended as {first['outcome']} {first['save']}, not as killed")
+    found.expect(
+        (first["outcome"], first["save"]) == ("interrupted", "killed"),
+        f"C: ended as {first['outcome']} {first['save']}, not as killed",
+    )
     agreement = only_agreement(c)
     if agreement:
-        found.expect(agreement["grace_used_ms"] >= agreement["grace_ms"],
-                     f"C: killed after {agreement['grace_used_ms']} ms, its grace was {agreement['grace_ms']} ms")
+        found.expect(
+            agreement["grace_used_ms"] >= agreement["grace_ms"],
+            f"C: killed after {agreement['grace_used_ms']} ms, its grace was {agreement['grace_ms']} ms",
+        )
     lost = first["last_step"] - first["durable_step"]
     found.expect(first["durable_step"] >= 0 and lost > 0, f"C: durable step {first['durable_step']}, {lost} steps lost")
-    found.expect(first["steps_lost"] == lost and c["steps_lost"] == lost,
-                 f"C: {first['steps_lost']} steps reported lost, last step {first['last_step']}, "
-                 f"durable {first['durable_step']}")
-    found.expect(len(others) == 1 and others[0]["base_step"] == first["durable_step"],
-                 f"C: went on from {[a['base_step'] for a in others]}, durable was {first['durable_step']}")
+    found.expect(
+        first["steps_lost"] == lost and c["steps_lost"] == lost,
+        f"C: {first['steps_lost']} steps reported lost, last step {first['last_step']}, "
+        f"durable {first['durable_step']}",
+    )
+    found.expect(
+        len(others) == 1 and others[0]["base_step"] == first["durable_step"],
+        f"C: went on from {[a['base_step'] for a in others]}, durable was {first['durable_step']}",
+    )
     own = story["steps_of_c"]
     found.expect(own.get(2, (None,))[0] == first["durable_step"] + 1, f"C: its own file says {own}")
     check_gang_preemption(found, "C", c, story["e"], story["seen"])
@@ -118,8 +140,10 @@ def problems_of_stubborn(story):
     found = Findings()
     found.expect(not story["node_given_too_early"], f"D: node {story['node']} was given away while its daemon lived")
     beat = story["heartbeat"]
-    found.expect(beat["last"] <= beat["preemptor_started"],
-                 f"D: the daemon was alive at {beat['last']}, its preemptor started at {beat['preemptor_started']}")
+    found.expect(
+        beat["last"] <= beat["preemptor_started"],
+        f"D: the daemon was alive at {beat['last']}, its preemptor started at {beat['preemptor_started']}",
+    )
     outcome = story["d"]["attempts"][0]["outcome"]
     found.expect(outcome == "interrupted", f"D: its first attempt ended as {outcome}")
     check_gang_preemption(found, "D", story["d"], story["e"], story["seen"])

@@ -24,8 +24,11 @@ class BareRunc:
         config["process"].update(args=PRINT_TIME)
         config["root"]["path"] = rootfs
         config["linux"]["cgroupsPath"] = f"{control_group}/bare"
-        config["mounts"] = [m for m in config["mounts"]
-                            if not m["source"].startswith(task_folder) and m["destination"] != "/run/glim-init"]
+        config["mounts"] = [
+            m
+            for m in config["mounts"]
+            if not m["source"].startswith(task_folder) and m["destination"] != "/run/glim-init"
+        ]
         config["mounts"].append({"destination": "/tmp", "type": "bind", "source": tmp, "options": ["rbind", "rw"]})
         with open(os.path.join(self.bundle, "config.json"), "w") as file:
             json.dump(config, file)
@@ -33,8 +36,12 @@ class BareRunc:
     def start_to_first_line_ms(self):
         self.number += 1
         began = time.time()
-        result = subprocess.run(["runc", "--root", self.root, "run", "--bundle", self.bundle, f"bare-{self.number}"],
-                                stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        result = subprocess.run(
+            ["runc", "--root", self.root, "run", "--bundle", self.bundle, f"bare-{self.number}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
         if result.returncode != 0:
             raise RuntimeError(f"runc: {result.stderr}")
         return (float(result.stdout) - began) * 1000

@@ -24,8 +24,9 @@ def size(word):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run checkpoint", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="tests/bench/run checkpoint", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="where the programs are")
     parser.add_argument("--dir", default=ROOT, help="a folder on the disk in question [the checkout]")
     parser.add_argument("--bytes", type=size, default=1 << 30, help="of all tensors [1GiB]")
@@ -44,8 +45,16 @@ def main():
     try:
         runs = Runs(args.bin, folder, args.bytes, args.rounds)
         for name in rows:
-            figures.tell("load_average_before", round(os.getloadavg()[0], 2), "processes", 1, row=name,
-                         cores=os.cpu_count(), filesystem=filesystem_of(folder), bytes=args.bytes)
+            figures.tell(
+                "load_average_before",
+                round(os.getloadavg()[0], 2),
+                "processes",
+                1,
+                row=name,
+                cores=os.cpu_count(),
+                filesystem=filesystem_of(folder),
+                bytes=args.bytes,
+            )
             checkpoint_rows.ROWS[name](runs, figures)
     finally:
         shutil.rmtree(folder)

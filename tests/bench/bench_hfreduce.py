@@ -30,8 +30,9 @@ def enter_namespace():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run hfreduce", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="tests/bench/run hfreduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="where the programs are")
     parser.add_argument("--rounds", type=int, help="turns of each [5; --quick: 1]")
     parser.add_argument("--quick", action="store_true", help="a tenth of the iterations, one round")
@@ -52,8 +53,15 @@ def main():
     try:
         runs = Runs(args.bin, folder, args.rounds or (1 if args.quick else 5), 10 if args.quick else 1)
         for name in rows:
-            figures.tell("load_average_before", round(os.getloadavg()[0], 2), "processes", 1, row=name,
-                         cores=os.cpu_count(), congestion=CONGESTION)
+            figures.tell(
+                "load_average_before",
+                round(os.getloadavg()[0], 2),
+                "processes",
+                1,
+                row=name,
+                cores=os.cpu_count(),
+                congestion=CONGESTION,
+            )
             hfreduce_rows.ROWS[name](runs, figures)
     finally:
         shutil.rmtree(folder)

@@ -82,8 +82,16 @@ class Bench:
             if bare:
                 alone.append(bare.start_to_first_line_ms())
         self.percentiles("bare_runc_start_to_first_line", alone)
-        phases = {name: [] for name in ("total", "command_to_accepted", "accepted_to_claimed", "claimed_to_started",
-                                        "started_to_first_line")}
+        phases = {
+            name: []
+            for name in (
+                "total",
+                "command_to_accepted",
+                "accepted_to_claimed",
+                "claimed_to_started",
+                "started_to_first_line",
+            )
+        }
         for job_id in ids:
             job = self.glim.job(job_id)
             attempt = job["attempts"][0]
@@ -104,14 +112,24 @@ class Bench:
         """One job on all nodes is interrupted again and again; `load` names what runs beside it."""
         out = os.path.join(self.examples.folder, f"victim-{load}")
         os.makedirs(out)
-        victim = self.glim.submit(self.examples.make(
-            f"victim-{load}", f"exec {PYTHON} {ROOT}/tests/bench/victim.py --out {out}", nodes=4, launcher="per-gpu",
-            checkpoint={"dir": os.path.join(self.examples.folder, "ckpt", "$GLIM_JOB_ID")}))
+        victim = self.glim.submit(
+            self.examples.make(
+                f"victim-{load}",
+                f"exec {PYTHON} {ROOT}/tests/bench/victim.py --out {out}",
+                nodes=4,
+                launcher="per-gpu",
+                checkpoint={"dir": os.path.join(self.examples.folder, "ckpt", "$GLIM_JOB_ID")},
+            )
+        )
         visitor = self.examples.make("visitor", "echo $EPOCHREALTIME", nodes=4, priority="high")
         visitors = []
         for number in range(1, times + 1):
-            wait_until(lambda: self.cluster.check() or len(self.events(out, "begins", number)) == 4, 60,
-                       lambda: f"attempt {number}: {self.cluster.describe(self.glim.job(victim))}", every=0.02)
+            wait_until(
+                lambda: self.cluster.check() or len(self.events(out, "begins", number)) == 4,
+                60,
+                lambda: f"attempt {number}: {self.cluster.describe(self.glim.job(victim))}",
+                every=0.02,
+            )
             self.cluster.wait_state(victim, "running", 60, every=0.02)
             visitors.append(self.glim.submit(visitor))
             self.cluster.wait_state(visitors[-1], "succeeded", 60, every=0.02)
@@ -146,14 +164,24 @@ class Bench:
     def interrupts_beside_training(self, times):
         """Two trainings keep both cores busy."""
         train = os.path.join(ROOT, "deploy", "examples", "digits", "train.py")
-        env = {**os.environ, "PYTHONPATH": self.examples.python_path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {
+            **os.environ,
+            "PYTHONPATH": self.examples.python_path,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         loads = []
         try:
             for number in range(os.cpu_count() or 2):
                 out = os.path.join(self.folder, f"load-{number}")
-                loads.append(Child(f"training {number}", [PYTHON, train, "--epochs", "100000", "--out", out],
-                                   os.path.join(self.cluster.logs, f"load-{number}.log"),
-                                   {**env, "MASTER_PORT": str(30100 + number)}))
+                loads.append(
+                    Child(
+                        f"training {number}",
+                        [PYTHON, train, "--epochs", "100000", "--out", out],
+                        os.path.join(self.cluster.logs, f"load-{number}.log"),
+                        {**env, "MASTER_PORT": str(30100 + number)},
+                    )
+                )
             for number, child in enumerate(loads):
                 path = os.path.join(self.folder, f"load-{number}", "rank-0.txt")
                 wait_until(lambda: child.check() or (os.path.exists(path) and os.path.getsize(path)), 60, "it trains")
@@ -167,26 +195,50 @@ class Bench:
     def submissions(self, seconds):
         blocker = self.glim.submit(self.examples.make("blocker", "exec sleep 3600", nodes=4))
         self.cluster.wait_state(blocker, "running", 30)
-        runs = ((1, 1, None, "durable_submissions_one_at_a_time"), (1, 16, 5000, "durable_submissions"),
-                (100, 1, 11000, "durable_submissions_batched"))
+        runs = (
+            (1, 1, None, "durable_submissions_one_at_a_time"),
+            (1, 16, 5000, "durable_submissions"),
+            (100, 1, 11000, "durable_submissions_batched"),
+        )
         for batch, outstanding, aim, metric in runs:
-            argv = [os.path.join(BIN, "glim-bench-submit"), "--server", self.cluster.server, "--clients", "8",
-                    "--batch", str(batch), "--outstanding", str(outstanding), "--seconds", str(seconds)]
+            argv = [
+                os.path.join(BIN, "glim-bench-submit"),
+                "--server",
+                self.cluster.server,
+                "--clients",
+                "8",
+                "--batch",
+                str(batch),
+                "--outstanding",
+                str(outstanding),
+                "--seconds",
+                str(seconds),
+            ]
             result = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 90)
             if result.returncode != 0:
                 raise RuntimeError(f"glim-bench-submit: {result.stderr}")
             told = json.loads(result.stdout)
-            self.figures.tell(metric, told["per_second"], "jobs/s", told["jobs"], aim, clients=8, batch=batch,
-                              outstanding_each=outstanding,
-                              rpc_p50_ms=told["rpc_p50_ms"], rpc_p99_ms=told["rpc_p99_ms"])
+            self.figures.tell(
+                metric,
+                told["per_second"],
+                "jobs/s",
+                told["jobs"],
+                aim,
+                clients=8,
+                batch=batch,
+                outstanding_each=outstanding,
+                rpc_p50_ms=told["rpc_p50_ms"],
+                rpc_p99_ms=told["rpc_p99_ms"],
+            )
 
 
 def simulation(figures, seeds):
     """Events a second of the whole simulated cluster, every invariant checked after every batch; on one core."""
     for metric, faults in (("simulated_events", []), ("simulated_events_with_faults", ["--faults"])):
         began = time.perf_counter()
-        result = subprocess.run([os.path.join(BIN, "glim-sim"), "--seeds", str(seeds), "--json", *faults],
-                                capture_output=True, text=True)
+        result = subprocess.run(
+            [os.path.join(BIN, "glim-sim"), "--seeds", str(seeds), "--json", *faults], capture_output=True, text=True
+        )
         took = time.perf_counter() - began
         if result.returncode != 0:
             raise RuntimeError(f"glim-sim: {result.stderr}")
@@ -203,12 +255,30 @@ def recovery(folder, figures, times, running=1000, queued=10000):
     told = []
     for number in range(times):
         copy = shutil.copytree(filled, os.path.join(folder, f"recovery-{number}"))
-        told.append(json.loads(ask([program, "measure", "--scheduler", os.path.join(BIN, "glim-scheduler"), "--store",
-                                    f"sqlite:{copy}/glim.db", "--folder", copy, "--agents", str(running)])))
+        told.append(
+            json.loads(
+                ask(
+                    [
+                        program,
+                        "measure",
+                        "--scheduler",
+                        os.path.join(BIN, "glim-scheduler"),
+                        "--store",
+                        f"sqlite:{copy}/glim.db",
+                        "--folder",
+                        copy,
+                        "--agents",
+                        str(running),
+                    ]
+                )
+            )
+        )
         shutil.rmtree(copy)
-    for metric, key in (("recovery_to_first_list_jobs", "exec_to_first_list_jobs_ms"),
-                        ("recovery_to_first_start", "exec_to_first_start_ms"),
-                        ("recovery_to_all_agents_reported", "exec_to_all_agents_reported_ms")):
+    for metric, key in (
+        ("recovery_to_first_list_jobs", "exec_to_first_list_jobs_ms"),
+        ("recovery_to_first_start", "exec_to_first_start_ms"),
+        ("recovery_to_all_agents_reported", "exec_to_all_agents_reported_ms"),
+    ):
         figures.percentiles(metric, [t[key] for t in told], running_jobs=running, queued_jobs=queued, agents=running)
 
 

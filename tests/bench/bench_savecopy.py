@@ -33,8 +33,9 @@ class Contenders:
                 while left > 0:
                     left -= file.write(os.urandom(min(left, 4 << 20)))
                 os.fsync(file.fileno())
-        self.server = subprocess.Popen([program, "serve", "--state-dir", self.source], stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, text=True)
+        self.server = subprocess.Popen(
+            [program, "serve", "--state-dir", self.source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.address, self.token = self.server.stdout.readline().split()
         self.sshd = LoopbackSshd() if LoopbackSshd.installed() else None
 
@@ -53,8 +54,9 @@ class Contenders:
         return target
 
     def glim(self):
-        return tell_of([self.program, "fetch", "--state-dir", self.fresh(), "--address", self.address,
-                        "--token", self.token])["ms"]
+        return tell_of(
+            [self.program, "fetch", "--state-dir", self.fresh(), "--address", self.address, "--token", self.token]
+        )["ms"]
 
     def cp(self):
         return self.timed(["cp", "-r", self.save, os.path.join(self.fresh(), "save")])
@@ -80,8 +82,9 @@ def size_of(word):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run savecopy", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="tests/bench/run savecopy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="where the programs are")
     parser.add_argument("--dir", default=ROOT, help="a folder on the disk in question [the checkout]")
     parser.add_argument("--bytes", type=size_of, default=1 << 30, help="of the save [1GiB]")
@@ -96,20 +99,39 @@ def main():
         calls = {"glim": contenders.glim, "cp": contenders.cp}
         if contenders.sshd:
             calls["scp"] = contenders.scp
-        figures.tell("load_average_before", round(os.getloadavg()[0], 2), "processes", 1, cores=os.cpu_count(),
-                     filesystem=filesystem_of(folder), bytes=args.bytes, files=args.files)
+        figures.tell(
+            "load_average_before",
+            round(os.getloadavg()[0], 2),
+            "processes",
+            1,
+            cores=os.cpu_count(),
+            filesystem=filesystem_of(folder),
+            bytes=args.bytes,
+            files=args.files,
+        )
         took = {name: [] for name in calls}
         for _ in range(args.rounds):
             for name, call in calls.items():
                 took[name].append(call())
         for name, values in took.items():
-            figures.tell(f"{name}_GBps", round(args.bytes / median(values) / 1e6, 3), "GB/s", len(values),
-                         ms=[round(value) for value in values])
+            figures.tell(
+                f"{name}_GBps",
+                round(args.bytes / median(values) / 1e6, 3),
+                "GB/s",
+                len(values),
+                ms=[round(value) for value in values],
+            )
         for name in calls:
             if name != "glim":
                 ratios = [other / own for own, other in zip(took["glim"], took[name])]
-                figures.tell(f"glim_to_{name}", round(median(ratios), 3), "ratio", len(ratios), aim=0.8,
-                             ratios=[round(ratio, 2) for ratio in ratios])
+                figures.tell(
+                    f"glim_to_{name}",
+                    round(median(ratios), 3),
+                    "ratio",
+                    len(ratios),
+                    aim=0.8,
+                    ratios=[round(ratio, 2) for ratio in ratios],
+                )
         figures.tell("load_average_after", round(os.getloadavg()[0], 2), "processes", 1)
     finally:
         if contenders:

@@ -15,8 +15,15 @@ import sched_traces
 from figures import Figures
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PARTS = {"traces": sched_traces, "pareto": sched_pareto, "network": sched_network, "month": sched_month,
-         "passes": sched_passes, "growth": sched_growth, "starts": sched_starts}
+PARTS = {
+    "traces": sched_traces,
+    "pareto": sched_pareto,
+    "network": sched_network,
+    "month": sched_month,
+    "passes": sched_passes,
+    "growth": sched_growth,
+    "starts": sched_starts,
+}
 
 
 def main():

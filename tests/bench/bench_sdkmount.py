@@ -23,8 +23,9 @@ WARM_UP = 5
 
 class TwoNodes(LocalCluster):
     def __init__(self, folder, runtime):
-        super().__init__(BIN, folder, nodes={"with": ("A", "a1"), "without": ("B", "b1")}, log_level="error",
-                         runtime=runtime)
+        super().__init__(
+            BIN, folder, nodes={"with": ("A", "a1"), "without": ("B", "b1")}, log_level="error", runtime=runtime
+        )
 
     def sdk_options(self, name):
         return ["--sdk", "none"] if name == "without" else super().sdk_options(name)
@@ -43,8 +44,11 @@ def bare_container(cluster, examples, kind):
     """A copy of a task's container on the node `kind`, for runc alone."""
     job_id = cluster.glim.submit(examples.make(f"model-{kind}", "exec sleep 600", placement={"zones": [ZONES[kind]]}))
     cluster.wait_state(job_id, "running", 30)
-    bare = BareRunc(os.path.join(cluster.folder, f"bare-{kind}"),
-                    os.path.join(cluster.folder, kind, "tasks", f"{job_id}.1.0"), cluster.control_group)
+    bare = BareRunc(
+        os.path.join(cluster.folder, f"bare-{kind}"),
+        os.path.join(cluster.folder, kind, "tasks", f"{job_id}.1.0"),
+        cluster.control_group,
+    )
     cluster.glim.text("cancel", job_id)
     cluster.wait_idle(10)
     return bare
@@ -66,8 +70,15 @@ def tell(figures, metric, took, aim=None, **more):
         figures.percentiles(f"{metric}_{kind}_sdk", values, **more)
     # Of pairs that ran one after the other: what else the machine does meanwhile is in both.
     pairs = list(zip(took["with"], took["without"]))
-    figures.tell(f"{metric}_sdk_costs", round(statistics.median(a - b for a, b in pairs), 3), "ms", len(pairs), aim,
-                 ratio=round(statistics.median(a / b for a, b in pairs), 4), **more)
+    figures.tell(
+        f"{metric}_sdk_costs",
+        round(statistics.median(a - b for a, b in pairs), 3),
+        "ms",
+        len(pairs),
+        aim,
+        ratio=round(statistics.median(a / b for a, b in pairs), 4),
+        **more,
+    )
 
 
 def measure(folder, runtime, args, figures):
@@ -77,12 +88,22 @@ def measure(folder, runtime, args, figures):
         examples = Examples(ROOT, cluster.jobs)
         if runtime == "runc":
             bare = {kind: bare_container(cluster, examples, kind) for kind in ZONES}
-            tell(figures, "bare_runc_start_to_first_line",
-                 in_turn(lambda kind: bare[kind].start_to_first_line_ms(), args.containers), aim=3)
-        specs = {kind: examples.make(kind, "echo $EPOCHREALTIME", placement={"zones": [zone]})
-                 for kind, zone in ZONES.items()}
-        tell(figures, "started_to_first_line", in_turn(lambda kind: start_ms(cluster, specs[kind]), args.jobs),
-             runtime=runtime)
+            tell(
+                figures,
+                "bare_runc_start_to_first_line",
+                in_turn(lambda kind: bare[kind].start_to_first_line_ms(), args.containers),
+                aim=3,
+            )
+        specs = {
+            kind: examples.make(kind, "echo $EPOCHREALTIME", placement={"zones": [zone]})
+            for kind, zone in ZONES.items()
+        }
+        tell(
+            figures,
+            "started_to_first_line",
+            in_turn(lambda kind: start_ms(cluster, specs[kind]), args.jobs),
+            runtime=runtime,
+        )
     finally:
         for fault in cluster.stop(cancel=False):
             print(fault, file=sys.stderr)

@@ -42,8 +42,15 @@ def process_ms(argv, env, nothing):
 
 def warm_channel_ms(cluster):
     """p50 of one submission after the other, from one process, on one connection."""
-    argv = [os.path.join(BIN, "glim-bench-submit"), "--server", cluster.server, "--clients", "1",
-            "--seconds", str(WARM_CHANNEL_SECONDS)]
+    argv = [
+        os.path.join(BIN, "glim-bench-submit"),
+        "--server",
+        cluster.server,
+        "--clients",
+        "1",
+        "--seconds",
+        str(WARM_CHANNEL_SECONDS),
+    ]
     result = subprocess.run(argv, capture_output=True, text=True, timeout=90)
     if result.returncode != 0:
         raise RuntimeError(f"glim-bench-submit: {result.stderr}")
@@ -77,17 +84,24 @@ def in_turn(cluster, argvs, rounds):
 
 def tell(figures, took, warm, against):
     for metric, values in took.items():
-        figures.percentiles(metric, values, {"p50": AIM_MS} if metric == "glim_submit_process" else None,
-                            min=round(min(values), 3))
+        figures.percentiles(
+            metric, values, {"p50": AIM_MS} if metric == "glim_submit_process" else None, min=round(min(values), 3)
+        )
     submit = statistics.median(took["glim_submit_process"])
     figures.tell("submit_on_warm_channel_p50", round(statistics.median(warm), 3), "ms", len(warm))
-    for metric, base in (("bare_process", percentile(took["bare_process"], 0.5)),
-                         ("warm_channel", statistics.median(warm))):
+    for metric, base in (
+        ("bare_process", percentile(took["bare_process"], 0.5)),
+        ("warm_channel", statistics.median(warm)),
+    ):
         figures.tell(f"glim_submit_process_to_{metric}", round(submit / base, 2), "ratio", len(took["bare_process"]))
     for command in ("version", "submit_dry_run", "submit") if against else ():
         pairs = zip(took[f"other_{command}_process"], took[f"glim_{command}_process"])
-        figures.tell(f"other_{command}_process_to_glim", round(statistics.median(a / b for a, b in pairs), 3), "ratio",
-                     len(took["bare_process"]))
+        figures.tell(
+            f"other_{command}_process_to_glim",
+            round(statistics.median(a / b for a, b in pairs), 3),
+            "ratio",
+            len(took["bare_process"]),
+        )
 
 
 def main():

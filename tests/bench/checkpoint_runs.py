@@ -17,17 +17,41 @@ class Runs:
         self.bin, self.folder, self.size, self.rounds = bin_folder, folder, size, rounds
 
     def ckpt(self, bench, *options, rounds=1):
-        return tell_of([os.path.join(self.bin, "ckpt-bench"), bench, "--dir", self.folder, "--json", "--rounds", rounds,
-                        *(("--bytes", self.size) if bench != "small" else ()), *options])
+        return tell_of(
+            [
+                os.path.join(self.bin, "ckpt-bench"),
+                bench,
+                "--dir",
+                self.folder,
+                "--json",
+                "--rounds",
+                rounds,
+                *(("--bytes", self.size) if bench != "small" else ()),
+                *options,
+            ]
+        )
 
     def fio(self, way):
         """write: a fresh file, flushed at the end. read: that of an earlier write, which stays until `remove`."""
         path = os.path.join(self.folder, "fio")
         if way == "write" and os.path.exists(path):
             os.unlink(path)
-        told = tell_of(["fio", "--name=bench", f"--filename={path}", f"--rw={way}", f"--size={self.size}",
-                        f"--bs={BLOCK_BYTES}", f"--iodepth={DEPTH}", "--ioengine=io_uring", "--direct=1",
-                        "--end_fsync=1", "--invalidate=1", "--output-format=json"])
+        told = tell_of(
+            [
+                "fio",
+                "--name=bench",
+                f"--filename={path}",
+                f"--rw={way}",
+                f"--size={self.size}",
+                f"--bs={BLOCK_BYTES}",
+                f"--iodepth={DEPTH}",
+                "--ioengine=io_uring",
+                "--direct=1",
+                "--end_fsync=1",
+                "--invalidate=1",
+                "--output-format=json",
+            ]
+        )
         # The job's time has the flush in it, fio's own bandwidth has not.
         job = told["jobs"][0]
         return {"ms": job["job_runtime"], "GBps": self.size / job["job_runtime"] / 1e6}

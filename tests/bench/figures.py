@@ -18,8 +18,14 @@ class Figures:
         """p50 and p99 of durations in milliseconds."""
         for name, share in (("p50", 0.50), ("p99", 0.99)):
             if values_ms:
-                self.tell(f"{metric}_{name}", round(percentile(values_ms, share), 3), "ms", len(values_ms),
-                          (aims or {}).get(name), **more)
+                self.tell(
+                    f"{metric}_{name}",
+                    round(percentile(values_ms, share), 3),
+                    "ms",
+                    len(values_ms),
+                    (aims or {}).get(name),
+                    **more,
+                )
 
 
 def percentile(values, share):

@@ -12,12 +12,12 @@ n the number of GPUs; algorithm bandwidth (bytes / time) is what is printed.
 
 BYTES = 186 * (1 << 20)
 CHUNK = 1 << 20
-GPUS = 8                # of a node
-ZONE_NODES_MAX = 600    # about; larger jobs span two zones
-MEMORY_GBPS = 320.0     # what 16 channels of DDR4-3200 give in practice
-WIRE_GBPS = 25.0        # 200 Gbit/s, each way
-BRIDGE_GBPS = 37.5      # a PCIe host bridge with two GPUs behind it; taken for both ways together
-ALPHA_S = 10e-6         # a hop: put, flag, a process that wakes. An assumption
+GPUS = 8  # of a node
+ZONE_NODES_MAX = 600  # about; larger jobs span two zones
+MEMORY_GBPS = 320.0  # what 16 channels of DDR4-3200 give in practice
+WIRE_GBPS = 25.0  # 200 Gbit/s, each way
+BRIDGE_GBPS = 37.5  # a PCIe host bridge with two GPUs behind it; taken for both ways together
+ALPHA_S = 10e-6  # a hop: put, flag, a process that wakes. An assumption
 NODES = (2, 4, 8, 16, 32, 64, 128, 180, 256, 512, 1024, 1440)
 # GPUs: network bandwidth in GB/s.
 PAPER = {16: 8.10, 32: 8.03, 64: 7.95, 128: 7.78, 256: 7.12, 512: 7.33, 1024: 6.31, 1440: 6.99}
@@ -47,6 +47,7 @@ def parents(zone_sizes, tree):
 def depth_of(parent):
     def steps(node):
         return 0 if parent[node] is None else 1 + steps(parent[node])
+
     return max(map(steps, range(len(parent))))
 
 
@@ -85,9 +86,18 @@ def run(figures):
         gpus = nodes * GPUS
         halves = [nodes - nodes // 2, nodes // 2]
         zones = [nodes] if nodes <= ZONE_NODES_MAX else halves
-        figures.tell("model_allreduce_186MiB", round(algorithm_gbps(zones), 2), "GB/s", 1, nodes=nodes, gpus=gpus,
-                     zones=len(zones), without_host_bridge=round(algorithm_gbps(zones, bridge=False), 2),
-                     nvlink=round(algorithm_gbps(zones, nvlink=True), 2),
-                     nvlink_two_zones=round(algorithm_gbps(halves, nvlink=True), 2), paper=paper_gbps(PAPER, gpus),
-                     paper_nvlink=paper_gbps(PAPER_NVLINK, gpus),
-                     paper_nvlink_two_zones=paper_gbps(PAPER_NVLINK_ZONES, gpus))
+        figures.tell(
+            "model_allreduce_186MiB",
+            round(algorithm_gbps(zones), 2),
+            "GB/s",
+            1,
+            nodes=nodes,
+            gpus=gpus,
+            zones=len(zones),
+            without_host_bridge=round(algorithm_gbps(zones, bridge=False), 2),
+            nvlink=round(algorithm_gbps(zones, nvlink=True), 2),
+            nvlink_two_zones=round(algorithm_gbps(halves, nvlink=True), 2),
+            paper=paper_gbps(PAPER, gpus),
+            paper_nvlink=paper_gbps(PAPER_NVLINK, gpus),
+            paper_nvlink_two_zones=paper_gbps(PAPER_NVLINK_ZONES, gpus),
+        )

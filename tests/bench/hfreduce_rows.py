@@ -14,15 +14,24 @@ def versus(figures, metric, told, ours, peer, aim, **more):
     """How much faster `ours` is than `peer`: the median of the rounds' ratios."""
     ratios = [p["median_us"] / o["median_us"] for o, p in zip(told[ours], told[peer])]
     ratio = median(ratios)
-    figures.tell(metric, round(ratio, 3), "x", len(ratios), aim, met=ratio >= aim,
-                 us=round(median(t["median_us"] for t in told[ours]), 1),
-                 peer_us=round(median(t["median_us"] for t in told[peer]), 1),
-                 best_us=round(min(t["best_us"] for t in told[ours]), 1),
-                 peer_best_us=round(min(t["best_us"] for t in told[peer]), 1),
-                 algbw_GBps=round(median(t["algbw_GBps"] for t in told[ours]), 3),
-                 peer_algbw_GBps=round(median(t["algbw_GBps"] for t in told[peer]), 3),
-                 cpu_us=round(median(t["cpu_us"] for t in told[ours])),
-                 peer_cpu_us=round(median(t["cpu_us"] for t in told[peer])), peer=peer, **more)
+    figures.tell(
+        metric,
+        round(ratio, 3),
+        "x",
+        len(ratios),
+        aim,
+        met=ratio >= aim,
+        us=round(median(t["median_us"] for t in told[ours]), 1),
+        peer_us=round(median(t["median_us"] for t in told[peer]), 1),
+        best_us=round(min(t["best_us"] for t in told[ours]), 1),
+        peer_best_us=round(min(t["best_us"] for t in told[peer]), 1),
+        algbw_GBps=round(median(t["algbw_GBps"] for t in told[ours]), 3),
+        peer_algbw_GBps=round(median(t["algbw_GBps"] for t in told[peer]), 3),
+        cpu_us=round(median(t["cpu_us"] for t in told[ours])),
+        peer_cpu_us=round(median(t["cpu_us"] for t in told[peer])),
+        peer=peer,
+        **more,
+    )
 
 
 def between_nodes(runs, nodes, size, more=None):
@@ -42,8 +51,17 @@ def large(runs, figures):
             versus(figures, f"allreduce_186MiB_{nodes}_nodes", told, name, "openmpi", aim, transport=name, nodes=nodes)
             wire = [2 * (nodes - 1) * LARGE / line["median_us"] / 1e3 for line in told[name]]
             share = median(w / r for w, r in zip(wire, raw))
-            figures.tell(f"wire_rate_{nodes}_nodes", round(share, 3), "of raw TCP", len(wire), 0.85, met=share >= 0.85,
-                         transport=name, wire_GBps=round(median(wire), 3), raw_GBps=round(median(raw), 3))
+            figures.tell(
+                f"wire_rate_{nodes}_nodes",
+                round(share, 3),
+                "of raw TCP",
+                len(wire),
+                0.85,
+                met=share >= 0.85,
+                transport=name,
+                wire_GBps=round(median(wire), 3),
+                raw_GBps=round(median(raw), 3),
+            )
 
 
 def medium(runs, figures):
@@ -64,8 +82,11 @@ def small(runs, figures):
 
 def node(runs, figures):
     """One node of four processes: 186 MiB and 1 MiB, and of what its memory could do."""
-    ways = {"copied": {"result": "copied"}, "copied_in_segment": {"memory": "shared", "result": "copied"},
-            "one_result": {"memory": "shared", "result": "shared"}}
+    ways = {
+        "copied": {"result": "copied"},
+        "copied_in_segment": {"memory": "shared", "result": "copied"},
+        "one_result": {"memory": "shared", "result": "shared"},
+    }
     for size, aims in ((LARGE, {"copied": 6, "copied_in_segment": 6, "one_result": 10}), (MIB, {"copied": 2.5})):
         contenders = {way: lambda way=way: runs.hfreduce(size, local=4, transport="shm", **ways[way]) for way in aims}
         contenders["openmpi"] = lambda: runs.mpi(4, size, btl="vader,self")
@@ -77,9 +98,17 @@ def node(runs, figures):
         told[line["way"]] = line
     for way in ("copied_out", "one_result"):
         line = told[way]
-        figures.tell(f"of_memory_bound_{way}", round(line["of_bound"], 3), "of the bound", line["rounds"], 0.85,
-                     met=line["of_bound"] >= 0.85, by_cpu=round(line["of_bound_by_cpu"], 3),
-                     algbw_GBps=round(line["algbw_GBps"], 3), bound_GBps=round(line["bound_GBps"], 3))
+        figures.tell(
+            f"of_memory_bound_{way}",
+            round(line["of_bound"], 3),
+            "of the bound",
+            line["rounds"],
+            0.85,
+            met=line["of_bound"] >= 0.85,
+            by_cpu=round(line["of_bound_by_cpu"], 3),
+            algbw_GBps=round(line["algbw_GBps"], 3),
+            bound_GBps=round(line["bound_GBps"], 3),
+        )
 
 
 def both(runs, figures):
@@ -88,7 +117,8 @@ def both(runs, figures):
     for name in TRANSPORTS:
         for memory in ("private", "shared"):
             contenders[f"{name}_{memory}"] = lambda name=name, memory=memory: runs.hfreduce(
-                LARGE, nodes=2, local=8, transport=name, memory=memory)
+                LARGE, nodes=2, local=8, transport=name, memory=memory
+            )
     contenders["openmpi"] = lambda: runs.mpi(2, LARGE, buffers=8)
     told = runs.alternate(contenders)
     for contender in list(contenders)[:-1]:
@@ -100,25 +130,43 @@ def kernel(runs, figures):
     """Eight buffers of 186 MiB into one, beside a loop that moves the same bytes and adds nothing."""
     for dtype, aim in (("fp32", 1.1), ("fp16", 1.1), ("bf16", 1.1), ("fp8_e4m3", 1.3), ("fp8_e5m2", 1.3)):
         line = runs.program("hfreduce-bench-kernel", "--dtype", dtype, "--rounds", 4 * runs.rounds + 1)[0]
-        figures.tell(f"kernel_{dtype}", line["ratio"], "of the loop's time", line["rounds"], aim,
-                     met=line["ratio"] <= aim, by_cpu=line["cpu_ratio"], ms=line["median_ms"],
-                     loop_ms=line["move_median_ms"], simd=line["simd"])
+        figures.tell(
+            f"kernel_{dtype}",
+            line["ratio"],
+            "of the loop's time",
+            line["rounds"],
+            aim,
+            met=line["ratio"] <= aim,
+            by_cpu=line["cpu_ratio"],
+            ms=line["median_ms"],
+            loop_ms=line["move_median_ms"],
+            simd=line["simd"],
+        )
 
 
 def waiting(runs, figures):
     """What the processes of four nodes, or of one, use while one of them stands still."""
     forever = 1000000
-    contenders = {name: (runs.hfreduce_argv(MIB, forever, 0, {"nodes": 4, "transport": name}), None)
-                  for name in TRANSPORTS}
+    contenders = {
+        name: (runs.hfreduce_argv(MIB, forever, 0, {"nodes": 4, "transport": name}), None) for name in TRANSPORTS
+    }
     contenders["shm"] = (runs.hfreduce_argv(MIB, forever, 0, {"local": 4, "transport": "shm"}), None)
     contenders["openmpi"] = (runs.mpi_argv(4, MIB, forever, 0), runs.mpi_environment())
-    shares = runs.alternate({name: lambda run=run: waiting_cpu_share(*run, ranks=4, seconds=2)
-                             for name, run in contenders.items()})
+    shares = runs.alternate(
+        {name: lambda run=run: waiting_cpu_share(*run, ranks=4, seconds=2) for name, run in contenders.items()}
+    )
     for name in contenders:
         share = median(shares[name])
         aim = None if name == "openmpi" else 0.01
-        figures.tell("waiting_rank_cpu", round(share, 5), "of a core", len(shares[name]), aim,
-                     met=None if aim is None else share <= aim, transport=name)
+        figures.tell(
+            "waiting_rank_cpu",
+            round(share, 5),
+            "of a core",
+            len(shares[name]),
+            aim,
+            met=None if aim is None else share <= aim,
+            transport=name,
+        )
 
 
 def bytes_across(bytes_per_link, nodes):
@@ -136,20 +184,47 @@ def bytes_across(bytes_per_link, nodes):
 def zones(runs, figures):
     """Eight nodes in two zones, the link between them shaped to a tenth of what the others carry."""
     nodes, mbit = 8, VETH_MBIT // 10
-    contenders = {name: lambda name=name: runs.hfreduce(LARGE, nodes=nodes, transport=name, netns=True, zones=2,
-                                                        zone_mbit=mbit) for name in TRANSPORTS}
+    contenders = {
+        name: lambda name=name: runs.hfreduce(LARGE, nodes=nodes, transport=name, netns=True, zones=2, zone_mbit=mbit)
+        for name in TRANSPORTS
+    }
     told = runs.alternate(contenders)
     for name in TRANSPORTS:
         sent = [bytes_across(line["bytes_per_link"], nodes) for line in told[name]]
         each_way, elsewhere = max(s[0] for s in sent), max(s[1] for s in sent)
         ratios = [line["median_us"] / (each_way * 8 / mbit) for line in told[name]]
         ratio = median(ratios)
-        figures.tell("two_zones_8_nodes", round(ratio, 3), "of bytes over rate", len(ratios), 1.3, met=ratio <= 1.3,
-                     transport=name, link_mbit=mbit, bytes_each_way=each_way, bytes_needed=LARGE,
-                     us=round(median(line["median_us"] for line in told[name])))
-        figures.tell("two_zones_bytes_on_other_cross_links", elsewhere, "bytes", len(ratios), 0, met=elsewhere == 0,
-                     transport=name)
+        figures.tell(
+            "two_zones_8_nodes",
+            round(ratio, 3),
+            "of bytes over rate",
+            len(ratios),
+            1.3,
+            met=ratio <= 1.3,
+            transport=name,
+            link_mbit=mbit,
+            bytes_each_way=each_way,
+            bytes_needed=LARGE,
+            us=round(median(line["median_us"] for line in told[name])),
+        )
+        figures.tell(
+            "two_zones_bytes_on_other_cross_links",
+            elsewhere,
+            "bytes",
+            len(ratios),
+            0,
+            met=elsewhere == 0,
+            transport=name,
+        )
 
 
-ROWS = {"large": large, "medium": medium, "small": small, "node": node, "both": both, "kernel": kernel,
-        "waiting": waiting, "zones": zones}
+ROWS = {
+    "large": large,
+    "medium": medium,
+    "small": small,
+    "node": node,
+    "both": both,
+    "kernel": kernel,
+    "waiting": waiting,
+    "zones": zones,
+}

@@ -35,8 +35,17 @@ class Runs:
                 return max(3, timed // self.shorter), max(1, warmup // self.shorter)
 
     def hfreduce_argv(self, size, iterations, warmup, options):
-        argv = [os.path.join(self.bin, "hfreduce-bench"), "--bytes", size, "--iters", iterations, "--warmup", warmup,
-                "--congestion", CONGESTION]
+        argv = [
+            os.path.join(self.bin, "hfreduce-bench"),
+            "--bytes",
+            size,
+            "--iters",
+            iterations,
+            "--warmup",
+            warmup,
+            "--congestion",
+            CONGESTION,
+        ]
         for name, value in options.items():
             argv += [f"--{name.replace('_', '-')}"] + ([] if value is True else [value])
         return [str(word) for word in argv]
@@ -46,9 +55,30 @@ class Runs:
 
     def mpi_argv(self, ranks, size, iterations, warmup, buffers=1, btl="tcp,self"):
         # ob1: the messaging layer that uses these transports whatever else is installed.
-        argv = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", ranks, "--mca", "pml", "ob1",
-                "--mca", "btl", btl, "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo",
-                self.mpi_program, size, iterations, warmup, buffers]
+        argv = [
+            "mpirun",
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "-np",
+            ranks,
+            "--mca",
+            "pml",
+            "ob1",
+            "--mca",
+            "btl",
+            btl,
+            "--mca",
+            "btl_tcp_if_include",
+            "lo",
+            "--mca",
+            "oob_tcp_if_include",
+            "lo",
+            self.mpi_program,
+            size,
+            iterations,
+            warmup,
+            buffers,
+        ]
         return [str(word) for word in argv]
 
     def mpi(self, ranks, size, **options):

@@ -26,18 +26,37 @@ class LoopbackSshd:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        options = {"ListenAddress": f"127.0.0.1:{self.port}", "HostKey": self.path("host"),
-                   "AuthorizedKeysFile": self.path("authorized"), "PermitRootLogin": "prohibit-password",
-                   "PasswordAuthentication": "no", "UsePAM": "no", "PidFile": "none", "StrictModes": "no",
-                   "Subsystem": "sftp internal-sftp"}
+        options = {
+            "ListenAddress": f"127.0.0.1:{self.port}",
+            "HostKey": self.path("host"),
+            "AuthorizedKeysFile": self.path("authorized"),
+            "PermitRootLogin": "prohibit-password",
+            "PasswordAuthentication": "no",
+            "UsePAM": "no",
+            "PidFile": "none",
+            "StrictModes": "no",
+            "Subsystem": "sftp internal-sftp",
+        }
         argv = [SSHD, "-D", "-e", "-f", "/dev/null"]
         for name, value in options.items():
             argv += ["-o", f"{name}={value}"]
         self.log = open(self.path("log"), "w")
         self.process = subprocess.Popen(argv, stderr=self.log)
         self.host = "root@127.0.0.1"
-        self.scp = ["scp", "-q", "-P", str(self.port), "-i", self.path("user"), "-o", "StrictHostKeyChecking=no",
-                    "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
+        self.scp = [
+            "scp",
+            "-q",
+            "-P",
+            str(self.port),
+            "-i",
+            self.path("user"),
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "LogLevel=ERROR",
+        ]
         self.await_port()
 
     def path(self, name):

@@ -25,9 +25,13 @@ def pareto(lines):
     for cell, points in by_cell.items():
         points.sort(key=lambda line: line["starvation_bound_h"])
         labels = [f'{line["starvation_bound_h"]} h' for line in points]
-        series = [Series(name, [(line[key] / HOUR, line["queue_mean_s"] / HOUR) for line in points], labels)
-                  for name, key in (("queue, 99.9th percentile", "queue_p999_s"),
-                                    ("longest wait, 99.9th percentile", "wait_p999_s"))]
+        series = [
+            Series(name, [(line[key] / HOUR, line["queue_mean_s"] / HOUR) for line in points], labels)
+            for name, key in (
+                ("queue, 99.9th percentile", "queue_p999_s"),
+                ("longest wait, 99.9th percentile", "wait_p999_s"),
+            )
+        ]
         panels.append(Panel(cell, "tail (h)", "mean queue (h)", series))
     return panels
 
@@ -36,8 +40,9 @@ def growth(lines):
     """Time of a pass, by queued jobs and by nodes."""
     panels = []
     for metric, key, title, label in (
-            ("growth_by_queued", "queued", "{nodes:,} nodes, {shapes} shapes", "queued jobs"),
-            ("growth_by_nodes", "nodes", "{queued:,} queued, {shapes} shapes", "nodes")):
+        ("growth_by_queued", "queued", "{nodes:,} nodes, {shapes} shapes", "queued jobs"),
+        ("growth_by_nodes", "nodes", "{queued:,} queued, {shapes} shapes", "nodes"),
+    ):
         points = sorted((line for line in lines if line["metric"] == metric), key=lambda line: line[key])
         if points:
             series = [Series(name, [(line[key], line[name + "_ms"]) for line in points]) for name in ("p50", "p99")]

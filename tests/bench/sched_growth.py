@@ -6,7 +6,7 @@ NODES, QUEUED, SHAPES, PASSES = 1250, 10_000, 300, 300
 BY_QUEUED = (1_000, 10_000, 100_000)
 BY_NODES = (150, 1_250, 10_000)
 LARGEST = (10_000, 1_000_000, 3_000, 100)  # nodes, queued, shapes, passes
-LARGEST_AIM_MS = 100                       # of the 99th percentile
+LARGEST_AIM_MS = 100  # of the 99th percentile
 
 
 def add_options(group):
@@ -28,5 +28,16 @@ def tell(args, figures, metric, aim_ms, nodes, queued, shapes, passes):
     told = measure(args, nodes, queued, shapes, passes)
     ms = {f"{name}_ms": round(told[f"pass_us_{name}"] / 1000, 3) for name in ("p50", "p99", "max")}
     judged = {} if aim_ms is None else {"met": ms["p99_ms"] < aim_ms}
-    figures.tell(metric, ms["p99_ms"], "ms", told["passes"], aim_ms, nodes=nodes, queued=queued, shapes=shapes,
-                 running=told["running"], **ms, **judged)
+    figures.tell(
+        metric,
+        ms["p99_ms"],
+        "ms",
+        told["passes"],
+        aim_ms,
+        nodes=nodes,
+        queued=queued,
+        shapes=shapes,
+        running=told["running"],
+        **ms,
+        **judged,
+    )

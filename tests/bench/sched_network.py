@@ -13,12 +13,27 @@ from synthetic_trace import Mix, write
 
 TRACE, TRACE_NODES = "theta_div4", 1098
 MIX_NODES = 1200
-MIXES = {f"mix_load_{load}": Mix(jobs=5_000, cluster_nodes=MIX_NODES, load=load, days=90, nodes_min=16, nodes_max=600)
-         for load in (0.8, 0.95)}
+MIXES = {
+    f"mix_load_{load}": Mix(jobs=5_000, cluster_nodes=MIX_NODES, load=load, days=90, nodes_min=16, nodes_max=600)
+    for load in (0.8, 0.95)
+}
 FORBIDDEN = "links: [{zone_a: z1, zone_b: z2, jobs_max: 0}]\n"
-SHOWN = ("queue_mean_s", "queue_p999_s", "slowdown_mean", "slowdown_p999", "wait_max_s", "util_until_last_submit",
-         "cross_zone_allocations_max", "interrupts", "checkpoint_overhead_fraction", "idle_while_fit_fraction",
-         "backfill_hold_idle_fraction", "promises_broken", "invariant_violations", "wall_s")
+SHOWN = (
+    "queue_mean_s",
+    "queue_p999_s",
+    "slowdown_mean",
+    "slowdown_p999",
+    "wait_max_s",
+    "util_until_last_submit",
+    "cross_zone_allocations_max",
+    "interrupts",
+    "checkpoint_overhead_fraction",
+    "idle_while_fit_fraction",
+    "backfill_hold_idle_fraction",
+    "promises_broken",
+    "invariant_violations",
+    "wall_s",
+)
 
 
 def add_options(group):
@@ -36,8 +51,14 @@ def run(args, figures):
         for name, mix in MIXES.items():
             path = os.path.join(folder, name + ".csv")
             write(path, Mix(**{**vars(mix), "seed": args.mix_seed}))
-            compare(args, figures, name, path, MIX_NODES,
-                    {"one zone": (1, None), "two zones": (2, None), "two zones, no crossing": (2, forbidden)})
+            compare(
+                args,
+                figures,
+                name,
+                path,
+                MIX_NODES,
+                {"one zone": (1, None), "two zones": (2, None), "two zones, no crossing": (2, forbidden)},
+            )
         if args.traces:
             path = os.path.join(args.traces, TRACE + ".csv")
             compare(args, figures, TRACE, path, TRACE_NODES, {"one zone": (1, None), "two zones": (2, None)})
@@ -49,5 +70,13 @@ def compare(args, figures, name, path, nodes, ways):
     for way, (zones, policy) in ways.items():
         ours = play_file(args, path, nodes, zones, policy)
         bound = bound or ours["queue_mean_s"]
-        figures.tell("network", round(ours["queue_mean_s"] / max(bound, 1), 3), "mean queue / that of one zone",
-                     ours["jobs"], trace=name, nodes=nodes, way=way, **{key: ours[key] for key in SHOWN})
+        figures.tell(
+            "network",
+            round(ours["queue_mean_s"] / max(bound, 1), 3),
+            "mean queue / that of one zone",
+            ours["jobs"],
+            trace=name,
+            nodes=nodes,
+            way=way,
+            **{key: ours[key] for key in SHOWN},
+        )

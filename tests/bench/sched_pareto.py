@@ -7,8 +7,18 @@ from sched_traces import play
 
 CELLS = ("itp06@18", "itp02@32", "thetagpu_jan_apr@16")
 BOUNDS_H = (2, 4, 8, 16, 24, 48, 96)
-SHOWN = ("queue_mean_s", "queue_p999_s", "wait_p999_s", "wait_max_s", "slowdown_mean", "slowdown_p999", "interrupts",
-         "checkpoint_overhead_fraction", "promises_broken", "invariant_violations")
+SHOWN = (
+    "queue_mean_s",
+    "queue_p999_s",
+    "wait_p999_s",
+    "wait_max_s",
+    "slowdown_mean",
+    "slowdown_p999",
+    "interrupts",
+    "checkpoint_overhead_fraction",
+    "promises_broken",
+    "invariant_violations",
+)
 
 
 def add_options(group):
@@ -28,6 +38,13 @@ def run(args, figures):
                 with open(policy, "w") as file:
                     file.write(f"starvation_bound: {hours}h\n")
                 ours = play(args, cell, policy)
-                figures.tell("pareto", ours["queue_mean_s"], "s", ours["jobs"], cell=cell, starvation_bound_h=hours,
-                             **{key: ours[key] for key in SHOWN})
+                figures.tell(
+                    "pareto",
+                    ours["queue_mean_s"],
+                    "s",
+                    ours["jobs"],
+                    cell=cell,
+                    starvation_bound_h=hours,
+                    **{key: ours[key] for key in SHOWN},
+                )
     return True

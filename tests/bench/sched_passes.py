@@ -33,14 +33,31 @@ def run(args, figures):
             judged = {} if aim is None else {"met": ms < aim}
             figures.tell(f"pass_{name}", ms, "ms", told["passes"], aim, **case, **judged)
         megabytes = round(told["kib_per_100000_queued"] * 1024 / 1e6, 1)
-        figures.tell("memory_per_100000_queued", megabytes, "MB", told["queued"], MB_AIM, **case,
-                     met=megabytes < MB_AIM, slurm=MB_SLURM)
+        figures.tell(
+            "memory_per_100000_queued",
+            megabytes,
+            "MB",
+            told["queued"],
+            MB_AIM,
+            **case,
+            met=megabytes < MB_AIM,
+            slurm=MB_SLURM,
+        )
     return True
 
 
 def measure(args, nodes, queued, shapes, passes):
-    argv = [os.path.join(args.bin, "glim-bench-pass"), "--nodes", str(nodes), "--queued", str(queued),
-            "--shapes", str(shapes), "--passes", str(passes)]
+    argv = [
+        os.path.join(args.bin, "glim-bench-pass"),
+        "--nodes",
+        str(nodes),
+        "--queued",
+        str(queued),
+        "--shapes",
+        str(shapes),
+        "--passes",
+        str(passes),
+    ]
     result = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S)
     if result.returncode != 0:
         raise SystemExit(f"{' '.join(argv)}: {result.stderr}")

@@ -39,14 +39,35 @@ def run(args, figures):
         finally:
             shutil.rmtree(folder)
         jobs = told.pop("jobs_per_second")
-        figures.tell(metric, jobs, "jobs/s", told.pop("succeeded"), JOBS_AIM, met=jobs >= JOBS_AIM, slurm=SLURM,
-                     **told, cores=os.cpu_count(), filesystem=kind, fdatasync_p50_ms=sync_ms)
+        figures.tell(
+            metric,
+            jobs,
+            "jobs/s",
+            told.pop("succeeded"),
+            JOBS_AIM,
+            met=jobs >= JOBS_AIM,
+            slurm=SLURM,
+            **told,
+            cores=os.cpu_count(),
+            filesystem=kind,
+            fdatasync_p50_ms=sync_ms,
+        )
     return True
 
 
 def measure(args, folder, flags):
-    argv = [os.path.join(args.bin, "glim-bench-starts"), "--scheduler", os.path.join(args.bin, "glim-scheduler"),
-            "--folder", folder, "--agents", str(args.agents), "--seconds", str(args.starts), *flags]
+    argv = [
+        os.path.join(args.bin, "glim-bench-starts"),
+        "--scheduler",
+        os.path.join(args.bin, "glim-scheduler"),
+        "--folder",
+        folder,
+        "--agents",
+        str(args.agents),
+        "--seconds",
+        str(args.starts),
+        *flags,
+    ]
     result = subprocess.run(argv, capture_output=True, text=True, timeout=args.starts + PATIENCE_S)
     if result.returncode != 0:
         raise SystemExit(f"{' '.join(argv)}: {result.stderr}")

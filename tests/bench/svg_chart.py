@@ -25,7 +25,7 @@ STYLE = """
 @dataclass
 class Series:
     name: str
-    points: list                                # (x, y)
+    points: list  # (x, y)
     labels: list = field(default_factory=list)  # beside the points, or none
 
 
@@ -64,10 +64,10 @@ def log_ticks(low, high):
     """Powers of ten, and twice and five times these where there is room."""
     steps = (1,) if high >= DECADES_FROM * low else (1, 2, 5)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0 ** decade for decade in decades for step in steps]
+    ticks = [step * 10.0**decade for decade in decades for step in steps]
     first = max(i for i, tick in enumerate(ticks) if tick <= low * 1.001)
     last = min(i for i, tick in enumerate(ticks) if tick >= high * 0.999)
-    return ticks[first:last + 1]
+    return ticks[first : last + 1]
 
 
 def word(value):
@@ -98,8 +98,10 @@ def draw_axes(panel, x_axis, y_axis):
         y = y_axis.at(tick)
         out.append(f'<line class="grid" x1="{x_axis.begin}" y1="{y}" x2="{x_axis.end}" y2="{y}"/>')
         out.append(text(x_axis.begin - 6, y + 4, word(tick), anchor="end"))
-    out.append(f'<polyline class="axis" fill="none" points="{x_axis.begin},{top} {x_axis.begin},{bottom} '
-               f'{x_axis.end},{bottom}"/>')
+    out.append(
+        f'<polyline class="axis" fill="none" points="{x_axis.begin},{top} {x_axis.begin},{bottom} '
+        f'{x_axis.end},{bottom}"/>'
+    )
     middle_x, middle_y = (x_axis.begin + x_axis.end) / 2, (bottom + top) / 2
     out.append(text(middle_x, bottom + 36, panel.x_label))
     turned_x = x_axis.begin - 46
@@ -138,9 +140,13 @@ def draw_panel(panel, left):
 def figure_of(title, panels):
     """The SVG's text. All panels have the same series, at most two, which the legend names once."""
     width, height = PANEL_WIDTH * len(panels), TOP + PLOT_HEIGHT + BOTTOM
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-           f'role="img" aria-label="{escape(title)}">', f"<style>{STYLE}</style>",
-           f'<rect class="back" width="{width}" height="{height}"/>', text(16, 24, title, "title", "start")]
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(title)}">',
+        f"<style>{STYLE}</style>",
+        f'<rect class="back" width="{width}" height="{height}"/>',
+        text(16, 24, title, "title", "start"),
+    ]
     x = 22
     for at, series in enumerate(panels[0].series):
         out += [mark(MARKS[at], x, 44, f"mark{at}"), text(x + 10, 48, series.name, anchor="start")]

@@ -15,8 +15,8 @@ SIGMA = 1.5  # of the logarithm of the durations: the mean is three times the me
 class Mix:
     jobs: int
     cluster_nodes: int
-    load: float            # node-seconds of work / node-seconds from the first submission to the last
-    days: float            # between these two
+    load: float  # node-seconds of work / node-seconds from the first submission to the last
+    days: float  # between these two
     nodes_min: int
     nodes_max: int
     seed: int = 1

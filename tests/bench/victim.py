@@ -34,8 +34,10 @@ def main():
     args = parser.parse_args()
     rank, attempt = os.environ["GLIM_RANK"], int(os.environ["GLIM_ATTEMPT"])
     with open(os.path.join(args.out, f"rank-{rank}.jsonl"), "a", buffering=1) as file:
+
         def note(event, at):
             file.write(json.dumps({"attempt": attempt, "event": event, "time": at}) + "\n")
+
         with NotingSession(note) as run:
             run.restore()
             note("begins", time.time())

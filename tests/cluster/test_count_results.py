@@ -6,14 +6,17 @@ from count_results import count_part
 GOOD = '<testcase classname="a" name="b" status="run"/>'
 
 
-@pytest.mark.parametrize("cases, code, expected", [
-    (GOOD * 3, 0, (3, 0)),
-    (GOOD + '<testcase name="x"><failure/></testcase>', 1, (1, 1)),
-    (GOOD + '<testcase name="x"><skipped/></testcase>', 0, (1, 1)),
-    (GOOD + '<testcase name="x" status="notrun"/>', 8, (1, 1)),
-    (GOOD, 2, (1, 1)),
-    ("", 0, (0, 1)),
-])
+@pytest.mark.parametrize(
+    "cases, code, expected",
+    [
+        (GOOD * 3, 0, (3, 0)),
+        (GOOD + '<testcase name="x"><failure/></testcase>', 1, (1, 1)),
+        (GOOD + '<testcase name="x"><skipped/></testcase>', 0, (1, 1)),
+        (GOOD + '<testcase name="x" status="notrun"/>', 8, (1, 1)),
+        (GOOD, 2, (1, 1)),
+        ("", 0, (0, 1)),
+    ],
+)
 def test_counts(tmp_path, cases, code, expected):
     (tmp_path / "p.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
     (tmp_path / "p.code").write_text(f"{code}\n")

@@ -41,16 +41,25 @@ def nightly(folder, words, **environment):
         program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text(script)
         program.chmod(0o755)
-    return subprocess.run([folder / "tests" / "nightly", "--no-build", "--no-clusters", *words], capture_output=True, text=True,
-                          env={**os.environ, **environment}, timeout=60)
+    return subprocess.run(
+        [folder / "tests" / "nightly", "--no-build", "--no-clusters", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=60,
+    )
 
 
-@pytest.mark.parametrize("environment, last, code", [
-    ({}, "47 passed, 0 failed", 0),
-    ({"VIOLATED": "29"}, "46 passed, 1 failed", 1),
-    ({"DIES": "43"}, "43 passed, 4 failed", 1),
-    ({"ENDS": "7"}, "47 passed, 3 failed", 1),
-    ({"MISSED": "1"}, "47 passed, 1 failed", 1)])
+@pytest.mark.parametrize(
+    "environment, last, code",
+    [
+        ({}, "47 passed, 0 failed", 0),
+        ({"VIOLATED": "29"}, "46 passed, 1 failed", 1),
+        ({"DIES": "43"}, "43 passed, 4 failed", 1),
+        ({"ENDS": "7"}, "47 passed, 3 failed", 1),
+        ({"MISSED": "1"}, "47 passed, 1 failed", 1),
+    ],
+)
 def test_only_a_seed_that_says_so_has_passed(tmp_path, environment, last, code):
     result = nightly(tmp_path, ["--seeds", "45", "--first", "2", "--jobs", "2"], **environment)
     assert result.stdout.splitlines()[-1] == last

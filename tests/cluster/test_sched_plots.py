@@ -19,11 +19,24 @@ from figures import Figures  # noqa: E402
 from synthetic_trace import Mix, rows_of, write  # noqa: E402
 
 MIX = Mix(jobs=2000, cluster_nodes=1200, load=0.8, days=30, nodes_min=16, nodes_max=600)
-SAID = {"jobs": 5, "wall_s": 1.0, "util_until_last_submit": 0.8, "cross_zone_allocations_max": 1,
-        "idle_while_fit_fraction": 0, "backfill_hold_idle_fraction": 0, "queue_mean_s": 7200.0,
-        "queue_p999_s": 90000.0, "slowdown_mean": 1.4, "slowdown_p999": 16.0, "wait_p999_s": 86400.0,
-        "wait_max_s": 90000.0, "interrupts": 3, "checkpoint_overhead_fraction": 0.005, "promises_broken": 0,
-        "invariant_violations": 0}
+SAID = {
+    "jobs": 5,
+    "wall_s": 1.0,
+    "util_until_last_submit": 0.8,
+    "cross_zone_allocations_max": 1,
+    "idle_while_fit_fraction": 0,
+    "backfill_hold_idle_fraction": 0,
+    "queue_mean_s": 7200.0,
+    "queue_p999_s": 90000.0,
+    "slowdown_mean": 1.4,
+    "slowdown_p999": 16.0,
+    "wait_p999_s": 86400.0,
+    "wait_max_s": 90000.0,
+    "interrupts": 3,
+    "checkpoint_overhead_fraction": 0.005,
+    "promises_broken": 0,
+    "invariant_violations": 0,
+}
 
 
 def test_a_made_trace_has_the_load_and_the_sizes_that_it_was_asked_for():
@@ -49,13 +62,15 @@ def test_the_seed_makes_the_trace(tmp_path):
 def simulator(folder):
     """Says always the same; keeps the options and the policy that it was given."""
     program = folder / "glim-sim"
-    program.write_text(f"""#!/bin/sh
+    program.write_text(
+        f"""#!/bin/sh
 echo "$@" >> {folder}/asked
 while [ $# -gt 1 ]; do [ "$1" = --policy ] && cat "$2" >> {folder}/policies; shift; done
 cat <<'END'
 {json.dumps(SAID)}
 END
-""")
+"""
+    )
     program.chmod(0o755)
 
 
@@ -65,7 +80,8 @@ def test_pareto_plays_each_trace_under_each_bound(tmp_path, capsys):
     assert sched_pareto.run(args, Figures("sched"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["cell"], line["starvation_bound_h"]) for line in lines] == [
-        (cell, hours) for cell in sched_pareto.CELLS for hours in (2, 24)]
+        (cell, hours) for cell in sched_pareto.CELLS for hours in (2, 24)
+    ]
     assert (tmp_path / "policies").read_text() == "starvation_bound: 2h\nstarvation_bound: 24h\n" * 3
 
 
@@ -81,8 +97,9 @@ def test_the_network_is_compared_with_one_zone_and_with_no_crossing(tmp_path, ca
     assert ["--policy" in line for line in asked] == [False, False, True] * 2
 
 
-@pytest.mark.parametrize("low, high, ticks", [
-    (0, 10, [0, 2.5, 5, 7.5, 10]), (3.2, 4.1, [3, 3.25, 3.5, 3.75, 4, 4.25]), (5, 5, [5, 5.02])])
+@pytest.mark.parametrize(
+    "low, high, ticks", [(0, 10, [0, 2.5, 5, 7.5, 10]), (3.2, 4.1, [3, 3.25, 3.5, 3.75, 4, 4.25]), (5, 5, [5, 5.02])]
+)
 def test_linear_ticks_are_round_and_enclose_the_values(low, high, ticks):
     assert svg_chart.linear_ticks(low, high) == ticks
 
@@ -111,11 +128,22 @@ def draw(folder, lines):
 
 
 def test_lines_become_figures(tmp_path):
-    pareto = [{"metric": "pareto", "cell": cell, "starvation_bound_h": hours, "queue_mean_s": 9000 + hours,
-               "queue_p999_s": 3600.0 * hours, "wait_p999_s": 1800.0 * hours}
-              for cell in ("itp06@18", "x<y") for hours in (24, 2, 8)]
-    growth = [{"metric": "growth_by_nodes", "nodes": n, "queued": 10_000, "shapes": 300, "p50_ms": n / 100,
-               "p99_ms": n / 50} for n in (150, 1250)]
+    pareto = [
+        {
+            "metric": "pareto",
+            "cell": cell,
+            "starvation_bound_h": hours,
+            "queue_mean_s": 9000 + hours,
+            "queue_p999_s": 3600.0 * hours,
+            "wait_p999_s": 1800.0 * hours,
+        }
+        for cell in ("itp06@18", "x<y")
+        for hours in (24, 2, 8)
+    ]
+    growth = [
+        {"metric": "growth_by_nodes", "nodes": n, "queued": 10_000, "shapes": 300, "p50_ms": n / 100, "p99_ms": n / 50}
+        for n in (150, 1250)
+    ]
     assert draw(tmp_path, pareto + growth).returncode == 0
     svg = ElementTree.parse(tmp_path / "out" / "pareto.svg").getroot()
     texts = [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
@@ -123,8 +151,12 @@ def test_lines_become_figures(tmp_path):
     assert len(list(svg.iter("{http://www.w3.org/2000/svg}circle"))) == 2 * 3 + 1  # and one in the legend
     labels = [word for word in texts if word in ("2 h", "8 h", "24 h")]
     assert labels[:3] == ["2 h", "8 h", "24 h"]  # joined in the order of the bound
-    texts = [node.text for node in ElementTree.parse(tmp_path / "out" / "growth.svg").getroot().iter(
-        "{http://www.w3.org/2000/svg}text")]
+    texts = [
+        node.text
+        for node in ElementTree.parse(tmp_path / "out" / "growth.svg")
+        .getroot()
+        .iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert {"100", "200", "2,000", "nodes", "planning pass (ms)"} <= set(texts)
 
 

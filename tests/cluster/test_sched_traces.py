@@ -12,14 +12,28 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import sched_traces  # noqa: E402
 from figures import Figures  # noqa: E402
 
-GOOD = {"jobs": 5, "queue_mean_s": 9000.0, "slowdown_mean": 1.4, "slowdown_p999": 16.0, "wait_p999_s": 86400.0,
-        "wait_max_s": 90000.0, "checkpoint_overhead_fraction": 0.005, "invariant_violations": 0}
+GOOD = {
+    "jobs": 5,
+    "queue_mean_s": 9000.0,
+    "slowdown_mean": 1.4,
+    "slowdown_p999": 16.0,
+    "wait_p999_s": 86400.0,
+    "wait_max_s": 90000.0,
+    "checkpoint_overhead_fraction": 0.005,
+    "invariant_violations": 0,
+}
 
 
-@pytest.mark.parametrize("key, bad, aim", [
-    ("slowdown_mean", 1.44, "slowdown_mean"), ("slowdown_p999", 16.3, "slowdown_p999"),
-    ("wait_max_s", 90001, "wait_max"), ("checkpoint_overhead_fraction", 0.0051, "checkpoint_overhead"),
-    ("invariant_violations", 1, "invariants")])
+@pytest.mark.parametrize(
+    "key, bad, aim",
+    [
+        ("slowdown_mean", 1.44, "slowdown_mean"),
+        ("slowdown_p999", 16.3, "slowdown_p999"),
+        ("wait_max_s", 90001, "wait_max"),
+        ("checkpoint_overhead_fraction", 0.0051, "checkpoint_overhead"),
+        ("invariant_violations", 1, "invariants"),
+    ],
+)
 def test_each_aim_is_judged_by_its_own_figure(key, bad, aim):
     assert all(sched_traces.judge("itp06@18", GOOD, 0.7).values())
     aims = sched_traces.judge("itp06@18", {**GOOD, key: bad}, 0.7)
@@ -37,13 +51,30 @@ def fake(folder, script):
     program = folder / "glim-sim"
     program.write_text("#!/bin/sh\n" + script)
     program.chmod(0o755)
-    return Namespace(traces=str(folder), cells="itp06@18", baselines=True, policy=None, faults=None, zones="1",
-                     bin=str(folder), pareto=False, network=False)
+    return Namespace(
+        traces=str(folder),
+        cells="itp06@18",
+        baselines=True,
+        policy=None,
+        faults=None,
+        zones="1",
+        bin=str(folder),
+        pareto=False,
+        network=False,
+    )
 
 
-@pytest.mark.parametrize("cell, sketch_g", [
-    ("itp02@32", 0.38), ("itp04@84", 0.40), ("itp04@96", 0.61), ("itp06@18", 0.56), ("thetagpu_jan_apr@16", 0.34),
-    ("theta_div4@1098", 0.68)])
+@pytest.mark.parametrize(
+    "cell, sketch_g",
+    [
+        ("itp02@32", 0.38),
+        ("itp04@84", 0.40),
+        ("itp04@96", 0.61),
+        ("itp06@18", 0.56),
+        ("thetagpu_jan_apr@16", 0.34),
+        ("theta_div4@1098", 0.68),
+    ],
+)
 def test_g_of_the_sketch_is_what_was_published(cell, sketch_g, tmp_path, capsys):
     """With a program that says the sketch's own figures."""
     said = {**GOOD, **dict(zip(sched_traces.KEYS, sched_traces.CELLS[cell]["sketch"]))}
@@ -52,7 +83,11 @@ def test_g_of_the_sketch_is_what_was_published(cell, sketch_g, tmp_path, capsys)
     assert sched_traces.run(args, Figures("sched"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["metric"] for line in lines] == [
-        "trace_mean_queue", "baseline_fifo", "baseline_easy", "baseline_tiresias"]
+        "trace_mean_queue",
+        "baseline_fifo",
+        "baseline_easy",
+        "baseline_tiresias",
+    ]
     assert lines[0]["value"] == pytest.approx(sketch_g, abs=0.006)
     assert lines[0]["met"] is False
     assert lines[1]["met"] is False

@@ -42,14 +42,22 @@ def test_no_example_brings_the_sdk_along():
 
 # ---- what jobs may name
 
+
 def test_allowed_are_folders_that_are_there_each_once(tmp_path):
     own, home = tmp_path / "own", tmp_path / "home"
     for folder in (own, home / "ana" / "work", tmp_path / "data"):
         folder.mkdir(parents=True)
     (tmp_path / "link").symlink_to(home / "ana")
     (tmp_path / "file").write_text("")
-    wanted = [home / "ana", tmp_path / "link", home / "ana" / "work", tmp_path / "data", tmp_path / "file",
-              tmp_path / "not-there", ""]
+    wanted = [
+        home / "ana",
+        tmp_path / "link",
+        home / "ana" / "work",
+        tmp_path / "data",
+        tmp_path / "file",
+        tmp_path / "not-there",
+        "",
+    ]
     assert allowed_folders(map(str, wanted), str(own)) == [str(tmp_path / "data"), str(home / "ana")]
 
 

@@ -18,8 +18,14 @@ def literal(name, value):
 
 
 def call_headers(path, stream=1):
-    fields = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost"),
-              ("content-type", "application/grpc"), ("te", "trailers")]
+    fields = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", path),
+        (":authority", "localhost"),
+        ("content-type", "application/grpc"),
+        ("te", "trailers"),
+    ]
     return frame(HEADERS, END_HEADERS, stream, b"".join(literal(n, v) for n, v in fields))
 
 
@@ -36,8 +42,8 @@ def frames_of(data):
         if len(data) < 9 + length:
             break
         kind, flags, stream = struct.unpack(">BBI", data[3:9])
-        found.append((kind, flags, stream, data[9:9 + length]))
-        data = data[9 + length:]
+        found.append((kind, flags, stream, data[9 : 9 + length]))
+        data = data[9 + length :]
     return found
 
 

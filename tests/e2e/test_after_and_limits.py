@@ -49,16 +49,19 @@ def test_a_job_that_is_not_there_cannot_be_waited_for(stage, glim):
 
 def test_at_its_time_limit_a_job_saves_and_is_over(stage, cluster, glim):
     out = stage.path("limited")
-    spec = stage.examples.derive("bash", "limited",
-                                 run='exec ./count.sh --steps 100000 --step-ms 20 --save-every 1000000 --out "$COUNT_OUT"',
-                                 env={"COUNT_OUT": out},
-                                 checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3})
+    spec = stage.examples.derive(
+        "bash",
+        "limited",
+        run='exec ./count.sh --steps 100000 --step-ms 20 --save-every 1000000 --out "$COUNT_OUT"',
+        env={"COUNT_OUT": out},
+        checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
+    )
     with open(spec, "a") as file:
         file.write("limits: {time: 3s}\n")
     job_id = glim.submit(spec, user="ana")
     wait_until(lambda: cluster.check() or steps_done(out) >= 5, 60, "the script did step 5", every=0.02)
     job = cluster.wait_state(job_id, "failed", 60)
-    attempt, = job["attempts"]
+    (attempt,) = job["attempts"]
     assert (attempt["outcome"], attempt["save"], job["steps_lost"]) == ("timeout", "saved", 0)
     assert job["message"] == f"reached its time limit of 3 s; saved at step {job['durable_step']}"
     assert job["durable_step"] == attempt["agreements"][0]["stop_step"] >= 5
@@ -69,8 +72,12 @@ def test_at_its_time_limit_a_job_saves_and_is_over(stage, cluster, glim):
 
 
 def test_who_does_not_answer_at_the_limit_is_killed(stage, cluster, glim):
-    spec = stage.examples.make("deaf", "trap '' TERM; while :; do sleep 0.05; done", limits={"time": "1s"},
-                               interrupt={"mode": "signal", "signal": "TERM", "grace": "500ms", "max_grace": "500ms"})
+    spec = stage.examples.make(
+        "deaf",
+        "trap '' TERM; while :; do sleep 0.05; done",
+        limits={"time": "1s"},
+        interrupt={"mode": "signal", "signal": "TERM", "grace": "500ms", "max_grace": "500ms"},
+    )
     job_id = glim.submit(spec)
     job = cluster.wait_state(job_id, "failed", 60)
     assert (job["attempts"][0]["outcome"], job["attempts"][0]["save"]) == ("timeout", "killed")

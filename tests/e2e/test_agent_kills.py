@@ -5,8 +5,9 @@ import random
 from cluster.processes import processes_of, start_time
 
 LINES = 3000
-COUNT = (f"i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); echo \"line $i\"; [ $((i % 10)) = 0 ] && sleep 0.01; done; "
-         "exit 7")
+COUNT = (
+    f'i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); echo "line $i"; [ $((i % 10)) = 0 ] && sleep 0.01; done; ' "exit 7"
+)
 
 
 def test_killed_agents_lose_no_line_no_exit_and_no_process(stage):

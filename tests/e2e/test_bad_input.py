@@ -16,8 +16,12 @@ BAD_FIELDS = {
     "absurdly many nodes": ({"nodes": 10**12}, USAGE, "nodes", ""),
     "more nodes than the pool has": ({"nodes": 5}, INFEASIBLE, "nodes", "at most 4"),
     "more GPUs than a node has": ({"gpus_per_node": 16}, INFEASIBLE, "gpus_per_node", "at most 8"),
-    "larger than a zone, and not to cross": ({"nodes": 3, "placement": {"cross_zone": "never"}}, INFEASIBLE, "nodes",
-                                             "at most 2"),
+    "larger than a zone, and not to cross": (
+        {"nodes": 3, "placement": {"cross_zone": "never"}},
+        INFEASIBLE,
+        "nodes",
+        "at most 2",
+    ),
     "a GPU type that is not there": ({"placement": {"gpu_type": "h800"}}, INFEASIBLE, "placement", ""),
     "a zone that is not there": ({"placement": {"zones": ["Z"]}}, INFEASIBLE, "placement", ""),
     "a name of 10,000 characters": ({"name": "x" * 10_000}, USAGE, "name", "shorten"),
@@ -25,8 +29,12 @@ BAD_FIELDS = {
     "control characters in the command": ({"run": "echo \x07"}, USAGE, "run", "remove"),
     "control characters in a variable": ({"env": {"A": "b\x00c"}}, USAGE, "env.A", ""),
     "a negative grace": ({"interrupt": {"grace": "-5s"}}, USAGE, "interrupt.grace", ""),
-    "a grace longer than the longest": ({"interrupt": {"grace": "60s", "max_grace": "10s"}}, USAGE,
-                                        "interrupt.max_grace", "at least as long"),
+    "a grace longer than the longest": (
+        {"interrupt": {"grace": "60s", "max_grace": "10s"}},
+        USAGE,
+        "interrupt.max_grace",
+        "at least as long",
+    ),
     "an unknown pool": ({"pool": "a100"}, INFEASIBLE, "pool", "default"),
     "an unknown class": ({"priority": "hihg"}, USAGE, "priority", "high"),
     "an unknown key": ({"nodez": 2}, USAGE, "nodez", "nodes"),
@@ -56,8 +64,19 @@ def test_a_bad_spec_is_refused(stage, glim, case):
     assert len(glim.json("queue", "--all")["jobs"]) == jobs
 
 
-@pytest.mark.parametrize("text", ["", "nodes: [1, 2\n", "- a\n- b\n", "just words\n", "name: a\nname: b\nrun: x\n",
-                                  "name: &a b\nrun: *nobody\n", "\x00\x01\x02", "a: " + "[" * 20_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nodes: [1, 2\n",
+        "- a\n- b\n",
+        "just words\n",
+        "name: a\nname: b\nrun: x\n",
+        "name: &a b\nrun: *nobody\n",
+        "\x00\x01\x02",
+        "a: " + "[" * 20_000,
+    ],
+)
 def test_what_is_no_spec_is_refused(stage, glim, text):
     result = glim.run("submit", stage.examples.write("bad", text))
     assert result.returncode == USAGE and result.stderr.startswith("error: "), result.stderr
@@ -107,8 +126,16 @@ def test_torn_bytes_and_a_hang_up_harm_nobody(stage, cluster, glim, case):
     cluster.wait_state(job, "succeeded", 30)
 
 
-@pytest.mark.parametrize("path", ["/glim.v1.ClientApi/Submit", "/glim.v1.ClientApi/GetJob", "/glim.v1.AgentApi/Sync",
-                                  "/glim.v1.AgentApi/ServeLogs", "/glim.v1.ClientApi/NoSuchCall"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/glim.v1.ClientApi/Submit",
+        "/glim.v1.ClientApi/GetJob",
+        "/glim.v1.AgentApi/Sync",
+        "/glim.v1.AgentApi/ServeLogs",
+        "/glim.v1.ClientApi/NoSuchCall",
+    ],
+)
 def test_a_message_that_is_no_protobuf_is_answered(stage, cluster, glim, path):
     """Field 1 says that 127 bytes follow; two do."""
     sent = OPENING + h2.call_headers(path) + h2.frame(h2.DATA, h2.END_STREAM, 1, h2.message(b"\x0a\x7fab"))

@@ -14,9 +14,13 @@ SUM = sum(step * step for step in range(STEPS))
 
 def submit_count(stage, name, **flags):
     words = " ".join(f"--{flag.replace('_', '-')} {value}" for flag, value in flags.items())
-    spec = stage.examples.derive("bash", name, run=f'exec ./count.sh --steps {STEPS} {words} --out "$COUNT_OUT"',
-                                 env={"COUNT_OUT": stage.path(name)},
-                                 checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3})
+    spec = stage.examples.derive(
+        "bash",
+        name,
+        run=f'exec ./count.sh --steps {STEPS} {words} --out "$COUNT_OUT"',
+        env={"COUNT_OUT": stage.path(name)},
+        checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
+    )
     return stage.glim.submit(spec, user="ana")
 
 

@@ -15,7 +15,7 @@ def test_a_job_runs_and_is_told_of(stage, cluster, glim):
     job = glim.submit(stage.examples.make("hello", "echo hello", nodes=2), user="kim")
     done = cluster.wait_state(job, "succeeded", 30)
     assert done["user"] == "kim" and done["gpus_simulated"]
-    attempt, = done["attempts"]
+    (attempt,) = done["attempts"]
     assert attempt["outcome"] == "succeeded" and len({t["node"] for t in attempt["tasks"]}) == 2
     assert len(attempt["zones"]) == 1, "two nodes fit in one zone"
     assert "succeeded" in glim.text("status", job)
@@ -72,8 +72,11 @@ def test_cancel_of_a_queued_and_of_a_running_job(stage, cluster, glim):
 
 
 def test_suspend_and_resume(stage, cluster, glim):
-    spec = stage.examples.make("held", "trap 'exit 0' TERM; echo begins; while :; do sleep 0.05; done",
-                               interrupt={"mode": "signal", "signal": "TERM", "grace": "5s"})
+    spec = stage.examples.make(
+        "held",
+        "trap 'exit 0' TERM; echo begins; while :; do sleep 0.05; done",
+        interrupt={"mode": "signal", "signal": "TERM", "grace": "5s"},
+    )
     job = glim.submit(spec)
     cluster.wait_state(job, "running", 30)
     glim.text("suspend", job)
@@ -85,8 +88,9 @@ def test_suspend_and_resume(stage, cluster, glim):
 
 def test_the_same_request_is_taken_once(stage, cluster, glim):
     spec = stage.examples.make("once", "true")
-    ids = {json.loads(glim.text("-o", "json", "submit", spec, "--request-id", "e2e-once"))["job_ids"][0]
-           for _ in range(3)}
+    ids = {
+        json.loads(glim.text("-o", "json", "submit", spec, "--request-id", "e2e-once"))["job_ids"][0] for _ in range(3)
+    }
     assert len(ids) == 1
     other = stage.examples.make("twice", "true")
     assert glim.run("submit", other, "--request-id", "e2e-once").returncode == 5

@@ -11,8 +11,12 @@ def test_killed_at_the_deadline_and_resumed_from_the_last_save(stage, cluster, g
     e = stage.submit_visitor("visitor", [c])
     e_job = cluster.wait_state(e, "succeeded", 60)
     c_job = cluster.wait_state(c, "succeeded", 60)
-    story = {"c": c_job, "e": e_job, "seen": stage.seen("visitor", 4),
-             "steps_of_c": ranges_by_attempt(stage.path("deaf"))}
+    story = {
+        "c": c_job,
+        "e": e_job,
+        "seen": stage.seen("visitor", 4),
+        "steps_of_c": ranges_by_attempt(stage.path("deaf")),
+    }
     assert problems_of_deaf(story) == []
 
     first = c_job["attempts"][0]

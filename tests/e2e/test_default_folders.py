@@ -24,14 +24,26 @@ with open(os.path.join(os.environ["GLIM_CHECKPOINT_DIR"], "rank-" + rank), "w") 
     file.write(os.getcwd() + " " + words)
 """
 
-AMOUNTS = {"nodes": 1, "placement": {"leaf": "pack", "cross_zone": "auto"}, "after": [],
-           "limits": {"memory": "2GiB", "cpus": 1, "pids": 1024, "shm": "64MiB", "time": "2d"}}
+AMOUNTS = {
+    "nodes": 1,
+    "placement": {"leaf": "pack", "cross_zone": "auto"},
+    "after": [],
+    "limits": {"memory": "2GiB", "cpus": 1, "pids": 1024, "shm": "64MiB", "time": "2d"},
+}
 
 
 def with_srv(folder, argv):
     """The command line with `folder` as its /srv, which nobody else on this machine sees."""
-    return ["unshare", "--mount", "--", "sh", "-c", 'mount --make-rprivate / && mount --bind "$0" /srv && exec "$@"',
-            folder, *argv]
+    return [
+        "unshare",
+        "--mount",
+        "--",
+        "sh",
+        "-c",
+        'mount --make-rprivate / && mount --bind "$0" /srv && exec "$@"',
+        folder,
+        *argv,
+    ]
 
 
 class DefaultFolders(LocalCluster):
@@ -46,7 +58,7 @@ class DefaultFolders(LocalCluster):
 
     def runtime_options(self, name):
         options = super().runtime_options(name)
-        return options[:options.index("--mount-allow")]
+        return options[: options.index("--mount-allow")]
 
 
 def full_example():

@@ -35,8 +35,12 @@ def output(glim, job_id, attempt, rank=0):
 
 
 def wait_step(cluster, glim, job_id, step):
-    wait_until(lambda: cluster.check() or glim.job(job_id)["attempts"][0]["last_step"] >= step, 60,
-               lambda: f"step {step} of {cluster.describe(glim.job(job_id))}", every=0.05)
+    wait_until(
+        lambda: cluster.check() or glim.job(job_id)["attempts"][0]["last_step"] >= step,
+        60,
+        lambda: f"step {step} of {cluster.describe(glim.job(job_id))}",
+        every=0.05,
+    )
 
 
 def test_the_first_job_is_interrupted_and_comes_back(stage, cluster, glim):
@@ -56,7 +60,13 @@ def test_the_first_job_is_interrupted_and_comes_back(stage, cluster, glim):
 
 def test_the_plain_script_is_told_by_a_signal_and_goes_on(stage, cluster, glim):
     # It tells nobody what it saved: its folder must be one that all nodes share.
-    job_id = submit_copy(stage, glim, "plain", f"checkpoint: {{dir: {stage.path('ckpt')}}}\n", run="ROUNDS=120 ROUND_SECONDS=0.03 exec /usr/bin/python3 pi.py")
+    job_id = submit_copy(
+        stage,
+        glim,
+        "plain",
+        f"checkpoint: {{dir: {stage.path('ckpt')}}}\n",
+        run="ROUNDS=120 ROUND_SECONDS=0.03 exec /usr/bin/python3 pi.py",
+    )
     wait_until(lambda: cluster.check() or cluster.rank_log(job_id, 1, 0), 30, "it begins")
     wait_until(lambda: "begins" in output(glim, job_id, 1), 30, "it counts")
     cluster.wait_state(stage.submit_visitor("visitor", [job_id]), "succeeded", 60)
@@ -78,7 +88,13 @@ def test_torchrun_starts_the_ranks_of_two_nodes(stage, cluster, glim):
 
 
 def test_the_same_script_needs_no_torchrun(stage, cluster, glim):
-    job_id = submit_copy(stage, glim, "torchrun", launcher="per-gpu", run="exec /usr/bin/python3 train.py",
-                         env={"OMP_NUM_THREADS": "1", "STEPS": "20", "STEP_SECONDS": "0"})
+    job_id = submit_copy(
+        stage,
+        glim,
+        "torchrun",
+        launcher="per-gpu",
+        run="exec /usr/bin/python3 train.py",
+        env={"OMP_NUM_THREADS": "1", "STEPS": "20", "STEP_SECONDS": "0"},
+    )
     cluster.wait_state(job_id, "succeeded", 90)
     assert "done after 20 steps on 4 ranks" in output(glim, job_id, 1)

@@ -21,16 +21,20 @@ def failed(cluster, glim, job):
     """The job's row in `queue --all` and `history`, and what `status` says, once it has failed."""
     cluster.wait_state(job, "failed", 30)
     line = next(row for row in glim.text("queue", "--all").splitlines() if row.split()[0] == str(job))
-    ended = wait_until(lambda: [row for row in glim.text("history").splitlines() if row.split()[0] == str(job)], 10,
-                       "the history has the job")
+    ended = wait_until(
+        lambda: [row for row in glim.text("history").splitlines() if row.split()[0] == str(job)],
+        10,
+        "the history has the job",
+    )
     return line, ended[0], glim.text("status", job)
 
 
 def test_a_failed_gang_names_the_rank_and_the_cause(stage, cluster, glim):
     with open(stage.path("gang.py"), "w") as file:
         file.write(GANG)
-    job = glim.submit(stage.examples.make("gang", "/usr/bin/python3 gang.py", nodes=2, gpus_per_node=2,
-                                          launcher="per-gpu"))
+    job = glim.submit(
+        stage.examples.make("gang", "/usr/bin/python3 gang.py", nodes=2, gpus_per_node=2, launcher="per-gpu")
+    )
     queue, history, status = failed(cluster, glim, job)
     attempt = glim.job(job)["attempts"][0]
     node = attempt["tasks"][1]["node"]
@@ -90,11 +94,14 @@ def containers(cluster):
     return cluster
 
 
-@pytest.mark.parametrize("field, fields", [
-    ("workdir", {"workdir": "/root/me"}),
-    ("checkpoint.dir", {"checkpoint": {"dir": "/ckpt/$GLIM_JOB_ID"}}),
-    ("mounts[0].source", {"mounts": [{"source": "/root", "target": "/mine"}]}),
-])
+@pytest.mark.parametrize(
+    "field, fields",
+    [
+        ("workdir", {"workdir": "/root/me"}),
+        ("checkpoint.dir", {"checkpoint": {"dir": "/ckpt/$GLIM_JOB_ID"}}),
+        ("mounts[0].source", {"mounts": [{"source": "/root", "target": "/mine"}]}),
+    ],
+)
 def test_a_folder_that_no_node_gives_is_refused_at_once(containers, stage, glim, field, fields):
     spec = stage.examples.make("bad", "true", **fields)
     jobs = len(glim.json("queue", "--all")["jobs"])

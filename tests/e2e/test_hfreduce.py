@@ -29,9 +29,16 @@ def test_a_job_in_two_zones_reduces_over_one_pair_of_gateways(stage, cluster):
     with open(stage.path("reduce.py"), "w") as file:
         file.write(SCRIPT)
     # Three nodes: no zone of this cluster has so many.
-    job_id = stage.glim.submit(stage.examples.make(
-        "reduce", f"exec {PYTHON} reduce.py", nodes=3, gpus_per_node=2, launcher="per-gpu",
-        placement={"leaf": "pack", "cross_zone": "auto"}))
+    job_id = stage.glim.submit(
+        stage.examples.make(
+            "reduce",
+            f"exec {PYTHON} reduce.py",
+            nodes=3,
+            gpus_per_node=2,
+            launcher="per-gpu",
+            placement={"leaf": "pack", "cross_zone": "auto"},
+        )
+    )
     cluster.wait_state(job_id, "succeeded", 60)
 
     said = []

@@ -27,8 +27,12 @@ def in_order(wanted, found):
 
 def test_an_interrupted_jobs_story_as_events_and_as_history(stage, cluster, glim):
     spec = stage.examples.derive(
-        "bash", "story", run='exec ./count.sh --steps 60 --step-ms 40 --out "$COUNT_OUT"',
-        env={"COUNT_OUT": stage.path("story")}, checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3})
+        "bash",
+        "story",
+        run='exec ./count.sh --steps 60 --step-ms 40 --out "$COUNT_OUT"',
+        env={"COUNT_OUT": stage.path("story")},
+        checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
+    )
     job_id = glim.submit(spec, user="ana")
     cluster.wait_job(job_id, lambda job: job["attempts"] and job["attempts"][-1]["last_step"] >= 5, 60, "it did step 5")
     urgent_id = stage.submit_visitor("visitor", [job_id])
@@ -36,14 +40,35 @@ def test_an_interrupted_jobs_story_as_events_and_as_history(stage, cluster, glim
     job = cluster.wait_state(job_id, "succeeded", 60)
 
     events = events_of(glim, job_id)
-    assert in_order(["job_submitted", "attempt_claimed", "attempt_starting", "attempt_running", "interrupt_requested",
-                     "step_agreed", "interrupt_saved", "attempt_ended", "job_queued", "attempt_claimed",
-                     "attempt_starting", "attempt_running", "attempt_ended", "job_succeeded"], kinds(events)), events
+    assert in_order(
+        [
+            "job_submitted",
+            "attempt_claimed",
+            "attempt_starting",
+            "attempt_running",
+            "interrupt_requested",
+            "step_agreed",
+            "interrupt_saved",
+            "attempt_ended",
+            "job_queued",
+            "attempt_claimed",
+            "attempt_starting",
+            "attempt_running",
+            "attempt_ended",
+            "job_succeeded",
+        ],
+        kinds(events),
+    ), events
     stop = job["attempts"][0]["agreements"][0]["stop_step"]
     words = glim.text("events", job_id)
     node = job["attempts"][0]["tasks"][0]["node"]
-    for told in (f"stop after step {stop}", f"job {urgent_id} visitor (high, user ben) needs 4 nodes",
-                 f"on {node}, from the beginning", f"from step {stop + 1}", "saved and left, 0 steps lost"):
+    for told in (
+        f"stop after step {stop}",
+        f"job {urgent_id} visitor (high, user ben) needs 4 nodes",
+        f"on {node}, from the beginning",
+        f"from step {stop + 1}",
+        "saved and left, 0 steps lost",
+    ):
         assert told in words, words
 
     ended = {job["id"]: job for job in glim.json("history", "--since", "1h")["jobs"]}
@@ -81,6 +106,7 @@ def follow_through_a_restart(cluster, examples):
         with open(out) as file:
             events = [json.loads(line) for line in file.read().split("\n")[:-1]]
         return [event["seq"] for event in events if event["kind"] == kind and event["job_id"] == job_id]
+
     try:
         before = glim.submit(examples.make("before", "true"))
         wait_until(lambda: seen("job_succeeded", before), 60, "the first job's end was brought")

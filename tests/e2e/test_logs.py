@@ -18,8 +18,13 @@ def finish(process, seconds=30):
 
 
 def test_each_rank_has_its_own_log(stage, cluster, glim):
-    spec = stage.examples.make("ranks", "echo rank $GLIM_RANK of $WORLD_SIZE on $GLIM_NODE_RANK; echo error >&2",
-                               nodes=2, gpus_per_node=2, launcher="per-gpu")
+    spec = stage.examples.make(
+        "ranks",
+        "echo rank $GLIM_RANK of $WORLD_SIZE on $GLIM_NODE_RANK; echo error >&2",
+        nodes=2,
+        gpus_per_node=2,
+        launcher="per-gpu",
+    )
     job = glim.submit(spec)
     cluster.wait_state(job, "succeeded", 30)
     for rank in range(4):

@@ -22,7 +22,7 @@ def readme_block(language):
     """The first block of that language in the section about jobs."""
     with open(os.path.join(ROOT, "README.md")) as file:
         text = file.read()
-    return re.search(rf"```{language}\n(.*?)```", text[text.index("## A job"):], re.DOTALL)[1]
+    return re.search(rf"```{language}\n(.*?)```", text[text.index("## A job") :], re.DOTALL)[1]
 
 
 def faster(spec, steps):
@@ -31,8 +31,10 @@ def faster(spec, steps):
     return spec.replace('env: {STEPS: "600"}', f'env: {{STEPS: "{steps}", STEP_SECONDS: "0.05"}}')
 
 
-@pytest.fixture(params=[(runtime, shared) for runtime in RUNTIMES for shared in (False, True)],
-                ids=lambda p: f"{p[0]}-{'shared' if p[1] else 'own'}-folders")
+@pytest.fixture(
+    params=[(runtime, shared) for runtime in RUNTIMES for shared in (False, True)],
+    ids=lambda p: f"{p[0]}-{'shared' if p[1] else 'own'}-folders",
+)
 def own_cluster(request):
     """Four nodes in two zones, and a folder of the newcomer's own, outside of everything that is the cluster's."""
     runtime, shared = request.param
@@ -65,8 +67,12 @@ def zone_of(job):
 
 def drive_out(cluster, glim, home, job):
     """A more urgent job takes all nodes of the zone that `job` runs in, so that it goes on in the other one."""
-    spec = write(home, "urgent.yaml", "name: urgent\nnodes: 2\ngpus_per_node: 0\npriority: high\n"
-                 f"placement: {{zones: [{zone_of(job)}]}}\nrun: sleep 0.3\n")
+    spec = write(
+        home,
+        "urgent.yaml",
+        "name: urgent\nnodes: 2\ngpus_per_node: 0\npriority: high\n"
+        f"placement: {{zones: [{zone_of(job)}]}}\nrun: sleep 0.3\n",
+    )
     return glim.submit(spec, user="lee")
 
 
@@ -77,6 +83,7 @@ def wait_step(cluster, glim, job_id, attempt, step):
         done = attempts[-1]
         assert done["outcome"] in ("", "interrupted"), cluster.describe(glim.job(job_id))
         return done["ref"]["number"] == attempt and done["state"] == "running" and done["last_step"] >= step
+
     wait_until(there, 60, lambda: f"attempt {attempt} at step {step}: {cluster.describe(glim.job(job_id))}", every=0.05)
 
 

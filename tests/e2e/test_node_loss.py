@@ -12,8 +12,14 @@ from conftest import own_stage
 
 LOST_AFTER_S = 3
 CONFIG_HERE = CONFIG + f"  node_lost_after: {LOST_AFTER_S}s\n"
-NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("A", "a2"), "n4": ("B", "b1"), "n5": ("B", "b1"),
-         "n6": ("B", "b2")}
+NODES = {
+    "n1": ("A", "a1"),
+    "n2": ("A", "a1"),
+    "n3": ("A", "a2"),
+    "n4": ("B", "b1"),
+    "n5": ("B", "b1"),
+    "n6": ("B", "b2"),
+}
 SAVE_EVERY = 10
 
 
@@ -27,9 +33,13 @@ def six(fresh_folder):
 def submit_saver(stage, steps):
     """A job that saves every ten steps, and whose state is a chain: a step left out or done twice shows."""
     spec = stage.examples.derive(
-        "deaf", "saver", run=f"{PYTHON} train.py --steps {steps} --step-ms 50 --save-every {SAVE_EVERY} "
-        '--out "$DEAF_OUT"', nodes=1, env={"DEAF_OUT": stage.path("saver")},
-        checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 100})
+        "deaf",
+        "saver",
+        run=f"{PYTHON} train.py --steps {steps} --step-ms 50 --save-every {SAVE_EVERY} " '--out "$DEAF_OUT"',
+        nodes=1,
+        env={"DEAF_OUT": stage.path("saver")},
+        checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 100},
+    )
     with open(spec, "a") as file:
         file.write("restart: {on: [node_failure], max: 20, backoff: 0s}\n")
     return stage.glim.submit(spec)
@@ -93,8 +103,12 @@ def test_a_node_that_was_cut_off_comes_back_with_a_stale_task(six):
     # The next attempt goes on from the second one's saves, or, if it has none, from where that began.
     cluster.kill(here)
     assert cluster.kill_tasks_of(here)
-    job = cluster.wait_job(job_id, lambda j: j["attempt_count"] == 3 and j["attempts"][2]["state"] == "running", 60,
-                           "it is restarted again")
+    job = cluster.wait_job(
+        job_id,
+        lambda j: j["attempt_count"] == 3 and j["attempts"][2]["state"] == "running",
+        60,
+        "it is restarted again",
+    )
     second, third = job["attempts"][1:]
     assert third["base_step"] == max(base, second["durable_step"])
     wait_until(lambda: 3 in ranges_by_attempt(six.path("saver")), 30, "it goes on")

@@ -92,8 +92,11 @@ def test_a_bad_file_is_refused_and_the_old_policy_stays(own):
 
 def test_a_restart_begins_with_the_new_policy_and_what_is_shown_reads_back(own):
     glim, cluster = own.glim, own.cluster
-    write_policy(own, POLICY + "  teams: {vision: {total: {high: 16}, weight: 200}}\nquantum_min: 3m\nzones: [C]\n"
-                               "links: [{zone_a: A, zone_b: B}, {zone_a: B, zone_b: C, pairs_max: 2}]\n")
+    write_policy(
+        own,
+        POLICY + "  teams: {vision: {total: {high: 16}, weight: 200}}\nquantum_min: 3m\nzones: [C]\n"
+        "links: [{zone_a: A, zone_b: B}, {zone_a: B, zone_b: C, pairs_max: 2}]\n",
+    )
     assert glim.json("admin", "config", "reload")["applied"]
     shown = glim.text("admin", "config", "show")
     assert "quantum_min: 3m\n" in shown and "vision: {total: {high: 16}, weight: 200}" in shown

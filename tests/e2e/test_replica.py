@@ -32,9 +32,14 @@ def stage(fresh_folder):
 def submit(stage, name, training):
     """Two ranks on one node, which save every ten steps."""
     spec = stage.examples.derive(
-        "digits", name, run=f"{training.command()} --save-every {SAVE_EVERY}", nodes=1,
-        env={"DIGITS_OUT": stage.path(name)}, checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
-        restart={"on": ["node_failure"], "max": 3, "backoff": "0s"})
+        "digits",
+        name,
+        run=f"{training.command()} --save-every {SAVE_EVERY}",
+        nodes=1,
+        env={"DIGITS_OUT": stage.path(name)},
+        checkpoint={"dir": stage.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
+        restart={"on": ["node_failure"], "max": 3, "backoff": "0s"},
+    )
     return stage.glim.submit(spec)
 
 
@@ -52,8 +57,12 @@ def environment(stage, job_id, attempt):
 def held(stage, peer, job_id):
     """(attempt, step) of what the service at `peer` holds of the job."""
     cluster = stage.cluster
-    token = subprocess.run([cluster.program("glim-replica"), "token", "--secret-file", cluster.replica_secret, "--job",
-                            str(job_id)], check=True, capture_output=True, text=True).stdout.strip()
+    token = subprocess.run(
+        [cluster.program("glim-replica"), "token", "--secret-file", cluster.replica_secret, "--job", str(job_id)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
     with ReplicaSource([peer], Access(job=str(job_id), token=token, tls="tcp")) as source:
         return source.whole()
 
@@ -68,8 +77,12 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
     peer = environment(stage, job_id, 1)["GLIM_REPLICA_PEER"]
     assert "GLIM_REPLICA_SOURCES" not in environment(stage, job_id, 1)
     cluster.wait_job(job_id, lambda job: job["attempts"][0]["durable_step"] >= 2 * SAVE_EVERY, 60, "it saved")
-    wait_until(lambda: steps_done(stage.path("digits")) % SAVE_EVERY == SAVE_EVERY // 2, 30, "it is between two saves",
-               every=0.005)
+    wait_until(
+        lambda: steps_done(stage.path("digits")) % SAVE_EVERY == SAVE_EVERY // 2,
+        30,
+        "it is between two saves",
+        every=0.005,
+    )
     first = glim.job(job_id)["attempts"][0]
     node = first["tasks"][0]["node"]
     wait_until(lambda: (1, first["durable_step"]) in held(stage, peer, job_id), 30, "the neighbour has the copy")
@@ -80,8 +93,12 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
     for shard in shards:
         os.unlink(shard)
 
-    cluster.wait_job(job_id, lambda job: job["attempt_count"] == 2 and job["attempts"][1]["state"] == "running", 60,
-                     "it is restarted")
+    cluster.wait_job(
+        job_id,
+        lambda job: job["attempt_count"] == 2 and job["attempts"][1]["state"] == "running",
+        60,
+        "it is restarted",
+    )
     wait_until(lambda: environment(stage, job_id, 2) or glim.job(job_id)["state"] != "running", 60, "it runs again")
     job = cluster.wait_state(job_id, "succeeded", 120)
     base, there = job["attempts"][1]["base_step"], job["attempts"][1]["tasks"][0]["node"]

@@ -7,7 +7,7 @@ import pytest
 from cluster.processes import processes_of, start_time, wait_until
 from conftest import own_stage
 
-COUNT = "import sys, time; [(open(sys.argv[1], \"a\").write(\"x\"), time.sleep(0.05)) for _ in range(2400)]"
+COUNT = 'import sys, time; [(open(sys.argv[1], "a").write("x"), time.sleep(0.05)) for _ in range(2400)]'
 
 
 @pytest.fixture

@@ -39,11 +39,22 @@ class Counter:
     def submit(self, signal, grace="20s", code=3, on_stop=":", each=":"):
         script = self.stage.path(f"{self.name}.sh")
         with open(script, "w") as file:
-            file.write(COUNTER.format(state=self.stage.path(f"{self.name}.state"), log=self.log, signal=signal,
-                                      code=code, on_stop=on_stop, each=each))
+            file.write(
+                COUNTER.format(
+                    state=self.stage.path(f"{self.name}.state"),
+                    log=self.log,
+                    signal=signal,
+                    code=code,
+                    on_stop=on_stop,
+                    each=each,
+                )
+            )
         spec = self.stage.examples.make(
-            self.name, f"exec bash {script}", interrupt={"mode": "signal", "signal": signal, "grace": grace},
-            checkpoint={"dir": self.stage.path("ckpt", "$GLIM_JOB_ID")})
+            self.name,
+            f"exec bash {script}",
+            interrupt={"mode": "signal", "signal": signal, "grace": grace},
+            checkpoint={"dir": self.stage.path("ckpt", "$GLIM_JOB_ID")},
+        )
         return self.stage.glim.submit(spec, user="ana")
 
     def lines(self):
@@ -53,8 +64,12 @@ class Counter:
             return [tuple(map(int, line.split())) for line in file.read().split("\n")[:-1]]
 
     def wait_count(self, count):
-        wait_until(lambda: self.stage.cluster.check() or len(self.lines()) >= count, 60,
-                   f"{self.name} counted to {count}", every=0.02)
+        wait_until(
+            lambda: self.stage.cluster.check() or len(self.lines()) >= count,
+            60,
+            f"{self.name} counted to {count}",
+            every=0.02,
+        )
 
 
 @pytest.mark.parametrize("signal", ["USR1", "TERM", "INT", "USR2"])
@@ -72,7 +87,7 @@ def test_it_writes_its_state_leaves_and_goes_on(stage, cluster, glim, signal):
     # It told Glim of no save, so Glim claims none; it reported no steps, so none are lost.
     assert (first["outcome"], first["save"], first["steps_lost"]) == ("interrupted", "left_unsaved", 0)
     assert (second["outcome"], job["attempt_count"], job["interrupts"]) == ("succeeded", 2, 1)
-    agreement, = first["agreements"]
+    (agreement,) = first["agreements"]
     assert agreement["stop_step"] == -1 and 0 <= agreement["grace_used_ms"] < 20000
     found = Findings()
     check_gang_preemption(found, signal, job, urgent, stage.seen("visitor", 4))
@@ -83,8 +98,9 @@ def test_it_writes_its_state_leaves_and_goes_on(stage, cluster, glim, signal):
 def test_with_glim_task_its_save_counts(stage, cluster):
     """Steps and saves may be told in signal mode, too."""
     counter = Counter(stage, "teller")
-    job_id = counter.submit("USR1", code=0, each='glim-task progress "$count"',
-                            on_stop='glim-task saved --step "$count" --path "$state"')
+    job_id = counter.submit(
+        "USR1", code=0, each='glim-task progress "$count"', on_stop='glim-task saved --step "$count" --path "$state"'
+    )
     counter.wait_count(10)
     cluster.wait_state(stage.submit_visitor("visitor", [job_id]), "succeeded", 60)
     job = cluster.wait_state(job_id, "succeeded", 60)
@@ -98,9 +114,10 @@ def test_with_glim_task_its_save_counts(stage, cluster):
 def test_who_ignores_the_signal_is_killed_at_the_end_of_its_grace(stage, cluster, glim):
     ready = stage.path("deaf.ready")
     spec = stage.examples.make(
-        "deaf", f"trap '' USR1 TERM; touch {ready}.$GLIM_ATTEMPT; "
-        "[ $GLIM_ATTEMPT -gt 1 ] || while :; do sleep 0.05; done",
-        interrupt={"mode": "signal", "signal": "USR1", "grace": "1s"})
+        "deaf",
+        f"trap '' USR1 TERM; touch {ready}.$GLIM_ATTEMPT; " "[ $GLIM_ATTEMPT -gt 1 ] || while :; do sleep 0.05; done",
+        interrupt={"mode": "signal", "signal": "USR1", "grace": "1s"},
+    )
     job_id = glim.submit(spec, user="ana")
     wait_until(lambda: cluster.check() or os.path.exists(f"{ready}.1"), 60, "the deaf job runs")
     urgent_id = stage.submit_visitor("visitor", [job_id])
@@ -121,8 +138,11 @@ def test_who_ignores_the_signal_is_killed_at_the_end_of_its_grace(stage, cluster
 def test_without_a_trap_the_signal_itself_ends_it(stage, cluster):
     """What a program that was never told of interrupts does with USR1: it dies, which is an answer."""
     started = stage.path("plain.started")
-    spec = stage.examples.make("plain", f"touch {started}.$GLIM_ATTEMPT; [ $GLIM_ATTEMPT -gt 1 ] || exec sleep 600",
-                               interrupt={"mode": "signal", "signal": "USR1", "grace": "20s"})
+    spec = stage.examples.make(
+        "plain",
+        f"touch {started}.$GLIM_ATTEMPT; [ $GLIM_ATTEMPT -gt 1 ] || exec sleep 600",
+        interrupt={"mode": "signal", "signal": "USR1", "grace": "20s"},
+    )
     job_id = stage.glim.submit(spec, user="ana")
     cluster.wait_state(job_id, "running", 30)
     wait_until(lambda: os.path.exists(f"{started}.1"), 30, "it has started")

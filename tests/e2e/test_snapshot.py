@@ -25,9 +25,14 @@ def own(fresh_folder):
 def make_workdir(stage, name):
     folder = os.path.join(stage.cluster.jobs, name)
     os.makedirs(os.path.join(folder, "lib"))
-    for path, text in (("run.sh", "#!/bin/sh\necho version one; cat lib/net\n"), ("lib/net", "net one\n"),
-                       ("noise.log", "noise\n"), ("data.bin", "x"), (".gitignore", "*.log\n"),
-                       (".glimignore", "/data.bin\n")):
+    for path, text in (
+        ("run.sh", "#!/bin/sh\necho version one; cat lib/net\n"),
+        ("lib/net", "net one\n"),
+        ("noise.log", "noise\n"),
+        ("data.bin", "x"),
+        (".gitignore", "*.log\n"),
+        (".glimignore", "/data.bin\n"),
+    ):
         with open(os.path.join(folder, path), "w") as file:
             file.write(text)
     os.chmod(os.path.join(folder, "run.sh"), 0o755)
@@ -57,13 +62,16 @@ def test_every_attempt_runs_the_code_as_it_was_submitted(own):
     glim, cluster = own.glim, own.cluster
     workdir = make_workdir(own, "project")
     run = "./run.sh; ls -a | tr '\\n' ' '; echo; echo x > made; exec sleep 600"
-    job = glim.submit(own.examples.make("old", run, workdir=workdir, nodes=2, interrupt=SIGNAL, priority="low",
-                                        code="snapshot"))
+    job = glim.submit(
+        own.examples.make("old", run, workdir=workdir, nodes=2, interrupt=SIGNAL, priority="low", code="snapshot")
+    )
     cluster.wait_state(job, "running", 30)
     change(workdir)
     wait_until(lambda: said(own, job, 1).count("\n") >= 3, 20, "attempt 1 has said what it runs")
     first = said(own, job, 1)
-    assert first == "version one\nnet one\n. .. .gitignore .glimignore lib run.sh \n", "nothing that is ignored is there"
+    assert (
+        first == "version one\nnet one\n. .. .gitignore .glimignore lib run.sh \n"
+    ), "nothing that is ignored is there"
     assert "made" not in os.listdir(workdir), "what it writes is in its own copy"
 
     urgent = glim.submit(own.examples.make("urgent", "true", nodes=2, priority="high"))
@@ -76,8 +84,11 @@ def test_every_attempt_runs_the_code_as_it_was_submitted(own):
     cluster.wait_state(job, "cancelled", 30)
     cluster.wait_idle()
     folders = [os.path.join(cluster.folder, node, "tasks") for node in cluster.node_places]
-    wait_until(lambda: not any(os.listdir(folder) for folder in folders), 20,
-               lambda: f"the copies go with the tasks; left: {[os.listdir(folder) for folder in folders]}")
+    wait_until(
+        lambda: not any(os.listdir(folder) for folder in folders),
+        20,
+        lambda: f"the copies go with the tasks; left: {[os.listdir(folder) for folder in folders]}",
+    )
 
 
 def test_a_waiting_job_runs_the_code_that_was_submitted(own):

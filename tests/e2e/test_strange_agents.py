@@ -9,9 +9,11 @@ def refused(cluster, argv, folder, *words):
     """Starts an agent, waits until its log holds all words, stops it, and returns the log."""
     child = Child("a strange agent", argv, os.path.join(folder, "strange.log"), cluster._env)
     try:
+
         def told():
             log = tail(child.log, 200)
             return log if all(word in log for word in words) else None
+
         return wait_until(told, 20, lambda: f"its log says {words}: {tail(child.log)}")
     finally:
         child.stop()
@@ -54,6 +56,7 @@ def test_the_same_agent_again_takes_its_place(stage, cluster):
     def back():
         node = cluster.glim.nodes()["n2"]
         return node["state"] == "ready" and node["holder"] and "registered" not in node["message"]
+
     wait_until(back, 30, "n2 is ready again")
     wait_until(lambda: "connected" in tail(cluster.agents["n2"].log, 200), 20, "its agent says so")
     still_running(cluster, job, before)

@@ -32,8 +32,11 @@ def test_a_cancel_takes_the_daemon_along(stage, cluster, glim):
 def test_a_daemon_left_behind_by_a_job_that_ended_well_holds_its_node(stage, cluster, glim):
     """The first process exits 0 at once; the node is busy for as long as the daemon lives."""
     spec = stage.examples.derive(
-        "stubborn", "leaver", env={"STUBBORN_OUT": stage.path("leaver")},
-        run='/usr/bin/python3 run.py --main exit --seconds 3 --out "$STUBBORN_OUT/$GLIM_ATTEMPT"')
+        "stubborn",
+        "leaver",
+        env={"STUBBORN_OUT": stage.path("leaver")},
+        run='/usr/bin/python3 run.py --main exit --seconds 3 --out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
+    )
     d = glim.submit(spec)
     daemon = stage.wait_daemon("leaver")
     visitor = stage.submit_visitor("visitor", [d])

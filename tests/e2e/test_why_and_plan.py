@@ -24,17 +24,18 @@ def test_why_says_what_would_start_it_now_and_so_it_does(stage, cluster, glim):
 
 
 def test_a_plan_names_nodes_and_victims_and_submits_nothing(stage, cluster, glim):
-    free, = plan(glim, stage.examples.make("free", "true", nodes=2))
+    (free,) = plan(glim, stage.examples.make("free", "true", nodes=2))
     assert free["starts_now"] and len({n["zone"] for n in free["start"]["nodes"]}) == 1
     assert {n["name"] for n in free["start"]["nodes"]} <= set(cluster.node_places)
-    holder = glim.submit(stage.examples.make("holder", "exec sleep 600", nodes=4, interrupt={"mode": "signal"}),
-                         user="kim")
+    holder = glim.submit(
+        stage.examples.make("holder", "exec sleep 600", nodes=4, interrupt={"mode": "signal"}), user="kim"
+    )
     cluster.wait_state(holder, "running", 30)
-    waits, = plan(glim, stage.examples.make("waits", "true", nodes=1, priority="low"))
+    (waits,) = plan(glim, stage.examples.make("waits", "true", nodes=1, priority="low"))
     assert not waits["starts_now"] and waits["blockers"]
     urgent = stage.examples.make("urgent", "true", nodes=4, priority="extreme_high")
-    planned, = plan(glim, urgent, user="lee")
-    victim, = planned["start"]["victims"]
+    (planned,) = plan(glim, urgent, user="lee")
+    (victim,) = planned["start"]["victims"]
     assert (victim["job_id"], victim["user"]) == (holder, "kim") and victim["preemption_cost_gpu_ms"] > 0
     assert f"by interrupting job {holder}" in glim.text("plan", urgent)
     assert [j["id"] for j in glim.json("queue")["jobs"]] == [holder]

@@ -26,8 +26,9 @@ def save(run, root, step, state, rank, world):
     folder = os.path.join(root, f"attempt-{run.environment.attempt}", f"step-{step:08d}")
     content = json.dumps({"step": step, "state": state}).encode()
     size = glim.atomic_write(os.path.join(folder, f"rank-{rank}.json"), lambda file: file.write(content))
-    run.checkpoint_saved(folder, step, bytes=size, shard=rank, shards=world,
-                         duration_ms=round((time.monotonic() - began) * 1000))
+    run.checkpoint_saved(
+        folder, step, bytes=size, shard=rank, shards=world, duration_ms=round((time.monotonic() - began) * 1000)
+    )
 
 
 def main():

@@ -80,9 +80,15 @@ def main():
     args = parser.parse_args()
     ranks, result = read_run(args.run)
     problems, steps, redone, first_steps = check_run(ranks, result)
-    report = {"ranks": len(ranks), "steps": steps, "attempts": len(first_steps), "first_step_of_attempt": first_steps,
-              "steps_redone": len(redone), "accuracy": result and result["accuracy"],
-              "weights_digest": result and result["weights_digest"]}
+    report = {
+        "ranks": len(ranks),
+        "steps": steps,
+        "attempts": len(first_steps),
+        "first_step_of_attempt": first_steps,
+        "steps_redone": len(redone),
+        "accuracy": result and result["accuracy"],
+        "weights_digest": result and result["weights_digest"],
+    }
     if args.reference:
         differences = compare(ranks, result, *read_run(args.reference))
         report["equals_reference"] = not differences

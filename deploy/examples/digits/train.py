@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
-HELD_OUT_EVERY = 5                    # every fifth digit is for the test
+HELD_OUT_EVERY = 5  # every fifth digit is for the test
 
 
 class Digits(Dataset):
@@ -50,9 +50,18 @@ class Digits(Dataset):
 
 def make_model():
     return nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Dropout(0.2), nn.Linear(32 * 4 * 4, 64), nn.ReLU(), nn.Linear(64, 10))
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.2),
+        nn.Linear(32 * 4 * 4, 64),
+        nn.ReLU(),
+        nn.Linear(64, 10),
+    )
 
 
 def with_fixed_buckets(model):
@@ -76,7 +85,7 @@ def join_ranks():
         on_one_machine = ipaddress.ip_address(os.environ["MASTER_ADDR"]).is_loopback
     except ValueError:
         on_one_machine = os.environ["MASTER_ADDR"] == "localhost"
-    if on_one_machine:                # gloo would take the host name's address, which need not be reachable
+    if on_one_machine:  # gloo would take the host name's address, which need not be reachable
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=120))
     return dist.get_rank(), dist.get_world_size()
@@ -101,6 +110,7 @@ def write_result(folder, model, steps, world):
     with torch.no_grad():
         right = (model(test.images).argmax(1) == test.labels).sum().item()
     from glim.torch import weights_digest
+
     result = {"accuracy": right / len(test), "weights_digest": weights_digest(model), "steps": steps, "world": world}
     with open(os.path.join(folder, "result.json.part"), "w") as file:
         json.dump(result, file)

@@ -39,7 +39,7 @@ def main():
     done, inside = load()
     print(f"begins with round {done}", flush=True)
     while done < ROUNDS:
-        numbers = random.Random(done)                # each round's own: the result is the same however often it stopped
+        numbers = random.Random(done)  # each round's own: the result is the same however often it stopped
         inside += sum(numbers.random() ** 2 + numbers.random() ** 2 < 1 for _ in range(1000))
         done += 1
         time.sleep(PAUSE)

@@ -22,9 +22,9 @@ def join_ranks():
         on_one_machine = ipaddress.ip_address(os.environ["MASTER_ADDR"]).is_loopback
     except ValueError:
         on_one_machine = os.environ["MASTER_ADDR"] == "localhost"
-    if on_one_machine:                     # gloo would take the host name's address, which need not be reachable
+    if on_one_machine:  # gloo would take the host name's address, which need not be reachable
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo")        # "nccl" where there are GPUs
+    dist.init_process_group("gloo")  # "nccl" where there are GPUs
     return dist.get_rank(), dist.get_world_size()
 
 

@@ -31,7 +31,7 @@ def main():
     args = parser.parse_args()
     for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29532"}.items():
         os.environ.setdefault(name, value)
-    if os.environ["MASTER_ADDR"].startswith("127."):     # one machine: gloo's choice by host name may be unreachable
+    if os.environ["MASTER_ADDR"].startswith("127."):  # one machine: gloo's choice by host name may be unreachable
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     torch.set_num_threads(1)
     with glim.session() as run:
@@ -42,7 +42,7 @@ def main():
         weights = torch.zeros(64, 10, requires_grad=True)
         for _ in run.steps(range(args.steps), epochs=1):
             loss = torch.nn.functional.cross_entropy(images[mine] @ weights, labels[mine])
-            gradient, = torch.autograd.grad(loss, weights)
+            (gradient,) = torch.autograd.grad(loss, weights)
             dist.all_reduce(gradient)
             with torch.no_grad():
                 weights -= 2.0 * gradient / world

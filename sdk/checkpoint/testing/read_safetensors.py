@@ -6,8 +6,23 @@ import struct
 import sys
 
 HEADER_BYTES_MAX = 100_000_000
-SIZES = {"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2, "U32": 4,
-         "I32": 4, "F32": 4, "U64": 8, "I64": 8, "F64": 8}
+SIZES = {
+    "BOOL": 1,
+    "U8": 1,
+    "I8": 1,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+    "U16": 2,
+    "I16": 2,
+    "F16": 2,
+    "BF16": 2,
+    "U32": 4,
+    "I32": 4,
+    "F32": 4,
+    "U64": 8,
+    "I64": 8,
+    "F64": 8,
+}
 
 
 def check(holds, what):
@@ -25,9 +40,9 @@ def read_shard(path):
     with open(path, "rb") as file:
         content = file.read()
     check(len(content) >= 8, "no length")
-    length, = struct.unpack("<Q", content[:8])
+    (length,) = struct.unpack("<Q", content[:8])
     check(length <= min(HEADER_BYTES_MAX, len(content) - 8), f"a header of {length} bytes")
-    text, data = content[8:8 + length].decode("utf-8"), memoryview(content)[8 + length:]
+    text, data = content[8 : 8 + length].decode("utf-8"), memoryview(content)[8 + length :]
     check(text.startswith("{"), "the header does not begin with '{'")
     header = json.loads(text, object_pairs_hook=read_object)
     metadata = header.pop("__metadata__", {})

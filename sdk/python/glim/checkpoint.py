@@ -31,8 +31,11 @@ from .compiled import load as load_compiled
 from .errors import CheckpointError
 from .state_tree import STRUCTURE_NAME, Structure, StructureError
 
-_checkpoint = load_compiled("_checkpoint", "glim.checkpoint", "glim.session() with saves of your own "
-                            "(run.checkpoint_saved(), run.resume_path), and glim-task")
+_checkpoint = load_compiled(
+    "_checkpoint",
+    "glim.checkpoint",
+    "glim.session() with saves of your own " "(run.checkpoint_saved(), run.resume_path), and glim-task",
+)
 if TYPE_CHECKING:
     SaveReport = Any  # the compiled part tells no types
 else:
@@ -58,7 +61,7 @@ class Rows:
 
 
 class ArrayInfo(NamedTuple):
-    dtype: str                        # safetensors' names: "F32", "BF16", ...
+    dtype: str  # safetensors' names: "F32", "BF16", ...
     shape: Tuple[int, ...]
 
     @property
@@ -93,10 +96,23 @@ class Checkpointer:
     """Writes one rank's part of an attempt's checkpoints under `path`. One thread uses it, and it has one of its own.
     Its buffer is as large as this rank's shard, and is kept from save to save."""
 
-    def __init__(self, path: "str | os.PathLike[str]", *, job: str = "local", attempt: int = 1, rank: int = 0,
-                 world: int = 1, when_busy: str = "wait", keep: int = 3, keep_max_age_s: float = 0.0,
-                 io: str = "auto", direct: bool = True, writers_per_target: int = 2,
-                 parts_timeout_s: float = 300.0, replica: Any = None) -> None:
+    def __init__(
+        self,
+        path: "str | os.PathLike[str]",
+        *,
+        job: str = "local",
+        attempt: int = 1,
+        rank: int = 0,
+        world: int = 1,
+        when_busy: str = "wait",
+        keep: int = 3,
+        keep_max_age_s: float = 0.0,
+        io: str = "auto",
+        direct: bool = True,
+        writers_per_target: int = 2,
+        parts_timeout_s: float = 300.0,
+        replica: Any = None,
+    ) -> None:
         """Begins the attempt, if begin_attempt() has not.
 
         job: whose directory it is; another's is refused. rank, world: of those that write; with world > 1 every rank
@@ -123,8 +139,9 @@ class Checkpointer:
     def __exit__(self, *exception: Any) -> None:
         self.close()
 
-    def save_async(self, step: int, arrays: Mapping[str, Any],
-                   metadata: Optional[Mapping[str, str]] = None) -> Optional[SaveHandle]:
+    def save_async(
+        self, step: int, arrays: Mapping[str, Any], metadata: Optional[Mapping[str, str]] = None
+    ) -> Optional[SaveHandle]:
         """Returns when the arrays' memory may change again; None: skipped, as another save is on its way. `step` is the
         last complete one. A value may be Replicated or Rows; any other is this rank's alone. Raises for arrays that
         cannot be saved, and disturbs nothing then."""
@@ -132,8 +149,9 @@ class Checkpointer:
         handle = self._saver.save_async(step, [part.arguments for part in parts], dict(metadata or {}))
         return None if handle is None else SaveHandle(handle)
 
-    def save_state_async(self, step: int, state: Any,
-                         metadata: Optional[Mapping[str, str]] = None) -> Optional[SaveHandle]:
+    def save_state_async(
+        self, step: int, state: Any, metadata: Optional[Mapping[str, str]] = None
+    ) -> Optional[SaveHandle]:
         """The same for a nested state, as load_state() gives it back. Raises TypeError that names what cannot be kept.
         With world > 1 all ranks must hold the same."""
         arrays = state_tree.flatten(state)
@@ -158,17 +176,22 @@ class Checkpoint:
         self.path, self.attempt, self.step, self.peers = path, attempt, step, peers
         self._reader = reader
         self.metadata: Dict[str, str] = self._reader.metadata
-        self.arrays: Dict[str, ArrayInfo] = {name: ArrayInfo(dtype, shape) for name, dtype, shape
-                                             in self._reader.arrays()}
+        self.arrays: Dict[str, ArrayInfo] = {
+            name: ArrayInfo(dtype, shape) for name, dtype, shape in self._reader.arrays()
+        }
 
-    def load(self, pattern: str = "*", *, into: Optional[Mapping[str, Any]] = None,
-             kind: str = "torch") -> Dict[str, Any]:
+    def load(
+        self, pattern: str = "*", *, into: Optional[Mapping[str, Any]] = None, kind: str = "torch"
+    ) -> Dict[str, Any]:
         """The arrays whose names match a shell pattern (*, ?, [...]), as torch tensors or, with kind="numpy", numpy's.
         Or those in `into`, straight into its arrays' memory; a value may be Rows. All are verified."""
         if into is None:
             make = {"torch": _new_tensor, "numpy": _new_array}[kind]
-            into = {name: make(name, *self.arrays[name]) for name in self._reader.matching(pattern)
-                    if name != STRUCTURE_NAME or pattern == STRUCTURE_NAME}
+            into = {
+                name: make(name, *self.arrays[name])
+                for name in self._reader.matching(pattern)
+                if name != STRUCTURE_NAME or pattern == STRUCTURE_NAME
+            }
         self._fill((name, self._checked(name, value)) for name, value in into.items())
         return dict(into)
 
@@ -222,8 +245,15 @@ def split_path(path: "str | os.PathLike[str]") -> Optional[Tuple[str, int, int]]
     return (match["root"], int(match["attempt"]), int(match["step"])) if match else None
 
 
-def begin_attempt(root: "str | os.PathLike[str]", job: str, attempt: int, *, is_told: bool = False,
-                  base: Optional[str] = None, is_elsewhere: bool = False) -> Optional[str]:
+def begin_attempt(
+    root: "str | os.PathLike[str]",
+    job: str,
+    attempt: int,
+    *,
+    is_told: bool = False,
+    base: Optional[str] = None,
+    is_elsewhere: bool = False,
+) -> Optional[str]:
     """Publishes what the attempt goes on from: by itself the newest checkpoint that counts, with `is_told` what an
     authority over the directory (the platform) says: `base`, a checkpoint's folder under `root`, or nothing. The first
     rank decides; every one is told what was decided. Raises CheckpointError: FAILED_PRECONDITION if a later attempt has
@@ -239,8 +269,11 @@ def open_checkpoint(path: "str | os.PathLike[str]", *, io: str = "auto") -> Chec
     """Opens a checkpoint's folder, DIR/attempt-N/step-S, whether it counts by the directory's rule or not."""
     where = split_path(path)
     if where is None:
-        raise CheckpointError(f"{os.fspath(path)}: is no checkpoint's folder", "NOT_FOUND",
-                              fix="name one like DIR/attempt-1/step-00000100")
+        raise CheckpointError(
+            f"{os.fspath(path)}: is no checkpoint's folder",
+            "NOT_FOUND",
+            fix="name one like DIR/attempt-1/step-00000100",
+        )
     return Checkpoint(os.path.abspath(os.fspath(path)), *where[1:], _checkpoint.Reader(*where, io))
 
 
@@ -250,9 +283,12 @@ def checkpoints(root: "str | os.PathLike[str]", attempt: Optional[int] = None) -
     return [path_of(root, *where) for where in _checkpoint.visible(root, attempt)]
 
 
-def first_good(paths: Iterable[str], load: Callable[[Checkpoint], Any],
-               tried: Optional[Callable[[str, Exception], None]] = None,
-               elsewhere: Optional[Callable[[str], Optional[Tuple[Checkpoint, Any]]]] = None) -> Tuple[Checkpoint, Any]:
+def first_good(
+    paths: Iterable[str],
+    load: Callable[[Checkpoint], Any],
+    tried: Optional[Callable[[str, Exception], None]] = None,
+    elsewhere: Optional[Callable[[str], Optional[Tuple[Checkpoint, Any]]]] = None,
+) -> Tuple[Checkpoint, Any]:
     """load(checkpoint) of the first of `paths` that is whole. `tried` is told of each that is not. `elsewhere` is asked
     before the disk, and what it has is taken. Raises CheckpointError: NOT_FOUND if there is none, else the first's."""
     first: Optional[CheckpointError] = None
@@ -272,8 +308,11 @@ def first_good(paths: Iterable[str], load: Callable[[Checkpoint], Any],
     raise first or CheckpointError("there is no checkpoint", "NOT_FOUND")
 
 
-def load_newest(root: "str | os.PathLike[str]", load: Callable[[Checkpoint], Any] = Checkpoint.load_state,
-                tried: Optional[Callable[[str, Exception], None]] = None) -> Tuple[Checkpoint, Any]:
+def load_newest(
+    root: "str | os.PathLike[str]",
+    load: Callable[[Checkpoint], Any] = Checkpoint.load_state,
+    tried: Optional[Callable[[str, Exception], None]] = None,
+) -> Tuple[Checkpoint, Any]:
     """(the newest checkpoint that counts and is whole, what `load` made of it). See first_good()."""
     found = checkpoints(root)
     if not found:
@@ -295,8 +334,9 @@ class _Part:
             self.placement, value = "replicated", value.array
         elif isinstance(value, Rows):
             self.placement, self.rows, self.total, value = "rows", value.first, value.total, value.array
-        find = self._tensor if state_tree.is_tensor(value) else self._array if state_tree.is_array(value) \
-            else self._buffer
+        find = (
+            self._tensor if state_tree.is_tensor(value) else self._array if state_tree.is_array(value) else self._buffer
+        )
         find(value, writes)
         if self.rows is not None and (not self.shape or self.rows < 0):
             raise ValueError(f"{name}: rows need an array with rows, and `first` at least 0")
@@ -329,8 +369,10 @@ class _Part:
         try:
             view = memoryview(value)
         except TypeError as error:
-            raise TypeError(f"{self.name}: a {type(value).__name__} is neither a tensor nor a buffer; "
-                            "save_state_async() takes other things") from error
+            raise TypeError(
+                f"{self.name}: a {type(value).__name__} is neither a tensor nor a buffer; "
+                "save_state_async() takes other things"
+            ) from error
         if not view.c_contiguous:
             raise ValueError(f"{self.name}: is not contiguous")
         if writes and view.readonly:
@@ -370,5 +412,5 @@ def _new_array(name: str, dtype: str, shape: Tuple[int, ...]) -> Any:
 
     found = state_tree.numpy_dtype(dtype)
     if found is None:
-        raise TypeError(f"{name}: numpy has no type {dtype}; load it with kind=\"torch\"")
+        raise TypeError(f'{name}: numpy has no type {dtype}; load it with kind="torch"')
     return numpy.empty(shape, found)

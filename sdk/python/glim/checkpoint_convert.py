@@ -28,8 +28,15 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 from unittest import mock
 
 from .atomic_file import atomic_write
-from .checkpoint import STRUCTURE_NAME, Checkpoint, Checkpointer, CheckpointError, load_newest, open_checkpoint, \
-    split_path
+from .checkpoint import (
+    STRUCTURE_NAME,
+    Checkpoint,
+    Checkpointer,
+    CheckpointError,
+    load_newest,
+    open_checkpoint,
+    split_path,
+)
 
 
 def read_torch(path: str, trust: bool) -> Any:
@@ -106,8 +113,11 @@ def _distributed() -> Any:
         with _hashable_dataclasses():
             import torch.distributed._shard.checkpoint as found
     if not hasattr(found, "save_state_dict"):
-        raise CheckpointError("this torch has no torch.distributed.checkpoint.save_state_dict", "UNIMPLEMENTED",
-                              fix="use torch 1.13 to 2.x")
+        raise CheckpointError(
+            "this torch has no torch.distributed.checkpoint.save_state_dict",
+            "UNIMPLEMENTED",
+            fix="use torch 1.13 to 2.x",
+        )
     return found
 
 
@@ -127,8 +137,9 @@ def _hashable_dataclasses() -> contextlib.AbstractContextManager:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """The exit code: 0, or 1 with a line on stderr."""
-    parser = argparse.ArgumentParser(prog="glim.checkpoint_convert", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="glim.checkpoint_convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kind", choices=("to-torch", "from-torch", "to-dcp", "from-dcp"))
     parser.add_argument("source")
     parser.add_argument("target")
@@ -144,8 +155,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         elif given.kind == "to-dcp":
             write_distributed(read_glim(given.source), given.target)
         else:
-            state = read_torch(given.source, given.trust) if given.kind == "from-torch" \
-                else read_distributed(given.source)
+            state = (
+                read_torch(given.source, given.trust) if given.kind == "from-torch" else read_distributed(given.source)
+            )
             print(write_glim(state, given.target, given.job, given.step))
     except (CheckpointError, OSError, TypeError) as error:
         print(f"glim.checkpoint_convert: {error}", file=sys.stderr)

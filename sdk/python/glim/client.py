@@ -28,10 +28,16 @@ _SEND_BYTES = 256 * 1024
 class Client:
     """Thread-safe. `on_message` gets every message but welcome and ack; what it raises is printed and forgotten."""
 
-    def __init__(self, path: str, rank: int, on_message: Callable[[Dict[str, Any]], None],
-                 sdk: str = f"glim-python {VERSION}", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        path: str,
+        rank: int,
+        on_message: Callable[[Dict[str, Any]], None],
+        sdk: str = f"glim-python {VERSION}",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._path, self._rank, self._on_message, self._sdk, self._clock = path, rank, on_message, sdk, clock
-        self._changed = threading.Condition()    # guards what follows, up to the blank line
+        self._changed = threading.Condition()  # guards what follows, up to the blank line
         self._outbox = Outbox()
         self._progress: Optional[Dict[str, Any]] = None
         self._progress_sent_at = -1.0
@@ -39,7 +45,7 @@ class Client:
         self._closing = False
         self._poked = False
 
-        self._complaint = ""                     # the socket's thread alone uses it
+        self._complaint = ""  # the socket's thread alone uses it
         self._wake_read, self._wake_write = socket.socketpair()
         self._wake_read.setblocking(False)
         self._wake_write.setblocking(False)
@@ -51,7 +57,7 @@ class Client:
     def post(self, message: Dict[str, Any]) -> Entry:
         """Queues a message; its `done` turns true when the agent has taken it in."""
         with self._changed:
-            self._take_progress()                # what was done before is told before
+            self._take_progress()  # what was done before is told before
             entry = self._outbox.add(message)
         self._wake()
         return entry
@@ -102,7 +108,7 @@ class Client:
                 try:
                     self._serve(connection)
                 except OSError:
-                    pass                         # the agent is away: reconnect
+                    pass  # the agent is away: reconnect
                 finally:
                     connection.close()
                 if connection.welcomed:
@@ -114,8 +120,12 @@ class Client:
 
     def _serve(self, connection: "_Connection") -> None:
         """Runs one connection until it ends."""
-        connection.queue(json.dumps({"type": "hello", "protocol": PROTOCOL, "rank": self._rank, "pid": os.getpid(),
-                                     "sdk": self._sdk}).encode() + b"\n")
+        connection.queue(
+            json.dumps(
+                {"type": "hello", "protocol": PROTOCOL, "rank": self._rank, "pid": os.getpid(), "sdk": self._sdk}
+            ).encode()
+            + b"\n"
+        )
         welcome_by = self._clock() + WELCOME_WITHIN_S
         with selectors.DefaultSelector() as selector:
             selector.register(connection.socket, selectors.EVENT_READ)
@@ -169,7 +179,7 @@ class Client:
         spoken = message.get("protocol", PROTOCOL) if kind in ("welcome", "refused") else PROTOCOL
         if spoken != PROTOCOL:
             self._complain(disagreement(spoken, message.get("version")))
-            connection.ended = True              # tried again: the agent may be replaced by one that understands
+            connection.ended = True  # tried again: the agent may be replaced by one that understands
             return
         if kind == "refused":
             self._complain(f"the agent refused message {seq}: {str(message.get('error'))[:500]}")
@@ -179,7 +189,7 @@ class Client:
                     self._outbox.welcome(seq)
                     connection.welcomed = True
                 else:
-                    self._outbox.taken_in(seq)   # a refused message counts as taken in
+                    self._outbox.taken_in(seq)  # a refused message counts as taken in
                 self._changed.notify_all()
             return
         self._call(message)
@@ -187,7 +197,7 @@ class Client:
     def _call(self, message: Dict[str, Any]) -> None:
         try:
             self._on_message(message)
-        except Exception:                        # the thread must outlive a malformed message
+        except Exception:  # the thread must outlive a malformed message
             print(f"glim: could not take {str(message)[:200]}", file=sys.stderr)
             traceback.print_exc()
 
@@ -203,7 +213,7 @@ class Client:
         if poked:
             self._call({"type": "poke"})
 
-    def _take_progress(self) -> None:            # with the lock held
+    def _take_progress(self) -> None:  # with the lock held
         if self._progress is not None:
             self._outbox.add(self._progress)
             self._progress = None
@@ -227,7 +237,7 @@ class Client:
         try:
             self._wake_write.send(b"w")
         except (BlockingIOError, OSError):
-            pass                                 # full: a wake-up is pending already; closed: nobody to wake
+            pass  # full: a wake-up is pending already; closed: nobody to wake
 
     def _drain_wake(self) -> None:
         try:
@@ -278,7 +288,7 @@ class _Connection:
 
     def send(self) -> None:
         try:
-            self._out = self._out[self.socket.send(self._out):]
+            self._out = self._out[self.socket.send(self._out) :]
         except BlockingIOError:
             pass
 

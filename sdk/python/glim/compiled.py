@@ -27,14 +27,17 @@ def load(name: str, wanted_by: str, without: str) -> Any:
     try:
         module = importlib.import_module(f"glim.{name}")
     except ImportError as error:
-        raise ImportError(f"{wanted_by} needs its compiled part: {_what_is_wrong(name, error)}. Without it: {without}"
-                          ) from error
+        raise ImportError(
+            f"{wanted_by} needs its compiled part: {_what_is_wrong(name, error)}. Without it: {without}"
+        ) from error
     folder = os.path.dirname(os.path.abspath(getattr(module, "__file__", None) or __file__))
     release = _release_in(folder)
     if release not in (None, VERSION):
-        raise ImportError(f"{wanted_by} is of glim {VERSION} in {os.path.dirname(os.path.abspath(__file__))}, but its "
-                          f"compiled part {folder}/{name}*.so of glim {release}: take that copy out of PYTHONPATH, or "
-                          f"use one of {release}. Without it: {without}")
+        raise ImportError(
+            f"{wanted_by} is of glim {VERSION} in {os.path.dirname(os.path.abspath(__file__))}, but its "
+            f"compiled part {folder}/{name}*.so of glim {release}: take that copy out of PYTHONPATH, or "
+            f"use one of {release}. Without it: {without}"
+        )
     return module
 
 
@@ -49,22 +52,29 @@ def built_for(file: str) -> str:
 def _what_is_wrong(name: str, error: ImportError) -> str:
     files = _files(name)
     if not files:
-        return (f"glim/{name}*.so is in no folder `glim` of sys.path; the SDK of a node has it (GLIM_SDK, in every "
-                "task of Glim) where Glim was built with pybind11-dev and python3-dev")
+        return (
+            f"glim/{name}*.so is in no folder `glim` of sys.path; the SDK of a node has it (GLIM_SDK, in every "
+            "task of Glim) where Glim was built with pybind11-dev and python3-dev"
+        )
     fitting = [file for file in files if any(file.endswith(name + suffix) for suffix in EXTENSION_SUFFIXES)]
     if fitting:
         return f"{fitting[0]} cannot be loaded: {error}"
     this = f"{platform.python_implementation()} {sys.version_info[0]}.{sys.version_info[1]}"
-    return (f"it was built for {' and '.join(sorted({built_for(file) for file in files}))} ({files[0]}), and this is "
-            f"{this} ({sys.executable}); run the job with the former")
+    return (
+        f"it was built for {' and '.join(sorted({built_for(file) for file in files}))} ({files[0]}), and this is "
+        f"{this} ({sys.executable}); run the job with the former"
+    )
 
 
 def _files(name: str) -> List[str]:
     found: List[str] = []
     for folder in glim.__path__:
         if os.path.isdir(folder):
-            found += [os.path.join(folder, file) for file in sorted(os.listdir(folder))
-                      if file.startswith(name + ".") and file.endswith(".so")]
+            found += [
+                os.path.join(folder, file)
+                for file in sorted(os.listdir(folder))
+                if file.startswith(name + ".") and file.endswith(".so")
+            ]
     return found
 
 

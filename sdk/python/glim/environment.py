@@ -12,24 +12,24 @@ class Environment:
     """One rank's view of its attempt. Off the cluster `socket_path` is empty and the rest has harmless defaults."""
 
     socket_path: str = ""
-    rank: int = 0                     # global rank of this process
-    declared_rank: int = 0            # the rank by which the platform knows it
+    rank: int = 0  # global rank of this process
+    declared_rank: int = 0  # the rank by which the platform knows it
     job_id: str = ""
-    attempt: int = 0                  # 0: not said
-    checkpoint_dir: str = ""          # empty: not said
-    resume_path: str = ""             # empty: this attempt starts from the beginning
-    resume_step: int = -1             # last complete step of that save; -1: from the beginning
-    checkpoint_local: bool = False    # that folder is this node's own: other nodes see nothing of it
-    checkpoint_every_ms: int = 0      # 0: not said
-    checkpoint_keep: int = 0          # 0: not said
+    attempt: int = 0  # 0: not said
+    checkpoint_dir: str = ""  # empty: not said
+    resume_path: str = ""  # empty: this attempt starts from the beginning
+    resume_step: int = -1  # last complete step of that save; -1: from the beginning
+    checkpoint_local: bool = False  # that folder is this node's own: other nodes see nothing of it
+    checkpoint_every_ms: int = 0  # 0: not said
+    checkpoint_keep: int = 0  # 0: not said
     local_rank: int = 0
-    replica_peer: str = ""            # host:port of the service that holds the copies of this node's saves; empty: none
+    replica_peer: str = ""  # host:port of the service that holds the copies of this node's saves; empty: none
     replica_sources: Tuple[str, ...] = ()  # where copies of `resume_path` may be
-    replica_token_file: str = ""      # empty: no copies are made or read
-    replica_tls: str = ""             # UCX's transports; empty: all
-    replica_device: str = ""          # UCX's devices; empty: all
-    replica_service_level: int = -1   # InfiniBand's; -1: the device's
-    launched_workers: bool = False    # a node-level launcher (torchrun) started this process as one of several
+    replica_token_file: str = ""  # empty: no copies are made or read
+    replica_tls: str = ""  # UCX's transports; empty: all
+    replica_device: str = ""  # UCX's devices; empty: all
+    replica_service_level: int = -1  # InfiniBand's; -1: the device's
+    launched_workers: bool = False  # a node-level launcher (torchrun) started this process as one of several
 
     @property
     def speaks(self) -> bool:

@@ -35,11 +35,24 @@ HfreduceError = _hfreduce.HfreduceError
 HfreduceError.__module__ = __name__
 
 # Names of element types: the buffer protocol's, and torch's. A buffer of another type needs `dtype`.
-_BUFFER_TYPES = {"f": "fp32", "d": "fp64", "e": "fp16", "i": "int32", "q": "int64",
-                 "l": "int64" if struct.calcsize("l") == 8 else "int32"}
-_TORCH_TYPES = {"torch.float32": "fp32", "torch.float64": "fp64", "torch.float16": "fp16", "torch.bfloat16": "bf16",
-                "torch.int32": "int32", "torch.int64": "int64", "torch.float8_e4m3fn": "fp8_e4m3",
-                "torch.float8_e5m2": "fp8_e5m2"}
+_BUFFER_TYPES = {
+    "f": "fp32",
+    "d": "fp64",
+    "e": "fp16",
+    "i": "int32",
+    "q": "int64",
+    "l": "int64" if struct.calcsize("l") == 8 else "int32",
+}
+_TORCH_TYPES = {
+    "torch.float32": "fp32",
+    "torch.float64": "fp64",
+    "torch.float16": "fp16",
+    "torch.bfloat16": "bf16",
+    "torch.int32": "int32",
+    "torch.int64": "int64",
+    "torch.float8_e4m3fn": "fp8_e4m3",
+    "torch.float8_e5m2": "fp8_e5m2",
+}
 _TYPES = ("fp32", "fp64", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int32", "int64")
 _OPS = ("sum", "average", "min", "max", "product")
 
@@ -51,7 +64,7 @@ class Communicator:
         self._group = group
         self.rank: int = group.rank
         self.size: int = group.size
-        self.node: int = group.node            # this rank's, counted in the order of ranks
+        self.node: int = group.node  # this rank's, counted in the order of ranks
         self.nodes: int = group.nodes
         self.transport: str = group.transport  # of the first rank of a node: "tcp" or "ucx"; else "none"
 
@@ -61,20 +74,31 @@ class Communicator:
     def __exit__(self, *exception: Any) -> None:
         self.close()
 
-    def all_reduce(self, tensor: Any, op: str = "sum", *, out: Any = None, dtype: Optional[str] = None,
-                   async_op: bool = False) -> Optional[Handle]:
+    def all_reduce(
+        self, tensor: Any, op: str = "sum", *, out: Any = None, dtype: Optional[str] = None, async_op: bool = False
+    ) -> Optional[Handle]:
         """Every rank gets the reduction of all ranks' tensors: in `out`, or in place."""
         source, target = _pair(tensor, out, writes=True)
-        return _answer(self._group.all_reduce(source.memory, target.memory, _type(source, target, dtype), _op(op)),
-                       async_op)
+        return _answer(
+            self._group.all_reduce(source.memory, target.memory, _type(source, target, dtype), _op(op)), async_op
+        )
 
-    def reduce(self, tensor: Any, root: int = 0, op: str = "sum", *, out: Any = None, dtype: Optional[str] = None,
-               async_op: bool = False) -> Optional[Handle]:
+    def reduce(
+        self,
+        tensor: Any,
+        root: int = 0,
+        op: str = "sum",
+        *,
+        out: Any = None,
+        dtype: Optional[str] = None,
+        async_op: bool = False,
+    ) -> Optional[Handle]:
         """Rank `root` alone gets it; the others' `out` is not used."""
         self._check_root(root)
         source, target = _pair(tensor, out, writes=self.rank == root)
-        return _answer(self._group.reduce(source.memory, target.memory, _type(source, target, dtype), _op(op), root),
-                       async_op)
+        return _answer(
+            self._group.reduce(source.memory, target.memory, _type(source, target, dtype), _op(op), root), async_op
+        )
 
     def broadcast(self, tensor: Any, root: int = 0, *, async_op: bool = False) -> Optional[Handle]:
         """Every rank's tensor becomes the root's. Elements of any type."""
@@ -87,22 +111,28 @@ class Communicator:
         source, target = _Buffer("tensor", tensor, writes=False), _Buffer("out", out, writes=True)
         source.check_same_place(target)
         if target.bytes != source.bytes * self.size:
-            raise ValueError(f"out: has {target.bytes} bytes, {self.size} ranks with {source.bytes} each need "
-                             f"{source.bytes * self.size}")
+            raise ValueError(
+                f"out: has {target.bytes} bytes, {self.size} ranks with {source.bytes} each need "
+                f"{source.bytes * self.size}"
+            )
         return _answer(self._group.all_gather(source.memory, target.memory), async_op)
 
-    def reduce_scatter(self, tensor: Any, out: Any, op: str = "sum", *, dtype: Optional[str] = None,
-                       async_op: bool = False) -> Optional[Handle]:
+    def reduce_scatter(
+        self, tensor: Any, out: Any, op: str = "sum", *, dtype: Optional[str] = None, async_op: bool = False
+    ) -> Optional[Handle]:
         """`tensor` is a part for every rank, in their order; `out` gets the reduction of this rank's."""
         source, target = _Buffer("tensor", tensor, writes=False), _Buffer("out", out, writes=True)
         source.check_same_place(target)
         if source.bytes != target.bytes * self.size:
-            raise ValueError(f"tensor: has {source.bytes} bytes, {self.size} ranks with {target.bytes} each need "
-                             f"{target.bytes * self.size}")
+            raise ValueError(
+                f"tensor: has {source.bytes} bytes, {self.size} ranks with {target.bytes} each need "
+                f"{target.bytes * self.size}"
+            )
         if source.overlaps(target):
             raise ValueError("out: overlaps tensor; give it memory of its own")
-        return _answer(self._group.reduce_scatter(source.memory, target.memory, _type(source, target, dtype), _op(op)),
-                       async_op)
+        return _answer(
+            self._group.reduce_scatter(source.memory, target.memory, _type(source, target, dtype), _op(op)), async_op
+        )
 
     def barrier(self, *, async_op: bool = False) -> Optional[Handle]:
         """Ends when every rank has called it."""
@@ -124,11 +154,22 @@ class Communicator:
             raise ValueError(f"root: is {root}; the ranks are 0 to {self.size - 1}")
 
 
-def init(*, rank: Optional[int] = None, zones: Optional[Sequence[Sequence[int]]] = None,
-         gateways: Sequence[int] = (), store: Optional[Tuple[str, int]] = None, listen: str = "",
-         environment: Optional[Mapping[str, str]] = None, name: str = "0", transport: str = "auto",
-         congestion: str = "", device: str = "", service_level: int = -1, timeout: float = 60.0,
-         cuda_runtime: str = "auto") -> Communicator:
+def init(
+    *,
+    rank: Optional[int] = None,
+    zones: Optional[Sequence[Sequence[int]]] = None,
+    gateways: Sequence[int] = (),
+    store: Optional[Tuple[str, int]] = None,
+    listen: str = "",
+    environment: Optional[Mapping[str, str]] = None,
+    name: str = "0",
+    transport: str = "auto",
+    congestion: str = "",
+    device: str = "",
+    service_level: int = -1,
+    timeout: float = 60.0,
+    cuda_runtime: str = "auto",
+) -> Communicator:
     """Waits until all ranks are here, `timeout` seconds at most; an operation may also be so long without progress.
 
     Without `zones`, the environment says who takes part: Glim's, or torchrun's (docs/protocols/task-socket.md).
@@ -152,8 +193,9 @@ def init(*, rank: Optional[int] = None, zones: Optional[Sequence[Sequence[int]]]
     if rank is None or store is None or environment is not None:
         raise ValueError("zones: needs rank and store beside it, and no environment")
     host, port = store
-    return Communicator(_hfreduce.from_arguments([list(zone) for zone in zones], list(gateways), rank, host, port,
-                                                 options))
+    return Communicator(
+        _hfreduce.from_arguments([list(zone) for zone in zones], list(gateways), rank, host, port, options)
+    )
 
 
 class _Buffer:
@@ -202,6 +244,7 @@ class _Buffer:
 
 def _current_stream(device: Any) -> int:
     import torch  # has made the tensor: nothing is loaded here
+
     return torch.cuda.current_stream(device).cuda_stream
 
 
@@ -225,8 +268,10 @@ def _type(source: _Buffer, target: _Buffer, dtype: Optional[str]) -> str:
         return dtype
     for buffer in (source, target):
         if buffer.dtype is None:
-            raise TypeError(f"{buffer.argument}: elements of {buffer.found} cannot be reduced; pass one of "
-                            f"{', '.join(_TYPES)}, or say by dtype= what the bytes are")
+            raise TypeError(
+                f"{buffer.argument}: elements of {buffer.found} cannot be reduced; pass one of "
+                f"{', '.join(_TYPES)}, or say by dtype= what the bytes are"
+            )
     if source.dtype != target.dtype:
         raise TypeError(f"out: is {target.dtype}, tensor {source.dtype}")
     assert source.dtype is not None

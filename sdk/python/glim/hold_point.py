@@ -29,8 +29,9 @@ class HoldPoint:
     agreement, so it stops at once and the others give it K steps' head start (see `stop_now`). `may_agree` is false
     for a process that cannot speak for its rank alone: it never gives a hold."""
 
-    def __init__(self, is_rank_zero: bool = True, clock: Callable[[], float] = time.monotonic,
-                 may_agree: bool = True) -> None:
+    def __init__(
+        self, is_rank_zero: bool = True, clock: Callable[[], float] = time.monotonic, may_agree: bool = True
+    ) -> None:
         self._may_agree = may_agree
         self._changed = threading.Condition()
         self._clock = clock
@@ -42,11 +43,11 @@ class HoldPoint:
         self._yielding = False
         self._stopped = False
         self._waiting = False
-        self._agreement = 0                      # 0: no interrupt is up
+        self._agreement = 0  # 0: no interrupt is up
         self._hold: Optional[int] = None
-        self._stop: Optional[int] = None         # S, or the own limit without an agreement
+        self._stop: Optional[int] = None  # S, or the own limit without an agreement
         self._agreed = False
-        self._stop_now_pending = False           # arrived inside a critical section
+        self._stop_now_pending = False  # arrived inside a critical section
         self._step_began: Optional[float] = None
         self._durations: Deque[float] = deque(maxlen=_STEPS_TIMED)
 

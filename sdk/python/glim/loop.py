@@ -19,7 +19,7 @@ class Loop:
         self._hold = hold
         self.next_step = 0
         self.epoch = 0
-        self.position = 0                        # batches done in this epoch
+        self.position = 0  # batches done in this epoch
         self.in_epochs = False
         self._saved_at = time.monotonic()
 
@@ -34,14 +34,15 @@ class Loop:
                 yield epoch
                 if self._hold.stopped:
                     return
-                if self.epoch == epoch:          # the body ran no steps() of ours
+                if self.epoch == epoch:  # the body ran no steps() of ours
                     self.epoch, self.position = epoch + 1, 0
             self._run.finish()
         finally:
             self.in_epochs = False
 
-    def steps(self, source: Iterable[Any], epochs: Optional[int], start: Optional[int],
-              save_every: Optional[int]) -> Iterator[Any]:
+    def steps(
+        self, source: Iterable[Any], epochs: Optional[int], start: Optional[int], save_every: Optional[int]
+    ) -> Iterator[Any]:
         if start is not None:
             self.next_step, self.position = start, 0
         self._hold.join(self.next_step)
@@ -65,11 +66,11 @@ class Loop:
         if not (state is not None and state.sampler_skips):
             for position in range(self.position):
                 if self._fetch(batches, position) is _END:
-                    break                        # shorter than it was: the epoch is over
+                    break  # shorter than it was: the epoch is over
         while True:
             batch = self._fetch(batches, self.position)
             if batch is _END:
-                self._hold.pause_timing()        # what the script does between epochs is no step
+                self._hold.pause_timing()  # what the script does between epochs is no step
                 return
             step = self.next_step
             if not self._hold.begin_step(step):
@@ -97,7 +98,7 @@ class Loop:
             return (step + 1) % save_every == 0
         if (time.monotonic() - self._saved_at) * 1000 < self._run.checkpoint_every_ms:
             return False
-        return not self._run.saves.is_busy       # a disk slower than that: as often as it can, the training goes on
+        return not self._run.saves.is_busy  # a disk slower than that: as often as it can, the training goes on
 
     def _save_at_stop(self) -> None:
         """All ranks have run through the same step and hold the same state, so one of them saves, with no collective:

@@ -21,7 +21,7 @@ class Entry:
     def __init__(self, message: Dict[str, Any]) -> None:
         self.message = message
         self.seq: Optional[int] = None
-        self.done = False                        # the agent has taken it in; stays false if it was given up
+        self.done = False  # the agent has taken it in; stays false if it was given up
 
 
 class Outbox:
@@ -29,7 +29,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self._pending: Deque[Entry] = deque()
-        self._unsent = 0                         # that many at the tail were not sent on this connection
+        self._unsent = 0  # that many at the tail were not sent on this connection
         self._next_seq = 1
         self.dropped = 0
 
@@ -42,7 +42,7 @@ class Outbox:
             raise ValueError(f"{message['type']}: longer than a line's {LINE_BYTES_MAX} bytes; shorten its text")
         for entry in self._pending:
             if entry.message == message and message["type"] == "ack":
-                return entry                     # a repeated interrupt; the answer is on its way already
+                return entry  # a repeated interrupt; the answer is on its way already
         if message["type"] == "progress":
             self._remove(next((e for e in self._pending if e.message["type"] == "progress"), None))
         if len(self._pending) >= PENDING_MAX:

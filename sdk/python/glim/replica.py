@@ -21,7 +21,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from .environment import Environment
 
-TIMEOUT_S = 5.0       # a dead node costs a restore so long, and a save so long in the background
+TIMEOUT_S = 5.0  # a dead node costs a restore so long, and a save so long in the background
 PAUSE_S = 60.0
 # When it is loaded UCX takes SIGHUP and the fatal signals for its own, unless its variables say otherwise.
 _SIGNALS_ARE_OURS = {"UCX_HANDLE_ERRORS": "none", "UCX_DEBUG_SIGNO": "0"}
@@ -31,13 +31,13 @@ _SIGNALS_ARE_OURS = {"UCX_HANDLE_ERRORS": "none", "UCX_DEBUG_SIGNO": "0"}
 class Access:
     """How a job comes to its copies. Without another word in their descriptions, options are UCX's."""
 
-    job: str                                  # the job's number, which its token was made for
-    token: str = field(repr=False)            # `glim-replica token`, or the file of GLIM_REPLICA_TOKEN_FILE
-    tls: str = "all"                          # transports: one of the service's at least
-    device: str = ""                          # network devices; empty: the interface towards the service, and InfiniBand
-    service_level: int = -1                   # InfiniBand's, 0 to 15; -1: the device's
-    timeout_s: float = TIMEOUT_S              # without any progress
-    pause_s: float = PAUSE_S                  # of a writer that could not reach its service: saves go without meanwhile
+    job: str  # the job's number, which its token was made for
+    token: str = field(repr=False)  # `glim-replica token`, or the file of GLIM_REPLICA_TOKEN_FILE
+    tls: str = "all"  # transports: one of the service's at least
+    device: str = ""  # network devices; empty: the interface towards the service, and InfiniBand
+    service_level: int = -1  # InfiniBand's, 0 to 15; -1: the device's
+    timeout_s: float = TIMEOUT_S  # without any progress
+    pause_s: float = PAUSE_S  # of a writer that could not reach its service: saves go without meanwhile
 
     def options(self, attempt: int, rank: int = 0, world: int = 1) -> Any:
         options = extension().ReplicaOptions()
@@ -109,7 +109,7 @@ class Replicas:
         self._env = environment
         self._save_failed = False
         self._restore_failed = False
-        self.is_written = False               # saves are copied, or it is tried
+        self.is_written = False  # saves are copied, or it is tried
 
     def writer(self, attempt: int, rank: int, world: int) -> Any:
         """For the Checkpointer; None: no copies."""
@@ -154,8 +154,13 @@ class Replicas:
 class Memory:
     """Where a restore looks before it reads the disk. Connects when it is asked first."""
 
-    def __init__(self, peers: Sequence[str], access: Callable[[], Optional[Access]], attempt: int,
-                 failed: Callable[[str, Exception], None]) -> None:
+    def __init__(
+        self,
+        peers: Sequence[str],
+        access: Callable[[], Optional[Access]],
+        attempt: int,
+        failed: Callable[[str, Exception], None],
+    ) -> None:
         self._peers, self._access, self._attempt, self._failed = peers, access, attempt, failed
         self._source: Optional[ReplicaSource] = None
 
@@ -189,8 +194,10 @@ class Memory:
             self._failed(path, error)
             self.close()
             return None
-        _tell(f"restored step {checkpoint.step} from a neighbour's memory ({', '.join(checkpoint.peers)}), "
-              f"{time.monotonic() - began:.2f} s")
+        _tell(
+            f"restored step {checkpoint.step} from a neighbour's memory ({', '.join(checkpoint.peers)}), "
+            f"{time.monotonic() - began:.2f} s"
+        )
         return checkpoint, state
 
 

@@ -37,13 +37,13 @@ class Saves:
         self._saver: Any = None
         self._begun = False
         self._replicas = Replicas(environment)
-        self._base: Optional[str] = None                 # what this attempt goes on from
-        self._base_is_elsewhere = False                  # it came from a neighbour's memory
+        self._base: Optional[str] = None  # what this attempt goes on from
+        self._base_is_elsewhere = False  # it came from a neighbour's memory
         self._pending: Optional[threading.Thread] = None
-        self._durable = threading.Event()                # nothing waits for the disk
+        self._durable = threading.Event()  # nothing waits for the disk
         self._durable.set()
-        self._durable_step: Optional[int] = None         # of the newest; while a save is pending, its thread's
-        self._missing: Optional[ImportError] = None      # the compiled part, without which nothing is saved or read
+        self._durable_step: Optional[int] = None  # of the newest; while a save is pending, its thread's
+        self._missing: Optional[ImportError] = None  # the compiled part, without which nothing is saved or read
 
     @property
     def can_save(self) -> bool:
@@ -60,8 +60,12 @@ class Saves:
                 raise
             self._missing = error
             if self._env.is_rank_zero:
-                print(f"glim: NOTHING IS SAVED: {error}. The training goes on; an interrupt or a dead node costs all "
-                      "its steps", file=sys.stderr, flush=True)
+                print(
+                    f"glim: NOTHING IS SAVED: {error}. The training goes on; an interrupt or a dead node costs all "
+                    "its steps",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     @property
     def is_used(self) -> bool:
@@ -99,8 +103,12 @@ class Saves:
         found = None
         paths = self._candidates()
         if paths:
-            checkpoint, state = first_good(paths, lambda one: one.load_state(), lambda path, error: _tell_of_corrupt(
-                path, error, told), memory.load)
+            checkpoint, state = first_good(
+                paths,
+                lambda one: one.load_state(),
+                lambda path, error: _tell_of_corrupt(path, error, told),
+                memory.load,
+            )
             found = (checkpoint.path, checkpoint.step, state)
             self._base, self._base_is_elsewhere = checkpoint.path, bool(checkpoint.peers)
         if self._root and (self._env.is_rank_zero or found and self._is_told):
@@ -109,8 +117,9 @@ class Saves:
             is_own = split is not None and split[1] == self._attempt
             if self._is_told and found and not is_own and decided and decided != found[0]:
                 if self._env.checkpoint_local:
-                    raise CheckpointError(f"{found[0]}: this node's part of attempt {self._attempt} goes on from "
-                                          f"{decided}", "ABORTED")
+                    raise CheckpointError(
+                        f"{found[0]}: this node's part of attempt {self._attempt} goes on from " f"{decided}", "ABORTED"
+                    )
                 checkpoint, state = first_good([decided], lambda one: one.load_state(), elsewhere=memory.load)
                 found = (checkpoint.path, checkpoint.step, state)
         return found
@@ -121,7 +130,7 @@ class Saves:
         from .checkpoint import path_of
 
         self._wait_for_all()
-        if step == self._durable_step:           # a checkpoint never changes
+        if step == self._durable_step:  # a checkpoint never changes
             return path_of(self._root, self._attempt, step)
         handle = self._writer().save_state_async(step, state)
         if wait:
@@ -189,8 +198,14 @@ class Saves:
             self._attempt = _next_attempt(self._root)
         where = split_path(self._base) if self._base else None
         is_here = where is not None and where[0] == self._root and where[1] < self._attempt
-        decided = begin_attempt(self._root, self._job, self._attempt, is_told=is_told,
-                                base=self._base if is_here else None, is_elsewhere=self._base_is_elsewhere)
+        decided = begin_attempt(
+            self._root,
+            self._job,
+            self._attempt,
+            is_told=is_told,
+            base=self._base if is_here else None,
+            is_elsewhere=self._base_is_elsewhere,
+        )
         self._begun = True
         return decided
 
@@ -204,11 +219,16 @@ class Saves:
         if not self._begun:
             told = self._env.resume_path
             if self._base is None and told and os.path.isfile(os.path.join(told, "manifest.json")):
-                self._base = os.path.abspath(told)       # the script has restored by itself, or not at all
+                self._base = os.path.abspath(told)  # the script has restored by itself, or not at all
             self._begin_now(self._is_told or self._base is not None)
         if self._saver is None:
-            self._saver = Checkpointer(self._root, job=self._job, attempt=self._attempt,
-                                       keep=self._env.checkpoint_keep or KEEP_DEFAULT, replica=self._replicas)
+            self._saver = Checkpointer(
+                self._root,
+                job=self._job,
+                attempt=self._attempt,
+                keep=self._env.checkpoint_keep or KEEP_DEFAULT,
+                replica=self._replicas,
+            )
         return self._saver
 
     def _finish(self, step: int, handle: Any) -> None:
@@ -255,7 +275,7 @@ def tell_of_failure(step: int, error: Exception) -> None:
 
 
 def _tell_of_corrupt(path: str, error: Exception, told: Set[str]) -> None:
-    if path in told:                             # a restore tries more than once
+    if path in told:  # a restore tries more than once
         return
     told.add(path)
     print(f"glim: {path} is not used: {error}", file=sys.stderr, flush=True)

@@ -22,9 +22,9 @@ from .saves import Saves
 # Exit code 0 without an acknowledged `leaving` looks like success: an agent that just restarts is worth a wait.
 LEAVE_WITHIN_S = 60.0
 FINISH_WITHIN_S = 2.0
-_REASON_MAX = 2000                               # characters; the agent keeps 512 bytes
+_REASON_MAX = 2000  # characters; the agent keeps 512 bytes
 _NOT_THE_SAVES = ("FAILED_PRECONDITION", "INVALID_ARGUMENT")  # faults of another kind than a save that cannot be had
-CHECKPOINT_EVERY_MS = 300_000                    # where nobody says
+CHECKPOINT_EVERY_MS = 300_000  # where nobody says
 
 
 class Session:
@@ -47,8 +47,8 @@ class Session:
         self.environment = env = Environment.read() if environment is None else environment
         self._hold = HoldPoint(is_rank_zero=env.is_rank_zero, may_agree=not env.launched_workers)
         self._loop = Loop(self, self._hold)
-        self._state: Any = None                  # glim.torch.TorchState once something is tracked
-        self.loss: Optional[float] = None        # the newest that progress() was given
+        self._state: Any = None  # glim.torch.TorchState once something is tracked
+        self.loss: Optional[float] = None  # the newest that progress() was given
         self._left = False
         self._closed = False
         self._notice_lock = threading.Lock()
@@ -90,10 +90,15 @@ class Session:
         if self._state is not None:
             try:
                 found = self._saves.restore()
-                if found is not None and step >= 0 and found[1] != step and \
-                        found[0] == os.path.abspath(self.resume_path):
-                    raise CheckpointError(f"{found[0]}: holds step {found[1]}, but GLIM_RESUME_STEP is {step}",
-                                          "NOT_FOUND")
+                if (
+                    found is not None
+                    and step >= 0
+                    and found[1] != step
+                    and found[0] == os.path.abspath(self.resume_path)
+                ):
+                    raise CheckpointError(
+                        f"{found[0]}: holds step {found[1]}, but GLIM_RESUME_STEP is {step}", "NOT_FOUND"
+                    )
             except CheckpointError as error:
                 if error.code in _NOT_THE_SAVES or not self.resume_path or self._client is None:
                     raise
@@ -107,8 +112,14 @@ class Session:
             self.restored(self._loop.next_step - 1, duration_ms=round((time.monotonic() - began) * 1000))
         return self._loop.next_step
 
-    def steps(self, source: Iterable[Any], *, epochs: Optional[int] = None, start: Optional[int] = None,
-              save_every: Optional[int] = None) -> Iterator[Any]:
+    def steps(
+        self,
+        source: Iterable[Any],
+        *,
+        epochs: Optional[int] = None,
+        start: Optional[int] = None,
+        save_every: Optional[int] = None,
+    ) -> Iterator[Any]:
         """Iterates over a loader or any iterable, one item a step, until its end or the agreed stop.
 
         epochs: go over `source` until that many epochs are done, all in one loop; without it, do (the rest of) the
@@ -129,7 +140,8 @@ class Session:
     def save(self, step: Optional[int] = None, *, wait: bool = True) -> Optional[str]:
         """Saves the tracked objects as of the last complete step (or `step`); the platform is told when that is
         durable. Without `wait` this returns as soon as they are copied, and a failure is only told on stderr. Returns
-        the checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself."""
+        the checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself.
+        """
         step = self._loop.next_step - 1 if step is None else step
         if self._state is None or not self._saves.can_save or not self.is_rank_zero or step < 0:
             return None
@@ -167,14 +179,31 @@ class Session:
         self.progress(step)
         return not self.begin_step(step + 1)
 
-    def checkpoint_saved(self, path: "str | os.PathLike[str]", step: int, *, bytes: int = 0, shard: int = 0,
-                         shards: int = 1, duration_ms: int = 0) -> Any:
+    def checkpoint_saved(
+        self,
+        path: "str | os.PathLike[str]",
+        step: int,
+        *,
+        bytes: int = 0,
+        shard: int = 0,
+        shards: int = 1,
+        duration_ms: int = 0,
+    ) -> Any:
         """This rank's shard of a save is durable (synced, under its final name). The save counts once all `shards`
         were reported; every shard names the same `path`. Call it for periodic saves and at a stop."""
         if not 0 <= shard < shards:
             raise ValueError(f"shard: {shard} is not one of {shards}; count from 0")
-        return self._post({"type": "saved", "step": int(step), "path": os.fspath(path), "bytes": int(bytes),
-                           "shard": int(shard), "shards": int(shards), "duration_ms": int(duration_ms)})
+        return self._post(
+            {
+                "type": "saved",
+                "step": int(step),
+                "path": os.fspath(path),
+                "bytes": int(bytes),
+                "shard": int(shard),
+                "shards": int(shards),
+                "duration_ms": int(duration_ms),
+            }
+        )
 
     def restored(self, step: int, *, duration_ms: int = 0) -> None:
         """This rank goes on from the save of that step. restore() says it by itself."""
@@ -184,8 +213,14 @@ class Session:
         """This rank cannot go on from `resume_path`, which the platform named. Waits at most `timeout_s` until the
         agent has taken it in, and returns whether it has; then exit with an error: the job is tried elsewhere.
         restore() does all of it by itself."""
-        self._post({"type": "restore_failed", "step": self.environment.resume_step, "path": self.resume_path,
-                    "error": (error or "not said")[:_REASON_MAX]})
+        self._post(
+            {
+                "type": "restore_failed",
+                "step": self.environment.resume_step,
+                "path": self.resume_path,
+                "error": (error or "not said")[:_REASON_MAX],
+            }
+        )
         return self._client is None or self._client.flush(timeout_s)
 
     def extend(self, seconds: float) -> bool:
@@ -296,9 +331,12 @@ class Session:
     def _on_message(self, message: Dict[str, Any]) -> None:
         kind = message["type"]
         if kind == "interrupt":
-            notice: Dict[str, Any] = {"agreement": int(message["agreement"]), "reason": str(message.get("reason", "")),
-                      "preemptor": str(message.get("preemptor", "")),
-                      "deadline": time.monotonic() + max(0, int(message["grace_left_ms"])) / 1000}
+            notice: Dict[str, Any] = {
+                "agreement": int(message["agreement"]),
+                "reason": str(message.get("reason", "")),
+                "preemptor": str(message.get("preemptor", "")),
+                "deadline": time.monotonic() + max(0, int(message["grace_left_ms"])) / 1000,
+            }
             with self._notice_lock:
                 if self._notice is not None and notice["agreement"] < self._notice["agreement"]:
                     return
@@ -327,8 +365,11 @@ class Session:
 
     def _restore_failure(self, error: CheckpointError) -> RestoreFailed:
         """Tells the platform, and returns what to raise."""
-        said = "the platform has been told, and will try the job elsewhere" if self.restore_failed(str(error)) \
+        said = (
+            "the platform has been told, and will try the job elsewhere"
+            if self.restore_failed(str(error))
             else "the platform could not be told: the node's agent did not answer"
+        )
         return RestoreFailed(f"{error}; {said}", error.code, error.reason, error.field)
 
     def _report_save(self, path: str, step: int, size: int, duration_ms: int) -> None:

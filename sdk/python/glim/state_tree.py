@@ -29,15 +29,40 @@ import struct
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-STRUCTURE_NAME = "glim.structure"                # the array with the JSON text
+STRUCTURE_NAME = "glim.structure"  # the array with the JSON text
 _NAME_BYTES_MAX = 1000
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_TORCH_TYPES = {"torch.bool": "BOOL", "torch.uint8": "U8", "torch.int8": "I8", "torch.int16": "I16",
-                "torch.int32": "I32", "torch.int64": "I64", "torch.uint16": "U16", "torch.uint32": "U32",
-                "torch.uint64": "U64", "torch.float16": "F16", "torch.bfloat16": "BF16", "torch.float32": "F32",
-                "torch.float64": "F64", "torch.float8_e4m3fn": "F8_E4M3", "torch.float8_e5m2": "F8_E5M2"}
-_NUMPY_TYPES = {"|b1": "BOOL", "|u1": "U8", "|i1": "I8", "<i2": "I16", "<i4": "I32", "<i8": "I64", "<u2": "U16",
-                "<u4": "U32", "<u8": "U64", "<f2": "F16", "<f4": "F32", "<f8": "F64"}
+_TORCH_TYPES = {
+    "torch.bool": "BOOL",
+    "torch.uint8": "U8",
+    "torch.int8": "I8",
+    "torch.int16": "I16",
+    "torch.int32": "I32",
+    "torch.int64": "I64",
+    "torch.uint16": "U16",
+    "torch.uint32": "U32",
+    "torch.uint64": "U64",
+    "torch.float16": "F16",
+    "torch.bfloat16": "BF16",
+    "torch.float32": "F32",
+    "torch.float64": "F64",
+    "torch.float8_e4m3fn": "F8_E4M3",
+    "torch.float8_e5m2": "F8_E5M2",
+}
+_NUMPY_TYPES = {
+    "|b1": "BOOL",
+    "|u1": "U8",
+    "|i1": "I8",
+    "<i2": "I16",
+    "<i4": "I32",
+    "<i8": "I64",
+    "<u2": "U16",
+    "<u4": "U32",
+    "<u8": "U64",
+    "<f2": "F16",
+    "<f4": "F32",
+    "<f8": "F64",
+}
 _DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 
 
@@ -50,8 +75,9 @@ def torch_dtype(name: str) -> Any:
     """torch's type of that name in a checkpoint ("BF16"); None if this torch has none."""
     import torch
 
-    return next((getattr(torch, torch_name[6:], None) for torch_name, known in _TORCH_TYPES.items() if known == name),
-                None)
+    return next(
+        (getattr(torch, torch_name[6:], None) for torch_name, known in _TORCH_TYPES.items() if known == name), None
+    )
 
 
 @functools.lru_cache(maxsize=None)
@@ -99,7 +125,7 @@ class _Flattener:
     def __init__(self, copies: bool) -> None:
         self._copies = copies
         self.arrays: Dict[str, Any] = {STRUCTURE_NAME: b""}
-        self._names: Dict[tuple, Tuple[str, Any]] = {}   # of memory that was seen; keeps it from being used anew
+        self._names: Dict[tuple, Tuple[str, Any]] = {}  # of memory that was seen; keeps it from being used anew
 
     def root(self, tree: Any) -> Any:
         try:
@@ -112,7 +138,7 @@ class _Flattener:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return value if -2**63 <= value < 2**64 else {"$": "int", "hex": format(value, "x")}
+            return value if -(2**63) <= value < 2**64 else {"$": "int", "hex": format(value, "x")}
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "bits": struct.pack(">d", value).hex()}
         if kind is list or kind is tuple:
@@ -131,7 +157,7 @@ class _Flattener:
     def _dict(self, value: Any, path: tuple) -> Any:
         kind = type(value).__name__
         extra = dict(getattr(value, "__dict__", {}))
-        metadata = extra.pop("_metadata", None)          # a Module's versions of its parts; load_state_dict reads them
+        metadata = extra.pop("_metadata", None)  # a Module's versions of its parts; load_state_dict reads them
         if extra:
             raise _refusal(path, f"an {kind} with attributes of its own ({', '.join(sorted(extra))})")
         if kind == "dict" and all(type(key) is str and key != "$" for key in value):
@@ -206,22 +232,25 @@ class _Flattener:
 
 def _refusal(path: tuple, what: str) -> TypeError:
     where = ".".join(map(str, path)) or "the state"
-    return TypeError(f"{where}: {what} cannot be kept in a checkpoint; make it of dicts, lists, tuples, numbers, "
-                     "strings, bytes, numpy arrays and tensors, or leave it out of state_dict()")
+    return TypeError(
+        f"{where}: {what} cannot be kept in a checkpoint; make it of dicts, lists, tuples, numbers, "
+        "strings, bytes, numpy arrays and tensors, or leave it out of state_dict()"
+    )
 
 
 def _name_of(path: tuple) -> str:
     text = ".".join(map(str, path)) if path else "value"
     if text.isascii() and text.isprintable() and 0 < len(text) <= _NAME_BYTES_MAX:
-        return text                              # as almost all are, and a state may have a hundred thousand
+        return text  # as almost all are, and a state may have a hundred thousand
     return _NOT_IN_NAMES.sub("_", text).encode()[:_NAME_BYTES_MAX].decode(errors="ignore") or "_"
 
 
 class Structure:
     """A structure that was read. Two steps: what memory it needs, then, with that filled, the values."""
 
-    def __init__(self, text: bytes, shape_of: Callable[[str], Tuple[str, Tuple[int, ...]]],
-                 only: Optional[Iterable[str]] = None) -> None:
+    def __init__(
+        self, text: bytes, shape_of: Callable[[str], Tuple[str, Tuple[int, ...]]], only: Optional[Iterable[str]] = None
+    ) -> None:
         """`shape_of`: element type and shape of an array by its name; KeyError if there is none. `only`: of a dict,
         these entries. Raises StructureError; KeyError for an entry that is not there."""
         self._shape_of = shape_of
@@ -330,8 +359,11 @@ class Structure:
         if kind in ("array", "scalar") and node.get("raw"):
             import numpy
 
-            memory = numpy.frombuffer(memory.tobytes(), _dtype_of(node)).reshape(memory.shape[:-1]).copy() \
-                if memory.size else numpy.empty(memory.shape[:-1], _dtype_of(node))
+            memory = (
+                numpy.frombuffer(memory.tobytes(), _dtype_of(node)).reshape(memory.shape[:-1]).copy()
+                if memory.size
+                else numpy.empty(memory.shape[:-1], _dtype_of(node))
+            )
         return memory[()] if kind == "scalar" else memory
 
 

@@ -15,7 +15,7 @@ import sys
 from typing import Any, Dict, Optional
 
 FORMAT = 2
-_CURSOR = "glim"                                 # beside the tracked objects' names
+_CURSOR = "glim"  # beside the tracked objects' names
 
 
 class TorchState:
@@ -38,9 +38,11 @@ class TorchState:
             if name == _CURSOR:
                 raise TypeError(f"track({name}=...): the name is taken; use another")
             if not (hasattr(value, "state_dict") and hasattr(value, "load_state_dict")):
-                raise TypeError(f"track({name}=...): a {type(value).__name__} has no state_dict() and "
-                                "load_state_dict(); give it both, or save it yourself")
-            check({name: value.state_dict()})    # now, and not at the first save, hours into the training
+                raise TypeError(
+                    f"track({name}=...): a {type(value).__name__} has no state_dict() and "
+                    "load_state_dict(); give it both, or save it yourself"
+                )
+            check({name: value.state_dict()})  # now, and not at the first save, hours into the training
             self._objects[name] = value
         if sampler is not None:
             self._sampler = sampler
@@ -82,8 +84,9 @@ class TorchState:
             raise RuntimeError(f"{path}: not a save of format {FORMAT}; was it written by run.track() and steps()?")
         saved, tracked = set(state) - {_CURSOR}, set(self._objects)
         if saved != tracked:
-            raise RuntimeError(f"{path}: saved were {sorted(saved)}, tracked are {sorted(tracked)}; "
-                               "track the same names")
+            raise RuntimeError(
+                f"{path}: saved were {sorted(saved)}, tracked are {sorted(tracked)}; " "track the same names"
+            )
         for name, value in self._objects.items():
             value.load_state_dict(state[name])
         return {name: int(cursor[name]) for name in ("step", "epoch", "position")}

@@ -17,12 +17,13 @@ def free_port():
 def _run_rank(body, arguments, answer, settings):
     try:
         from glim import hfreduce
+
         with hfreduce.init(**settings) as group:
             # A rank that aborts or dies at once would fail the init() of others that are a moment behind.
             answer.send(("ready", None))
             answer.recv()
             answer.send(("returned", body(group, *arguments)))
-            answer.recv()                              # until every rank has returned: none leaves another alone
+            answer.recv()  # until every rank has returned: none leaves another alone
     except BaseException:
         answer.send(("raised", traceback.format_exc()))
 
@@ -33,23 +34,39 @@ class Ranks:
     def __init__(self, body, *arguments, zones, **settings):
         context = multiprocessing.get_context("spawn")
         store = ("127.0.0.1", free_port())
-        self.answers, self.processes, self.arguments = [], [], arguments  # an event lives as long as it is known here
+        self.answers, self.processes, self.arguments = (
+            [],
+            [],
+            arguments,
+        )  # an event lives as long as it is known here
         for rank in range(sum(sum(zone) for zone in zones)):
             ours, theirs = context.Pipe()
-            told = {"rank": rank, "zones": zones, "store": store, "name": f"test-{os.getpid()}", "timeout": 20,
-                    **settings}
-            process = context.Process(target=_run_rank, args=(body, arguments, theirs, told), daemon=True)
+            told = {
+                "rank": rank,
+                "zones": zones,
+                "store": store,
+                "name": f"test-{os.getpid()}",
+                "timeout": 20,
+                **settings,
+            }
+            process = context.Process(
+                target=_run_rank, args=(body, arguments, theirs, told), daemon=True
+            )
             process.start()
             theirs.close()
             self.answers.append(ours)
             self.processes.append(process)
         self.early = [self._receive(rank) for rank in range(len(self.processes))]
-        for answer in (a for a, (how, _) in zip(self.answers, self.early) if how == "ready"):
+        for answer in (
+            a for a, (how, _) in zip(self.answers, self.early) if how == "ready"
+        ):
             answer.send("begin")
 
     def outcome(self, rank):
         """("returned", value), ("raised", traceback), ("died", exit code), or ("hangs", None)."""
-        return self._receive(rank) if self.early[rank][0] == "ready" else self.early[rank]
+        return (
+            self._receive(rank) if self.early[rank][0] == "ready" else self.early[rank]
+        )
 
     def _receive(self, rank):
         if not self.answers[rank].poll(BOUND_S):
@@ -66,7 +83,11 @@ class Ranks:
     def results(self):
         """What every rank returned, if all did."""
         outcomes = self.outcomes()
-        wrong = [f"rank {rank} {how}:\n{what}" for rank, (how, what) in enumerate(outcomes) if how != "returned"]
+        wrong = [
+            f"rank {rank} {how}:\n{what}"
+            for rank, (how, what) in enumerate(outcomes)
+            if how != "returned"
+        ]
         assert not wrong, "\n".join(wrong)
         return [what for _, what in outcomes]
 
@@ -74,7 +95,7 @@ class Ranks:
         for answer in self.answers:
             try:
                 answer.send("leave")
-            except OSError:                            # it has died
+            except OSError:  # it has died
                 pass
         for process in self.processes:
             process.join(BOUND_S)

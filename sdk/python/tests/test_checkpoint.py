@@ -15,7 +15,14 @@ from fake_agent import wait_until
 from test_state_tree import TORCH_TYPES, random_tree, same
 
 from glim import checkpoint
-from glim.checkpoint import Checkpointer, CheckpointError, Replicated, Rows, load_newest, open_checkpoint
+from glim.checkpoint import (
+    Checkpointer,
+    CheckpointError,
+    Replicated,
+    Rows,
+    load_newest,
+    open_checkpoint,
+)
 
 sys.path.insert(0, os.path.join(os.path.dirname(SDK), "checkpoint", "testing"))
 import read_safetensors  # noqa: E402
@@ -25,21 +32,33 @@ def save(folder, arrays, step=1, metadata=None, **options):
     """The opened checkpoint."""
     with Checkpointer(folder, **options) as saver:
         report = saver.save_async(step, arrays, metadata).wait()
-    assert (report.step, report.path) == (step, checkpoint.path_of(folder, options.get("attempt", 1), step))
+    assert (report.step, report.path) == (
+        step,
+        checkpoint.path_of(folder, options.get("attempt", 1), step),
+    )
     return open_checkpoint(report.path)
 
 
 def shards(path):
-    return sorted(entry.path for entry in os.scandir(path) if entry.name.endswith(".safetensors"))
+    return sorted(
+        entry.path for entry in os.scandir(path) if entry.name.endswith(".safetensors")
+    )
 
 
 # ---- arrays
 
+
 def test_arrays_of_every_type_come_back(tmp_path):
     real = [dtype for dtype in TORCH_TYPES if not dtype.is_complex]
     arrays = {str(dtype): torch.arange(6).reshape(2, 3).to(dtype) for dtype in real}
-    arrays |= {"scalar": torch.tensor(2.5), "empty": torch.empty(0, 4), "bytes": b"ab", "none": b"",
-               "numpy": numpy.arange(4, dtype="i2"), "view": memoryview(bytearray(b"xyz"))}
+    arrays |= {
+        "scalar": torch.tensor(2.5),
+        "empty": torch.empty(0, 4),
+        "bytes": b"ab",
+        "none": b"",
+        "numpy": numpy.arange(4, dtype="i2"),
+        "view": memoryview(bytearray(b"xyz")),
+    }
     opened = save(tmp_path / "ckpt", arrays, metadata={"run": "é"})
     assert opened.metadata == {"run": "é"} and (opened.attempt, opened.step) == (1, 1)
     back = opened.load()
@@ -47,14 +66,24 @@ def test_arrays_of_every_type_come_back(tmp_path):
     for dtype in real:
         assert same(back[str(dtype)], arrays[str(dtype)])
     assert same(back["scalar"], arrays["scalar"]) and back["empty"].shape == (0, 4)
-    assert bytes(back["bytes"].numpy()) == b"ab" and bytes(back["view"].numpy()) == b"xyz" and len(back["none"]) == 0
+    assert (
+        bytes(back["bytes"].numpy()) == b"ab"
+        and bytes(back["view"].numpy()) == b"xyz"
+        and len(back["none"]) == 0
+    )
     assert same(opened.load("numpy", kind="numpy"), {"numpy": arrays["numpy"]})
-    assert all(info.bytes == back[name].numel() * back[name].element_size() for name, info in opened.arrays.items())
+    assert all(
+        info.bytes == back[name].numel() * back[name].element_size()
+        for name, info in opened.arrays.items()
+    )
     opened.verify()
 
 
 def test_types_that_torch_or_numpy_lacks_are_left_to_the_other(tmp_path):
-    opened = save(tmp_path / "ckpt", {"u": numpy.arange(4, dtype="u2"), "b": torch.ones(2, dtype=torch.bfloat16)})
+    opened = save(
+        tmp_path / "ckpt",
+        {"u": numpy.arange(4, dtype="u2"), "b": torch.ones(2, dtype=torch.bfloat16)},
+    )
     assert opened.load("u", kind="numpy")["u"].tolist() == [0, 1, 2, 3]
     with pytest.raises(TypeError, match="b: numpy has no type BF16"):
         opened.load(kind="numpy")
@@ -70,18 +99,30 @@ def test_what_was_passed_may_change_at_once(tmp_path):
         array.zero_()
         assert handle.wait().bytes >= 4_000_000
         assert handle.done()
-    assert torch.equal(checkpoint.load_newest(tmp_path / "ckpt", lambda one: one.load()["w"])[1],
-                       torch.arange(1_000_000.0))
+    assert torch.equal(
+        checkpoint.load_newest(tmp_path / "ckpt", lambda one: one.load()["w"])[1],
+        torch.arange(1_000_000.0),
+    )
 
 
 def test_parts_are_read_straight_into_memory(tmp_path):
     table = torch.arange(600.0).reshape(100, 6)
-    opened = save(tmp_path / "ckpt", {"a.w": table, "a.b": torch.ones(2), "c": torch.zeros(1)})
-    assert sorted(opened.load("a.*")) == ["a.b", "a.w"] and sorted(opened.load("[ac]*")) == ["a.b", "a.w", "c"]
+    opened = save(
+        tmp_path / "ckpt", {"a.w": table, "a.b": torch.ones(2), "c": torch.zeros(1)}
+    )
+    assert sorted(opened.load("a.*")) == ["a.b", "a.w"] and sorted(
+        opened.load("[ac]*")
+    ) == ["a.b", "a.w", "c"]
     assert opened.arrays["a.w"] == ("F32", (100, 6))
-    whole, rows, raw = torch.empty(100, 6), numpy.empty((7, 6), "f4"), bytearray(600 * 4)
+    whole, rows, raw = (
+        torch.empty(100, 6),
+        numpy.empty((7, 6), "f4"),
+        bytearray(600 * 4),
+    )
     pointer = whole.data_ptr()
-    assert opened.load(into={"a.w": whole})["a.w"].data_ptr() == pointer and torch.equal(whole, table)
+    assert opened.load(into={"a.w": whole})[
+        "a.w"
+    ].data_ptr() == pointer and torch.equal(whole, table)
     opened.load(into={"a.w": Rows(rows, 40)})
     assert numpy.array_equal(rows, table[40:47].numpy())
     opened.load(into={"a.w": raw})
@@ -89,31 +130,55 @@ def test_parts_are_read_straight_into_memory(tmp_path):
     opened.load(into={"a.w": Rows(numpy.empty((0, 6), "f4"), 100)})
 
 
-@pytest.mark.parametrize("into, error, what", [
-    ({"x": torch.empty(2)}, KeyError, "no such array"), ({"w": torch.empty(3, 2)}, ValueError, "was saved"),
-    ({"w": torch.empty(2, 3, dtype=torch.float64)}, ValueError, r"is F64 .*F32 \[2, 3\] was saved"),
-    ({"w": torch.empty(3, 2).t()}, ValueError, "not contiguous"), ({"w": bytes(24)}, ValueError, "read-only"),
-    ({"w": numpy.frombuffer(bytes(24), "f4").reshape(2, 3)}, ValueError, "read-only"), ({"w": 3}, TypeError, "neither"),
-    ({"w": Rows(torch.empty(2, 3), 1)}, ValueError, "rows up to 3"),
-    ({"w": Rows(torch.empty(1, 3), -1)}, ValueError, "at least 0"),
-    ({"w": Rows(torch.empty(1, 2), 0)}, ValueError, "was saved"),
-    ({"w": bytearray(23)}, ValueError, "has 23 bytes of 24"),
-])
+@pytest.mark.parametrize(
+    "into, error, what",
+    [
+        ({"x": torch.empty(2)}, KeyError, "no such array"),
+        ({"w": torch.empty(3, 2)}, ValueError, "was saved"),
+        (
+            {"w": torch.empty(2, 3, dtype=torch.float64)},
+            ValueError,
+            r"is F64 .*F32 \[2, 3\] was saved",
+        ),
+        ({"w": torch.empty(3, 2).t()}, ValueError, "not contiguous"),
+        ({"w": bytes(24)}, ValueError, "read-only"),
+        (
+            {"w": numpy.frombuffer(bytes(24), "f4").reshape(2, 3)},
+            ValueError,
+            "read-only",
+        ),
+        ({"w": 3}, TypeError, "neither"),
+        ({"w": Rows(torch.empty(2, 3), 1)}, ValueError, "rows up to 3"),
+        ({"w": Rows(torch.empty(1, 3), -1)}, ValueError, "at least 0"),
+        ({"w": Rows(torch.empty(1, 2), 0)}, ValueError, "was saved"),
+        ({"w": bytearray(23)}, ValueError, "has 23 bytes of 24"),
+    ],
+)
 def test_memory_that_does_not_fit_is_refused(tmp_path, into, error, what):
     opened = save(tmp_path / "ckpt", {"w": torch.ones(2, 3)})
     with pytest.raises(error, match=what):
         opened.load(into=into)
 
 
-@pytest.mark.parametrize("arrays, error, what", [
-    ({"w": torch.ones(2, 3).t()}, ValueError, "w: is not contiguous"), ({1: b""}, TypeError, "1 is no name"),
-    ({"w": numpy.ones((2, 3)).T}, ValueError, "w: is not contiguous"), ({"w": [1]}, TypeError, "w: a list is neither"),
-    ({"w": torch.ones(2, dtype=torch.complex64)}, TypeError, "w: elements of torch.complex64"),
-    ({"w": numpy.ones(2, ">f4")}, TypeError, "w: elements of >f4"), ({"": b"x"}, CheckpointError, "name"),
-    ({"w\n": b"x"}, CheckpointError, "control"),
-    ({"w": Rows(torch.ones(2), 1, 2)}, ValueError, "rows 1 to 3 of total 2"),
-    ({"w": Rows(torch.tensor(1.0), 0, 1)}, ValueError, "need an array with rows"),
-])
+@pytest.mark.parametrize(
+    "arrays, error, what",
+    [
+        ({"w": torch.ones(2, 3).t()}, ValueError, "w: is not contiguous"),
+        ({1: b""}, TypeError, "1 is no name"),
+        ({"w": numpy.ones((2, 3)).T}, ValueError, "w: is not contiguous"),
+        ({"w": [1]}, TypeError, "w: a list is neither"),
+        (
+            {"w": torch.ones(2, dtype=torch.complex64)},
+            TypeError,
+            "w: elements of torch.complex64",
+        ),
+        ({"w": numpy.ones(2, ">f4")}, TypeError, "w: elements of >f4"),
+        ({"": b"x"}, CheckpointError, "name"),
+        ({"w\n": b"x"}, CheckpointError, "control"),
+        ({"w": Rows(torch.ones(2), 1, 2)}, ValueError, "rows 1 to 3 of total 2"),
+        ({"w": Rows(torch.tensor(1.0), 0, 1)}, ValueError, "need an array with rows"),
+    ],
+)
 def test_what_cannot_be_saved_disturbs_nothing(tmp_path, arrays, error, what):
     with Checkpointer(tmp_path / "ckpt") as saver:
         with pytest.raises(error, match=what):
@@ -122,8 +187,13 @@ def test_what_cannot_be_saved_disturbs_nothing(tmp_path, arrays, error, what):
     assert len(checkpoint.checkpoints(tmp_path / "ckpt")) == 1
 
 
-@pytest.mark.parametrize("options, what", [({"when_busy": "perhaps"}, "when_busy: 'perhaps'"),
-                                           ({"io": "tape"}, "io: 'tape'")])
+@pytest.mark.parametrize(
+    "options, what",
+    [
+        ({"when_busy": "perhaps"}, "when_busy: 'perhaps'"),
+        ({"io": "tape"}, "io: 'tape'"),
+    ],
+)
 def test_options_that_are_not_there(tmp_path, options, what):
     with pytest.raises(ValueError, match=what):
         Checkpointer(tmp_path / "ckpt", **options)
@@ -131,10 +201,16 @@ def test_options_that_are_not_there(tmp_path, options, what):
 
 # ---- several ranks
 
+
 def save_by(folder, arrays_of, world, step=1):
     """One checkpoint by `world` writers."""
-    savers = [Checkpointer(folder, rank=rank, world=world, parts_timeout_s=20) for rank in range(world)]
-    handles = [saver.save_async(step, arrays_of(rank)) for rank, saver in enumerate(savers)]
+    savers = [
+        Checkpointer(folder, rank=rank, world=world, parts_timeout_s=20)
+        for rank in range(world)
+    ]
+    handles = [
+        saver.save_async(step, arrays_of(rank)) for rank, saver in enumerate(savers)
+    ]
     reports = [handle.wait() for handle in handles]
     for saver in savers:
         saver.close()
@@ -144,9 +220,14 @@ def save_by(folder, arrays_of, world, step=1):
 def test_rows_are_read_back_in_any_other_split(tmp_path):
     table = torch.arange(70.0).reshape(10, 7)
     starts = [0, 2, 7, 10]
-    opened, _ = save_by(tmp_path / "ckpt", lambda rank: {
-        "table": Rows(table[starts[rank]:starts[rank + 1]], starts[rank], 10),
-        f"own.{rank}": torch.full((1,), rank)}, 3)
+    opened, _ = save_by(
+        tmp_path / "ckpt",
+        lambda rank: {
+            "table": Rows(table[starts[rank] : starts[rank + 1]], starts[rank], 10),
+            f"own.{rank}": torch.full((1,), rank),
+        },
+        3,
+    )
     assert torch.equal(opened.load("table")["table"], table)
     assert sorted(opened.load("own.*")) == ["own.0", "own.1", "own.2"]
     for first, last in ((0, 5), (5, 10), (1, 9)):
@@ -163,13 +244,19 @@ def test_a_replicated_state_is_written_once_by_all(tmp_path):
     for saver in savers:
         saver.close()
     size = 6 * 300 * 300 * 4
-    assert size < sum(report.bytes for report in reports) < size * 1.1 and min(r.bytes for r in reports) > size * 0.3
+    assert (
+        size < sum(report.bytes for report in reports) < size * 1.1
+        and min(r.bytes for r in reports) > size * 0.3
+    )
     assert same(load_newest(tmp_path / "ckpt")[1], state)
 
 
 def test_other_threads_run_while_one_waits(tmp_path):
     """Rank 0 waits for rank 1's part, which another Python thread writes."""
-    first, second = (Checkpointer(tmp_path / "ckpt", rank=rank, world=2, parts_timeout_s=20) for rank in range(2))
+    first, second = (
+        Checkpointer(tmp_path / "ckpt", rank=rank, world=2, parts_timeout_s=20)
+        for rank in range(2)
+    )
     handle = first.save_async(1, {"a": b"0"})
     waits = threading.Event()
 
@@ -189,7 +276,7 @@ def test_other_threads_run_while_one_waits(tmp_path):
 
 def test_a_forked_child_waits_for_nothing(tmp_path):
     first = Checkpointer(tmp_path / "ckpt", rank=0, world=2, parts_timeout_s=20)
-    handle = first.save_async(1, {"a": b"0"})        # on its way until rank 1 has written
+    handle = first.save_async(1, {"a": b"0"})  # on its way until rank 1 has written
     child = os.fork()
     if child == 0:
         try:
@@ -200,7 +287,10 @@ def test_a_forked_child_waits_for_nothing(tmp_path):
         gc.collect()
         os._exit(0 if refused else 1)
     ended = []
-    wait_until(lambda: ended.append(os.waitpid(child, os.WNOHANG)) or ended[-1][0] == child, what="the child ends")
+    wait_until(
+        lambda: ended.append(os.waitpid(child, os.WNOHANG)) or ended[-1][0] == child,
+        what="the child ends",
+    )
     assert os.waitstatus_to_exitcode(ended[-1][1]) == 0
     with Checkpointer(tmp_path / "ckpt", rank=1, world=2) as second:
         second.save_async(1, {"b": b"1"}).wait()
@@ -209,6 +299,7 @@ def test_a_forked_child_waits_for_nothing(tmp_path):
 
 
 # ---- states
+
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_state_comes_back_from_the_disk(tmp_path, seed):
@@ -221,10 +312,16 @@ def test_any_state_comes_back_from_the_disk(tmp_path, seed):
 
 def test_some_entries_of_a_state(tmp_path):
     with Checkpointer(tmp_path / "ckpt") as saver:
-        path = saver.save_state_async(1, {"model": {"w": torch.ones(2)}, "optim": [1]}).wait().path
+        path = (
+            saver.save_state_async(1, {"model": {"w": torch.ones(2)}, "optim": [1]})
+            .wait()
+            .path
+        )
     opened = open_checkpoint(path)
     assert same(opened.load_state(only=["model"]), {"model": {"w": torch.ones(2)}})
-    assert sorted(opened.load()) == ["model.w"], "the structure is not one of the arrays"
+    assert sorted(opened.load()) == [
+        "model.w"
+    ], "the structure is not one of the arrays"
     with pytest.raises(KeyError):
         opened.load_state(only=["other"])
 
@@ -236,26 +333,42 @@ def test_arrays_alone_are_no_state(tmp_path):
 
 # ---- the directory
 
+
 def test_the_newest_good_one_is_loaded_and_faults_are_told(tmp_path):
     with Checkpointer(tmp_path / "ckpt") as saver:
         for step in (1, 2, 3):
-            path = saver.save_state_async(step, {"step": step, "w": torch.ones(5)}).wait().path
+            path = (
+                saver.save_state_async(step, {"step": step, "w": torch.ones(5)})
+                .wait()
+                .path
+            )
         with open(shards(path)[0], "r+b") as file:
             file.seek(4096)
             file.write(b"\xff")
         told = []
-        opened, state = saver.load(tried=lambda path, error: told.append((path, error.code)))
+        opened, state = saver.load(
+            tried=lambda path, error: told.append((path, error.code))
+        )
     assert (opened.step, state["step"], told) == (2, 2, [(path, "DATA_LOSS")])
     with pytest.raises(CheckpointError, match="tensor '.*' .*checksum") as refused:
         open_checkpoint(path).verify()
-    assert refused.value.code == "DATA_LOSS" and refused.value.is_corrupt and refused.value.fix in str(refused.value)
+    assert (
+        refused.value.code == "DATA_LOSS"
+        and refused.value.is_corrupt
+        and refused.value.fix in str(refused.value)
+    )
 
 
 def test_what_is_not_there(tmp_path):
-    for call in (lambda: open_checkpoint(tmp_path / "attempt-1" / "step-00000001"), lambda: open_checkpoint(tmp_path),
-                 lambda: load_newest(tmp_path), lambda: load_newest(tmp_path / "nothing"),
-                 lambda: checkpoint.begin_attempt(tmp_path, "a", 2, is_told=True,
-                                                  base=checkpoint.path_of(tmp_path, 1, 1))):
+    for call in (
+        lambda: open_checkpoint(tmp_path / "attempt-1" / "step-00000001"),
+        lambda: open_checkpoint(tmp_path),
+        lambda: load_newest(tmp_path),
+        lambda: load_newest(tmp_path / "nothing"),
+        lambda: checkpoint.begin_attempt(
+            tmp_path, "a", 2, is_told=True, base=checkpoint.path_of(tmp_path, 1, 1)
+        ),
+    ):
         with pytest.raises(CheckpointError) as refused:
             call()
         assert refused.value.code == "NOT_FOUND"
@@ -266,7 +379,10 @@ def test_only_those_kept_stay(tmp_path):
         assert saver.base is None
         for step in range(6):
             saver.save_async(step, {"w": b"x"}).wait()
-    steps = [checkpoint.split_path(path)[2] for path in checkpoint.checkpoints(tmp_path / "ckpt")]
+    steps = [
+        checkpoint.split_path(path)[2]
+        for path in checkpoint.checkpoints(tmp_path / "ckpt")
+    ]
     assert steps == [4, 5]
     with Checkpointer(tmp_path / "ckpt", attempt=2) as saver:
         assert saver.base == checkpoint.path_of(tmp_path / "ckpt", 1, 5)
@@ -282,19 +398,44 @@ def test_a_closed_checkpointer_is_refused(tmp_path):
 
 # ---- the format
 
+
 def test_every_shard_is_a_safetensors_file(tmp_path):
     table = torch.arange(700.0).reshape(100, 7)
-    opened, _ = save_by(tmp_path / "ckpt", lambda rank: {
-        "table": Rows(table[rank * 50:rank * 50 + 50], rank * 50, 100), "all": Replicated(torch.ones(5)),
-        f"own.{rank}": torch.zeros(2, 2, dtype=torch.bfloat16), f"empty.{rank}": b""}, 2)
+    opened, _ = save_by(
+        tmp_path / "ckpt",
+        lambda rank: {
+            "table": Rows(table[rank * 50 : rank * 50 + 50], rank * 50, 100),
+            "all": Replicated(torch.ones(5)),
+            f"own.{rank}": torch.zeros(2, 2, dtype=torch.bfloat16),
+            f"empty.{rank}": b"",
+        },
+        2,
+    )
     read = [read_safetensors.read_shard(path) for path in shards(opened.path)]
     assert len(read) == 2 and sum("all" in tensors for tensors in read) == 1
-    assert [tensors[f"own.{rank}"][:2] for rank, tensors in enumerate(read)] == [("BF16", [2, 2])] * 2
-    halves = [value for tensors in read for name, value in tensors.items() if name.startswith("table")]
-    assert b"".join(bytes(value[2]) for value in halves) == table.numpy().tobytes() and halves[0][1] == [50, 7]
+    assert [tensors[f"own.{rank}"][:2] for rank, tensors in enumerate(read)] == [
+        ("BF16", [2, 2])
+    ] * 2
+    halves = [
+        value
+        for tensors in read
+        for name, value in tensors.items()
+        if name.startswith("table")
+    ]
+    assert b"".join(
+        bytes(value[2]) for value in halves
+    ) == table.numpy().tobytes() and halves[0][1] == [50, 7]
 
 
 def test_without_the_compiled_part_the_import_says_so():
     env = {**os.environ, "PYTHONPATH": SDK}
-    done = subprocess.run([sys.executable, "-c", "import glim.checkpoint"], env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and "ImportError: glim.checkpoint needs its compiled part" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", "import glim.checkpoint"],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        done.returncode == 1
+        and "ImportError: glim.checkpoint needs its compiled part" in done.stderr
+    )

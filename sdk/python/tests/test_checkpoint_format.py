@@ -54,21 +54,28 @@ def crc32c(data):
 
 def test_every_shard_opens(checkpoint):
     manifest = read_manifest(checkpoint)
-    assert sorted(os.listdir(checkpoint)) == sorted([s["file"] for s in manifest["shards"]] + ["manifest.json"])
+    assert sorted(os.listdir(checkpoint)) == sorted(
+        [s["file"] for s in manifest["shards"]] + ["manifest.json"]
+    )
     for shard in manifest["shards"]:
         path = checkpoint / shard["file"]
         assert path.stat().st_size == shard["bytes"]
         arrays = read_safetensors.read_shard(path)
         assert arrays
-        length, = struct.unpack("<Q", path.read_bytes()[:8])
+        (length,) = struct.unpack("<Q", path.read_bytes()[:8])
         assert (8 + length) % 4096 == 0
-        assert crc32c(path.read_bytes()[:8 + length]) == shard["header_crc32c"]
+        assert crc32c(path.read_bytes()[: 8 + length]) == shard["header_crc32c"]
 
 
 def test_whole_tensors_have_their_names_in_the_shard(checkpoint):
     manifest = read_manifest(checkpoint)
-    arrays = {name: array for shard in manifest["shards"]
-              for name, array in read_safetensors.read_shard(checkpoint / shard["file"]).items()}
+    arrays = {
+        name: array
+        for shard in manifest["shards"]
+        for name, array in read_safetensors.read_shard(
+            checkpoint / shard["file"]
+        ).items()
+    }
     assert arrays["step"][:2] == ("F64", [])
     assert arrays["none"][:2] == ("F16", [0, 4])
     assert bytes(arrays["mask"][2]) == expected_bytes("mask", 3)
@@ -82,14 +89,20 @@ def test_the_manifest_gives_every_byte_of_every_tensor(checkpoint):
     shards = [(checkpoint / shard["file"]).read_bytes() for shard in manifest["shards"]]
     names = [tensor["name"] for tensor in manifest["tensors"]]
     assert names == sorted(names, key=str.encode)
-    assert {"embedding", "large", "quoted \"\\ \u00f6", "rng.0"} < set(names)
+    assert {"embedding", "large", 'quoted "\\ \u00f6', "rng.0"} < set(names)
     for tensor in manifest["tensors"]:
-        size = read_safetensors.SIZES[tensor["dtype"]] * int(numpy.prod(tensor["shape"], dtype=numpy.int64))
+        size = read_safetensors.SIZES[tensor["dtype"]] * int(
+            numpy.prod(tensor["shape"], dtype=numpy.int64)
+        )
         found = b""
         for piece in tensor["pieces"]:
             assert piece["at"] == len(found)
-            data = shards[piece["shard"]][piece["offset"]:piece["offset"] + piece["bytes"]]
-            chunks = [data[at:at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)]
+            data = shards[piece["shard"]][
+                piece["offset"] : piece["offset"] + piece["bytes"]
+            ]
+            chunks = [
+                data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)
+            ]
             assert len(chunks) == len(piece["crc32c"])
             assert crc32c(chunks[-1]) == piece["crc32c"][-1]
             found += data
@@ -111,17 +124,24 @@ def u8(begin, end):
     return {"dtype": "U8", "shape": [end - begin], "data_offsets": [begin, end]}
 
 
-@pytest.mark.parametrize("content", [
-    b"", b"\0" * 7,
-    struct.pack("<Q", 10 << 30) + b"{}",
-    framed(b"[]"), framed(b" {}"), framed(b"{"), framed(b'{"a":1,"a":1}'),
-    framed({"a": u8(1, 2)}, b"12"),
-    framed({"a": u8(0, 2), "b": u8(1, 3)}, b"123"),
-    framed({"a": u8(0, 1), "b": u8(2, 3)}, b"123"),
-    framed({"a": u8(0, 1)}, b"12"),
-    framed({"a": u8(0, 3)}, b"12"),
-    framed({"a": {"dtype": "U16", "shape": [2], "data_offsets": [0, 2]}}, b"12"),
-])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0" * 7,
+        struct.pack("<Q", 10 << 30) + b"{}",
+        framed(b"[]"),
+        framed(b" {}"),
+        framed(b"{"),
+        framed(b'{"a":1,"a":1}'),
+        framed({"a": u8(1, 2)}, b"12"),
+        framed({"a": u8(0, 2), "b": u8(1, 3)}, b"123"),
+        framed({"a": u8(0, 1), "b": u8(2, 3)}, b"123"),
+        framed({"a": u8(0, 1)}, b"12"),
+        framed({"a": u8(0, 3)}, b"12"),
+        framed({"a": {"dtype": "U16", "shape": [2], "data_offsets": [0, 2]}}, b"12"),
+    ],
+)
 def test_the_reader_itself_refuses_what_the_library_does(content, tmp_path):
     path = tmp_path / "bad.safetensors"
     path.write_bytes(content)

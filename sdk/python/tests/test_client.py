@@ -22,7 +22,15 @@ def client(agent):
 
 
 def saved(step):
-    return {"type": "saved", "step": step, "path": f"/s/{step}", "bytes": 1, "shard": 0, "shards": 1, "duration_ms": 0}
+    return {
+        "type": "saved",
+        "step": step,
+        "path": f"/s/{step}",
+        "bytes": 1,
+        "shard": 0,
+        "shards": 1,
+        "duration_ms": 0,
+    }
 
 
 def steps(agent, number=0):
@@ -46,7 +54,7 @@ def test_sends_again_in_order_what_was_not_acknowledged(agent, client):
         entry = client.post(saved(step))
     agent.wait_taken("saved", 4)
     assert not entry.done and not client.flush(0.05)
-    agent.rank().seq = 2                         # it was killed before it kept the last two
+    agent.rank().seq = 2  # it was killed before it kept the last two
     del agent.rank().messages[2:]
     agent.acknowledge = True
     agent.drop_connection()
@@ -66,7 +74,7 @@ def test_many_broken_connections_lose_and_repeat_nothing(agent, client):
     for step in range(300):
         client.post(saved(step))
         if step % 10 == 0:
-            time.sleep(0.002)                    # spreads the posts over several connections
+            time.sleep(0.002)  # spreads the posts over several connections
     stop.set()
     thread.join()
     assert client.flush(20)
@@ -96,10 +104,13 @@ def test_a_second_process_of_the_same_rank_goes_on_counting(agent, client):
     client.post(saved(0))
     assert client.flush(10) and client.close(2)
     second = Client(agent.path, rank=0, on_message=lambda message: None)
-    second.post(saved(1))                        # before it is connected, even
+    second.post(saved(1))  # before it is connected, even
     second.start()
     assert second.close(10)
-    assert [m["seq"] for m in agent.rank().messages] == [1, 2] and steps(agent) == [0, 1]
+    assert [m["seq"] for m in agent.rank().messages] == [1, 2] and steps(agent) == [
+        0,
+        1,
+    ]
 
 
 def test_progress_is_thinned_out_but_the_newest_gets_through(agent, client):
@@ -107,7 +118,10 @@ def test_progress_is_thinned_out_but_the_newest_gets_through(agent, client):
     began = time.monotonic()
     for step in range(20_000):
         client.post_progress(step, 1)
-    agent.wait(lambda: agent.taken("progress") and agent.taken("progress")[-1]["step"] == 19_999)
+    agent.wait(
+        lambda: agent.taken("progress")
+        and agent.taken("progress")[-1]["step"] == 19_999
+    )
     took = time.monotonic() - began
     assert len(agent.taken("progress")) <= took * 50 + 2
     numbers = [m["step"] for m in agent.taken("progress")]
@@ -132,8 +146,19 @@ def test_messages_of_the_agent_arrive_also_after_a_reconnect(agent, client):
     assert [m["type"] for m in client.heard] == ["interrupt", "stop_at"] * 2
 
 
-@pytest.mark.parametrize("junk", [b"not json\n", b"[1]\n", b"{}\n", b'{"type":7}\n', b'{"type":"ack","seq":"x"}\n',
-                                  b"\xff\xfe\n", b"[" * 5000 + b"\n", b"\n"])
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b"not json\n",
+        b"[1]\n",
+        b"{}\n",
+        b'{"type":7}\n',
+        b'{"type":"ack","seq":"x"}\n',
+        b"\xff\xfe\n",
+        b"[" * 5000 + b"\n",
+        b"\n",
+    ],
+)
 def test_lines_that_are_no_messages_change_nothing(agent, client, junk, capfd):
     agent.wait(lambda: agent.rank().connection is not None)
     agent.send_raw(junk)
@@ -218,7 +243,11 @@ def test_the_outbox_is_bounded_and_never_gives_up_an_answer():
     assert len(outbox) == PENDING_MAX and outbox.dropped > 0
     outbox.welcome(0)
     lines = outbox.next_lines(10**9).decode().splitlines()
-    assert '"ack"' in lines[0] and '"leaving"' in lines[-1] and f'"step": {3 * PENDING_MAX - 1}' in lines[-2]
+    assert (
+        '"ack"' in lines[0]
+        and '"leaving"' in lines[-1]
+        and f'"step": {3 * PENDING_MAX - 1}' in lines[-2]
+    )
 
 
 def test_a_replaced_progress_leaves_no_gap_after_a_reconnect():
@@ -229,6 +258,6 @@ def test_a_replaced_progress_leaves_no_gap_after_a_reconnect():
     assert outbox.next_lines(10**6).count(b"\n") == 2
     outbox.add({"type": "progress", "step": 2, "step_ms": 1})
     assert b'"seq": 3' in outbox.next_lines(10**6)
-    outbox.welcome(0)                            # nothing had arrived
+    outbox.welcome(0)  # nothing had arrived
     lines = outbox.next_lines(10**6)
     assert b'"seq": 1' in lines and b'"seq": 2' in lines and b'"seq": 3' not in lines

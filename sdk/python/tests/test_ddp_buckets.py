@@ -16,15 +16,26 @@ import torch.distributed as dist
 import torch.multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"))
+sys.path.insert(
+    0,
+    os.path.join(
+        os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"
+    ),
+)
 
 VARIANTS = {
-    "plain": {}, "one bucket": {"bucket_cap_mb": 1000}, "static graph": {"static_graph": True},
-    "bucket view": {"gradient_as_bucket_view": True}, "find unused": {"find_unused_parameters": True}}
+    "plain": {},
+    "one bucket": {"bucket_cap_mb": 1000},
+    "static graph": {"static_graph": True},
+    "bucket view": {"gradient_as_bucket_view": True},
+    "find unused": {"find_unused_parameters": True},
+}
 
 
 def _rank(rank, world, port, out):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
+    os.environ.update(
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo"
+    )
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=world)
     from train import make_model
@@ -32,7 +43,7 @@ def _rank(rank, world, port, out):
     digests = {}
     for name, arguments in VARIANTS.items():
         torch.manual_seed(0)
-        model = make_model().eval()              # without dropout: only the summing may differ
+        model = make_model().eval()  # without dropout: only the summing may differ
         ddp = DistributedDataParallel(model, **arguments)
         generator = torch.Generator().manual_seed(rank)
         images = torch.randn(16, 1, 8, 8, generator=generator)
@@ -67,7 +78,9 @@ def test_find_unused_parameters_keeps_every_step_equal_to_the_first(digests):
     assert len(set(digests["find unused"])) == 1
 
 
-@pytest.mark.parametrize("variant", ["plain", "one bucket", "static graph", "bucket view"])
+@pytest.mark.parametrize(
+    "variant", ["plain", "one bucket", "static graph", "bucket view"]
+)
 def test_what_does_not_help_on_this_torch(digests, variant):
     """If this fails on a newer torch, the comment in train.py wants another look; the example stays right."""
     if torch.__version__.startswith("1.13"):

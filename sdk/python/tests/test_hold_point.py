@@ -23,8 +23,18 @@ def run_steps(hold, clock, steps, step_s):
         clock.now += step_s
 
 
-@pytest.mark.parametrize("step_s, ahead", [
-    (None, 1), (10.0, 1), (0.25, 1), (0.2, 2), (0.1, 3), (0.001, 250), (0.0, HOLD_STEPS_MAX)])
+@pytest.mark.parametrize(
+    "step_s, ahead",
+    [
+        (None, 1),
+        (10.0, 1),
+        (0.25, 1),
+        (0.2, 2),
+        (0.1, 3),
+        (0.001, 250),
+        (0.0, HOLD_STEPS_MAX),
+    ],
+)
 def test_the_hold_lies_250_ms_ahead_and_at_least_one_step(step_s, ahead):
     clock = Clock()
     hold = HoldPoint(clock=clock)
@@ -57,7 +67,7 @@ def test_time_at_the_hold_or_in_a_save_is_not_step_time():
 def test_who_never_begins_a_step_gives_no_hold():
     hold = HoldPoint()
     assert hold.interrupt(1) is None
-    hold.join(40)                                # now it has boundaries: the pending flag can be answered
+    hold.join(40)  # now it has boundaries: the pending flag can be answered
     assert hold.interrupt(1) == 40
 
 
@@ -76,7 +86,7 @@ def test_a_repeat_gives_the_same_hold_and_an_older_agreement_none():
     hold.begin_step(1)
     assert hold.interrupt(2) == 1
     assert hold.interrupt(1) is None
-    assert hold.interrupt(3) == 2                # a new agreement is a new agreement
+    assert hold.interrupt(3) == 2  # a new agreement is a new agreement
 
 
 def test_runs_through_s_and_stays_stopped():
@@ -84,10 +94,16 @@ def test_runs_through_s_and_stays_stopped():
     hold.begin_step(0)
     hold.interrupt(1)
     hold.stop_at(1, 3)
-    hold.stop_at(1, 7)                           # S never changes
-    assert [hold.begin_step(i) for i in (1, 2, 3, 4, 4)] == [True, True, True, False, False]
+    hold.stop_at(1, 7)  # S never changes
+    assert [hold.begin_step(i) for i in (1, 2, 3, 4, 4)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert hold.stopped and hold.stop_step == 3 and not hold.no_agreement
-    assert not hold.withdrawn(1)                 # too late
+    assert not hold.withdrawn(1)  # too late
 
 
 def test_messages_of_another_agreement_change_nothing():
@@ -103,8 +119,14 @@ def test_messages_of_another_agreement_change_nothing():
     assert hold.begin_step(2) and not hold.begin_step(3)
 
 
-@pytest.mark.parametrize("end, goes_on", [
-    (lambda h: h.stop_at(1, 2), True), (lambda h: h.withdrawn(1), True), (lambda h: h.stop_now(1), False)])
+@pytest.mark.parametrize(
+    "end, goes_on",
+    [
+        (lambda h: h.stop_at(1, 2), True),
+        (lambda h: h.withdrawn(1), True),
+        (lambda h: h.stop_now(1), False),
+    ],
+)
 def test_waits_at_the_hold_until_it_is_told(end, goes_on):
     hold = HoldPoint()
     hold.begin_step(0)
@@ -134,8 +156,10 @@ def test_without_an_agreement_rank_zero_stops_at_once_and_the_others_give_it_a_s
         hold.begin_step(5)
         hold.interrupt(1)
         hold.stop_now(1)
-        hold.stop_at(1, 90)                      # too late
-        assert [i for i in range(6, 10) if hold.begin_step(i)] == list(range(6, last + 1))
+        hold.stop_at(1, 90)  # too late
+        assert [i for i in range(6, 10) if hold.begin_step(i)] == list(
+            range(6, last + 1)
+        )
         assert hold.no_agreement and hold.stop_step is None
 
 
@@ -188,7 +212,8 @@ def test_step_numbers_must_grow():
 @pytest.mark.parametrize("seed", range(200))
 def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
     """Ranks in lockstep (none may be a step ahead of a peer that has not started the last one), with messages delayed
-    at random: no rank starts a step beyond S, all run through S, and nobody gets stuck."""
+    at random: no rank starts a step beyond S, all run through S, and nobody gets stuck.
+    """
     rng = random.Random(seed)
     world, total = rng.randint(1, 6), 400
     clocks = [Clock() for _ in range(world)]
@@ -198,12 +223,16 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
     begun = [-1] * world
     allowed = [None] * world
 
-    def ask(r):                                  # the training thread: a step is asked for, the answer noted
+    def ask(r):  # the training thread: a step is asked for, the answer noted
         allowed[r] = ranks[r].begin_step(begun[r] + 1)
         asked[r].set()
 
     def may_advance(r):
-        return not ranks[r].stopped and begun[r] < total - 1 and all(begun[r] <= b for b in begun)
+        return (
+            not ranks[r].stopped
+            and begun[r] < total - 1
+            and all(begun[r] <= b for b in begun)
+        )
 
     threads = [None] * world
     acks, pending_ack, pending_stop = {}, set(), set()
@@ -219,7 +248,10 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
                 asked[r].clear()
                 threads[r] = threading.Thread(target=ask, args=(r,))
                 threads[r].start()
-                wait_until(lambda: asked[r].is_set() or ranks[r].waiting, what=f"rank {r}, seed {seed}")
+                wait_until(
+                    lambda: asked[r].is_set() or ranks[r].waiting,
+                    what=f"rank {r}, seed {seed}",
+                )
         elif choice < 0.8 and r in pending_ack:
             hold = ranks[r].interrupt(1)
             if hold is not None:
@@ -232,7 +264,10 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
         elif choice < 1.0 and r in pending_stop:
             pending_stop.discard(r)
             ranks[r].stop_at(1, stop)
-            wait_until(lambda: threads[r] is None or asked[r].is_set(), what=f"rank {r} after S, seed {seed}")
+            wait_until(
+                lambda: threads[r] is None or asked[r].is_set(),
+                what=f"rank {r} after S, seed {seed}",
+            )
         for n in range(world):
             if threads[n] is not None and asked[n].is_set():
                 threads[n].join(10)
@@ -240,7 +275,9 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
                 if allowed[n]:
                     begun[n] += 1
                     clocks[n].now += step_s
-                    assert stop is not None or n not in acks or begun[n] <= acks[n], f"seed {seed}: beyond its hold"
+                    assert (
+                        stop is not None or n not in acks or begun[n] <= acks[n]
+                    ), f"seed {seed}: beyond its hold"
                     assert stop is None or begun[n] <= stop, f"seed {seed}: beyond S"
         if all(rank.stopped for rank in ranks):
             break

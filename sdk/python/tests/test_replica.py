@@ -50,6 +50,7 @@ def is_state(state):
 
 # ---- savers and sources of one's own
 
+
 def test_a_save_is_read_from_memory_without_a_disk(service, root):
     access = service.access()
     report = save(root, Replica(service.address, access))
@@ -137,11 +138,19 @@ def test_the_signals_and_the_environment_stay_the_scripts():
 
 # ---- sessions
 
+
 def environment(service, root, attempt, resume="", rank=0, **fields):
-    given = {"replica_peer": service.address, "replica_sources": (service.address,), "replica_tls": "tcp",
-             "replica_token_file": service.token_file, "checkpoint_keep": 3, **fields}
-    return Environment(attempt=attempt, checkpoint_dir=root, resume_path=resume, job_id=JOB, rank=rank,
-                       declared_rank=rank, **given)
+    given = {
+        "replica_peer": service.address,
+        "replica_sources": (service.address,),
+        "replica_tls": "tcp",
+        "replica_token_file": service.token_file,
+        "checkpoint_keep": 3,
+        **fields,
+    }
+    return Environment(
+        attempt=attempt, checkpoint_dir=root, resume_path=resume, job_id=JOB, rank=rank, declared_rank=rank, **given
+    )
 
 
 def train(env):
@@ -254,9 +263,16 @@ def test_a_save_is_told_and_the_session_leaves_while_its_copy_is_on_its_way(serv
 
 
 def test_what_the_platform_says_of_replicas():
-    env = Environment.read({"GLIM_REPLICA_PEER": "a:1", "GLIM_REPLICA_SOURCES": "b:2,c:3", "GLIM_REPLICA_TLS": "tcp",
-                            "GLIM_REPLICA_TOKEN_FILE": "/t", "GLIM_REPLICA_DEVICE": "mlx5_0:1",
-                            "GLIM_REPLICA_SERVICE_LEVEL": "3"})
+    env = Environment.read(
+        {
+            "GLIM_REPLICA_PEER": "a:1",
+            "GLIM_REPLICA_SOURCES": "b:2,c:3",
+            "GLIM_REPLICA_TLS": "tcp",
+            "GLIM_REPLICA_TOKEN_FILE": "/t",
+            "GLIM_REPLICA_DEVICE": "mlx5_0:1",
+            "GLIM_REPLICA_SERVICE_LEVEL": "3",
+        }
+    )
     assert (env.replica_peer, env.replica_sources, env.replica_token_file) == ("a:1", ("b:2", "c:3"), "/t")
     assert (env.replica_tls, env.replica_device, env.replica_service_level) == ("tcp", "mlx5_0:1", 3)
     none = Environment.read({})

@@ -13,8 +13,14 @@ from glim.environment import Environment
 
 
 def restore(agent, root, resume, local=False, attempt=2, step=-1):
-    env = Environment(socket_path=agent.path, attempt=attempt, checkpoint_dir=str(root), resume_path=resume,
-                      resume_step=step, checkpoint_local=local)
+    env = Environment(
+        socket_path=agent.path,
+        attempt=attempt,
+        checkpoint_dir=str(root),
+        resume_path=resume,
+        resume_step=step,
+        checkpoint_local=local,
+    )
     with glim.Session(environment=env) as run:
         Training(run)
         return run.restore()
@@ -34,7 +40,7 @@ def test_a_nodes_own_folder_has_the_named_save_or_none(agent, tmp_path, saves, d
     with pytest.raises(glim.RestoreFailed, match="will try the job elsewhere") as failed:
         restore(agent, tmp_path, saves[0], local=True, step=7)
     assert failed.value.code == code and saves[0] in str(failed.value)
-    told, = agent.taken("restore_failed")
+    (told,) = agent.taken("restore_failed")
     assert (told["step"], told["path"]) == (7, saves[0]) and told["error"] and told["error"] in str(failed.value)
     assert not agent.taken("restored") and not os.path.exists(tmp_path / "attempt-2")
     assert capfd.readouterr().err.count("is not used") == 1, "told once, however often it was tried"
@@ -89,7 +95,7 @@ def test_a_script_that_restores_by_itself_can_tell(agent):
     env = Environment(socket_path=agent.path, resume_path="/ckpt/9", resume_step=9)
     with glim.Session(environment=env) as run:
         assert run.restore_failed("x" * 100_000)
-    told, = agent.taken("restore_failed")
+    (told,) = agent.taken("restore_failed")
     assert (told["step"], told["path"]) == (9, "/ckpt/9") and len(told["error"]) == 2000
 
 

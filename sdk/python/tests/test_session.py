@@ -57,7 +57,7 @@ def test_a_full_run_tells_progress_and_finished(on_cluster):
     with glim.session() as run:
         assert list(run.steps(range(7), epochs=1)) == list(range(7))
         on_cluster.wait_taken("finished")
-        on_cluster.interrupt()                   # late: any stop step suits
+        on_cluster.interrupt()  # late: any stop step suits
         assert on_cluster.wait_taken("ack")[0]["finished"] is True
     assert on_cluster.taken("progress")[-1]["step"] == 6
     assert len(on_cluster.taken("finished")) == 1 and not on_cluster.taken("leaving")
@@ -80,7 +80,7 @@ def test_steps_stops_after_the_agreed_step_and_leaves(on_cluster):
                 assert hold > 3
                 on_cluster.tell({"type": "stop_at", "agreement": 4, "step": hold + 2})
             done.append(step)
-            time.sleep(0.002)                    # K counts steps in 250 ms
+            time.sleep(0.002)  # K counts steps in 250 ms
         assert run.stopped and done == list(range(hold + 3))
         notice = run.interrupted()
         assert (notice.agreement, notice.stop_step, notice.no_agreement) == (4, hold + 2, False)
@@ -98,7 +98,7 @@ def test_a_repeated_interrupt_gets_the_same_answer(on_cluster):
         on_cluster.interrupt()
         hold = on_cluster.wait_taken("ack")[0]["hold"]
         run.begin_step(1)
-        on_cluster.drop_connection()             # what is in force is told again
+        on_cluster.drop_connection()  # what is in force is told again
         assert on_cluster.wait_taken("ack", 2)[1]["hold"] == hold
         on_cluster.tell({"type": "withdrawn", "agreement": 1})
 
@@ -257,7 +257,7 @@ def test_ranks_of_one_process_group_stop_together(short_dir, world):
         env = Environment(socket_path=agent.path, rank=rank, declared_rank=rank)
         with glim.Session(environment=env) as run:
             for step in run.steps(range(100_000)):
-                barrier.wait(20)                 # the collective
+                barrier.wait(20)  # the collective
                 last[rank] = step
                 time.sleep(0.001 * (1 + rank % 3))
 
@@ -276,12 +276,15 @@ def test_ranks_of_one_process_group_stop_together(short_dir, world):
     agent.stop()
 
 
-@pytest.mark.parametrize("variables, rank, declared, speaks, agrees", [
-    ({"GLIM_RANK": "3", "RANK": "3", "LOCAL_RANK": "1"}, 3, 3, True, True),                   # per-gpu
-    ({"GLIM_RANK": "1"}, 1, 1, True, True),                                                   # node, one process
-    ({"GLIM_RANK": "1", "RANK": "8", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": "x"}, 8, 1, True, False),
-    ({"GLIM_RANK": "0", "RANK": "1", "LOCAL_RANK": "1", "TORCHELASTIC_RUN_ID": "x"}, 1, 0, False, False),
-])
+@pytest.mark.parametrize(
+    "variables, rank, declared, speaks, agrees",
+    [
+        ({"GLIM_RANK": "3", "RANK": "3", "LOCAL_RANK": "1"}, 3, 3, True, True),  # per-gpu
+        ({"GLIM_RANK": "1"}, 1, 1, True, True),  # node, one process
+        ({"GLIM_RANK": "1", "RANK": "8", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": "x"}, 8, 1, True, False),
+        ({"GLIM_RANK": "0", "RANK": "1", "LOCAL_RANK": "1", "TORCHELASTIC_RUN_ID": "x"}, 1, 0, False, False),
+    ],
+)
 def test_ranks_of_each_launcher(variables, rank, declared, speaks, agrees):
     env = Environment.read({"GLIM_SOCKET": "/s", **variables})
     assert (env.rank, env.declared_rank, env.speaks, not env.launched_workers) == (rank, declared, speaks, agrees)
@@ -320,6 +323,7 @@ foreign = [n for n in sys.modules if stdlib and n.split(".")[0] not in stdlib an
 assert foreign == [], foreign
 """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(glim.__file__)))
-    done = subprocess.run([sys.executable, "-S", "-c", code], env={"PYTHONPATH": folder}, capture_output=True,
-                          text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env={"PYTHONPATH": folder}, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr

@@ -29,8 +29,9 @@ def base_of(root, attempt):
 
 def restore(root, attempt, resume="", socket="", rank=0):
     """The next step of an attempt that restores and does nothing else."""
-    env = Environment(attempt=attempt, checkpoint_dir=str(root), resume_path=resume, socket_path=socket, rank=rank,
-                      declared_rank=rank)
+    env = Environment(
+        attempt=attempt, checkpoint_dir=str(root), resume_path=resume, socket_path=socket, rank=rank, declared_rank=rank
+    )
     with glim.Session(environment=env) as run:
         Training(run)
         return run.restore()
@@ -47,6 +48,7 @@ def spoil(path):
 
 
 # ---- in the background
+
 
 @pytest.fixture
 def slow_disk(monkeypatch):
@@ -90,7 +92,7 @@ def test_leaving_waits_until_the_last_save_is_durable_and_told(agent, tmp_path, 
         run.save(3, wait=False)
         leaves = threading.Thread(target=run.leave)
         leaves.start()
-        leaves.join(0.05)                        # not a wait: leave() has a chance to be wrong
+        leaves.join(0.05)  # not a wait: leave() has a chance to be wrong
         assert leaves.is_alive() and not agent.taken("leaving")
         slow_disk.set()
         leaves.join(30)
@@ -102,7 +104,7 @@ def test_a_save_by_time_is_left_out_while_one_is_on_its_way(tmp_path, slow_disk)
     with glim.Session(environment=env) as run:
         run.track(model=torch.nn.Linear(1, 1))
         for step in run.steps(range(30)):
-            time.sleep(0.002)                    # a step's work
+            time.sleep(0.002)  # a step's work
         slow_disk.set()
     assert len(checkpoint.checkpoints(tmp_path)) == 1
 
@@ -131,9 +133,10 @@ def test_a_save_that_fails_does_not_end_the_training(tmp_path, capfd, wait):
 
 # ---- which one counts
 
+
 def test_only_the_named_save_is_read(tmp_path, monkeypatch):
     train(str(tmp_path), 1, stop_after=4)
-    train(str(tmp_path), 1, stop_after=8)        # a stale task's later one
+    train(str(tmp_path), 1, stop_after=8)  # a stale task's later one
     named = checkpoint.path_of(tmp_path, 1, 4)
     monkeypatch.setenv("GLIM_RESUME_PATH", named)
     monkeypatch.setenv("GLIM_RESUME_STEP", "4")
@@ -152,15 +155,16 @@ def test_only_the_named_save_is_read(tmp_path, monkeypatch):
 
 def test_on_the_cluster_nothing_is_restored_unasked(agent, tmp_path):
     train(str(tmp_path), 1, stop_after=4)
-    assert restore(tmp_path, 0) == 5             # off the cluster the newest counts
+    assert restore(tmp_path, 0) == 5  # off the cluster the newest counts
     assert restore(tmp_path, 7, socket=agent.path) == 0
     assert base_of(tmp_path, 7) is None and checkpoint.checkpoints(tmp_path) == []
 
 
 def test_a_script_that_restores_by_itself_has_the_named_base(agent, tmp_path):
     train(str(tmp_path), 1, epochs=1, save_every=3)
-    env = Environment(socket_path=agent.path, checkpoint_dir=str(tmp_path), attempt=2,
-                      resume_path=checkpoint.path_of(tmp_path, 1, 5))
+    env = Environment(
+        socket_path=agent.path, checkpoint_dir=str(tmp_path), attempt=2, resume_path=checkpoint.path_of(tmp_path, 1, 5)
+    )
     with glim.Session(environment=env) as run:
         Training(run)
         run.save(6)
@@ -174,9 +178,16 @@ def test_off_the_cluster_each_run_is_an_attempt(tmp_path):
     assert checkpoint.checkpoints(tmp_path) == [checkpoint.path_of(tmp_path, n, s) for n, s in ((2, 4), (3, 6))]
 
 
-@pytest.mark.parametrize("damage", [
-    spoil, shutil.rmtree, lambda path: os.unlink(path + "/manifest.json"),
-    lambda path: os.truncate(path + "/manifest.json", 100)], ids=["bit", "removed", "unpublished", "cut"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        spoil,
+        shutil.rmtree,
+        lambda path: os.unlink(path + "/manifest.json"),
+        lambda path: os.truncate(path + "/manifest.json", 100),
+    ],
+    ids=["bit", "removed", "unpublished", "cut"],
+)
 def test_a_corrupt_save_is_told_and_the_one_before_counts(tmp_path, damage, capfd):
     train(str(tmp_path), 1, epochs=1, save_every=4)
     named, before = (checkpoint.path_of(tmp_path, 1, step) for step in (7, 3))
@@ -219,15 +230,18 @@ def test_workers_that_are_started_again_in_the_same_attempt(tmp_path):
     train(str(tmp_path), 1, epochs=1, save_every=4)
     named = checkpoint.path_of(tmp_path, 1, 7)
     train(str(tmp_path), 2, resume=named, stop_after=12)
-    assert restore(tmp_path, 2, resume=named) == 8       # as the platform says
-    assert restore(tmp_path, 2) == 13                    # off the cluster
+    assert restore(tmp_path, 2, resume=named) == 8  # as the platform says
+    assert restore(tmp_path, 2) == 13  # off the cluster
 
 
 def test_a_full_disk_at_the_start_is_told_and_the_training_begins(tmp_path, monkeypatch, capfd):
     begin = checkpoint.begin_attempt
     full = [checkpoint.CheckpointError("no space", "RESOURCE_EXHAUSTED")]
-    monkeypatch.setattr(checkpoint, "begin_attempt", lambda *given, **named: begin(*given, **named) if not full
-                        else (_ for _ in ()).throw(full.pop()))
+    monkeypatch.setattr(
+        checkpoint,
+        "begin_attempt",
+        lambda *given, **named: begin(*given, **named) if not full else (_ for _ in ()).throw(full.pop()),
+    )
     training, _ = train(str(tmp_path), 1, epochs=1, save_every=10)
     assert len(training.numbers) == 10 and "base could not be written: no space" in capfd.readouterr().err
     assert checkpoint.checkpoints(tmp_path) == [checkpoint.path_of(tmp_path, 1, 9)]
@@ -274,7 +288,7 @@ def test_saves_by_time(tmp_path):
     with glim.Session(environment=env) as run:
         run.track(model=torch.nn.Linear(1, 1))
         for _ in run.steps(range(20)):
-            time.sleep(0.01)                     # a step's work
+            time.sleep(0.01)  # a step's work
     assert 1 <= len(checkpoint.checkpoints(tmp_path)) <= 10
 
 
@@ -307,12 +321,13 @@ def test_a_writer_killed_at_any_point_leaves_whole_saves_only(tmp_path):
     env = {**os.environ, "PYTHONPATH": PYTHONPATH}
     for trial in range(4):
         folder = tmp_path / str(trial)
-        with subprocess.Popen([sys.executable, "-c", CRASHING, str(folder)], env=env, stdout=subprocess.PIPE,
-                              text=True) as child:
+        with subprocess.Popen(
+            [sys.executable, "-c", CRASHING, str(folder)], env=env, stdout=subprocess.PIPE, text=True
+        ) as child:
             assert child.stdout.readline() == "ready\n"
             for _ in range(rng.randint(3, 12)):
                 last = int(child.stdout.readline())
-            time.sleep(rng.random() * 0.01)      # not a wait: the moment of death
+            time.sleep(rng.random() * 0.01)  # not a wait: the moment of death
             child.kill()
             printed = child.stdout.read().split()
         last = int(printed[-1]) if printed else last

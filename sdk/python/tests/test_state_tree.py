@@ -57,8 +57,11 @@ def same(a, b):
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
-        return (len(a) == len(b) and getattr(a, "_metadata", None) == getattr(b, "_metadata", None)
-                and all(same(x, y) and same(a[x], b[y]) for x, y in zip(a, b)))
+        return (
+            len(a) == len(b)
+            and getattr(a, "_metadata", None) == getattr(b, "_metadata", None)
+            and all(same(x, y) and same(a[x], b[y]) for x, y in zip(a, b))
+        )
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) and not isinstance(a, numpy.generic):
@@ -71,14 +74,66 @@ def same(a, b):
 
 
 QUIET, SIGNALLING = (struct.unpack(">d", bytes.fromhex(text))[0] for text in ("7ff8000000000123", "fff0000000000001"))
-PLAIN = [None, True, False, 0, -1, 2**63 - 1, -2**63, 2**64, -10**40, 0.1, -0.0, 5e-324, math.inf, -math.inf, QUIET,
-         "", "text", "\ud800", "a\0b", b"", b"\x00\xff", bytearray(b"xy")]
-TORCH_TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
-               torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
-               *(getattr(torch, name) for name in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64")
-                 if hasattr(torch, name))]
-NUMPY_TYPES = ["?", "u1", "<i2", ">i4", "<u8", "<f2", "<f4", ">f8", "<c8", "<c16", "<U3", "S2", "<M8[ns]", "<m8[s]",
-               numpy.dtype(numpy.longdouble).str]
+PLAIN = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    2**64,
+    -(10**40),
+    0.1,
+    -0.0,
+    5e-324,
+    math.inf,
+    -math.inf,
+    QUIET,
+    "",
+    "text",
+    "\ud800",
+    "a\0b",
+    b"",
+    b"\x00\xff",
+    bytearray(b"xy"),
+]
+TORCH_TYPES = [
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+    torch.complex64,
+    torch.complex128,
+    *(
+        getattr(torch, name)
+        for name in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64")
+        if hasattr(torch, name)
+    ),
+]
+NUMPY_TYPES = [
+    "?",
+    "u1",
+    "<i2",
+    ">i4",
+    "<u8",
+    "<f2",
+    "<f4",
+    ">f8",
+    "<c8",
+    "<c16",
+    "<U3",
+    "S2",
+    "<M8[ns]",
+    "<m8[s]",
+    numpy.dtype(numpy.longdouble).str,
+]
 
 
 def random_bytes(rng, count):
@@ -113,13 +168,21 @@ def random_array(rng):
     dtype, shape = numpy.dtype(rng.choice(NUMPY_TYPES)), random_shape(rng)
     count = math.prod(shape)
     if dtype.kind in "US":
-        array = numpy.array(["".join(rng.choice("aé") for _ in range(3)).encode()[:2] if dtype.kind == "S" else "é"
-                             for _ in range(count)], dtype).reshape(shape)
+        array = numpy.array(
+            [
+                "".join(rng.choice("aé") for _ in range(3)).encode()[:2] if dtype.kind == "S" else "é"
+                for _ in range(count)
+            ],
+            dtype,
+        ).reshape(shape)
     elif dtype.kind == "b" or dtype.itemsize == 16 and dtype.kind == "f":
         array = numpy.array([rng.randint(0, 1) for _ in range(count)], dtype).reshape(shape)
     else:
-        array = numpy.frombuffer(bytes(random_bytes(rng, count * dtype.itemsize)), dtype).reshape(shape) \
-            if count else numpy.empty(shape, dtype)
+        array = (
+            numpy.frombuffer(bytes(random_bytes(rng, count * dtype.itemsize)), dtype).reshape(shape)
+            if count
+            else numpy.empty(shape, dtype)
+        )
     if rng.random() < 0.3 and array.ndim > 1:
         array = array.T
     return array[(0,) * array.ndim] if count and rng.random() < 0.3 else array
@@ -157,9 +220,23 @@ def test_any_state_comes_back_bit_for_bit(seed):
         assert same(round_trip(tree), tree), (seed, tree)
 
 
-@pytest.mark.parametrize("value", [*PLAIN, SIGNALLING, torch.tensor(3), torch.empty(0, 3), torch.zeros(2, 0),
-                                   torch.ones(3).expand(2, 3), torch.ones(2, dtype=torch.complex64).conj(),
-                                   numpy.float32("nan"), numpy.str_("s"), numpy.array(7), ()], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [
+        *PLAIN,
+        SIGNALLING,
+        torch.tensor(3),
+        torch.empty(0, 3),
+        torch.zeros(2, 0),
+        torch.ones(3).expand(2, 3),
+        torch.ones(2, dtype=torch.complex64).conj(),
+        numpy.float32("nan"),
+        numpy.str_("s"),
+        numpy.array(7),
+        (),
+    ],
+    ids=repr,
+)
 def test_each_value_alone(value):
     assert same(round_trip(value), value) and same(round_trip([value]), [value])
 
@@ -172,8 +249,12 @@ def test_a_modules_state_keeps_its_versions():
 
 def test_what_shares_memory_is_stored_once_and_shares_again():
     weight = torch.arange(6.0)
-    tree = {"tied": [weight, weight.view(6), weight.t()], "view": weight[:3], "rows": weight.view(2, 3),
-            "array": [numpy.arange(3)] * 2}
+    tree = {
+        "tied": [weight, weight.view(6), weight.t()],
+        "view": weight[:3],
+        "rows": weight.view(2, 3),
+        "array": [numpy.arange(3)] * 2,
+    }
     arrays = state_tree.flatten(tree)
     assert sorted(arrays) == ["array.0", STRUCTURE_NAME, "rows", "tied.0", "view"]
     back = read(stored(arrays))
@@ -184,13 +265,22 @@ def test_what_shares_memory_is_stored_once_and_shares_again():
 
 
 def test_memory_that_was_freed_is_not_taken_for_shared():
-    tree = [torch.full((3,), complex(i, 1)).conj() for i in range(20)]      # each needs a copy that is soon gone
+    tree = [torch.full((3,), complex(i, 1)).conj() for i in range(20)]  # each needs a copy that is soon gone
     assert same(round_trip(tree), tree)
 
 
 def test_names_are_paths_and_are_told_apart():
-    tree = {"a": {"b": b"1"}, "a.b": b"2", "c": [b"3", (b"4",)], 5: b"5", "5": b"6", "x\n\x7f\ud800": b"7",
-            STRUCTURE_NAME: b"8", "": b"9", "é" * 2000: b"10"}
+    tree = {
+        "a": {"b": b"1"},
+        "a.b": b"2",
+        "c": [b"3", (b"4",)],
+        5: b"5",
+        "5": b"6",
+        "x\n\x7f\ud800": b"7",
+        STRUCTURE_NAME: b"8",
+        "": b"9",
+        "é" * 2000: b"10",
+    }
     names = [name for name in state_tree.flatten(tree) if name != STRUCTURE_NAME]
     assert names[:7] == ["a.b", "a.b~2", "c.0", "c.1.0", "5", "5~2", "x___"]
     assert names[7:9] == [f"{STRUCTURE_NAME}~2", "_"] and names[9] == "é" * 500
@@ -213,14 +303,24 @@ class Custom:
 Point = collections.namedtuple("Point", "x y")
 
 
-@pytest.mark.parametrize("value, what", [
-    ({"a": [0, {"b": Custom()}]}, r"a\.1\.b: a .*Custom cannot"), ({"a": {1, 2}}, "a: a builtins.set"),
-    ({"f": len}, "f: a builtins.builtin_function_or_method"), (Point(1, 2), "Point"), (1j, "complex"),
-    ({"p": numpy.array([None])}, "p: a numpy array of object"), ({"p": numpy.zeros(1, "i4,i4")}, "numpy array of"),
-    (numpy.ma.array([1]), "Masked"), (collections.defaultdict(list), "defaultdict"), ({Custom: 1}, "a key of type"),
-    ({"s": torch.eye(2).to_sparse()}, "s: a tensor of layout"), (torch.empty(2, device="meta"), "on meta"),
-    (torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8), "quint8"),
-])
+@pytest.mark.parametrize(
+    "value, what",
+    [
+        ({"a": [0, {"b": Custom()}]}, r"a\.1\.b: a .*Custom cannot"),
+        ({"a": {1, 2}}, "a: a builtins.set"),
+        ({"f": len}, "f: a builtins.builtin_function_or_method"),
+        (Point(1, 2), "Point"),
+        (1j, "complex"),
+        ({"p": numpy.array([None])}, "p: a numpy array of object"),
+        ({"p": numpy.zeros(1, "i4,i4")}, "numpy array of"),
+        (numpy.ma.array([1]), "Masked"),
+        (collections.defaultdict(list), "defaultdict"),
+        ({Custom: 1}, "a key of type"),
+        ({"s": torch.eye(2).to_sparse()}, "s: a tensor of layout"),
+        (torch.empty(2, device="meta"), "on meta"),
+        (torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8), "quint8"),
+    ],
+)
 def test_what_cannot_be_kept_is_refused_with_its_path(value, what):
     for refuse in (state_tree.flatten, state_tree.check):
         with pytest.raises(TypeError, match=what):
@@ -244,19 +344,44 @@ def test_attributes_of_an_ordered_dict_are_refused():
 ARRAYS = {"u": ("U8", (4,), b"abcd"), "f": ("F32", (2,), bytes(8)), "b": ("BF16", (2,), bytes(4))}
 
 
-@pytest.mark.parametrize("structure", [
-    b"", b"\xff", b"{", b"[" * 100_000, {"$": "tuple"}, {"$": "tuple", "items": 3}, {"$": "os.system", "items": []},
-    {"$": "dict", "items": [[1]]}, {"$": "dict", "items": [[[], 1]]}, {"$": "int", "hex": "zz"}, {"$": "int"},
-    {"$": "float", "bits": "00"}, {"$": "float", "bits": "q"}, {"$": 3}, {"$": {}}, {"$": []},
-    {"$": "tensor", "name": "nothing"}, {"$": "tensor", "name": 3}, {"$": "tuple", "items": [], "name": "u"},
-    {"$": "bytes", "name": "f"}, {"$": "tensor", "name": "f", "dtype": "complex128"},
-    {"$": "tensor", "name": "u", "dtype": "complex64"}, {"$": "tensor", "name": "u", "requires_grad": True},
-    {"$": "array", "name": "f"}, {"$": "array", "name": "f", "dtype": "<f8"}, {"$": "array", "name": "f", "dtype": "O"},
-    {"$": "array", "name": "u", "dtype": "O", "raw": True},
-    {"$": "array", "name": "u", "dtype": "<i4,<i4", "raw": True},
-    {"$": "array", "name": "u", "dtype": "<i8", "raw": True}, {"$": "array", "name": "b", "dtype": "<f4"},
-    {"$": "array", "name": "f", "dtype": "(2,)f4"}, {"$": "Counter", "items": [], "metadata": {"$": "tuple"}},
-], ids=repr)
+@pytest.mark.parametrize(
+    "structure",
+    [
+        b"",
+        b"\xff",
+        b"{",
+        b"[" * 100_000,
+        {"$": "tuple"},
+        {"$": "tuple", "items": 3},
+        {"$": "os.system", "items": []},
+        {"$": "dict", "items": [[1]]},
+        {"$": "dict", "items": [[[], 1]]},
+        {"$": "int", "hex": "zz"},
+        {"$": "int"},
+        {"$": "float", "bits": "00"},
+        {"$": "float", "bits": "q"},
+        {"$": 3},
+        {"$": {}},
+        {"$": []},
+        {"$": "tensor", "name": "nothing"},
+        {"$": "tensor", "name": 3},
+        {"$": "tuple", "items": [], "name": "u"},
+        {"$": "bytes", "name": "f"},
+        {"$": "tensor", "name": "f", "dtype": "complex128"},
+        {"$": "tensor", "name": "u", "dtype": "complex64"},
+        {"$": "tensor", "name": "u", "requires_grad": True},
+        {"$": "array", "name": "f"},
+        {"$": "array", "name": "f", "dtype": "<f8"},
+        {"$": "array", "name": "f", "dtype": "O"},
+        {"$": "array", "name": "u", "dtype": "O", "raw": True},
+        {"$": "array", "name": "u", "dtype": "<i4,<i4", "raw": True},
+        {"$": "array", "name": "u", "dtype": "<i8", "raw": True},
+        {"$": "array", "name": "b", "dtype": "<f4"},
+        {"$": "array", "name": "f", "dtype": "(2,)f4"},
+        {"$": "Counter", "items": [], "metadata": {"$": "tuple"}},
+    ],
+    ids=repr,
+)
 def test_a_structure_that_lies_is_refused(structure):
     text = structure if isinstance(structure, bytes) else json.dumps([structure]).encode()
     with pytest.raises(StructureError):
