@@ -3,7 +3,8 @@
     lint_tidy.py --base REF [--files N] [--minutes M]
 
 A source is looked at if it differs, or if a header that differs has nobody nearer to be compiled by: the source of the
-header's name, else its test, else the first source that includes it. Only lines that differ are told of. If more sources
+header's name, else its test, else the first source that includes it. Only lines that differ are told of. If more
+sources
 differ than the bounds allow, a share of them that rotates with the number of commits is taken; what is left out is
 printed. If REF is unknown, such a share of all sources is taken, with all their lines. Exit 1: something was found.
 """
@@ -71,8 +72,8 @@ def share(sources, most, turn):
 
 
 def make_database():
-    """Compile commands of every source for itself, without precompiled headers. Headers that protoc makes are the release
-    build's where there is one. Returns the sources that have a command."""
+    """Compile commands of every source for itself, without precompiled headers. Headers that protoc makes are the
+    release build's where there is one. Returns the sources that have a command."""
     configured = subprocess.run(
         [
             "cmake",

@@ -102,8 +102,8 @@ class ReplicaSource:
 
 
 class Replicas:
-    """A session's copies, where the platform says. The first of several failures in a row is told on stderr, and none is
-    the save's or the restore's. Any thread, one at a time."""
+    """A session's copies, where the platform says. The first of several failures in a row is told on stderr, and
+    none is the save's or the restore's. Any thread, one at a time."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
