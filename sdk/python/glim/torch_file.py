@@ -111,18 +111,12 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, identity: Any) -> Tuple[torch.Tensor, torch.dtype]:
         kind, dtype, key = identity[:3]
-        if (
-            kind != "storage"
-            or not isinstance(dtype, torch.dtype)
-            or not isinstance(key, str)
-        ):
+        if kind != "storage" or not isinstance(dtype, torch.dtype) or not isinstance(key, str):
             raise pickle.UnpicklingError(f"{str(identity)[:100]} is no storage")
         if key not in self._storages:
             content = bytearray(self._archive.read(f"{self._top}/data/{key}"))
             self._storages[key] = (
-                torch.frombuffer(content, dtype=torch.uint8)
-                if content
-                else torch.empty(0, dtype=torch.uint8)
+                torch.frombuffer(content, dtype=torch.uint8) if content else torch.empty(0, dtype=torch.uint8)
             )
         return self._storages[key], dtype
 
@@ -157,11 +151,7 @@ class _Unpickler(pickle.Unpickler):
         dtype: torch.dtype,
         metadata: Any = None,
     ) -> torch.Tensor:
-        return self._rebuild_tensor_v2(
-            (storage[0], dtype), offset, size, stride, requires_grad, hooks, metadata
-        )
+        return self._rebuild_tensor_v2((storage[0], dtype), offset, size, stride, requires_grad, hooks, metadata)
 
-    def _rebuild_parameter(
-        self, data: torch.Tensor, requires_grad: bool, hooks: Any
-    ) -> torch.nn.Parameter:
+    def _rebuild_parameter(self, data: torch.Tensor, requires_grad: bool, hooks: Any) -> torch.nn.Parameter:
         return torch.nn.Parameter(data, requires_grad)

@@ -68,9 +68,7 @@ class FakeAgent:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self.path)
         self._listener.listen(16)
-        threading.Thread(
-            target=self._accept, args=(self._listener,), daemon=True
-        ).start()
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def stop(self) -> None:
         """Goes away: the listener and every connection."""
@@ -122,9 +120,7 @@ class FakeAgent:
         with self.changed:
             return [m for m in self.rank(number).messages if m["type"] == kind]
 
-    def wait(
-        self, condition: Callable[[], bool], timeout_s: float = 10.0, what: str = ""
-    ) -> None:
+    def wait(self, condition: Callable[[], bool], timeout_s: float = 10.0, what: str = "") -> None:
         with self.changed:
             if not self.changed.wait_for(condition, timeout_s):
                 raise AssertionError(
@@ -132,9 +128,7 @@ class FakeAgent:
                     f"{ {n: r.messages[-8:] for n, r in self.ranks.items()} }, faults {self.faults}"
                 )
 
-    def wait_taken(
-        self, kind: str, count: int = 1, number: int = 0, timeout_s: float = 10.0
-    ) -> List[Dict[str, Any]]:
+    def wait_taken(self, kind: str, count: int = 1, number: int = 0, timeout_s: float = 10.0) -> List[Dict[str, Any]]:
         self.wait(
             lambda: len(self.taken(kind, number)) >= count,
             timeout_s,
@@ -150,9 +144,7 @@ class FakeAgent:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(
-                target=self._serve, args=(connection,), daemon=True
-            ).start()
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         rank: Optional[Rank] = None
@@ -169,17 +161,10 @@ class FakeAgent:
                         self.refused_hellos += 1
                         self.changed.notify_all()
                         connection.sendall(
-                            json.dumps(
-                                {"type": "refused", "seq": 0, "error": self.hello_error}
-                            ).encode()
-                            + b"\n"
+                            json.dumps({"type": "refused", "seq": 0, "error": self.hello_error}).encode() + b"\n"
                         )
                         return
-                    if (
-                        rank is None
-                        and message.get("protocol") != self.protocol
-                        and not self.welcomes_all
-                    ):
+                    if rank is None and message.get("protocol") != self.protocol and not self.welcomes_all:
                         self.refused_hellos += 1
                         self.changed.notify_all()
                         connection.sendall(
@@ -205,9 +190,7 @@ class FakeAgent:
                 self.faults.append(f"rank {number}: {error}")
         finally:
             try:
-                connection.shutdown(
-                    socket.SHUT_RDWR
-                )  # the file made of it holds it open
+                connection.shutdown(socket.SHUT_RDWR)  # the file made of it holds it open
             except OSError:
                 pass
             connection.close()
@@ -251,17 +234,11 @@ class FakeAgent:
             return  # replaced, or the agent is away
         rank.received += 1
         fields = FIELDS[message["type"]]
-        if any(
-            not isinstance(message.get(name), types) for name, types in fields.items()
-        ):
+        if any(not isinstance(message.get(name), types) for name, types in fields.items()):
             self.faults.append(f"rank {number}: a field is missing or wrong: {message}")
-        answered = (
-            isinstance(message.get("hold"), int) or message.get("finished") is True
-        )
+        answered = isinstance(message.get("hold"), int) or message.get("finished") is True
         if message["type"] == "ack" and not answered:
-            self.faults.append(
-                f"rank {number}: ack without hold or finished: {message}"
-            )
+            self.faults.append(f"rank {number}: ack without hold or finished: {message}")
         if message["seq"] > rank.seq + 1:
             self.faults.append(f"rank {number}: seq {message['seq']} after {rank.seq}")
         if message["seq"] > rank.seq:
@@ -281,17 +258,13 @@ class FakeAgent:
         holds = []
         for number in range(self.world):
             acks = [m for m in self.taken("ack", number) if m["agreement"] == agreement]
-            finished = bool(self.taken("finished", number)) or any(
-                m.get("finished") for m in acks
-            )
+            finished = bool(self.taken("finished", number)) or any(m.get("finished") for m in acks)
             if not acks and not finished:
                 return
             holds += [m["hold"] for m in acks[-1:] if "hold" in m]
         if holds:
             self.agreed_step = max(holds)
-            self.tell(
-                {"type": "stop_at", "agreement": agreement, "step": self.agreed_step}
-            )
+            self.tell({"type": "stop_at", "agreement": agreement, "step": self.agreed_step})
 
 
 def _send(rank: Rank, message: Dict[str, Any]) -> None:
@@ -311,9 +284,7 @@ def _drop(rank: Rank) -> None:
         rank.connection = None
 
 
-def wait_until(
-    condition: Callable[[], bool], timeout_s: float = 10.0, what: str = ""
-) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0, what: str = "") -> None:
     """For conditions that nothing announces."""
     until = time.monotonic() + timeout_s
     while not condition():

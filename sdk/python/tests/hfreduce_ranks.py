@@ -49,24 +49,18 @@ class Ranks:
                 "timeout": 20,
                 **settings,
             }
-            process = context.Process(
-                target=_run_rank, args=(body, arguments, theirs, told), daemon=True
-            )
+            process = context.Process(target=_run_rank, args=(body, arguments, theirs, told), daemon=True)
             process.start()
             theirs.close()
             self.answers.append(ours)
             self.processes.append(process)
         self.early = [self._receive(rank) for rank in range(len(self.processes))]
-        for answer in (
-            a for a, (how, _) in zip(self.answers, self.early) if how == "ready"
-        ):
+        for answer in (a for a, (how, _) in zip(self.answers, self.early) if how == "ready"):
             answer.send("begin")
 
     def outcome(self, rank):
         """("returned", value), ("raised", traceback), ("died", exit code), or ("hangs", None)."""
-        return (
-            self._receive(rank) if self.early[rank][0] == "ready" else self.early[rank]
-        )
+        return self._receive(rank) if self.early[rank][0] == "ready" else self.early[rank]
 
     def _receive(self, rank):
         if not self.answers[rank].poll(BOUND_S):
@@ -83,11 +77,7 @@ class Ranks:
     def results(self):
         """What every rank returned, if all did."""
         outcomes = self.outcomes()
-        wrong = [
-            f"rank {rank} {how}:\n{what}"
-            for rank, (how, what) in enumerate(outcomes)
-            if how != "returned"
-        ]
+        wrong = [f"rank {rank} {how}:\n{what}" for rank, (how, what) in enumerate(outcomes) if how != "returned"]
         assert not wrong, "\n".join(wrong)
         return [what for _, what in outcomes]
 

@@ -17,13 +17,9 @@ class Service:
 
     def __init__(self, folder):
         self.folder = str(folder)
-        self.secret_file, self.token_file = (
-            os.path.join(self.folder, name) for name in ("secret", "token")
-        )
+        self.secret_file, self.token_file = (os.path.join(self.folder, name) for name in ("secret", "token"))
         self.address, self.process = "", None
-        with open(
-            os.open(self.secret_file, os.O_CREAT | os.O_WRONLY, 0o600), "w"
-        ) as file:
+        with open(os.open(self.secret_file, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
             file.write("the secret of the tests")
         with open(self.token_file, "w") as file:
             file.write(self.token() + "\n")

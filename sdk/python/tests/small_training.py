@@ -25,9 +25,7 @@ class Training:
         self.optim = torch.optim.Adam(self.model.parameters(), lr=0.01)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optim, 3, gamma=0.7)
         self.sampler = torch.utils.data.RandomSampler(DATA)
-        self.loader = torch.utils.data.DataLoader(
-            DATA, sampler=self.sampler, batch_size=None
-        )
+        self.loader = torch.utils.data.DataLoader(DATA, sampler=self.sampler, batch_size=None)
         run.track(
             model=self.model,
             optim=self.optim,
@@ -50,9 +48,7 @@ def train(folder, attempt, resume="", stop_after=None, epochs=3, save_every=None
     with glim.Session(environment=env) as run:
         training = Training(run)
         start = run.restore()
-        for i, batch in enumerate(
-            run.steps(training.loader, epochs=epochs, save_every=save_every)
-        ):
+        for i, batch in enumerate(run.steps(training.loader, epochs=epochs, save_every=save_every)):
             training.step(batch)
             if start + i == stop_after:
                 run.yield_now()

@@ -44,9 +44,7 @@ def test_the_hello_says_which_sdk_speaks(agent):
     assert (hello["protocol"], hello["sdk"]) == (2, f"glim-python {version.VERSION}")
 
 
-def test_a_copy_of_the_jobs_own_that_does_not_fit_is_named_once(
-    newer_agent, monkeypatch, capfd
-):
+def test_a_copy_of_the_jobs_own_that_does_not_fit_is_named_once(newer_agent, monkeypatch, capfd):
     monkeypatch.setenv("GLIM_SDK", "/run/glim/sdk")
     (line,) = told_by_a_client(newer_agent, capfd)
     assert line.startswith(
@@ -60,16 +58,10 @@ def test_a_copy_of_the_jobs_own_that_does_not_fit_is_named_once(
 
 
 @pytest.mark.parametrize("nodes", [os.path.dirname(SDK), ""])
-def test_the_nodes_own_that_does_not_fit_is_the_operators_to_mend(
-    newer_agent, monkeypatch, capfd, nodes
-):
+def test_the_nodes_own_that_does_not_fit_is_the_operators_to_mend(newer_agent, monkeypatch, capfd, nodes):
     monkeypatch.setenv("GLIM_SDK", nodes)
     (line,) = told_by_a_client(newer_agent, capfd)
-    assert (
-        "(9.0.0) protocol 3" in line
-        and "ask the operator" in line
-        and "PYTHONPATH" not in line
-    )
+    assert "(9.0.0) protocol 3" in line and "ask the operator" in line and "PYTHONPATH" not in line
 
 
 @pytest.mark.parametrize(
@@ -87,15 +79,10 @@ def test_glim_task_says_the_same(newer_agent, nodes, mend):
         "GLIM_SDK": nodes,
     }
     for command in (["progress", "3"], ["interrupted"], ["leave"]):
-        done = subprocess.run(
-            [GLIM_TASK, *command], env=env, capture_output=True, text=True, timeout=30
-        )
+        done = subprocess.run([GLIM_TASK, *command], env=env, capture_output=True, text=True, timeout=30)
         (line,) = done.stderr.splitlines()
         assert done.returncode == 3 and mend in line, line
-        assert (
-            f"glim-task {version.VERSION} speaks protocol 2, this node's agent (9.0.0) protocol 3"
-            in line
-        )
+        assert f"glim-task {version.VERSION} speaks protocol 2, this node's agent (9.0.0) protocol 3" in line
 
 
 def test_all_parts_have_one_version():

@@ -29,9 +29,7 @@ def test_writes_makes_folders_and_replaces(tmp_path):
     path = tmp_path / "a" / "b" / "file"
     assert glim.atomic_write(path, lambda file: file.write(b"one")) == 3
     assert glim.atomic_write(str(path), lambda file: file.write(b"three")) == 5
-    assert path.read_bytes() == b"three" and [
-        p.name for p in path.parent.iterdir()
-    ] == ["file"]
+    assert path.read_bytes() == b"three" and [p.name for p in path.parent.iterdir()] == ["file"]
 
 
 def test_a_writer_that_raises_leaves_the_old_file_and_no_rest(tmp_path):
@@ -44,14 +42,10 @@ def test_a_writer_that_raises_leaves_the_old_file_and_no_rest(tmp_path):
 
     with pytest.raises(OSError, match="disk full"):
         glim.atomic_write(path, half)
-    assert path.read_bytes() == b"old" and [p.name for p in tmp_path.iterdir()] == [
-        "file"
-    ]
+    assert path.read_bytes() == b"old" and [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
-def test_the_file_is_synced_before_it_gets_its_name_and_the_folder_after(
-    tmp_path, monkeypatch
-):
+def test_the_file_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path, monkeypatch):
     calls = []
     fsync, rename = os.fsync, os.rename
     monkeypatch.setattr(
@@ -59,9 +53,7 @@ def test_the_file_is_synced_before_it_gets_its_name_and_the_folder_after(
         "fsync",
         lambda fd: (calls.append(os.readlink(f"/proc/self/fd/{fd}")), fsync(fd)),
     )
-    monkeypatch.setattr(
-        os, "rename", lambda a, b: (calls.append("rename"), rename(a, b))
-    )
+    monkeypatch.setattr(os, "rename", lambda a, b: (calls.append("rename"), rename(a, b)))
     glim.atomic_write(tmp_path / "new" / "file", lambda file: file.write(b"x"))
     folder = str(tmp_path / "new")
     assert calls[0] == str(tmp_path)  # the folder's own name
@@ -89,9 +81,7 @@ def test_a_writer_killed_at_any_point_leaves_a_whole_file(tmp_path):
             child.kill()
             printed = int((child.stdout.read().split() or [printed])[-1])
         content = path.read_bytes()
-        assert len(content) == CHUNK * CHUNKS and content == content[:1] * len(
-            content
-        ), f"trial {trial}"
+        assert len(content) == CHUNK * CHUNKS and content == content[:1] * len(content), f"trial {trial}"
         assert content[0] in (printed % 256, (printed + 1) % 256)
         halves += any(p.name.endswith(".tmp") for p in path.parent.iterdir())
     assert halves > 0  # some did die in the middle of a write

@@ -40,9 +40,7 @@ def save(folder, arrays, step=1, metadata=None, **options):
 
 
 def shards(path):
-    return sorted(
-        entry.path for entry in os.scandir(path) if entry.name.endswith(".safetensors")
-    )
+    return sorted(entry.path for entry in os.scandir(path) if entry.name.endswith(".safetensors"))
 
 
 # ---- arrays
@@ -66,16 +64,9 @@ def test_arrays_of_every_type_come_back(tmp_path):
     for dtype in real:
         assert same(back[str(dtype)], arrays[str(dtype)])
     assert same(back["scalar"], arrays["scalar"]) and back["empty"].shape == (0, 4)
-    assert (
-        bytes(back["bytes"].numpy()) == b"ab"
-        and bytes(back["view"].numpy()) == b"xyz"
-        and len(back["none"]) == 0
-    )
+    assert bytes(back["bytes"].numpy()) == b"ab" and bytes(back["view"].numpy()) == b"xyz" and len(back["none"]) == 0
     assert same(opened.load("numpy", kind="numpy"), {"numpy": arrays["numpy"]})
-    assert all(
-        info.bytes == back[name].numel() * back[name].element_size()
-        for name, info in opened.arrays.items()
-    )
+    assert all(info.bytes == back[name].numel() * back[name].element_size() for name, info in opened.arrays.items())
     opened.verify()
 
 
@@ -107,12 +98,8 @@ def test_what_was_passed_may_change_at_once(tmp_path):
 
 def test_parts_are_read_straight_into_memory(tmp_path):
     table = torch.arange(600.0).reshape(100, 6)
-    opened = save(
-        tmp_path / "ckpt", {"a.w": table, "a.b": torch.ones(2), "c": torch.zeros(1)}
-    )
-    assert sorted(opened.load("a.*")) == ["a.b", "a.w"] and sorted(
-        opened.load("[ac]*")
-    ) == ["a.b", "a.w", "c"]
+    opened = save(tmp_path / "ckpt", {"a.w": table, "a.b": torch.ones(2), "c": torch.zeros(1)})
+    assert sorted(opened.load("a.*")) == ["a.b", "a.w"] and sorted(opened.load("[ac]*")) == ["a.b", "a.w", "c"]
     assert opened.arrays["a.w"] == ("F32", (100, 6))
     whole, rows, raw = (
         torch.empty(100, 6),
@@ -120,9 +107,7 @@ def test_parts_are_read_straight_into_memory(tmp_path):
         bytearray(600 * 4),
     )
     pointer = whole.data_ptr()
-    assert opened.load(into={"a.w": whole})[
-        "a.w"
-    ].data_ptr() == pointer and torch.equal(whole, table)
+    assert opened.load(into={"a.w": whole})["a.w"].data_ptr() == pointer and torch.equal(whole, table)
     opened.load(into={"a.w": Rows(rows, 40)})
     assert numpy.array_equal(rows, table[40:47].numpy())
     opened.load(into={"a.w": raw})
@@ -204,13 +189,8 @@ def test_options_that_are_not_there(tmp_path, options, what):
 
 def save_by(folder, arrays_of, world, step=1):
     """One checkpoint by `world` writers."""
-    savers = [
-        Checkpointer(folder, rank=rank, world=world, parts_timeout_s=20)
-        for rank in range(world)
-    ]
-    handles = [
-        saver.save_async(step, arrays_of(rank)) for rank, saver in enumerate(savers)
-    ]
+    savers = [Checkpointer(folder, rank=rank, world=world, parts_timeout_s=20) for rank in range(world)]
+    handles = [saver.save_async(step, arrays_of(rank)) for rank, saver in enumerate(savers)]
     reports = [handle.wait() for handle in handles]
     for saver in savers:
         saver.close()
@@ -244,19 +224,13 @@ def test_a_replicated_state_is_written_once_by_all(tmp_path):
     for saver in savers:
         saver.close()
     size = 6 * 300 * 300 * 4
-    assert (
-        size < sum(report.bytes for report in reports) < size * 1.1
-        and min(r.bytes for r in reports) > size * 0.3
-    )
+    assert size < sum(report.bytes for report in reports) < size * 1.1 and min(r.bytes for r in reports) > size * 0.3
     assert same(load_newest(tmp_path / "ckpt")[1], state)
 
 
 def test_other_threads_run_while_one_waits(tmp_path):
     """Rank 0 waits for rank 1's part, which another Python thread writes."""
-    first, second = (
-        Checkpointer(tmp_path / "ckpt", rank=rank, world=2, parts_timeout_s=20)
-        for rank in range(2)
-    )
+    first, second = (Checkpointer(tmp_path / "ckpt", rank=rank, world=2, parts_timeout_s=20) for rank in range(2))
     handle = first.save_async(1, {"a": b"0"})
     waits = threading.Event()
 
@@ -312,16 +286,10 @@ def test_any_state_comes_back_from_the_disk(tmp_path, seed):
 
 def test_some_entries_of_a_state(tmp_path):
     with Checkpointer(tmp_path / "ckpt") as saver:
-        path = (
-            saver.save_state_async(1, {"model": {"w": torch.ones(2)}, "optim": [1]})
-            .wait()
-            .path
-        )
+        path = saver.save_state_async(1, {"model": {"w": torch.ones(2)}, "optim": [1]}).wait().path
     opened = open_checkpoint(path)
     assert same(opened.load_state(only=["model"]), {"model": {"w": torch.ones(2)}})
-    assert sorted(opened.load()) == [
-        "model.w"
-    ], "the structure is not one of the arrays"
+    assert sorted(opened.load()) == ["model.w"], "the structure is not one of the arrays"
     with pytest.raises(KeyError):
         opened.load_state(only=["other"])
 
@@ -337,26 +305,16 @@ def test_arrays_alone_are_no_state(tmp_path):
 def test_the_newest_good_one_is_loaded_and_faults_are_told(tmp_path):
     with Checkpointer(tmp_path / "ckpt") as saver:
         for step in (1, 2, 3):
-            path = (
-                saver.save_state_async(step, {"step": step, "w": torch.ones(5)})
-                .wait()
-                .path
-            )
+            path = saver.save_state_async(step, {"step": step, "w": torch.ones(5)}).wait().path
         with open(shards(path)[0], "r+b") as file:
             file.seek(4096)
             file.write(b"\xff")
         told = []
-        opened, state = saver.load(
-            tried=lambda path, error: told.append((path, error.code))
-        )
+        opened, state = saver.load(tried=lambda path, error: told.append((path, error.code)))
     assert (opened.step, state["step"], told) == (2, 2, [(path, "DATA_LOSS")])
     with pytest.raises(CheckpointError, match="tensor '.*' .*checksum") as refused:
         open_checkpoint(path).verify()
-    assert (
-        refused.value.code == "DATA_LOSS"
-        and refused.value.is_corrupt
-        and refused.value.fix in str(refused.value)
-    )
+    assert refused.value.code == "DATA_LOSS" and refused.value.is_corrupt and refused.value.fix in str(refused.value)
 
 
 def test_what_is_not_there(tmp_path):
@@ -365,9 +323,7 @@ def test_what_is_not_there(tmp_path):
         lambda: open_checkpoint(tmp_path),
         lambda: load_newest(tmp_path),
         lambda: load_newest(tmp_path / "nothing"),
-        lambda: checkpoint.begin_attempt(
-            tmp_path, "a", 2, is_told=True, base=checkpoint.path_of(tmp_path, 1, 1)
-        ),
+        lambda: checkpoint.begin_attempt(tmp_path, "a", 2, is_told=True, base=checkpoint.path_of(tmp_path, 1, 1)),
     ):
         with pytest.raises(CheckpointError) as refused:
             call()
@@ -379,10 +335,7 @@ def test_only_those_kept_stay(tmp_path):
         assert saver.base is None
         for step in range(6):
             saver.save_async(step, {"w": b"x"}).wait()
-    steps = [
-        checkpoint.split_path(path)[2]
-        for path in checkpoint.checkpoints(tmp_path / "ckpt")
-    ]
+    steps = [checkpoint.split_path(path)[2] for path in checkpoint.checkpoints(tmp_path / "ckpt")]
     assert steps == [4, 5]
     with Checkpointer(tmp_path / "ckpt", attempt=2) as saver:
         assert saver.base == checkpoint.path_of(tmp_path / "ckpt", 1, 5)
@@ -413,18 +366,9 @@ def test_every_shard_is_a_safetensors_file(tmp_path):
     )
     read = [read_safetensors.read_shard(path) for path in shards(opened.path)]
     assert len(read) == 2 and sum("all" in tensors for tensors in read) == 1
-    assert [tensors[f"own.{rank}"][:2] for rank, tensors in enumerate(read)] == [
-        ("BF16", [2, 2])
-    ] * 2
-    halves = [
-        value
-        for tensors in read
-        for name, value in tensors.items()
-        if name.startswith("table")
-    ]
-    assert b"".join(
-        bytes(value[2]) for value in halves
-    ) == table.numpy().tobytes() and halves[0][1] == [50, 7]
+    assert [tensors[f"own.{rank}"][:2] for rank, tensors in enumerate(read)] == [("BF16", [2, 2])] * 2
+    halves = [value for tensors in read for name, value in tensors.items() if name.startswith("table")]
+    assert b"".join(bytes(value[2]) for value in halves) == table.numpy().tobytes() and halves[0][1] == [50, 7]
 
 
 def test_without_the_compiled_part_the_import_says_so():
@@ -435,7 +379,4 @@ def test_without_the_compiled_part_the_import_says_so():
         capture_output=True,
         text=True,
     )
-    assert (
-        done.returncode == 1
-        and "ImportError: glim.checkpoint needs its compiled part" in done.stderr
-    )
+    assert done.returncode == 1 and "ImportError: glim.checkpoint needs its compiled part" in done.stderr

@@ -79,19 +79,11 @@ def test_a_distributed_checkpoint_and_back(tmp_path, capsys):
     state = make_state()
     checkpoint_convert.write_glim(state, str(tmp_path / "ckpt"), "local", 7)
     assert main(["to-dcp", str(tmp_path / "ckpt"), str(tmp_path / "dcp")]) == 0
-    assert (
-        main(["from-dcp", str(tmp_path / "dcp"), str(tmp_path / "again"), "--trust"])
-        == 0
-    )
+    assert main(["from-dcp", str(tmp_path / "dcp"), str(tmp_path / "again"), "--trust"]) == 0
     back = checkpoint.load_newest(tmp_path / "again")[1]
-    assert same(back["model.0.weight"], state["model"]["0.weight"]) and same(
-        back["half"], state["half"]
-    )
+    assert same(back["model.0.weight"], state["model"]["0.weight"]) and same(back["half"], state["half"])
     assert same(back["optim.state.0.exp_avg"], state["optim"]["state"][0]["exp_avg"])
-    assert (
-        same(back["optim.param_groups"], state["optim"]["param_groups"])
-        and back["step"] == 7
-    )
+    assert same(back["optim.param_groups"], state["optim"]["param_groups"]) and back["step"] == 7
     assert same(back["tuple"], state["tuple"]) and same(back["numpy"], state["numpy"])
     with pytest.raises(SystemExit):
         main(["from-dcp", str(tmp_path / "dcp"), str(tmp_path / "more")])
@@ -111,11 +103,7 @@ def evil(tmp_path):
 
 def refused(tmp_path, capsys, name="a.pt"):
     code = main(["from-torch", str(tmp_path / name), str(tmp_path / "ckpt")])
-    assert (
-        code == 1
-        and not (tmp_path / "ckpt").exists()
-        and not (tmp_path / "ran").exists()
-    )
+    assert code == 1 and not (tmp_path / "ckpt").exists() and not (tmp_path / "ran").exists()
     return capsys.readouterr().err
 
 
@@ -130,9 +118,7 @@ def test_a_strangers_file_runs_nothing(tmp_path, capsys):
 
 
 def test_code_in_older_formats_and_in_programs_is_not_run_either(tmp_path, capsys):
-    torch.save(
-        [evil(tmp_path)], tmp_path / "a.pt", _use_new_zipfile_serialization=False
-    )
+    torch.save([evil(tmp_path)], tmp_path / "a.pt", _use_new_zipfile_serialization=False)
     assert "not of torch.save's zip format" in refused(tmp_path, capsys)
     (tmp_path / "a.pt").write_bytes(pickle.dumps(evil(tmp_path)))
     assert "zip format" in refused(tmp_path, capsys)
@@ -173,11 +159,7 @@ def test_tensors_that_share_a_storage_share_it_again(tmp_path):
     back = torch_file.read(tmp_path / "a.pt")
     assert same(back, views)
     back["rows"][0, 3] = 99
-    assert (
-        back["part"][1] == 99
-        and back["strided"][1] == 99
-        and back["turned"][3, 0] == 99
-    )
+    assert back["part"][1] == 99 and back["strided"][1] == 99 and back["turned"][3, 0] == 99
 
 
 class Rebuilt:
@@ -200,16 +182,10 @@ def test_lazy_conjugates_and_negatives_of_newer_files(tmp_path):
         tmp_path / "a.pt",
     )
     conjugate, negative = torch_file.read(tmp_path / "a.pt")
-    assert (
-        conjugate.tolist() == [1 - 2j] * 2
-        and negative.tolist() == [-1.0] * 2
-        and negative.requires_grad
-    )
+    assert conjugate.tolist() == [1 - 2j] * 2 and negative.tolist() == [-1.0] * 2 and negative.requires_grad
 
 
-@pytest.mark.parametrize(
-    "size, stride, offset", [((1000,), (1,), 0), ((1,), (1,), 2), ((2, 2), (1, 1), 0)]
-)
+@pytest.mark.parametrize("size, stride, offset", [((1000,), (1,), 0), ((1,), (1,), 2), ((2, 2), (1, 1), 0)])
 def test_a_tensor_beyond_its_storage_is_refused(tmp_path, capsys, size, stride, offset):
     torch.save(
         [Rebuilt(torch.ones(2).storage(), offset, size, stride, False, {})],
@@ -254,8 +230,4 @@ def test_as_a_program(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert (
-        done.returncode == 1
-        and done.stderr.startswith("glim.checkpoint_convert: ")
-        and not os.path.exists("x")
-    )
+    assert done.returncode == 1 and done.stderr.startswith("glim.checkpoint_convert: ") and not os.path.exists("x")

@@ -54,9 +54,7 @@ def crc32c(data):
 
 def test_every_shard_opens(checkpoint):
     manifest = read_manifest(checkpoint)
-    assert sorted(os.listdir(checkpoint)) == sorted(
-        [s["file"] for s in manifest["shards"]] + ["manifest.json"]
-    )
+    assert sorted(os.listdir(checkpoint)) == sorted([s["file"] for s in manifest["shards"]] + ["manifest.json"])
     for shard in manifest["shards"]:
         path = checkpoint / shard["file"]
         assert path.stat().st_size == shard["bytes"]
@@ -72,9 +70,7 @@ def test_whole_tensors_have_their_names_in_the_shard(checkpoint):
     arrays = {
         name: array
         for shard in manifest["shards"]
-        for name, array in read_safetensors.read_shard(
-            checkpoint / shard["file"]
-        ).items()
+        for name, array in read_safetensors.read_shard(checkpoint / shard["file"]).items()
     }
     assert arrays["step"][:2] == ("F64", [])
     assert arrays["none"][:2] == ("F16", [0, 4])
@@ -91,18 +87,12 @@ def test_the_manifest_gives_every_byte_of_every_tensor(checkpoint):
     assert names == sorted(names, key=str.encode)
     assert {"embedding", "large", 'quoted "\\ \u00f6', "rng.0"} < set(names)
     for tensor in manifest["tensors"]:
-        size = read_safetensors.SIZES[tensor["dtype"]] * int(
-            numpy.prod(tensor["shape"], dtype=numpy.int64)
-        )
+        size = read_safetensors.SIZES[tensor["dtype"]] * int(numpy.prod(tensor["shape"], dtype=numpy.int64))
         found = b""
         for piece in tensor["pieces"]:
             assert piece["at"] == len(found)
-            data = shards[piece["shard"]][
-                piece["offset"] : piece["offset"] + piece["bytes"]
-            ]
-            chunks = [
-                data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)
-            ]
+            data = shards[piece["shard"]][piece["offset"] : piece["offset"] + piece["bytes"]]
+            chunks = [data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)]
             assert len(chunks) == len(piece["crc32c"])
             assert crc32c(chunks[-1]) == piece["crc32c"][-1]
             found += data

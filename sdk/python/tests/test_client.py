@@ -118,10 +118,7 @@ def test_progress_is_thinned_out_but_the_newest_gets_through(agent, client):
     began = time.monotonic()
     for step in range(20_000):
         client.post_progress(step, 1)
-    agent.wait(
-        lambda: agent.taken("progress")
-        and agent.taken("progress")[-1]["step"] == 19_999
-    )
+    agent.wait(lambda: agent.taken("progress") and agent.taken("progress")[-1]["step"] == 19_999)
     took = time.monotonic() - began
     assert len(agent.taken("progress")) <= took * 50 + 2
     numbers = [m["step"] for m in agent.taken("progress")]
@@ -243,11 +240,7 @@ def test_the_outbox_is_bounded_and_never_gives_up_an_answer():
     assert len(outbox) == PENDING_MAX and outbox.dropped > 0
     outbox.welcome(0)
     lines = outbox.next_lines(10**9).decode().splitlines()
-    assert (
-        '"ack"' in lines[0]
-        and '"leaving"' in lines[-1]
-        and f'"step": {3 * PENDING_MAX - 1}' in lines[-2]
-    )
+    assert '"ack"' in lines[0] and '"leaving"' in lines[-1] and f'"step": {3 * PENDING_MAX - 1}' in lines[-2]
 
 
 def test_a_replaced_progress_leaves_no_gap_after_a_reconnect():

@@ -34,11 +34,7 @@ def sdk(tmp_path):
 
 
 def run(code, path, **variables):
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GLIM_")
-    }
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
     env = {**env, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1", **variables}
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -65,47 +61,28 @@ def test_a_file_tells_its_python(file, python):
 def test_of_another_python_says_which_and_what_works_without(sdk):
     (sdk / "glim" / "_checkpoint.cpython-36m-x86_64-linux-gnu.so").write_bytes(b"")
     told = run("import glim.checkpoint", sdk).stderr.splitlines()[-1]
-    assert told.startswith(
-        "ImportError: glim.checkpoint needs its compiled part: it was built for CPython 3.6 ("
-    )
+    assert told.startswith("ImportError: glim.checkpoint needs its compiled part: it was built for CPython 3.6 (")
     assert f"this is CPython {sys.version_info[0]}.{sys.version_info[1]} (" in told
-    assert (
-        "Without it: glim.session() with saves of your own" in told
-        and "glim-task" in told
-    )
+    assert "Without it: glim.session() with saves of your own" in told and "glim-task" in told
 
 
 def test_one_that_cannot_be_loaded_says_why(sdk):
     tag = sys.implementation.cache_tag
     (sdk / "glim" / f"_hfreduce.{tag}-x86_64-linux-gnu.so").write_bytes(b"no library")
     told = run("import glim.hfreduce", sdk).stderr.splitlines()[-1]
-    assert (
-        "glim.hfreduce needs its compiled part: " in told
-        and "cannot be loaded: " in told
-        and "gloo" in told
-    )
+    assert "glim.hfreduce needs its compiled part: " in told and "cannot be loaded: " in told and "gloo" in told
 
 
 def test_one_that_is_not_there_says_where_it_would_be(sdk):
     told = run("import glim.checkpoint", sdk).stderr.splitlines()[-1]
-    assert (
-        "glim/_checkpoint*.so is in no folder `glim` of sys.path; the SDK of a node has it (GLIM_SDK"
-        in told
-    )
+    assert "glim/_checkpoint*.so is in no folder `glim` of sys.path; the SDK of a node has it (GLIM_SDK" in told
 
 
 def test_of_another_release_is_not_used(sdk):
     text = (sdk / "glim" / "version.py").read_text()
-    (sdk / "glim" / "version.py").write_text(
-        text.replace(f'VERSION = "{VERSION}"', 'VERSION = "0.0.9"')
-    )
-    told = run("import glim.checkpoint", f"{sdk}:{STAGED}/python").stderr.splitlines()[
-        -1
-    ]
-    assert (
-        f"glim.checkpoint is of glim 0.0.9 in {sdk}/glim" in told
-        and f"of glim {VERSION}" in told
-    )
+    (sdk / "glim" / "version.py").write_text(text.replace(f'VERSION = "{VERSION}"', 'VERSION = "0.0.9"'))
+    told = run("import glim.checkpoint", f"{sdk}:{STAGED}/python").stderr.splitlines()[-1]
+    assert f"glim.checkpoint is of glim 0.0.9 in {sdk}/glim" in told and f"of glim {VERSION}" in told
 
 
 def test_the_staged_sdk_is_whole():
@@ -115,11 +92,7 @@ def test_the_staged_sdk_is_whole():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{STAGED}/python/glim/__init__.py\n"
-    modules = {
-        name
-        for name in os.listdir(os.path.join(SDK, "glim"))
-        if name.endswith((".py", ".typed"))
-    }
+    modules = {name for name in os.listdir(os.path.join(SDK, "glim")) if name.endswith((".py", ".typed"))}
     staged = os.listdir(os.path.join(STAGED, "python", "glim"))
     assert modules == {name for name in staged if name.endswith((".py", ".typed"))}
 
@@ -136,18 +109,12 @@ def test_on_the_platform_track_says_at_once_that_nothing_is_saved(sdk, agent, tm
     assert done.returncode == 0, done.stderr
     assert done.stdout == "tracked\nbegins with 0\ndone [0, 1, 2]\n"
     (line,) = done.stderr.splitlines()
-    assert line.startswith(
-        "glim: NOTHING IS SAVED: glim.checkpoint needs its compiled part: "
-    )
-    assert line.endswith(
-        "The training goes on; an interrupt or a dead node costs all its steps"
-    )
+    assert line.startswith("glim: NOTHING IS SAVED: glim.checkpoint needs its compiled part: ")
+    assert line.endswith("The training goes on; an interrupt or a dead node costs all its steps")
     assert not agent.taken("saved") and agent.taken("progress")
 
 
-def test_where_there_is_a_save_to_go_on_from_the_platform_tries_elsewhere(
-    sdk, agent, tmp_path
-):
+def test_where_there_is_a_save_to_go_on_from_the_platform_tries_elsewhere(sdk, agent, tmp_path):
     done = run(
         TRACKS,
         sdk,
@@ -165,16 +132,10 @@ def test_where_there_is_a_save_to_go_on_from_the_platform_tries_elsewhere(
 
 def test_off_the_platform_track_refuses_at_once(sdk, tmp_path):
     done = run(
-        TRACKS.replace(
-            "glim.session()", f"glim.session(checkpoint_dir={str(tmp_path / 'c')!r})"
-        ),
+        TRACKS.replace("glim.session()", f"glim.session(checkpoint_dir={str(tmp_path / 'c')!r})"),
         sdk,
     )
-    assert (
-        done.returncode == 1
-        and done.stdout == ""
-        and "ImportError: glim.checkpoint needs" in done.stderr
-    )
+    assert done.returncode == 1 and done.stdout == "" and "ImportError: glim.checkpoint needs" in done.stderr
 
 
 def test_a_build_folder_serves_beside_the_sources():

@@ -18,9 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(
     0,
-    os.path.join(
-        os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"
-    ),
+    os.path.join(os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"),
 )
 
 VARIANTS = {
@@ -33,9 +31,7 @@ VARIANTS = {
 
 
 def _rank(rank, world, port, out):
-    os.environ.update(
-        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo"
-    )
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=world)
     from train import make_model
@@ -78,9 +74,7 @@ def test_find_unused_parameters_keeps_every_step_equal_to_the_first(digests):
     assert len(set(digests["find unused"])) == 1
 
 
-@pytest.mark.parametrize(
-    "variant", ["plain", "one bucket", "static graph", "bucket view"]
-)
+@pytest.mark.parametrize("variant", ["plain", "one bucket", "static graph", "bucket view"])
 def test_what_does_not_help_on_this_torch(digests, variant):
     """If this fails on a newer torch, the comment in train.py wants another look; the example stays right."""
     if torch.__version__.startswith("1.13"):

@@ -49,9 +49,7 @@ class Platform:
                         agent.tell({"type": "stop_now", "agreement": 1})
 
         with contextlib.ExitStack() as children:
-            ranks = [
-                children.enter_context(child) for child in self._launch(save_every)
-            ]
+            ranks = [children.enter_context(child) for child in self._launch(save_every)]
             with agent.changed:
                 agent.on_progress = on_progress if at_step is not None else None
             outputs = [child.communicate(timeout=120)[0] for child in ranks]
@@ -140,9 +138,7 @@ def short_folder():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_interrupted_at_a_random_step_it_ends_with_the_same_bits(
-    tmp_path, short_dir, reference, seed
-):
+def test_interrupted_at_a_random_step_it_ends_with_the_same_bits(tmp_path, short_dir, reference, seed):
     platform = Platform(tmp_path, short_dir, step_ms=30)
     at_step = random.Random(seed).randint(2, 30)
     agent = platform.run(at_step)
@@ -154,19 +150,13 @@ def test_interrupted_at_a_random_step_it_ends_with_the_same_bits(
     assert [(m["step"], m["shards"]) for m in agent.taken("saved")] == [(stop, 1)]
     assert not platform.check()["ok"]  # not at its end yet
     agent = platform.run()
-    assert all(
-        agent.taken("restored", rank)[0]["step"] == stop for rank in range(WORLD)
-    )
+    assert all(agent.taken("restored", rank)[0]["step"] == stop for rank in range(WORLD))
     report = platform.check(reference)
-    assert (
-        report["ok"] and report["every_step_once"] and report["equals_reference"]
-    ), report
+    assert report["ok"] and report["every_step_once"] and report["equals_reference"], report
     assert report["first_step_of_attempt"] == {"1": 0, "2": stop + 1}
 
 
-def test_without_an_agreement_rank_zero_saves_alone_and_no_rank_fails(
-    tmp_path, short_dir, reference
-):
+def test_without_an_agreement_rank_zero_saves_alone_and_no_rank_fails(tmp_path, short_dir, reference):
     """The others are somewhere in a collective with rank 0 that is gone; that must not look like a failure."""
     platform = Platform(tmp_path, short_dir, step_ms=30)
     agent = platform.run(at_step=11, agree=False)
@@ -176,19 +166,13 @@ def test_without_an_agreement_rank_zero_saves_alone_and_no_rank_fails(
     assert platform.check(reference)["equals_reference"]
 
 
-def test_killed_it_redoes_steps_and_still_ends_with_the_same_bits(
-    tmp_path, short_dir, reference
-):
+def test_killed_it_redoes_steps_and_still_ends_with_the_same_bits(tmp_path, short_dir, reference):
     platform = Platform(tmp_path, short_dir, step_ms=30)
     platform.run(at_step=30, kill=True, save_every=20)
     assert platform.base["step"] == 19
     platform.run()
     report = platform.check(reference)
-    assert (
-        report["equals_reference"]
-        and report["steps_redone"] >= 4
-        and not report["every_step_once"]
-    ), report
+    assert report["equals_reference"] and report["steps_redone"] >= 4 and not report["every_step_once"], report
 
 
 def test_check_tells_what_is_wrong(tmp_path, reference):
@@ -202,25 +186,13 @@ def test_check_tells_what_is_wrong(tmp_path, reference):
     lines = (out / "rank-2.txt").read_text().splitlines(keepends=True)
     (out / "rank-2.txt").write_text("".join(lines[:5] + lines[6:]))
     report = platform.check(reference)
-    assert (
-        report["problems"][0] == "rank 2: 1 steps missing, the first is 5"
-        and not report["every_step_once"]
-    )
+    assert report["problems"][0] == "rank 2: 1 steps missing, the first is 5" and not report["every_step_once"]
     attempt, step, digest = lines[5].split()
-    (out / "rank-2.txt").write_text(
-        "".join(lines) + f"{attempt} {step} {digest[::-1]}\n"
-    )
+    (out / "rank-2.txt").write_text("".join(lines) + f"{attempt} {step} {digest[::-1]}\n")
     report = platform.check()
-    assert (
-        "rank 2: step 5 was done with two different batches" in report["problems"]
-        and report["steps_redone"] == 1
-    )
+    assert "rank 2: step 5 was done with two different batches" in report["problems"] and report["steps_redone"] == 1
     (out / "rank-2.txt").write_text("".join(lines))
     result = json.loads((out / "result.json").read_text())
     (out / "result.json").write_text(json.dumps({**result, "weights_digest": "0" * 64}))
     report = platform.check(reference)
-    assert (
-        report["every_step_once"]
-        and not report["equals_reference"]
-        and not report["ok"]
-    )
+    assert report["every_step_once"] and not report["equals_reference"] and not report["ok"]

@@ -55,11 +55,7 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
         heard = len(agent.taken("saved"))
         agent.wait_taken("saved", heard + 3)  # it runs on all the same
         assert child.poll() is None
-        assert (
-            not agent.taken("ack")
-            and not agent.taken("leaving")
-            and not agent.taken("finished")
-        )
+        assert not agent.taken("ack") and not agent.taken("leaving") and not agent.taken("finished")
     finally:
         child.kill()
         child.communicate()
@@ -72,16 +68,9 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
     last = durable["step"] + 30
     child = deaf(tmp_path, agent, attempt=2, resume=durable["path"], steps=last + 1)
     output = child.communicate(timeout=60)[0]
-    assert (
-        child.returncode == 0 and agent.taken("restored")[0]["step"] == durable["step"]
-    ), output
-    lines = [
-        tuple(map(int, line.split()))
-        for line in (tmp_path / "out" / "rank-0.txt").read_text().splitlines()
-    ]
-    assert [step for attempt, step in lines if attempt == 2] == list(
-        range(durable["step"] + 1, last + 1)
-    )
+    assert child.returncode == 0 and agent.taken("restored")[0]["step"] == durable["step"], output
+    lines = [tuple(map(int, line.split())) for line in (tmp_path / "out" / "rank-0.txt").read_text().splitlines()]
+    assert [step for attempt, step in lines if attempt == 2] == list(range(durable["step"] + 1, last + 1))
     whole = start(
         "deaf",
         "train.py",
@@ -98,11 +87,7 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
 @pytest.mark.parametrize("main", ["exit", "stay"])
 def test_the_stubborn_job_leaves_a_daemon_that_ignores_sigterm(tmp_path, main):
     def heartbeat():
-        return (
-            (tmp_path / "heartbeat").read_text()
-            if (tmp_path / "heartbeat").exists()
-            else ""
-        )
+        return (tmp_path / "heartbeat").read_text() if (tmp_path / "heartbeat").exists() else ""
 
     child = start(
         "stubborn",
@@ -133,9 +118,7 @@ def test_the_stubborn_job_leaves_a_daemon_that_ignores_sigterm(tmp_path, main):
         assert int(parent) != child.pid and int(session) != os.getsid(0)
         os.kill(daemon, signal.SIGTERM)
         before = heartbeat()
-        wait_until(
-            lambda: heartbeat() not in ("", before), what="a heartbeat after SIGTERM"
-        )
+        wait_until(lambda: heartbeat() not in ("", before), what="a heartbeat after SIGTERM")
     finally:
         if daemon:
             os.kill(daemon, signal.SIGKILL)

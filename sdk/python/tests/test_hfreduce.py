@@ -81,9 +81,7 @@ def test_every_rank_gets_the_sum_of_arrays_in_place_or_beside(run):
 def applies_ops(group):
     found = {}
     for op in ("sum", "average", "min", "max", "product"):
-        values = numpy.array(
-            [[1.0, 3.0], [2.0, 8.0], [3.0, 4.0], [4.0, 9.0]][group.rank]
-        )
+        values = numpy.array([[1.0, 3.0], [2.0, 8.0], [3.0, 4.0], [4.0, 9.0]][group.rank])
         group.all_reduce(values, op)
         found[op] = values.tolist()
     assert found == {
@@ -116,9 +114,7 @@ def reduces_tensors(group):
         group.all_reduce(torch.ones(4, 4).t())
     with pytest.raises(ValueError, match="tensor: is on meta"):
         group.all_reduce(torch.ones(4, device="meta"))
-    with pytest.raises(
-        TypeError, match="tensor: elements of torch.bool cannot be reduced"
-    ):
+    with pytest.raises(TypeError, match="tensor: elements of torch.bool cannot be reduced"):
         group.all_reduce(torch.ones(4, dtype=torch.bool))
     flags = torch.tensor([group.rank == 2])
     group.broadcast(flags, root=2)
@@ -133,10 +129,7 @@ def moves_everything(group):
     rank, size = group.rank, group.size
     values, out = numpy.full(3, rank + 1.0), numpy.zeros(3)
     group.reduce(values, root=2, out=out)
-    assert (
-        out.tolist() == ([10.0] * 3 if rank == 2 else [0.0] * 3)
-        and values.tolist() == [rank + 1.0] * 3
-    )
+    assert out.tolist() == ([10.0] * 3 if rank == 2 else [0.0] * 3) and values.tolist() == [rank + 1.0] * 3
     text = bytearray(b"from three" if rank == 3 else b"..........")
     group.broadcast(text, root=3)
     assert text == b"from three"
@@ -166,9 +159,7 @@ def counts_bytes(group):
 def test_only_the_gateways_exchange_data_across_zones(run):
     ranks = run(counts_bytes, zones=[[1, 1], [1, 1]], gateways=[1, 2])
     sent = dict(ranks.results())
-    crossing = {(a, b) for a in (0, 1) for b in (2, 3)} | {
-        (a, b) for a in (2, 3) for b in (0, 1)
-    }
+    crossing = {(a, b) for a in (0, 1) for b in (2, 3)} | {(a, b) for a in (2, 3) for b in (0, 1)}
     assert {(a, b) for a, b in crossing if sent[a][b] > 0} == {(1, 2), (2, 1)}
     assert sent[1][2] >= 1 << 20 and sent[0][1] > 0 and sent[3][2] > 0
 
@@ -193,9 +184,7 @@ def test_many_operations_in_flight(run):
 
 def waits_without_the_interpreters_lock(group, others_may_begin):
     if group.rank == 0:
-        tell = threading.Timer(
-            0, others_may_begin.set
-        )  # runs only if the wait below lets it
+        tell = threading.Timer(0, others_may_begin.set)  # runs only if the wait below lets it
         handle = group.barrier(async_op=True)
         tell.start()
         handle.wait()
@@ -274,9 +263,7 @@ def asks_for_another_size(group):
 
 def test_different_sizes_are_told(run):
     for message in run(asks_for_another_size, zones=[[2]]).results():
-        assert all(
-            part in message for part in ("rank 0", "32 bytes", "rank 1", "40 bytes")
-        ), message
+        assert all(part in message for part in ("rank 0", "32 bytes", "rank 1", "40 bytes")), message
 
 
 def is_closed_in_the_middle(group, closed):
@@ -288,9 +275,7 @@ def is_closed_in_the_middle(group, closed):
             group.barrier()
         return
     stuck = group.barrier(async_op=True)
-    waits = threading.Thread(
-        target=lambda: pytest.raises(hfreduce.HfreduceError, stuck.wait)
-    )
+    waits = threading.Thread(target=lambda: pytest.raises(hfreduce.HfreduceError, stuck.wait))
     waits.start()
     group.close()
     closed.set()
@@ -398,9 +383,7 @@ def test_init_takes_either_the_environment_or_arguments():
         with pytest.raises(ValueError, match=message):
             hfreduce.init(**settings)
     with pytest.raises(hfreduce.HfreduceError, match="rank is 3 of 1"):
-        hfreduce.init(
-            zones=[[1]], rank=3, store=("127.0.0.1", hfreduce_ranks.free_port())
-        )
+        hfreduce.init(zones=[[1]], rank=3, store=("127.0.0.1", hfreduce_ranks.free_port()))
 
 
 # ---- the environment
@@ -435,7 +418,4 @@ def test_without_the_compiled_part_the_import_says_so():
         capture_output=True,
         text=True,
     )
-    assert (
-        done.returncode == 1
-        and "ImportError: glim.hfreduce needs its compiled part" in done.stderr
-    )
+    assert done.returncode == 1 and "ImportError: glim.hfreduce needs its compiled part" in done.stderr

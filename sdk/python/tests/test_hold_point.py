@@ -157,9 +157,7 @@ def test_without_an_agreement_rank_zero_stops_at_once_and_the_others_give_it_a_s
         hold.interrupt(1)
         hold.stop_now(1)
         hold.stop_at(1, 90)  # too late
-        assert [i for i in range(6, 10) if hold.begin_step(i)] == list(
-            range(6, last + 1)
-        )
+        assert [i for i in range(6, 10) if hold.begin_step(i)] == list(range(6, last + 1))
         assert hold.no_agreement and hold.stop_step is None
 
 
@@ -228,11 +226,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
         asked[r].set()
 
     def may_advance(r):
-        return (
-            not ranks[r].stopped
-            and begun[r] < total - 1
-            and all(begun[r] <= b for b in begun)
-        )
+        return not ranks[r].stopped and begun[r] < total - 1 and all(begun[r] <= b for b in begun)
 
     threads = [None] * world
     acks, pending_ack, pending_stop = {}, set(), set()
@@ -275,9 +269,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
                 if allowed[n]:
                     begun[n] += 1
                     clocks[n].now += step_s
-                    assert (
-                        stop is not None or n not in acks or begun[n] <= acks[n]
-                    ), f"seed {seed}: beyond its hold"
+                    assert stop is not None or n not in acks or begun[n] <= acks[n], f"seed {seed}: beyond its hold"
                     assert stop is None or begun[n] <= stop, f"seed {seed}: beyond S"
         if all(rank.stopped for rank in ranks):
             break
