@@ -56,9 +56,7 @@ def read(path: str) -> Any:
             return _read(archive)
     except (OSError, zipfile.BadZipFile) as error:
         raise CheckpointError(
-            f"{path}: is not of torch.save's zip format: {error}",
-            "DATA_LOSS",
-            fix="an older format needs --trust",
+            f"{path}: is not of torch.save's zip format: {error}", "DATA_LOSS", fix="an older format needs --trust"
         ) from error
     except (
         ArithmeticError,
@@ -96,11 +94,7 @@ class _Unpickler(pickle.Unpickler):
             return _STORAGES[name]
         if module == "torch" and isinstance(getattr(torch, name, None), torch.dtype):
             return getattr(torch, name)
-        if module == "torch._utils" and name in (
-            "_rebuild_tensor_v2",
-            "_rebuild_tensor_v3",
-            "_rebuild_parameter",
-        ):
+        if module == "torch._utils" and name in ("_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter"):
             return getattr(self, name)
         if (module, name) in _ALLOWED:
             return super().find_class(module, name)

@@ -18,12 +18,7 @@ sys.path.append(EXTENSION)
 def off_cluster(monkeypatch):
     """No test sees the environment of a platform that happens to run it."""
     for name in list(os.environ):
-        if name.startswith("GLIM_") or name in (
-            "RANK",
-            "WORLD_SIZE",
-            "LOCAL_RANK",
-            "TORCHELASTIC_RUN_ID",
-        ):
+        if name.startswith("GLIM_") or name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID"):
             monkeypatch.delenv(name)
 
 

@@ -4,8 +4,7 @@ import os
 
 SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXTENSION = os.environ.get(
-    "GLIM_TEST_PYTHON",
-    os.path.join(os.path.dirname(os.path.dirname(SDK)), "build", "release", "python"),
+    "GLIM_TEST_PYTHON", os.path.join(os.path.dirname(os.path.dirname(SDK)), "build", "release", "python")
 )
 PYTHONPATH = f"{SDK}{os.pathsep}{EXTENSION}"
 STAGED = os.path.join(os.path.dirname(EXTENSION), "share", "glim", "sdk")  # as tasks have it

@@ -129,11 +129,7 @@ class FakeAgent:
                 )
 
     def wait_taken(self, kind: str, count: int = 1, number: int = 0, timeout_s: float = 10.0) -> List[Dict[str, Any]]:
-        self.wait(
-            lambda: len(self.taken(kind, number)) >= count,
-            timeout_s,
-            f"{count} of {kind} from rank {number}",
-        )
+        self.wait(lambda: len(self.taken(kind, number)) >= count, timeout_s, f"{count} of {kind} from rank {number}")
         return self.taken(kind, number)
 
     # ---- connections
@@ -223,13 +219,7 @@ class FakeAgent:
             _send(rank, known)
         return message["rank"], rank
 
-    def _take(
-        self,
-        number: int,
-        rank: Rank,
-        connection: socket.socket,
-        message: Dict[str, Any],
-    ) -> None:
+    def _take(self, number: int, rank: Rank, connection: socket.socket, message: Dict[str, Any]) -> None:
         if rank.connection is not connection:
             return  # replaced, or the agent is away
         rank.received += 1

@@ -34,11 +34,7 @@ class Ranks:
     def __init__(self, body, *arguments, zones, **settings):
         context = multiprocessing.get_context("spawn")
         store = ("127.0.0.1", free_port())
-        self.answers, self.processes, self.arguments = (
-            [],
-            [],
-            arguments,
-        )  # an event lives as long as it is known here
+        self.answers, self.processes, self.arguments = [], [], arguments  # an event lives as long as it is known here
         for rank in range(sum(sum(zone) for zone in zones)):
             ours, theirs = context.Pipe()
             told = {

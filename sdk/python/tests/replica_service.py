@@ -47,11 +47,7 @@ class Service:
             ],
             stderr=subprocess.DEVNULL,
         )
-        wait_until(
-            lambda: os.path.exists(address_file) or self.process.poll() is not None,
-            30,
-            "the service listens",
-        )
+        wait_until(lambda: os.path.exists(address_file) or self.process.poll() is not None, 30, "the service listens")
         with open(address_file) as file:
             self.address = file.read().strip()
 

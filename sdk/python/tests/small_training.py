@@ -17,21 +17,13 @@ class Training:
     def __init__(self, run, seed=3):
         torch.manual_seed(seed)
         self.model = torch.nn.Sequential(
-            torch.nn.Linear(6, 8),
-            torch.nn.BatchNorm1d(8),
-            torch.nn.Dropout(0.5),
-            torch.nn.Linear(8, 1),
+            torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
         )
         self.optim = torch.optim.Adam(self.model.parameters(), lr=0.01)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optim, 3, gamma=0.7)
         self.sampler = torch.utils.data.RandomSampler(DATA)
         self.loader = torch.utils.data.DataLoader(DATA, sampler=self.sampler, batch_size=None)
-        run.track(
-            model=self.model,
-            optim=self.optim,
-            schedule=self.schedule,
-            sampler=self.sampler,
-        )
+        run.track(model=self.model, optim=self.optim, schedule=self.schedule, sampler=self.sampler)
         self.numbers = []
 
     def step(self, batch):

@@ -15,11 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(SDK))
 
 @pytest.fixture(params=["refused", "welcomed"])
 def newer_agent(agent, request):
-    agent.protocol, agent.version, agent.welcomes_all = (
-        3,
-        "9.0.0",
-        request.param == "welcomed",
-    )
+    agent.protocol, agent.version, agent.welcomes_all = 3, "9.0.0", request.param == "welcomed"
     return agent
 
 
@@ -27,10 +23,7 @@ def told_by_a_client(agent, capfd, tries=3):
     client = Client(agent.path, rank=0, on_message=lambda message: None)
     client.start()
     client.post({"type": "leaving", "agreement": 0})
-    agent.wait(
-        lambda: agent.refused_hellos + len(agent.rank().hellos) >= tries,
-        what="several tries",
-    )
+    agent.wait(lambda: agent.refused_hellos + len(agent.rank().hellos) >= tries, what="several tries")
     assert not client.close(0.1) and not agent.taken("leaving")
     return capfd.readouterr().err.splitlines()
 
@@ -72,12 +65,7 @@ def test_the_nodes_own_that_does_not_fit_is_the_operators_to_mend(newer_agent, m
     ],
 )
 def test_glim_task_says_the_same(newer_agent, nodes, mend):
-    env = {
-        **os.environ,
-        "GLIM_SOCKET": newer_agent.path,
-        "GLIM_RANK": "0",
-        "GLIM_SDK": nodes,
-    }
+    env = {**os.environ, "GLIM_SOCKET": newer_agent.path, "GLIM_RANK": "0", "GLIM_SDK": nodes}
     for command in (["progress", "3"], ["interrupted"], ["leave"]):
         done = subprocess.run([GLIM_TASK, *command], env=env, capture_output=True, text=True, timeout=30)
         (line,) = done.stderr.splitlines()

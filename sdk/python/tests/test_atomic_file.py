@@ -48,11 +48,7 @@ def test_a_writer_that_raises_leaves_the_old_file_and_no_rest(tmp_path):
 def test_the_file_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path, monkeypatch):
     calls = []
     fsync, rename = os.fsync, os.rename
-    monkeypatch.setattr(
-        os,
-        "fsync",
-        lambda fd: (calls.append(os.readlink(f"/proc/self/fd/{fd}")), fsync(fd)),
-    )
+    monkeypatch.setattr(os, "fsync", lambda fd: (calls.append(os.readlink(f"/proc/self/fd/{fd}")), fsync(fd)))
     monkeypatch.setattr(os, "rename", lambda a, b: (calls.append("rename"), rename(a, b)))
     glim.atomic_write(tmp_path / "new" / "file", lambda file: file.write(b"x"))
     folder = str(tmp_path / "new")
@@ -62,10 +58,7 @@ def test_the_file_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_pat
 
 def test_a_writer_killed_at_any_point_leaves_a_whole_file(tmp_path):
     rng = random.Random(5)
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.abspath(glim.__file__))),
-    }
+    env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.abspath(glim.__file__)))}
     halves = 0
     for trial in range(25):
         path = tmp_path / str(trial) / "file"

@@ -15,14 +15,7 @@ from fake_agent import wait_until
 from test_state_tree import TORCH_TYPES, random_tree, same
 
 from glim import checkpoint
-from glim.checkpoint import (
-    Checkpointer,
-    CheckpointError,
-    Replicated,
-    Rows,
-    load_newest,
-    open_checkpoint,
-)
+from glim.checkpoint import Checkpointer, CheckpointError, Replicated, Rows, load_newest, open_checkpoint
 
 sys.path.insert(0, os.path.join(os.path.dirname(SDK), "checkpoint", "testing"))
 import read_safetensors  # noqa: E402
@@ -32,10 +25,7 @@ def save(folder, arrays, step=1, metadata=None, **options):
     """The opened checkpoint."""
     with Checkpointer(folder, **options) as saver:
         report = saver.save_async(step, arrays, metadata).wait()
-    assert (report.step, report.path) == (
-        step,
-        checkpoint.path_of(folder, options.get("attempt", 1), step),
-    )
+    assert (report.step, report.path) == (step, checkpoint.path_of(folder, options.get("attempt", 1), step))
     return open_checkpoint(report.path)
 
 
@@ -71,10 +61,7 @@ def test_arrays_of_every_type_come_back(tmp_path):
 
 
 def test_types_that_torch_or_numpy_lacks_are_left_to_the_other(tmp_path):
-    opened = save(
-        tmp_path / "ckpt",
-        {"u": numpy.arange(4, dtype="u2"), "b": torch.ones(2, dtype=torch.bfloat16)},
-    )
+    opened = save(tmp_path / "ckpt", {"u": numpy.arange(4, dtype="u2"), "b": torch.ones(2, dtype=torch.bfloat16)})
     assert opened.load("u", kind="numpy")["u"].tolist() == [0, 1, 2, 3]
     with pytest.raises(TypeError, match="b: numpy has no type BF16"):
         opened.load(kind="numpy")
@@ -91,8 +78,7 @@ def test_what_was_passed_may_change_at_once(tmp_path):
         assert handle.wait().bytes >= 4_000_000
         assert handle.done()
     assert torch.equal(
-        checkpoint.load_newest(tmp_path / "ckpt", lambda one: one.load()["w"])[1],
-        torch.arange(1_000_000.0),
+        checkpoint.load_newest(tmp_path / "ckpt", lambda one: one.load()["w"])[1], torch.arange(1_000_000.0)
     )
 
 
@@ -101,11 +87,7 @@ def test_parts_are_read_straight_into_memory(tmp_path):
     opened = save(tmp_path / "ckpt", {"a.w": table, "a.b": torch.ones(2), "c": torch.zeros(1)})
     assert sorted(opened.load("a.*")) == ["a.b", "a.w"] and sorted(opened.load("[ac]*")) == ["a.b", "a.w", "c"]
     assert opened.arrays["a.w"] == ("F32", (100, 6))
-    whole, rows, raw = (
-        torch.empty(100, 6),
-        numpy.empty((7, 6), "f4"),
-        bytearray(600 * 4),
-    )
+    whole, rows, raw = torch.empty(100, 6), numpy.empty((7, 6), "f4"), bytearray(600 * 4)
     pointer = whole.data_ptr()
     assert opened.load(into={"a.w": whole})["a.w"].data_ptr() == pointer and torch.equal(whole, table)
     opened.load(into={"a.w": Rows(rows, 40)})
@@ -120,18 +102,10 @@ def test_parts_are_read_straight_into_memory(tmp_path):
     [
         ({"x": torch.empty(2)}, KeyError, "no such array"),
         ({"w": torch.empty(3, 2)}, ValueError, "was saved"),
-        (
-            {"w": torch.empty(2, 3, dtype=torch.float64)},
-            ValueError,
-            r"is F64 .*F32 \[2, 3\] was saved",
-        ),
+        ({"w": torch.empty(2, 3, dtype=torch.float64)}, ValueError, r"is F64 .*F32 \[2, 3\] was saved"),
         ({"w": torch.empty(3, 2).t()}, ValueError, "not contiguous"),
         ({"w": bytes(24)}, ValueError, "read-only"),
-        (
-            {"w": numpy.frombuffer(bytes(24), "f4").reshape(2, 3)},
-            ValueError,
-            "read-only",
-        ),
+        ({"w": numpy.frombuffer(bytes(24), "f4").reshape(2, 3)}, ValueError, "read-only"),
         ({"w": 3}, TypeError, "neither"),
         ({"w": Rows(torch.empty(2, 3), 1)}, ValueError, "rows up to 3"),
         ({"w": Rows(torch.empty(1, 3), -1)}, ValueError, "at least 0"),
@@ -152,11 +126,7 @@ def test_memory_that_does_not_fit_is_refused(tmp_path, into, error, what):
         ({1: b""}, TypeError, "1 is no name"),
         ({"w": numpy.ones((2, 3)).T}, ValueError, "w: is not contiguous"),
         ({"w": [1]}, TypeError, "w: a list is neither"),
-        (
-            {"w": torch.ones(2, dtype=torch.complex64)},
-            TypeError,
-            "w: elements of torch.complex64",
-        ),
+        ({"w": torch.ones(2, dtype=torch.complex64)}, TypeError, "w: elements of torch.complex64"),
         ({"w": numpy.ones(2, ">f4")}, TypeError, "w: elements of >f4"),
         ({"": b"x"}, CheckpointError, "name"),
         ({"w\n": b"x"}, CheckpointError, "control"),
@@ -173,11 +143,7 @@ def test_what_cannot_be_saved_disturbs_nothing(tmp_path, arrays, error, what):
 
 
 @pytest.mark.parametrize(
-    "options, what",
-    [
-        ({"when_busy": "perhaps"}, "when_busy: 'perhaps'"),
-        ({"io": "tape"}, "io: 'tape'"),
-    ],
+    "options, what", [({"when_busy": "perhaps"}, "when_busy: 'perhaps'"), ({"io": "tape"}, "io: 'tape'")]
 )
 def test_options_that_are_not_there(tmp_path, options, what):
     with pytest.raises(ValueError, match=what):
@@ -261,10 +227,7 @@ def test_a_forked_child_waits_for_nothing(tmp_path):
         gc.collect()
         os._exit(0 if refused else 1)
     ended = []
-    wait_until(
-        lambda: ended.append(os.waitpid(child, os.WNOHANG)) or ended[-1][0] == child,
-        what="the child ends",
-    )
+    wait_until(lambda: ended.append(os.waitpid(child, os.WNOHANG)) or ended[-1][0] == child, what="the child ends")
     assert os.waitstatus_to_exitcode(ended[-1][1]) == 0
     with Checkpointer(tmp_path / "ckpt", rank=1, world=2) as second:
         second.save_async(1, {"b": b"1"}).wait()
@@ -373,10 +336,5 @@ def test_every_shard_is_a_safetensors_file(tmp_path):
 
 def test_without_the_compiled_part_the_import_says_so():
     env = {**os.environ, "PYTHONPATH": SDK}
-    done = subprocess.run(
-        [sys.executable, "-c", "import glim.checkpoint"],
-        env=env,
-        capture_output=True,
-        text=True,
-    )
+    done = subprocess.run([sys.executable, "-c", "import glim.checkpoint"], env=env, capture_output=True, text=True)
     assert done.returncode == 1 and "ImportError: glim.checkpoint needs its compiled part" in done.stderr

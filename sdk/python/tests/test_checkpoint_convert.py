@@ -43,20 +43,7 @@ def make_state():
 def test_torch_save_and_back(tmp_path, capsys):
     state = make_state()
     torch.save(state, tmp_path / "a.pt")
-    assert (
-        main(
-            [
-                "from-torch",
-                str(tmp_path / "a.pt"),
-                str(tmp_path / "ckpt"),
-                "--step",
-                "7",
-                "--job",
-                "12",
-            ]
-        )
-        == 0
-    )
+    assert main(["from-torch", str(tmp_path / "a.pt"), str(tmp_path / "ckpt"), "--step", "7", "--job", "12"]) == 0
     folder = capsys.readouterr().out.strip()
     assert folder == checkpoint.path_of(tmp_path / "ckpt", 1, 7)
     assert same(checkpoint.open_checkpoint(folder).load_state(), state)
@@ -69,10 +56,7 @@ def test_arrays_without_a_structure_become_a_dict_of_tensors(tmp_path):
     with checkpoint.Checkpointer(tmp_path / "ckpt") as saver:
         saver.save_async(1, {"w": torch.arange(3.0), "b": b"ab"})
     assert main(["to-torch", str(tmp_path / "ckpt"), str(tmp_path / "w.pt")]) == 0
-    assert same(
-        torch.load(tmp_path / "w.pt"),
-        {"b": torch.tensor([97, 98], dtype=torch.uint8), "w": torch.arange(3.0)},
-    )
+    assert same(torch.load(tmp_path / "w.pt"), {"b": torch.tensor([97, 98], dtype=torch.uint8), "w": torch.arange(3.0)})
 
 
 def test_a_distributed_checkpoint_and_back(tmp_path, capsys):
@@ -109,10 +93,7 @@ def refused(tmp_path, capsys, name="a.pt"):
 
 def test_a_strangers_file_runs_nothing(tmp_path, capsys):
     torch.save({"model": torch.ones(1), "x": evil(tmp_path)}, tmp_path / "a.pt")
-    assert re.search(
-        r"it needs (builtins|__builtin__)\.exec, which is not read",
-        refused(tmp_path, capsys),
-    )
+    assert re.search(r"it needs (builtins|__builtin__)\.exec, which is not read", refused(tmp_path, capsys))
     torch.load(tmp_path / "a.pt")
     assert (tmp_path / "ran").exists()  # it would have
 
@@ -187,10 +168,7 @@ def test_lazy_conjugates_and_negatives_of_newer_files(tmp_path):
 
 @pytest.mark.parametrize("size, stride, offset", [((1000,), (1,), 0), ((1,), (1,), 2), ((2, 2), (1, 1), 0)])
 def test_a_tensor_beyond_its_storage_is_refused(tmp_path, capsys, size, stride, offset):
-    torch.save(
-        [Rebuilt(torch.ones(2).storage(), offset, size, stride, False, {})],
-        tmp_path / "a.pt",
-    )
+    torch.save([Rebuilt(torch.ones(2).storage(), offset, size, stride, False, {})], tmp_path / "a.pt")
     assert "out of bounds for storage" in refused(tmp_path, capsys)
 
 
@@ -198,12 +176,7 @@ def test_broken_files_are_refused(tmp_path, capsys):
     file = io.BytesIO()
     torch.save(make_state(), file)
     whole = file.getvalue()
-    for content in (
-        b"",
-        b"text",
-        whole[:-200],
-        whole.replace(b"data.pkl", b"date.pkl"),
-    ):
+    for content in (b"", b"text", whole[:-200], whole.replace(b"data.pkl", b"date.pkl")):
         (tmp_path / "a.pt").write_bytes(content)
         assert "glim.checkpoint_convert: " in refused(tmp_path, capsys)
     assert "No such file" in refused(tmp_path, capsys, "nothing.pt")
@@ -218,14 +191,7 @@ def test_a_directory_of_checkpoints_is_not_written_into(tmp_path, capsys):
 
 def test_as_a_program(tmp_path):
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "glim.checkpoint_convert",
-            "to-torch",
-            str(tmp_path / "none"),
-            "x",
-        ],
+        [sys.executable, "-m", "glim.checkpoint_convert", "to-torch", str(tmp_path / "none"), "x"],
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,

@@ -22,15 +22,7 @@ def client(agent):
 
 
 def saved(step):
-    return {
-        "type": "saved",
-        "step": step,
-        "path": f"/s/{step}",
-        "bytes": 1,
-        "shard": 0,
-        "shards": 1,
-        "duration_ms": 0,
-    }
+    return {"type": "saved", "step": step, "path": f"/s/{step}", "bytes": 1, "shard": 0, "shards": 1, "duration_ms": 0}
 
 
 def steps(agent, number=0):
@@ -107,10 +99,7 @@ def test_a_second_process_of_the_same_rank_goes_on_counting(agent, client):
     second.post(saved(1))  # before it is connected, even
     second.start()
     assert second.close(10)
-    assert [m["seq"] for m in agent.rank().messages] == [1, 2] and steps(agent) == [
-        0,
-        1,
-    ]
+    assert [m["seq"] for m in agent.rank().messages] == [1, 2] and steps(agent) == [0, 1]
 
 
 def test_progress_is_thinned_out_but_the_newest_gets_through(agent, client):

@@ -25,24 +25,14 @@ with glim.session() as run:
 @pytest.fixture
 def sdk(tmp_path):
     """A copy of the SDK without its compiled parts, as a folder for PYTHONPATH."""
-    shutil.copytree(
-        os.path.join(SDK, "glim"),
-        tmp_path / "sdk" / "glim",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    shutil.copytree(os.path.join(SDK, "glim"), tmp_path / "sdk" / "glim", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path / "sdk"
 
 
 def run(code, path, **variables):
     env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
     env = {**env, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +89,7 @@ def test_the_staged_sdk_is_whole():
 
 def test_on_the_platform_track_says_at_once_that_nothing_is_saved(sdk, agent, tmp_path):
     done = run(
-        TRACKS,
-        sdk,
-        GLIM_SOCKET=agent.path,
-        GLIM_RANK="0",
-        GLIM_ATTEMPT="1",
-        GLIM_CHECKPOINT_DIR=str(tmp_path / "c"),
+        TRACKS, sdk, GLIM_SOCKET=agent.path, GLIM_RANK="0", GLIM_ATTEMPT="1", GLIM_CHECKPOINT_DIR=str(tmp_path / "c")
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "tracked\nbegins with 0\ndone [0, 1, 2]\n"
@@ -131,10 +116,7 @@ def test_where_there_is_a_save_to_go_on_from_the_platform_tries_elsewhere(sdk, a
 
 
 def test_off_the_platform_track_refuses_at_once(sdk, tmp_path):
-    done = run(
-        TRACKS.replace("glim.session()", f"glim.session(checkpoint_dir={str(tmp_path / 'c')!r})"),
-        sdk,
-    )
+    done = run(TRACKS.replace("glim.session()", f"glim.session(checkpoint_dir={str(tmp_path / 'c')!r})"), sdk)
     assert done.returncode == 1 and done.stdout == "" and "ImportError: glim.checkpoint needs" in done.stderr
 
 

@@ -16,10 +16,7 @@ import torch.distributed as dist
 import torch.multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(
-    0,
-    os.path.join(os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"),
-)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "..", "deploy", "examples", "digits"))
 
 VARIANTS = {
     "plain": {},

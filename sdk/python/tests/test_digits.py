@@ -98,21 +98,13 @@ class Platform:
                 "MASTER_PORT": str(port),
             }
             yield subprocess.Popen(
-                command,
-                cwd=EXAMPLE,
-                env=env,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
+                command, cwd=EXAMPLE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
 
     def check(self, reference=None):
         command = [sys.executable, os.path.join(EXAMPLE, "check.py"), self.out]
         done = subprocess.run(
-            command + (["--reference", reference] if reference else []),
-            capture_output=True,
-            text=True,
-            timeout=60,
+            command + (["--reference", reference] if reference else []), capture_output=True, text=True, timeout=60
         )
         report = json.loads(done.stdout)
         assert (done.returncode == 0) == report["ok"]

@@ -60,10 +60,7 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
         child.kill()
         child.communicate()
     durable = agent.taken("saved")[-1]
-    assert (durable["step"] + 1) % 20 == 0 and (
-        durable["shard"],
-        durable["shards"],
-    ) == (0, 1)
+    assert (durable["step"] + 1) % 20 == 0 and (durable["shard"], durable["shards"]) == (0, 1)
     agent.in_force.clear()
     last = durable["step"] + 30
     child = deaf(tmp_path, agent, attempt=2, resume=durable["path"], steps=last + 1)
@@ -71,16 +68,7 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
     assert child.returncode == 0 and agent.taken("restored")[0]["step"] == durable["step"], output
     lines = [tuple(map(int, line.split())) for line in (tmp_path / "out" / "rank-0.txt").read_text().splitlines()]
     assert [step for attempt, step in lines if attempt == 2] == list(range(durable["step"] + 1, last + 1))
-    whole = start(
-        "deaf",
-        "train.py",
-        "--steps",
-        str(last + 1),
-        "--step-ms",
-        "0",
-        "--out",
-        str(tmp_path / "whole"),
-    )
+    whole = start("deaf", "train.py", "--steps", str(last + 1), "--step-ms", "0", "--out", str(tmp_path / "whole"))
     assert whole.communicate(timeout=60)[0].splitlines()[-1] == output.splitlines()[-1]
 
 
@@ -89,17 +77,7 @@ def test_the_stubborn_job_leaves_a_daemon_that_ignores_sigterm(tmp_path, main):
     def heartbeat():
         return (tmp_path / "heartbeat").read_text() if (tmp_path / "heartbeat").exists() else ""
 
-    child = start(
-        "stubborn",
-        "run.py",
-        "--out",
-        str(tmp_path),
-        "--main",
-        main,
-        "--seconds",
-        "60",
-        GLIM_TASK="9.1.0",
-    )
+    child = start("stubborn", "run.py", "--out", str(tmp_path), "--main", main, "--seconds", "60", GLIM_TASK="9.1.0")
     daemon = 0
     try:
         assert child.stdout.readline() == "the daemon runs\n"
@@ -130,14 +108,7 @@ def test_the_stubborn_job_leaves_a_daemon_that_ignores_sigterm(tmp_path, main):
 def test_the_urgent_job_learns_and_ends():
     port = str(free_port())
     ranks = [
-        start(
-            "urgent",
-            "train.py",
-            RANK=str(rank),
-            WORLD_SIZE="2",
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=port,
-        )
+        start("urgent", "train.py", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         for rank in range(2)
     ]
     outputs = [rank.communicate(timeout=120)[0] for rank in ranks]

@@ -45,10 +45,7 @@ def alone():
     from glim import hfreduce
 
     with hfreduce.init(
-        rank=0,
-        zones=[[1]],
-        store=("127.0.0.1", hfreduce_ranks.free_port()),
-        name=f"alone-{os.getpid()}",
+        rank=0, zones=[[1]], store=("127.0.0.1", hfreduce_ranks.free_port()), name=f"alone-{os.getpid()}"
     ) as group:
         yield group
 
@@ -70,12 +67,7 @@ def reduces_arrays(group):
 
 def test_every_rank_gets_the_sum_of_arrays_in_place_or_beside(run):
     ranks = run(reduces_arrays, transport="tcp")
-    assert ranks.results() == [
-        (0, 4, 0, 3, "tcp"),
-        (1, 4, 0, 3, "none"),
-        (2, 4, 1, 3, "tcp"),
-        (3, 4, 2, 3, "tcp"),
-    ]
+    assert ranks.results() == [(0, 4, 0, 3, "tcp"), (1, 4, 0, 3, "none"), (2, 4, 1, 3, "tcp"), (3, 4, 2, 3, "tcp")]
 
 
 def applies_ops(group):
@@ -298,66 +290,18 @@ def test_what_cannot_be_used_is_refused_by_name(alone):
     array = numpy.ones(8, dtype="f4")
     cases = [
         (ValueError, "tensor: is not contiguous", lambda: alone.all_reduce(array[::2])),
-        (
-            ValueError,
-            "tensor: is read-only",
-            lambda: alone.all_reduce(bytes(8), dtype="fp32"),
-        ),
-        (
-            TypeError,
-            "tensor: int is neither a tensor nor a buffer",
-            lambda: alone.all_reduce(3),
-        ),
-        (
-            TypeError,
-            "tensor: elements of format 'B' cannot be reduced",
-            lambda: alone.all_reduce(bytearray(8)),
-        ),
-        (
-            TypeError,
-            "tensor: elements of format '>f' cannot",
-            lambda: alone.all_reduce(array.astype(">f4")),
-        ),
-        (
-            TypeError,
-            "out: is int32, tensor fp32",
-            lambda: alone.all_reduce(array, out=numpy.ones(8, dtype="i4")),
-        ),
-        (
-            ValueError,
-            "out: has 36 bytes, tensor 32",
-            lambda: alone.all_reduce(array, out=numpy.ones(9, dtype="f4")),
-        ),
-        (
-            ValueError,
-            "out: overlaps tensor",
-            lambda: alone.all_reduce(array[:6], out=array[2:]),
-        ),
-        (
-            ValueError,
-            "op: 'mean' is none of sum, average",
-            lambda: alone.all_reduce(array, "mean"),
-        ),
-        (
-            ValueError,
-            "dtype: 'half' is none of fp32",
-            lambda: alone.all_reduce(array, dtype="half"),
-        ),
-        (
-            ValueError,
-            "root: is 1; the ranks are 0 to 0",
-            lambda: alone.broadcast(array, root=1),
-        ),
-        (
-            ValueError,
-            "out: has 4 bytes, 1 ranks with 32",
-            lambda: alone.all_gather(array, numpy.ones(1, dtype="f4")),
-        ),
-        (
-            ValueError,
-            "tensor: has 32 bytes, 1 ranks",
-            lambda: alone.reduce_scatter(array, numpy.ones(9, dtype="f4")),
-        ),
+        (ValueError, "tensor: is read-only", lambda: alone.all_reduce(bytes(8), dtype="fp32")),
+        (TypeError, "tensor: int is neither a tensor nor a buffer", lambda: alone.all_reduce(3)),
+        (TypeError, "tensor: elements of format 'B' cannot be reduced", lambda: alone.all_reduce(bytearray(8))),
+        (TypeError, "tensor: elements of format '>f' cannot", lambda: alone.all_reduce(array.astype(">f4"))),
+        (TypeError, "out: is int32, tensor fp32", lambda: alone.all_reduce(array, out=numpy.ones(8, dtype="i4"))),
+        (ValueError, "out: has 36 bytes, tensor 32", lambda: alone.all_reduce(array, out=numpy.ones(9, dtype="f4"))),
+        (ValueError, "out: overlaps tensor", lambda: alone.all_reduce(array[:6], out=array[2:])),
+        (ValueError, "op: 'mean' is none of sum, average", lambda: alone.all_reduce(array, "mean")),
+        (ValueError, "dtype: 'half' is none of fp32", lambda: alone.all_reduce(array, dtype="half")),
+        (ValueError, "root: is 1; the ranks are 0 to 0", lambda: alone.broadcast(array, root=1)),
+        (ValueError, "out: has 4 bytes, 1 ranks with 32", lambda: alone.all_gather(array, numpy.ones(1, dtype="f4"))),
+        (ValueError, "tensor: has 32 bytes, 1 ranks", lambda: alone.reduce_scatter(array, numpy.ones(9, dtype="f4"))),
         (ValueError, "out: overlaps", lambda: alone.reduce_scatter(array, array)),
         (ValueError, "node: there are 1", lambda: alone.bytes_sent_to(1)),
     ]
@@ -375,10 +319,7 @@ def test_init_takes_either_the_environment_or_arguments():
     for settings, message in [
         ({"rank": 1, "environment": {}}, "rank: comes from the environment"),
         ({"zones": [[1]]}, "zones: needs rank and store"),
-        (
-            {"zones": [[1]], "rank": 0, "store": ("::1", 1), "environment": {}},
-            "zones: needs",
-        ),
+        ({"zones": [[1]], "rank": 0, "store": ("::1", 1), "environment": {}}, "zones: needs"),
     ]:
         with pytest.raises(ValueError, match=message):
             hfreduce.init(**settings)
@@ -412,10 +353,5 @@ def test_torchruns_environment_is_enough(monkeypatch):
 
 def test_without_the_compiled_part_the_import_says_so():
     env = {**os.environ, "PYTHONPATH": extension.SDK, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import glim.hfreduce"],
-        env=env,
-        capture_output=True,
-        text=True,
-    )
+    done = subprocess.run([sys.executable, "-c", "import glim.hfreduce"], env=env, capture_output=True, text=True)
     assert done.returncode == 1 and "ImportError: glim.hfreduce needs its compiled part" in done.stderr

@@ -24,16 +24,7 @@ def run_steps(hold, clock, steps, step_s):
 
 
 @pytest.mark.parametrize(
-    "step_s, ahead",
-    [
-        (None, 1),
-        (10.0, 1),
-        (0.25, 1),
-        (0.2, 2),
-        (0.1, 3),
-        (0.001, 250),
-        (0.0, HOLD_STEPS_MAX),
-    ],
+    "step_s, ahead", [(None, 1), (10.0, 1), (0.25, 1), (0.2, 2), (0.1, 3), (0.001, 250), (0.0, HOLD_STEPS_MAX)]
 )
 def test_the_hold_lies_250_ms_ahead_and_at_least_one_step(step_s, ahead):
     clock = Clock()
@@ -95,13 +86,7 @@ def test_runs_through_s_and_stays_stopped():
     hold.interrupt(1)
     hold.stop_at(1, 3)
     hold.stop_at(1, 7)  # S never changes
-    assert [hold.begin_step(i) for i in (1, 2, 3, 4, 4)] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert [hold.begin_step(i) for i in (1, 2, 3, 4, 4)] == [True, True, True, False, False]
     assert hold.stopped and hold.stop_step == 3 and not hold.no_agreement
     assert not hold.withdrawn(1)  # too late
 
@@ -121,11 +106,7 @@ def test_messages_of_another_agreement_change_nothing():
 
 @pytest.mark.parametrize(
     "end, goes_on",
-    [
-        (lambda h: h.stop_at(1, 2), True),
-        (lambda h: h.withdrawn(1), True),
-        (lambda h: h.stop_now(1), False),
-    ],
+    [(lambda h: h.stop_at(1, 2), True), (lambda h: h.withdrawn(1), True), (lambda h: h.stop_now(1), False)],
 )
 def test_waits_at_the_hold_until_it_is_told(end, goes_on):
     hold = HoldPoint()
@@ -210,8 +191,7 @@ def test_step_numbers_must_grow():
 @pytest.mark.parametrize("seed", range(200))
 def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
     """Ranks in lockstep (none may be a step ahead of a peer that has not started the last one), with messages delayed
-    at random: no rank starts a step beyond S, all run through S, and nobody gets stuck.
-    """
+    at random: no rank starts a step beyond S, all run through S, and nobody gets stuck."""
     rng = random.Random(seed)
     world, total = rng.randint(1, 6), 400
     clocks = [Clock() for _ in range(world)]
@@ -242,10 +222,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
                 asked[r].clear()
                 threads[r] = threading.Thread(target=ask, args=(r,))
                 threads[r].start()
-                wait_until(
-                    lambda: asked[r].is_set() or ranks[r].waiting,
-                    what=f"rank {r}, seed {seed}",
-                )
+                wait_until(lambda: asked[r].is_set() or ranks[r].waiting, what=f"rank {r}, seed {seed}")
         elif choice < 0.8 and r in pending_ack:
             hold = ranks[r].interrupt(1)
             if hold is not None:
@@ -258,10 +235,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
         elif choice < 1.0 and r in pending_stop:
             pending_stop.discard(r)
             ranks[r].stop_at(1, stop)
-            wait_until(
-                lambda: threads[r] is None or asked[r].is_set(),
-                what=f"rank {r} after S, seed {seed}",
-            )
+            wait_until(lambda: threads[r] is None or asked[r].is_set(), what=f"rank {r} after S, seed {seed}")
         for n in range(world):
             if threads[n] is not None and asked[n].is_set():
                 threads[n].join(10)
