@@ -4,7 +4,8 @@
 
 WHY is "differs": a source of the program, or one that it reaches by includes (of a header, its source too), is not what
 it was at REF. Or "share": one of every N of the others, which rotates with K. What is neither is not printed. If REF
-(default: $GLIM_CI_BASE, else HEAD~1) is unknown, everything differs. Pure reading of the sources: nothing has to be built.
+(default: $GLIM_CI_BASE, else HEAD~1) is unknown, everything differs. Pure reading of the sources: nothing has to be
+built.
 """
 
 import argparse
@@ -48,7 +49,8 @@ def reach(sources):
 
 
 def reaches(sources, changed):
-    """Whether a change is in what they reach. A source without a header of its name is a part of its folder's others."""
+    """Whether a change is in what they reach. A source without a header of its name is a part of its folder's
+    others."""
     reached = reach(sources)
     if reached & changed:
         return True
@@ -64,7 +66,8 @@ def reaches(sources, changed):
 
 
 def choose(tests, changed, share):
-    """[(name, why)]; tests: [(name, sources)]. Those whose own folder changed come before those that only reach a change."""
+    """[(name, why)]; tests: [(name, sources)]. Those whose own folder changed come before those that only reach a
+    change."""
     near, far, share_of_rest = [], [], []
     at, every = share
     rest = []

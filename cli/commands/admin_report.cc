@@ -53,9 +53,8 @@ void AddAdminReport(Syntax admin, Selection* selection) {
   Syntax report = admin.AddCommand("report", "Show where every GPU-second went");
   report.Option("--by", &options->by, "pool, team, user or job (pool)");
   report.Flag("--json", &options->json, "the same as -o json");
-  report.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunAdminReport(context, *options); };
-  });
+  report.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunAdminReport(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -60,9 +60,8 @@ void AddCkptConvert(Syntax ckpt, Selection* selection) {
   command.Option("--step", &options->step, "from-...: the checkpoint's step (0)");
   command.Option("--job", &options->job, "from-...: whose directory it is (local)");
   command.Flag("--trust", &options->trust, "the source is yours: reading it may run what is in it");
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunCkptConvert(context, *options); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunCkptConvert(context, *options); }; });
 }
 
 }  // namespace glim::cli

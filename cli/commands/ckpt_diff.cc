@@ -55,9 +55,8 @@ void AddCkptDiff(Syntax ckpt, Selection* selection) {
   const char* const kHelp = "DIR/attempt-N/step-S; of a DIR the newest that counts";
   command.Option("A", &options->first, kHelp, Presence::kRequired);
   command.Option("B", &options->second, kHelp, Presence::kRequired);
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunCkptDiff(context, *options); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunCkptDiff(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -46,9 +46,8 @@ void AddCkptShow(Syntax ckpt, Selection* selection) {
   Syntax command = ckpt.AddCommand("show", "Show what is in a checkpoint");
   command.Option("PATH", &options->path, "DIR/attempt-N/step-S; of a DIR the newest that counts", Presence::kRequired);
   command.Option("--tensor", &options->pattern, "only names that match this pattern (*, ?, [...])");
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunCkptShow(context, *options); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunCkptShow(context, *options); }; });
 }
 
 }  // namespace glim::cli

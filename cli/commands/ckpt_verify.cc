@@ -86,9 +86,8 @@ void AddCkptVerify(Syntax ckpt, Selection* selection) {
   Syntax command = ckpt.AddCommand("verify", "Read a checkpoint, every byte: 0 good, 1 bad");
   command.Option("PATH", &options->path, "DIR/attempt-N/step-S; of a DIR the newest that counts", Presence::kRequired);
   command.Flag("--all", &options->all, "all of a DIR, also those that do not count");
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunCkptVerify(context, *options); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunCkptVerify(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -74,9 +74,8 @@ void AddHistory(Syntax app, Selection* selection) {
                         CheckState);
   AddDurationOption(command, "--since", &options->since, "ended within this (7d); without it all that are kept");
   command.BoundedOption("--limit", &options->limit, "at most so many (50)", 1, kLimitMax);
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunHistory(context, *options); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunHistory(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -13,7 +13,7 @@ namespace glim::cli {
 namespace {
 
 constexpr Duration kLogPause = Milliseconds(500);
-constexpr int kLooksBeforeNote = 3;   // with kLogPause: a second
+constexpr int kLooksBeforeNote = 3;      // with kLogPause: a second
 constexpr int kLogOutageTriesMax = 120;  // with kLogPause: a minute
 
 constexpr std::uint32_t kAnyRank = 0xffffffff;  // none was asked for

@@ -58,9 +58,8 @@ void AddQueue(Syntax app, Selection* selection) {
   command.Alias("ps");
   command.Flag("-a,--all", &options->all, "also those that have ended");
   command.Option("--user", &options->user, "only this user's");
-  command.OnChosen([=] {
-    selection->run = [options](CommandContext& context) { return RunQueue(context, *options); };
-  });
+  command.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunQueue(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -51,8 +51,8 @@ def tag_of(folder):
 
 
 def remove_folder(folder):
-    """What tasks wrote may lie deeper than Python follows, and an agent's own removals may be under way beside this one.
-    What --stop goes by goes last."""
+    """What tasks wrote may lie deeper than Python follows, and an agent's own removals may be under way beside this
+    one. What --stop goes by goes last."""
     for name in sorted(os.listdir(folder), key=lambda name: name == "cluster.json"):
         subprocess.run(["rm", "-rf", "--", os.path.join(folder, name)], check=True)
     os.rmdir(folder)

@@ -1,4 +1,5 @@
-"""Runs as the first thing in a task of the job that came in, and has it written down who was still there at that moment.
+"""Runs as the first thing in a task of the job that came in, and has it written down who was still there at that
+moment.
 
     witness.py --out OUT      then the task's own command
 

@@ -1,4 +1,5 @@
-"""tests/bench/run estimates: how often a job really started within the range that `glim why` would have shown it when it
+"""tests/bench/run estimates: how often a job really started within the range that `glim why` would have shown it
+when it
 began to wait. The range goes from the tenth to the ninetieth percentile of what may come: 0.8 is honest. One line a
 trace; the value is the share within the range."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the lines of tests/bench/run sched --pareto and --growth: plot_lines.py LINES... [--out docs/figures].
 
-Plain SVG that follows the reader's light or dark. A figure is drawn if the lines hold what it shows.
+SVG by matplotlib (deploy/install-deps bench). A figure is drawn if the lines hold what it shows.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import os
 import sys
 from collections import defaultdict
 
-from svg_chart import Panel, Series, figure_of
+from svg_chart import Panel, Series, write_figure
 
 HOUR = 3600
 
@@ -70,8 +70,7 @@ def main():
     for name, (title, panels_of) in FIGURES.items():
         panels = panels_of(lines)
         if panels:
-            with open(os.path.join(args.out, name + ".svg"), "w") as file:
-                file.write(figure_of(title, panels))
+            write_figure(os.path.join(args.out, name + ".svg"), title, panels)
             drawn += 1
     if not drawn:
         sys.exit("nothing to draw: no line is of --pareto or --growth")

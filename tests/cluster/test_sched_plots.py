@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from argparse import Namespace
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench")
 sys.path.insert(0, BENCH)
 
+import plot_lines  # noqa: E402
 import sched_network  # noqa: E402
 import sched_pareto  # noqa: E402
 import svg_chart  # noqa: E402
@@ -97,28 +97,8 @@ def test_the_network_is_compared_with_one_zone_and_with_no_crossing(tmp_path, ca
     assert ["--policy" in line for line in asked] == [False, False, True] * 2
 
 
-@pytest.mark.parametrize(
-    "low, high, ticks", [(0, 10, [0, 2.5, 5, 7.5, 10]), (3.2, 4.1, [3, 3.25, 3.5, 3.75, 4, 4.25]), (5, 5, [5, 5.02])]
-)
-def test_linear_ticks_are_round_and_enclose_the_values(low, high, ticks):
-    assert svg_chart.linear_ticks(low, high) == ticks
-
-
-def test_log_ticks_are_one_two_five_or_powers_of_ten():
-    assert svg_chart.log_ticks(30, 170) == [20, 50, 100, 200]
-    assert svg_chart.log_ticks(10, 100) == [10, 20, 50, 100]
-    assert svg_chart.log_ticks(90, 10_000) == [10, 100, 1000, 10_000]
-
-
 def test_an_axis_is_logarithmic_where_values_are_far_apart():
-    near, far = svg_chart.Axis([2, 9.9], 0, 100), svg_chart.Axis([2, 20], 0, 100)
-    assert near.at(6) == 50
-    assert (far.at(2), far.at(20)) == (0, 100) and far.at(6.3246) == 50
-
-
-def test_labels_that_would_cover_each_other_are_left_out():
-    boxes = []
-    assert sum(len(svg_chart.draw_label("24 h", 50, 50, boxes)) for _ in range(9)) == 4
+    assert [svg_chart.scale_of(values) for values in ([2, 9.9], [2, 20], [0, 20])] == ["linear", "log", "linear"]
 
 
 def draw(folder, lines):
@@ -127,37 +107,37 @@ def draw(folder, lines):
     return subprocess.run(argv, capture_output=True, text=True)
 
 
-def test_lines_become_figures(tmp_path):
-    pareto = [
+def test_pareto_has_a_panel_a_trace_and_a_point_a_bound():
+    lines = [
         {
             "metric": "pareto",
             "cell": cell,
             "starvation_bound_h": hours,
-            "queue_mean_s": 9000 + hours,
+            "queue_mean_s": 7200,
             "queue_p999_s": 3600.0 * hours,
             "wait_p999_s": 1800.0 * hours,
         }
         for cell in ("itp06@18", "x<y")
         for hours in (24, 2, 8)
     ]
-    growth = [
+    panels = plot_lines.pareto(lines)
+    assert [panel.title for panel in panels] == ["itp06@18", "x<y"]
+    queue, wait = panels[0].series
+    assert queue.labels == ["2 h", "8 h", "24 h"]  # joined in the order of the bound
+    assert (queue.points, wait.points) == ([(2, 2), (8, 2), (24, 2)], [(1, 2), (4, 2), (12, 2)])
+
+
+def test_growth_has_a_line_a_percentile():
+    lines = [
         {"metric": "growth_by_nodes", "nodes": n, "queued": 10_000, "shapes": 300, "p50_ms": n / 100, "p99_ms": n / 50}
-        for n in (150, 1250)
+        for n in (1250, 150)
     ]
-    assert draw(tmp_path, pareto + growth).returncode == 0
-    svg = ElementTree.parse(tmp_path / "out" / "pareto.svg").getroot()
-    texts = [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"itp06@18", "x<y", "tail (h)", "mean queue (h)", "24 h", "queue, 99.9th percentile"} <= set(texts)
-    assert len(list(svg.iter("{http://www.w3.org/2000/svg}circle"))) == 2 * 3 + 1  # and one in the legend
-    labels = [word for word in texts if word in ("2 h", "8 h", "24 h")]
-    assert labels[:3] == ["2 h", "8 h", "24 h"]  # joined in the order of the bound
-    texts = [
-        node.text
-        for node in ElementTree.parse(tmp_path / "out" / "growth.svg")
-        .getroot()
-        .iter("{http://www.w3.org/2000/svg}text")
+    (panel,) = plot_lines.growth(lines)
+    assert (panel.title, panel.x_label) == ("10,000 queued, 300 shapes", "nodes")
+    assert [(series.name, series.points) for series in panel.series] == [
+        ("p50", [(150, 1.5), (1250, 12.5)]),
+        ("p99", [(150, 3.0), (1250, 25.0)]),
     ]
-    assert {"100", "200", "2,000", "nodes", "planning pass (ms)"} <= set(texts)
 
 
 def test_lines_of_something_else_draw_nothing(tmp_path):

@@ -88,8 +88,8 @@ def fresh_folder():
 
 @contextlib.contextmanager
 def own_stage(folder, cancel=True, **options):
-    """A running cluster of a test's own, with a folder for its jobs; its logs are printed at the end, which pytest shows
-    of a test that failed. `cancel=False`: jobs may be left that the scheduler does not know, and are killed."""
+    """A running cluster of a test's own, with a folder for its jobs; its logs are printed at the end, which pytest
+    shows of a test that failed. `cancel=False`: jobs may be left that the scheduler does not know, and are killed."""
     cluster = LocalCluster(BIN, folder, **options)
     try:
         cluster.start()

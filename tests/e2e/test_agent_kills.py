@@ -1,4 +1,5 @@
-"""Agents are killed (SIGKILL) while tasks run, print and end: no line and no exit code is lost, no process is touched."""
+"""Agents are killed (SIGKILL) while tasks run, print and end: no line and no exit code is lost, no process is
+touched."""
 
 import random
 

@@ -110,7 +110,7 @@ def test_a_folder_that_no_node_gives_is_refused_at_once(containers, stage, glim,
         assert told.returncode == INFEASIBLE, told.stdout + told.stderr
         assert "is in no folder that the nodes of pool default give to jobs" in told.stderr
         assert f"field: {field}\n" in told.stderr
-        assert f"use a folder below one of: " in told.stderr and containers.jobs in told.stderr
+        assert "use a folder below one of: " in told.stderr and containers.jobs in told.stderr
     assert len(glim.json("queue", "--all")["jobs"]) == jobs
 
 

@@ -1,5 +1,6 @@
 """The main job, end to end: a training job is interrupted for a more urgent one at a random step and comes back there.
-Its weights and every batch of every rank are, bit for bit, those of the same job left alone. Ten seeds in tests/nightly, four in every run."""
+Its weights and every batch of every rank are, bit for bit, those of the same job left alone. Ten seeds in
+tests/nightly, four in every run."""
 
 import os
 

@@ -163,8 +163,8 @@ def main():
 
 
 def end_process():
-    """Ends without tearing PyTorch down: gloo's threads and the interpreter's end race, and the loser aborts the process
-    with "terminate called without an active exception", a failure of a job that has done all its work."""
+    """Ends without tearing PyTorch down: gloo's threads and the interpreter's end race, and the loser aborts the
+    process with "terminate called without an active exception", a failure of a job that has done all its work."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

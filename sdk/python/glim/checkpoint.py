@@ -24,7 +24,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import state_tree
 from .compiled import load as load_compiled
@@ -36,7 +36,10 @@ _checkpoint = load_compiled(
     "glim.checkpoint",
     "glim.session() with saves of your own " "(run.checkpoint_saved(), run.resume_path), and glim-task",
 )
-SaveReport = _checkpoint.SaveReport
+if TYPE_CHECKING:
+    SaveReport = Any  # the compiled part tells no types
+else:
+    SaveReport = _checkpoint.SaveReport
 _FOLDER = re.compile(r"(?P<root>.+)/attempt-(?P<attempt>[0-9]+)/step-(?P<step>[0-9]{8,})/*")
 
 
@@ -63,7 +66,7 @@ class ArrayInfo(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        bits = 8 if self.dtype == "BOOL" else int(re.search("[0-9]+", self.dtype)[0])
+        bits = 8 if self.dtype == "BOOL" else int(re.findall("[0-9]+", self.dtype)[0])
         return math.prod(self.shape) * bits // 8
 
 
@@ -239,7 +242,7 @@ def path_of(root: "str | os.PathLike[str]", attempt: int, step: int) -> str:
 def split_path(path: "str | os.PathLike[str]") -> Optional[Tuple[str, int, int]]:
     """(directory, attempt, step) of a checkpoint's folder; None if that is no such path."""
     match = _FOLDER.fullmatch(os.path.abspath(os.fspath(path)))
-    return match and (match["root"], int(match["attempt"]), int(match["step"]))
+    return (match["root"], int(match["attempt"]), int(match["step"])) if match else None
 
 
 def begin_attempt(
@@ -382,7 +385,7 @@ class _Part:
         shape = self.shape
         first, count = 0, 0
         if self.placement == "rows":
-            first, count, shape = self.rows, shape[0], (self.total, *shape[1:])
+            first, count, shape = self.rows or 0, shape[0], (self.total, *shape[1:])
             if self.total < first + count:
                 raise ValueError(f"{self.name}: rows {first} to {first + count} of total {self.total}")
         dtype = "U8" if self.dtype == "bytes" else self.dtype

@@ -68,7 +68,9 @@ def write_glim(state: Any, path: str, job: str, step: int) -> str:
     if os.path.exists(os.path.join(path, "job.json")):
         raise CheckpointError(f"{path}: is a directory of checkpoints already", "ALREADY_EXISTS", fix="name a new one")
     with Checkpointer(path, job=job, attempt=1) as saver:
-        return saver.save_state_async(step, state).wait().path
+        handle = saver.save_state_async(step, state)
+        assert handle is not None  # no other is on its way
+        return handle.wait().path
 
 
 def read_distributed(path: str) -> Dict[str, Any]:

@@ -20,14 +20,17 @@ Needs the compiled part (sdk/hfreduce/python), not torch or numpy.
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple
 
 from .compiled import load
 from .dtypes import BUFFER_TO_REDUCIBLE, REDUCIBLE, TORCH_TO_REDUCIBLE
 
 _hfreduce = load("_hfreduce", "glim.hfreduce", "torch.distributed, with gloo or nccl")
 
-Handle = _hfreduce.Handle
+if TYPE_CHECKING:
+    Handle = Any  # the compiled part tells no types
+else:
+    Handle = _hfreduce.Handle
 HfreduceError = _hfreduce.HfreduceError
 HfreduceError.__module__ = __name__
 
@@ -252,6 +255,7 @@ def _type(source: _Buffer, target: _Buffer, dtype: Optional[str]) -> str:
             )
     if source.dtype != target.dtype:
         raise TypeError(f"out: is {target.dtype}, tensor {source.dtype}")
+    assert source.dtype is not None
     return source.dtype
 
 

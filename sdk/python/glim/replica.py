@@ -102,8 +102,8 @@ class ReplicaSource:
 
 
 class Replicas:
-    """A session's copies, where the platform says. The first of several failures in a row is told on stderr, and none is
-    the save's or the restore's. Any thread, one at a time."""
+    """A session's copies, where the platform says. The first of several failures in a row is told on stderr, and
+    none is the save's or the restore's. Any thread, one at a time."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
@@ -211,8 +211,8 @@ def extension() -> Any:
             os.environ.setdefault(name, value)
         _replica = load("_replica", "glim.replica", "saves go to the disk alone, none into a neighbour's memory")
     finally:
-        for name, value in given.items():
-            if value is None:
+        for name, before in given.items():
+            if before is None:
                 del os.environ[name]
     return _replica
 

@@ -113,7 +113,8 @@ class Saves:
             self._base, self._base_is_elsewhere = checkpoint.path, bool(checkpoint.peers)
         if self._root and (self._env.is_rank_zero or found and self._is_told):
             decided = self._begin()
-            is_own = found and split_path(found[0])[1] == self._attempt
+            split = split_path(found[0]) if found else None
+            is_own = split is not None and split[1] == self._attempt
             if self._is_told and found and not is_own and decided and decided != found[0]:
                 if self._env.checkpoint_local:
                     raise CheckpointError(

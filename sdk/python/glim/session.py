@@ -331,7 +331,7 @@ class Session:
     def _on_message(self, message: Dict[str, Any]) -> None:
         kind = message["type"]
         if kind == "interrupt":
-            notice = {
+            notice: Dict[str, Any] = {
                 "agreement": int(message["agreement"]),
                 "reason": str(message.get("reason", "")),
                 "preemptor": str(message.get("preemptor", "")),
