@@ -13,6 +13,7 @@
 #include "cli/rpc/interruption.h"
 #include "cli/text/errors.h"
 #include "cli/text/output.h"
+#include "cli/text/style.h"
 
 namespace glim::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include "cli/checkpoints/place.h"
 #include "cli/commands/ckpt.h"
 #include "cli/text/render_json.h"
+#include "cli/text/style.h"
 #include "cli/text/text.h"
 
 namespace glim::cli {

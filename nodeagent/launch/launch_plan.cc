@@ -15,9 +15,9 @@ namespace {
 
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-// A path as a spec may have it; "/" is one for a workdir alone.
+// A path as a spec may have it, or "/": where that will not do, the runtime says so.
 bool IsPath(const std::string& path) {
-  return !HasNul(path) && path.size() <= core::kSpecPathBytesMax && core::IsPlainAbsolutePath(path);
+  return path == "/" || (!HasNul(path) && path.size() <= core::kSpecPathBytesMax && core::IsPlainAbsolutePath(path));
 }
 
 // The bytes are held against the hash in the name before they are used, so that the name says enough.
@@ -40,7 +40,7 @@ Status CheckLimits(const v1::TaskLimits& limits) {
 }
 
 // The scheduler has validated the job's spec (core::ValidateSpec). What is held against the same bounds once more is
-// what would harm this node if somebody else had sent it: paths with two spellings, texts and lists without an end,
+// what would harm this node if somebody else had sent it: paths with two spellings, lists without an end,
 // bytes that end a C string, limits that are none.
 Status CheckOrder(const v1::TaskLaunch& launch) {
   if (launch.ranks() < 1 || launch.ranks() > kRanksPerTaskMax) {
@@ -51,8 +51,7 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
                            "use image: host");
   }
   if (launch.run().empty() || HasNul(launch.run())) return InvalidArgument("run", "run is empty or holds a zero byte");
-  if (launch.run().size() > core::kSpecTextBytesMax) return InvalidArgument("run", "run is too long");
-  if (!launch.workdir().empty() && launch.workdir() != "/" && !IsPath(launch.workdir())) {
+  if (!launch.workdir().empty() && !IsPath(launch.workdir())) {
     return InvalidArgument("workdir", "workdir must be an absolute path");
   }
   if (!launch.checkpoint_dir().empty() && !IsPath(launch.checkpoint_dir())) {

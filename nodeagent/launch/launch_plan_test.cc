@@ -36,6 +36,26 @@ TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
   EXPECT_EQ(PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status().field(), "env");
 }
 
+// By the bounds of a job's spec (scheduler/core/model/spec_limits.h), whoever sent the order.
+TEST(LaunchPlan, RefusesLimitsThatAreNoneAndPathsOfTwoSpellings) {
+  AgentOptions options;
+  const auto refused = [&](auto change) {
+    v1::TaskLaunch launch;
+    launch.set_ranks(1);
+    launch.set_run("x");
+    change(launch);
+    return PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status().field();
+  };
+  EXPECT_EQ(refused([](auto& l) { l.mutable_limits()->set_memory_bytes(-1); }), "limits.memory");
+  EXPECT_EQ(refused([](auto& l) { l.mutable_limits()->set_pids(1); }), "limits.pids");
+  EXPECT_EQ(refused([](auto& l) { l.set_workdir("/a//b"); }), "workdir");
+  EXPECT_EQ(refused([](auto& l) { l.set_checkpoint_dir("/a/../b"); }), "checkpoint.dir");
+  EXPECT_EQ(refused([](auto& l) {
+              for (int i = 0; i < 65; ++i) l.add_mounts();
+            }),
+            "mounts");
+}
+
 TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
   TempFolder folder;
   AgentOptions options;

@@ -77,7 +77,7 @@ TEST_F(ClientApiTest, RefusalsNameTheField) {
       {"interrupt.mode", [](v1::JobSpec* s) { s->mutable_interrupt()->set_mode("polite"); }},
       {"interrupt.grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_grace_ms(-5); }},
       {"launcher", [](v1::JobSpec* s) { s->set_launcher(static_cast<v1::Launcher>(9)); }},
-      {"restart.on", [](v1::JobSpec* s) { s->mutable_restart()->add_on("boredom"); }},
+      {"restart.on[0]", [](v1::JobSpec* s) { s->mutable_restart()->add_on("boredom"); }},
   };
   for (const auto& c : cases) {
     v1::JobSpec spec = Spec("bad");

@@ -302,7 +302,7 @@ TEST(TraceCommand, SaysWhatItRefuses) {
   const std::pair<std::vector<std::string>, std::string> kRows[] = {
       {{"--trace", bad.path(), "--nodes", "2"}, "glim-sim: --trace: line 1, column job_id: is missing"},
       {{"--trace", trace.path(), "--nodes", "2", "--checkpoint-cost", "40"}, "--checkpoint-cost: '40' is no pair"},
-      {{"--trace", trace.path(), "--nodes", "2", "--faults", unknown.path()}, "line 1, sometimes: unknown key"},
+      {{"--trace", trace.path(), "--nodes", "2", "--faults", unknown.path()}, ":1:1: sometimes: unknown key"},
       {{"--trace", trace.path(), "--nodes", "2", "--policy", unknown.path()}, "sometimes"},
       {{"--trace", trace.path(), "--nodes", "2", "--zones", "3"}, "--zones: there are fewer nodes than zones"},
       {{"--trace", trace.path(), "--nodes", "0"}, "--nodes"},
