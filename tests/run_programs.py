@@ -71,7 +71,7 @@ def run_shard(preset, name, shard, shards, pattern, folder):
         cases = xml.parse(report).getroot()
     except (OSError, xml.ParseError):
         cases = xml.Element("testsuites")
-    if code != 0 and not any(cases.iter("failure")):
+    if code != 0 and cases.find(".//failure") is None:  # (an element without children is false)
         add_failure(cases, name, f"ended with {code} in {last_begun(said)}")
     return name, seconds, cases, "" if code == 0 else said
 
