@@ -146,8 +146,11 @@ TEST(MessageJson, AnEmptyMessageHasThemToo) {
       SCOPED_TRACE(field.name());
       ASSERT_TRUE(object.contains(field.name()));
       const Json& value = object[field.name()];
-      if (field.is_repeated()) EXPECT_EQ(value, Json::array());
-      if (field.has_presence()) EXPECT_TRUE(value.is_null());
+      if (field.is_repeated()) {
+        EXPECT_EQ(value, Json::array());
+      } else if (field.has_presence()) {
+        EXPECT_TRUE(value.is_null());
+      }
     }
   }
 }
