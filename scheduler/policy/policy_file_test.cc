@@ -129,70 +129,73 @@ TEST(PolicyFileTest, WhatIsShownReadsBackToTheSame) {
   }
 }
 
+struct Refusal {
+  const char* text;
+  const char* place;
+  const char* field;
+  const char* fix;
+};
+
+const Refusal kRefusals[] = {
+    {"agree_max: 2s\nagree_maxx: 1s", "2:1", "agree_maxx", "did you mean 'agree_max'?"},
+    {"frobnicate: 1", "1:1", "frobnicate", "known here: "},
+    {"default_user_quota: {high: 1}", "1:1", "default_user_quota", ""},
+    {"\nagree_max: soon", "2:12", "agree_max", "write it like 250ms"},
+    {"agree_max: 10", "1:12", "agree_max", "write it like 250ms"},
+    {"agree_max: 99999999999999999999d", "1:12", "agree_max", "write it like"},
+    {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},
+    {"quantum_min: [1s]", "1:14", "quantum_min", "write it like"},
+    {"agree_max: 1s\nagree_max: 2s", "2:1", "agree_max", "keep one"},
+    {"outage_percent: 101", "1:17", "outage_percent", "use 1 to 100"},
+    {"outage_percent: 99999999999999999999", "1:17", "outage_percent", "use 1 to 100"},
+    {"outage_percent: 1.5", "1:17", "outage_percent", "use 1 to 100"},
+    {"agree_max: 1s\noutage_percent:\n\n", "2:1", "outage_percent", "use 1 to 100"},
+    {"size_weight: -0.1", "1:14", "size_weight", "use 0 to 10, in steps"},
+    {"size_weight: 0.1234", "1:14", "size_weight", "in steps of 0.001"},
+    {"size_weight: .5", "1:14", "size_weight", "use 0 to 10"},
+    {"size_weight: 1e3", "1:14", "size_weight", "use 0 to 10"},
+    {"move_gain: 1000.5", "1:12", "move_gain", "use 0 to 1000"},
+    {"preempt_gain: 0.9", "1:15", "preempt_gain", "use 1 to 1000"},
+    {"enforce_time_limits: yes", "1:22", "enforce_time_limits", "true or false"},
+    {"quantum_max: 5m\nquantum_min: 10m", "1:1", "quantum_max", "lower quantum_min"},
+    {"quantum_min: 5h", "1:1", "quantum_max", "raise quantum_max"},
+    {"agree_max: 1s\nmaster_port_last: 1025", "2:1", "master_port_last", "lower port first"},
+    {"master_port_first: 30000", "1:1", "master_port_last", "lower port first"},
+    {"master_port_first: 29999", "1:1", "master_port_last", "at least two ports"},
+    {"[1, 2]", "1:1", "", "key: value"},
+    {"a: 1\n---\nb: 1", "2:1", "", "keep one"},
+    {"quotas: {default_user: {urgent: 1}}", "1:25", "quotas.default_user.urgent", "extreme_high"},
+    {"quotas: {default_user: {auto: 1}}", "1:25", "quotas.default_user.auto", "name a class"},
+    {"quotas: {default_user: {high: 1, '30': 2}}", "1:34", "quotas.default_user.30", "keep one"},
+    {"quotas: {default_user: 8}", "1:24", "quotas.default_user", "{high: 4}"},
+    {"quotas: {users: {kim: {high: many}}}", "1:30", "quotas.users.kim.high", "use 0 to"},
+    {"quotas: {users: {kim: {high: -1}}}", "1:30", "quotas.users.kim.high", "use 0 to"},
+    {"quotas: {users: {kim: {}, kim: {}}}", "1:27", "quotas.users.kim", "keep one"},
+    {"quotas: {users: {'a b': {}}}", "1:18", "quotas.users", "A-Z a-z 0-9"},
+    {"quotas: {users: [kim]}", "1:17", "quotas.users", "{kim: {high: 4}}"},
+    {"quotas: {user: {}}", "1:10", "quotas.user", "did you mean 'users'?"},
+    {"quotas:\n  teams:\n    vision: {weight: -5}", "3:22", "quotas.teams.vision.weight", "use 1 to 1000000"},
+    {"quotas: {teams: {vision: {wieght: 5}}}", "1:27", "quotas.teams.vision.wieght", "did you mean 'weight'?"},
+    {"quotas: {teams: {vision: {total: 16}}}", "1:34", "quotas.teams.vision.total", "{high: 4}"},
+    {"links: {zone_a: A, zone_b: B}", "1:8", "links", "[{zone_a: A, zone_b: B}]"},
+    {"links: [{zone_a: A, zone_b: B}, {zone_a: A, zoneb: B}]", "1:45", "links[1].zoneb", "did you mean 'zone_"},
+    {"links:\n- {zone_a: A, zone_b: A}", "2:3", "links[0]", "two different zones"},
+    {"links:\n- {zone_a: A}", "2:3", "links[0]", "give zone_a and zone_b"},
+    {"links:\n- {zone_a: A, zone_b: B}\n- {zone_a: B, zone_b: A}", "3:3", "links[1]", "one link"},
+    {"links: [{zone_a: A, zone_b: B, jobs_max: -1}]", "1:42", "links[0].jobs_max", "use 0 to 1000"},
+    {"links: [{zone_a: A, zone_b: ''}]", "1:29", "links[0].zone_b", "A-Z a-z 0-9"},
+    {"pools: default", "1:8", "pools", "[a, b]"},
+    {"zones: [A, B, A]", "1:15", "zones[2]", "keep one"},
+    {"pools: [[a]]", "1:9", "pools[0]", "A-Z a-z 0-9"},
+    {"quotas: [", "", "", ""},
+    {"quantum_min: '1m", "", "", ""},
+    {"quotas: *nobody", "", "", ""},
+    {"{quantum_min: 1m} {quantum_min: 2m}", "", "", ""},
+    {"quantum_min: \x01", "1:14", "", "remove it"},
+};
+
 TEST(PolicyFileTest, RefusalsSayWhereWhatAndHowToMendIt) {
-  const struct {
-    const char* text;
-    const char* place;
-    const char* field;
-    const char* fix;
-  } cases[] = {
-      {"agree_max: 2s\nagree_maxx: 1s", "2:1", "agree_maxx", "did you mean 'agree_max'?"},
-      {"frobnicate: 1", "1:1", "frobnicate", "known here: "},
-      {"default_user_quota: {high: 1}", "1:1", "default_user_quota", ""},
-      {"\nagree_max: soon", "2:12", "agree_max", "write it like 250ms"},
-      {"agree_max: 10", "1:12", "agree_max", "write it like 250ms"},
-      {"agree_max: 99999999999999999999d", "1:12", "agree_max", "write it like"},
-      {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},
-      {"quantum_min: [1s]", "1:14", "quantum_min", "write it like"},
-      {"agree_max: 1s\nagree_max: 2s", "2:1", "agree_max", "keep one"},
-      {"outage_percent: 101", "1:17", "outage_percent", "use 1 to 100"},
-      {"outage_percent: 99999999999999999999", "1:17", "outage_percent", "use 1 to 100"},
-      {"outage_percent: 1.5", "1:17", "outage_percent", "use 1 to 100"},
-      {"agree_max: 1s\noutage_percent:\n\n", "2:1", "outage_percent", "use 1 to 100"},
-      {"size_weight: -0.1", "1:14", "size_weight", "use 0 to 10, in steps"},
-      {"size_weight: 0.1234", "1:14", "size_weight", "in steps of 0.001"},
-      {"size_weight: .5", "1:14", "size_weight", "use 0 to 10"},
-      {"size_weight: 1e3", "1:14", "size_weight", "use 0 to 10"},
-      {"move_gain: 1000.5", "1:12", "move_gain", "use 0 to 1000"},
-      {"preempt_gain: 0.9", "1:15", "preempt_gain", "use 1 to 1000"},
-      {"enforce_time_limits: yes", "1:22", "enforce_time_limits", "true or false"},
-      {"quantum_max: 5m\nquantum_min: 10m", "1:1", "quantum_max", "lower quantum_min"},
-      {"quantum_min: 5h", "1:1", "quantum_max", "raise quantum_max"},
-      {"agree_max: 1s\nmaster_port_last: 1025", "2:1", "master_port_last", "lower port first"},
-      {"master_port_first: 30000", "1:1", "master_port_last", "lower port first"},
-      {"master_port_first: 29999", "1:1", "master_port_last", "at least two ports"},
-      {"[1, 2]", "1:1", "", "key: value"},
-      {"a: 1\n---\nb: 1", "2:1", "", "keep one"},
-      {"quotas: {default_user: {urgent: 1}}", "1:25", "quotas.default_user.urgent", "extreme_high"},
-      {"quotas: {default_user: {auto: 1}}", "1:25", "quotas.default_user.auto", "name a class"},
-      {"quotas: {default_user: {high: 1, '30': 2}}", "1:34", "quotas.default_user.30", "keep one"},
-      {"quotas: {default_user: 8}", "1:24", "quotas.default_user", "{high: 4}"},
-      {"quotas: {users: {kim: {high: many}}}", "1:30", "quotas.users.kim.high", "use 0 to"},
-      {"quotas: {users: {kim: {high: -1}}}", "1:30", "quotas.users.kim.high", "use 0 to"},
-      {"quotas: {users: {kim: {}, kim: {}}}", "1:27", "quotas.users.kim", "keep one"},
-      {"quotas: {users: {'a b': {}}}", "1:18", "quotas.users", "A-Z a-z 0-9"},
-      {"quotas: {users: [kim]}", "1:17", "quotas.users", "{kim: {high: 4}}"},
-      {"quotas: {user: {}}", "1:10", "quotas.user", "did you mean 'users'?"},
-      {"quotas:\n  teams:\n    vision: {weight: -5}", "3:22", "quotas.teams.vision.weight", "use 1 to 1000000"},
-      {"quotas: {teams: {vision: {wieght: 5}}}", "1:27", "quotas.teams.vision.wieght", "did you mean 'weight'?"},
-      {"quotas: {teams: {vision: {total: 16}}}", "1:34", "quotas.teams.vision.total", "{high: 4}"},
-      {"links: {zone_a: A, zone_b: B}", "1:8", "links", "[{zone_a: A, zone_b: B}]"},
-      {"links: [{zone_a: A, zone_b: B}, {zone_a: A, zoneb: B}]", "1:45", "links[1].zoneb", "did you mean 'zone_"},
-      {"links:\n- {zone_a: A, zone_b: A}", "2:3", "links[0]", "two different zones"},
-      {"links:\n- {zone_a: A}", "2:3", "links[0]", "give zone_a and zone_b"},
-      {"links:\n- {zone_a: A, zone_b: B}\n- {zone_a: B, zone_b: A}", "3:3", "links[1]", "one link"},
-      {"links: [{zone_a: A, zone_b: B, jobs_max: -1}]", "1:42", "links[0].jobs_max", "use 0 to 1000"},
-      {"links: [{zone_a: A, zone_b: ''}]", "1:29", "links[0].zone_b", "A-Z a-z 0-9"},
-      {"pools: default", "1:8", "pools", "[a, b]"},
-      {"zones: [A, B, A]", "1:15", "zones[2]", "keep one"},
-      {"pools: [[a]]", "1:9", "pools[0]", "A-Z a-z 0-9"},
-      {"quotas: [", "", "", ""},
-      {"quantum_min: '1m", "", "", ""},
-      {"quotas: *nobody", "", "", ""},
-      {"{quantum_min: 1m} {quantum_min: 2m}", "", "", ""},
-      {"quantum_min: \x01", "1:14", "", "remove it"},
-  };
-  for (const auto& c : cases) {
+  for (const Refusal& c : kRefusals) {
     const auto file = ReadPolicyText(c.text, "p.yaml");
     ASSERT_FALSE(file.ok()) << c.text;
     const Status& status = file.status();
@@ -259,7 +262,8 @@ TEST(PolicyFileTest, TheDifferenceNamesEveryField) {
 
 TEST(PolicyFileTest, PoolsAndZonesMustBeKnownOrDeclared) {
   const auto file = ReadPolicyText(
-      "pools: [later]\nquotas:\n  pools:\n    later: {high: 1}\n    a10O: {high: 1}\nlinks:\n- {zone_a: A, zone_b: B}\n",
+      "pools: [later]\nquotas:\n  pools:\n    later: {high: 1}\n    a10O: {high: 1}\nlinks:\n"
+      "- {zone_a: A, zone_b: B}\n",
       "p.yaml");
   ASSERT_TRUE(file.ok());
   std::vector<std::string> warnings;

@@ -34,8 +34,9 @@ struct KnownNames {
 Status ReadNameList(const YAML::Node& value, const std::string& path, std::set<std::string>* names);
 void Mention(bool zone, const std::string& name, const YAML::Node& where, const std::string& field, PolicyNames* names);
 
-// Refuses the first mention of a pool or zone that neither a node nor the file's own list has: "12:5: quotas.pools.a100:
-// ...". Where no node has ever registered nothing can be held against it: then each becomes one of `warnings`.
+// Refuses the first mention of a pool or zone that neither a node nor the file's own list has: "12:5:
+// quotas.pools.a100: ...". Where no node has ever registered nothing can be held against it: then each becomes one of
+// `warnings`.
 Status CheckNames(const PolicyNames& names, const KnownNames& known, std::vector<std::string>* warnings);
 
 // "kim", or "\"007\"" where YAML would take it for something else.

@@ -1,5 +1,5 @@
-// Reading YAML by tables of keys: what is not in the table is refused with its place and its path. yaml-cpp's exceptions
-// end here. Pure functions on values; a YAML::Node is no thread's but its reader's.
+// Reading YAML by tables of keys: what is not in the table is refused with its place and its path. yaml-cpp's
+// exceptions end here. Pure functions on values; a YAML::Node is no thread's but its reader's.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -18,8 +18,9 @@ namespace glim::server {
 using YamlField = std::function<Status(const YAML::Node& value, const std::string& path)>;
 using YamlFields = std::map<std::string, YamlField>;
 
-// The one document of `text`; null if there is nothing in it. Refused: what is no YAML, more than one document, aliases,
-// control characters, what is nested too deep. Messages begin with line and column ("3:1: ..."), as all of this file do.
+// The one document of `text`; null if there is nothing in it. Refused: what is no YAML, more than one document,
+// aliases, control characters, what is nested too deep. Messages begin with line and column ("3:1: ..."), as all of
+// this file do.
 Result<YAML::Node> ParseYaml(const std::string& text);
 // The bytes of a file, 1 MiB at most. `field` is what the refusal is about (--policy).
 Result<std::string> ReadTextFile(const std::string& path, const std::string& field);

@@ -1,5 +1,5 @@
-// Any bytes as a policy file: a policy within the bounds that shows and reads back to the same, or a refusal that can be
-// printed and says where the fault is.
+// Any bytes as a policy file: a policy within the bounds that shows and reads back to the same, or a refusal that can
+// be printed and says where the fault is.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

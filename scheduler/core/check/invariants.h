@@ -12,7 +12,8 @@ namespace glim::core {
 // A sentence for every violation; empty if all is well.
 //   - a node has one holder and at most one claimant, both live, both naming the node; a claimant is claimed
 //   - the holder of a claimed node is leaving it
-//   - a gang is whole or not at all: a claimed attempt holds or claims each of its nodes, a started one has a task on each
+//   - a gang is whole or not at all: a claimed attempt holds or claims each of its nodes, a started one has a task on
+//     each
 //   - a job's state agrees with its newest attempt's; no more than one attempt of a job lives
 //   - an attempt has at most one open agreement, its last; the agreements of one that is over are over
 //   - an attempt goes on from a save of an earlier one, which its job still has

@@ -7,8 +7,8 @@
 
 namespace glim::core {
 
-// Orders every task of an attempt that has tasks to stop; nothing happens if it was ordered before. A claimed attempt has
-// no tasks: see claims.h.
+// Orders every task of an attempt that has tasks to stop; nothing happens if it was ordered before. A claimed attempt
+// has no tasks: see claims.h.
 void StopTasks(Changes& changes, AttemptId attempt, StopCause cause, const std::string& message);
 
 }  // namespace glim::core

@@ -11,8 +11,8 @@
 //   cancel:   QUEUED, HELD -> CANCELLED at once; else CANCELLING -> CANCELLED at the release of the last node
 //   suspend:  QUEUED -> HELD at once; else SUSPENDING -> HELD at the release of the last node;  resume: HELD -> QUEUED
 //
-// A job that waits for others (dependencies.h) is QUEUED, and not planned. Who has used up its time limit (time_limit.h)
-// does not queue again, whatever ended its attempt: it is FAILED.
+// A job that waits for others (dependencies.h) is QUEUED, and not planned. Who has used up its time limit
+// (time_limit.h) does not queue again, whatever ended its attempt: it is FAILED.
 //
 // Only the owner may cancel, suspend or resume. Each operation answers in changes.reply(); a refusal changes nothing.
 #pragma once

@@ -305,8 +305,8 @@ void JudgeSilence(Changes& changes) {
     if (changes.node(id).state == NodeState::kSilent) ++silent;
     if (silence >= policy.node_lost_after) overdue.push_back(id);
   }
-  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to fall
-  // due is alone for a moment in every outage.
+  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to
+  // fall due is alone for a moment in every outage.
   const bool outage = !overdue.empty() && silent >= 2 && silent * 100 > judged * policy.outage_percent;
   if (outage != changes.state().outage) {
     changes.Note(outage ? HistoryKind::kOutageBegan : HistoryKind::kOutageEnded, {}, {}, "",

@@ -1,6 +1,6 @@
 // Ten bugs, each a line at the place where somebody could make it, that the simulator must find within 1,000 seeds
-// (scheduler/sim/world/planted_test.cc). Planted() is constantly false in every build but that test's own library, which
-// alone is compiled with GLIM_PLANTED_BUGS: the compiler leaves nothing of them in a program that is shipped.
+// (scheduler/sim/world/planted_test.cc). Planted() is constantly false in every build but that test's own library,
+// which alone is compiled with GLIM_PLANTED_BUGS: the compiler leaves nothing of them in a program that is shipped.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // The rows of the cluster's state: what the store keeps and what a snapshot shows. Plain values; the state machines
 // that move them are drawn in job_machine.h, attempt_machine.h, agreement_machine.h and node_machine.h.
+//
+// Sources: names.cc (the words of the rows)
 #pragma once
 
 #include <array>

@@ -1,15 +1,17 @@
 // Where a job's saves lie, and whether they can be had.
 //
 // With a checkpoint.dir of its own, or a cluster that has a checkpoint root, every node sees a job's saves and nothing
-// of this file applies. Otherwise a save lies in the own checkpoint folder of the node that wrote it (Checkpoint::parts),
-// and of those to which agents have copied it (Checkpoint::copies). A job then comes back where its save is, or the
-// agents copy the save to where it comes back, or it waits until a node is heard again; it never starts without.
+// of this file applies. Otherwise a save lies in the own checkpoint folder of the node that wrote it
+// (Checkpoint::parts), and of those to which agents have copied it (Checkpoint::copies). A job then comes back where
+// its save is, or the agents copy the save to where it comes back, or it waits until a node is heard again; it never
+// starts without.
 //
 //   queued --- every holder silent ---------> waits_for_save = that node --- heard again ---> queued
 //     |                                             |
 //     |                                             +--- lost ---> if_unreachable: wait: goes on waiting
-//     +--- started: BaseOf                                         if_unreachable: older: queued; BaseOf gives the newest
-//                                                                  save that can be had, and the job says what that cost
+//     +--- started: BaseOf                                         if_unreachable: older: queued; BaseOf gives the
+//                                                                  newest save that can be had, and the job says
+//                                                                  what that cost
 #pragma once
 
 #include <string>

@@ -5,9 +5,9 @@
 //   G(a) = max_d  P(S <= a + d | S > a) / E[min(S - a, d) | S > a]
 // Serving the highest index first minimises the mean response time of jobs whose sizes are drawn from a known
 // distribution (Gittins 1989; Aalto, Ayesta, Righter 2009, "On the Gittins index in the M/G/1 queue"). The distribution
-// here is a chain of life tables, from coarse to fine (all jobs; jobs of about that size; the user's of about that size;
-// the user's of that size and time limit): each is shrunk towards the coarser one by kPriorWeight pseudo-observations,
-// so that a user's own history counts as soon as there is some.
+// here is a chain of life tables, from coarse to fine (all jobs; jobs of about that size; the user's of about that
+// size; the user's of that size and time limit): each is shrunk towards the coarser one by kPriorWeight
+// pseudo-observations, so that a user's own history counts as soon as there is some.
 //
 // Pure values, integers alone. Owned by the ClusterState's index; one thread.
 #pragma once

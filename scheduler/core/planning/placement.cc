@@ -85,8 +85,8 @@ std::size_t LeavesOf(const std::vector<const Candidate*>& taken) {
 std::vector<NodeId> Place(const std::vector<Candidate>& candidates, std::uint32_t nodes, const MayCrossFn& may_cross) {
   if (candidates.size() < nodes || nodes == 0) return {};
   const auto zones = Group(candidates);
-  // (suspects, leaves, whether all of the save is copied, what the leaf or zone is left with): the least wins, the first
-  // of equals.
+  // (suspects, leaves, whether all of the save is copied, what the leaf or zone is left with): the least wins, the
+  // first of equals.
   std::optional<std::tuple<std::size_t, std::size_t, bool, std::size_t>> best_cost;
   std::vector<const Candidate*> best;
   const auto consider = [&](std::vector<const Candidate*> taken, std::size_t leaves, std::size_t left) {

@@ -1,8 +1,8 @@
 // Where a gang goes. Pure choice among candidates; the planner says who is a candidate.
 //
 // One leaf if it fits (the one that is left with the least), else one zone with the fewest leaves, else two zones
-// joined by a link. Suspect nodes last, those that have the job's save first; ties break by zone, leaf and id. The result is in rank order: contiguous by
-// zone, then leaf, then id.
+// joined by a link. Suspect nodes last, those that have the job's save first; ties break by zone, leaf and id. The
+// result is in rank order: contiguous by zone, then leaf, then id.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@ struct SaveWait {
   Blocker blocker;
 };
 
-// Nothing: the job may be placed wherever `field` says. Where its save's node can be had now, though by an interrupt, and
-// a copy would take longer than starting a job is worth (Policy::switch_cost), that node alone is left in `field`. Reads
-// nothing of the job but what its shape has, and since when it waits.
+// Nothing: the job may be placed wherever `field` says. Where its save's node can be had now, though by an interrupt,
+// and a copy would take longer than starting a job is worth (Policy::switch_cost), that node alone is left in `field`.
+// Reads nothing of the job but what its shape has, and since when it waits.
 std::optional<SaveWait> WaitForSave(const Pass& pass, const Asker& asker, Field* field);
 
 }  // namespace glim::core

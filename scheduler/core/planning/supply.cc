@@ -1,10 +1,9 @@
-// Sums over a pool that refuse most of a long queue at once, and when to look again.
-#include <algorithm>
+#include "scheduler/core/planning/supply.h"
 
-#include "scheduler/core/planning/pass.h"
+#include <algorithm>
+#include <iterator>
 
 namespace glim::core {
-
 namespace {
 
 constexpr std::uint64_t kSupplyStale = 16;  // a sixteenth of the starts may be missing from the sums
@@ -24,8 +23,7 @@ auto EndOfPreemptible(const Own& own, const Urgency& asker) {
 
 }  // namespace
 
-const Pass::Supply& Pass::SupplyOf(const std::string& pool) {
-  const PoolView& view = PoolOf(pool);
+const Supplies::Supply& Supplies::SupplyOf(const std::string& pool, const PoolView& view) {
   Supply& supply = supplies_[pool];
   // What was started or kept back since makes it too large: still a bound. In a pass of many starts it is made anew
   // ever more seldom, so that each start costs little.
@@ -61,8 +59,8 @@ const Pass::Supply& Pass::SupplyOf(const std::string& pool) {
   return supply;
 }
 
-std::uint32_t Pass::AtMost(const Asker& asker, bool later) {
-  const Supply& supply = SupplyOf(asker.job->spec->pool);
+std::uint32_t Supplies::AtMost(const PoolView& view, const Asker& asker, bool later) {
+  const Supply& supply = SupplyOf(asker.job->spec->pool, view);
   std::uint32_t most = supply.loose;
   if (!asker.may_interrupt) return most;
   for (const auto& [priority, nodes] : supply.claimed) {
@@ -77,29 +75,6 @@ std::uint32_t Pass::AtMost(const Asker& asker, bool later) {
     if (end != level.own.begin()) most += unbound ? std::prev(end)->second.second : std::prev(end)->second.first;
   }
   return most;
-}
-
-TimePoint Pass::NextTurn(const std::string& pool, PriorityClass priority) {
-  TimePoint next;
-  const auto consider = [&](TimePoint at) {
-    if (at > now_ && (!next || at < next)) next = at;
-  };
-  const TimePoint soonest = now_ + policy_.replan_interval;
-  for (const PassAttempt& a : PoolOf(pool).attempts) {
-    if (!a.steady || a.gone || a.row->charged != priority) continue;
-    const Duration service = ServiceOf(*a.job, a.row, now_);
-    const Duration left = BucketBegin(ServiceBucket(service) + std::size_t{1}) - service;
-    // It may give way already, and be in its quantum; or come to give way as it grows older.
-    if (a.quantum_until > now_) consider(std::max(soonest, a.quantum_until));
-    consider(std::max({soonest, a.quantum_until, now_ + left}));
-  }
-  for (const PriorityClass asked : {priority, PriorityClass::kAuto}) {
-    const auto waiting = state_.index().waiting.find({pool, asked});
-    if (waiting == state_.index().waiting.end()) continue;
-    const auto not_starved = waiting->second.lower_bound({now_ - policy_.starvation_bound + Milliseconds(1), JobId{}});
-    if (not_starved != waiting->second.end()) consider(not_starved->first + policy_.starvation_bound);
-  }
-  return next;
 }
 
 }  // namespace glim::core

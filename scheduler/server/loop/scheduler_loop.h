@@ -81,8 +81,9 @@ class SchedulerLoop {
   // For events of which each sender has at most one in the inbox (agents, operators): no flood of clients may make a
   // node look silent, so they do not count.
   Status PostUnbounded(Payload what, Done done);
-  // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for everything
-  // else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE (STOPPING).
+  // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for
+  // everything else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE
+  // (STOPPING).
   Status Read(std::function<void(store::Store&)> read);
   // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
   Status SetPolicy(core::Policy policy, std::string words, Done done);

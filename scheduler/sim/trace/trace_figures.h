@@ -14,8 +14,8 @@ double Percentile(std::vector<double>& values, double share);
 // the machine (wall_s, pass_us_*) is left out, so that the same seed gives the same bytes.
 nlohmann::ordered_json FiguresOf(const TraceOutcome& outcome, std::uint32_t nodes, double wall_s);
 
-// How far the estimates held, by keys estimates_*: of those that were known and whose jobs have started, the shares that
-// started within the range, before and after it.
+// How far the estimates held, by keys estimates_*: of those that were known and whose jobs have started, the shares
+// that started within the range, before and after it.
 nlohmann::ordered_json CalibrationOf(const std::vector<AskedEstimate>& asked);
 
 }  // namespace glim::sim

@@ -7,6 +7,8 @@
 // periodic checkpoint. Events of one virtual millisecond are one batch; what nodes answer to it is the next.
 //
 // Single-threaded. The same options and trace give the same outcome but for pass_us.
+//
+// Sources: trace_world.cc, trace_attempts.cc (what nodes and ranks do)
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The simulator's own test: with each of ten bugs planted in the core or the store (scheduler/core/model/planted.h) it must
-// find a violation within 1,000 seeds; with none it must find none.
+// The simulator's own test: with each of ten bugs planted in the core or the store (scheduler/core/model/planted.h) it
+// must find a violation within 1,000 seeds; with none it must find none.
 #include <gtest/gtest.h>
 
 #include <cstdint>

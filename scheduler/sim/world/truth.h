@@ -8,8 +8,8 @@
 //     lost and its spec does not wait for them; an attempt goes on from what was its job's newest save when it started,
 //     and from nothing else afterwards
 //   - every GPU-millisecond that a holder had of a node is in the ledger of exactly one job, under the same use
-//   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit has
-//     run for that long, and none starts that has
+//   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit
+//     has run for that long, and none starts that has
 //   - a node whose agent has released a task is not held for that task any more
 //   - what runs on a node is its holder's, or known as a stale task or an orphan: nothing runs on a free node
 #pragma once

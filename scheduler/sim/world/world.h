@@ -3,6 +3,8 @@
 // Everything follows from the seed. Invariants are checked after every batch; what ranks and nodes would suffer (two
 // attempts on a node, a step beyond S, S changed) is checked where it would happen, and what the world knows beside the
 // scheduler is held against its rows (truth.h). A violation ends the run.
+//
+// Sources: world.cc, world_faults.cc (faults by seed)
 #pragma once
 
 #include <cstdint>

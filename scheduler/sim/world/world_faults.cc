@@ -1,5 +1,5 @@
-// Faults by seed: streams that break, agents that restart, machines that reboot or fall silent, many at once, a scheduler
-// that is killed before or after a commit and comes back from the store, clocks that are set.
+// Faults by seed: streams that break, agents that restart, machines that reboot or fall silent, many at once, a
+// scheduler that is killed before or after a commit and comes back from the store, clocks that are set.
 #include <algorithm>
 #include <utility>
 

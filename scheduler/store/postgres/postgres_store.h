@@ -8,6 +8,8 @@
 //
 // Waits are bounded: calls block for up to about a minute while the database is away, then fail with kUnavailable.
 // Durability is the server's: synchronous_commit=off is overruled here, fsync=off cannot be.
+//
+// Sources: postgres_store.cc, postgres_open.cc (settings, statements, migrations)
 #pragma once
 
 #include <cstdint>

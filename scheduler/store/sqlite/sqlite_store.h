@@ -1,5 +1,7 @@
 // The embedded store: one SQLite file in WAL mode, synchronous=FULL, one transaction a commit. The file must lie on a
 // disk: on tmpfs nothing survives the machine, whatever SQLite promises.
+//
+// Sources: sqlite_store.cc, sqlite_open.cc (pragmas, ownership, migrations)
 #pragma once
 
 #include <cstdint>

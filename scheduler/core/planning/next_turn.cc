@@ -1,0 +1,31 @@
+#include "scheduler/core/planning/next_turn.h"
+
+#include <algorithm>
+
+namespace glim::core {
+
+TimePoint NextTurnIn(const ClusterState& state, const Policy& policy, TimePoint now, const std::string& pool,
+                     const PoolView& view, PriorityClass priority) {
+  TimePoint next;
+  const auto consider = [&](TimePoint at) {
+    if (at > now && (!next || at < next)) next = at;
+  };
+  const TimePoint soonest = now + policy.replan_interval;
+  for (const PassAttempt& a : view.attempts) {
+    if (!a.steady || a.gone || a.row->charged != priority) continue;
+    const Duration service = ServiceOf(*a.job, a.row, now);
+    const Duration left = BucketBegin(ServiceBucket(service) + std::size_t{1}) - service;
+    // It may give way already, and be in its quantum; or come to give way as it grows older.
+    if (a.quantum_until > now) consider(std::max(soonest, a.quantum_until));
+    consider(std::max({soonest, a.quantum_until, now + left}));
+  }
+  for (const PriorityClass asked : {priority, PriorityClass::kAuto}) {
+    const auto waiting = state.index().waiting.find({pool, asked});
+    if (waiting == state.index().waiting.end()) continue;
+    const auto not_starved = waiting->second.lower_bound({now - policy.starvation_bound + Milliseconds(1), JobId{}});
+    if (not_starved != waiting->second.end()) consider(not_starved->first + policy.starvation_bound);
+  }
+  return next;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,110 @@
+#include "scheduler/core/planning/pool_view.h"
+
+#include <algorithm>
+
+#include "scheduler/core/model/allowed_paths.h"
+#include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/planning/victims.h"
+
+namespace glim::core {
+
+PoolViews::PoolViews(const ClusterState& state, const Policy& policy, TimePoint now, const QuotaUse& quota,
+                     const Urgencies& urgencies)
+    : state_(state), policy_(policy), now_(now), quota_(quota), urgencies_(urgencies) {}
+
+PassAttempt& AttemptIn(PoolView& view, AttemptId id) {
+  return *std::lower_bound(view.attempts.begin(), view.attempts.end(), id,
+                           [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
+}
+
+PoolView& PoolViews::Of(const std::string& pool) {
+  const auto [it, fresh] = pools_.try_emplace(pool);
+  PoolView& view = it->second;
+  if (!fresh) return view;
+  view.starts = 1;
+  const auto layout = state_.layouts().pools.find(pool);
+  if (layout == state_.layouts().pools.end()) return view;
+  view.layout = &layout->second;
+  AddAttempts(pool, view);
+  AddNodes(view);
+  WaitForTheSilent(view);
+  return view;
+}
+
+void PoolViews::AddAttempts(const std::string& pool, PoolView& view) const {
+  const auto live = state_.index().live.find(pool);
+  if (live == state_.index().live.end()) return;
+  view.attempts.reserve(live->second.size());
+  for (const AttemptId id : live->second) {
+    PassAttempt& a = view.attempts.emplace_back();
+    a.id = id;
+    a.row = state_.FindAttempt(id);
+    a.job = state_.FindJob(id.job);
+    a.nodes = static_cast<std::uint32_t>(a.row->nodes.size());
+    a.borrowed = quota_.Borrowed(id);
+    const bool begun = a.row->state == AttemptState::kStarting || a.row->state == AttemptState::kRunning;
+    a.steady = begun && a.row->stop == StopCause::kNone && !a.row->open_agreement();
+    if (!a.steady) continue;
+    a.min_run_until = ProtectedUntil(state_, policy_, *a.row);
+    a.quantum_until = std::max(a.min_run_until, a.row->started_at + a.row->quantum);
+    a.save_due = SaveDue(state_, policy_, *a.row, now_);
+    a.urgency = urgencies_.OfRunning(*a.job, *a.row);
+    view.least_urgent_first.push_back(static_cast<std::uint32_t>(view.attempts.size() - 1));
+  }
+  std::sort(view.least_urgent_first.begin(), view.least_urgent_first.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return view.attempts[a].urgency > view.attempts[b].urgency; });
+}
+
+void PoolViews::AddNodes(PoolView& view) const {
+  const PoolLayout& layout = *view.layout;
+  view.nodes.resize(layout.nodes.size());
+  std::size_t at = 0;
+  state_.tables().nodes.ForEach([&](NodeId id, const Node& row) {
+    if (at == layout.nodes.size() || layout.nodes[at] != id) return;
+    PassNode& node = view.nodes[at];
+    node.id = id;
+    node.row = &row;
+    node.zone = layout.zones[at];
+    node.leaf = layout.leaves[at];
+    node.usable = IsUsable(row);
+    ++at;
+  });
+  for (std::uint32_t i = 0; i < view.attempts.size(); ++i) {
+    const PassAttempt& attempt = view.attempts[i];
+    for (const NodeId id : attempt.row->nodes) {
+      PassNode& node = view.nodes[layout.IndexOf(id)];
+      if (node.row->holder == attempt.id) node.holder = i;
+      if (node.row->claim == attempt.id) node.claimant = i;
+    }
+  }
+}
+
+// While a new leader has not heard all nodes, those that it will hear in a moment are not missing.
+void PoolViews::WaitForTheSilent(PoolView& view) const {
+  const TimePoint settled = state_.leader_since + policy_.node_lost_after;
+  const bool silent = std::any_of(view.nodes.begin(), view.nodes.end(),
+                                  [](const PassNode& node) { return node.row->state == NodeState::kSilent; });
+  if (!silent || !state_.leader_since || now_ >= settled) return;
+  for (PassAttempt& a : view.attempts) a.quantum_until = std::max(a.quantum_until, settled);
+}
+
+std::vector<bool> PoolViews::GivenTo(const JobSpec& spec) {
+  const PoolView& view = Of(spec.pool);
+  return view.layout ? ListsThatGive(*view.layout, spec) : std::vector<bool>();
+}
+
+const AskView& PoolViews::AskOf(const JobSpec& spec) {
+  const std::vector<bool> give = GivenTo(spec);
+  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement, give});
+  AskView& ask = it->second;
+  if (!fresh) return ask;
+  const PoolView& view = Of(spec.pool);
+  for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
+    if (!Fits(view.nodes[i].row->labels, spec) || !(give.empty() || give[view.layout->folders[i]])) continue;
+    ask.nodes.push_back(i);
+    ++ask.by_zone[view.nodes[i].zone];
+  }
+  return ask;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,91 @@
+// A pool as one planning pass sees it, in dense arrays: a pass looks at every node and every live attempt of a pool
+// once, and then at shapes. What the pass gives away is marked here. Private to the planner and to advice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/core/planning/quota_use.h"
+#include "scheduler/core/planning/urgencies.h"
+
+namespace glim::core {
+
+inline constexpr std::uint32_t kNobody = 0xffffffff;
+
+struct PassNode {
+  NodeId id;
+  const Node* row = nullptr;
+  std::uint32_t zone = 0;  // of Layouts
+  std::uint32_t leaf = 0;
+  std::uint32_t holder = kNobody;  // index in PoolView::attempts
+  std::uint32_t claimant = kNobody;
+  bool usable = false;                                    // ready, and nothing strange on it
+  bool taken = false;                                     // by a start of this pass
+  TimePoint hold_until;                                   // kept back for somebody who gets the rest then; 0: not
+  PriorityClass hold_from = PriorityClass::kExtremeHigh;  // this class, and those below it
+};
+
+struct PassAttempt {
+  AttemptId id;
+  const Attempt* row = nullptr;
+  const Job* job = nullptr;
+  bool steady = false;  // starting or running, and not asked to leave
+  bool borrowed = false;
+  bool gone = false;        // a victim or displaced in this pass
+  bool spoken_for = false;  // somebody earlier in the order waits for it to become interruptible
+  TimePoint min_run_until;  // no class but extreme_high interrupts it before
+  TimePoint quantum_until;  // its own class does not
+  TimePoint save_due;       // until then it is better left alone (victims.h); 0: not
+  Urgency urgency;
+  std::uint32_t nodes = 0;
+  std::int64_t preemption_cost_gpu_ms = -1;  // below 0: not asked for yet
+};
+
+// A pool as the pass sees it.
+struct PoolView {
+  const PoolLayout* layout = nullptr;
+  std::vector<PassNode> nodes;
+  std::vector<PassAttempt> attempts;              // ascending by id
+  std::vector<std::uint32_t> least_urgent_first;  // indexes of the steady ones
+  std::uint64_t starts = 0;                       // grows with every start of this pass
+};
+
+// It must be there.
+PassAttempt& AttemptIn(PoolView& view, AttemptId id);
+
+// Which nodes a job could be on at all.
+struct AskView {
+  std::vector<std::uint32_t> nodes;  // indexes in PoolView::nodes
+  std::map<std::uint32_t, std::size_t> by_zone;
+};
+
+// The views of a pass, made when they are first asked for. References stay good as long as it lives.
+class PoolViews {
+ public:
+  // All are lent and outlive it.
+  PoolViews(const ClusterState& state, const Policy& policy, TimePoint now, const QuotaUse& quota,
+            const Urgencies& urgencies);
+
+  PoolView& Of(const std::string& pool);
+  const AskView& AskOf(const JobSpec& spec);
+  // By the lists of the pool's nodes, which give the job the folders that it names; empty: all do.
+  std::vector<bool> GivenTo(const JobSpec& spec);
+
+ private:
+  void AddNodes(PoolView& view) const;
+  void AddAttempts(const std::string& pool, PoolView& view) const;
+  void WaitForTheSilent(PoolView& view) const;
+
+  const ClusterState& state_;
+  const Policy& policy_;
+  const TimePoint now_;
+  const QuotaUse& quota_;
+  const Urgencies& urgencies_;
+  std::map<std::string, PoolView> pools_;
+  std::map<std::tuple<std::string, std::uint32_t, Placement, std::vector<bool>>, AskView> asks_;
+};
+
+}  // namespace glim::core

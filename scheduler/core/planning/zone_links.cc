@@ -1,0 +1,41 @@
+#include "scheduler/core/planning/zone_links.h"
+
+#include <algorithm>
+
+#include "scheduler/core/model/feasibility.h"
+
+namespace glim::core {
+
+ZoneLinks::ZoneLinks(const ClusterState& state, const Policy& policy) : state_(state), policy_(policy) {
+  for (const auto& [pool, attempts] : state.index().live) {
+    for (const AttemptId id : attempts) {
+      const Attempt& attempt = *state.FindAttempt(id);
+      if (attempt.zones.size() == 2) used_[LinkOf(attempt.zones[0], attempt.zones[1])].insert(id);
+    }
+  }
+}
+
+bool ZoneLinks::Free(const std::string& zone_a, const std::string& zone_b,
+                     const std::vector<AttemptId>& leaving) const {
+  const Link link = LinkOf(zone_a, zone_b);
+  std::uint32_t used = 0;
+  if (const auto it = used_.find(link); it != used_.end()) {
+    for (const AttemptId id : it->second) {
+      const Attempt& attempt = *state_.FindAttempt(id);
+      // Victims of other jobs' preemptions are not among them: their agreements may yet be withdrawn.
+      const bool displaced = attempt.state == AttemptState::kClaimed && displaced_.contains(id);
+      const bool going =
+          LeavesItsLink(attempt) || displaced || std::find(leaving.begin(), leaving.end(), id) != leaving.end();
+      if (!going) ++used;
+    }
+  }
+  const auto planned = planned_.find(link);
+  if (planned != planned_.end()) used += planned->second;
+  return used < LinkJobsMax(policy_, link.first, link.second);
+}
+
+void ZoneLinks::Take(const std::set<std::string>& zones) {
+  if (zones.size() == 2) ++planned_[LinkOf(*zones.begin(), *zones.rbegin())];
+}
+
+}  // namespace glim::core
