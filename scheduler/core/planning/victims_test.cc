@@ -86,7 +86,7 @@ VictimOption Option(std::uint64_t job, PriorityClass charged, bool borrowed, std
   return {{JobId(job), 1}, charged, borrowed, preemption_cost, nodes};
 }
 
-struct Row {
+struct VictimRow {
   const char* what;
   std::vector<VictimOption> options;
   std::uint32_t nodes;
@@ -98,7 +98,7 @@ constexpr auto kLowClass = PriorityClass::kLow;
 constexpr auto kNormalClass = PriorityClass::kNormal;
 
 TEST(ChooseVictims, LowestClassThenBorrowedThenLeastCostThenId) {
-  const Row kRows[] = {
+  const VictimRow kRows[] = {
       {"the lower class, whatever it costs",
        {Option(1, kNormalClass, false, 1, 2), Option(2, kLowClass, false, 900, 2)},
        2,
@@ -137,7 +137,7 @@ TEST(ChooseVictims, LowestClassThenBorrowedThenLeastCostThenId) {
        {1, 2},
        6},
   };
-  for (const Row& row : kRows) {
+  for (const VictimRow& row : kRows) {
     SCOPED_TRACE(row.what);
     const auto choice = ChooseVictims(row.options, row.nodes);
     ASSERT_TRUE(choice.has_value());
