@@ -1,5 +1,5 @@
-// The documents of `-o json` (docs/cli.md). Messages are rendered by proto/json/message_json.h; here is what the CLI adds.
-// Pure.
+// The documents of `-o json` (docs/cli.md). Messages are rendered by proto/json/message_json.h; here is what the CLI
+// adds. Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The JSON of the protocol's messages: one form for the CLI's `-o json` and for whatever else shows messages to programs.
+// The JSON of the protocol's messages: one form for the CLI's `-o json` and for whatever else shows messages to
+// programs.
 //
 // A message is an object. Its fields have the names of the schema (proto/glim/v1) and are always there. Integers are
 // numbers, 64-bit ones too. Enumerations are lower-case words without the prefix of their type. A message or a member

@@ -14,6 +14,7 @@
 #include "glim/v1/admin_api.pb.h"
 #include "glim/v1/agent_api.pb.h"
 #include "glim/v1/client_api.pb.h"
+#include "sdk/base/rfc3339.h"
 
 namespace glim::proto {
 namespace {
@@ -148,8 +149,7 @@ TEST(MessageJson, AnEmptyMessageHasThemToo) {
       const Json& value = object[field.name()];
       if (field.is_repeated()) {
         EXPECT_EQ(value, Json::array());
-      }
-      if (field.has_presence()) {
+      } else if (field.has_presence()) {
         EXPECT_TRUE(value.is_null());
       }
     }
@@ -166,6 +166,20 @@ TEST(MessageJson, PointsInTimeHaveATwin) {
   v1::Node node;
   node.set_last_heard_ms(1);
   EXPECT_EQ(MessageJson(node)["last_heard"], "1970-01-01T00:00:00.001Z");
+}
+
+TEST(MessageJson, TheCalendarIsRight) {
+  const std::pair<std::int64_t, const char*> kRows[] = {
+      {0, "1970-01-01T00:00:00.000Z"},
+      {-1, "1969-12-31T23:59:59.999Z"},
+      {951'782'400'000, "2000-02-29T00:00:00.000Z"},
+      {951'868'800'000, "2000-03-01T00:00:00.000Z"},
+      {4'107'542'400'000, "2100-03-01T00:00:00.000Z"},
+      {1'709'251'199'999, "2024-02-29T23:59:59.999Z"},
+      {253'402'300'799'999, "9999-12-31T23:59:59.999Z"},
+      {-62'167'219'200'000, "0000-01-01T00:00:00.000Z"},
+  };
+  for (const auto& [ms, text] : kRows) EXPECT_EQ(FormatRfc3339({ms}), text);
 }
 
 TEST(MessageJson, EnumerationsAreWordsWithoutTheirTypesName) {

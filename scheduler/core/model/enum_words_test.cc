@@ -12,8 +12,8 @@
 namespace glim::core {
 namespace {
 
-constexpr int kLow = -2;
-constexpr int kHigh = 63;
+constexpr int kNumberLow = -2;
+constexpr int kNumberHigh = 63;
 
 // "glim::core::JobState::kQueued" of an enumerator, "(glim::core::JobState)17" of any other number: what the compiler
 // knows about an enumeration, so that no list of enumerators stands here beside it.
@@ -38,41 +38,42 @@ std::string WordOfName(std::string_view name) {
 }
 
 template <typename E, int kNumber>
-void Check(std::size_t* enumerators) {
+void CheckNumber(std::size_t* enumerators) {
   constexpr auto kValue = static_cast<E>(kNumber);
   const std::string expected = WordOfName(NameOfValue<kValue>());
-  const char* const word = WordOf(kValue);
+  const char* const found = WordOf(kValue);
   if (expected.empty()) {
-    EXPECT_EQ(word, nullptr) << "the table has " << word << ", which is " << kNumber << " and no enumerator";
+    EXPECT_EQ(found, nullptr) << "the table has " << kNumber << ", which is no enumerator";
     return;
   }
   ++*enumerators;
-  ASSERT_NE(word, nullptr) << expected << " is not in the table of words (enum_words.h)";
-  if (std::string_view(word).empty()) {
+  const std::string word = found != nullptr ? found : "(not in the table)";
+  if (word.empty()) {
     EXPECT_EQ(expected, "none") << "only kNone may have the empty word";
   } else {
-    EXPECT_EQ(word, expected);
+    EXPECT_EQ(word, expected) << "see enum_words.h";
   }
   EXPECT_EQ(FromWord<E>(word), kValue);
 }
 
 template <typename E, int... kNumbers>
-std::size_t CheckAll(std::integer_sequence<int, kNumbers...>) {
+std::size_t CheckEveryNumber(std::integer_sequence<int, kNumbers...>) {
   std::size_t enumerators = 0;
-  (Check<E, kNumbers + kLow>(&enumerators), ...);
+  (CheckNumber<E, kNumbers + kNumberLow>(&enumerators), ...);
   return enumerators;
 }
 
 template <typename E>
-class EnumWordsTest : public testing::Test {};
+class EnumWordsTest : public ::testing::Test {};
 
-using Enumerations = testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink,
-                                    DependencyKind, IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult,
-                                    StopCause, AgreementState, TaskPhase, NodeState, BlockerKind, HistoryKind>;
+using Enumerations = ::testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink,
+                                      DependencyKind, IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult,
+                                      StopCause, AgreementState, TaskPhase, NodeState, BlockerKind, HistoryKind>;
 TYPED_TEST_SUITE(EnumWordsTest, Enumerations);
 
 TYPED_TEST(EnumWordsTest, EveryEnumeratorHasTheWordOfItsName) {
-  const std::size_t enumerators = CheckAll<TypeParam>(std::make_integer_sequence<int, kHigh - kLow + 1>());
+  const std::size_t enumerators =
+      CheckEveryNumber<TypeParam>(std::make_integer_sequence<int, kNumberHigh - kNumberLow + 1>());
   EXPECT_GE(enumerators, 2u) << "the compiler's names are not read as they are written";
   EXPECT_EQ(enumerators, kEnumWords<TypeParam>.size());
 }

@@ -1,21 +1,17 @@
 #include "scheduler/core/model/history_words.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace glim::core {
 namespace {
 
 std::string Took(Duration duration) {
-  char text[64];
   if (duration.ms < 1000) return std::to_string(std::max<std::int64_t>(0, duration.ms)) + " ms";
   if (duration.ms < 120'000) {
-    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(duration.ms) / 1000);
-  } else {
-    std::snprintf(text, sizeof text, "%lld min %lld s", static_cast<long long>(duration.ms / 60'000),
-                  static_cast<long long>(duration.ms / 1000 % 60));
+    const std::int64_t tenths = (duration.ms + 50) / 100;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
   }
-  return text;
+  return std::to_string(duration.ms / 60'000) + " min " + std::to_string(duration.ms / 1000 % 60) + " s";
 }
 
 std::string Count(std::uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }

@@ -5,7 +5,7 @@
 namespace glim::server {
 namespace {
 
-constexpr std::size_t kOpenMax = 512;
+constexpr std::size_t kReadersMax = 512;
 constexpr std::size_t kReadMax = 1000;
 constexpr std::size_t kRecentMax = 4096;
 
@@ -25,7 +25,7 @@ void EventFeed::Stop() {
 }
 
 bool EventFeed::Open(const std::shared_ptr<EventFollower>& stream) {
-  if (open_.size() >= kOpenMax) return false;
+  if (open_.size() >= kReadersMax) return false;
   open_.insert(stream);
   return true;
 }

@@ -224,7 +224,7 @@ TEST_F(LoopTest, SilenceIsJudgedAfterTheReportsThatWait) {
   const auto history = reader.History({.limit = 1000});
   lock.unlock();
   ASSERT_TRUE(history.ok());
-  for (const auto& stored : *history) EXPECT_NE(stored.entry.kind, "node_lost");
+  for (const auto& stored : *history) EXPECT_NE(stored.entry.kind, core::HistoryKind::kNodeLost);
 
   // And without a report it is lost, by the loop's own timer.
   now_ms_ += 60'000;

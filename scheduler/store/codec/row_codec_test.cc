@@ -170,6 +170,16 @@ TEST(RowCodec, GarbageDeepInsideIsNamed) {
               HasSubstr("table tasks, row 42.3.9: ranks[0].saves[0].took_ms: expected a whole number"));
 }
 
+TEST(RowCodec, AnEntryWithoutAmountsIsSmallAndGarbageInOneIsNamed) {
+  EXPECT_EQ(EncodeHistoryFacts({}), "{}");
+  EXPECT_EQ(EncodeHistoryFacts({.step = 41}), R"({"step":41})");
+  const auto unknown = DecodeHistory({.seq = 7, .kind = "job_dreamt", .facts = "{}"});
+  EXPECT_EQ(unknown.status().reason(), "STORE_CORRUPT");
+  EXPECT_THAT(unknown.status().message(), HasSubstr("table history, row 7: kind: unknown name \"job_dreamt\""));
+  const auto torn = DecodeHistory({.seq = 8, .kind = "step_agreed", .facts = R"({"step":"x"})"});
+  EXPECT_THAT(torn.status().message(), HasSubstr("table history, row 8: step: expected a whole number"));
+}
+
 TEST(RowCodec, MangledBodiesNeverCrash) {
   Rng rng(17);
   int refused = 0;

@@ -2,6 +2,7 @@
 #include "scheduler/store/testing/store_contract.h"
 
 #include "scheduler/store/contract/store_limits.h"
+#include "scheduler/store/testing/rows.h"
 
 namespace glim::store {
 
@@ -49,6 +50,20 @@ TEST_P(StoreContract, HistoryIsReadByJobAndPage) {
   EXPECT_TRUE(store_->History({.after = all.back().seq, .limit = 100}).value().empty());
   EXPECT_TRUE(store_->History({.after = ~std::uint64_t{0}, .limit = 100}).value().empty());
   EXPECT_TRUE(store_->History({.limit = 0}).value().empty());
+}
+
+TEST_P(StoreContract, AnEntrysFactsComeBack) {
+  Rng rng(1);
+  std::vector<core::HistoryEntry> entries;
+  std::vector<core::Mutation> mutations;
+  for (int i = 0; i < 50; ++i) {
+    entries.push_back(RandomHistory(rng, JobId(1)));
+    mutations.push_back(entries.back());
+  }
+  Commit(mutations);
+  const auto read = store_->History({.limit = 100}).value();
+  ASSERT_EQ(read.size(), entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) EXPECT_EQ(read[i].entry, entries[i]) << i;
 }
 
 TEST_P(StoreContract, HistoryIsPrunedByAgeInBoundedSteps) {

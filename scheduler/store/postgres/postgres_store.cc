@@ -210,12 +210,12 @@ Result<std::vector<Store::StoredHistory>> PostgresStore::History(const HistoryQu
       const auto seq = row[0].as<std::uint64_t>();
       auto entry = DecodeHistory({.seq = seq,
                                   .at_ms = row[1].as<std::int64_t>(),
-                                  .kind = Text(row[2]),
+                                  .kind = std::string(Text(row[2])),
                                   .job = row[3].as<std::uint64_t>(),
                                   .attempt = row[4].as<std::uint32_t>(),
                                   .node = row[5].as<std::uint32_t>(),
-                                  .text = Text(row[6]),
-                                  .facts = Text(row[7])});
+                                  .text = std::string(Text(row[6])),
+                                  .facts = std::string(Text(row[7]))});
       if (!entry.ok()) return entry.status();
       found.push_back({seq, std::move(entry).value()});
     }

@@ -23,7 +23,7 @@ namespace {
 using core::JobId;
 
 template <typename Row>
-core::Mutation Put(const Row& row) {
+core::Mutation PutRow(const Row& row) {
   return std::make_shared<const Row>(row);
 }
 
@@ -45,8 +45,8 @@ std::vector<core::Mutation> CommitNumber(std::uint64_t n) {
   core::HistoryEntry entry;
   entry.at = TimePoint{1};
   entry.job = JobId(n);
-  std::vector<core::Mutation> mutations = {Put(job),  Put(attempt), Put(task),
-                                           Put(node), entry,        core::PutIds{JobId(n + 1), core::NodeId(2)}};
+  std::vector<core::Mutation> mutations = {PutRow(job),  PutRow(attempt), PutRow(task),
+                                           PutRow(node), entry,           core::PutIds{JobId(n + 1), core::NodeId(2)}};
   if (n > 10) mutations.push_back(core::DeleteJob{JobId(n - 10)});
   return mutations;
 }

@@ -180,12 +180,12 @@ Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuer
     const std::uint64_t seq = query.Unsigned(0);
     auto entry = DecodeHistory({.seq = seq,
                                 .at_ms = query.Int(1),
-                                .kind = query.Text(2),
+                                .kind = std::string(query.Text(2)),
                                 .job = query.Unsigned(3),
                                 .attempt = static_cast<std::uint32_t>(query.Int(4)),
                                 .node = static_cast<std::uint32_t>(query.Int(5)),
-                                .text = query.Text(6),
-                                .facts = query.Text(7)});
+                                .text = std::string(query.Text(6)),
+                                .facts = std::string(query.Text(7))});
     if (!entry.ok()) {
       query.Reset();
       return entry.status();
