@@ -12,7 +12,7 @@
 namespace glim::cli {
 namespace {
 
-constexpr std::uint32_t kPageSize = 500;
+constexpr std::uint32_t kHistoryPageSize = 500;
 constexpr std::uint32_t kLimitDefault = 50;
 constexpr std::uint32_t kLimitMax = 100'000;
 constexpr std::array<std::string_view, 3> kStates = {"succeeded", "failed", "cancelled"};
@@ -39,7 +39,7 @@ Status RunHistory(CommandContext& context, const HistoryOptions& options) {
   request.set_max_age_ms(options.since.ms);
   bool more = true;
   while (more && jobs.size() < options.limit) {
-    request.set_page_size(std::min(kPageSize, options.limit - static_cast<std::uint32_t>(jobs.size())));
+    request.set_page_size(std::min(kHistoryPageSize, options.limit - static_cast<std::uint32_t>(jobs.size())));
     Result<glim::v1::ListHistoryResponse> page = context.client.Call(&glim::v1::ClientApi::Stub::ListHistory, request);
     if (!page.ok()) return page.status();
     for (auto& job : *page->mutable_jobs()) jobs.push_back(std::move(job));

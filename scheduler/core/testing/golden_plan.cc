@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "scheduler/core/model/duration_text.h"
+#include "sdk/base/duration_text.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/planning/queue_ahead.h"
 #include "scheduler/core/planning/victims.h"

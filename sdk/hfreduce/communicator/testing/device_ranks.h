@@ -68,18 +68,14 @@ struct Shape {
   const char* transport;
   std::vector<std::uint32_t> nodes_by_zone;
   std::uint32_t local_ranks;
-  bool paired = false;
 
-  Topology topology() const {
-    const Topology even = EvenTopology(nodes_by_zone, local_ranks);
-    return paired ? WithNeighboursPaired(even) : even;
-  }
+  Topology topology() const { return EvenTopology(nodes_by_zone, local_ranks); }
 };
 
 inline void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.transport;
   for (const std::uint32_t nodes : shape.nodes_by_zone) *out << "_" << nodes;
-  *out << "x" << shape.local_ranks << (shape.paired ? "_paired" : "");
+  *out << "x" << shape.local_ranks;
 }
 
 class OnDevice : public ::testing::TestWithParam<Shape> {
@@ -91,8 +87,8 @@ class OnDevice : public ::testing::TestWithParam<Shape> {
 };
 
 inline std::vector<Shape> DeviceShapes() {
-  return {{"tcp", {1}, 1},       {"tcp", {1}, 3},    {"tcp", {1}, 4, true}, {"tcp", {2}, 1},      {"tcp", {2}, 2},
-          {"tcp", {2}, 4, true}, {"tcp", {2, 1}, 2}, {"ucx", {2}, 1},       {"ucx", {2}, 2, true}};
+  return {{"tcp", {1}, 1}, {"tcp", {1}, 3},    {"tcp", {1}, 4}, {"tcp", {2}, 1}, {"tcp", {2}, 2},
+          {"tcp", {2}, 4}, {"tcp", {2, 1}, 2}, {"ucx", {2}, 1}, {"ucx", {2}, 2}};
 }
 inline std::string NameOfShape(const ::testing::TestParamInfo<Shape>& info) {
   return ::testing::PrintToString(info.param);
