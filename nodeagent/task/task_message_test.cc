@@ -18,7 +18,7 @@ T As(const std::string& line, std::uint64_t seq = 1) {
 
 TEST(TaskMessage, EachKindIsRead) {
   const auto hello = As<HelloMessage>(R"({"type":"hello","protocol":2,"rank":3,"pid":99,"sdk":"python 1"})", 0);
-  EXPECT_EQ(hello.protocol, 1u);
+  EXPECT_EQ(hello.protocol, 2u);
   EXPECT_EQ(hello.rank, 3u);
   EXPECT_EQ(hello.pid, 99);
   EXPECT_EQ(hello.sdk, "python 1");

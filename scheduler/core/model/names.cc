@@ -1,7 +1,7 @@
 // The words of the rows as people and programs read them, and priorities as they write them.
 #include <algorithm>
-#include <string>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -4,10 +4,10 @@
 #include <set>
 #include <vector>
 
-#include "sdk/base/duration_text.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/planning/queue_ahead.h"
 #include "scheduler/core/planning/victims.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::core::testing {
 namespace {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "scheduler/server/convert/rpc_status.h"
-#include "sdk/threads/hand_over.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::server {
 

@@ -9,9 +9,9 @@
 #include "scheduler/server/convert/protocol.h"
 #include "scheduler/server/convert/report_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
-#include "sdk/threads/hand_over.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::server {
 namespace {

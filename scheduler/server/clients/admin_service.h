@@ -2,8 +2,8 @@
 #pragma once
 
 #include "glim/v1/admin_api.grpc.pb.h"
-#include "scheduler/server/loop/scheduler_loop.h"
 #include "scheduler/server/loop/policy_keeper.h"
+#include "scheduler/server/loop/scheduler_loop.h"
 
 namespace glim::server {
 

@@ -5,8 +5,8 @@
 
 #include "scheduler/server/convert/event_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
-#include "sdk/threads/hand_over.h"
 #include "sdk/base/printable.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::server {
 namespace {
