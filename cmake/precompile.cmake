@@ -16,11 +16,11 @@ endif()
 set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map> <memory> <optional> <set> <span>
     <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
 
-# What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often than
-# it runs, and what talks gRPC waits for others; the core, the store, hfreduce and checkpoints, which are measured, keep
-# their optimisation. The sanitizers make twice as much of it: there the services and their tests, which mostly wait, get
-# none. (Not the simulation and the tests of the core: the linker keeps one copy of an inline function, and with such a
-# one they take fifty times as long.)
+# What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often
+# than it runs, and what talks gRPC waits for others; the core, the store, hfreduce and checkpoints, which are measured,
+# keep their optimisation. The sanitizers make twice as much of it: there the services and their tests, which mostly
+# wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an inline function, and
+# with such a one they take fifty times as long.)
 if(GLIM_SANITIZE)
   set(glim_less_optimised grpc)
   set(glim_less -O0)
@@ -65,8 +65,8 @@ function(glim_all_links target result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# The set that a target uses, by what it links. One for all that links gRPC: to write a set of that size costs as much as
-# four units save by it, so a second one for tests or for services does not pay.
+# The set that a target uses, by what it links. One for all that links gRPC: to write a set of that size costs as much
+# as four units save by it, so a second one for tests or for services does not pay.
 function(glim_precompiled_set_of target result)
   glim_all_links(${target} links)
   if(glim_proto IN_LIST links)

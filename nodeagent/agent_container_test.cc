@@ -76,7 +76,8 @@ TEST_P(AgentContainerTest, HasNoPrivilegeAndGetsNone) {
   const std::string text = Run(
       "grep -E '^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\t';"
       "for c in 'unshare -U true' 'unshare -n true' 'mount -t tmpfs none /tmp' 'chroot / true' 'date -s 2000-01-01'; do"
-      "  $c >/dev/null 2>&1 || echo refused: $c; done; [ -b /dev/sda ] || mknod /tmp/disk b 8 0 2>/dev/null || echo no-node");
+      "  $c >/dev/null 2>&1 || echo refused: $c; done; "
+      "[ -b /dev/sda ] || mknod /tmp/disk b 8 0 2>/dev/null || echo no-node");
   EXPECT_EQ(text,
             "CapPrm:0000000000000000\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n"
             "refused: unshare -U true\nrefused: unshare -n true\nrefused: mount -t tmpfs none /tmp\n"

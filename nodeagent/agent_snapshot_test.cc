@@ -125,7 +125,8 @@ TEST_P(AgentSnapshotTest, AnArchiveThatCannotBeUsedIsAFailedStartThatSaysWhy) {
     const auto task = WaitPhase(key, kReleased);
     ASSERT_TRUE(task);
     EXPECT_TRUE(task->start_failed());
-    // Another node, or a repaired file system, may do better; but an order that names no archive is nobody else's fault.
+    // Another node, or a repaired file system, may do better; but an order that names no archive is nobody else's
+    // fault.
     EXPECT_EQ(task->job_fault(), said == "is no archive below a checkpoint root");
     EXPECT_NE(task->message().find(said), std::string::npos) << task->message();
     EXPECT_EQ(LogText(key, 0), "");

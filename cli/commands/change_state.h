@@ -1,5 +1,5 @@
-// What cancel, suspend and resume share: one call a job, the job's new state as the answer. Every job is tried, whatever
-// becomes of the others.
+// What cancel, suspend and resume share: one call a job, the job's new state as the answer. Every job is tried,
+// whatever becomes of the others.
 #pragma once
 
 #include <memory>

@@ -43,7 +43,8 @@ TEST_F(FollowTest, WaitGivesVerdictAndTimeout) {
   EXPECT_EQ(Glim({"wait", "5"}).exit_code, 3);
 }
 
-// UNAVAILABLE is said by one that is stopping, and by nobody at all; a call that one cuts short as it ends is CANCELLED.
+// UNAVAILABLE is said by one that is stopping, and by nobody at all; a call that one cuts short as it ends is
+// CANCELLED.
 class AbsenceTest : public FollowTest, public testing::WithParamInterface<grpc::StatusCode> {};
 
 INSTANTIATE_TEST_SUITE_P(Codes, AbsenceTest,

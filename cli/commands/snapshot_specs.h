@@ -8,8 +8,8 @@
 
 namespace glim::cli {
 
-// Packs the workdirs of those specs that ask for it (take_snapshots.h); asks the scheduler where archives lie, and not at
-// all if no spec asks. `write` as there.
+// Packs the workdirs of those specs that ask for it (take_snapshots.h); asks the scheduler where archives lie, and not
+// at all if no spec asks. `write` as there.
 Status AddSnapshots(CommandContext& context, bool write, std::vector<glim::v1::JobSpec>* specs);
 
 }  // namespace glim::cli

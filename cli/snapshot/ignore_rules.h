@@ -18,8 +18,8 @@ class IgnoreRules {
   IgnoreRules() = default;
   explicit IgnoreRules(std::string_view text);
 
-  // Of `path`, relative to the file's folder. What its parents are is for the caller to ask first: what lies in a folder
-  // that is ignored is ignored, and no line takes that back.
+  // Of `path`, relative to the file's folder. What its parents are is for the caller to ask first: what lies in a
+  // folder that is ignored is ignored, and no line takes that back.
   Verdict Decide(std::string_view path, bool is_folder) const;
 
  private:

@@ -18,8 +18,8 @@ struct SnapshotPlace {
 
 // Fills in the snapshot of each spec that has one (set, and empty: as the spec's reader leaves it). Specs of one
 // workdir share one archive. `write`: the archives are laid below the root; otherwise all is only checked. `note` gets
-// a line for each archive. INVALID_ARGUMENT, field `code`: a workdir that cannot be packed, or no root, or one that this host does
-// not see; nothing is half written.
+// a line for each archive. INVALID_ARGUMENT, field `code`: a workdir that cannot be packed, or no root, or one that
+// this host does not see; nothing is half written.
 Status TakeSnapshots(const SnapshotPlace& place, bool write, const std::function<void(const std::string&)>& note,
                      std::vector<glim::v1::JobSpec>* specs);
 

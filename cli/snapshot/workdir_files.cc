@@ -101,8 +101,8 @@ class Walk {
     return Status::Ok();
   }
 
-  // The folder at `path` ("" for the workdir itself). `tracked_only`: a .gitignore leaves it out, but not what git tracks
-  // in it.
+  // The folder at `path` ("" for the workdir itself). `tracked_only`: a .gitignore leaves it out, but not what git
+  // tracks in it.
   Status Enter(const std::string& path, bool tracked_only) {
     const std::string absolute = path.empty() ? folder_ : folder_ + "/" + path;
     const std::string prefix = path.empty() ? "" : path + "/";

@@ -1,4 +1,5 @@
-// What of a workdir is packed: git's rules, held against git itself on random trees; and what is refused in which words.
+// What of a workdir is packed: git's rules, held against git itself on random trees; and what is refused in which
+// words.
 #include "cli/snapshot/workdir_files.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-// Reads the typed values of one YAML mapping; what they may be is core::ValidateSpec's business. The first fault is kept in the Status that all readers of a file share;
-// after it every read returns its default, so that a section reads as a plain list of fields.
-// Borrows the source's name, the tree and the Status; one thread.
+// Reads the typed values of one YAML mapping; what they may be is core::ValidateSpec's business. The first fault is
+// kept in the Status that all readers of a file share; after it every read returns its default, so that a section reads
+// as a plain list of fields. Borrows the source's name, the tree and the Status; one thread.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 
 namespace glim::cli {
 
-// As Escaped, for the text of a JSON document: what JSON lets through raw (DEL, C1, direction overrides) becomes \uXXXX.
+// As Escaped, for the text of a JSON document: what JSON lets through raw (DEL, C1, direction overrides) becomes
+// \uXXXX.
 std::string EscapeJsonForTerminal(std::string_view json);
 
 // Columns that a terminal uses: 0 for combining marks, 2 for wide East Asian characters and emoji.

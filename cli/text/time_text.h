@@ -1,4 +1,5 @@
-// Points in time as people and programs read them; durations are sdk/base/duration_text.h's. Pure: the present is handed in.
+// Points in time as people and programs read them; durations are sdk/base/duration_text.h's. Pure: the present is
+// handed in.
 #pragma once
 
 #include <string>

@@ -187,7 +187,8 @@ TEST(NodesView, Golden) {
   lost.add_orphans()->set_job_id(3);
   EXPECT_EQ(
       NodesTable({node, lost}, kNow, false),
-      "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    NOTE\n"
+      "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    "
+      "NOTE\n"
       "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  runc     7.2     -      2 s ago\n"
       "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  runc     -       -      2 s ago"
       "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");

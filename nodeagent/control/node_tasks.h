@@ -1,7 +1,7 @@
 // The tasks of this node: what the scheduler wants, what is there, and the steps from the one to the other.
 //
-// Every event (a desired state, a rank's word, an exit, a timer) changes what is observed and asks for a step: Reconcile
-// says what to do, NodeTasks does it, and a report tells the scheduler. On the agent's loop; no locks.
+// Every event (a desired state, a rank's word, an exit, a timer) changes what is observed and asks for a step:
+// Reconcile says what to do, NodeTasks does it, and a report tells the scheduler. On the agent's loop; no locks.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

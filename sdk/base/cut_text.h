@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "sdk/base/utf8.h"
+
 namespace glim {
 
 // At most `bytes_max` of it, cut at a character's beginning: half of one (UTF-8) would make the whole message
@@ -11,7 +13,7 @@ namespace glim {
 inline std::string CutText(const std::string& text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   std::size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  while (end > 0 && ContinuesUtf8(text[end])) --end;
   return text.substr(0, end);
 }
 

@@ -8,8 +8,8 @@
 
 namespace glim {
 
-// Bytes of "4096KiB", "512MiB", "64GiB", "2TiB": one whole number and one unit. nullopt for anything else, a bare number
-// and what does not fit 2^62 bytes included.
+// Bytes of "4096KiB", "512MiB", "64GiB", "2TiB": one whole number and one unit. nullopt for anything else, a bare
+// number and what does not fit 2^62 bytes included.
 std::optional<std::int64_t> ParseSize(std::string_view text);
 
 // In the largest unit that leaves a whole number: "64GiB", "1536MiB", "1000 bytes".

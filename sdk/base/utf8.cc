@@ -30,7 +30,7 @@ Utf8Char DecodeUtf8(std::string_view text) {
   }
   if (text.size() < size) return {first, 1, false};
   for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {first, 1, false};
+    if (!ContinuesUtf8(text[i])) return {first, 1, false};
     code = (code << 6) | (byte(i) & 0x3F);
   }
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;

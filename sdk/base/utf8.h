@@ -16,6 +16,9 @@ struct Utf8Char {
 // The character that `text` begins with. `text` must not be empty.
 Utf8Char DecodeUtf8(std::string_view text);
 
+// A byte that a character does not begin with.
+constexpr bool ContinuesUtf8(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
 // Offset of the first byte that is not valid UTF-8, or npos.
 std::size_t FirstInvalidUtf8(std::string_view text);
 bool IsUtf8(std::string_view text);

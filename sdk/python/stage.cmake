@@ -1,7 +1,7 @@
 # Makes FOLDER hold PARTS (in python/glim), TASK (in bin) and nothing else; a file of python/glim named in KEPT stays if
-# it is there. Tasks may be using it: a file is replaced by a rename, and one that did not change is left alone. Bytecode
-# is made here, for PYTHON: a container's folder is read-only, and compiling the modules would cost each start of a rank
-# anew.
+# it is there. Tasks may be using it: a file is replaced by a rename, and one that did not change is left alone.
+# Bytecode is made here, for PYTHON: a container's folder is read-only, and compiling the modules would cost each start
+# of a rank anew.
 cmake_minimum_required(VERSION 3.25)
 foreach(needed PARTS TASK FOLDER PYTHON)
   if(NOT ${needed})

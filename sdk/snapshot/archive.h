@@ -30,9 +30,9 @@ struct Packed {
 // by now than the limit allows, an entry that has become something else or that cannot be read: INVALID_ARGUMENT.
 Result<Packed> Pack(const std::string& folder, const std::vector<Entry>& entries);
 
-// Into the folder that the descriptor `folder` is of; it is empty. All belongs to the user of this process; permission bits are kept, but the
-// owner may always list and change a folder. DATA_LOSS: no archive of ours. INVALID_ARGUMENT: it has what none may have
-// (names or links that lead out of it, devices, too much). What was unpacked until then stays.
+// Into the folder that the descriptor `folder` is of; it is empty. All belongs to the user of this process; permission
+// bits are kept, but the owner may always list and change a folder. DATA_LOSS: no archive of ours. INVALID_ARGUMENT: it
+// has what none may have (names or links that lead out of it, devices, too much). What was unpacked until then stays.
 // The process's current folder is another one meanwhile: not beside other threads.
 Status Unpack(std::string_view archive, int folder);
 

@@ -1,5 +1,5 @@
-// What goes into an archive of code comes out of it, the same content gives the same bytes, and an archive that was made
-// to do harm does none.
+// What goes into an archive of code comes out of it, the same content gives the same bytes, and an archive that was
+// made to do harm does none.
 #include "sdk/snapshot/archive.h"
 
 #include <archive.h>

@@ -28,7 +28,8 @@ GLIM_TASK_VARIABLE(kNodes, "GLIM_NNODES", Scheduler, Always, Count, "agent", "ho
 GLIM_TASK_VARIABLE(kHosts, "GLIM_HOSTS", Scheduler, Always, Hosts, "hfreduce",
                    "the addresses of the gang's nodes, by node rank")
 GLIM_TASK_VARIABLE(kZone, "GLIM_ZONE", Scheduler, Always, Text, "", "this node's zone")
-GLIM_TASK_VARIABLE(kZones, "GLIM_ZONES", Scheduler, Always, Texts, "hfreduce", "the zones of the gang's nodes, by node rank")
+GLIM_TASK_VARIABLE(kZones, "GLIM_ZONES", Scheduler, Always, Texts, "hfreduce",
+                   "the zones of the gang's nodes, by node rank")
 GLIM_TASK_VARIABLE(kGateways, "GLIM_GATEWAYS", Scheduler, Always, Counts, "hfreduce",
                    "for a gang in two zones: the node rank in each that exchanges data across; else empty")
 GLIM_TASK_VARIABLE(kLeaf, "GLIM_LEAF", Scheduler, Always, Text, "", "this node's leaf switch")
@@ -72,7 +73,8 @@ GLIM_TASK_VARIABLE(kResumePath, "GLIM_RESUME_PATH", Either, Sometimes, Text, "py
 // The node.
 GLIM_TASK_VARIABLE(kWorkdir, "GLIM_WORKDIR", Agent, Always, Path, "",
                    "the folder that the task runs in; of a plain process with a snapshot, the copy of its code")
-GLIM_TASK_VARIABLE(kGpusSimulated, "GLIM_GPUS_SIMULATED", Agent, Always, Flag, "", "1: the node's GPUs are not real ones")
+GLIM_TASK_VARIABLE(kGpusSimulated, "GLIM_GPUS_SIMULATED", Agent, Always, Flag, "",
+                   "1: the node's GPUs are not real ones")
 GLIM_TASK_VARIABLE(kSdk, "GLIM_SDK", Agent, Sometimes, Path, "python glim-task",
                    "the folder of the node's SDK; not set: the node has none")
 

@@ -1,5 +1,5 @@
-// The names of the variables that a task finds in its environment, and who sets them (variables-inl.h). Constants alone:
-// including this costs a program's start nothing.
+// The names of the variables that a task finds in its environment, and who sets them (variables-inl.h). Constants
+// alone: including this costs a program's start nothing.
 #pragma once
 
 #include <cstddef>

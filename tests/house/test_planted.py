@@ -142,11 +142,11 @@ def test_a_permission_that_nothing_needs_is_found(tree: Tree, plan: FloorPlan) -
 
 
 def test_a_link_that_is_missing_is_found(tree: Tree, plan: FloorPlan) -> None:
-    path = "scheduler/policy/CMakeLists.txt"
-    planted = tree.replaced(path, " PkgConfig::YAMLCPP", "")
+    path = "sdk/yaml/CMakeLists.txt"
+    planted = tree.replaced(path, "glim_base glim_yaml_cpp", "glim_base")
     [offence] = new(rules_links.missing, tree, planted, plan)
-    assert "glim_policy does not link PkgConfig::YAMLCPP" in offence.what
-    assert f"LINKS of glim_policy in {path}:" in offence.mend
+    assert "glim_yaml does not link glim_yaml_cpp" in offence.what
+    assert f"LINKS of glim_yaml in {path}:" in offence.mend
 
 
 def test_a_link_too_many_is_found(tree: Tree, plan: FloorPlan) -> None:

@@ -2,8 +2,8 @@
 //
 // Unpacks the archive of a job's code, .../snapshots/SHA256.tar.zst, into FOLDER, which is there and empty. The bytes
 // are held against the hash in the name first. With UID and GID it opens the archive as who it is, and becomes that
-// user before it reads a byte of it; whoever began as root sees nothing but FOLDER by then. Exit status 0, or 1 with one
-// line on standard error that says why.
+// user before it reads a byte of it; whoever began as root sees nothing but FOLDER by then. Exit status 0, or 1 with
+// one line on standard error that says why.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
-// The bounds of a job's spec, once: the server and the command line refuse by them (validate_spec.h), the agent holds to
-// them what a stranger could send it, and deploy/job.schema.json says the same (cli/spec/spec_schema_test.cc). Pure.
+// The bounds of a job's spec, once: the server and the command line refuse by them (validate_spec.h), the agent holds
+// to them what a stranger could send it, and deploy/job.schema.json says the same (cli/spec/spec_schema_test.cc). Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Reads JSON of which the reader knows beforehand what it must look like. nlohmann::json parses it once, into a flat tape
-// of what it met (at most five times as long as the text); the reader walks the tape. No tree is built, so 100,000
+// Reads JSON of which the reader knows beforehand what it must look like. nlohmann::json parses it once, into a flat
+// tape of what it met (at most five times as long as the text); the reader walks the tape. No tree is built, so 100,000
 // tensors are cheap. It takes less than JSON allows: whole non-negative numbers of 64 bits only, no unknown or repeated
 // members, no byte order mark, at most 16 levels, and no large text of mostly tabs and line ends.
 //

@@ -33,8 +33,8 @@ struct ShardLayout {
 // kOwn and kRows are written by whoever holds them.
 // In the shard, pieces whose length is a multiple of 4 KiB come first, then larger elements before smaller ones: so the
 // first kind begin at multiples of 4 KiB, and every piece at a multiple of its element's size.
-// INVALID_ARGUMENT names the tensor: a duplicate or bad name, data of another size than shape and type say, rows that it
-// does not have. RESOURCE_EXHAUSTED: more tensors than a shard's header can list.
+// INVALID_ARGUMENT names the tensor: a duplicate or bad name, data of another size than shape and type say, rows that
+// it does not have. RESOURCE_EXHAUSTED: more tensors than a shard's header can list.
 Result<ShardLayout> LayOut(std::span<const SaveTensor> tensors, std::uint32_t rank, std::uint32_t world,
                            std::uint64_t split_bytes);
 

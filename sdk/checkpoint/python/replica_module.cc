@@ -1,6 +1,6 @@
 // The extension glim._replica, what glim/replica.py is a front of: makes copies of checkpoints in neighbours' memory
-// and reads them. Apart from glim._checkpoint, which works with what this makes, because UCX comes with it: loading that
-// changes a process, and most jobs do without.
+// and reads them. Apart from glim._checkpoint, which works with what this makes, because UCX comes with it: loading
+// that changes a process, and most jobs do without.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -23,8 +23,8 @@ struct Environment {
   CommunicatorOptions options = {};  // `listen` may be empty: the address from which the store's host is reached
 };
 
-// Pure. What the variables say is added to `options`: its id gets the job's before it, `listen` is replaced. Of `device`
-// and `service_level` the caller's choice comes first. INVALID_ARGUMENT that names the variable.
+// Pure. What the variables say is added to `options`: its id gets the job's before it, `listen` is replaced. Of
+// `device` and `service_level` the caller's choice comes first. INVALID_ARGUMENT that names the variable.
 Result<Environment> EnvironmentOf(const VariableLookup& lookup, const CommunicatorOptions& options);
 
 }  // namespace glim::hfreduce

@@ -63,8 +63,9 @@ class EdgeCredits {
   void Free(Stream stream, std::uint8_t slot);
   bool Full(Stream stream, SlotId slot) const { return (full_[Index(stream)] >> slot & 1U) != 0; }
   bool HasReturns() const { return returns_ != 0; }
-  // So many of a stream's credits are here, in full slots too, that the peer may run dry. Others wait for a message that
-  // carries them: between two small messages that answer each other a frame for a credit would cost as much as one.
+  // So many of a stream's credits are here, in full slots too, that the peer may run dry. Others wait for a message
+  // that carries them: between two small messages that answer each other a frame for a credit would cost as much as
+  // one.
   bool ReturnsAreUrgent() const;
   ReturnedSlots TakeReturns();
 
