@@ -24,7 +24,7 @@ BAD_FIELDS = {
     ),
     "a GPU type that is not there": ({"placement": {"gpu_type": "h800"}}, INFEASIBLE, "placement", ""),
     "a zone that is not there": ({"placement": {"zones": ["Z"]}}, INFEASIBLE, "placement", ""),
-    "a name of 10,000 characters": ({"name": "x" * 10_000}, USAGE, "name", "shorten"),
+    "a name of 10,000 characters": ({"name": "x" * 10_000}, USAGE, "name", "at most 128"),
     "control characters in the name": ({"name": "a\x1b[31mb"}, USAGE, "name", ""),
     "control characters in the command": ({"run": "echo \x07"}, USAGE, "run", "remove"),
     "control characters in a variable": ({"env": {"A": "b\x00c"}}, USAGE, "env.A", ""),
@@ -41,7 +41,7 @@ BAD_FIELDS = {
     "an unknown key in a section": ({"interrupt": {"grase": "5s"}}, USAGE, "interrupt.grase", "grace"),
     "a variable of the platform": ({"env": {"GLIM_ATTEMPT": "7"}}, USAGE, "env.GLIM_ATTEMPT", "another name"),
     "an unknown launcher": ({"launcher": "per-gpus"}, USAGE, "launcher", "per-gpu"),
-    "a relative checkpoint folder": ({"checkpoint": {"dir": "ckpt"}}, USAGE, "checkpoint.dir", "'/'"),
+    "a relative checkpoint folder": ({"checkpoint": {"dir": "ckpt"}}, USAGE, "checkpoint.dir", "/data/set"),
 }
 
 
