@@ -83,8 +83,10 @@ TEST(DevicePipeline, TheComputeStreamGoesOnWhileCopiesStandStill) {
     standin_allow_copies(0);
     Handle handle = all.AllReduce(both.span(), both.span(), DType::kF32, ReduceOp::kSum);
     const DeviceBuffer other(64);
-    GatedKernel later(compute, other.data(), 1, other.size());
-    later.Open();
+    {
+      GatedKernel later(compute, other.data(), 1, other.size());
+      later.Open();
+    }
     cudaStreamSynchronize(compute);  // would hang
     if (handle.Done()) return "done without a copy";
     standin_allow_copies(-1);
