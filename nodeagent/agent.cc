@@ -8,10 +8,11 @@
 
 #include "nodeagent/agent_task.h"
 #include "nodeagent/launch/launch_plan.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/runtime/shim_runtime.h"
 #include "nodeagent/sync/wire.h"
 #include "nodeagent/task/log_files.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {

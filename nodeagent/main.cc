@@ -13,10 +13,10 @@
 #include <random>
 
 #include "nodeagent/agent.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/sync/desired_store.h"
 #include "nodeagent/sync/wire.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sdk/checkpoint/directory/names.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::cli {
 

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "nodeagent/confinement/confinement.h"
-#include "nodeagent/os/files.h"
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 

@@ -8,9 +8,8 @@
 
 #include "nodeagent/launch/launch_plan.h"
 #include "nodeagent/launch/sdk_folder.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/sync/reconnect.h"
-#include "nodeagent/testing/temp_folder.h"
+#include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "sdk/base/printable.h"
 #include "sdk/base/suggest.h"
+#include "sdk/io/read_file.h"
 
 namespace glim::server {
 namespace {
@@ -149,18 +149,14 @@ Result<YAML::Node> ParseYaml(const std::string& text) {
 }
 
 Result<std::string> ReadTextFile(const std::string& path, const std::string& field) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kFileBytesMax + 1, '\0');
-  if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
-    const bool large = file && file.gcount() > static_cast<std::streamsize>(kFileBytesMax);
-    return Status(large ? StatusCode::kInvalidArgument : StatusCode::kNotFound,
-                  large ? path + " is larger than 1 MiB" : "cannot read " + path)
-        .WithReason("BAD_CONFIG")
-        .WithField(field)
-        .WithFix(large ? "make it smaller" : "name a file that can be read");
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+  Result<std::string> text = ReadFile(path, kFileBytesMax);
+  if (text.ok()) return text;
+  const bool large = text.status().code() == StatusCode::kResourceExhausted;
+  return Status(large ? StatusCode::kInvalidArgument : StatusCode::kNotFound,
+                large ? path + " is larger than 1 MiB" : "cannot read " + path)
+      .WithReason("BAD_CONFIG")
+      .WithField(field)
+      .WithFix(large ? "make it smaller" : "name a file that can be read");
 }
 
 Status ReadYamlMap(const YAML::Node& node, const std::string& path, const YamlFields& fields) {

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
 #include <sstream>
+
+#include "sdk/io/read_file.h"
 
 namespace glim::sim {
 namespace {
@@ -101,12 +102,14 @@ Status ReadPlan(const YAML::Node& node, FaultPlan* plan) {
 // In (0, 1].
 double Uniform(Rng& rng) { return (static_cast<double>(rng.Next() >> 11) + 1) / 9007199254740992.0; }
 
+Status TooLarge() {
+  return Refuse(YAML::Mark::null_mark(), "the file", "is larger than 64 KiB", "give only the keys that differ");
+}
+
 }  // namespace
 
 Result<FaultPlan> ParseFaults(const std::string& text) {
-  if (text.size() > kFaultsBytesMax) {
-    return Refuse(YAML::Mark::null_mark(), "the file", "is larger than 64 KiB", "give only the keys that differ");
-  }
+  if (text.size() > kFaultsBytesMax) return TooLarge();
   FaultPlan plan;
   try {
     const YAML::Node node = YAML::Load(text);
@@ -119,16 +122,14 @@ Result<FaultPlan> ParseFaults(const std::string& text) {
 }
 
 Result<FaultPlan> ReadFaults(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kFaultsBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (!in.is_open() || in.bad()) {
+  const Result<std::string> text = ReadFile(path, kFaultsBytesMax);
+  if (text.status().code() == StatusCode::kResourceExhausted) return TooLarge();
+  if (!text.ok()) {
     return Status(StatusCode::kNotFound, path + ": cannot be read")
         .WithReason("BAD_FAULTS")
         .WithFix("name a readable file");
   }
-  return ParseFaults(text);
+  return ParseFaults(*text);
 }
 
 Duration UntilNextFault(const FaultPlan& plan, std::uint32_t nodes, Rng& rng) {

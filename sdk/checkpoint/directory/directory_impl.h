@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/records.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 

@@ -9,6 +9,7 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/io/batch_reader.h"
+#include "sdk/checkpoint/io/range_reader.h"
 #include "sdk/checkpoint/io/testing/io_cases.h"
 
 namespace glim::checkpoint {
@@ -146,20 +147,28 @@ TEST_P(ReaderContract, AFileThatIsTooShortIsDataLossAndNamed) {
   EXPECT_EQ(status.message(), "1 ends after 9999 bytes where 10000 are due");
 }
 
+// The cut comes between two requests: those before it may have read what is gone, those after it cannot.
 TEST_P(ReaderContract, AFileThatIsCutWhileItIsReadIsDataLoss) {
+  constexpr std::uint64_t kRequestsBefore = 2;  // of 16
+  const IoOptions options = OptionsFor(GetParam());
   for (const std::size_t left : {std::size_t{0}, std::size_t{500'000}, std::size_t{(1 << 20) - 1}}) {
     MakeFiles({1 << 20}, true);
     const auto file = static_cast<std::uint32_t>(names_.size() - 1);
+    Result<std::unique_ptr<Channel>> channel = MakeChannel(options, folder_.path(), IoDirection::kRead);
+    ASSERT_TRUE(channel.ok()) << channel.status().message();
+    std::uint64_t requests = 0;
+    const auto cut = [&](std::uint64_t number, IoRequest&) -> std::optional<std::int64_t> {
+      requests = number + 1;
+      if (number == kRequestsBefore) std::filesystem::resize_file(folder_.path() + "/" + names_[file], left);
+      return {};
+    };
+    const auto reader =
+        MakeRangeReader(std::make_unique<FaultyChannel>(std::move(channel).value(), cut, options.depth), options);
     Image into(1 << 20, 1);
     const auto first = into.bytes().first(100'000);
     const std::vector<ReadRange> ranges = {{file, 0, first}, {file, 100'000, into.bytes().subspan(100'000)}};
-    const Status status = Reader()
-                              ->Read(folder_.fd(), names_, ranges,
-                                     [&](std::size_t) {
-                                       std::filesystem::resize_file(folder_.path() + "/" + names_[file], left);
-                                       return Status::Ok();
-                                     })
-                              .status();
+    const Status status = reader->Read(folder_.fd(), names_, ranges, Nothing).status();
+    EXPECT_GT(requests, kRequestsBefore) << "the file was read before it was cut";
     EXPECT_EQ(status.code(), StatusCode::kDataLoss) << left;
     EXPECT_THAT(status.message(), HasSubstr(names_[file] + " ends after "));
   }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/io/batch_reader.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

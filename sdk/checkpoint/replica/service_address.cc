@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

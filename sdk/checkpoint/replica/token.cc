@@ -6,13 +6,14 @@
 #include <openssl/hmac.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
 
 #include "sdk/base/check.h"
-#include "sdk/hfreduce/transport/socket.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -33,34 +34,28 @@ std::string Text(const Nonce& nonce) { return {reinterpret_cast<const char*>(non
 
 Result<std::string> ReadSecret(int descriptor) {
   const UniqueFd owned(descriptor);
-  std::string text(kSecretBytesMax + 1, '\0');
-  std::size_t bytes = 0;
-  while (bytes < text.size()) {
-    const ssize_t n = ::read(descriptor, text.data() + bytes, text.size() - bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Status(StatusCode::kNotFound, "the secret cannot be read: " + hfreduce::ErrnoText(errno));
-    if (n == 0) break;
-    bytes += static_cast<std::size_t>(n);
+  std::string text;
+  const int error = ReadAll(descriptor, kSecretBytesMax + 1, text);  // a line's end may come on top
+  if (error != 0 && error != EFBIG) {
+    return Status(StatusCode::kNotFound, IoError(error, "read the secret").message());
   }
-  while (bytes > 0 && std::isspace(static_cast<unsigned char>(text[bytes - 1])) != 0) --bytes;
-  if (bytes < kSecretBytesMin || bytes > kSecretBytesMax) {
-    return Status(InvalidArgument("secret", "it has to be of 16 to 4096 bytes", "head -c 32 /dev/urandom | base64"));
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
+  if (text.size() < kSecretBytesMin || text.size() > kSecretBytesMax) {
+    return InvalidArgument("secret", "it has to be of 16 to 4096 bytes", "head -c 32 /dev/urandom | base64");
   }
-  text.resize(bytes);
   return text;
 }
 
 Result<std::string> ReadSecret(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Status(StatusCode::kNotFound, path + ": " + hfreduce::ErrnoText(errno));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return FileError("open", path, errno);
   struct stat info {};
-  if (::fstat(descriptor, &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    ::close(descriptor);
+  if (::fstat(file.get(), &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return Status(StatusCode::kPermissionDenied, path + " can be read or changed by others than its owner")
         .WithField("secret_file")
         .WithFix("chmod 600 " + path);
   }
-  return ReadSecret(descriptor);
+  return ReadSecret(file.Release());
 }
 
 std::string JobToken(const std::string& secret, const std::string& job) {

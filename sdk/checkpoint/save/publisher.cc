@@ -6,13 +6,13 @@
 #include <thread>
 #include <utility>
 
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/format/crc32c.h"
-#include "sdk/checkpoint/io/io_error.h"
 #include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/load/disk_source.h"
 #include "sdk/checkpoint/save/checksums.h"
 #include "sdk/checkpoint/save/parts.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

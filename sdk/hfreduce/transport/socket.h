@@ -10,7 +10,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::hfreduce {
 
