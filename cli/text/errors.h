@@ -31,9 +31,6 @@ Status FromGrpc(const grpc::Status& status);
 // The user's fault on the command line.
 Status UsageError(std::string message, std::string fix = "");
 
-// "NOT_FOUND": gRPC's canonical name.
-std::string CodeName(StatusCode code);
-
 // "error: WHAT  [REASON]\n  field: ...\n  fix: ...\n". Escaped, so that nothing from the server moves the cursor.
 std::string ErrorText(const Status& status, bool colour);
 // {"version":1,"error":{...}} and a newline.

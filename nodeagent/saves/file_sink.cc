@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/stream_copy.h"
 #include "sdk/io/io_error.h"
 

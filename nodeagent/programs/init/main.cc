@@ -54,7 +54,7 @@ class Init {
         Tell("failed " + std::to_string(i) + " " + ToWord(FaultOf(pid.status())) + " " + WithFix(pid.status()) + "\n");
         return false;
       }
-      ::close(output);
+      ::close(output);  // the shim gave it under a fixed number: no UniqueFd owns it
       pids_.push_back(*pid);
       Tell("started " + std::to_string(i) + " " + std::to_string(*pid) + "\n");
     }

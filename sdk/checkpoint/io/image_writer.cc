@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/io/retry.h"
 #include "sdk/io/io_error.h"

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/read_file.h"
 #include "sdk/checkpoint/io/read_plan.h"
 #include "sdk/checkpoint/io/retry.h"

@@ -4,14 +4,15 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cctype>
 #include <cerrno>
 
 #include "sdk/base/check.h"
+#include "sdk/base/hex.h"
 #include "sdk/io/io_error.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 
@@ -59,13 +60,7 @@ Result<std::string> ReadSecret(const std::string& path) {
 }
 
 std::string JobToken(const std::string& secret, const std::string& job) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : Hmac(secret, "glim-replica job " + job)) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-  }
-  return text;
+  return HexText(Hmac(secret, "glim-replica job " + job));
 }
 
 Proof Prove(const std::string& token, Side side, const std::string& job, const Nonce& client, const Nonce& service) {
@@ -76,7 +71,7 @@ bool Same(const Proof& a, const Proof& b) { return CRYPTO_memcmp(a.data(), b.dat
 
 Nonce MakeNonce() {
   Nonce nonce;
-  GLIM_CHECK(::getrandom(nonce.data(), nonce.size(), 0) == static_cast<ssize_t>(nonce.size()), "getrandom");
+  FillRandomly(nonce);
   return nonce;
 }
 

@@ -16,6 +16,8 @@
 
 #include "sdk/io/folders.h"
 
+#include "sdk/checkpoint/format/manifest_json.h"
+
 namespace glim::checkpoint {
 namespace {
 

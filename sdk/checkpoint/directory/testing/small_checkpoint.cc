@@ -13,6 +13,7 @@
 #include "sdk/base/check.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 #include "sdk/checkpoint/format/shard_header.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/unique_fd.h"

@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "sdk/checkpoint/directory/directory_impl.h"
+#include "sdk/checkpoint/directory/file_directory.h"
 #include "sdk/checkpoint/directory/files.h"
 #include "sdk/checkpoint/directory/names.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/write_file.h"
 

@@ -1,4 +1,5 @@
-// The Directory on a real file system. See directory.h; private to its folder.
+// The Directory on a real file system. See directory.h; private to its folder. Opening it (Directory::Open) is in
+// file_directory.cc, removing what is not kept in file_directory_prune.cc.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-#include "sdk/checkpoint/directory/directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sdk/checkpoint/directory/directory_impl.h"
+#include "sdk/checkpoint/directory/file_directory.h"
 #include "sdk/checkpoint/directory/files.h"
 #include "sdk/checkpoint/directory/names.h"
 #include "sdk/checkpoint/format/utf8.h"
