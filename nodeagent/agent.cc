@@ -71,7 +71,7 @@ Status Agent::Start() {
   Result<std::string> boot_id = ReadBootId();
   if (!boot_id.ok()) return boot_id.status();
   boot_id_ = *boot_id;
-  Result<v1::DesiredSet> wanted = store_.Load();
+  Result<v1::DesiredState> wanted = store_.Load();
   if (!wanted.ok()) return wanted.status();
   wanted_ = std::move(*wanted);
   desired_ = FromProto(wanted_, BootNow(), false);
@@ -117,7 +117,7 @@ void Agent::MakeStreams() {
   sync.on_open = [this] { logs_->Up(); };
   sync.on_welcome = [this](const v1::Welcome& welcome) { root_.OnWelcome(welcome); };
   sync.on_closed = [this] { logs_->Down(); };
-  sync.on_desired = [this](v1::DesiredSet set) { OnDesired(std::move(set)); };
+  sync.on_desired = [this](v1::DesiredState set) { OnDesired(std::move(set)); };
   sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
   LogService::Hooks logs;
   logs.introduction = [this] { return MakeIntroduction(); };
@@ -156,7 +156,7 @@ void Agent::Stop() {
   watch_.Stop();
 }
 
-void Agent::OnDesired(v1::DesiredSet set) {
+void Agent::OnDesired(v1::DesiredState set) {
   const Revision incoming{set.epoch(), set.revision()};
   const Revision accepted = desired_.revision;
   if (!Accepts(accepted, incoming)) {
@@ -165,13 +165,13 @@ void Agent::OnDesired(v1::DesiredSet set) {
     return;
   }
   if (set.tasks_size() > kTasksMax) {
-    LogError("event=desired_set_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
+    LogError("event=desired_state_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
     return;
   }
   Desired desired = FromProto(set, BootNow(), true);
   if (Status status = store_.Save(set, NeedsDurability(desired)); !status.ok()) {
     // Not acted on: after the reconnect the scheduler sends it again, and by then there may be room.
-    LogError("event=desired_set_not_saved error={}", Quoted(status.message()));
+    LogError("event=desired_state_not_saved error={}", Quoted(status.message()));
     return sync_->Restart();
   }
   wanted_ = std::move(set);
@@ -223,7 +223,7 @@ Observed Agent::Observe() const {
     const Inspection inspection = task.in_runtime ? runtime_->Inspect(key) : task.fixed;
     seen.phase = inspection.phase;
     seen.controllable = inspection.controllable || unpacker_->IsUnpacking(key);
-    seen.signalled_round = task.record.signalled_round;
+    seen.signalled_agreement = task.record.signalled_agreement;
     seen.terminated = task.record.terminated;
     seen.kill_at = task.record.kill_at;
     observed.tasks.push_back(std::move(seen));
@@ -263,7 +263,7 @@ void Agent::CarryOut(const Action& action) {
 }
 
 void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
-  task.record.signalled_round = interrupt.round;
+  task.record.signalled_agreement = interrupt.agreement;
   const std::optional<int> signal = SignalNumber(interrupt.signal);
   // Noted first: a second signal would end a job that is already saving.
   Status status = SaveRecord(task);
@@ -272,8 +272,8 @@ void Agent::SendSignal(Task& task, const Interrupt& interrupt) {
   } else if (status.ok()) {
     status = runtime_->Signal(task.seen.key, *signal);
   }
-  LogInfo("event=interrupt_signal task={} round={} signal={} error={}", ToString(task.seen.key), interrupt.round,
-          interrupt.signal, Quoted(status.message()));
+  LogInfo("event=interrupt_signal task={} agreement={} signal={} error={}", ToString(task.seen.key),
+          interrupt.agreement, interrupt.signal, Quoted(status.message()));
 }
 
 void Agent::StopTask(Task& task, const Action& action) {
@@ -285,7 +285,7 @@ void Agent::StopTask(Task& task, const Action& action) {
   const bool news = !task.record.terminated || task.record.kill_at != action.kill_at;
   task.record.terminated = true;
   task.record.kill_at = action.kill_at;
-  // The desired set, which is on the disk, asks for the same; without this file a restart only counts anew.
+  // The desired state, which is on the disk, asks for the same; without this file a restart only counts anew.
   if (news) (void)SaveRecord(task);
   if (action.kind == ActionKind::kTerminate) return runtime_->Terminate(action.key);
   if (!task.seen.killed_at) LogInfo("event=kill task={}", ToString(action.key));

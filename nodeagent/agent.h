@@ -1,7 +1,7 @@
 // The agent of one node: keeps the tasks that the scheduler wants, and says what there is.
 //
-// Every event (a desired set, a rank's word, an exit, a timer) changes what is observed and asks for a step: Reconcile
-// says what to do, the agent does it, and a report tells the scheduler. One loop owns all of it; no locks.
+// Every event (a desired state, a rank's word, an exit, a timer) changes what is observed and asks for a step:
+// Reconcile says what to do, the agent does it, and a report tells the scheduler. One loop owns all of it; no locks.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -45,7 +45,7 @@ class Agent {
   Status AdoptTasks();
   void MakeStreams();
   Status StartReplica();
-  void OnDesired(v1::DesiredSet set);
+  void OnDesired(v1::DesiredState set);
   bool NeedsDurability(const Desired& desired) const;
   void OnRuntimeChange(const TaskKey& key);
 
@@ -86,8 +86,8 @@ class Agent {
   std::unique_ptr<SyncSession> sync_;
   std::unique_ptr<LogService> logs_;
   boost::asio::steady_timer wake_;
-  v1::DesiredSet wanted_;  // as accepted: launches are looked up in it
-  Desired desired_;        // the same, for Reconcile
+  v1::DesiredState wanted_;  // as accepted: launches are looked up in it
+  Desired desired_;          // the same, for Reconcile
   std::map<TaskKey, Task> tasks_;
   std::unique_ptr<ReplicaSupervisor> replica_;
   LaunchSaves saves_;

@@ -312,7 +312,7 @@ TEST_P(AgentLaunchTest, TheFirstByteComesSoon) {
     }));
   }
   std::sort(milliseconds.begin(), milliseconds.end());
-  std::printf("desired set sent to the log's first byte: median %.1f ms, worst of %zu %.1f ms\n",
+  std::printf("desired state sent to the log's first byte: median %.1f ms, worst of %zu %.1f ms\n",
               milliseconds[milliseconds.size() / 2], milliseconds.size(), milliseconds.back());
   RecordProperty("median_ms", std::to_string(milliseconds[milliseconds.size() / 2]));
   EXPECT_LT(milliseconds[milliseconds.size() / 2], 500) << "generous: the machine may be busy with other things";

@@ -58,7 +58,7 @@ class RawRank {
     }
   }
   json Hello(int rank) {
-    Say(json{{"type", "hello"}, {"protocol", 1}, {"rank", rank}, {"pid", 1}, {"sdk", "test"}});
+    Say(json{{"type", "hello"}, {"protocol", 2}, {"rank", rank}, {"pid", 1}, {"sdk", "test"}});
     return Hear();
   }
 
@@ -76,11 +76,11 @@ class AgentRanksTest : public AgentTest {
     Send();
     ASSERT_TRUE(WaitPhase(kKey, kRunning));
   }
-  v1::InterruptOrder& Order(std::uint32_t round) {
+  v1::InterruptOrder& Order(std::uint32_t agreement) {
     v1::InterruptOrder& order = *Listed(kKey).mutable_interrupt();
-    order.set_round(round);
+    order.set_agreement(agreement);
     order.set_reason("preempted");
-    order.set_successor("job 9 big (high) of user kim");
+    order.set_preemptor("job 9 big (high) of user kim");
     order.set_grace_left_ms(60'000);
     order.set_stop_step(-1);
     return order;
@@ -98,9 +98,12 @@ TEST_P(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   RawRank rank(Socket());
   ASSERT_TRUE(rank.connected());
-  EXPECT_EQ(
-      rank.Hello(0),
-      (json{{"type", "welcome"}, {"protocol", 1}, {"version", GLIM_VERSION}, {"seq", 0}, {"round", 0}, {"step", -1}}));
+  EXPECT_EQ(rank.Hello(0), (json{{"type", "welcome"},
+                                 {"protocol", 2},
+                                 {"version", GLIM_VERSION},
+                                 {"seq", 0},
+                                 {"agreement", 0},
+                                 {"step", -1}}));
   rank.Say(json{{"type", "progress"}, {"seq", 1}, {"step", 41}, {"step_ms", 120.4}});
   EXPECT_EQ(rank.Hear(), (json{{"type", "ack"}, {"seq", 1}}));
   EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks(0).step() == 41 && t.ranks(0).step_ms() == 120; }));
@@ -110,20 +113,21 @@ TEST_P(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   Send();
   json flag = rank.Hear();
   EXPECT_EQ(flag["type"], "interrupt");
-  EXPECT_EQ(flag["round"], 1);
-  EXPECT_EQ(flag["successor"], "job 9 big (high) of user kim");
+  EXPECT_EQ(flag["agreement"], 1);
+  EXPECT_EQ(flag["preemptor"], "job 9 big (high) of user kim");
   EXPECT_GT(flag["grace_left_ms"].get<int>(), 50'000);
-  rank.Say(json{{"type", "ack"}, {"seq", 2}, {"round", 1}, {"hold", 43}});
+  rank.Say(json{{"type", "ack"}, {"seq", 2}, {"agreement", 1}, {"hold", 43}});
   EXPECT_EQ(rank.Hear(), (json{{"type", "ack"}, {"seq", 2}}));
-  EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks(0).acked_round() == 1 && t.ranks(0).hold() == 43; }));
+  EXPECT_TRUE(
+      WaitTask(kKey, [](const auto& t) { return t.ranks(0).acked_agreement() == 1 && t.ranks(0).hold() == 43; }));
 
   Order(1).set_stop_step(44);
   Send();
   EXPECT_EQ(rank.Hear()["type"], "interrupt");
-  EXPECT_EQ(rank.Hear(), (json{{"type", "stop_at"}, {"round", 1}, {"step", 44}}));
-  rank.Say(json{{"type", "needs"}, {"seq", 3}, {"round", 1}, {"seconds", 12.5}});
+  EXPECT_EQ(rank.Hear(), (json{{"type", "stop_at"}, {"agreement", 1}, {"step", 44}}));
+  rank.Say(json{{"type", "needs"}, {"seq", 3}, {"agreement", 1}, {"seconds", 12.5}});
   rank.Say(json{{"type", "saved"}, {"seq", 4}, {"step", 44}, {"path", "/ckpt/44"}, {"shard", 1}, {"shards", 2}});
-  rank.Say(json{{"type", "leaving"}, {"seq", 5}, {"round", 1}});
+  rank.Say(json{{"type", "leaving"}, {"seq", 5}, {"agreement", 1}});
   const auto task = WaitTask(kKey, [](const auto& t) { return t.ranks(0).leaving(); });
   const v1::ObservedRank seen = Rank(task);
   EXPECT_EQ(seen.extend_ms(), 12'500);
@@ -144,7 +148,7 @@ TEST_P(AgentRanksTest, WhatWasAcknowledgedOutlivesTheAgent) {
     for (int i = 0; i < 6; ++i) {
       rank.Say(json{{"type", "saved"}, {"seq", 2 + i}, {"step", 31 + i}, {"path", "/ckpt"}, {"bytes", 1}});
     }
-    rank.Say(json{{"type", "leaving"}, {"seq", 8}, {"round", 0}});
+    rank.Say(json{{"type", "leaving"}, {"seq", 8}, {"agreement", 0}});
     for (json heard = rank.Hear(); heard["seq"] != 8; heard = rank.Hear()) ASSERT_FALSE(heard.is_null());
   }
   KillAgent();
@@ -170,17 +174,17 @@ TEST_P(AgentRanksTest, ALateConnectionHearsWhatIsInForceAndASecondReplacesTheFir
   const std::uint64_t revision = set_.revision();
   ASSERT_TRUE(scheduler_.WaitReport([&](const auto& r) { return r.revision() == revision; }));
   RawRank first(Socket());
-  EXPECT_EQ(first.Hello(0)["round"], 3);
+  EXPECT_EQ(first.Hello(0)["agreement"], 3);
   EXPECT_EQ(first.Hear()["type"], "interrupt");
-  EXPECT_EQ(first.Hear(), (json{{"type", "stop_now"}, {"round", 3}}));
+  EXPECT_EQ(first.Hear(), (json{{"type", "stop_now"}, {"agreement", 3}}));
   RawRank second(Socket());
-  EXPECT_EQ(second.Hello(0)["round"], 3);
+  EXPECT_EQ(second.Hello(0)["agreement"], 3);
   EXPECT_TRUE(first.Hear().is_null()) << "replaced";
   EXPECT_EQ(second.Hear()["type"], "interrupt");
   EXPECT_EQ(second.Hear()["type"], "stop_now");
   Order(3).set_withdrawn(true);
   Send();
-  EXPECT_EQ(second.Hear(), (json{{"type", "withdrawn"}, {"round", 3}}));
+  EXPECT_EQ(second.Hear(), (json{{"type", "withdrawn"}, {"agreement", 3}}));
 }
 
 TEST_P(AgentRanksTest, WhatDoesNotFitIsRefusedAndDoesNoHarm) {
@@ -215,12 +219,12 @@ TEST_P(AgentRanksTest, WhatDoesNotFitIsRefusedAndDoesNoHarm) {
 TEST_P(AgentRanksTest, AnotherProtocolIsRefusedWithBothVersions) {
   LaunchSleeper();
   RawRank rank(Socket());
-  rank.Say(json{{"type", "hello"}, {"protocol", 2}, {"rank", 0}, {"pid", 1}, {"sdk", "glim-python 9.0.0"}});
+  rank.Say(json{{"type", "hello"}, {"protocol", 3}, {"rank", 0}, {"pid", 1}, {"sdk", "glim-python 9.0.0"}});
   const json refused = rank.Hear();
   EXPECT_EQ(refused["type"], "refused");
-  EXPECT_EQ(refused["protocol"], 1);
+  EXPECT_EQ(refused["protocol"], 2);
   EXPECT_EQ(refused["version"], GLIM_VERSION);
-  EXPECT_EQ(refused["error"], "protocol: 2 is not spoken by this node's agent (" GLIM_VERSION "), which speaks 1");
+  EXPECT_EQ(refused["error"], "protocol: 3 is not spoken by this node's agent (" GLIM_VERSION "), which speaks 2");
 }
 
 TEST_P(AgentRanksTest, StepsAreThrottledAndAnswersAreNot) {
@@ -255,7 +259,7 @@ TEST_P(AgentRanksTest, ASignalModeJobGetsItsSignalOnce) {
   std::string text = LogText(kKey, 0);
   // The whole process group gets it, and bash tells what its `sleep` died of.
   for (std::size_t at; (at = text.find("User defined signal 1\n")) != std::string::npos;) text.erase(at, 22);
-  EXPECT_EQ(text, "up\ngot 1\ngot 2\n") << "once a round, the agent's restart notwithstanding";
+  EXPECT_EQ(text, "up\ngot 1\ngot 2\n") << "once an agreement, the agent's restart notwithstanding";
 }
 
 TEST_P(AgentRanksTest, AShellScriptSavesAndLeavesByGlimTask) {
@@ -269,7 +273,7 @@ TEST_P(AgentRanksTest, AShellScriptSavesAndLeavesByGlimTask) {
   ASSERT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks_size() == 1 && t.ranks(0).step() >= 3; }));
   Order(1);
   Send();
-  const auto acked = WaitTask(kKey, [](const auto& t) { return t.ranks(0).acked_round() == 1; });
+  const auto acked = WaitTask(kKey, [](const auto& t) { return t.ranks(0).acked_agreement() == 1; });
   ASSERT_TRUE(acked);
   const std::int64_t hold = acked->ranks(0).hold();
   EXPECT_EQ(hold, acked->ranks(0).step()) << "it stands at its last complete step until the verdict";

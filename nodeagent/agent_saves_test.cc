@@ -209,7 +209,7 @@ TEST_P(AgentSavesTest, AnInterruptDuringTheCopyIsToldToTheTask) {
   Send();
   ASSERT_TRUE(WaitTask(kKey, [](const v1::ObservedTask&) { return true; }));
   v1::InterruptOrder& order = *Listed(kKey).mutable_interrupt();
-  order.set_round(1);
+  order.set_agreement(1);
   order.set_reason("test");
   order.set_grace_left_ms(600'000);
   order.set_stop_step(-1);

@@ -101,8 +101,8 @@ TEST_P(AgentSnapshotTest, AnArchiveThatCannotBeUsedIsAFailedStartThatSaysWhy) {
   StartAgent();
   const std::string good = Pack();
   const std::string bytes = *ReadFile(good, 1 << 20);
-  std::string spoilt = bytes;
-  spoilt[spoilt.size() / 2] ^= 1;
+  std::string corrupt = bytes;
+  corrupt[corrupt.size() / 2] ^= 1;
   const std::string none(64, '0'), text = "no archive at all";
   const std::string fifo = SnapshotPath(root_ + "/shared", std::string(64, '1'));
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0644), 0);
@@ -110,7 +110,7 @@ TEST_P(AgentSnapshotTest, AnArchiveThatCannotBeUsedIsAFailedStartThatSaysWhy) {
   fs::create_symlink(good, link);
   const std::pair<std::string, std::string> cases[] = {
       {SnapshotPath(root_ + "/shared", none), "it cannot be opened: No such file or directory"},
-      {Store(spoilt, std::string(64, 'a')), "it is spoilt: its bytes do not have the hash that is its name"},
+      {Store(corrupt, std::string(64, 'a')), "it is corrupt: its bytes do not have the hash that is its name"},
       {Store(text, snapshot::Sha256Hex(text)), "it is no archive of code"},
       {fifo, "it is no file"},
       {link, "it cannot be opened"},

@@ -131,7 +131,7 @@ TEST_P(AgentStopTest, AStaleSetIsIgnored) {
   Send();
   const pid_t rank = WaitPid(kKey, 0, "pid ");
   for (const auto& [epoch, revision] : {std::pair(4, 900), std::pair(5, 0)}) {
-    v1::DesiredSet stale = set_;
+    v1::DesiredState stale = set_;
     stale.set_epoch(static_cast<std::uint64_t>(epoch));
     stale.set_revision(static_cast<std::uint64_t>(revision));
     stale.mutable_tasks(0)->clear_launch();

@@ -78,7 +78,7 @@ class CheckpointToolsTest : public testing::Test {
 TEST_F(CheckpointToolsTest, LsShowsWhichCount) {
   Save("ckpt", {1, 10}, contents_);
   Save("ckpt", {2, 20}, contents_);
-  // A zombie's, published after attempt 2 began.
+  // A stale task's, published after attempt 2 began.
   fs::copy(At("ckpt/attempt-1/step-00000010"), At("ckpt/attempt-1/step-00000030"), fs::copy_options::recursive);
   fs::create_directory(At("ckpt/attempt-2/step-00000040"));
   std::ofstream(At("ckpt/attempt-2/step-00000040/manifest.json")) << "{}";

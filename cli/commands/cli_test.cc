@@ -193,22 +193,22 @@ TEST_F(CliTest, AnEmptyQueueIsWordsOnStderr) {
   EXPECT_EQ(json::parse(Glim({"queue", "-o", "json"}).out)["jobs"], json::array());
 }
 
-TEST_F(CliTest, StatusJoinsTheReceiptWithTheSuccessorsWait) {
+TEST_F(CliTest, StatusJoinsTheReceiptWithThePreemptorsWait) {
   {
     const auto state = server_.Lock();
     auto* attempt = AddJob(state.state, 1, "queued").add_attempts();
     attempt->mutable_ref()->set_number(1);
     attempt->set_outcome("interrupted");
-    auto* round = attempt->add_rounds();
-    round->mutable_successor()->set_job_id(2);
-    round->mutable_successor()->set_number(1);
-    auto* successor = AddJob(state.state, 2, "running").add_attempts();
-    successor->mutable_ref()->set_number(1);
-    successor->mutable_start()->set_save_ms(1234);
+    auto* agreement = attempt->add_agreements();
+    agreement->mutable_preemptor()->set_job_id(2);
+    agreement->mutable_preemptor()->set_number(1);
+    auto* preemptor = AddJob(state.state, 2, "running").add_attempts();
+    preemptor->mutable_ref()->set_number(1);
+    preemptor->mutable_start()->set_save_ms(1234);
   }
   const json document = json::parse(Glim({"status", "1", "-o", "json"}).out);
   EXPECT_EQ(document["job"]["id"], 1);
-  EXPECT_EQ(document["receipts"][0]["successor_wait"]["save_ms"], 1234);
+  EXPECT_EQ(document["receipts"][0]["preemptor_wait"]["save_ms"], 1234);
   EXPECT_THAT(Glim({"status", "1"}).out, HasSubstr("save 1.2 s"));
   EXPECT_EQ(Glim({"status", "9"}).exit_code, 3);
 }

@@ -107,7 +107,7 @@ TEST_F(SnapshotTest, TheSameContentIsOneArchiveAndOtherContentAnother) {
   EXPECT_NE(Sent(0).snapshot().sha256(), Sent(2).snapshot().sha256());
 }
 
-TEST_F(SnapshotTest, ASpoiltArchiveIsReplaced) {
+TEST_F(SnapshotTest, ACorruptArchiveIsReplaced) {
   ASSERT_EQ(Glim({"submit", "--snapshot", "w/job.yaml"}).exit_code, 0);
   const std::string path = Archives().at(0), good = Read(path);
   std::string bad = good;

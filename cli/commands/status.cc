@@ -10,18 +10,18 @@
 namespace glim::cli {
 namespace {
 
-constexpr std::size_t kSuccessorsMax = 16;  // asked about, newest first
+constexpr std::size_t kPreemptorsMax = 16;  // asked about, newest first
 
 // The jobs that came in; one that is not kept any more just lacks its part of the receipt.
-Result<JobsById> AskSuccessors(Client& client, const glim::v1::Job& job) {
+Result<JobsById> AskPreemptors(Client& client, const glim::v1::Job& job) {
   JobsById jobs;
-  for (const std::uint64_t id : SuccessorsOf(job, kSuccessorsMax)) {
-    Result<glim::v1::Job> successor = client.GetJob(id);
-    if (successor.ok()) {
-      jobs.emplace(id, *std::move(successor));
-    } else if (successor.status().code() != StatusCode::kNotFound &&
-               successor.status().code() != StatusCode::kPermissionDenied) {
-      return successor.status();
+  for (const std::uint64_t id : PreemptorsOf(job, kPreemptorsMax)) {
+    Result<glim::v1::Job> preemptor = client.GetJob(id);
+    if (preemptor.ok()) {
+      jobs.emplace(id, *std::move(preemptor));
+    } else if (preemptor.status().code() != StatusCode::kNotFound &&
+               preemptor.status().code() != StatusCode::kPermissionDenied) {
+      return preemptor.status();
     }
   }
   return jobs;
@@ -30,9 +30,9 @@ Result<JobsById> AskSuccessors(Client& client, const glim::v1::Job& job) {
 Status Run(CommandContext& context, std::uint64_t job_id) {
   Result<glim::v1::Job> job = context.client.GetJob(job_id);
   if (!job.ok()) return job.status();
-  Result<JobsById> successors = AskSuccessors(context.client, *job);
-  if (!successors.ok()) return successors.status();
-  const std::vector<Receipt> receipts = MakeReceipts(*job, *successors);
+  Result<JobsById> preemptors = AskPreemptors(context.client, *job);
+  if (!preemptors.ok()) return preemptors.status();
+  const std::vector<Receipt> receipts = MakeReceipts(*job, *preemptors);
   if (!context.output.json()) {
     context.output.Data(StatusText(*job, receipts, Now(), context.output.colour()));
     return Status::Ok();

@@ -13,7 +13,7 @@ namespace glim::cli {
 Status CheckSnapshotRoot(const std::string& root, const std::string& marker);
 
 // Writes `bytes`, whose hash is `sha256`, synced; mode 0640. The folder is made if it is not there, for everybody
-// (1777, as /tmp). What is there already with the same bytes is used; what is there and spoilt is replaced.
+// (1777, as /tmp). What is there already with the same bytes is used; what is there and corrupt is replaced.
 Status StoreSnapshot(const std::string& root, std::string_view sha256, std::string_view bytes);
 
 }  // namespace glim::cli

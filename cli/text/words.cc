@@ -83,11 +83,11 @@ std::string SnapshotText(const glim::v1::Snapshot& snapshot) {
                      BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(0, snapshot.bytes()))));
 }
 
-std::string SuccessorText(const glim::v1::Round& round) {
-  if (round.successor().job_id() == 0) return "";
-  std::string text = fmt::format("job {}", round.successor().job_id());
-  if (!round.successor_name().empty()) text += " " + round.successor_name();
-  if (!round.successor_user().empty()) text += fmt::format(" (user {})", round.successor_user());
+std::string PreemptorText(const glim::v1::Agreement& agreement) {
+  if (agreement.preemptor().job_id() == 0) return "";
+  std::string text = fmt::format("job {}", agreement.preemptor().job_id());
+  if (!agreement.preemptor_name().empty()) text += " " + agreement.preemptor_name();
+  if (!agreement.preemptor_user().empty()) text += fmt::format(" (user {})", agreement.preemptor_user());
   return text;
 }
 

@@ -27,7 +27,7 @@ std::string StepRange(const glim::v1::Attempt& attempt);
 // "snapshot 3f2a9c (git 1a2b3c4-dirty), 1.2 MiB"
 std::string SnapshotText(const glim::v1::Snapshot& snapshot);
 
-// "job 12 b-high (user kim)"; "" without a successor.
-std::string SuccessorText(const glim::v1::Round& round);
+// "job 12 b-high (user kim)"; "" without a preemptor.
+std::string PreemptorText(const glim::v1::Agreement& agreement);
 
 }  // namespace glim::cli

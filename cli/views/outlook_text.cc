@@ -74,12 +74,12 @@ std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int i
                {"NAME", false, 32},
                {"USER"},
                {"PRIORITY"},
-               {"DEBT", true},
+               {"COST", true},
                {"SINCE ITS SAVE", true},
                {"STEPS", true}});
   for (const auto& victim : start.victims()) {
     table.AddRow({std::to_string(victim.job_id()), victim.name(), victim.user(), victim.priority(),
-                  GpuTime(victim.debt_gpu_ms()), FormatDuration({victim.since_save_ms()}),
+                  GpuTime(victim.preemption_cost_gpu_ms()), FormatDuration({victim.since_save_ms()}),
                   std::to_string(victim.steps_since_save())});
   }
   return table.Render(colour, indent);

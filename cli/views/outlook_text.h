@@ -15,7 +15,7 @@ std::string BlockersTable(const google::protobuf::RepeatedPtrField<glim::v1::Blo
 // Who is before it, the estimate as a range, the promised bound: a line each, indented.
 std::string OutlookLines(const glim::v1::Outlook& outlook, TimePoint now, int indent);
 
-// Those who are interrupted: JOB, NAME, USER, PRIORITY, DEBT, SINCE SAVE. Empty where there are none.
+// Those who are interrupted: JOB, NAME, USER, PRIORITY, COST, SINCE SAVE. Empty where there are none.
 std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int indent);
 
 // "0.4 GPU-hours"; small amounts in minutes or seconds.

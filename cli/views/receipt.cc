@@ -25,7 +25,7 @@ void AddPhase(const char* name, std::int64_t ms, std::string* text) {
   *text += fmt::format("{}{} {}", text->empty() ? "" : ", ", name, FormatDuration({ms}));
 }
 
-std::string SuccessorPhases(const glim::v1::StartTimes& times) {
+std::string PreemptorPhases(const glim::v1::StartTimes& times) {
   std::string text;
   AddPhase("queued", times.queued_ms(), &text);
   AddPhase("notify", times.notify_ms(), &text);
@@ -36,7 +36,7 @@ std::string SuccessorPhases(const glim::v1::StartTimes& times) {
   return text;
 }
 
-std::string OwnPhases(const glim::v1::RoundTimes& times) {
+std::string OwnPhases(const glim::v1::AgreementTimes& times) {
   std::string text;
   AddPhase("notify", times.notify_ms(), &text);
   AddPhase("agree", times.agree_ms(), &text);
@@ -53,11 +53,11 @@ std::string SaveWords(const std::string& save) {
 }
 
 std::string CostLine(const Receipt& receipt) {
-  const auto& round = receipt.round;
-  if (round.state() == "withdrawn") return "withdrawn: the job went on";
-  std::string text =
-      fmt::format("{} of {} grace used", FormatDuration({round.grace_used_ms()}), FormatDuration({round.grace_ms()}));
-  text += round.stop_step() >= 0 ? fmt::format(", stopped after step {}", round.stop_step()) : "";
+  const auto& agreement = receipt.agreement;
+  if (agreement.state() == "withdrawn") return "withdrawn: the job went on";
+  std::string text = fmt::format("{} of {} grace used", FormatDuration({agreement.grace_used_ms()}),
+                                 FormatDuration({agreement.grace_ms()}));
+  text += agreement.stop_step() >= 0 ? fmt::format(", stopped after step {}", agreement.stop_step()) : "";
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
   text += fmt::format(", {} steps lost", receipt.steps_lost);
   return text;
@@ -65,30 +65,30 @@ std::string CostLine(const Receipt& receipt) {
 
 }  // namespace
 
-std::vector<std::uint64_t> SuccessorsOf(const glim::v1::Job& job, std::size_t count_max) {
+std::vector<std::uint64_t> PreemptorsOf(const glim::v1::Job& job, std::size_t count_max) {
   std::vector<std::uint64_t> ids;
   for (int i = job.attempts_size() - 1; i >= 0; --i) {
-    for (const auto& round : job.attempts(i).rounds()) {
-      const std::uint64_t id = round.successor().job_id();
+    for (const auto& agreement : job.attempts(i).agreements()) {
+      const std::uint64_t id = agreement.preemptor().job_id();
       if (id != 0 && ids.size() < count_max && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
     }
   }
   return ids;
 }
 
-std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& successors) {
+std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& preemptors) {
   std::vector<Receipt> receipts;
   for (const auto& attempt : job.attempts()) {
-    for (const auto& round : attempt.rounds()) {
+    for (const auto& agreement : attempt.agreements()) {
       Receipt receipt;
       receipt.attempt = attempt.ref().number();
-      receipt.round = round;
-      // A round that was withdrawn cost nothing; the attempt's end belongs to a later one.
-      if (round.state() != "withdrawn") {
+      receipt.agreement = agreement;
+      // An agreement that was withdrawn cost nothing; the attempt's end belongs to a later one.
+      if (agreement.state() != "withdrawn") {
         receipt.save = attempt.save();
         receipt.steps_lost = attempt.steps_lost();
       }
-      receipt.successor = FindStart(round.successor(), successors);
+      receipt.preemptor = FindStart(agreement.preemptor(), preemptors);
       receipts.push_back(std::move(receipt));
     }
   }
@@ -96,16 +96,17 @@ std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& succ
 }
 
 std::string ReceiptText(const Receipt& receipt) {
-  const auto& round = receipt.round;
-  const std::string who = SuccessorText(round);
-  std::string text = fmt::format("  interrupt {}: {}{}\n", round.id(), who.empty() ? "" : "for " + who + ": ",
-                                 round.reason().empty() ? "no reason given" : round.reason());
+  const auto& agreement = receipt.agreement;
+  const std::string who = PreemptorText(agreement);
+  std::string text = fmt::format("  interrupt {}: {}{}\n", agreement.id(), who.empty() ? "" : "for " + who + ": ",
+                                 agreement.reason().empty() ? "no reason given" : agreement.reason());
   text += fmt::format("    {}\n", CostLine(receipt));
-  if (round.swap_aborted()) text += "    its successor went away afterwards: this job has first claim on the nodes\n";
-  const std::string wait = receipt.successor ? SuccessorPhases(*receipt.successor) : "";
-  const std::string own = OwnPhases(round.times());
+  if (agreement.swap_aborted())
+    text += "    its preemptor went away afterwards: this job has first claim on the nodes\n";
+  const std::string wait = receipt.preemptor ? PreemptorPhases(*receipt.preemptor) : "";
+  const std::string own = OwnPhases(agreement.times());
   if (!wait.empty()) {
-    text += fmt::format("    its successor waited: {}\n", wait);
+    text += fmt::format("    its preemptor waited: {}\n", wait);
   } else if (!own.empty()) {
     text += fmt::format("    it took: {}\n", own);
   }
@@ -121,10 +122,10 @@ std::string ReceiptText(const Receipt& receipt) {
 Json ReceiptJson(const Receipt& receipt) {
   Json object;
   object["attempt"] = receipt.attempt;
-  object["round"] = MessageJson(receipt.round);
+  object["agreement"] = MessageJson(receipt.agreement);
   object["save"] = receipt.save;
   object["steps_lost"] = receipt.steps_lost;
-  object["successor_wait"] = receipt.successor ? MessageJson(*receipt.successor) : Json(nullptr);
+  object["preemptor_wait"] = receipt.preemptor ? MessageJson(*receipt.preemptor) : Json(nullptr);
   return object;
 }
 

@@ -1,5 +1,5 @@
-// The receipt of an interrupt: who asked and why, what it cost the interrupted job, and what the successor's wait was
-// made of. Joins the victim's rounds with the attempts of their successors. Pure.
+// The receipt of an interrupt: who asked and why, what it cost the interrupted job, and what the preemptor's wait was
+// made of. Joins the victim's agreements with the attempts of their preemptors. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ namespace glim::cli {
 
 struct Receipt {
   std::uint32_t attempt = 0;  // of the interrupted job
-  glim::v1::Round round;
+  glim::v1::Agreement agreement;
   std::string save;  // saved, left_unsaved, killed; empty: not known yet, or it went on
   std::int64_t steps_lost = 0;
   // Phases of the wait of the attempt that came in; empty when there is none or it could not be asked.
-  std::optional<glim::v1::StartTimes> successor;
+  std::optional<glim::v1::StartTimes> preemptor;
 };
 
 using JobsById = std::map<std::uint64_t, glim::v1::Job>;
 
 // The jobs that interrupted `job`, newest first, without repeats, at most `count_max`.
-std::vector<std::uint64_t> SuccessorsOf(const glim::v1::Job& job, std::size_t count_max);
+std::vector<std::uint64_t> PreemptorsOf(const glim::v1::Job& job, std::size_t count_max);
 
-// One for every round, in the order of attempts and rounds. `successors` holds those that could be asked.
-std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& successors);
+// One for every agreement, in the order of attempts and agreements. `preemptors` holds those that could be asked.
+std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& preemptors);
 
 // The lines of a receipt, indented, each with a newline.
 std::string ReceiptText(const Receipt& receipt);

@@ -67,17 +67,17 @@ glim::v1::Job InterruptedJob() {
   first.mutable_start()->set_queued_ms(200);
   first.mutable_start()->set_start_ms(1500);
   AddTask(&first, "n1", "released", 500);
-  auto* round = first.add_rounds();
-  round->set_id(1);
-  round->set_state("ended");
-  round->set_reason("a job of higher priority needs 1 node");
-  round->mutable_successor()->set_job_id(12);
-  round->mutable_successor()->set_number(1);
-  round->set_successor_name("b-high");
-  round->set_successor_user("lee");
-  round->set_grace_ms(60'000);
-  round->set_grace_used_ms(2300);
-  round->set_stop_step(500);
+  auto* agreement = first.add_agreements();
+  agreement->set_id(1);
+  agreement->set_state("ended");
+  agreement->set_reason("a job of higher priority needs 1 node");
+  agreement->mutable_preemptor()->set_job_id(12);
+  agreement->mutable_preemptor()->set_number(1);
+  agreement->set_preemptor_name("b-high");
+  agreement->set_preemptor_user("lee");
+  agreement->set_grace_ms(60'000);
+  agreement->set_grace_used_ms(2300);
+  agreement->set_stop_step(500);
   *job.add_attempts() = first;
 
   glim::v1::Attempt second = MakeAttempt(2, "running");
@@ -89,9 +89,9 @@ glim::v1::Job InterruptedJob() {
   return job;
 }
 
-JobsById Successors() {
-  glim::v1::Job successor;
-  successor.set_id(12);
+JobsById Preemptors() {
+  glim::v1::Job preemptor;
+  preemptor.set_id(12);
   glim::v1::Attempt attempt = MakeAttempt(1, "running");
   attempt.mutable_start()->set_queued_ms(40);
   attempt.mutable_start()->set_notify_ms(110);
@@ -99,13 +99,13 @@ JobsById Successors() {
   attempt.mutable_start()->set_save_ms(1900);
   attempt.mutable_start()->set_release_ms(270);
   attempt.mutable_start()->set_start_ms(1100);
-  *successor.add_attempts() = attempt;
-  return {{12, successor}};
+  *preemptor.add_attempts() = attempt;
+  return {{12, preemptor}};
 }
 
 TEST(StatusView, TellsTheWholeStory) {
   const glim::v1::Job job = InterruptedJob();
-  EXPECT_EQ(StatusText(job, MakeReceipts(job, Successors()), kNow, false),
+  EXPECT_EQ(StatusText(job, MakeReceipts(job, Preemptors()), kNow, false),
             R"(job 7 llama-sft
 state       running
 user        kim (team nlp)
@@ -122,7 +122,7 @@ attempt 1: interrupted, saved, zone A, steps 0-500, ran 1 h, ended 20 min ago
      0  n1    A     8 (simulated)  released   500     0
   interrupt 1: for job 12 b-high (user lee): a job of higher priority needs 1 node
     2.3 s of 1 min grace used, stopped after step 500, saved, 0 steps lost
-    its successor waited: queued 40 ms, notify 110 ms, agree 20 ms, save 1.9 s, release 270 ms, start 1.1 s
+    its preemptor waited: queued 40 ms, notify 110 ms, agree 20 ms, save 1.9 s, release 270 ms, start 1.1 s
 
 attempt 2: running, zone A, steps 501-742, began 10 min ago
   RANK  NODE  ZONE           GPUS  PHASE    STEP  EXIT  NOTE
@@ -130,9 +130,9 @@ attempt 2: running, zone A, steps 501-742, began 10 min ago
 )");
 }
 
-TEST(StatusView, AReceiptWithoutItsSuccessorShowsItsOwnPhases) {
+TEST(StatusView, AReceiptWithoutItsPreemptorShowsItsOwnPhases) {
   glim::v1::Job job = InterruptedJob();
-  auto* times = job.mutable_attempts(0)->mutable_rounds(0)->mutable_times();
+  auto* times = job.mutable_attempts(0)->mutable_agreements(0)->mutable_times();
   times->set_notify_ms(100);
   times->set_agree_ms(-1);
   times->set_save_ms(900);
@@ -297,7 +297,7 @@ TEST(PlanView, Golden) {
   glim::v1::PlanJobResponse plan;
   auto* starts = plan.add_jobs();
   starts->set_name("sft");
-  starts->mutable_start()->set_message("starts now by interrupting job 12 (debt 0.4 GPU-hours)");
+  starts->mutable_start()->set_message("starts now by interrupting job 12 (preemption cost 0.4 GPU-hours)");
   starts->mutable_start()->set_priority("high");
   for (const char* name : {"n1", "n2"}) {
     auto* node = starts->mutable_start()->add_nodes();
@@ -309,7 +309,7 @@ TEST(PlanView, Golden) {
   victim->set_name("digits");
   victim->set_user("ana");
   victim->set_priority("normal");
-  victim->set_debt_gpu_ms(1'440'000);
+  victim->set_preemption_cost_gpu_ms(1'440'000);
   victim->set_since_save_ms(90'000);
   victim->set_steps_since_save(15);
   auto* waits = plan.add_jobs();
@@ -318,10 +318,10 @@ TEST(PlanView, Golden) {
   waits->mutable_blockers(0)->set_message("1 node free, 2 needed");
   *waits->mutable_outlook() = MakeOutlook();
   EXPECT_EQ(PlanText(plan, kNow, false),
-            "sft starts now by interrupting job 12 (debt 0.4 GPU-hours)\n"
+            "sft starts now by interrupting job 12 (preemption cost 0.4 GPU-hours)\n"
             "  nodes        n1, n2 in zone A\n"
             "  charged to   high\n"
-            "  INTERRUPTS  NAME    USER  PRIORITY           DEBT  SINCE ITS SAVE  STEPS\n"
+            "  INTERRUPTS  NAME    USER  PRIORITY           COST  SINCE ITS SAVE  STEPS\n"
             "          12  digits  ana   normal    0.4 GPU-hours      1 min 30 s     15\n"
             "big would wait\n"
             "  REASON      HAVE  NEED  HELD BY  WHY\n"
@@ -364,7 +364,7 @@ TEST(JsonView, NumbersAreNumbersAndTimesHaveTwins) {
   EXPECT_TRUE(job["ended_at"].is_null());
   EXPECT_EQ(job["spec"]["launcher"], "node");
   EXPECT_TRUE(job["spec"]["placement"].is_null());
-  EXPECT_EQ(job["attempts"][0]["rounds"][0]["stop_step"], 500);
+  EXPECT_EQ(job["attempts"][0]["agreements"][0]["stop_step"], 500);
   EXPECT_EQ(job["blockers"], Json::array());
 }
 

@@ -27,7 +27,7 @@ policy:
   default_restore_cost: 50ms
   kill_after_term: 1s
   start_backoff: 200ms
-  crossing_nodes_min: 16
+  cross_zone_nodes_min: 16
   links: [{zone_a: A, zone_b: B, jobs_max: 1, pairs_max: 1}]
 """
 

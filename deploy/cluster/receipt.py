@@ -1,7 +1,7 @@
 """What happened, for people and for programs."""
 
 from .story import PHASES
-from .verdict import only_round
+from .verdict import only_agreement
 
 GPUS = "8 simulated GPUs"
 
@@ -43,16 +43,16 @@ def outcome_of_words(outcome):
 
 def interrupt_lines(job):
     """Who interrupted a job, why, and what that cost it."""
-    round_ = only_round(job)
+    agreement = only_agreement(job)
     first = job["attempts"][0]
-    if round_ is None:
+    if agreement is None:
         return
-    who = f"job {round_['successor']['job_id']} {round_['successor_name']}"
+    who = f"job {agreement['preemptor']['job_id']} {agreement['preemptor_name']}"
     # The reason in the platform's words usually begins with who asked.
-    why = round_["reason"] if round_["reason"].startswith(who) else f"{who}: {round_['reason']}"
-    yield f"    interrupted for user {round_['successor_user']}: {why}"
-    agreed = f", agreed on step {round_['stop_step']}" if round_["stop_step"] >= 0 else ""
-    yield (f"    grace used {seconds(round_['grace_used_ms'])} of {seconds(round_['grace_ms'])}{agreed}; "
+    why = agreement["reason"] if agreement["reason"].startswith(who) else f"{who}: {agreement['reason']}"
+    yield f"    interrupted for user {agreement['preemptor_user']}: {why}"
+    agreed = f", agreed on step {agreement['stop_step']}" if agreement["stop_step"] >= 0 else ""
+    yield (f"    grace used {seconds(agreement['grace_used_ms'])} of {seconds(agreement['grace_ms'])}{agreed}; "
            f"{verdict_words(first)}")
 
 
@@ -99,7 +99,7 @@ def story_lines(runtime, reference, main, others):
     yield f"  Job {d['id']} D {d['spec']['name']}, which leaves a daemon that ignores SIGTERM"
     yield from interrupt_lines(d)
     beat = others["heartbeat"]
-    yield (f"    the daemon's last sign of life was {(beat['successor_started'] - beat['last']):.2f} s before node "
+    yield (f"    the daemon's last sign of life was {(beat['preemptor_started'] - beat['last']):.2f} s before node "
            f"{others['node']} went to job {others['e']['id']}"
            + (": TOO EARLY" if others["node_given_too_early"] else ""))
 
@@ -108,7 +108,7 @@ def story_json(runtime, nodes, reference, main, others, durations, problems):
     """What --json writes."""
     a, b, check = main["a"], main["b"], main["check"]
     jobs = [a, b, others["c"], others["d"], others["e"]]
-    round_ = only_round(a)
+    agreement = only_agreement(a)
     return {
         "version": 1, "ok": not problems, "problems": list(problems), "runtime": runtime,
         "nodes": {name: {"runtime": node["runtime"], "address": node["address"]} for name, node in nodes.items()},
@@ -117,9 +117,10 @@ def story_json(runtime, nodes, reference, main, others, durations, problems):
         "batches_equal": check["equals_reference"],
         "steps_lost": {job["spec"]["name"]: job["steps_lost"] for job in jobs},
         "interrupt_ms": phases_json(b),
-        "interrupt": round_ and {"by_job": round_["successor"]["job_id"], "by_user": round_["successor_user"],
-                                 "reason": round_["reason"], "stop_step": round_["stop_step"],
-                                 "grace_ms": round_["grace_ms"], "grace_used_ms": round_["grace_used_ms"]},
+        "interrupt": agreement and {
+            "by_job": agreement["preemptor"]["job_id"], "by_user": agreement["preemptor_user"],
+            "reason": agreement["reason"], "stop_step": agreement["stop_step"],
+            "grace_ms": agreement["grace_ms"], "grace_used_ms": agreement["grace_used_ms"]},
         "attempts": {job["spec"]["name"]: attempts_json(job) for job in jobs},
         "gpus_simulated": all(job["gpus_simulated"] for job in jobs),
         "durations_s": durations,

@@ -120,7 +120,7 @@ class Stage:
         self.say(f"job {a} (A) has done step {steps_done(out)}: submitted job {b} (B), four nodes, priority high")
         cluster.wait_job(b, lambda job: job["attempts"] and job["attempts"][0]["started_at_ms"] > 0, seconds,
                          f"job {b} starts", every=0.02)
-        stop = self.glim.job(a)["attempts"][0]["rounds"][-1]["stop_step"]
+        stop = self.glim.job(a)["attempts"][0]["agreements"][-1]["stop_step"]
         self.say(f"job {a} (A) agreed on step {stop}, saved and left; job {b} (B) has all four nodes")
         b_job = cluster.wait_state(b, "succeeded", seconds)
         self.say(f"job {b} (B) is done")
@@ -188,10 +188,10 @@ class Stage:
         wait_until(other_holder, seconds, f"node {node} has another holder than job {job_id}", every=0.02)
         return start_time(daemon[0]) == daemon[1] and daemon[1] is not None
 
-    def heartbeats(self, name, successor):
-        """The daemon's last sign of life, and when its successor had all its nodes: seconds since the epoch."""
+    def heartbeats(self, name, preemptor):
+        """The daemon's last sign of life, and when its preemptor had all its nodes: seconds since the epoch."""
         with open(self.path(name, "1", "heartbeat")) as file:
-            return {"last": float(file.read()), "successor_started": successor["attempts"][0]["started_at_ms"] / 1000}
+            return {"last": float(file.read()), "preemptor_started": preemptor["attempts"][0]["started_at_ms"] / 1000}
 
 
 def ranges_by_attempt(out):

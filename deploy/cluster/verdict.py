@@ -11,36 +11,38 @@ class Findings(list):
             self.append(words)
 
 
-def released_at_ms(round_):
+def released_at_ms(agreement):
     """When the last node of an interrupted attempt was released."""
-    times = round_["times"]
-    return round_["requested_at_ms"] + sum(max(0, times[f"{p}_ms"]) for p in ("notify", "agree", "save", "leave",
-                                                                              "release"))
+    times = agreement["times"]
+    phases = ("notify", "agree", "save", "leave", "release")
+    return agreement["requested_at_ms"] + sum(max(0, times[f"{phase}_ms"]) for phase in phases)
 
 
-def only_round(job):
-    rounds = [r for a in job["attempts"] for r in a["rounds"] if r["state"] != "withdrawn"]
-    return rounds[0] if len(rounds) == 1 else None
+def only_agreement(job):
+    agreements = [r for a in job["attempts"] for r in a["agreements"] if r["state"] != "withdrawn"]
+    return agreements[0] if len(agreements) == 1 else None
 
 
-def check_swap(found, name, victim, successor, seen):
-    """The successor began on nodes that were empty of the victim."""
-    round_ = only_round(victim)
-    if round_ is None:
-        found.append(f"{name}: expected one interrupt, found {[a['rounds'] for a in victim['attempts']]}")
+def check_gang_preemption(found, name, victim, preemptor, seen):
+    """The preemptor began on nodes that were empty of the victim."""
+    agreement = only_agreement(victim)
+    if agreement is None:
+        found.append(f"{name}: expected one interrupt, found {[a['agreements'] for a in victim['attempts']]}")
         return
-    start = successor["attempts"][0]
-    found.expect(round_["successor"]["job_id"] == successor["id"],
-                 f"{name}: its receipt names job {round_['successor']} as successor, not {successor['id']}")
-    found.expect(round_["successor_user"] == successor["user"] and round_["reason"],
-                 f"{name}: its receipt does not say who and why: {round_['successor_user']!r} {round_['reason']!r}")
-    found.expect(0 <= released_at_ms(round_) <= start["started_at_ms"],
-                 f"{name}: released at {released_at_ms(round_)}, but its successor started at {start['started_at_ms']}")
+    start = preemptor["attempts"][0]
+    found.expect(agreement["preemptor"]["job_id"] == preemptor["id"],
+                 f"{name}: its receipt names job {agreement['preemptor']} as preemptor, not {preemptor['id']}")
+    found.expect(agreement["preemptor_user"] == preemptor["user"] and agreement["reason"],
+                 f"{name}: its receipt does not say who and why: "
+                 f"{agreement['preemptor_user']!r} {agreement['reason']!r}")
+    found.expect(0 <= released_at_ms(agreement) <= start["started_at_ms"],
+                 f"{name}: released at {released_at_ms(agreement)}, "
+                 f"but its preemptor started at {start['started_at_ms']}")
     for rank, report in enumerate(seen):
         left = report["alive"][f"{victim['id']}.1"]
-        found.expect(not left, f"{name}: processes {left} lived when rank {rank} of its successor began")
-        found.expect(report["time"] * 1000 >= released_at_ms(round_),
-                     f"{name}: rank {rank} of its successor began before the release")
+        found.expect(not left, f"{name}: processes {left} lived when rank {rank} of its preemptor began")
+        found.expect(report["time"] * 1000 >= released_at_ms(agreement),
+                     f"{name}: rank {rank} of its preemptor began before the release")
 
 
 def problems_of_runtime(wanted, nodes, seen):
@@ -71,20 +73,20 @@ def problems_of_interrupt(story, accuracy_min=ACCURACY_MIN):
     ends = [(t["outcome"], t["save"]) for t in attempts]
     found.expect(len(ends) == 2 and ends[0] == ("interrupted", "saved") and ends[1][0] == "succeeded",
                  f"A: its attempts ended as {ends}")
-    round_ = only_round(a)
-    if round_ and len(attempts) == 2:
-        stop = round_["stop_step"]
+    agreement = only_agreement(a)
+    if agreement and len(attempts) == 2:
+        stop = agreement["stop_step"]
         found.expect(stop >= story["asked_at_step"], f"A: agreed on step {stop}, asked at {story['asked_at_step']}")
         found.expect(attempts[1]["base_step"] == stop, f"A: went on from {attempts[1]['base_step']}, stopped at {stop}")
         ranges = story["steps_of_a"]
         found.expect(ranges.get(1, (0, None))[1] == stop and ranges.get(2, (None, 0))[0] == stop + 1,
                      f"A: its own files say {ranges}, the platform says {stop}")
-        used = round_["grace_used_ms"]
-        found.expect(used <= round_["grace_ms"], f"A: used {used} ms of its grace of {round_['grace_ms']} ms")
+        used = agreement["grace_used_ms"]
+        found.expect(used <= agreement["grace_ms"], f"A: used {used} ms of its grace of {agreement['grace_ms']} ms")
     found.expect(len({task["node"] for task in b["attempts"][0]["tasks"]}) == 4, "B: did not run on four nodes")
     for phase in PHASES:
         found.expect(b["attempts"][0]["start"][f"{phase}_ms"] >= 0, f"B: its wait has no phase {phase}")
-    check_swap(found, "A", a, b, story["seen"])
+    check_gang_preemption(found, "A", a, b, story["seen"])
     return found
 
 
@@ -94,10 +96,10 @@ def problems_of_deaf(story):
     first, *others = c["attempts"]
     found.expect((first["outcome"], first["save"]) == ("interrupted", "killed"),
                  f"C: ended as {first['outcome']} {first['save']}, not as killed")
-    round_ = only_round(c)
-    if round_:
-        found.expect(round_["grace_used_ms"] >= round_["grace_ms"],
-                     f"C: killed after {round_['grace_used_ms']} ms, its grace was {round_['grace_ms']} ms")
+    agreement = only_agreement(c)
+    if agreement:
+        found.expect(agreement["grace_used_ms"] >= agreement["grace_ms"],
+                     f"C: killed after {agreement['grace_used_ms']} ms, its grace was {agreement['grace_ms']} ms")
     lost = first["last_step"] - first["durable_step"]
     found.expect(first["durable_step"] >= 0 and lost > 0, f"C: durable step {first['durable_step']}, {lost} steps lost")
     found.expect(first["steps_lost"] == lost and c["steps_lost"] == lost,
@@ -107,7 +109,7 @@ def problems_of_deaf(story):
                  f"C: went on from {[a['base_step'] for a in others]}, durable was {first['durable_step']}")
     own = story["steps_of_c"]
     found.expect(own.get(2, (None,))[0] == first["durable_step"] + 1, f"C: its own file says {own}")
-    check_swap(found, "C", c, story["e"], story["seen"])
+    check_gang_preemption(found, "C", c, story["e"], story["seen"])
     return found
 
 
@@ -116,9 +118,9 @@ def problems_of_stubborn(story):
     found = Findings()
     found.expect(not story["node_given_too_early"], f"D: node {story['node']} was given away while its daemon lived")
     beat = story["heartbeat"]
-    found.expect(beat["last"] <= beat["successor_started"],
-                 f"D: the daemon was alive at {beat['last']}, its successor started at {beat['successor_started']}")
+    found.expect(beat["last"] <= beat["preemptor_started"],
+                 f"D: the daemon was alive at {beat['last']}, its preemptor started at {beat['preemptor_started']}")
     outcome = story["d"]["attempts"][0]["outcome"]
     found.expect(outcome == "interrupted", f"D: its first attempt ended as {outcome}")
-    check_swap(found, "D", story["d"], story["e"], story["seen"])
+    check_gang_preemption(found, "D", story["d"], story["e"], story["seen"])
     return found

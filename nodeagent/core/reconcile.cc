@@ -10,9 +10,9 @@ namespace {
 bool Differs(const Interrupt& wanted, const Interrupt& raised) {
   const Duration moved =
       wanted.deadline > raised.deadline ? wanted.deadline - raised.deadline : raised.deadline - wanted.deadline;
-  return wanted.round != raised.round || wanted.stop_step != raised.stop_step ||
+  return wanted.agreement != raised.agreement || wanted.stop_step != raised.stop_step ||
          wanted.no_agreement != raised.no_agreement || wanted.withdrawn != raised.withdrawn ||
-         wanted.reason != raised.reason || wanted.successor != raised.successor || moved >= kDeadlineSlack;
+         wanted.reason != raised.reason || wanted.preemptor != raised.preemptor || moved >= kDeadlineSlack;
 }
 
 void ReconcileInterrupt(const DesiredTask& desired, const ObservedTask& task, std::vector<Action>* actions) {
@@ -28,7 +28,7 @@ void ReconcileInterrupt(const DesiredTask& desired, const ObservedTask& task, st
   if (!task.raised || Differs(wanted, *task.raised)) {
     actions->push_back({ActionKind::kUpdateInterrupt, task.key, wanted, {}, {}});
   }
-  if (!wanted.signal.empty() && !wanted.withdrawn && wanted.round > task.signalled_round && task.controllable &&
+  if (!wanted.signal.empty() && !wanted.withdrawn && wanted.agreement > task.signalled_agreement && task.controllable &&
       task.phase == Phase::kRunning) {
     actions->push_back({ActionKind::kSendSignal, task.key, wanted, {}, {}});
   }

@@ -42,9 +42,9 @@ struct Revision {
 // An interrupt as a level. `deadline` is on the agent's own clock: the grace left when the order came, added to that
 // moment. It is told to the ranks, and nothing here acts on it.
 struct Interrupt {
-  std::uint32_t round = 0;
+  std::uint32_t agreement = 0;
   std::string reason;
-  std::string successor;
+  std::string preemptor;
   TimePoint deadline;
   std::int64_t stop_step = -1;  // -1: not agreed yet
   bool no_agreement = false;
@@ -77,13 +77,13 @@ enum class Phase { kStarting, kRunning, kExited, kReleased };
 struct ObservedTask {
   TaskKey key;
   Phase phase = Phase::kStarting;
-  bool controllable = false;          // signals can reach it: its supervisor is known, or known to be gone
-  bool orphan = false;                // as last marked
-  std::optional<Interrupt> raised;    // as last told to the ranks
-  std::uint32_t signalled_round = 0;  // the newest round whose signal was sent
-  bool terminated = false;            // a stop began
-  TimePoint kill_at;                  // set as soon as a stop began
-  TimePoint killed_at;                // the newest SIGKILL
+  bool controllable = false;              // signals can reach it: its supervisor is known, or known to be gone
+  bool orphan = false;                    // as last marked
+  std::optional<Interrupt> raised;        // as last told to the ranks
+  std::uint32_t signalled_agreement = 0;  // the newest agreement whose signal was sent
+  bool terminated = false;                // a stop began
+  TimePoint kill_at;                      // set as soon as a stop began
+  TimePoint killed_at;                    // the newest SIGKILL
 };
 
 struct Observed {
@@ -94,7 +94,7 @@ struct Observed {
 enum class ActionKind {
   kLaunch,
   kUpdateInterrupt,  // tell the ranks `interrupt`
-  kSendSignal,       // signal-mode: send `interrupt.signal` once, note the round first
+  kSendSignal,       // signal-mode: send `interrupt.signal` once, note the agreement first
   kTerminate,        // SIGTERM; note kill_at
   kKill,             // SIGKILL; note kill_at and killed_at = now
   kForget,           // drop the record
@@ -119,7 +119,7 @@ inline constexpr Duration kDeadlineSlack = Milliseconds(1000);
 // Whether a set that came in replaces the one accepted: it does unless it is older.
 bool Accepts(const Revision& accepted, const Revision& incoming);
 
-// `now` and every TimePoint are on one clock that does not jump and outlives the agent (boot time). A desired set
+// `now` and every TimePoint are on one clock that does not jump and outlives the agent (boot time). A desired state
 // older than `observed.accepted` asks for nothing new; stops that began go on even then. Actions come in key order,
 // those of one task in the order in which they are to be carried out.
 std::vector<Action> Reconcile(const Desired& desired, const Observed& observed, TimePoint now);

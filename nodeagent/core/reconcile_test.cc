@@ -22,9 +22,9 @@ DesiredTask Listed(bool launch = false) {
   return task;
 }
 
-DesiredTask Interrupted(std::uint32_t round) {
+DesiredTask Interrupted(std::uint32_t agreement) {
   DesiredTask task = Listed();
-  task.interrupt = Interrupt{round, "preempted", "job 9", kNow + Seconds(60), -1, false, false, ""};
+  task.interrupt = Interrupt{agreement, "preempted", "job 9", kNow + Seconds(60), -1, false, false, ""};
   return task;
 }
 
@@ -176,15 +176,15 @@ TEST(Reconcile, InterruptsAreLevels) {
   EXPECT_EQ(Kinds(Set({}), {told}), Expected{ActionKind::kMarkOrphan}) << "unlisted: left alone";
 }
 
-TEST(Reconcile, ASignalIsSentOnceARound) {
+TEST(Reconcile, ASignalIsSentOnceAnAgreement) {
   DesiredTask wanted = Interrupted(3);
   wanted.interrupt->signal = "SIGUSR1";
   ObservedTask task = Running();
   EXPECT_EQ(Kinds(Set({wanted}), {task}), (Expected{ActionKind::kUpdateInterrupt, ActionKind::kSendSignal}));
   task.raised = wanted.interrupt;
-  task.signalled_round = 3;
+  task.signalled_agreement = 3;
   EXPECT_EQ(Kinds(Set({wanted}), {task}), Expected{});
-  wanted.interrupt->round = 4;
+  wanted.interrupt->agreement = 4;
   EXPECT_EQ(Kinds(Set({wanted}), {task}), (Expected{ActionKind::kUpdateInterrupt, ActionKind::kSendSignal}));
   wanted.interrupt->withdrawn = true;
   EXPECT_EQ(Kinds(Set({wanted}), {task}), Expected{ActionKind::kUpdateInterrupt});
@@ -294,8 +294,8 @@ class World {
         }
         break;
       case ActionKind::kSendSignal:
-        EXPECT_GT(action.interrupt->round, task.signalled_round);
-        task.signalled_round = action.interrupt->round;
+        EXPECT_GT(action.interrupt->agreement, task.signalled_agreement);
+        task.signalled_agreement = action.interrupt->agreement;
         break;
       case ActionKind::kUpdateInterrupt: task.raised = action.interrupt; break;
       case ActionKind::kMarkOrphan: task.orphan = true; break;

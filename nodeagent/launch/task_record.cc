@@ -8,7 +8,7 @@ using nlohmann::json;
 
 std::string ToJson(const TaskRecord& record) {
   return json({{"format", 1},
-               {"signalled_round", record.signalled_round},
+               {"signalled_agreement", record.signalled_agreement},
                {"terminated", record.terminated},
                {"kill_at_ms", record.kill_at.ms}})
       .dump();
@@ -18,7 +18,7 @@ Result<TaskRecord> ParseTaskRecord(const std::string& text) {
   try {
     const json value = json::parse(text);
     TaskRecord record;
-    record.signalled_round = value.at("signalled_round").get<std::uint32_t>();
+    record.signalled_agreement = value.at("signalled_agreement").get<std::uint32_t>();
     record.terminated = value.at("terminated").get<bool>();
     record.kill_at.ms = value.at("kill_at_ms").get<std::int64_t>();
     return record;

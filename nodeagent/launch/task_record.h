@@ -10,9 +10,9 @@
 namespace glim::nodeagent {
 
 struct TaskRecord {
-  std::uint32_t signalled_round = 0;  // the newest round whose signal was sent (written before it is sent)
-  bool terminated = false;            // a stop began
-  TimePoint kill_at;                  // on the boot clock
+  std::uint32_t signalled_agreement = 0;  // the newest agreement whose signal was sent (written before it is sent)
+  bool terminated = false;                // a stop began
+  TimePoint kill_at;                      // on the boot clock
 };
 
 std::string ToJson(const TaskRecord& record);

@@ -28,8 +28,8 @@ Result<std::string> DesiredStore::Claim(const std::string& cluster_id) {
       .WithFix("give each cluster's agent a --state-dir of its own");
 }
 
-Result<v1::DesiredSet> DesiredStore::Load() {
-  v1::DesiredSet set;
+Result<v1::DesiredState> DesiredStore::Load() {
+  v1::DesiredState set;
   const std::string path = state_dir_ + "/desired.pb";
   const Result<std::string> bytes = ReadFile(path, kDesiredBytesMax);
   if (!bytes.ok() && bytes.status().code() == StatusCode::kNotFound) return set;
@@ -38,7 +38,7 @@ Result<v1::DesiredSet> DesiredStore::Load() {
   return set;
 }
 
-Status DesiredStore::Save(const v1::DesiredSet& set, bool durable) {
+Status DesiredStore::Save(const v1::DesiredState& set, bool durable) {
   return WriteFileAtomically(state_dir_ + "/desired.pb", set.SerializeAsString(),
                              durable ? Durability::kMachine : Durability::kProcess);
 }

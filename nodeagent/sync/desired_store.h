@@ -1,4 +1,4 @@
-// The newest desired set that the agent has taken in, kept in STATE_DIR/desired.pb (private: launches hold the jobs'
+// The newest desired state that the agent has taken in, kept in STATE_DIR/desired.pb (private: launches hold the jobs'
 // environment), and the cluster to which the folder belongs. Not thread-safe.
 #pragma once
 
@@ -17,9 +17,9 @@ class DesiredStore {
   // before. FAILED_PRECONDITION when it belongs to another cluster: its tasks are not this one's.
   Result<std::string> Claim(const std::string& cluster_id);
   // An empty set when nothing was ever saved.
-  Result<v1::DesiredSet> Load();
+  Result<v1::DesiredState> Load();
   // `durable`: it is on the disk, not only in the page cache, when this returns.
-  Status Save(const v1::DesiredSet& set, bool durable);
+  Status Save(const v1::DesiredState& set, bool durable);
 
  private:
   const std::string state_dir_;

@@ -27,7 +27,7 @@ class SyncSession {
     std::function<void(const v1::Welcome&)> on_welcome;
     std::function<void()> on_open;  // after that
     std::function<void()> on_closed;
-    std::function<void(v1::DesiredSet)> on_desired;
+    std::function<void(v1::DesiredState)> on_desired;
   };
 
   // `stub` outlives the session.

@@ -23,9 +23,9 @@ std::string Cut(const std::string& text, std::size_t bytes_max) {
 
 Interrupt FromProto(const v1::InterruptOrder& order, TimePoint now) {
   Interrupt interrupt;
-  interrupt.round = order.round();
+  interrupt.agreement = order.agreement();
   interrupt.reason = order.reason();
-  interrupt.successor = order.successor();
+  interrupt.preemptor = order.preemptor();
   interrupt.deadline = now + Milliseconds(std::clamp<std::int64_t>(order.grace_left_ms(), 0, kDeadlineMsMax));
   interrupt.stop_step = std::max<std::int64_t>(-1, order.stop_step());
   interrupt.no_agreement = order.no_agreement();
@@ -47,7 +47,7 @@ v1::ObservedTask::Phase ToProto(Phase phase) {
 void ToProto(const RankState& state, v1::ObservedRank* out) {
   out->set_step(state.step);
   out->set_step_ms(state.step_ms);
-  out->set_acked_round(state.acked_round);
+  out->set_acked_agreement(state.acked_agreement);
   out->set_hold(state.hold);
   out->set_finished(state.finished);
   for (const SavedMessage& save : state.saves) {
@@ -60,7 +60,7 @@ void ToProto(const RankState& state, v1::ObservedRank* out) {
     proto->set_duration_ms(save.duration_ms);
   }
   out->set_leaving(state.leaving);
-  out->set_extend_ms(state.extend_round == state.acked_round ? state.extend_ms : 0);
+  out->set_extend_ms(state.extend_agreement == state.acked_agreement ? state.extend_ms : 0);
   out->set_yielded(state.yielded);
   out->set_restored_step(state.restored_step);
   out->set_restore_ms(state.restore_ms);
@@ -73,7 +73,7 @@ TaskKey KeyOf(const v1::AttemptRef& attempt, std::uint32_t index) {
   return {attempt.job_id(), attempt.number(), index};
 }
 
-Desired FromProto(const v1::DesiredSet& set, TimePoint now, bool confirmed) {
+Desired FromProto(const v1::DesiredState& set, TimePoint now, bool confirmed) {
   Desired desired;
   desired.revision = {set.epoch(), set.revision()};
   desired.confirmed = confirmed;

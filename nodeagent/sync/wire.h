@@ -14,7 +14,7 @@ namespace glim::nodeagent {
 TaskKey KeyOf(const v1::AttemptRef& attempt, std::uint32_t index);
 
 // `now` is the moment at which the set came, on the clock of Interrupt::deadline.
-Desired FromProto(const v1::DesiredSet& set, TimePoint now, bool confirmed);
+Desired FromProto(const v1::DesiredState& set, TimePoint now, bool confirmed);
 
 // One task of a report; `ranks` may be null for a task that was never started.
 void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector<RankState>* ranks,

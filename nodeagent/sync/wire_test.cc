@@ -21,15 +21,15 @@ TEST(Wire, SignalsByNameAndNumber) {
   for (const char* name : {"", "SIG", "usr1", "0", "32", "-9", "KILLER"}) EXPECT_FALSE(SignalNumber(name)) << name;
 }
 
-TEST(Wire, ADesiredSetIsReadWithItsDeadlinesOnOurClock) {
-  v1::DesiredSet set;
+TEST(Wire, ADesiredStateIsReadWithItsDeadlinesOnOurClock) {
+  v1::DesiredState set;
   set.set_epoch(3);
   set.set_revision(9);
   v1::DesiredTask& task = *set.add_tasks();
   task.mutable_attempt()->set_job_id(7);
   task.mutable_attempt()->set_number(2);
   task.set_index(1);
-  task.mutable_interrupt()->set_round(4);
+  task.mutable_interrupt()->set_agreement(4);
   task.mutable_interrupt()->set_grace_left_ms(5000);
   task.mutable_interrupt()->set_stop_step(-1);
   task.mutable_stop()->set_term_ms(30'000);
@@ -58,16 +58,16 @@ TEST(Wire, AMessageIsCutAtACharacter) {
   EXPECT_TRUE(task.SerializeToString(&bytes));
 }
 
-TEST(Wire, GraceIsToldForTheRoundThatWasAcknowledged) {
+TEST(Wire, GraceIsToldForTheAgreementThatWasAcknowledged) {
   std::vector<RankState> ranks(1);
-  ranks[0].acked_round = 2;
-  ranks[0].extend_round = 1;
+  ranks[0].acked_agreement = 2;
+  ranks[0].extend_agreement = 1;
   ranks[0].extend_ms = 9000;
   v1::ObservedTask task;
   ToProto(
       {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
   EXPECT_EQ(task.ranks(0).extend_ms(), 0);
-  ranks[0].extend_round = 2;
+  ranks[0].extend_agreement = 2;
   task.Clear();
   ToProto(
       {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return true; }, &task);

@@ -38,15 +38,15 @@ struct Change {
     return Taken::kProgress;
   }
   Taken operator()(const AckMessage& ack) {
-    if (ack.round < state.acked_round) return Taken::kChange;  // an answer that came too late for its round
-    state.acked_round = ack.round;
+    if (ack.agreement < state.acked_agreement) return Taken::kChange;  // an answer that came too late for its agreement
+    state.acked_agreement = ack.agreement;
     state.hold = ack.hold;
     if (ack.finished) state.finished = true;
     return Taken::kChange;
   }
   Taken operator()(const NeedsMessage& needs) {
-    if (needs.round < state.extend_round) return Taken::kChange;
-    state.extend_round = needs.round;
+    if (needs.agreement < state.extend_agreement) return Taken::kChange;
+    state.extend_agreement = needs.agreement;
     state.extend_ms = needs.extend_ms;
     return Taken::kChange;
   }
@@ -66,7 +66,7 @@ struct Change {
   }
   Taken operator()(const LeavingMessage& leaving) {
     state.leaving = true;
-    if (leaving.round == 0) state.yielded = true;
+    if (leaving.agreement == 0) state.yielded = true;
     return Taken::kChange;
   }
   Taken operator()(const FinishedMessage&) {
@@ -92,12 +92,12 @@ RankState RankFromJson(const json& value) {
   rank.seq = value.at("seq").get<std::uint64_t>();
   rank.step = value.at("step").get<std::int64_t>();
   rank.step_ms = value.at("step_ms").get<std::int64_t>();
-  rank.acked_round = value.at("acked_round").get<std::uint32_t>();
+  rank.acked_agreement = value.at("acked_agreement").get<std::uint32_t>();
   rank.hold = value.at("hold").get<std::int64_t>();
   rank.finished = value.at("finished").get<bool>();
   for (const json& save : value.at("saves")) rank.saves.push_back(SaveFromJson(save));
   rank.leaving = value.at("leaving").get<bool>();
-  rank.extend_round = value.at("extend_round").get<std::uint32_t>();
+  rank.extend_agreement = value.at("extend_agreement").get<std::uint32_t>();
   rank.extend_ms = value.at("extend_ms").get<std::int64_t>();
   rank.yielded = value.at("yielded").get<bool>();
   rank.restored_step = value.at("restored_step").get<std::int64_t>();
@@ -123,12 +123,12 @@ std::string ToJson(const std::vector<RankState>& ranks) {
                     {"seq", rank.seq},
                     {"step", rank.step},
                     {"step_ms", rank.step_ms},
-                    {"acked_round", rank.acked_round},
+                    {"acked_agreement", rank.acked_agreement},
                     {"hold", rank.hold},
                     {"finished", rank.finished},
                     {"saves", std::move(saves)},
                     {"leaving", rank.leaving},
-                    {"extend_round", rank.extend_round},
+                    {"extend_agreement", rank.extend_agreement},
                     {"extend_ms", rank.extend_ms},
                     {"yielded", rank.yielded},
                     {"restored_step", rank.restored_step},

@@ -18,12 +18,12 @@ struct RankState {
   std::uint64_t seq = 0;  // taken in up to here
   std::int64_t step = -1;
   std::int64_t step_ms = 0;
-  std::uint32_t acked_round = 0;
+  std::uint32_t acked_agreement = 0;
   std::int64_t hold = 0;
   bool finished = false;
   std::vector<SavedMessage> saves;  // the newest kSavesKept, oldest first
   bool leaving = false;
-  std::uint32_t extend_round = 0;
+  std::uint32_t extend_agreement = 0;
   std::int64_t extend_ms = 0;
   bool yielded = false;
   std::int64_t restored_step = -1;

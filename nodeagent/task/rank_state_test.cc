@@ -13,7 +13,7 @@ TEST(RankState, ARepeatChangesNothing) {
   EXPECT_EQ(Take(state, R"({"type":"progress","seq":3,"step":7})"), Taken::kProgress)
       << "a replaced progress leaves a gap";
   EXPECT_EQ(Take(state, R"({"type":"progress","seq":2,"step":6})"), Taken::kRepeat);
-  EXPECT_EQ(Take(state, R"({"type":"leaving","seq":3,"round":1})"), Taken::kRepeat);
+  EXPECT_EQ(Take(state, R"({"type":"leaving","seq":3,"agreement":1})"), Taken::kRepeat);
   EXPECT_EQ(state.step, 7);
   EXPECT_EQ(state.seq, 3u);
   EXPECT_FALSE(state.leaving);
@@ -27,17 +27,17 @@ TEST(RankState, ARefusedMessageCountsAsTakenIn) {
   EXPECT_EQ(state.seq, 1u);
 }
 
-TEST(RankState, AnAnswerToAnOlderRoundIsNotTakenForTheNewer) {
+TEST(RankState, AnAnswerToAnOlderAgreementIsNotTakenForTheNewer) {
   RankState state;
-  EXPECT_EQ(Take(state, R"({"type":"ack","seq":1,"round":2,"hold":20})"), Taken::kChange);
-  EXPECT_EQ(Take(state, R"({"type":"ack","seq":2,"round":1,"hold":10})"), Taken::kChange);
-  EXPECT_EQ(state.acked_round, 2u);
+  EXPECT_EQ(Take(state, R"({"type":"ack","seq":1,"agreement":2,"hold":20})"), Taken::kChange);
+  EXPECT_EQ(Take(state, R"({"type":"ack","seq":2,"agreement":1,"hold":10})"), Taken::kChange);
+  EXPECT_EQ(state.acked_agreement, 2u);
   EXPECT_EQ(state.hold, 20);
-  EXPECT_EQ(Take(state, R"({"type":"needs","seq":3,"round":2,"seconds":9})"), Taken::kChange);
-  EXPECT_EQ(Take(state, R"({"type":"needs","seq":4,"round":1,"seconds":1})"), Taken::kChange);
+  EXPECT_EQ(Take(state, R"({"type":"needs","seq":3,"agreement":2,"seconds":9})"), Taken::kChange);
+  EXPECT_EQ(Take(state, R"({"type":"needs","seq":4,"agreement":1,"seconds":1})"), Taken::kChange);
   EXPECT_EQ(state.extend_ms, 9000);
   EXPECT_FALSE(state.finished);
-  EXPECT_EQ(Take(state, R"({"type":"ack","seq":5,"round":3,"finished":true})"), Taken::kChange);
+  EXPECT_EQ(Take(state, R"({"type":"ack","seq":5,"agreement":3,"finished":true})"), Taken::kChange);
   EXPECT_TRUE(state.finished);
 }
 
@@ -83,12 +83,12 @@ TEST(RankState, ComesBackAsItWas) {
   RankState state;
   state.rank = 6;
   const char* lines[] = {R"({"type":"progress","seq":1,"step":41,"step_ms":120})",
-                         R"({"type":"ack","seq":2,"round":1,"hold":43})",
-                         R"({"type":"needs","seq":3,"round":1,"seconds":4})",
+                         R"({"type":"ack","seq":2,"agreement":1,"hold":43})",
+                         R"({"type":"needs","seq":3,"agreement":1,"seconds":4})",
                          R"({"type":"saved","seq":4,"step":43,"path":"/a","bytes":2,"shard":1,"shards":2})",
                          R"({"type":"restored","seq":5,"step":30,"duration_ms":8})",
                          R"({"type":"finished","seq":6})",
-                         R"({"type":"leaving","seq":7,"round":0})",
+                         R"({"type":"leaving","seq":7,"agreement":0})",
                          R"({"type":"restore_failed","seq":8,"step":30,"path":"/a","error":"gone"})"};
   for (const char* line : lines) Take(state, line);
   const auto back = ParseRankStates(ToJson({RankState(), state}));

@@ -97,8 +97,8 @@ class Fields {
 
 constexpr std::int64_t kUint32Max = std::numeric_limits<std::uint32_t>::max();
 
-std::uint32_t Round(Fields& fields, std::int64_t low) {
-  return static_cast<std::uint32_t>(fields.Int("round", low, kUint32Max));
+std::uint32_t Agreement(Fields& fields, std::int64_t low) {
+  return static_cast<std::uint32_t>(fields.Int("agreement", low, kUint32Max));
 }
 
 decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
@@ -108,14 +108,14 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
   }
   if (type == "ack") {
     AckMessage ack;
-    ack.round = Round(fields, 1);
+    ack.agreement = Agreement(fields, 1);
     ack.finished = fields.BoolOr("finished", false);
     ack.hold = ack.finished ? fields.IntOr("hold", 0, -1, kStepMax) : fields.Int("hold", -1, kStepMax);
     return ack;
   }
   if (type == "needs") {
-    const std::uint32_t round = Round(fields, 1);
-    return NeedsMessage{round, std::llround(fields.Number("seconds", 0, kSecondsMax) * 1000)};
+    const std::uint32_t agreement = Agreement(fields, 1);
+    return NeedsMessage{agreement, std::llround(fields.Number("seconds", 0, kSecondsMax) * 1000)};
   }
   if (type == "saved") {
     SavedMessage saved;
@@ -138,7 +138,7 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
     if (failed.error.empty()) fields.Fail("error", "a reason in words");
     return failed;
   }
-  if (type == "leaving") return LeavingMessage{Round(fields, 0)};
+  if (type == "leaving") return LeavingMessage{Agreement(fields, 0)};
   if (type == "finished") return FinishedMessage{};
   if (type == "hello") {
     HelloMessage hello;

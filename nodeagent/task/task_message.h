@@ -11,7 +11,7 @@ namespace glim::nodeagent {
 
 inline constexpr std::size_t kTaskLineBytesMax = 64 * 1024;
 inline constexpr std::size_t kSavePathBytesMax = 4096;
-inline constexpr std::uint32_t kTaskSocketProtocol = 1;
+inline constexpr std::uint32_t kTaskSocketProtocol = 2;
 
 struct HelloMessage {
   std::uint32_t protocol = 0;
@@ -24,12 +24,12 @@ struct ProgressMessage {
   std::int64_t step_ms = 0;
 };
 struct AckMessage {
-  std::uint32_t round = 0;
+  std::uint32_t agreement = 0;
   std::int64_t hold = 0;
   bool finished = false;
 };
 struct NeedsMessage {
-  std::uint32_t round = 0;
+  std::uint32_t agreement = 0;
   std::int64_t extend_ms = 0;
 };
 struct SavedMessage {
@@ -51,7 +51,7 @@ struct RestoreFailedMessage {
   std::string error;
 };
 struct LeavingMessage {
-  std::uint32_t round = 0;
+  std::uint32_t agreement = 0;
 };
 struct FinishedMessage {};
 struct RefusedMessage {

@@ -17,7 +17,7 @@ T As(const std::string& line, std::uint64_t seq = 1) {
 }
 
 TEST(TaskMessage, EachKindIsRead) {
-  const auto hello = As<HelloMessage>(R"({"type":"hello","protocol":1,"rank":3,"pid":99,"sdk":"python 1"})", 0);
+  const auto hello = As<HelloMessage>(R"({"type":"hello","protocol":2,"rank":3,"pid":99,"sdk":"python 1"})", 0);
   EXPECT_EQ(hello.protocol, 1u);
   EXPECT_EQ(hello.rank, 3u);
   EXPECT_EQ(hello.pid, 99);
@@ -27,12 +27,12 @@ TEST(TaskMessage, EachKindIsRead) {
   EXPECT_EQ(progress.step_ms, 121);
   EXPECT_EQ(As<ProgressMessage>(R"({"seq":1,"step":-1,"type":"progress"})").step, -1);
   EXPECT_EQ(As<ProgressMessage>(R"({"type":"progress","seq":1,"step":7.0})").step, 7);
-  const auto ack = As<AckMessage>(R"({"type":"ack","seq":1,"round":2,"hold":44})");
-  EXPECT_EQ(ack.round, 2u);
+  const auto ack = As<AckMessage>(R"({"type":"ack","seq":1,"agreement":2,"hold":44})");
+  EXPECT_EQ(ack.agreement, 2u);
   EXPECT_EQ(ack.hold, 44);
   EXPECT_FALSE(ack.finished);
-  EXPECT_TRUE(As<AckMessage>(R"({"type":"ack","seq":1,"round":2,"finished":true})").finished);
-  EXPECT_EQ(As<NeedsMessage>(R"({"type":"needs","seq":1,"round":2,"seconds":1.5})").extend_ms, 1500);
+  EXPECT_TRUE(As<AckMessage>(R"({"type":"ack","seq":1,"agreement":2,"finished":true})").finished);
+  EXPECT_EQ(As<NeedsMessage>(R"({"type":"needs","seq":1,"agreement":2,"seconds":1.5})").extend_ms, 1500);
   const auto saved = As<SavedMessage>(
       R"({"type":"saved","seq":1,"step":9,"path":"/a/ä","bytes":5,"shard":1,"shards":2,"duration_ms":3,"more":[1]})");
   EXPECT_EQ(saved.step, 9);
@@ -49,7 +49,7 @@ TEST(TaskMessage, EachKindIsRead) {
   EXPECT_EQ(failed.path, "/a/ä");
   EXPECT_EQ(failed.error, "bad checksum");
   EXPECT_EQ(As<RestoreFailedMessage>(R"({"type":"restore_failed","seq":1,"step":-1,"path":"","error":"?"})").step, -1);
-  EXPECT_EQ(As<LeavingMessage>(R"({"type":"leaving","seq":1,"round":0})").round, 0u);
+  EXPECT_EQ(As<LeavingMessage>(R"({"type":"leaving","seq":1,"agreement":0})").agreement, 0u);
   As<FinishedMessage>(R"({"type":"finished","seq":18014398509481984})", 18014398509481984u);
 }
 
@@ -78,11 +78,11 @@ TEST(TaskMessage, WhatDoesNotFitIsRefusedWithTheField) {
       {R"({"type":"progress","seq":4,"step":9007199254740993})", 4, "step: must be"},
       {R"({"type":"progress","seq":4,"step":1,"step_ms":-1})", 4, "step_ms: must be a number"},
       {R"({"type":"progress","seq":4,"step":1,"step_ms":"fast"})", 4, "step_ms: must be a number"},
-      {R"({"type":"ack","seq":4,"round":1})", 4, "hold: is missing"},
-      {R"({"type":"ack","seq":4,"hold":1})", 4, "round: is missing"},
-      {R"({"type":"ack","seq":4,"round":0,"hold":1})", 4, "round: must be"},
-      {R"({"type":"ack","seq":4,"round":1,"finished":"yes"})", 4, "finished: must be true or false"},
-      {R"({"type":"needs","seq":4,"round":1,"seconds":1e300})", 4, "seconds: must be a number"},
+      {R"({"type":"ack","seq":4,"agreement":1})", 4, "hold: is missing"},
+      {R"({"type":"ack","seq":4,"hold":1})", 4, "agreement: is missing"},
+      {R"({"type":"ack","seq":4,"agreement":0,"hold":1})", 4, "agreement: must be"},
+      {R"({"type":"ack","seq":4,"agreement":1,"finished":"yes"})", 4, "finished: must be true or false"},
+      {R"({"type":"needs","seq":4,"agreement":1,"seconds":1e300})", 4, "seconds: must be a number"},
       {R"({"type":"saved","seq":4,"step":-1,"path":"/a"})", 4, "step: must be"},
       {R"({"type":"saved","seq":4,"step":1})", 4, "path: is missing"},
       {R"({"type":"saved","seq":4,"step":1,"path":"/a","shard":2,"shards":2})", 4, "shard: must be less than shards"},
@@ -90,8 +90,8 @@ TEST(TaskMessage, WhatDoesNotFitIsRefusedWithTheField) {
       {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a"})", 4, "error: is missing"},
       {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a","error":""})", 4, "error: must be a reason in words"},
       {R"({"type":"restore_failed","seq":4,"step":1,"error":"x"})", 4, "path: is missing"},
-      {R"({"type":"hello","protocol":1})", 0, "rank: is missing"},
-      {R"({"type":"leaving","seq":4,"round":4294967296})", 4, "round: must be"},
+      {R"({"type":"hello","protocol":2})", 0, "rank: is missing"},
+      {R"({"type":"leaving","seq":4,"agreement":4294967296})", 4, "agreement: must be"},
       {"{\"type\":\"finished\",\"seq\":4,\"x\":\"" + std::string(70'000, 'x') + "\"}", 0, "longer than 64 KiB"},
       {std::string(60'000, '['), 0, "not a JSON object"},
   };
@@ -106,8 +106,8 @@ TEST(TaskMessage, WhatDoesNotFitIsRefusedWithTheField) {
 
 TEST(TaskMessage, GarbageNeverDoesHarm) {
   const std::string seeds[] = {R"({"type":"saved","seq":1,"step":9,"path":"/a","bytes":5,"shard":1,"shards":2})",
-                               R"({"type":"ack","seq":1,"round":2,"hold":44})",
-                               R"({"type":"hello","protocol":1,"rank":3,"pid":99,"sdk":"python 1"})"};
+                               R"({"type":"ack","seq":1,"agreement":2,"hold":44})",
+                               R"({"type":"hello","protocol":2,"rank":3,"pid":99,"sdk":"python 1"})"};
   Rng rng(7);
   int refused = 0;
   for (int i = 0; i < 30'000; ++i) {

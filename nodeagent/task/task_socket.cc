@@ -189,7 +189,7 @@ bool TaskSocket::Greet(const std::shared_ptr<Peer>& peer, const TaskMessage& mes
                    {"protocol", kTaskSocketProtocol},
                    {"version", options_.version},
                    {"seq", state->seq},
-                   {"round", interrupt_ && !interrupt_->withdrawn ? interrupt_->round : 0},
+                   {"agreement", interrupt_ && !interrupt_->withdrawn ? interrupt_->agreement : 0},
                    {"step", state->step}}));
   Tell(*peer);
   if (!replaced) options_.on_news(RankNews::kChange);
@@ -229,17 +229,17 @@ void TaskSocket::SetInterrupt(const Interrupt& interrupt) {
 void TaskSocket::Tell(Peer& peer) {
   if (!interrupt_) return;
   const Interrupt& interrupt = *interrupt_;
-  if (interrupt.withdrawn) return peer.Send(Dump({{"type", "withdrawn"}, {"round", interrupt.round}}));
+  if (interrupt.withdrawn) return peer.Send(Dump({{"type", "withdrawn"}, {"agreement", interrupt.agreement}}));
   const std::int64_t left = std::max<std::int64_t>(0, (interrupt.deadline - options_.now()).ms);
   peer.Send(Dump({{"type", "interrupt"},
-                  {"round", interrupt.round},
+                  {"agreement", interrupt.agreement},
                   {"reason", interrupt.reason},
-                  {"successor", interrupt.successor},
+                  {"preemptor", interrupt.preemptor},
                   {"grace_left_ms", left}}));
   if (interrupt.no_agreement) {
-    peer.Send(Dump({{"type", "stop_now"}, {"round", interrupt.round}}));
+    peer.Send(Dump({{"type", "stop_now"}, {"agreement", interrupt.agreement}}));
   } else if (interrupt.stop_step >= 0) {
-    peer.Send(Dump({{"type", "stop_at"}, {"round", interrupt.round}, {"step", interrupt.stop_step}}));
+    peer.Send(Dump({{"type", "stop_at"}, {"agreement", interrupt.agreement}, {"step", interrupt.stop_step}}));
   }
 }
 

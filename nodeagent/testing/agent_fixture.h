@@ -68,7 +68,7 @@ class AgentTest : public testing::TestWithParam<std::string> {
   std::string root_;    // short: a socket's path has to fit
   std::string folder_;  // for jobs, the agent's log and the test
   std::string state_;   // the agent's own
-  v1::DesiredSet set_;
+  v1::DesiredState set_;
   pid_t agent_ = 0;
 
  private:

@@ -93,7 +93,7 @@ grpc::Status FakeScheduler::ServeLogs(grpc::ServerContext*, LogStream* stream) {
   return grpc::Status::OK;
 }
 
-void FakeScheduler::Want(const v1::DesiredSet& set) {
+void FakeScheduler::Want(const v1::DesiredState& set) {
   std::lock_guard lock(mutex_);
   wanted_ = set;
   if (!sync_) return;
@@ -102,7 +102,7 @@ void FakeScheduler::Want(const v1::DesiredSet& set) {
   sync_->Write(message);
 }
 
-bool FakeScheduler::SendOnce(const v1::DesiredSet& set) {
+bool FakeScheduler::SendOnce(const v1::DesiredState& set) {
   std::lock_guard lock(mutex_);
   v1::SchedulerMessage message;
   *message.mutable_desired() = set;

@@ -32,9 +32,9 @@ class FakeScheduler final : public v1::AgentApi::Service {
   void Refuse(grpc::Status status);
 
   // Remembered, and sent now and after each Welcome.
-  void Want(const v1::DesiredSet& set);
+  void Want(const v1::DesiredState& set);
   // Sent once to the agent that is connected, as a stale scheduler would.
-  bool SendOnce(const v1::DesiredSet& set);
+  bool SendOnce(const v1::DesiredState& set);
   void Disconnect();
 
   bool WaitHello(int count);
@@ -67,7 +67,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
   SyncStream* sync_ = nullptr;
   grpc::ServerContext* sync_context_ = nullptr;
   LogStream* logs_ = nullptr;
-  std::optional<v1::DesiredSet> wanted_;
+  std::optional<v1::DesiredState> wanted_;
   v1::Hello hello_;
   int hellos_ = 0;
   int reports_ = 0;

@@ -26,8 +26,8 @@ const std::set<std::string> kPureHeaders = {
 
 // Headers that one file alone may use.
 const std::set<std::pair<std::string, std::string>> kExceptions = {
-    {"sdk/base/check.h", "cstdio"},            // says where a broken invariant was found
-    {"sdk/base/check.h", "cstdlib"},           // and ends the program
+    {"sdk/base/check.h", "cstdio"},                  // says where a broken invariant was found
+    {"sdk/base/check.h", "cstdlib"},                 // and ends the program
     {"scheduler/core/model/cow_table.h", "atomic"},  // generations, shared with readers' copies
 };
 

@@ -21,9 +21,9 @@ preempt_gain: 1.25
 size_weight: 0.5
 age_weight: 0
 replan_interval: 10s
-reserve_after: 1m
+backfill_hold_after: 1m
 enforce_time_limits: false
-crossing_nodes_min: 8
+cross_zone_nodes_min: 8
 move_gain: 12.5
 save_wait_max: 20s
 agree_max: 2s
@@ -72,7 +72,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   const core::Policy defaults;
   // A new member does not compile here: it needs a row in policy_numbers.cc, a value above, and a line in
   // docs/policy.md.
-  const auto& [default_user, users, team_users, team_total, pools, weights, links, crossing, quantum_min, quantum_max,
+  const auto& [default_user, users, team_users, team_total, pools, weights, links, cross_zone, quantum_min, quantum_max,
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, root,
                copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage, unfinished, unfinished_user,
@@ -108,7 +108,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
       {start, Minutes(2)},        {lost, Milliseconds(1500)}, {oversleep, Seconds(1)}, {reserve, Minutes(1)}};
   for (const auto& [is, should] : times) EXPECT_EQ(is, should);
   EXPECT_FALSE(limits);
-  EXPECT_EQ(crossing + min_run + start_failures + outage, 8 + 3 + 5 + 35);
+  EXPECT_EQ(cross_zone + min_run + start_failures + outage, 8 + 3 + 5 + 35);
   EXPECT_EQ(unfinished + unfinished_user + finished + port_first, 1000u + 100 + 10 + 30'000);
   EXPECT_EQ(file->names.pools, (std::set<std::string>{"007", "a100", "default"}));
   // No number is missing from the table, or shown by another's row.

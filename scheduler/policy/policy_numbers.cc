@@ -46,12 +46,12 @@ PolicySection Slicing() {
            Permille("size_weight", &Policy::size_weight_permille, 0, 10'000),
            Permille("age_weight", &Policy::age_weight_permille, 0, 10'000),
            Time("replan_interval", &Policy::replan_interval, Milliseconds(100), kDay),
-           Time("reserve_after", &Policy::reserve_after, {}, kDay * 30),
+           Time("backfill_hold_after", &Policy::backfill_hold_after, {}, kDay * 30),
            Switch("enforce_time_limits", &Policy::enforce_time_limits)}};
 }
 
-PolicySection Crossing() {
-  return {"Crossing", {Count("crossing_nodes_min", &Policy::crossing_nodes_min, 2, kCountMax)}};
+PolicySection CrossZone() {
+  return {"Cross-zone allocations", {Count("cross_zone_nodes_min", &Policy::cross_zone_nodes_min, 2, kCountMax)}};
 }
 
 PolicySection Interrupts() {
@@ -118,7 +118,7 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Slicing(), Crossing(), Interrupts(), Saves(), Nodes(), Bounds()};
+  return {Slicing(), CrossZone(), Interrupts(), Saves(), Nodes(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {

@@ -98,7 +98,7 @@ TEST_F(OperationsTest, MetricsCountJobsNodesPassesAndInterrupts) {
   const auto order = agent.WaitInterrupt(job, [](const v1::InterruptOrder&) { return true; });
   ASSERT_TRUE(order);
   auto task = Observed(job, 1, 0, v1::ObservedTask::RELEASED, 1);
-  task.mutable_ranks(0)->set_acked_round(order->interrupt().round());
+  task.mutable_ranks(0)->set_acked_agreement(order->interrupt().agreement());
   task.mutable_ranks(0)->set_hold(1);
   task.mutable_ranks(0)->set_leaving(true);
   agent.Report({task});

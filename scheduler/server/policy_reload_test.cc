@@ -107,7 +107,7 @@ TEST_F(PolicyReloadTest, AReloadChangesWhatIsDecidedAndIsTold) {
 }
 
 TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
-  Use("zones: [A, B]\nlinks: [{zone_a: A, zone_b: B, jobs_max: 0}]\ncrossing_nodes_min: 2\n");
+  Use("zones: [A, B]\nlinks: [{zone_a: A, zone_b: B, jobs_max: 0}]\ncross_zone_nodes_min: 2\n");
   auto hello = MakeHello(server_->cluster_id(), "node-2");
   hello.mutable_labels()->set_zone("B");
   FakeAgent first(channel_, MakeHello(server_->cluster_id(), "node-1"));
@@ -117,7 +117,7 @@ TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
   *request.add_specs() = Spec("wide", 2);
   v1::SubmitResponse submitted;
   EXPECT_EQ(DetailOf(Submit(request, &submitted)).reason(), "INFEASIBLE");
-  WritePolicy("links: [{zone_a: A, zone_b: B}]\ncrossing_nodes_min: 2\n");
+  WritePolicy("links: [{zone_a: A, zone_b: B}]\ncross_zone_nodes_min: 2\n");
   MustReload();
   const std::uint64_t job = MustSubmit(Spec("wide", 2));
   EXPECT_TRUE(first.WaitLaunch(job) && second.WaitLaunch(job));

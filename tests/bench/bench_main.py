@@ -131,15 +131,15 @@ class Bench:
         return times
 
     def tell_interrupts(self, victim, out, visitors, load):
-        flags, starts, acks = [], [], []
+        notices, starts, acks = [], [], []
         attempts = {a["ref"]["number"]: a for a in self.glim.job(victim)["attempts"]}
         for number, visitor in enumerate(visitors, 1):
-            round_ = attempts[number]["rounds"][-1]
-            flags += [at - round_["requested_at_ms"] for at in self.events(out, "flag", number)]
-            acks.append(round_["times"]["notify_ms"])
+            agreement = attempts[number]["agreements"][-1]
+            notices += [at - agreement["requested_at_ms"] for at in self.events(out, "notice", number)]
+            acks.append(agreement["times"]["notify_ms"])
             lines = [float(first_line(self.cluster.rank_log(visitor, 1, rank))) * 1000 for rank in range(4)]
             starts.append(min(lines) - max(self.events(out, "leaving", number)))
-        self.percentiles("interrupt_request_to_flag", flags, {"p99": 50}, beside=load)
+        self.percentiles("interrupt_request_to_notice", notices, {"p99": 50}, beside=load)
         self.percentiles("interrupt_request_to_last_ack", acks, beside=load)
         self.percentiles("last_leaving_to_first_line", starts, {"p99": 200}, beside=load)
 

@@ -61,7 +61,7 @@ class RecoveryAgents::Agent : public grpc::ClientBidiReactor<v1::AgentMessage, v
   void OnDone(const grpc::Status& status) override { all_->Ended(status.error_message()); }
 
  private:
-  void TakeIn(const v1::DesiredSet& desired) {
+  void TakeIn(const v1::DesiredState& desired) {
     std::lock_guard lock(mutex_);
     report_.Clear();
     report_.set_epoch(desired.epoch());

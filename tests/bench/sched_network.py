@@ -17,8 +17,8 @@ MIXES = {f"mix_load_{load}": Mix(jobs=5_000, cluster_nodes=MIX_NODES, load=load,
          for load in (0.8, 0.95)}
 FORBIDDEN = "links: [{zone_a: z1, zone_b: z2, jobs_max: 0}]\n"
 SHOWN = ("queue_mean_s", "queue_p999_s", "slowdown_mean", "slowdown_p999", "wait_max_s", "util_until_last_submit",
-         "crossings_max", "interrupts", "checkpoint_overhead_fraction", "idle_while_fit_fraction",
-         "reserved_idle_fraction", "promises_broken", "invariant_violations", "wall_s")
+         "cross_zone_allocations_max", "interrupts", "checkpoint_overhead_fraction", "idle_while_fit_fraction",
+         "backfill_hold_idle_fraction", "promises_broken", "invariant_violations", "wall_s")
 
 
 def add_options(group):

@@ -69,7 +69,7 @@ class StartsAgents::Agent : public grpc::ClientBidiReactor<v1::AgentMessage, v1:
   void OnDone(const grpc::Status& status) override { all_->Ended(status.error_message()); }
 
  private:
-  void TakeIn(const v1::DesiredSet& desired) {
+  void TakeIn(const v1::DesiredState& desired) {
     std::lock_guard lock(mutex_);
     epoch_ = desired.epoch();
     revision_ = desired.revision();

@@ -1,6 +1,6 @@
 """A small job that is interrupted again and again and notes when: one line of JSON an event into OUT/rank-R.jsonl.
 
-    flag     the interrupt came, on the SDK's socket thread
+    notice   the interrupt came, on the SDK's socket thread
     leaving  its answer was sent; the process ends now
 """
 
@@ -21,9 +21,9 @@ class NotingSession(glim.Session):
 
     def _on_message(self, message):
         now = time.time()
-        if message["type"] == "interrupt" and message["round"] not in self._noted:
-            self._noted.add(message["round"])
-            self._note("flag", now)
+        if message["type"] == "interrupt" and message["agreement"] not in self._noted:
+            self._noted.add(message["agreement"])
+            self._note("notice", now)
         super()._on_message(message)
 
 
@@ -41,7 +41,7 @@ def main():
             note("begins", time.time())
             for step, _ in enumerate(run.steps(range(10**9)), run.environment.resume_step + 1):
                 time.sleep(args.step_ms / 1000)
-            if run.is_chief:
+            if run.is_rank_zero:
                 path = os.path.join(os.environ["GLIM_CHECKPOINT_DIR"], f"attempt-{attempt}", "save.json")
                 size = glim.atomic_write(path, lambda out: out.write(json.dumps({"step": step}).encode()))
                 run.checkpoint_saved(path, step, bytes=size)

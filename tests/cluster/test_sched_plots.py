@@ -19,10 +19,11 @@ from figures import Figures  # noqa: E402
 from synthetic_trace import Mix, rows_of, write  # noqa: E402
 
 MIX = Mix(jobs=2000, cluster_nodes=1200, load=0.8, days=30, nodes_min=16, nodes_max=600)
-SAID = {"jobs": 5, "wall_s": 1.0, "util_until_last_submit": 0.8, "crossings_max": 1, "idle_while_fit_fraction": 0,
-        "reserved_idle_fraction": 0, "queue_mean_s": 7200.0, "queue_p999_s": 90000.0, "slowdown_mean": 1.4,
-        "slowdown_p999": 16.0, "wait_p999_s": 86400.0, "wait_max_s": 90000.0, "interrupts": 3,
-        "checkpoint_overhead_fraction": 0.005, "promises_broken": 0, "invariant_violations": 0}
+SAID = {"jobs": 5, "wall_s": 1.0, "util_until_last_submit": 0.8, "cross_zone_allocations_max": 1,
+        "idle_while_fit_fraction": 0, "backfill_hold_idle_fraction": 0, "queue_mean_s": 7200.0,
+        "queue_p999_s": 90000.0, "slowdown_mean": 1.4, "slowdown_p999": 16.0, "wait_p999_s": 86400.0,
+        "wait_max_s": 90000.0, "interrupts": 3, "checkpoint_overhead_fraction": 0.005, "promises_broken": 0,
+        "invariant_violations": 0}
 
 
 def test_a_made_trace_has_the_load_and_the_sizes_that_it_was_asked_for():

@@ -60,9 +60,9 @@ def test_at_its_time_limit_a_job_saves_and_is_over(stage, cluster, glim):
     attempt, = job["attempts"]
     assert (attempt["outcome"], attempt["save"], job["steps_lost"]) == ("timeout", "saved", 0)
     assert job["message"] == f"reached its time limit of 3 s; saved at step {job['durable_step']}"
-    assert job["durable_step"] == attempt["rounds"][0]["stop_step"] >= 5
-    assert attempt["rounds"][0]["reason"] == "its time limit of 3 s is reached"
-    assert attempt["rounds"][0]["requested_at_ms"] - attempt["started_at_ms"] >= 3000
+    assert job["durable_step"] == attempt["agreements"][0]["stop_step"] >= 5
+    assert attempt["agreements"][0]["reason"] == "its time limit of 3 s is reached"
+    assert attempt["agreements"][0]["requested_at_ms"] - attempt["started_at_ms"] >= 3000
     assert job["message"] in glim.text("status", job_id)
     cluster.wait_idle(10)
 

@@ -6,7 +6,7 @@ import subprocess
 
 from cluster.processes import wait_until
 from cluster.story import ranges_by_attempt, steps_done
-from cluster.verdict import Findings, check_swap
+from cluster.verdict import Findings, check_gang_preemption
 
 STEPS = 150
 SUM = sum(step * step for step in range(STEPS))
@@ -42,7 +42,7 @@ def test_interrupted_and_resumed_at_the_step_where_it_stopped(stage, cluster, gl
     assert result(out) == SUM
     first, second = job["attempts"]
     assert (first["outcome"], first["save"], second["outcome"]) == ("interrupted", "saved", "succeeded")
-    stop = first["rounds"][0]["stop_step"]
+    stop = first["agreements"][0]["stop_step"]
     assert 20 <= stop < STEPS - 1
     assert ranges_by_attempt(out) == {1: (0, stop), 2: (stop + 1, STEPS - 1)}
     assert (first["durable_step"], second["base_step"]) == (stop, stop)
@@ -50,7 +50,7 @@ def test_interrupted_and_resumed_at_the_step_where_it_stopped(stage, cluster, gl
     assert "0 steps lost" in glim.text("status", job_id)
     assert f"goes on with step {stop + 1}" in glim.text("logs", job_id, "--attempt", "2")
     found = Findings()
-    check_swap(found, "bash", job, urgent, stage.seen("visitor", 4))
+    check_gang_preemption(found, "bash", job, urgent, stage.seen("visitor", 4))
     assert found == []
 
 

@@ -39,7 +39,7 @@ def test_an_interrupted_jobs_story_as_events_and_as_history(stage, cluster, glim
     assert in_order(["job_submitted", "attempt_claimed", "attempt_starting", "attempt_running", "interrupt_requested",
                      "step_agreed", "interrupt_saved", "attempt_ended", "job_queued", "attempt_claimed",
                      "attempt_starting", "attempt_running", "attempt_ended", "job_succeeded"], kinds(events)), events
-    stop = job["attempts"][0]["rounds"][0]["stop_step"]
+    stop = job["attempts"][0]["agreements"][0]["stop_step"]
     words = glim.text("events", job_id)
     node = job["attempts"][0]["tasks"][0]["node"]
     for told in (f"stop after step {stop}", f"job {urgent_id} visitor (high, user ben) needs 4 nodes",

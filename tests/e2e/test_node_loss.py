@@ -68,25 +68,25 @@ def test_a_dead_node_costs_the_steps_since_the_last_save(six):
     cluster.wait_ready()
 
 
-def test_a_node_that_was_cut_off_comes_back_with_a_zombie(six):
+def test_a_node_that_was_cut_off_comes_back_with_a_stale_task(six):
     cluster = six.cluster
     job_id = submit_saver(six, steps=2000)
     wait_until(lambda: durable_step(six, job_id) >= SAVE_EVERY, 60, "it saved")
     node = node_of(six, job_id)
-    zombie = {(pid, start_time(pid)) for pid in processes_of(cluster.folder, job_id, 1)}
+    stale = {(pid, start_time(pid)) for pid in processes_of(cluster.folder, job_id, 1)}
     cluster.network.cut(node)
     cluster.wait_job(job_id, lambda j: j["attempt_count"] == 2, 60, "it is restarted")
     job = cluster.wait_job(job_id, lambda j: j["attempts"][1]["state"] == "running", 60, "it runs elsewhere")
     base, here = job["attempts"][1]["base_step"], job["attempts"][1]["tasks"][0]["node"]
     assert here != node and base == job["attempts"][0]["durable_step"]
-    assert {(p, start_time(p)) for p in processes_of(cluster.folder, job_id, 1)} == zombie, "nobody can reach it"
+    assert {(p, start_time(p)) for p in processes_of(cluster.folder, job_id, 1)} == stale, "nobody can reach it"
 
-    # The zombie works on, and saves, further than anything that its successor has.
+    # The stale task works on, and saves, further than anything that its successor has.
     late = base + 5 * SAVE_EVERY
     saves = six.path("ckpt", str(job_id), "attempt-1")
-    wait_until(lambda: max(int(n.split("-")[1]) for n in os.listdir(saves)) >= late, 60, "the zombie saves on")
+    wait_until(lambda: max(int(n.split("-")[1]) for n in os.listdir(saves)) >= late, 60, "the stale task saves on")
     cluster.network.mend(node)
-    wait_until(lambda: not processes_of(cluster.folder, job_id, 1), 60, "the zombie is stopped")
+    wait_until(lambda: not processes_of(cluster.folder, job_id, 1), 60, "the stale task is stopped")
     cluster.wait_ready()
     assert six.glim.job(job_id)["attempts"][0]["durable_step"] == base, "its late saves do not count"
 

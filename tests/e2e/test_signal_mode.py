@@ -6,7 +6,7 @@ import os
 import pytest
 
 from cluster.processes import processes_of, wait_until
-from cluster.verdict import Findings, check_swap
+from cluster.verdict import Findings, check_gang_preemption
 
 # Counts to 100; after the signal it writes how far it came and exits with a code of its own, as programs do. The trap
 # only notes the signal: it may come in the middle of a count.
@@ -72,10 +72,10 @@ def test_it_writes_its_state_leaves_and_goes_on(stage, cluster, glim, signal):
     # It told Glim of no save, so Glim claims none; it reported no steps, so none are lost.
     assert (first["outcome"], first["save"], first["steps_lost"]) == ("interrupted", "left_unsaved", 0)
     assert (second["outcome"], job["attempt_count"], job["interrupts"]) == ("succeeded", 2, 1)
-    round_, = first["rounds"]
-    assert round_["stop_step"] == -1 and 0 <= round_["grace_used_ms"] < 20000
+    agreement, = first["agreements"]
+    assert agreement["stop_step"] == -1 and 0 <= agreement["grace_used_ms"] < 20000
     found = Findings()
-    check_swap(found, signal, job, urgent, stage.seen("visitor", 4))
+    check_gang_preemption(found, signal, job, urgent, stage.seen("visitor", 4))
     assert found == []
     assert f"SIG{signal}" in glim.text("events", job_id)
 
@@ -109,12 +109,12 @@ def test_who_ignores_the_signal_is_killed_at_the_end_of_its_grace(stage, cluster
     first, second = job["attempts"]
     assert (first["outcome"], first["save"]) == ("interrupted", "killed")
     assert "killed" in first["message"]
-    assert first["rounds"][0]["grace_used_ms"] >= 1000, "nobody is killed before"
+    assert first["agreements"][0]["grace_used_ms"] >= 1000, "nobody is killed before"
     assert second["outcome"] == "succeeded" and job["interrupts"] == 1
     assert "killed at the end of its grace" in glim.text("status", job_id)
     assert "did not leave within its grace" in glim.text("events", job_id)
     found = Findings()
-    check_swap(found, "deaf", job, urgent, stage.seen("visitor", 4))
+    check_gang_preemption(found, "deaf", job, urgent, stage.seen("visitor", 4))
     assert found == [] and processes_of(cluster.folder, job_id) == []
 
 

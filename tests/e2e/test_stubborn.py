@@ -1,7 +1,7 @@
 """Job D double-forks and ignores SIGTERM: its node goes to nobody before its last process is gone."""
 
 from cluster.processes import processes_of, start_time
-from cluster.verdict import Findings, check_swap
+from cluster.verdict import Findings, check_gang_preemption
 
 
 def test_the_node_is_kept_until_the_daemon_is_gone(stage, cluster, glim):
@@ -12,9 +12,9 @@ def test_the_node_is_kept_until_the_daemon_is_gone(stage, cluster, glim):
     assert not stage.watch_node(node, d, daemon, 60), "the node was given away while the daemon lived"
     e_job = cluster.wait_state(e, "succeeded", 60)
     beat = stage.heartbeats("stubborn", e_job)
-    assert beat["last"] <= beat["successor_started"]
+    assert beat["last"] <= beat["preemptor_started"]
     found = Findings()
-    check_swap(found, "D", glim.job(d), e_job, stage.seen("visitor", 4))
+    check_gang_preemption(found, "D", glim.job(d), e_job, stage.seen("visitor", 4))
     assert found == []
 
 

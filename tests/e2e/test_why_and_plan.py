@@ -35,7 +35,7 @@ def test_a_plan_names_nodes_and_victims_and_submits_nothing(stage, cluster, glim
     urgent = stage.examples.make("urgent", "true", nodes=4, priority="extreme_high")
     planned, = plan(glim, urgent, user="lee")
     victim, = planned["start"]["victims"]
-    assert (victim["job_id"], victim["user"]) == (holder, "kim") and victim["debt_gpu_ms"] > 0
+    assert (victim["job_id"], victim["user"]) == (holder, "kim") and victim["preemption_cost_gpu_ms"] > 0
     assert f"by interrupting job {holder}" in glim.text("plan", urgent)
     assert [j["id"] for j in glim.json("queue")["jobs"]] == [holder]
     assert glim.job(holder)["state"] == "running"

@@ -26,9 +26,9 @@ struct CheckBody {
     Holds(m.step >= -1 && m.step <= kStepMax, "step");
     CheckMillis(m.step_ms);
   }
-  void operator()(const AckMessage& m) const { Holds(m.round >= 1 && m.hold >= -1 && m.hold <= kStepMax, "ack"); }
+  void operator()(const AckMessage& m) const { Holds(m.agreement >= 1 && m.hold >= -1 && m.hold <= kStepMax, "ack"); }
   void operator()(const NeedsMessage& m) const {
-    Holds(m.round >= 1, "needs");
+    Holds(m.agreement >= 1, "needs");
     CheckMillis(m.extend_ms);
   }
   void operator()(const SavedMessage& m) const {

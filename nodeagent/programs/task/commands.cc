@@ -43,15 +43,15 @@ int SayOne(const json& message, double timeout_s) {
   return status.ok() ? kDone : Trouble(status);
 }
 
-// Waits for the verdict of `round` after having acknowledged it with `hold`: whether to stop here. None: lost the
+// Waits for the verdict of `agreement` after having acknowledged it with `hold`: whether to stop here. None: lost the
 // connection, ask again.
-std::optional<bool> AwaitVerdict(TaskClient& client, std::uint32_t round, std::int64_t hold) {
+std::optional<bool> AwaitVerdict(TaskClient& client, std::uint32_t agreement, std::int64_t hold) {
   for (;;) {
     const Result<json> message = client.Hear(std::nullopt);
     if (!message.ok()) return std::nullopt;
     const std::string type = message->value("type", "");
-    if (message->value("round", 0u) != round) {
-      if (type == "interrupt") return std::nullopt;  // a newer round: begin again
+    if (message->value("agreement", 0u) != agreement) {
+      if (type == "interrupt") return std::nullopt;  // a newer agreement: begin again
       continue;
     }
     if (type == "stop_now") return true;
@@ -63,8 +63,8 @@ std::optional<bool> AwaitVerdict(TaskClient& client, std::uint32_t round, std::i
 
 // One look at the flag. None: nothing is in force.
 std::optional<bool> Ask(TaskClient& client, const Welcome& welcome, Clock::time_point until, Status* trouble) {
-  if (welcome.round == 0) return std::nullopt;
-  json ack = {{"type", "ack"}, {"round", welcome.round}};
+  if (welcome.agreement == 0) return std::nullopt;
+  json ack = {{"type", "ack"}, {"agreement", welcome.agreement}};
   // A job that counts no steps can stop wherever it asks, whatever the others agree on.
   const bool counts = welcome.step >= 0;
   if (counts) {
@@ -75,7 +75,7 @@ std::optional<bool> Ask(TaskClient& client, const Welcome& welcome, Clock::time_
   *trouble = client.Say(ack, until);
   if (!trouble->ok()) return std::nullopt;
   client.Yield();
-  return counts ? AwaitVerdict(client, welcome.round, welcome.step) : std::optional<bool>(true);
+  return counts ? AwaitVerdict(client, welcome.agreement, welcome.step) : std::optional<bool>(true);
 }
 
 }  // namespace
@@ -94,10 +94,10 @@ int Interrupted(bool wait, double timeout_s) {
     const std::optional<bool> stop = Ask(*client, *welcome, until, &trouble);
     if (stop && (*stop || !wait)) return *stop ? kDone : kNotInterrupted;
     if (!trouble.ok() && !wait) return Trouble(trouble);
-    if (welcome->round == 0 && !wait) return kNotInterrupted;
+    if (welcome->agreement == 0 && !wait) return kNotInterrupted;
     // Waiting: until the agent says something new, or another command of this rank takes the connection over.
     client->Yield();
-    if (welcome->round == 0 || stop) (void)client->Hear(std::nullopt);
+    if (welcome->agreement == 0 || stop) (void)client->Hear(std::nullopt);
   }
 }
 
@@ -145,11 +145,12 @@ int Needs(double seconds, double timeout_s) {
   const Clock::time_point until = Until(timeout_s);
   const Result<Welcome> welcome = client->Connect(until);
   if (!welcome.ok()) return Trouble(welcome.status());
-  if (welcome->round == 0) {
+  if (welcome->agreement == 0) {
     std::fprintf(stderr, "glim-task: no interrupt is in force, so there is no grace to ask for\n");
     return kDone;
   }
-  const Status status = client->Say({{"type", "needs"}, {"round", welcome->round}, {"seconds", seconds}}, until);
+  const Status status =
+      client->Say({{"type", "needs"}, {"agreement", welcome->agreement}, {"seconds", seconds}}, until);
   return status.ok() ? kDone : Trouble(status);
 }
 
@@ -159,7 +160,7 @@ int Leave(double timeout_s) {
   const Clock::time_point until = Until(timeout_s);
   const Result<Welcome> welcome = client->Connect(until);
   if (!welcome.ok()) return Trouble(welcome.status());
-  const Status status = client->Say({{"type", "leaving"}, {"round", welcome->round}}, until);
+  const Status status = client->Say({{"type", "leaving"}, {"agreement", welcome->agreement}}, until);
   return status.ok() ? kDone : Trouble(status);
 }
 

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kPauseFirst{50};
 constexpr std::chrono::milliseconds kPauseMax{2000};
 constexpr std::chrono::milliseconds kLockPoll{5};
 constexpr std::chrono::seconds kWelcomeWithin{5};
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 constexpr std::size_t kInputBytesMax = 1024 * 1024;
 
 void Pause(Clock::duration duration) {
@@ -92,7 +92,7 @@ Status TaskClient::TryConnect() {
   }
   if (type == "refused") return Status(StatusCode::kInvalidArgument, answer->value("error", "refused"));
   if (type != "welcome") return Status(StatusCode::kUnavailable, "the agent did not say welcome");
-  welcome_ = {answer->value("seq", std::uint64_t{0}), answer->value("round", 0u),
+  welcome_ = {answer->value("seq", std::uint64_t{0}), answer->value("agreement", 0u),
               answer->value("step", std::int64_t{-1})};
   return Status::Ok();
 }

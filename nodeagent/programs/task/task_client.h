@@ -18,9 +18,9 @@
 namespace glim::nodeagent {
 
 struct Welcome {
-  std::uint64_t seq = 0;    // taken in so far
-  std::uint32_t round = 0;  // of the interrupt in force; 0: none
-  std::int64_t step = -1;   // the last that this rank has reported
+  std::uint64_t seq = 0;        // taken in so far
+  std::uint32_t agreement = 0;  // of the interrupt in force; 0: none
+  std::int64_t step = -1;       // the last that this rank has reported
 };
 
 class TaskClient {

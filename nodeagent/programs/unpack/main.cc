@@ -91,7 +91,7 @@ Status Run(int argc, char** argv) {
   const Result<std::string> bytes = Read(fd->get());
   if (!bytes.ok()) return bytes.status();
   if (snapshot::Sha256Hex(*bytes) != sha256) {
-    return Status(StatusCode::kDataLoss, "it is spoilt: its bytes do not have the hash that is its name");
+    return Status(StatusCode::kDataLoss, "it is corrupt: its bytes do not have the hash that is its name");
   }
   return snapshot::Unpack(*bytes, folder.get());
 }

@@ -51,7 +51,7 @@ class Forecast {
   Duration Remaining(const Job& job, Duration service) const {
     const Policy& policy = pass_.policy();
     const ServiceHistory& history = pass_.state().index().history;
-    const Prospects& known = history.ProspectsOf(KindOf(job), policy.switch_cost, policy.quantum_max);
+    const RuntimePrediction& known = history.RuntimePredictionOf(KindOf(job), policy.switch_cost, policy.quantum_max);
     const std::uint8_t bucket = ServiceBucket(service);
     Duration left{luck_ == Luck::kGood ? known.remaining_p10_ms[bucket] : known.remaining_p90_ms[bucket]};
     const Duration limit = job.spec->time_limit;
@@ -65,16 +65,17 @@ class Forecast {
     const Attempt& attempt = *holder.row;
     if (!holder.steady) {
       if (luck_ == Luck::kGood) return now;
-      const Round* round = attempt.open_round();
+      const Agreement* agreement = attempt.open_agreement();
       const Duration kill = pass_.policy().kill_after_term;
       if (attempt.stop != StopCause::kNone) return std::max(now, attempt.stop_at + kill);
-      return round ? std::max(now, round->deadline + kill) : now;
+      return agreement ? std::max(now, agreement->deadline + kill) : now;
     }
     const TimePoint ends = now + Remaining(*holder.job, ServiceOf(*holder.job, holder.row, now));
     const bool lower = attempt.charged < priority_ || (holder.borrowed && attempt.charged <= priority_);
     if (lower) return std::min(ends, std::max(now, holder.min_run_until));
-    const bool gives_way = attempt.charged == priority_ && GivesWay(pass_.preempt_gain(), holder.urgency, urgency_);
-    return luck_ == Luck::kGood && gives_way ? std::min(ends, std::max(now, holder.quantum_until)) : ends;
+    const bool is_preempted =
+        attempt.charged == priority_ && IsPreemptedBy(pass_.preempt_gain(), holder.urgency, urgency_);
+    return luck_ == Luck::kGood && is_preempted ? std::min(ends, std::max(now, holder.quantum_until)) : ends;
   }
 
   void AddNodes() {
@@ -91,8 +92,8 @@ class Forecast {
       const bool held_back = node.holder != kNobody && view.attempts[node.holder].row->state == AttemptState::kClaimed;
       const std::uint32_t next = node.claimant != kNobody ? node.claimant : held_back ? node.holder : kNobody;
       if (next != kNobody) {
-        const Job& successor = *view.attempts[next].job;
-        at = at + Remaining(successor, successor.service);
+        const Job& preemptor = *view.attempts[next].job;
+        at = at + Remaining(preemptor, preemptor.service);
       }
       if (at <= now_) {
         ++free_;

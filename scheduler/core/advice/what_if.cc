@@ -38,7 +38,7 @@ VictimCost CostOf(const ClusterState& state, const Policy& policy, AttemptId id,
   const Attempt& attempt = *state.FindAttempt(id);
   VictimCost cost;
   cost.attempt = id;
-  cost.debt_gpu_ms = DebtOf(state, policy, attempt, now);
+  cost.preemption_cost_gpu_ms = PreemptionCostOf(state, policy, attempt, now);
   cost.since_save = now - std::max(attempt.started_at, attempt.durable_at);
   const std::int64_t kept = std::max(attempt.base.step, attempt.durable_step);
   cost.steps_since_save = std::max<std::int64_t>(0, attempt.last_step - kept);
@@ -57,10 +57,10 @@ const char* ToString(ChangeKind kind) {
   return "?";
 }
 
-std::int64_t Trial::debt_gpu_ms() const {
-  std::int64_t debt = 0;
-  for (const VictimCost& victim : victims) debt += victim.debt_gpu_ms;
-  return debt;
+std::int64_t Trial::preemption_cost_gpu_ms() const {
+  std::int64_t preemption_cost = 0;
+  for (const VictimCost& victim : victims) preemption_cost += victim.preemption_cost_gpu_ms;
+  return preemption_cost;
 }
 
 std::string GpuTimeText(std::int64_t gpu_ms) {
@@ -78,8 +78,8 @@ std::string StartText(const Trial& trial) {
   if (!trial.victims.empty()) {
     std::vector<JobId> jobs;
     for (const VictimCost& victim : trial.victims) jobs.push_back(victim.attempt.job);
-    text += (trial.start->moved ? " by moving " : " by interrupting ") + Jobs(jobs) + " (debt " +
-            GpuTimeText(trial.debt_gpu_ms()) + ")";
+    text += (trial.start->moved ? " by moving " : " by interrupting ") + Jobs(jobs) + " (preemption cost " +
+            GpuTimeText(trial.preemption_cost_gpu_ms()) + ")";
   }
   if (!trial.start->displaced.empty()) {
     std::vector<JobId> jobs;

@@ -18,7 +18,7 @@ namespace glim::core {
 // What an interrupted job would pay.
 struct VictimCost {
   AttemptId attempt;
-  std::int64_t debt_gpu_ms = 0;       // what the interrupt is expected to cost (victims.h)
+  std::int64_t preemption_cost_gpu_ms = 0;  // what the interrupt is expected to cost (victims.h)
   Duration since_save;                // lost if it does not manage to save; since its start where it has not saved yet
   std::int64_t steps_since_save = 0;  // likewise
 };
@@ -30,7 +30,7 @@ struct Trial {
   std::vector<JobId> awaited;         // jobs that leave its nodes anyway: it starts when they have
   std::vector<Blocker> blockers;      // of one that does not start
 
-  std::int64_t debt_gpu_ms() const;
+  std::int64_t preemption_cost_gpu_ms() const;
 };
 
 enum class ChangeKind : std::uint8_t { kNodes, kZone, kPriority, kAfter };
@@ -40,7 +40,7 @@ const char* ToString(ChangeKind kind);  // nodes, zone, priority, after
 struct Counterfactual {
   ChangeKind change = ChangeKind::kNodes;
   std::string value;    // "7", "B", "high"; of kAfter: empty
-  std::string message;  // "at priority high it starts now by interrupting job 812 (debt 0.4 GPU-hours)"
+  std::string message;  // "at priority high it starts now by interrupting job 812 (preemption cost 0.4 GPU-hours)"
   Trial trial;
 };
 
@@ -84,7 +84,7 @@ class WhatIf {
   const TimePoint now_;
 };
 
-// "starts now on 4 nodes of zone A", "starts now by interrupting job 812 (debt 0.4 GPU-hours)", ...
+// "starts now on 4 nodes of zone A", "starts now by interrupting job 812 (preemption cost 0.4 GPU-hours)", ...
 std::string StartText(const Trial& trial);
 // "0.4 GPU-hours"; small amounts in minutes or seconds.
 std::string GpuTimeText(std::int64_t gpu_ms);

@@ -104,9 +104,9 @@ TEST(WhatIf, TheLowestClassThatIsEnoughAndWhomItInterrupts) {
   EXPECT_EQ(higher->trial.victims[0].attempt.job, victim);
   EXPECT_EQ(higher->trial.victims[0].since_save, Minutes(1));
   EXPECT_EQ(higher->trial.victims[0].steps_since_save, 15);
-  EXPECT_GT(higher->trial.debt_gpu_ms(), 0);
-  EXPECT_EQ(higher->message, "at priority above_normal it starts now by interrupting job 1 (debt " +
-                                 GpuTimeText(higher->trial.debt_gpu_ms()) + ")");
+  EXPECT_GT(higher->trial.preemption_cost_gpu_ms(), 0);
+  EXPECT_EQ(higher->message, "at priority above_normal it starts now by interrupting job 1 (preemption cost " +
+                                 GpuTimeText(higher->trial.preemption_cost_gpu_ms()) + ")");
   c.Cancel(job, "bob");
   const JobId urgent = c.Submit(SpecWith(2, [](JobSpec& s) { s.priority = PriorityClass::kAboveNormal; }), "bob");
   c.Settle();
@@ -118,7 +118,7 @@ TEST(WhatIf, WhoComesFirstGetsThemFirst) {
   Cluster c(Zones{.nodes = 4});
   c.Running(SpecWith(2, [](JobSpec& s) { s.priority = PriorityClass::kExtremeHigh; }));
   c.Submit(SpecWith(3, [](JobSpec& s) { s.priority = PriorityClass::kVeryHigh; }), "bob");
-  c.Advance(c.policy().reserve_after);  // it holds back what it waits for
+  c.Advance(c.policy().backfill_hold_after);  // it holds back what it waits for
   const JobId job = c.Submit(Spec(4));
   const Explanation explanation = Explain(c, job);
   EXPECT_EQ(explanation.ahead_count, 1u);
@@ -128,7 +128,7 @@ TEST(WhatIf, WhoComesFirstGetsThemFirst) {
     Cluster same(Zones{.nodes = 4});  // what it says is tried in life
     same.Running(SpecWith(2, [](JobSpec& s) { s.priority = PriorityClass::kExtremeHigh; }));
     same.Submit(SpecWith(3, [](JobSpec& s) { s.priority = PriorityClass::kVeryHigh; }), "bob");
-    same.Advance(same.policy().reserve_after);
+    same.Advance(same.policy().backfill_hold_after);
     JobSpec spec = Spec(4);
     if (changed.change == ChangeKind::kNodes) spec.nodes = static_cast<std::uint32_t>(std::stoul(changed.value));
     if (changed.change == ChangeKind::kPriority) spec.priority = *ParsePriority(changed.value);
@@ -226,7 +226,7 @@ TEST(WhatIf, WhatAPlanSaysIsWhatASubmissionDoes) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
     Policy policy;
-    policy.crossing_nodes_min = 3;
+    policy.cross_zone_nodes_min = 3;
     policy.default_user_quota.nodes = {{PriorityClass::kHigh, 4}};
     Cluster c(Zones{.zones = 2, .leaves = 2, .nodes = 2}, policy);
     constexpr PriorityClass kAny[] = {PriorityClass::kAuto, PriorityClass::kLow, PriorityClass::kNormal,
@@ -244,7 +244,7 @@ TEST(WhatIf, WhatAPlanSaysIsWhatASubmissionDoes) {
         EXPECT_EQ(c.attempt(job).nodes, planned.trial.start->nodes);
         EXPECT_EQ(c.attempt(job).charged, planned.trial.start->charged);
         for (const VictimCost& victim : planned.trial.victims) {
-          EXPECT_TRUE(c.state().FindAttempt(victim.attempt)->open_round());
+          EXPECT_TRUE(c.state().FindAttempt(victim.attempt)->open_agreement());
         }
         ++(planned.trial.victims.empty() ? starts : swaps);
       } else {

@@ -58,7 +58,7 @@ class Checker {
       Expect(static_cast<bool>(node.holder), who, " has a claim and no holder");
       Expect(node.claim != node.holder, who, " is claimed by its holder");
       const Attempt* holder = state_.FindAttempt(node.holder);
-      const bool leaves = !holder || holder->stop != StopCause::kNone || holder->open_round();
+      const bool leaves = !holder || holder->stop != StopCause::kNone || holder->open_agreement();
       Expect(leaves, who, " is claimed, and its holder stays");
     }
     const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
@@ -72,7 +72,7 @@ class Checker {
     const Attempt* who = &attempt;
     const Job* job = state_.FindJob(attempt.id.job);
     Expect(job != nullptr, who, " has no job");
-    CheckRounds(attempt);
+    CheckAgreements(attempt);
     const bool earlier = attempt.base.step < 0 || attempt.base.attempt < attempt.id.number;
     Expect(earlier, who, " goes on from a save that is not an earlier attempt's");
     if (!job || attempt.state == AttemptState::kEnded) return;
@@ -106,15 +106,16 @@ class Checker {
     }
   }
 
-  void CheckRounds(const Attempt& attempt) {
+  void CheckAgreements(const Attempt& attempt) {
     const Attempt* who = &attempt;
-    for (std::size_t i = 0; i < attempt.rounds.size(); ++i) {
-      const Round& round = attempt.rounds[i];
-      const bool over = round.state == RoundState::kWithdrawn || round.state == RoundState::kEnded;
-      Expect(round.id == i + 1, who, ": its rounds are not counted from one");
-      Expect(over || i + 1 == attempt.rounds.size(), who, " was interrupted twice: a round is open before its last");
-      Expect(over || attempt.state != AttemptState::kEnded, who, " is over, and its round is open");
-      Expect(round.state != RoundState::kAgreed || round.agreed_at, who, " has agreed at no time");
+    for (std::size_t i = 0; i < attempt.agreements.size(); ++i) {
+      const Agreement& agreement = attempt.agreements[i];
+      const bool over = agreement.state == AgreementState::kWithdrawn || agreement.state == AgreementState::kEnded;
+      Expect(agreement.id == i + 1, who, ": its agreements are not counted from one");
+      Expect(over || i + 1 == attempt.agreements.size(), who,
+             " was interrupted twice: an agreement is open before its last");
+      Expect(over || attempt.state != AttemptState::kEnded, who, " is over, and its agreement is open");
+      Expect(agreement.state != AgreementState::kAgreed || agreement.agreed_at, who, " has agreed at no time");
     }
   }
 
@@ -202,7 +203,7 @@ class Checker {
     return std::minmax(attempt.zones[0], attempt.zones[1]);
   }
 
-  // One that may still stay has given its link to a successor alone: if that goes away, it stays with the link. A gang
+  // One that may still stay has given its link to a preemptor alone: if that goes away, it stays with the link. A gang
   // that has released a node is at its end.
   bool GaveItsLink(const Attempt& attempt) const {
     if (LeavesItsLink(attempt)) return true;

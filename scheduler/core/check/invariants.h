@@ -14,7 +14,7 @@ namespace glim::core {
 //   - the holder of a claimed node is leaving it
 //   - a gang is whole or not at all: a claimed attempt holds or claims each of its nodes, a started one has a task on each
 //   - a job's state agrees with its newest attempt's; no more than one attempt of a job lives
-//   - an attempt has at most one open round, its last; the rounds of one that is over are over
+//   - an attempt has at most one open agreement, its last; the agreements of one that is over are over
 //   - an attempt goes on from a save of an earlier one, which its job still has
 //   - every queued job has a blocker (once a pass has run)
 //   - nobody is beyond quota unborrowed; links carry no more jobs than they may

@@ -115,19 +115,19 @@ const Violation kViolations[] = {
      }},
     {"user ann is beyond quota", [](Sound& s) { s.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1; }},
     {"user bob is beyond quota", [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
-    {"attempt 1.1 was interrupted twice: a round is open before its last",
+    {"attempt 1.1 was interrupted twice: an agreement is open before its last",
      [](Sound& s) {
        s.Edit(kRunning, [](Attempt& a) {
-         a.rounds.push_back(a.rounds.back());
-         a.rounds.back().id = 2;
+         a.agreements.push_back(a.agreements.back());
+         a.agreements.back().id = 2;
        });
      }},
-    {"attempt 1.1: its rounds are not counted from one",
-     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().id = 2; }); }},
-    {"attempt 1.1 is over, and its round is open",
+    {"attempt 1.1: its agreements are not counted from one",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.agreements.back().id = 2; }); }},
+    {"attempt 1.1 is over, and its agreement is open",
      [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.state = AttemptState::kEnded; }); }},
     {"attempt 1.1 has agreed at no time",
-     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kAgreed; }); }},
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.agreements.back().state = AgreementState::kAgreed; }); }},
     {"attempt 1.1 goes on from a save that is not an earlier attempt's",
      [](Sound& s) { s.Edit(kRunning, [](Attempt& a) {
                       a.base = {4, "/c", 1, 1, {}};
@@ -186,7 +186,7 @@ TEST(Invariants, EveryPlantedViolationIsFound) {
 // Nobody waits for a node whose holder was never asked to leave.
 TEST(Invariants, AClaimOnANodeThatNobodyIsLeavingIsFound) {
   Sound sound;
-  sound.Edit(kRunning, [](Attempt& a) { a.rounds.back().state = RoundState::kWithdrawn; });
+  sound.Edit(kRunning, [](Attempt& a) { a.agreements.back().state = AgreementState::kWithdrawn; });
   EXPECT_THAT(sound.Violations(), ::testing::Not(IsEmpty()));
 }
 
@@ -204,7 +204,7 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   Sound leaving;
   leaving.Edit(kRunning, [](Attempt& a) {
     a.zones = {"a", "b"};
-    a.rounds.back().state = RoundState::kNoAgreement;
+    a.agreements.back().state = AgreementState::kNoAgreement;
   });
   leaving.c.policy().links = {{"a", "b", 0, 0}};
   EXPECT_THAT(leaving.Violations(), IsEmpty()) << "one that will leave gives its link up";
@@ -213,11 +213,11 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   handed_on.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
   handed_on.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
   handed_on.c.policy().links = {{"a", "b", 1, 1}};
-  EXPECT_THAT(handed_on.Violations(), IsEmpty()) << "its successor has its link";
+  EXPECT_THAT(handed_on.Violations(), IsEmpty()) << "its preemptor has its link";
 
   Sound half_gone;
   half_gone.c.Exit(JobId(1), 0, 0);
-  ASSERT_EQ(half_gone.c.attempt(JobId(1)).rounds.back().state, RoundState::kNotifying);
+  ASSERT_EQ(half_gone.c.attempt(JobId(1)).agreements.back().state, AgreementState::kNotifying);
   half_gone.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
   half_gone.c.policy().links = {{"a", "b", 0, 0}};
   EXPECT_THAT(half_gone.Violations(), IsEmpty()) << "a gang that has released a node is at its end";

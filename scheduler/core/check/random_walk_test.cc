@@ -82,7 +82,7 @@ class Walk {
   static Policy WalkPolicy() {
     Policy policy;
     policy.default_user_quota.nodes = {{PriorityClass::kHigh, 3}, {PriorityClass::kNormal, 5}};
-    policy.crossing_nodes_min = 3;
+    policy.cross_zone_nodes_min = 3;
     return policy;
   }
 

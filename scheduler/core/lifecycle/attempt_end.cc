@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/at_risk.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/failed_rank.h"
 #include "scheduler/core/lifecycle/job_machine.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/time_limit.h"
@@ -72,7 +72,7 @@ bool MovedOn(const Attempt& attempt) {
 }
 
 Ending Classify(const Attempt& attempt, const Exits& exits) {
-  const Round* round = attempt.open_round();
+  const Agreement* agreement = attempt.open_agreement();
   switch (attempt.stop) {
     case StopCause::kCancel:
     case StopCause::kSuspend: return {Outcome::kCancelled, SaveResult::kNone, exits.first_code};
@@ -88,12 +88,13 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kFinished: return {Outcome::kSucceeded, SaveResult::kNone, 0};
     case StopCause::kNone: break;
   }
-  if (exits.any_yielded && !round) {
+  if (exits.any_yielded && !agreement) {
     const bool saved = attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
     return LeftByItself(saved);
   }
-  if (exits.any_leaving && round) return LeftByItself(static_cast<bool>(round->saved_at));
-  if (round && round->state == RoundState::kSignalled) return LeftByItself(static_cast<bool>(round->saved_at));
+  if (exits.any_leaving && agreement) return LeftByItself(static_cast<bool>(agreement->saved_at));
+  if (agreement && agreement->state == AgreementState::kSignalled)
+    return LeftByItself(static_cast<bool>(agreement->saved_at));
   if (exits.all_zero) return {Outcome::kSucceeded, SaveResult::kNone, 0};
   return {Outcome::kFailed, SaveResult::kNone, exits.first_code};
 }
@@ -166,10 +167,10 @@ void EndAttempt(Changes& changes, AttemptId id) {
     attempt.message = Describe(ending, attempt, limit);
     attempt.ended_at = changes.now();
     attempt.state = AttemptState::kEnded;
-    if (Round* round = attempt.open_round()) {
-      round->released_at = changes.now();
-      if (!round->left_at) round->left_at = changes.now();
-      round->state = RoundState::kEnded;
+    if (Agreement* agreement = attempt.open_agreement()) {
+      agreement->released_at = changes.now();
+      if (!agreement->left_at) agreement->left_at = changes.now();
+      agreement->state = AgreementState::kEnded;
     }
   });
   if (LosesAtRisk(ending)) {

@@ -145,10 +145,10 @@ TEST(AttemptEnd, NamesTheOutcomeAndCountsWhatWasLost) {
     } else {
       EXPECT_FALSE(IsTerminal(c.job(job).state));
     }
-    for (const Round& round : ended.rounds) {
-      EXPECT_EQ(round.state, RoundState::kEnded);
-      EXPECT_GE(round.released_at, round.left_at);
-      EXPECT_TRUE(round.left_at);
+    for (const Agreement& agreement : ended.agreements) {
+      EXPECT_EQ(agreement.state, AgreementState::kEnded);
+      EXPECT_GE(agreement.released_at, agreement.left_at);
+      EXPECT_TRUE(agreement.left_at);
     }
   }
 }

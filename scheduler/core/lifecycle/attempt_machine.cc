@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/at_risk.h"
 #include "scheduler/core/lifecycle/attempt_end.h"
 #include "scheduler/core/lifecycle/attempt_progress.h"
@@ -9,7 +10,6 @@
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/failed_rank.h"
 #include "scheduler/core/lifecycle/job_machine.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
@@ -49,12 +49,12 @@ void StopFailed(Changes& changes, AttemptId id, const std::vector<const Task*>& 
 void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
   const Attempt& attempt = changes.attempt(id);
   if (attempt.stop != StopCause::kNone) return;
-  const Round* round = attempt.open_round();
+  const Agreement* agreement = attempt.open_agreement();
   bool leaving = false;
   for (const Task* task : tasks) {
     for (const Rank& rank : task->ranks) leaving = leaving || rank.leaving;
   }
-  const bool excused = leaving || (round && round->state == RoundState::kSignalled);
+  const bool excused = leaving || (agreement && agreement->state == AgreementState::kSignalled);
   for (const Task* task : tasks) {
     const std::string where = " on node " + changes.node(task->node).name;
     if (task->lost) {
@@ -81,8 +81,8 @@ void GiveBack(Changes& changes, TaskId task, NodeId node) {
 // Every rank has ended well: a daemon that one of them left behind must not keep the node.
 void SeeFinished(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
   const Attempt& attempt = changes.attempt(id);
-  const Round* round = attempt.open_round();
-  if (attempt.stop != StopCause::kNone || (round && round->state == RoundState::kSignalled)) return;
+  const Agreement* agreement = attempt.open_agreement();
+  if (attempt.stop != StopCause::kNone || (agreement && agreement->state == AgreementState::kSignalled)) return;
   for (const Task* task : tasks) {
     for (const Rank& rank : task->ranks) {
       if (!rank.exited || rank.exit_code != 0 || rank.leaving || rank.yielded) return;
@@ -108,7 +108,7 @@ void WriteOffTask(Changes& changes, TaskId id, const std::string& why) {
   changes.EditTask(id, [&](Task& task) { task.at_risk_gpu_ms = at_risk; });
   changes.EditNode(node, [&](Node& row) {
     row.holder = {};
-    row.zombies.push_back(id);
+    row.stale_tasks.push_back(id);
   });
   changes.Sync(node);
 }
@@ -120,7 +120,7 @@ void AdvanceAttempt(Changes& changes, AttemptId id) {
   SeeRunning(changes, id, TasksOf(changes.state(), id));
   SeeFailures(changes, id, TasksOf(changes.state(), id));
   SeeFinished(changes, id, TasksOf(changes.state(), id));
-  AdvanceRound(changes, id);
+  AdvanceAgreement(changes, id);
   bool all_released = true;
   for (const Task* task : TasksOf(changes.state(), id)) {
     if (task->phase != TaskPhase::kReleased) {

@@ -3,14 +3,14 @@
 //                holds all its nodes       all tasks run
 //   CLAIMED ----------------------> STARTING --------> RUNNING -------+
 //      |                               |                  |           | every task released
-//      | successor ended, or a         +-------+----------+           v
+//      | preemptor ended, or a         +-------+----------+           v
 //      | claimed node lost                     v                    ENDED (outcome)
 //      v                                   STOPPING ------------------^
 //    ENDED (claim_dropped)       (cancel, rank failed, deadline, start timeout, node failure; finished: every
 //                                 rank has ended well, and what it left behind is stopped)
 //
-// An interrupt does not stop an attempt: it opens a round (round_machine.h), and the tasks leave by themselves until
-// the deadline makes it a stop. A node is given on, task by task, only when the agent says that it is empty.
+// An interrupt does not stop an attempt: it opens an agreement (agreement_machine.h), and the tasks leave by themselves
+// until the deadline makes it a stop. A node is given on, task by task, only when the agent says that it is empty.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace glim::core {
 
-// Brings the attempt up to date with what its tasks report: running, rank failures, progress and saves, its round,
+// Brings the attempt up to date with what its tasks report: running, rank failures, progress and saves, its agreement,
 // releases, its end. Idempotent.
 void AdvanceAttempt(Changes& changes, AttemptId attempt);
 

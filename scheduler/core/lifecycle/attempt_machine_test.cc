@@ -227,7 +227,7 @@ TEST(DropClaims, HeldNodesGoFreeAndInterruptsWithoutAStepAreWithdrawn) {
   EXPECT_TRUE(IsFree(c.node(NodeId(3))));
   for (const JobId job : {small, other}) {
     EXPECT_EQ(c.job(job).state, JobState::kRunning);
-    EXPECT_EQ(c.round(job).state, RoundState::kWithdrawn);
+    EXPECT_EQ(c.agreement(job).state, AgreementState::kWithdrawn);
     EXPECT_EQ(c.job(job).interrupts, 0u);
   }
 }

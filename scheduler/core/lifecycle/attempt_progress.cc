@@ -65,10 +65,10 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
   const std::optional<Checkpoint> durable = NewestDurable(tasks);
   const bool newer = durable && durable->step > changes.attempt(id).durable_step;
   const Attempt& before = changes.attempt(id);
-  const Round* round = before.open_round();
+  const Agreement* agreement = before.open_agreement();
   // Before a step is agreed a save is a periodic one; after, only a save that contains it answers the interrupt.
-  const bool answers =
-      newer && round && round->state != RoundState::kNotifying && !round->saved_at && durable->step >= round->stop_step;
+  const bool answers = newer && agreement && agreement->state != AgreementState::kNotifying && !agreement->saved_at &&
+                       durable->step >= agreement->stop_step;
   if (newer || last_step > before.last_step) {
     changes.EditAttempt(id, [&](Attempt& attempt) {
       attempt.last_step = std::max(attempt.last_step, last_step);
@@ -76,7 +76,7 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
       if (attempt.durable_at) attempt.save_interval = changes.now() - attempt.durable_at;
       attempt.durable_step = durable->step;
       attempt.durable_at = changes.now();
-      if (answers) attempt.open_round()->saved_at = changes.now();
+      if (answers) attempt.open_agreement()->saved_at = changes.now();
     });
   }
   const bool moved_on = newer || last_step > changes.attempt(id).base.step;
@@ -93,7 +93,7 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
     }
     if (answers) {
       ++job.saves_done;
-      const Round& open = *after.open_round();
+      const Agreement& open = *after.open_agreement();
       job.save_cost = changes.now() - (open.agreed_at ? open.agreed_at : open.requested_at);
     }
   });

@@ -96,11 +96,11 @@ TEST(Progress, OnlyASaveThatContainsTheAgreedStepAnswersTheInterrupt) {
   SaveShard(c, job, 0, 45);
   SaveShard(c, job, 1, 45);
   EXPECT_EQ(c.job(job).durable.step, 45);
-  EXPECT_FALSE(c.round(job).saved_at);
+  EXPECT_FALSE(c.agreement(job).saved_at);
   c.Advance(Seconds(2));
   SaveShard(c, job, 0, 50);
   SaveShard(c, job, 1, 50);
-  EXPECT_EQ(c.round(job).saved_at, c.now());
+  EXPECT_EQ(c.agreement(job).saved_at, c.now());
   EXPECT_EQ(c.job(job).saves_done, 1u);
   EXPECT_EQ(c.job(job).save_cost, Seconds(3)) << "measured from the agreement";
 }
@@ -113,7 +113,7 @@ TEST(Progress, APeriodicSaveBeforeTheAgreementDoesNotAnswerTheInterrupt) {
   SaveShard(c, job, 0, 40);
   SaveShard(c, job, 1, 40);
   EXPECT_EQ(c.job(job).durable.step, 40);
-  EXPECT_FALSE(c.round(job).saved_at) << "it has not been told where to stop";
+  EXPECT_FALSE(c.agreement(job).saved_at) << "it has not been told where to stop";
   c.Cancel(urgent, "bob");
   EXPECT_LE(c.job(job).saves_done, c.job(job).saves_asked);
   c.Advance(Minutes(5));
@@ -128,10 +128,10 @@ TEST(Progress, WithoutAnAgreementAnySaveAfterTheRequestAnswers) {
   c.Step(job, 40);
   c.Submit(Spec(2, PriorityClass::kHigh), "bob");
   c.Advance(Seconds(10));
-  ASSERT_EQ(c.round(job).state, RoundState::kNoAgreement);
+  ASSERT_EQ(c.agreement(job).state, AgreementState::kNoAgreement);
   SaveShard(c, job, 0, 41);
   SaveShard(c, job, 1, 41);
-  EXPECT_EQ(c.round(job).saved_at, c.now());
+  EXPECT_EQ(c.agreement(job).saved_at, c.now());
 }
 
 TEST(Progress, RestoresAreMeasured) {

@@ -27,7 +27,7 @@ void Changes::Write(Attempt row) {
   const Attempt* old = state_.FindAttempt(row.id);
   if (old && *old == row) return;
   const bool link_given_up = old && row.zones.size() == 2 && !LeavesItsLink(*old) && LeavesItsLink(row);
-  const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->rounds.size() != row.rounds.size();
+  const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->agreements.size() != row.agreements.size();
   if (dirty || link_given_up) state_.dirty = true;
   const AttemptId id = row.id;
   const bool same_use = old && UseByHolder(*old) == UseByHolder(row);

@@ -1,7 +1,7 @@
 #include "scheduler/core/lifecycle/claims.h"
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_stop.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "sdk/base/check.h"
 
 namespace glim::core {
@@ -29,7 +29,8 @@ void DropClaims(Changes& changes, AttemptId id, const std::string& why) {
   }
   for (const AttemptId victim : before.victims) {
     const Attempt* attempt = changes.state().FindAttempt(victim);
-    if (attempt && attempt->open_round() && attempt->open_round()->successor == id) WithdrawRound(changes, victim);
+    if (attempt && attempt->open_agreement() && attempt->open_agreement()->preemptor == id)
+      WithdrawAgreement(changes, victim);
   }
   changes.Note("claim_dropped", id, {}, why);
 }

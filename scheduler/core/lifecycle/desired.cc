@@ -17,7 +17,7 @@ void AddHolder(const Tables& tables, const Node& node, std::vector<DesiredTask>&
     entry.stop = attempt->stop != StopCause::kNone;
     entry.stop_reason = attempt->message;
     entry.launch = task.phase == TaskPhase::kPending && !entry.stop;
-    entry.interrupt = !attempt->rounds.empty();
+    entry.interrupt = !attempt->agreements.empty();
     desired.push_back(entry);
     return false;
   });
@@ -30,11 +30,11 @@ std::vector<DesiredTask> DesiredFor(const Tables& tables, NodeId id) {
   const Node* node = tables.nodes.Find(id);
   if (!node) return desired;
   if (node->holder) AddHolder(tables, *node, desired);
-  for (const TaskId zombie : node->zombies) {
+  for (const TaskId stale : node->stale_tasks) {
     DesiredTask entry;
-    entry.id = zombie;
-    entry.job = tables.jobs.Find(zombie.attempt.job);
-    entry.attempt = tables.attempts.Find(zombie.attempt);
+    entry.id = stale;
+    entry.job = tables.jobs.Find(stale.attempt.job);
+    entry.attempt = tables.attempts.Find(stale.attempt);
     entry.stop = true;
     entry.stop_reason = "its job goes on elsewhere";
     desired.push_back(entry);

@@ -13,7 +13,7 @@ struct DesiredTask {
   bool launch = false;       // the agent has not reported it yet
   const Job* job = nullptr;  // valid as long as the tables it was made from
   const Attempt* attempt = nullptr;
-  bool interrupt = false;  // the attempt's last round is in force (or withdrawn, see its state)
+  bool interrupt = false;  // the attempt's last agreement is in force (or withdrawn, see its state)
   bool stop = false;
   std::string stop_reason;
 };

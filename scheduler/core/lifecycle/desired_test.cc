@@ -59,7 +59,7 @@ TEST(Desired, AWithdrawnInterruptIsToldAsWell) {
   c.Cancel(urgent, "bob");
   const auto desired = Desired(c);
   EXPECT_TRUE(desired.at(0).interrupt);
-  EXPECT_EQ(desired[0].attempt->rounds.back().state, RoundState::kWithdrawn);
+  EXPECT_EQ(desired[0].attempt->agreements.back().state, AgreementState::kWithdrawn);
 }
 
 TEST(Desired, AStopIsListedUntilTheTaskIsReportedGone) {
@@ -81,7 +81,7 @@ TEST(Desired, AStoppedTaskIsNotLaunched) {
   EXPECT_TRUE(Desired(c)[0].stop);
 }
 
-TEST(Desired, ZombiesAreStoppedBesideWhateverElseIsThere) {
+TEST(Desired, StaleTasksAreStoppedBesideWhateverElseIsThere) {
   Cluster c;
   const JobId job = c.Running(Spec(1));
   c.Silence(NodeId(1));
@@ -94,7 +94,7 @@ TEST(Desired, ZombiesAreStoppedBesideWhateverElseIsThere) {
   EXPECT_EQ(desired[0].stop_reason, "its job goes on elsewhere");
 }
 
-TEST(Desired, AZombieWhoseJobIsForgottenIsStillStopped) {
+TEST(Desired, AStaleTaskWhoseJobIsForgottenIsStillStopped) {
   Cluster c;
   c.policy().finished_jobs_kept = 1;
   const JobId job = c.Running(Spec(1));

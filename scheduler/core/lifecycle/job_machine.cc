@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/dependencies.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/model/attempt_tasks.h"
@@ -68,7 +68,7 @@ void Hold(Changes& changes, JobId id) {
 }
 
 void AfterInterrupt(Changes& changes, const Attempt& ended) {
-  const Round* last = ended.rounds.empty() ? nullptr : &ended.rounds.back();
+  const Agreement* last = ended.agreements.empty() ? nullptr : &ended.agreements.back();
   const bool hold = changes.job(ended.id.job).state == JobState::kSuspending;
   const bool comes_first = last && (last->swap_aborted || last->moved);
   changes.EditJob(ended.id.job, [&](Job& job) {
@@ -196,9 +196,9 @@ void ApplySuspend(Changes& changes, const SuspendJob& event) {
   } else if (live->stop != StopCause::kNone) {
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kSuspending; });
   } else {
-    const Round* round = live->open_round();
-    const AttemptId successor = round ? round->successor : AttemptId{};
-    OpenRound(changes, live->id, {successor, "suspended by " + event.user, true});
+    const Agreement* agreement = live->open_agreement();
+    const AttemptId preemptor = agreement ? agreement->preemptor : AttemptId{};
+    OpenAgreement(changes, live->id, {preemptor, "suspended by " + event.user, true});
   }
   changes.reply().state = ToString(changes.job(event.job).state);
 }
@@ -211,8 +211,8 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
   } else if (job->state == JobState::kSuspending) {
     // It leaves all the same, and queues again instead of being held.
     const Attempt* live = changes.state().LiveAttempt(*job);
-    if (live && live->open_round()) {
-      changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_round()->suspend = false; });
+    if (live && live->open_agreement()) {
+      changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_agreement()->suspend = false; });
     }
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kInterrupting; });
   } else {

@@ -19,8 +19,8 @@ Use UseByHolder(const Attempt& attempt) {
     case AttemptState::kEnded: return Use::kUnavailable;
     case AttemptState::kRunning: break;
   }
-  const Round* round = attempt.open_round();
-  if (round && (round->saved_at || round->left_at)) return Use::kStopping;
+  const Agreement* agreement = attempt.open_agreement();
+  if (agreement && (agreement->saved_at || agreement->left_at)) return Use::kStopping;
   const bool restoring = attempt.base.step >= 0 && attempt.last_step < 0;
   return restoring ? Use::kRestoring : Use::kProductive;
 }
@@ -41,8 +41,8 @@ Use UseOf(const ClusterState& state, const Node& node) {
     const Attempt* attempt = state.FindAttempt(node.holder);
     return attempt ? UseByHolder(*attempt) : Use::kUnavailable;
   }
-  return node.state == NodeState::kReady && node.zombies.empty() && node.orphans.empty() ? Use::kFree
-                                                                                         : Use::kUnavailable;
+  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() ? Use::kFree
+                                                                                             : Use::kUnavailable;
 }
 
 Booked BookNode(const ClusterState& state, TimePoint now, const Node* old, Node& next) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/model/duration_text.h"
 
 namespace glim::core {
@@ -25,10 +25,10 @@ void JudgeTimeLimits(Changes& changes) {
     if (IsHeard(changes.state(), id)) due.push_back(id);
   }
   for (const AttemptId id : due) {
-    const Round* round = changes.attempt(id).open_round();
-    const AttemptId successor = round ? round->successor : AttemptId{};
+    const Agreement* agreement = changes.attempt(id).open_agreement();
+    const AttemptId preemptor = agreement ? agreement->preemptor : AttemptId{};
     const std::string limit = DurationText(changes.job(id.job).spec->time_limit);
-    OpenRound(changes, id, {successor, "its time limit of " + limit + " is reached", false, true});
+    OpenAgreement(changes, id, {preemptor, "its time limit of " + limit + " is reached", false, true});
   }
 }
 

@@ -31,9 +31,9 @@ TEST(TimeLimit, AtItTheJobSavesLeavesAndIsOver) {
   EXPECT_EQ(c.job(job).state, JobState::kRunning);
   c.Advance(Milliseconds(1));
   EXPECT_EQ(c.job(job).state, JobState::kInterrupting);
-  EXPECT_TRUE(c.round(job).time_limit);
-  EXPECT_EQ(c.round(job).reason, "its time limit of 2 h is reached");
-  EXPECT_EQ(c.round(job).deadline - c.now(), Seconds(60));
+  EXPECT_TRUE(c.agreement(job).time_limit);
+  EXPECT_EQ(c.agreement(job).reason, "its time limit of 2 h is reached");
+  EXPECT_EQ(c.agreement(job).deadline - c.now(), Seconds(60));
   EXPECT_TRUE(c.state().index().limits.empty()) << "it is asked once";
   c.Settle();
   EXPECT_EQ(c.job(job).state, JobState::kFailed);
@@ -71,7 +71,7 @@ TEST(TimeLimit, ASignalledJobLeavesByItself) {
   }));
   c.Settle();
   c.Advance(Seconds(30));
-  EXPECT_EQ(c.round(job).state, RoundState::kSignalled);
+  EXPECT_EQ(c.agreement(job).state, AgreementState::kSignalled);
   c.Settle();
   EXPECT_EQ(c.attempt(job).outcome, Outcome::kTimeout);
   EXPECT_EQ(c.job(job).message, "reached its time limit of 30 s; left without saving, 0 steps lost");
@@ -83,7 +83,7 @@ TEST(TimeLimit, WhoFinishesInsteadHasSucceeded) {
   c.script(job).leaves = c.script(job).acks = false;
   c.Settle();
   c.Advance(Minutes(1));
-  ASSERT_TRUE(c.round(job).time_limit);
+  ASSERT_TRUE(c.agreement(job).time_limit);
   c.Finish(job);
   EXPECT_EQ(c.job(job).state, JobState::kSucceeded);
 }
@@ -119,11 +119,11 @@ TEST(TimeLimit, AnOpenInterruptEndsTheJobWhenTheLimitPassesMeanwhile) {
   c.Advance(Minutes(10) - Seconds(20));
   const JobId urgent = c.Submit(Spec(2, PriorityClass::kHigh), "bob");
   c.Settle();
-  ASSERT_EQ(c.round(job).state, RoundState::kAgreed);
+  ASSERT_EQ(c.agreement(job).state, AgreementState::kAgreed);
   c.Advance(Seconds(20));
-  EXPECT_TRUE(c.round(job).time_limit);
-  EXPECT_EQ(c.attempt(job).rounds.size(), 1u);
-  EXPECT_EQ(c.round(job).successor.job, urgent) << "they are waited for all the same";
+  EXPECT_TRUE(c.agreement(job).time_limit);
+  EXPECT_EQ(c.attempt(job).agreements.size(), 1u);
+  EXPECT_EQ(c.agreement(job).preemptor.job, urgent) << "they are waited for all the same";
   c.script(job).leaves = true;
   c.EditAll(job, [](ObservedTask& task) {
     task.ranks[0].leaving = true;
@@ -134,7 +134,7 @@ TEST(TimeLimit, AnOpenInterruptEndsTheJobWhenTheLimitPassesMeanwhile) {
   EXPECT_EQ(c.job(urgent).state, JobState::kRunning);
 }
 
-TEST(TimeLimit, ItsRoundIsNotWithdrawnWithASuccessor) {
+TEST(TimeLimit, ItsAgreementIsNotWithdrawnWithAPreemptor) {
   Cluster c;
   const JobId job = c.Submit(Limited(2, Minutes(10)));
   c.script(job).acks = false;
@@ -142,11 +142,11 @@ TEST(TimeLimit, ItsRoundIsNotWithdrawnWithASuccessor) {
   c.Advance(Minutes(10) - Seconds(1));
   const JobId urgent = c.Submit(Spec(2, PriorityClass::kHigh), "bob");
   c.Advance(Seconds(1));
-  ASSERT_TRUE(c.round(job).time_limit);
-  ASSERT_EQ(c.round(job).state, RoundState::kNotifying);
+  ASSERT_TRUE(c.agreement(job).time_limit);
+  ASSERT_EQ(c.agreement(job).state, AgreementState::kNotifying);
   c.Cancel(urgent, "bob");
-  EXPECT_EQ(c.round(job).state, RoundState::kNotifying);
-  EXPECT_FALSE(c.round(job).swap_aborted);
+  EXPECT_EQ(c.agreement(job).state, AgreementState::kNotifying);
+  EXPECT_FALSE(c.agreement(job).swap_aborted);
   c.script(job).acks = true;
   c.Heartbeats();
   c.Advance(Seconds(60));
@@ -200,7 +200,7 @@ TEST(TimeLimit, ASuspendedJobAtItsLimitIsOverAndNotHeld) {
   c.Suspend(job);
   c.Settle();
   c.Advance(Seconds(10));
-  EXPECT_TRUE(c.round(job).time_limit);
+  EXPECT_TRUE(c.agreement(job).time_limit);
   EXPECT_EQ(c.job(job).state, JobState::kSuspending);
   c.EditAll(job, [](ObservedTask& task) {
     task.ranks[0].leaving = true;
@@ -217,7 +217,7 @@ TEST(TimeLimit, NodesThatAreSilentAreAskedWhenTheyAreHeard) {
   c.Settle();
   c.Silence(NodeId(1), true);
   c.Advance(Minutes(21));
-  EXPECT_TRUE(c.attempt(job).rounds.empty());
+  EXPECT_TRUE(c.attempt(job).agreements.empty());
   const TimePoint wake = NextWake(c.state(), c.policy());
   EXPECT_TRUE(!wake || wake > c.now()) << "the loop would spin";
   c.Return(NodeId(1));

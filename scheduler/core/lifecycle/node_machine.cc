@@ -97,8 +97,8 @@ void MergeTask(Changes& changes, const ObservedTask& seen) {
   });
 }
 
-bool IsZombie(const Node& node, TaskId id) {
-  return std::find(node.zombies.begin(), node.zombies.end(), id) != node.zombies.end();
+bool IsStale(const Node& node, TaskId id) {
+  return std::find(node.stale_tasks.begin(), node.stale_tasks.end(), id) != node.stale_tasks.end();
 }
 
 // What the planner weighs a wait against: half of it is the newest copy's, so that one slow copy does not decide.
@@ -114,14 +114,14 @@ void MeasureCopy(Changes& changes, NodeId id, const Task& before, const Observed
 void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<AttemptId>& touched,
              std::vector<AttemptId>& orphans) {
   const Task* task = changes.state().FindTask(seen.id);
-  if (IsZombie(changes.node(node), seen.id)) {
-    if (Planted(PlantedBug::kZombieCheckpoint) && task) {
+  if (IsStale(changes.node(node), seen.id)) {
+    if (Planted(PlantedBug::kStaleCheckpoint) && task) {
       Task told = *task;
       told.ranks = seen.ranks;
       SeeProgress(changes, seen.id.attempt, {&told});
     }
     if (seen.phase == TaskPhase::kReleased || seen.lost) {
-      changes.EditNode(node, [&](Node& row) { std::erase(row.zombies, seen.id); });
+      changes.EditNode(node, [&](Node& row) { std::erase(row.stale_tasks, seen.id); });
     }
     return;
   }
@@ -139,7 +139,7 @@ void SeeAbsent(Changes& changes, NodeId id, const NodeReported& event, std::set<
   const auto reported = [&](TaskId task) {
     return std::any_of(event.tasks.begin(), event.tasks.end(), [&](const ObservedTask& t) { return t.id == task; });
   };
-  changes.EditNode(id, [&](Node& row) { std::erase_if(row.zombies, [&](TaskId z) { return !reported(z); }); });
+  changes.EditNode(id, [&](Node& row) { std::erase_if(row.stale_tasks, [&](TaskId z) { return !reported(z); }); });
   const AttemptId holder = changes.node(id).holder;
   if (!holder) return;
   for (const Task* task : TasksOf(changes.state(), holder)) {

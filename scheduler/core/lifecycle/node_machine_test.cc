@@ -122,7 +122,7 @@ TEST(Loss, AfterNodeLostAfterTheJobGoesOnElsewhere) {
   EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kLost);
   EXPECT_EQ(c.node(NodeId(1)).suspect, 1u);
   EXPECT_FALSE(c.node(NodeId(1)).holder);
-  EXPECT_EQ(c.node(NodeId(1)).zombies.size(), 1u);
+  EXPECT_EQ(c.node(NodeId(1)).stale_tasks.size(), 1u);
   EXPECT_EQ(c.attempt(job).stop, StopCause::kNodeFailure);
   c.Settle();
   EXPECT_EQ(c.attempt(job).outcome, Outcome::kNodeFailure);
@@ -132,7 +132,7 @@ TEST(Loss, AfterNodeLostAfterTheJobGoesOnElsewhere) {
   EXPECT_EQ(c.attempt(job).nodes, (std::vector{NodeId(2), NodeId(3)}));
 }
 
-TEST(Loss, AReturningZombieIsStoppedBeforeTheNodeIsUsed) {
+TEST(Loss, AReturningStaleTaskIsStoppedBeforeTheNodeIsUsed) {
   Cluster c(Zones{.nodes = 2});
   const JobId job = c.Running(Spec(1));
   c.script(job).stuck = true;
@@ -150,7 +150,7 @@ TEST(Loss, AReturningZombieIsStoppedBeforeTheNodeIsUsed) {
   EXPECT_TRUE(IsFree(c.node(NodeId(1))));
 }
 
-TEST(Loss, AZombieThatTheRebootTookIsGone) {
+TEST(Loss, AStaleTaskThatTheRebootTookIsGone) {
   Cluster c;
   c.Running(Spec(1));
   c.Silence(NodeId(1));

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/model/planted.h"
 
 namespace glim::core {
@@ -25,7 +25,7 @@ bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) 
   if (!node->holder || Contains(start.displaced, node->holder)) return true;
   if (Contains(start.victims, node->holder)) return true;
   const Attempt* holder = state.FindAttempt(node->holder);
-  return holder && (holder->stop != StopCause::kNone || holder->open_round());  // being emptied anyway
+  return holder && (holder->stop != StopCause::kNone || holder->open_agreement());  // being emptied anyway
 }
 
 bool StillHolds(const ClusterState& state, const PlannedStart& start) {
@@ -36,7 +36,7 @@ bool StillHolds(const ClusterState& state, const PlannedStart& start) {
   if (start.nodes.size() != job->spec->nodes || distinct.size() != start.nodes.size()) return false;
   for (const AttemptId victim : start.victims) {
     const Attempt* attempt = state.FindAttempt(victim);
-    if (!attempt || attempt->stop != StopCause::kNone || attempt->open_round()) return false;
+    if (!attempt || attempt->stop != StopCause::kNone || attempt->open_agreement()) return false;
     if (attempt->state != AttemptState::kRunning && attempt->state != AttemptState::kStarting) return false;
   }
   for (const AttemptId displaced : start.displaced) {
@@ -56,11 +56,11 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
   for (const AttemptId displaced : start.displaced) {
     for (const AttemptId victim : std::vector(changes.attempt(displaced).victims)) {
       const Attempt* attempt = changes.state().FindAttempt(victim);
-      if (!attempt || !attempt->open_round()) continue;
+      if (!attempt || !attempt->open_agreement()) continue;
       const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(),
                                       [&](NodeId n) { return changes.node(n).holder == victim; });
       if (!wanted) continue;
-      ChangeSuccessor(changes, victim, by);
+      ChangePreemptor(changes, victim, by);
     }
     if (Planted(PlantedBug::kDoubleClaim)) continue;
     DropClaims(changes, displaced, "a more urgent job claims its nodes");
@@ -161,7 +161,7 @@ void Start(Changes& changes, const PlannedStart& start) {
   for (const AttemptId victim : start.victims) {
     const bool moved = victim == start.moved;
     const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;
-    OpenRound(changes, victim, {id, why, false, false, moved});
+    OpenAgreement(changes, victim, {id, why, false, false, moved});
   }
   if (held == start.nodes.size()) BeginStart(changes, id);
 }

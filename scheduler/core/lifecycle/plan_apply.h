@@ -1,5 +1,5 @@
-// Carries a plan out: the atomic gang swap. Each start is checked again against the state; one that does not hold any
-// more is left out, and its job stays queued for the next pass.
+// Carries a plan out: the atomic gang preemption. Each start is checked again against the state; one that does not hold
+// any more is left out, and its job stays queued for the next pass.
 #pragma once
 
 #include "scheduler/core/lifecycle/changes.h"

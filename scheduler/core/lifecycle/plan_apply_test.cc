@@ -1,4 +1,4 @@
-// Carrying a plan out: the atomic gang swap, checked once more against the state.
+// Carrying a plan out: the atomic gang preemption, checked once more against the state.
 #include "scheduler/core/lifecycle/plan_apply.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ Transition ApplyPlanned(Cluster& c, std::vector<PlannedStart> starts) {
   return ApplyAlone(c, PlanDecided{std::move(plan)});
 }
 
-TEST(GangSwap, InterruptsAndClaimsAreOneTransition) {
+TEST(GangPreemption, InterruptsAndClaimsAreOneTransition) {
   Cluster c;
   const JobId a = c.Running(Spec(1));
   const JobId b = c.Running(Spec(1));
@@ -44,7 +44,7 @@ TEST(GangSwap, InterruptsAndClaimsAreOneTransition) {
   EXPECT_EQ(c.store().commits(), commits + 1);
   for (const JobId victim : {a, b}) {
     EXPECT_EQ(c.job(victim).state, JobState::kInterrupting);
-    EXPECT_EQ(c.round(victim).successor, c.attempt(urgent).id);
+    EXPECT_EQ(c.agreement(victim).preemptor, c.attempt(urgent).id);
     EXPECT_EQ(c.node(c.attempt(victim).nodes[0]).claim, c.attempt(urgent).id);
   }
   EXPECT_THAT(c.attempt(urgent).victims, ::testing::UnorderedElementsAre(c.attempt(a).id, c.attempt(b).id));
@@ -53,7 +53,7 @@ TEST(GangSwap, InterruptsAndClaimsAreOneTransition) {
   EXPECT_EQ(c.Noted("attempt_claimed"), 3);
 }
 
-TEST(Crossing, RanksAreContiguousByZoneWithAGatewayEach) {
+TEST(CrossZone, RanksAreContiguousByZoneWithAGatewayEach) {
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 2});
   const JobId job = c.Submit(Spec(3));
   EXPECT_EQ(c.attempt(job).zones, (std::vector<std::string>{"z1", "z2"}));
@@ -64,7 +64,7 @@ TEST(Crossing, RanksAreContiguousByZoneWithAGatewayEach) {
 
 TEST(ApplyPlan, TheGatewayIsOnTheLeafWhereTheLeastGoesOn) {
   Policy policy;
-  policy.crossing_nodes_min = 2;
+  policy.cross_zone_nodes_min = 2;
   Cluster c(Zones{.zones = 2, .leaves = 2, .nodes = 2}, policy);
   c.Running(Spec(1));  // on the first leaf of the first zone
   const JobId job = c.Submit(Spec(7));
@@ -186,10 +186,10 @@ TEST(Displaced, AMoreUrgentJobTakesTheClaimsAndTheVictimsGoOnLeavingForIt) {
   const JobId extreme = c.Submit(Spec(2, PriorityClass::kExtremeHigh), "eve");
   EXPECT_EQ(c.attempt(high).outcome, Outcome::kClaimDropped);
   EXPECT_EQ(c.job(high).state, JobState::kQueued);
-  EXPECT_EQ(c.round(victim).state, RoundState::kNotifying) << "it need not be asked again";
-  EXPECT_EQ(c.attempt(victim).rounds.size(), 1u);
-  EXPECT_EQ(c.round(victim).successor, c.attempt(extreme).id);
-  EXPECT_EQ(c.round(victim).successor_user, "eve") << "the user is told who";
+  EXPECT_EQ(c.agreement(victim).state, AgreementState::kNotifying) << "it need not be asked again";
+  EXPECT_EQ(c.attempt(victim).agreements.size(), 1u);
+  EXPECT_EQ(c.agreement(victim).preemptor, c.attempt(extreme).id);
+  EXPECT_EQ(c.agreement(victim).preemptor_user, "eve") << "the user is told who";
   EXPECT_EQ(c.node(NodeId(1)).claim, c.attempt(extreme).id);
   c.script(victim).acks = true;
   c.Settle();
@@ -206,8 +206,8 @@ TEST(Displaced, ItsVictimsThatAreNotNeededAnyMoreStay) {
   EXPECT_EQ(c.job(high).state, JobState::kQueued);
   const JobId taken = c.attempt(extreme).victims.at(0).job;
   const JobId spared = taken == a ? b : a;
-  EXPECT_EQ(c.round(taken).successor, c.attempt(extreme).id);
-  EXPECT_EQ(c.round(spared).state, RoundState::kWithdrawn);
+  EXPECT_EQ(c.agreement(taken).preemptor, c.attempt(extreme).id);
+  EXPECT_EQ(c.agreement(spared).state, AgreementState::kWithdrawn);
   EXPECT_EQ(c.job(spared).state, JobState::kRunning);
 }
 

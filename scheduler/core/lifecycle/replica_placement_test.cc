@@ -66,7 +66,7 @@ TEST(PlaceReplicas, ByTheRules) {
       {"another leaf", {{1, "a", "x"}, {2, "a", "x"}, {3, "a", "y"}}, {}, {1}, {3}},
       {"the same leaf where there is no other", {{1, "a", "x"}, {2, "a", "x"}}, {}, {1}, {2}},
       {"never another zone", {{1, "a", "x"}, {2, "b", "y"}}, {}, {1}, {}},
-      {"a crossing has neighbours in each zone",
+      {"a cross-zone allocation has neighbours in each zone",
        {{1, "a", "x"}, {2, "b", "x"}, {3, "a", "x"}, {4, "b", "x"}},
        {},
        {1, 2},

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/node_machine.h"
-#include "scheduler/core/lifecycle/round_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
@@ -46,7 +46,7 @@ void JudgeAttempt(Changes& changes, AttemptId id) {
       changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
     StopAttempt(changes, id, StopCause::kStartTimeout, "not every task was seen running in time");
   }
-  AdvanceRound(changes, id);
+  AdvanceAgreement(changes, id);
   JudgeRelease(changes, id);
   AdvanceAttempt(changes, id);
 }
@@ -76,9 +76,9 @@ TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt&
     }
     return wake;
   }
-  if (const Round* round = attempt.open_round()) {
-    if (round->state == RoundState::kNotifying) Earliest(wake, round->agree_by);
-    Earliest(wake, round->deadline);
+  if (const Agreement* agreement = attempt.open_agreement()) {
+    if (agreement->state == AgreementState::kNotifying) Earliest(wake, agreement->agree_by);
+    Earliest(wake, agreement->deadline);
   }
   return wake;
 }

@@ -5,7 +5,7 @@
 
 namespace glim::core {
 
-// Deadlines of rounds, starts and releases; time limits; silence; backoffs that have run out.
+// Deadlines of agreements, starts and releases; time limits; silence; backoffs that have run out.
 void ApplyTimePassed(Changes& changes);
 
 // Silence and deadlines count from now; nothing else changes.

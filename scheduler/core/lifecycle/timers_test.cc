@@ -28,13 +28,13 @@ TEST(NextWake, IsTheEarliestDeadline) {
   };
   const Row kRows[] = {
       {"a start that takes too long", [](Cluster& c) { c.Submit(Spec(1)); }, Minutes(5)},
-      {"a round that is to agree",
+      {"an agreement that is to be reached",
        [](Cluster& c) {
          c.Running(Spec(2));
          c.Suspend(JobId(1));
        },
        Seconds(10)},
-      {"a round that is to leave",
+      {"an attempt that is to leave",
        [](Cluster& c) {
          c.Running(Spec(2));
          c.script(JobId(1)).leaves = false;
@@ -207,7 +207,7 @@ TEST(Overslept, NobodyIsKilledForTheTimeInWhichNobodyListened) {
   c.SetNow(c.now() + Minutes(10));  // far beyond the grace
   c.Do(TimePassed{});
   EXPECT_EQ(c.attempt(job).stop, StopCause::kNone);
-  EXPECT_GT(c.round(job).deadline, c.now());
+  EXPECT_GT(c.agreement(job).deadline, c.now());
 }
 
 }  // namespace

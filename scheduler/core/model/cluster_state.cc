@@ -53,10 +53,10 @@ bool IndexedAlike(const Job& a, const Job& b) {
 }
 
 bool IndexedAlike(const Attempt& a, const Attempt& b) {
-  const Round *x = a.open_round(), *y = b.open_round();
-  const bool rounds_alike = x && y ? x->time_limit == y->time_limit : x == y;
+  const Agreement *x = a.open_agreement(), *y = b.open_agreement();
+  const bool agreements_alike = x && y ? x->time_limit == y->time_limit : x == y;
   return a.state == b.state && a.started_at == b.started_at && a.ended_at == b.ended_at && a.stop == b.stop &&
-         rounds_alike && a.nodes.size() == b.nodes.size() && a.replicas == b.replicas;
+         agreements_alike && a.nodes.size() == b.nodes.size() && a.replicas == b.replicas;
 }
 
 bool IndexedAlike(const Node& a, const Node& b) {
@@ -67,12 +67,12 @@ bool IndexedAlike(const Node& a, const Node& b) {
 
 }  // namespace
 
-Round* Attempt::open_round() { return const_cast<Round*>(std::as_const(*this).open_round()); }
+Agreement* Attempt::open_agreement() { return const_cast<Agreement*>(std::as_const(*this).open_agreement()); }
 
-const Round* Attempt::open_round() const {
-  if (rounds.empty()) return nullptr;
-  const Round& last = rounds.back();
-  return last.state == RoundState::kWithdrawn || last.state == RoundState::kEnded ? nullptr : &last;
+const Agreement* Attempt::open_agreement() const {
+  if (agreements.empty()) return nullptr;
+  const Agreement& last = agreements.back();
+  return last.state == AgreementState::kWithdrawn || last.state == AgreementState::kEnded ? nullptr : &last;
 }
 
 DearSave DearSaveOf(const Job& job) {
@@ -101,7 +101,7 @@ Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
 QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_at, job.id}; }
 
 bool IsUsable(const Node& node) {
-  return node.state == NodeState::kReady && node.zombies.empty() && node.orphans.empty() && node.root_error.empty();
+  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() && node.root_error.empty();
 }
 
 bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
@@ -161,7 +161,7 @@ void ClusterState::IndexAttempt(const Attempt& row, bool add) {
   }
   AddTo(index_.live, job->spec->pool, row.id, add);
   if (const TimePoint at = LimitAt(*job, row)) AddTo(index_.limits, std::pair(at, row.id), add);
-  if (row.state != AttemptState::kRunning || row.open_round()) AddTo(index_.attention, row.id, add);
+  if (row.state != AttemptState::kRunning || row.open_agreement()) AddTo(index_.attention, row.id, add);
   CountCopies(row, add);
 }
 
@@ -205,7 +205,7 @@ std::shared_ptr<const Attempt> ClusterState::Put(Attempt row) {
   if (old && !alike) IndexAttempt(*old, false);
   newest =
       std::max({newest, row.claimed_at, row.started_at, row.running_at, row.stop_at, row.ended_at, row.durable_at});
-  for (const Round& r : row.rounds) {
+  for (const Agreement& r : row.agreements) {
     newest = std::max({newest, r.requested_at, r.notified_at, r.agreed_at, r.saved_at, r.left_at, r.released_at});
   }
   auto stored = std::make_shared<const Attempt>(std::move(row));

@@ -68,7 +68,7 @@ enum class BlockerKind : std::uint8_t {
   kMinRun,
   kLinkBusy,
   kBackoff,
-  kReserved,
+  kBackfillHold,
   kClaiming,
   kNotPlanned,
   kDependency,
@@ -189,7 +189,7 @@ Kind KindOf(const Shape& shape);
 Kind KindOf(const Job& job);
 // What a job has had of its nodes until `now`, its live attempt included.
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
-// Ready, without zombies or orphans, and it sees the checkpoint root if there is one: it may be given to a job.
+// Ready, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may be given to a job.
 bool IsUsable(const Node& node);
 // Usable, without holder and claim.
 bool IsFree(const Node& node);

@@ -36,7 +36,7 @@ Node RandomNode(Rng& rng) {
   if (rng.OneIn(2)) node.replica = "r:1";
   if (rng.OneIn(3)) node.holder = {JobId(1), 1};
   if (rng.OneIn(3)) node.claim = {JobId(2), 1};
-  if (rng.OneIn(5)) node.zombies.push_back({{JobId(3), 1}, 0});
+  if (rng.OneIn(5)) node.stale_tasks.push_back({{JobId(3), 1}, 0});
   if (rng.OneIn(5)) node.orphans.push_back({JobId(4), 1});
   return node;
 }
@@ -62,7 +62,7 @@ void RandomWrite(ClusterState& state, Rng& rng) {
       const AttemptId id{job, static_cast<std::uint32_t>(rng.Between(1, 3))};
       Attempt row = AttemptRow(id, static_cast<AttemptState>(rng.Between(0, 4)), {NodeId(1)});
       if (rng.OneIn(2)) row.replicas.push_back(NodeId(static_cast<std::uint32_t>(rng.Between(0, 2))));
-      if (rng.OneIn(2)) row.rounds.emplace_back().state = static_cast<RoundState>(rng.Between(0, 5));
+      if (rng.OneIn(2)) row.agreements.emplace_back().state = static_cast<AgreementState>(rng.Between(0, 5));
       state.Put(std::move(row));
       Task task;
       task.id = {id, 0};
@@ -126,13 +126,13 @@ TEST(ClusterState, TheQueueKeepsTheOrderInsideAShape) {
 
 TEST(IsFree, OnlyAReadyNodeThatNobodyHasOrWants) {
   EXPECT_TRUE(IsFree(NodeRow(1)));
-  Node silent = NodeRow(1), held = NodeRow(1), claimed = NodeRow(1), zombie = NodeRow(1), orphan = NodeRow(1);
+  Node silent = NodeRow(1), held = NodeRow(1), claimed = NodeRow(1), stale = NodeRow(1), orphan = NodeRow(1);
   silent.state = NodeState::kSilent;
   held.holder = {JobId(1), 1};
   claimed.claim = {JobId(1), 1};
-  zombie.zombies.push_back({{JobId(1), 1}, 0});
+  stale.stale_tasks.push_back({{JobId(1), 1}, 0});
   orphan.orphans.push_back({JobId(1), 1});
-  for (const Node& node : {silent, held, claimed, zombie, orphan}) EXPECT_FALSE(IsFree(node));
+  for (const Node& node : {silent, held, claimed, stale, orphan}) EXPECT_FALSE(IsFree(node));
 }
 
 }  // namespace

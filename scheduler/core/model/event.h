@@ -77,7 +77,7 @@ struct ObservedTask {
 struct NodeReported {
   NodeId node;
   std::uint64_t session = 0;
-  bool current = false;  // it answers the desired set of this leader (epoch matches and a set has been taken in)
+  bool current = false;  // it answers the desired state of this leader (epoch matches and a set has been taken in)
   std::vector<ObservedTask> tasks;
   std::string root_marker{};  // of the policy's checkpoint root; both empty: it has not looked
   std::string root_error{};

@@ -48,7 +48,7 @@ bool Fits(const NodeLabels& labels, const JobSpec& spec) {
 
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max) {
   if (spec.placement.cross_zone == CrossZone::kNever) return false;
-  return spec.nodes >= policy.crossing_nodes_min || spec.nodes > zone_nodes_max;
+  return spec.nodes >= policy.cross_zone_nodes_min || spec.nodes > zone_nodes_max;
 }
 
 std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b) {
@@ -56,14 +56,14 @@ std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const
   for (const ZoneLink& link : policy.links) {
     const bool same =
         (link.zone_a == zone_a && link.zone_b == zone_b) || (link.zone_a == zone_b && link.zone_b == zone_a);
-    if (same) return std::min(link.jobs_max, link.pairs_max);  // each crossing takes one pair
+    if (same) return std::min(link.jobs_max, link.pairs_max);  // each cross-zone allocation takes one pair
   }
   return 0;
 }
 
 bool LeavesItsLink(const Attempt& attempt) {
-  const Round* round = attempt.open_round();
-  return attempt.stop != StopCause::kNone || (round && round->state != RoundState::kNotifying);
+  const Agreement* agreement = attempt.open_agreement();
+  return attempt.stop != StopCause::kNone || (agreement && agreement->state != AgreementState::kNotifying);
 }
 
 namespace {

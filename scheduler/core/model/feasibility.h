@@ -16,8 +16,8 @@ bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_
 // Jobs that may span this pair of zones at a time; 0: never.
 std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b);
 
-// Does a crossing attempt give its link up for certain? A round may be withdrawn as long as it is being notified: who
-// may still stay keeps its link.
+// Does a cross-zone attempt give its link up for certain? An agreement may be withdrawn as long as it is being
+// notified: who may still stay keeps its link.
 bool LeavesItsLink(const Attempt& attempt);
 
 // kFailedPrecondition, reason INFEASIBLE, with the field and a fix.

@@ -73,7 +73,7 @@ const char* ToString(StopCause v) {
   return Name(
       std::array{"", "cancel", "suspend", "rank_failed", "deadline", "start_timeout", "node_failure", "finished"}, v);
 }
-const char* ToString(RoundState v) {
+const char* ToString(AgreementState v) {
   return Name(std::array{"notifying", "agreed", "no_agreement", "signalled", "withdrawn", "ended"}, v);
 }
 const char* ToString(TaskPhase v) {
@@ -81,8 +81,8 @@ const char* ToString(TaskPhase v) {
 }
 const char* ToString(NodeState v) { return Name(std::array{"ready", "silent", "lost", "quarantined"}, v); }
 const char* ToString(BlockerKind v) {
-  return Name(std::array{"nodes_busy", "quota", "no_fit", "min_run", "link_busy", "backoff", "reserved", "claiming",
-                         "not_planned", "dependency", "time_slice", "checkpoint_on"},
+  return Name(std::array{"nodes_busy", "quota", "no_fit", "min_run", "link_busy", "backoff", "backfill_hold",
+                         "claiming", "not_planned", "dependency", "time_slice", "checkpoint_on"},
               v);
 }
 

@@ -78,7 +78,7 @@ TEST(Names, AreDistinctAndComplete) {
   ExpectDistinctNames<Outcome>(static_cast<int>(Outcome::kRestoreFailed) + 1);
   ExpectDistinctNames<SaveResult>(static_cast<int>(SaveResult::kKilled) + 1);
   ExpectDistinctNames<StopCause>(static_cast<int>(StopCause::kFinished) + 1);
-  ExpectDistinctNames<RoundState>(static_cast<int>(RoundState::kEnded) + 1);
+  ExpectDistinctNames<AgreementState>(static_cast<int>(AgreementState::kEnded) + 1);
   ExpectDistinctNames<TaskPhase>(static_cast<int>(TaskPhase::kReleased) + 1);
   ExpectDistinctNames<NodeState>(static_cast<int>(NodeState::kQuarantined) + 1);
   ExpectDistinctNames<BlockerKind>(static_cast<int>(BlockerKind::kCheckpointOn) + 1);
@@ -89,7 +89,7 @@ TEST(Names, SayWhatTheyMean) {
   EXPECT_STREQ(ToString(Outcome::kNodeFailure), "node_failure");
   EXPECT_STREQ(ToString(Outcome::kClaimDropped), "claim_dropped");
   EXPECT_STREQ(ToString(SaveResult::kLeftUnsaved), "left_unsaved");
-  EXPECT_STREQ(ToString(RoundState::kNoAgreement), "no_agreement");
+  EXPECT_STREQ(ToString(AgreementState::kNoAgreement), "no_agreement");
   EXPECT_STREQ(ToString(Use::kProductive), "productive");
   EXPECT_EQ(ToString(AttemptId{JobId(12), 3}), "12.3");
 }

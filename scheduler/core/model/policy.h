@@ -43,7 +43,7 @@ struct Policy {
   // A team's share grows with its weight: its service counts as service / weight.
   std::map<std::string, std::uint32_t> team_weight;  // 100 where none is given
   std::vector<ZoneLink> links;                       // empty: one link, one pair, between any two zones
-  std::uint32_t crossing_nodes_min = 16;             // smaller jobs cross only if no zone is large enough for them
+  std::uint32_t cross_zone_nodes_min = 16;           // smaller jobs cross only if no zone is large enough for them
 
   // Time slicing inside a class (job_order.h).
   Duration quantum_min = Minutes(15);         // an attempt that began is left alone by its class for that long
@@ -57,7 +57,8 @@ struct Policy {
   bool enforce_time_limits = true;
 
   // Moving one running job so that another fits (planner_move.h).
-  std::int64_t move_gain_permille = 20'000;  // what that one gets in its quantum, over the debt; 0: nobody is moved
+  std::int64_t move_gain_permille =
+      20'000;  // what that one gets in its quantum, over the preemption cost; 0: nobody is moved
 
   // Interrupts.
   Duration save_wait_max = Seconds(30);  // a victim whose periodic save is due within that is interrupted after it
@@ -87,7 +88,7 @@ struct Policy {
   std::uint32_t unfinished_jobs_max = 200'000;
   std::uint32_t unfinished_jobs_per_user_max = 50'000;
   std::uint32_t finished_jobs_kept = 20'000;
-  Duration reserve_after = Minutes(10);  // a job that waited this long holds back what it waits for
+  Duration backfill_hold_after = Minutes(10);  // a job that waited this long holds back what it waits for
   std::uint16_t master_port_first = 20'000;
   std::uint16_t master_port_last = 29'999;
 };

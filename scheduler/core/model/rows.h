@@ -1,5 +1,5 @@
 // The rows of the cluster's state: what the store keeps and what a snapshot shows. Plain values; the state machines
-// that move them are drawn in job_machine.h, attempt_machine.h, round_machine.h and node_machine.h.
+// that move them are drawn in job_machine.h, attempt_machine.h, agreement_machine.h and node_machine.h.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ struct Job {
   std::uint32_t interrupts = 0;
   std::uint32_t restarts = 0;        // after failures that are not the program's
   std::uint32_t start_failures = 0;  // in a row
-  bool swap_aborted = false;  // it left for a successor that went away, or was moved: it comes first in its class
+  bool swap_aborted = false;  // it left for a preemptor that went away, or was moved: it comes first in its class
   std::string
       checkpoint_root;  // of the policy at its submission: where its saves lie unless its spec says; empty: none
   Checkpoint durable;   // the newest over all attempts
@@ -112,7 +112,8 @@ const char* ToString(Outcome outcome);
 enum class SaveResult : std::uint8_t { kNone, kSaved, kLeftUnsaved, kKilled };
 const char* ToString(SaveResult result);
 
-// Why an attempt is being stopped; kNone while it is not. An interrupt is a round, until its deadline makes it a stop.
+// Why an attempt is being stopped; kNone while it is not. An interrupt is an agreement, until its deadline makes it a
+// stop.
 enum class StopCause : std::uint8_t {
   kNone,
   kCancel,
@@ -125,16 +126,16 @@ enum class StopCause : std::uint8_t {
 };
 const char* ToString(StopCause cause);
 
-enum class RoundState : std::uint8_t { kNotifying, kAgreed, kNoAgreement, kSignalled, kWithdrawn, kEnded };
-const char* ToString(RoundState state);
+enum class AgreementState : std::uint8_t { kNotifying, kAgreed, kNoAgreement, kSignalled, kWithdrawn, kEnded };
+const char* ToString(AgreementState state);
 
 // One agreement on the step to stop at: docs/protocols/interrupt.md.
-struct Round {
+struct Agreement {
   std::uint32_t id = 0;  // from 1 within an attempt
-  RoundState state = RoundState::kNotifying;
-  AttemptId successor;  // none for a drain or a suspend
-  std::string successor_name;
-  std::string successor_user;
+  AgreementState state = AgreementState::kNotifying;
+  AttemptId preemptor;  // none for a drain or a suspend
+  std::string preemptor_name;
+  std::string preemptor_user;
   std::string reason;       // in words
   bool suspend = false;     // the user asked for it: the job is held afterwards
   bool time_limit = false;  // the job is at its limit: it is over afterwards
@@ -149,7 +150,7 @@ struct Round {
   TimePoint released_at;  // the last node
   std::int64_t stop_step = -1;
   bool swap_aborted = false;
-  friend bool operator==(const Round&, const Round&) = default;
+  friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 
 struct Attempt {
@@ -171,8 +172,8 @@ struct Attempt {
   TimePoint running_at;  // every task seen running
   TimePoint ended_at;
   StopCause stop = StopCause::kNone;
-  TimePoint stop_at;          // when the stop was ordered
-  std::vector<Round> rounds;  // at most the last is open
+  TimePoint stop_at;                  // when the stop was ordered
+  std::vector<Agreement> agreements;  // at most the last is open
   Outcome outcome = Outcome::kNone;
   SaveResult save = SaveResult::kNone;
   std::int32_t exit_code = 0;
@@ -183,11 +184,11 @@ struct Attempt {
   TimePoint durable_at;
   Duration save_interval;  // between its last two durable saves; 0: unknown
   std::int64_t steps_lost = 0;
-  std::vector<AttemptId> victims;  // whose rounds made room for it
+  std::vector<AttemptId> victims;  // whose agreements made room for it
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
-  Round* open_round();
-  const Round* open_round() const;
+  Agreement* open_agreement();
+  const Agreement* open_agreement() const;
 };
 
 enum class TaskPhase : std::uint8_t { kPending, kStarting, kRunning, kExited, kReleased };
@@ -209,7 +210,7 @@ struct Rank {
   bool connected = false;
   std::int64_t step = -1;
   Duration step_time;  // median
-  std::uint32_t acked_round = 0;
+  std::uint32_t acked_agreement = 0;
   std::int64_t hold = -1;
   bool finished = false;
   std::vector<SavedShard> saves;  // the newest few
@@ -279,12 +280,12 @@ struct Node {
   std::string root_error;                    // why that could not be read
   std::int64_t copy_bytes_per_s = 0;         // measured, of saves copied to it; 0: nothing yet
   NodeState state = NodeState::kReady;
-  std::string message;             // the evidence of a quarantine, for people
-  AttemptId holder;                // who has it; at most one
-  AttemptId claim;                 // who gets it at its release; at most one
-  std::vector<TaskId> zombies;     // written off, to be stopped when the agent is heard again
-  std::vector<AttemptId> orphans;  // reported and unknown: left running, the node is not used
-  std::uint32_t suspect = 0;       // start failures and losses; chosen last
+  std::string message;              // the evidence of a quarantine, for people
+  AttemptId holder;                 // who has it; at most one
+  AttemptId claim;                  // who gets it at its release; at most one
+  std::vector<TaskId> stale_tasks;  // written off, to be stopped when the agent is heard again
+  std::vector<AttemptId> orphans;   // reported and unknown: left running, the node is not used
+  std::uint32_t suspect = 0;        // start failures and losses; chosen last
   // Ledger: the use since `use_since`, and what has been booked before.
   Use use = Use::kFree;
   TimePoint use_since;

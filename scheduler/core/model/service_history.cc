@@ -154,7 +154,8 @@ Hazard ServiceHistory::Hazards(const Kind& kind) const {
   return hazard;
 }
 
-const Prospects& ServiceHistory::ProspectsOf(const Kind& kind, Duration switch_cost, Duration soon) const {
+const RuntimePrediction& ServiceHistory::RuntimePredictionOf(const Kind& kind, Duration switch_cost,
+                                                             Duration soon) const {
   const auto table = tables_.find(Finest(kind));
   const std::uint32_t own = table == tables_.end() ? 0 : table->second.total;
   if (cache_.size() > kCacheMax) cache_.clear();
@@ -164,21 +165,21 @@ const Prospects& ServiceHistory::ProspectsOf(const Kind& kind, Duration switch_c
   const bool much = changes_ - cached.changes >= std::max<std::uint64_t>(50, cached.changes / 10);
   const bool mine = own > cached.own + cached.own / 10 || own < cached.own;
   if (!fresh && !mine) {
-    if (!much || renewals_left_ == 0) return cached.prospects;
+    if (!much || renewals_left_ == 0) return cached.prediction;
     --renewals_left_;
   }
   cached.changes = changes_;
   cached.own = own;
   const Hazard hazard = Hazards(kind);
   for (std::size_t i = 0; i < kServiceBuckets; ++i) {
-    cached.prospects.running[i] = IndexFrom(hazard, i, 0);
-    cached.prospects.waiting[i] = IndexFrom(hazard, i, switch_cost.ms);
-    cached.prospects.ends_soon_permille[i] = ChanceWithin(hazard, i, soon.ms);
-    cached.prospects.remaining_p10_ms[i] = TimeUntil(hazard, i, kMillion / 10);
-    cached.prospects.remaining_p50_ms[i] = TimeUntil(hazard, i, kMillion / 2);
-    cached.prospects.remaining_p90_ms[i] = TimeUntil(hazard, i, kMillion * 9 / 10);
+    cached.prediction.running[i] = IndexFrom(hazard, i, 0);
+    cached.prediction.waiting[i] = IndexFrom(hazard, i, switch_cost.ms);
+    cached.prediction.ends_soon_permille[i] = ChanceWithin(hazard, i, soon.ms);
+    cached.prediction.remaining_p10_ms[i] = TimeUntil(hazard, i, kMillion / 10);
+    cached.prediction.remaining_p50_ms[i] = TimeUntil(hazard, i, kMillion / 2);
+    cached.prediction.remaining_p90_ms[i] = TimeUntil(hazard, i, kMillion * 9 / 10);
   }
-  return cached.prospects;
+  return cached.prediction;
 }
 
 }  // namespace glim::core

@@ -38,7 +38,7 @@ struct Kind {
   friend auto operator<=>(const Kind&, const Kind&) = default;
 };
 
-struct Prospects {
+struct RuntimePrediction {
   // 1024 x log2 of the index (chance a millisecond, scaled alike for all), by service bucket.
   std::array<std::int32_t, kServiceBuckets> running{};  // it goes on
   std::array<std::int32_t, kServiceBuckets> waiting{};  // it must be started first, which costs `switch_cost`
@@ -53,7 +53,7 @@ class ServiceHistory {
 
   // Valid until the next call that is not const. Computed anew when a tenth more has been learnt since, but only a few
   // for each job that ends: no pass pays for all kinds at once.
-  const Prospects& ProspectsOf(const Kind& kind, Duration switch_cost, Duration soon) const;
+  const RuntimePrediction& RuntimePredictionOf(const Kind& kind, Duration switch_cost, Duration soon) const;
 
   // Of how many ended jobs it knows.
   std::uint32_t observed() const;
@@ -69,7 +69,7 @@ class ServiceHistory {
   struct Cached {
     std::uint64_t changes = 0;  // of all tables, when it was computed
     std::uint32_t own = 0;      // observations of the finest table then
-    Prospects prospects;
+    RuntimePrediction prediction;
   };
   // (level, user, nodes, limit): fields that a level does not tell apart are empty.
   using Key = std::tuple<std::uint8_t, std::string, std::uint32_t, std::int64_t>;

@@ -7,8 +7,8 @@ namespace {
 
 const Kind kAnn{"ann", 1, {}};
 
-const Prospects& Of(const ServiceHistory& history, const Kind& kind) {
-  return history.ProspectsOf(kind, Minutes(5), Hours(4));
+const RuntimePrediction& Of(const ServiceHistory& history, const Kind& kind) {
+  return history.RuntimePredictionOf(kind, Minutes(5), Hours(4));
 }
 
 TEST(FixedLog2, IsTheLogarithmToAThousandth) {
@@ -40,22 +40,22 @@ TEST(ServiceHistory, WithoutAnyTheOldComeLast) {
 
 TEST(ServiceHistory, StartingCostsWhatGoingOnDoesNot) {
   const ServiceHistory history;
-  const Prospects& prospects = Of(history, kAnn);
-  for (std::size_t i = 0; i < kServiceBuckets; ++i) EXPECT_LE(prospects.waiting[i], prospects.running[i]) << i;
+  const RuntimePrediction& prediction = Of(history, kAnn);
+  for (std::size_t i = 0; i < kServiceBuckets; ++i) EXPECT_LE(prediction.waiting[i], prediction.running[i]) << i;
 }
 
 // Jobs that all take two hours are not like heavy tails: the older one is nearer to its end.
 TEST(ServiceHistory, LearnsThatTheOldMayBeNearTheEnd) {
   ServiceHistory history;
   for (int i = 0; i < 100; ++i) history.Add(kAnn, Hours(2));
-  const Prospects& prospects = Of(history, kAnn);
-  EXPECT_GT(prospects.running[ServiceBucket(Minutes(100))], prospects.running[ServiceBucket(Minutes(10))]);
+  const RuntimePrediction& prediction = Of(history, kAnn);
+  EXPECT_GT(prediction.running[ServiceBucket(Minutes(100))], prediction.running[ServiceBucket(Minutes(10))]);
   const std::size_t young = ServiceBucket(Minutes(10));
-  EXPECT_NEAR(static_cast<double>(prospects.remaining_p50_ms[young]), static_cast<double>(Minutes(110).ms),
+  EXPECT_NEAR(static_cast<double>(prediction.remaining_p50_ms[young]), static_cast<double>(Minutes(110).ms),
               static_cast<double>(Minutes(30).ms));
-  EXPECT_LE(prospects.remaining_p10_ms[young], prospects.remaining_p50_ms[young]);
-  EXPECT_LE(prospects.remaining_p50_ms[young], prospects.remaining_p90_ms[young]);
-  EXPECT_GT(prospects.ends_soon_permille[young], 900);
+  EXPECT_LE(prediction.remaining_p10_ms[young], prediction.remaining_p50_ms[young]);
+  EXPECT_LE(prediction.remaining_p50_ms[young], prediction.remaining_p90_ms[young]);
+  EXPECT_GT(prediction.ends_soon_permille[young], 900);
 }
 
 TEST(ServiceHistory, AUsersOwnJobsTellMoreThanOthers) {

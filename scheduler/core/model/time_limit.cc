@@ -10,8 +10,8 @@ TimePoint LimitAt(const Job& job, const Attempt& attempt) {
   const Duration limit = job.spec->time_limit;
   const bool runs = attempt.state == AttemptState::kStarting || attempt.state == AttemptState::kRunning;
   if (limit.ms <= 0 || !runs || attempt.stop != StopCause::kNone) return {};
-  const Round* round = attempt.open_round();
-  if (round && round->time_limit) return {};
+  const Agreement* agreement = attempt.open_agreement();
+  if (agreement && agreement->time_limit) return {};
   const Duration left = std::max(Duration{}, limit - std::max(Duration{}, job.service));
   return {SaturatingSum(attempt.started_at.ms, left.ms)};
 }
@@ -22,8 +22,8 @@ bool LimitUsedUp(const Policy& policy, const Job& job) {
 }
 
 bool EndsAtLimit(const Policy& policy, const Job& job, const Attempt& attempt, TimePoint now) {
-  const Round* round = attempt.open_round();
-  if (round && round->time_limit) return true;
+  const Agreement* agreement = attempt.open_agreement();
+  if (agreement && agreement->time_limit) return true;
   const Duration limit = job.spec->time_limit;
   if (!policy.enforce_time_limits || limit.ms <= 0 || !attempt.started_at) return false;
   return job.service + (now - attempt.started_at) >= limit;

@@ -1,8 +1,8 @@
 // The time limit of a job (`limits.time`): how long it may run, over all its attempts.
 //
-// At its limit an attempt is asked to save and leave like any victim (round_machine.h, Round::time_limit), and then the
-// job is over: failed, its last attempt's outcome `timeout`. A round that is open already goes on, and ends the job.
-// Nodes that are silent cannot be asked: their attempts are, when they are heard again.
+// At its limit an attempt is asked to save and leave like any victim (agreement_machine.h, Agreement::time_limit), and
+// then the job is over: failed, its last attempt's outcome `timeout`. An agreement that is open already goes on, and
+// ends the job. Nodes that are silent cannot be asked: their attempts are, when they are heard again.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ struct Reply {
 
 struct Transition {
   std::vector<Mutation> mutations;  // in order; later ones of the same row win
-  std::set<NodeId> sync;            // idempotent wish: send these nodes their desired set
+  std::set<NodeId> sync;            // idempotent wish: send these nodes their desired state
   Reply reply;
 };
 

@@ -63,9 +63,9 @@ std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& 
   } else if (!(Planted(PlantedBug::kNoBlocker) && may_cross)) {
     blockers.push_back(BusyBlocker(pass, job, field, !may_cross));
   }
-  if (field.reserved > 0) {
-    const auto kept = static_cast<std::int64_t>(field.reserved);
-    blockers.push_back({BlockerKind::kReserved, Nodes(kept) + " kept for a job that comes before it", kept, 0, {}});
+  if (field.held_back > 0) {
+    const auto kept = static_cast<std::int64_t>(field.held_back);
+    blockers.push_back({BlockerKind::kBackfillHold, Nodes(kept) + " kept for a job that comes before it", kept, 0, {}});
   }
   if (field.protected_until) {
     const std::int64_t left_s = ((field.protected_until - pass.now()).ms + 999) / 1000;

@@ -70,10 +70,10 @@ TEST(Blockers, NoFitWhenTheClusterHasChangedSinceTheSubmission) {
 
 TEST(Blockers, LinkBusyWhenNodesAreFreeButTheLinkIsNot) {
   Policy policy = Patient();
-  policy.crossing_nodes_min = 2;
+  policy.cross_zone_nodes_min = 2;
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 3}, policy);
-  const JobId crossing = c.Submit(Spec(4));
-  ASSERT_EQ(c.attempt(crossing).zones.size(), 2u);
+  const JobId cross_zone = c.Submit(Spec(4));
+  ASSERT_EQ(c.attempt(cross_zone).zones.size(), 2u);
   c.AddNode(Labels("z1", "z1-l1"));
   c.Submit(SpecWith(1, [](JobSpec& s) { s.placement.zones = {"z2"}; }));
   const JobId waiting = c.Submit(Spec(2));

@@ -17,8 +17,8 @@ std::int64_t Score(const Policy& policy, const Kind& kind, Duration service, std
          index;
 }
 
-const Prospects& ProspectsOf(const ClusterState& state, const Policy& policy, const Kind& kind) {
-  return state.index().history.ProspectsOf(kind, policy.switch_cost, policy.quantum_max);
+const RuntimePrediction& RuntimePredictionOf(const ClusterState& state, const Policy& policy, const Kind& kind) {
+  return state.index().history.RuntimePredictionOf(kind, policy.switch_cost, policy.quantum_max);
 }
 
 }  // namespace
@@ -32,11 +32,11 @@ std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t
 }
 
 std::int64_t ScoreOfWaiting(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
-  return Score(policy, kind, service, ProspectsOf(state, policy, kind).waiting[ServiceBucket(service)]);
+  return Score(policy, kind, service, RuntimePredictionOf(state, policy, kind).waiting[ServiceBucket(service)]);
 }
 
 std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
-  return Score(policy, kind, service, ProspectsOf(state, policy, kind).running[ServiceBucket(service)]);
+  return Score(policy, kind, service, RuntimePredictionOf(state, policy, kind).running[ServiceBucket(service)]);
 }
 
 std::int64_t PreemptGain(const Policy& policy) {
@@ -44,7 +44,7 @@ std::int64_t PreemptGain(const Policy& policy) {
          FixedLog2(1000);
 }
 
-bool GivesWay(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting) {
+bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting) {
   if (waiting.share + 1 < running.share) return true;
   if (running.share + 1 < waiting.share) return false;
   return waiting.score + preempt_gain < running.score;
@@ -52,8 +52,8 @@ bool GivesWay(std::int64_t preempt_gain, const Urgency& running, const Urgency& 
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {
   if (!starved) return policy.quantum_min;
-  const Prospects& prospects = ProspectsOf(state, policy, KindOf(job));
-  const bool likely = prospects.ends_soon_permille[ServiceBucket(job.service)] > kLikelyPermille;
+  const RuntimePrediction& prediction = RuntimePredictionOf(state, policy, KindOf(job));
+  const bool likely = prediction.ends_soon_permille[ServiceBucket(job.service)] > kLikelyPermille;
   return likely ? policy.quantum_max : policy.quantum_min;
 }
 

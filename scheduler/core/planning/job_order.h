@@ -30,7 +30,7 @@ std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, con
 
 // Does a running one give way to a waiting one of its class? Shares must differ by more than a doubling to count here,
 // and scores by preempt_gain: what is nearly alike is left alone.
-bool GivesWay(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting);
+bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting);
 // What that takes of the policy: preempt_gain in the scores' unit.
 std::int64_t PreemptGain(const Policy& policy);
 

@@ -18,7 +18,7 @@ Candidate CandidateOf(const PassNode& node, Tier tier, AttemptId holder) {
 }
 
 bool IsFree(const PassNode& node, PriorityClass priority) {
-  const bool kept = node.reserved_until && priority <= node.reserved_from;
+  const bool kept = node.hold_until && priority <= node.hold_from;
   return node.usable && !node.taken && !kept && node.holder == kNobody && node.claimant == kNobody;
 }
 
@@ -73,8 +73,8 @@ class Mover {
     if (free < spec_.nodes) return std::nullopt;
     Gather();
     std::size_t tried = 0;
-    for (const auto& [debt, holder] : Options()) {
-      if (debt * pass_.policy().move_gain_permille > gain_gpu_ms * 1000 || ++tried > kMovesTriedMax) break;
+    for (const auto& [preemption_cost, holder] : Options()) {
+      if (preemption_cost * pass_.policy().move_gain_permille > gain_gpu_ms * 1000 || ++tried > kMovesTriedMax) break;
       if (auto move = Try(view_.attempts[holder])) return move;
     }
     return std::nullopt;
@@ -102,7 +102,7 @@ class Mover {
     }
   }
 
-  // (debt, index of the attempt), the least first, of those that make a zone large enough or hold a link.
+  // (preemption cost, index of the attempt), the least first, of those that make a zone large enough or hold a link.
   std::vector<std::pair<std::int64_t, std::uint32_t>> Options() {
     std::vector<std::pair<std::int64_t, std::uint32_t>> options;
     for (const auto& [holder, nodes] : held_) {
@@ -113,7 +113,8 @@ class Mover {
                            return (free == free_in_.end() ? 0 : free->second) + zone.second >= spec_.nodes;
                          });
       if (!helps) continue;
-      options.emplace_back(pass_.WithDebt(spec_.pool, view_.attempts[holder].id).debt_gpu_ms, holder);
+      options.emplace_back(pass_.WithPreemptionCost(spec_.pool, view_.attempts[holder].id).preemption_cost_gpu_ms,
+                           holder);
     }
     std::sort(options.begin(), options.end());
     return options;
@@ -183,9 +184,9 @@ std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& fi
 void KeepPlaces(Pass& pass) {
   for (const AttemptId id : pass.moving()) {
     const Attempt& attempt = *pass.state().FindAttempt(id);
-    const PassAttempt& moved = pass.WithDebt(pass.state().FindJob(id.job)->spec->pool, id);
+    const PassAttempt& moved = pass.WithPreemptionCost(pass.state().FindJob(id.job)->spec->pool, id);
     const std::vector<NodeId> place = PlaceElsewhere(pass, moved, {}, {});
-    pass.Keep(moved, place, std::max(attempt.open_round()->deadline, pass.now() + Milliseconds(1)));
+    pass.Keep(moved, place, std::max(attempt.open_agreement()->deadline, pass.now() + Milliseconds(1)));
   }
 }
 

@@ -2,9 +2,9 @@
 // Enough nodes are free then, but scattered over zones; or a job has the link that fits in one zone by now. The planner
 // avoids both by choosing well (placement.h); what is left costs a move.
 //
-// Who is moved is a victim of an ordinary gang swap, and knows where it can go on: that place is kept for it while it
-// saves and leaves, and it comes first of its class when it is queued again. Its new attempt has a quantum, as has the
-// asker's: neither can move or evict the other before that is over. Private to the planner.
+// Who is moved is a victim of an ordinary gang preemption, and knows where it can go on: that place is kept for it
+// while it saves and leaves, and it comes first of its class when it is queued again. Its new attempt has a quantum, as
+// has the asker's: neither can move or evict the other before that is over. Private to the planner.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ struct Move {
   std::vector<NodeId> nodes;  // the asker's, by node rank; at least one is held by `moved`
 };
 
-// The move with the least debt, if that is at most 1 / move_gain of the GPU-time of the asker's quantum. Whoever may be
-// moved is of its class or a lower one, past its quantum (of a lower one: its min_run), and has room elsewhere; that
-// room is kept in the pass.
+// The move with the least preemption cost, if that is at most 1 / move_gain of the GPU-time of the asker's quantum.
+// Whoever may be moved is of its class or a lower one, past its quantum (of a lower one: its min_run), and has room
+// elsewhere; that room is kept in the pass.
 std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum);
 
 // At the beginning of a pass: whoever is on its way since an earlier one finds its place.

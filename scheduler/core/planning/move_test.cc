@@ -28,8 +28,8 @@ JobSpec In(const char* zone, std::uint32_t nodes, PriorityClass priority = kNorm
 std::string ZoneOf(Cluster& c, JobId job) { return c.node(c.attempt(job).nodes.at(0)).labels.zone; }
 
 bool IsMoved(Cluster& c, JobId job) {
-  const Round* round = c.attempt(job).open_round();
-  return round && round->moved;
+  const Agreement* agreement = c.attempt(job).open_agreement();
+  return agreement && agreement->moved;
 }
 
 // Two zones of four nodes. In each runs a job of two nodes, `in_a` and `in_b`, which could run in the other as well;
@@ -55,7 +55,7 @@ TEST(MoveStep, GathersWhatIsFreeInTwoZones) {
   const JobId large = h.c.Submit(Spec(4));
   EXPECT_EQ(h.c.job(large).state, JobState::kStarting);
   ASSERT_TRUE(IsMoved(h.c, h.in_a));
-  EXPECT_EQ(h.c.round(h.in_a).reason,
+  EXPECT_EQ(h.c.agreement(h.in_a).reason,
             "job 4 train (normal, user ann) needs 4 nodes, and this one has room elsewhere: it is moved");
   h.c.Settle();
   EXPECT_EQ(h.c.job(large).state, JobState::kRunning);
@@ -65,7 +65,7 @@ TEST(MoveStep, GathersWhatIsFreeInTwoZones) {
   EXPECT_EQ(h.c.job(h.in_b).interrupts, 0u);
 }
 
-TEST(MoveStep, MovesWhoseDebtIsLeast) {
+TEST(MoveStep, MovesWhosePreemptionCostIsLeast) {
   Halves h;
   h.c.Save(h.in_b, 10);
   h.c.Submit(Spec(4));
@@ -75,24 +75,24 @@ TEST(MoveStep, MovesWhoseDebtIsLeast) {
 
 TEST(MoveStep, TakesALinkBackFromAJobThatFitsInOneZone) {
   Policy policy = Patient();
-  policy.crossing_nodes_min = 2;
+  policy.cross_zone_nodes_min = 2;
   policy.links = {{"z1", "z2", 1, 1}};
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 3}, policy);
   const JobId first = c.Running(In("z1", 2));
   const JobId second = c.Running(In("z2", 2));
-  const JobId crossing = c.Running(Spec(2));
-  ASSERT_EQ(c.attempt(crossing).zones.size(), 2u);
+  const JobId cross_zone = c.Running(Spec(2));
+  ASSERT_EQ(c.attempt(cross_zone).zones.size(), 2u);
   c.Advance(policy.quantum_min);
   c.Finish(first);
   c.Finish(second);
   const JobId large = c.Submit(Spec(4));
-  EXPECT_TRUE(IsMoved(c, crossing));
+  EXPECT_TRUE(IsMoved(c, cross_zone));
   EXPECT_EQ(c.attempt(large).state, AttemptState::kClaimed) << "it begins when the link is free";
   c.Settle();
   EXPECT_EQ(c.job(large).state, JobState::kRunning);
   EXPECT_EQ(c.attempt(large).zones.size(), 2u);
-  EXPECT_EQ(c.job(crossing).state, JobState::kRunning);
-  EXPECT_EQ(c.attempt(crossing).zones.size(), 1u);
+  EXPECT_EQ(c.job(cross_zone).state, JobState::kRunning);
+  EXPECT_EQ(c.attempt(cross_zone).zones.size(), 1u);
 }
 
 TEST(MoveStep, LeavesAlone) {
@@ -108,7 +108,7 @@ TEST(MoveStep, LeavesAlone) {
       {"nobody who is past the quantum and worth it", 20'000, Spec(2), Spec(2), quantum, false},
       {"who is in its quantum", 20'000, Spec(2), Spec(2), quantum - Minutes(1), true},
       {"everybody, if the policy says so", 0, Spec(2), Spec(2), quantum, true},
-      {"whose debt is too high", 40'000, Spec(2), Spec(2), quantum, true},
+      {"whose preemption cost is too high", 40'000, Spec(2), Spec(2), quantum, true},
       {"who has no room elsewhere", 20'000, In("z1", 2), In("z2", 2), quantum, true},
       {"a higher class", 20'000, Spec(2, kHigh), Spec(2, kHigh), quantum, true},
   };
@@ -150,7 +150,7 @@ TEST(Moved, FindsItsPlaceThoughOthersCameMeanwhile) {
   for (std::uint32_t nodes : {2u, 1u, 1u}) others.push_back(h.c.Submit(Spec(nodes), "bob"));
   for (const JobId other : others) {
     ASSERT_EQ(h.c.job(other).state, JobState::kQueued);
-    EXPECT_EQ(h.c.Blockers(other).back().kind, BlockerKind::kReserved);
+    EXPECT_EQ(h.c.Blockers(other).back().kind, BlockerKind::kBackfillHold);
   }
   h.c.Settle();
   EXPECT_EQ(h.c.job(h.in_a).state, JobState::kRunning);
@@ -212,7 +212,7 @@ TEST(Moved, IsNamedByADryRun) {
   const auto planned = WhatIf(h.c.state(), h.c.policy(), h.c.now()).Plan("ann", "team", {Spec(4)});
   ASSERT_TRUE(planned.at(0).trial.start.has_value());
   EXPECT_EQ(planned.at(0).trial.start->moved, h.c.attempt(h.in_a).id);
-  EXPECT_TRUE(StartText(planned.at(0).trial).starts_with("starts now by moving job 2 (debt "));
+  EXPECT_TRUE(StartText(planned.at(0).trial).starts_with("starts now by moving job 2 (preemption cost "));
 }
 
 }  // namespace

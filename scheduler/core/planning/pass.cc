@@ -22,8 +22,8 @@ Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now)
     for (const AttemptId id : attempts) {
       const Attempt& attempt = *state.FindAttempt(id);
       if (attempt.zones.size() == 2) links_[LinkKey(attempt.zones[0], attempt.zones[1])].insert(id);
-      const Round* round = attempt.open_round();
-      if (round && round->moved && !round->suspend && !round->time_limit) moving_.push_back(id);
+      const Agreement* agreement = attempt.open_agreement();
+      if (agreement && agreement->moved && !agreement->suspend && !agreement->time_limit) moving_.push_back(id);
     }
   }
   AddShares();
@@ -55,7 +55,7 @@ void Pass::AddAttempts(const std::string& pool, PoolView& view) {
     a.nodes = static_cast<std::uint32_t>(a.row->nodes.size());
     a.borrowed = quota_.Borrowed(id);
     const bool begun = a.row->state == AttemptState::kStarting || a.row->state == AttemptState::kRunning;
-    a.steady = begun && a.row->stop == StopCause::kNone && !a.row->open_round();
+    a.steady = begun && a.row->stop == StopCause::kNone && !a.row->open_agreement();
     if (!a.steady) continue;
     a.min_run_until = ProtectedUntil(state_, policy_, *a.row);
     a.quantum_until = std::max(a.min_run_until, a.row->started_at + a.row->quantum);
@@ -155,9 +155,10 @@ PassAttempt& Pass::AttemptIn(PoolView& view, AttemptId id) {
                            [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
 }
 
-const PassAttempt& Pass::WithDebt(const std::string& pool, AttemptId attempt) {
+const PassAttempt& Pass::WithPreemptionCost(const std::string& pool, AttemptId attempt) {
   PassAttempt& found = AttemptIn(PoolOf(pool), attempt);
-  if (found.debt_gpu_ms < 0) found.debt_gpu_ms = DebtOf(state_, policy_, *found.row, now_);
+  if (found.preemption_cost_gpu_ms < 0)
+    found.preemption_cost_gpu_ms = PreemptionCostOf(state_, policy_, *found.row, now_);
   return found;
 }
 
@@ -167,7 +168,8 @@ Pass::Verdict Pass::StandingOf(const PassAttempt& holder, const Asker& asker) co
   TimePoint until;
   if (charged < asker.priority || (holder.borrowed && charged <= asker.priority)) {
     if (asker.priority != PriorityClass::kExtremeHigh) until = holder.min_run_until;
-  } else if (charged == asker.priority && (asker.starved || GivesWay(preempt_gain_, holder.urgency, asker.urgency))) {
+  } else if (charged == asker.priority &&
+             (asker.starved || IsPreemptedBy(preempt_gain_, holder.urgency, asker.urgency))) {
     until = holder.quantum_until;
   } else {
     return {};
@@ -205,10 +207,10 @@ Pass::Offer Pass::OfferOf(const PassAttempt& holder, const Asker& asker, Field& 
   if (holder.row->state == AttemptState::kClaimed) {
     if (asker.may_interrupt && charged < asker.priority && !holder.gone) offer.tier = Tier::kDisplaced;
   } else if (!holder.steady) {
-    // It left for a successor that went away, or to go on elsewhere: unless somebody is more urgent, it has the first
+    // It left for a preemptor that went away, or to go on elsewhere: unless somebody is more urgent, it has the first
     // claim on its nodes.
-    const Round* round = holder.row->open_round();
-    const bool comes_first = round && (round->swap_aborted || round->moved);
+    const Agreement* agreement = holder.row->open_agreement();
+    const bool comes_first = agreement && (agreement->swap_aborted || agreement->moved);
     if (!comes_first || asker.priority > charged) offer.tier = Tier::kEmptying;
   } else if (asker.may_interrupt) {
     const Verdict verdict = StandingOf(holder, asker);
@@ -231,7 +233,7 @@ Field Pass::FieldFor(const Asker& asker) {
   const PoolView& view = PoolOf(asker.job->spec->pool);
   std::vector<Offer> offers(view.attempts.size());
   field.candidates.reserve(field.ask->nodes.size());
-  // Whoever is gone again before the rest is there does no harm to a reservation.
+  // Whoever is gone again before the rest is there does no harm to a backfill hold.
   const Duration limit = policy_.enforce_time_limits ? asker.job->spec->time_limit : Duration{};
   for (const std::uint32_t i : field.ask->nodes) {
     const PassNode& node = view.nodes[i];
@@ -240,10 +242,10 @@ Field Pass::FieldFor(const Asker& asker) {
     Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}, has_save};
     const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
     if (owner == kNobody) {
-      const bool passes = !node.reserved_until || asker.priority > node.reserved_from ||
-                          (limit.ms > 0 && now_ + limit <= node.reserved_until);
+      const bool passes =
+          !node.hold_until || asker.priority > node.hold_from || (limit.ms > 0 && now_ + limit <= node.hold_until);
       if (passes) field.candidates.push_back(candidate);
-      if (!passes) ++field.reserved;
+      if (!passes) ++field.held_back;
       continue;
     }
     Offer& offer = offers[owner];
@@ -267,7 +269,7 @@ bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vecto
   if (const auto it = links_.find(key); it != links_.end()) {
     for (const AttemptId id : it->second) {
       const Attempt& attempt = *state_.FindAttempt(id);
-      // Victims of other jobs' swaps are not among them: their rounds may yet be withdrawn.
+      // Victims of other jobs' preemptions are not among them: their agreements may yet be withdrawn.
       const bool displaced = attempt.state == AttemptState::kClaimed && gone_.contains(id);
       const bool going =
           LeavesItsLink(attempt) || displaced || std::find(leaving.begin(), leaving.end(), id) != leaving.end();
@@ -304,19 +306,19 @@ void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, Time
   for (const NodeId id : nodes) {
     PassNode& node = view.nodes[view.layout->IndexOf(id)];
     if (node.holder != kNobody) continue;  // its own: nobody else gets them (OfferOf)
-    node.reserved_until = until;
-    node.reserved_from = moved.row->charged;
+    node.hold_until = until;
+    node.hold_from = moved.row->charged;
   }
   TakeLink(view, nodes);
 }
 
-void Pass::Reserve(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until) {
+void Pass::HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until) {
   PoolView& view = PoolOf(pool);
   for (const NodeId id : nodes) {
     PassNode& node = view.nodes[view.layout->IndexOf(id)];
     if (node.holder == kNobody) {
-      node.reserved_until = until;
-      node.reserved_from = PriorityClass::kExtremeHigh;
+      node.hold_until = until;
+      node.hold_from = PriorityClass::kExtremeHigh;
     } else {
       view.attempts[node.holder].spoken_for = true;
     }

@@ -29,10 +29,10 @@ struct PassNode {
   std::uint32_t leaf = 0;
   std::uint32_t holder = kNobody;  // index in PoolView::attempts
   std::uint32_t claimant = kNobody;
-  bool usable = false;                                        // ready, and nothing strange on it
-  bool taken = false;                                         // by a start of this pass
-  TimePoint reserved_until;                                   // kept back for somebody who gets the rest then; 0: not
-  PriorityClass reserved_from = PriorityClass::kExtremeHigh;  // this class, and those below it
+  bool usable = false;                                    // ready, and nothing strange on it
+  bool taken = false;                                     // by a start of this pass
+  TimePoint hold_until;                                   // kept back for somebody who gets the rest then; 0: not
+  PriorityClass hold_from = PriorityClass::kExtremeHigh;  // this class, and those below it
 };
 
 struct PassAttempt {
@@ -48,7 +48,7 @@ struct PassAttempt {
   TimePoint save_due;       // until then it is better left alone (victims.h); 0: not
   Urgency urgency;
   std::uint32_t nodes = 0;
-  std::int64_t debt_gpu_ms = -1;  // below 0: not asked for yet
+  std::int64_t preemption_cost_gpu_ms = -1;  // below 0: not asked for yet
 };
 
 // A pool as the pass sees it.
@@ -82,7 +82,7 @@ struct Field {
   std::vector<std::pair<TimePoint, Candidate>> later;  // of attempts that become victims then
   const AskView* ask = nullptr;
   std::size_t fitting() const { return ask->nodes.size(); }
-  std::size_t reserved = 0;     // free ones kept back for somebody else
+  std::size_t held_back = 0;    // free ones kept back for somebody else
   std::vector<JobId> holders;   // of fitting nodes that it cannot have; the first kHoldersNamed
   std::size_t holders_all = 0;  // how many there are
   std::size_t free = 0, free_in_best_zone = 0;
@@ -107,7 +107,7 @@ class Pass {
   // Keeps these nodes, or what will become free of them, and their link for a job that is being moved there.
   void Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, TimePoint until);
   // Keeps the free ones of these nodes for it, and the attempts on the others, until `until`.
-  void Reserve(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
+  void HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
 
   // When looking again at a class that waits could help, though nothing happens: running jobs grow older, waiting ones
   // starve. 0: never.
@@ -120,8 +120,8 @@ class Pass {
   // Attempts that leave to go on elsewhere.
   const std::vector<AttemptId>& moving() const { return moving_; }
   const std::string& ZoneName(std::uint32_t zone) const { return state_.layouts().zone_names[zone]; }
-  // One of the pool's live attempts, its debt included.
-  const PassAttempt& WithDebt(const std::string& pool, AttemptId attempt);
+  // One of the pool's live attempts, its preemption cost included.
+  const PassAttempt& WithPreemptionCost(const std::string& pool, AttemptId attempt);
   const ClusterState& state() const { return state_; }
   const Policy& policy() const { return policy_; }
   TimePoint now() const { return now_; }
@@ -142,7 +142,7 @@ class Pass {
       std::vector<std::pair<Urgency, std::pair<std::uint32_t, std::uint32_t>>>
           own;  // urgency -> sums so far (now, later)
     };
-    std::uint32_t loose = 0;  // free, reserved or not, and emptying
+    std::uint32_t loose = 0;  // free, held back or not, and emptying
     std::map<PriorityClass, Level> levels;
     std::map<PriorityClass, std::uint32_t> claimed;
   };

@@ -53,13 +53,13 @@ class Crowd {
   std::vector<Eviction> Evictions() {
     std::vector<Eviction> evictions;
     c_.state().tables().attempts.ForEach([&](const AttemptId& id, const Attempt& attempt) {
-      for (const Round& round : attempt.rounds) {
-        if (!round.successor || round.state == RoundState::kWithdrawn) continue;
+      for (const Agreement& agreement : attempt.agreements) {
+        if (!agreement.preemptor || agreement.state == AgreementState::kWithdrawn) continue;
         // If the one that it was for has gone away, the nodes go to somebody else who evicted nobody.
-        const std::string by = "job " + std::to_string(round.successor.job.value) + " ";
-        if (!round.swap_aborted && !round.reason.starts_with(by)) continue;
-        evictions.push_back(
-            {id, round.successor, round.requested_at, attempt.ended_at, round.swap_aborted, round.moved});
+        const std::string by = "job " + std::to_string(agreement.preemptor.job.value) + " ";
+        if (!agreement.swap_aborted && !agreement.reason.starts_with(by)) continue;
+        evictions.push_back({id, agreement.preemptor, agreement.requested_at, attempt.ended_at, agreement.swap_aborted,
+                             agreement.moved});
       }
     });
     return evictions;
@@ -75,8 +75,8 @@ class Crowd {
     policy.quantum_max = Minutes(10);
     policy.starvation_bound = Minutes(rng.Between(10, 40));
     policy.preempt_gain_permille = 1000;
-    policy.reserve_after = Minutes(2);
-    policy.crossing_nodes_min = static_cast<std::uint32_t>(rng.Between(2, 12));
+    policy.backfill_hold_after = Minutes(2);
+    policy.cross_zone_nodes_min = static_cast<std::uint32_t>(rng.Between(2, 12));
     policy.move_gain_permille = 1;  // evictions and moves are to be frequent here
     return policy;
   }

@@ -13,7 +13,7 @@
 
 namespace glim::core {
 
-// What it takes to get the node. Lower is better; a swap prefers nodes in this order.
+// What it takes to get the node. Lower is better; a gang preemption prefers nodes in this order.
 enum class Tier : std::uint8_t { kFree, kEmptying, kDisplaced, kVictim };
 
 struct Candidate {

@@ -113,7 +113,7 @@ TEST(Place, CrossesOnlyWhereThereIsALink) {
   EXPECT_TRUE(Place(candidates, 4, [](std::uint32_t, std::uint32_t) { return false; }).empty());
 }
 
-TEST(Place, BothSidesOfACrossingGetSomebody) {
+TEST(Place, BothSidesOfACrossZoneAllocationGetSomebody) {
   const auto both = [](std::uint32_t, std::uint32_t) { return true; };
   const auto nodes = Place(Free({{0, 0, {1, 2, 3}}, {1, 1, {4, 5, 6}}}), 4, both);
   EXPECT_EQ(Ids(nodes), (std::vector<std::uint32_t>{1, 2, 3, 4}));

@@ -8,10 +8,10 @@
 
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/planning/explain.h"
+#include "scheduler/core/planning/gang_preemption.h"
 #include "scheduler/core/planning/move.h"
 #include "scheduler/core/planning/pass.h"
 #include "scheduler/core/planning/save_choice.h"
-#include "scheduler/core/planning/swap.h"
 
 namespace glim::core {
 namespace {
@@ -111,9 +111,9 @@ class Planner {
 
   std::optional<PlannedStart> TryStart(const Asker& asker, std::vector<Blocker>& blockers) {
     const JobSpec& spec = *asker.job->spec;
-    const bool reserves = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
-    if (pass_.AtMost(asker, false) < spec.nodes && !reserves) return Refuse(asker, blockers);
-    const bool large = spec.nodes >= pass_.policy().crossing_nodes_min;
+    const bool holds_back = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
+    if (pass_.AtMost(asker, false) < spec.nodes && !holds_back) return Refuse(asker, blockers);
+    const bool large = spec.nodes >= pass_.policy().cross_zone_nodes_min;
     const auto [refused, fresh] = refused_nodes_.try_emplace(QuestionOf(asker, large), kNobody);
     if (spec.nodes >= refused->second) return Refuse(asker, blockers);
     Field field = pass_.FieldFor(asker);
@@ -128,8 +128,8 @@ class Planner {
     if (start.nodes.empty() && asker.may_interrupt) MakeRoom(asker, field, start);
     if (start.nodes.empty()) {
       LookAgain(field.protected_until);
-      blockers = Explain(pass_, asker, field);          // 8. Explain
-      if (reserves) MaybeReserve(pass_, asker, field);  // 7. Reserve
+      blockers = Explain(pass_, asker, field);             // 8. Explain
+      if (holds_back) MaybeHoldBack(pass_, asker, field);  // 7. Hold back
       refused->second = spec.nodes;
       return std::nullopt;
     }
@@ -141,10 +141,10 @@ class Planner {
   }
 
   void MakeRoom(const Asker& asker, const Field& field, PlannedStart& start) {
-    if (auto swap = CheapestSwap(pass_, *asker.job->spec, field)) {  // 5. Interrupt
-      start.nodes = std::move(swap->nodes);
-      start.victims = std::move(swap->choice.victims);
-      start.displaced = std::move(swap->displaced);
+    if (auto preemption = CheapestGangPreemption(pass_, *asker.job->spec, field)) {  // 5. Interrupt
+      start.nodes = std::move(preemption->nodes);
+      start.victims = std::move(preemption->choice.victims);
+      start.displaced = std::move(preemption->displaced);
     } else if (auto move = CheapestMove(pass_, asker, field, start.quantum)) {  // 6. Move
       start.nodes = std::move(move->nodes);
       start.victims = {move->moved};

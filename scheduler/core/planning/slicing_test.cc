@@ -19,15 +19,15 @@ void PassTime(Cluster& c) {
   c.Settle();
 }
 
-TEST(GivesWay, ScoresMustDifferByTheGainAndSharesByMoreThanADoubling) {
+TEST(IsPreemptedBy, ScoresMustDifferByTheGainAndSharesByMoreThanADoubling) {
   Policy policy;
   policy.preempt_gain_permille = 2000;
-  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 1024}, {0, 0}));
-  EXPECT_TRUE(GivesWay(PreemptGain(policy), {0, 1025}, {0, 0}));
-  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 0}, {0, 5000}));
-  EXPECT_TRUE(GivesWay(PreemptGain(policy), {2, 0}, {0, 5000})) << "its team had four times as much";
-  EXPECT_FALSE(GivesWay(PreemptGain(policy), {1, 0}, {0, 5000}));
-  EXPECT_FALSE(GivesWay(PreemptGain(policy), {0, 5000}, {2, 0}));
+  EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 1024}, {0, 0}));
+  EXPECT_TRUE(IsPreemptedBy(PreemptGain(policy), {0, 1025}, {0, 0}));
+  EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 0}, {0, 5000}));
+  EXPECT_TRUE(IsPreemptedBy(PreemptGain(policy), {2, 0}, {0, 5000})) << "its team had four times as much";
+  EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {1, 0}, {0, 5000}));
+  EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 5000}, {2, 0}));
 }
 
 TEST(Slicing, ANewJobTakesTurnsWithAnOldOneAfterItsQuantum) {

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::uint64_t kSupplyStale = 16;  // a sixteenth of the starts may be missing from the sums
 
-// Of attempts of one class, the least urgent first: all that GivesWay could be true of, and perhaps more.
+// Of attempts of one class, the least urgent first: all that IsPreemptedBy could be true of, and perhaps more.
 template <typename Own>
-auto EndOfThoseThatGiveWay(const Own& own, const Urgency& asker) {
+auto EndOfPreemptible(const Own& own, const Urgency& asker) {
   const std::int32_t share = own.front().first.share;
   if (share != own.back().first.share) {
     return std::partition_point(own.begin(), own.end(),
@@ -73,7 +73,7 @@ std::uint32_t Pass::AtMost(const Asker& asker, bool later) {
     if (priority < asker.priority) most += unbound ? level.later : level.now;
     if (priority != asker.priority || level.own.empty()) continue;
     most += level.borrowed;
-    const auto end = asker.starved ? level.own.end() : EndOfThoseThatGiveWay(level.own, asker.urgency);
+    const auto end = asker.starved ? level.own.end() : EndOfPreemptible(level.own, asker.urgency);
     if (end != level.own.begin()) most += unbound ? std::prev(end)->second.second : std::prev(end)->second.first;
   }
   return most;

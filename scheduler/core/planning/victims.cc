@@ -18,7 +18,7 @@ Duration RestoreCost(const Job& job, const Policy& policy) {
 
 }  // namespace
 
-std::int64_t DebtOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
+std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
   const Job& job = *state.FindJob(attempt.id.job);
   std::int64_t gpus = 0;
   for (const NodeId node : attempt.nodes) gpus += state.FindNode(node)->labels.gpu_count;
@@ -43,7 +43,9 @@ TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt
 }
 
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed) {
-  const auto order = [](const VictimOption& v) { return std::tuple(v.charged, !v.borrowed, v.debt_gpu_ms, v.attempt); };
+  const auto order = [](const VictimOption& v) {
+    return std::tuple(v.charged, !v.borrowed, v.preemption_cost_gpu_ms, v.attempt);
+  };
   // A few of many are needed, as a rule: a heap spares sorting the rest.
   const auto later = [&](const auto& a, const auto& b) { return order(b) < order(a); };
   std::make_heap(options.begin(), options.end(), later);
@@ -67,7 +69,7 @@ std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std
   VictimChoice choice;
   for (const VictimOption& v : chosen) {
     choice.victims.push_back(v.attempt);
-    choice.debt_gpu_ms += v.debt_gpu_ms;
+    choice.preemption_cost_gpu_ms += v.preemption_cost_gpu_ms;
     choice.highest = std::max(choice.highest, v.charged);
   }
   return choice;

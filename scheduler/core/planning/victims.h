@@ -1,7 +1,8 @@
 // Whom to interrupt, and what it would cost them.
 //
-// debt = GPUs x (p x save + (1 - p) x age + restore), p the job's observed success at saving when asked; age (since the
-// last durable save) is capped at the pool's median checkpoint interval, so that never saving gives no shelter.
+// preemption cost = GPUs x (p x save + (1 - p) x age + restore), p the job's observed success at saving when asked; age
+// (since the last durable save) is capped at the pool's median checkpoint interval, so that never saving gives no
+// shelter.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace glim::core {
 
 // GPU-milliseconds.
-std::int64_t DebtOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
+std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
 
 // It may not be interrupted before then (extreme_high excepted): 10 x (save + restore) after its start.
 TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt);
@@ -28,17 +29,18 @@ struct VictimOption {
   AttemptId attempt;
   PriorityClass charged = PriorityClass::kLow;
   bool borrowed = false;
-  std::int64_t debt_gpu_ms = 0;
+  std::int64_t preemption_cost_gpu_ms = 0;
   std::uint32_t nodes = 0;  // of the candidates, which it holds
 };
 
 struct VictimChoice {
   std::vector<AttemptId> victims;
-  std::int64_t debt_gpu_ms = 0;
+  std::int64_t preemption_cost_gpu_ms = 0;
   PriorityClass highest = PriorityClass::kLow;  // of the classes that are hit
 };
 
-// The least that frees `nodes_needed`: lower classes first, borrowed first, least debt; none if all are not enough.
+// The least that frees `nodes_needed`: lower classes first, borrowed first, least preemption cost; none if all are not
+// enough.
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed);
 
 }  // namespace glim::core

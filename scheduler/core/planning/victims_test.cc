@@ -25,9 +25,9 @@ struct Holder {
     attempt = AttemptRow({JobId(1), 1}, AttemptState::kRunning, {NodeId(1), NodeId(2)});
     attempt.started_at = kHeldSince;
   }
-  std::int64_t DebtAfter(Duration age) {
+  std::int64_t PreemptionCostAfter(Duration age) {
     state.Put(job);
-    return DebtOf(state, policy, attempt, kHeldSince + age);
+    return PreemptionCostOf(state, policy, attempt, kHeldSince + age);
   }
   ClusterState state;
   Policy policy;
@@ -35,38 +35,38 @@ struct Holder {
   Attempt attempt;
 };
 
-TEST(Debt, OfAnUnknownJobIsGuessed) {
+TEST(PreemptionCost, OfAnUnknownJobIsGuessed) {
   // 12 GPUs x (0.8 x 500 ms + 0.2 x 10 s + 500 ms)
-  EXPECT_EQ(Holder().DebtAfter(Seconds(10)), 12 * (400 + 2'000 + 500));
+  EXPECT_EQ(Holder().PreemptionCostAfter(Seconds(10)), 12 * (400 + 2'000 + 500));
 }
 
-TEST(Debt, UsesWhatTheJobHasShown) {
+TEST(PreemptionCost, UsesWhatTheJobHasShown) {
   Holder h;
   h.job.save_cost = Seconds(4);
   h.job.restore_cost = Seconds(6);
   h.job.saves_asked = 4;
   h.job.saves_done = 3;
   // p = 3/4: 12 x (0.75 x 4 s + 0.25 x 100 s + 6 s)
-  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (3'000 + 25'000 + 6'000));
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (3'000 + 25'000 + 6'000));
   h.job.saves_done = 0;
-  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (100'000 + 6'000));
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (100'000 + 6'000));
   h.job.saves_done = 4;
-  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (4'000 + 6'000));
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (4'000 + 6'000));
 }
 
-TEST(Debt, AgeCountsFromTheLastDurableSave) {
+TEST(PreemptionCost, AgeCountsFromTheLastDurableSave) {
   Holder h;
   h.job.saves_asked = 1;  // never saves when asked
   h.attempt.durable_at = kHeldSince + Seconds(90);
-  EXPECT_EQ(h.DebtAfter(Seconds(100)), 12 * (10'000 + 500));
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (10'000 + 500));
 }
 
-TEST(Debt, NeverSavingGivesNoShelter) {
+TEST(PreemptionCost, NeverSavingGivesNoShelter) {
   Holder h;
   h.job.saves_asked = 1;
   const std::int64_t capped = 12 * (h.policy.median_checkpoint_interval.ms + 500);
-  EXPECT_EQ(h.DebtAfter(Minutes(5)), capped);
-  EXPECT_EQ(h.DebtAfter(Hours(100)), capped);
+  EXPECT_EQ(h.PreemptionCostAfter(Minutes(5)), capped);
+  EXPECT_EQ(h.PreemptionCostAfter(Hours(100)), capped);
 }
 
 TEST(ProtectedUntilRule, TenTimesSaveAndRestore) {
@@ -81,8 +81,9 @@ TEST(ProtectedUntilRule, TenTimesSaveAndRestore) {
   EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince);
 }
 
-VictimOption Option(std::uint64_t job, PriorityClass charged, bool borrowed, std::int64_t debt, std::uint32_t nodes) {
-  return {{JobId(job), 1}, charged, borrowed, debt, nodes};
+VictimOption Option(std::uint64_t job, PriorityClass charged, bool borrowed, std::int64_t preemption_cost,
+                    std::uint32_t nodes) {
+  return {{JobId(job), 1}, charged, borrowed, preemption_cost, nodes};
 }
 
 struct Row {
@@ -90,13 +91,13 @@ struct Row {
   std::vector<VictimOption> options;
   std::uint32_t nodes;
   std::vector<std::uint64_t> victims;
-  std::int64_t debt;
+  std::int64_t preemption_cost;
 };
 
 constexpr auto kLowClass = PriorityClass::kLow;
 constexpr auto kNormalClass = PriorityClass::kNormal;
 
-TEST(ChooseVictims, LowestClassThenBorrowedThenLeastDebtThenId) {
+TEST(ChooseVictims, LowestClassThenBorrowedThenLeastCostThenId) {
   const Row kRows[] = {
       {"the lower class, whatever it costs",
        {Option(1, kNormalClass, false, 1, 2), Option(2, kLowClass, false, 900, 2)},
@@ -109,7 +110,11 @@ TEST(ChooseVictims, LowestClassThenBorrowedThenLeastDebtThenId) {
        2,
        {2},
        50},
-      {"the least debt", {Option(1, kLowClass, false, 60, 2), Option(2, kLowClass, false, 50, 2)}, 2, {2}, 50},
+      {"the least preemption cost",
+       {Option(1, kLowClass, false, 60, 2), Option(2, kLowClass, false, 50, 2)},
+       2,
+       {2},
+       50},
       {"the first of equals", {Option(9, kLowClass, false, 50, 2), Option(4, kLowClass, false, 50, 2)}, 2, {4}, 50},
       {"as many as it takes",
        {Option(1, kLowClass, false, 5, 1), Option(2, kLowClass, false, 6, 1), Option(3, kLowClass, false, 7, 1)},
@@ -139,7 +144,7 @@ TEST(ChooseVictims, LowestClassThenBorrowedThenLeastDebtThenId) {
     std::vector<std::uint64_t> victims;
     for (const AttemptId id : choice->victims) victims.push_back(id.job.value);
     EXPECT_EQ(victims, row.victims);
-    EXPECT_EQ(choice->debt_gpu_ms, row.debt);
+    EXPECT_EQ(choice->preemption_cost_gpu_ms, row.preemption_cost);
   }
 }
 

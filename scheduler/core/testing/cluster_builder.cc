@@ -137,10 +137,10 @@ void Cluster::Save(JobId id, std::int64_t step) {
 }
 
 void Cluster::Ack(JobId id, std::uint32_t index, std::int64_t hold) {
-  const std::uint32_t round = attempt(id).rounds.back().id;
+  const std::uint32_t agreement = attempt(id).agreements.back().id;
   Edit(id, index, [&](ObservedTask& task) {
     for (Rank& rank : task.ranks) {
-      rank.acked_round = round;
+      rank.acked_agreement = agreement;
       rank.hold = hold;
     }
   });

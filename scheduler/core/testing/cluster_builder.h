@@ -92,7 +92,7 @@ class Cluster {
   const Job& job(JobId id) const { return *state_.FindJob(id); }
   const Attempt& attempt(JobId id) const { return *state_.FindAttempt({id, job(id).attempts}); }
   const Attempt& attempt(JobId id, std::uint32_t number) const { return *state_.FindAttempt({id, number}); }
-  const Round& round(JobId id) const { return attempt(id).rounds.back(); }
+  const Agreement& agreement(JobId id) const { return attempt(id).agreements.back(); }
   const Task& task(JobId id, std::uint32_t index) const { return *state_.FindTask({attempt(id).id, index}); }
   const Node& node(NodeId id) const { return *state_.FindNode(id); }
   std::vector<Blocker> Blockers(JobId id) const;

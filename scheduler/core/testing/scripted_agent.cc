@@ -100,28 +100,28 @@ ObservedTask ScriptedAgent::Launch(const DesiredTask& want, const Script& script
 }
 
 bool ScriptedAgent::Answer(ObservedTask& task, const Attempt& attempt, const Job& job, const Script& script) {
-  const Round& round = attempt.rounds.back();
+  const Agreement& agreement = attempt.agreements.back();
   const auto world = static_cast<std::uint32_t>(attempt.nodes.size()) * job.spec->ranks_per_node();
   bool changed = false;
-  if (round.state == RoundState::kNotifying && script.acks) {
+  if (agreement.state == AgreementState::kNotifying && script.acks) {
     for (Rank& rank : task.ranks) {
-      changed |= rank.acked_round != round.id;
-      rank.acked_round = round.id;
+      changed |= rank.acked_agreement != agreement.id;
+      rank.acked_agreement = agreement.id;
       rank.hold = rank.step + script.hold_ahead;
     }
     return changed;
   }
-  if (round.state == RoundState::kAgreed && script.saves && task.ranks[0].step < round.stop_step) {
-    for (Rank& rank : task.ranks) Save(rank, round.stop_step, world, script.own_folder);
+  if (agreement.state == AgreementState::kAgreed && script.saves && task.ranks[0].step < agreement.stop_step) {
+    for (Rank& rank : task.ranks) Save(rank, agreement.stop_step, world, script.own_folder);
     changed = true;
   }
-  const bool asked = round.state == RoundState::kAgreed || round.state == RoundState::kNoAgreement;
+  const bool asked = agreement.state == AgreementState::kAgreed || agreement.state == AgreementState::kNoAgreement;
   if (asked && script.leaves) {
     for (Rank& rank : task.ranks) rank.leaving = true;
     Release(task, 0);
     return true;
   }
-  if (round.state == RoundState::kSignalled && script.leaves) {
+  if (agreement.state == AgreementState::kSignalled && script.leaves) {
     Release(task, 143);
     return true;
   }

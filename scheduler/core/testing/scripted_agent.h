@@ -1,4 +1,4 @@
-// ScriptedAgent: what one node's agent and its tasks do, in a test. It obeys a desired set at once, as the scripts of
+// ScriptedAgent: what one node's agent and its tasks do, in a test. It obeys a desired state at once, as the scripts of
 // the jobs say; a test may also change what it observes by hand.
 #pragma once
 

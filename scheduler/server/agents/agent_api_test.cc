@@ -200,7 +200,7 @@ TEST_F(AgentApiTest, AJobGoesFromLaunchToSuccess) {
   const v1::Job done = WaitState(job, "succeeded");
   EXPECT_EQ(done.attempts(0).outcome(), "succeeded");
   EXPECT_EQ(done.attempts(0).tasks_size(), 2);
-  EXPECT_TRUE(one->WaitDesired([](const v1::DesiredSet& set) { return set.tasks_size() == 0; }));
+  EXPECT_TRUE(one->WaitDesired([](const v1::DesiredState& set) { return set.tasks_size() == 0; }));
 }
 
 TEST_F(AgentApiTest, ACancelledJobIsStoppedThroughItsAgent) {
@@ -221,7 +221,7 @@ TEST_F(AgentApiTest, ACancelledJobIsStoppedThroughItsAgent) {
   WaitState(job, "cancelled");
 }
 
-// The whole of an interrupt: flag, acknowledgement, stop step, save, leave, release, and the successor's launch.
+// The whole of an interrupt: flag, acknowledgement, stop step, save, leave, release, and the preemptor's launch.
 TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   const auto agent = Connect("node-1");
   const std::uint64_t victim = MustSubmit(Spec("a-low", 1, "low"), "lee");
@@ -230,7 +230,7 @@ TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
 
   auto order = agent->WaitInterrupt(victim, [](const v1::InterruptOrder& o) { return o.stop_step() < 0; });
   ASSERT_TRUE(order);
-  EXPECT_EQ(order->interrupt().successor(), "job " + std::to_string(urgent) + " b-high (high) of user kim");
+  EXPECT_EQ(order->interrupt().preemptor(), "job " + std::to_string(urgent) + " b-high (high) of user kim");
   EXPECT_FALSE(order->interrupt().reason().empty());
   EXPECT_GT(order->interrupt().grace_left_ms(), 50'000);
   EXPECT_LE(order->interrupt().grace_left_ms(), 60'000);
@@ -240,7 +240,7 @@ TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   EXPECT_EQ(claiming.blockers(0).job_ids(0), victim);
 
   ObservedTask task = Observed(victim, 1, 0, ObservedTask::RUNNING, 41);
-  task.mutable_ranks(0)->set_acked_round(order->interrupt().round());
+  task.mutable_ranks(0)->set_acked_agreement(order->interrupt().agreement());
   task.mutable_ranks(0)->set_hold(44);
   agent->Report({task});
   order = agent->WaitInterrupt(victim, [](const v1::InterruptOrder& o) { return o.stop_step() == 44; });
@@ -268,21 +268,22 @@ TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   EXPECT_EQ(interrupted.attempts(0).outcome(), "interrupted");
   EXPECT_EQ(interrupted.attempts(0).save(), "saved");
   EXPECT_EQ(interrupted.attempts(0).steps_lost(), 0);
-  const v1::Round& round = interrupted.attempts(0).rounds(0);
-  EXPECT_EQ(round.stop_step(), 44);
-  EXPECT_EQ(round.successor().job_id(), urgent);
-  EXPECT_EQ(round.grace_ms(), 60'000);
-  for (const std::int64_t phase : {round.times().notify_ms(), round.times().agree_ms(), round.times().save_ms(),
-                                   round.times().leave_ms(), round.times().release_ms()}) {
+  const v1::Agreement& agreement = interrupted.attempts(0).agreements(0);
+  EXPECT_EQ(agreement.stop_step(), 44);
+  EXPECT_EQ(agreement.preemptor().job_id(), urgent);
+  EXPECT_EQ(agreement.grace_ms(), 60'000);
+  for (const std::int64_t phase :
+       {agreement.times().notify_ms(), agreement.times().agree_ms(), agreement.times().save_ms(),
+        agreement.times().leave_ms(), agreement.times().release_ms()}) {
     EXPECT_GE(phase, 0);
     EXPECT_LT(phase, 10'000);
   }
 
   agent->Report({Observed(urgent, 1, 0, ObservedTask::RUNNING)});
   const v1::StartTimes start = WaitState(urgent, "running").attempts(0).start();
-  EXPECT_EQ(start.notify_ms(), round.times().notify_ms());
-  EXPECT_EQ(start.save_ms(), round.times().save_ms());
-  EXPECT_GE(start.release_ms(), round.times().release_ms());
+  EXPECT_EQ(start.notify_ms(), agreement.times().notify_ms());
+  EXPECT_EQ(start.save_ms(), agreement.times().save_ms());
+  EXPECT_GE(start.release_ms(), agreement.times().release_ms());
   EXPECT_GE(start.start_ms(), 0);
 
   agent->Report({Observed(urgent, 1, 0, ObservedTask::RELEASED)});
@@ -308,7 +309,7 @@ TEST_F(AgentApiTest, ATaskIsToldWhereItsCopiesGoAndWhereThoseOfItsBaseMayBe) {
   auto two = connect("node-2", "10.0.0.2:7010");
   const std::uint64_t job = MustSubmit(Spec("copied"));
   const auto launched = [&](std::uint32_t attempt) {
-    const auto set = one->WaitDesired([&](const v1::DesiredSet& s) {
+    const auto set = one->WaitDesired([&](const v1::DesiredState& s) {
       return s.tasks_size() == 1 && s.tasks(0).attempt().number() == attempt && s.tasks(0).has_launch();
     });
     EXPECT_TRUE(set) << "attempt " << attempt;
@@ -355,7 +356,7 @@ TEST_F(AgentApiTest, ARunningTaskIsAdoptedAfterTheSchedulersRestart) {
   agent = Connect("node-1");
   // Reported once: an agent that does not know it must not start it again.
   EXPECT_TRUE(agent->WaitDesired(
-      [](const v1::DesiredSet& set) { return set.tasks_size() == 1 && !set.tasks(0).has_launch(); }));
+      [](const v1::DesiredState& set) { return set.tasks_size() == 1 && !set.tasks(0).has_launch(); }));
   agent->Report({Observed(job, 1, 0, ObservedTask::RUNNING, 6)});
   const v1::Job adopted = WaitJob(
       job, [](const v1::Job& j) { return j.attempts(0).last_step() == 6; }, "the step after the restart");

@@ -1,4 +1,4 @@
-// AgentHub: which node talks through which stream, and who is to be sent its desired set.
+// AgentHub: which node talks through which stream, and who is to be sent its desired state.
 //
 // Owned by the AgentStrand: every method but those marked so runs there.
 #pragma once

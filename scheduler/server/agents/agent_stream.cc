@@ -197,7 +197,7 @@ void AgentStream::SendDesired(const SnapshotPtr& snapshot, GangCache* cache) {
   desired_pending_ = writing_;
   if (writing_) return;
   v1::SchedulerMessage message;
-  *message.mutable_desired() = BuildDesiredSet(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
+  *message.mutable_desired() = BuildDesiredState(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
   Write(message);
 }
 
@@ -205,7 +205,7 @@ void AgentStream::Write(const v1::SchedulerMessage& message) {
   bool own = false;
   out_.Clear();
   const grpc::Status packed = grpc::SerializationTraits<v1::SchedulerMessage>::Serialize(message, &out_, &own);
-  if (!packed.ok()) return End({grpc::StatusCode::INTERNAL, "the desired set could not be packed"});
+  if (!packed.ok()) return End({grpc::StatusCode::INTERNAL, "the desired state could not be packed"});
   writing_ = true;
   StartWrite(&out_);
 }

@@ -5,7 +5,7 @@
 //
 // Reads: messages are parsed here (the method is raw, so that a torn message gets an answer that says so), checked, and
 // posted to the loop; the next one is read when the last was taken in, so that an agent has at most one in the inbox.
-// Writes: at most one in flight; the desired set is built when it is sent, so the newest wins.
+// Writes: at most one in flight; the desired state is built when it is sent, so the newest wins.
 // Everything but the reactor's callbacks runs on the AgentStrand. Lives until gRPC's OnDone and the last posted
 // handler.
 #pragma once

@@ -26,7 +26,7 @@ void VictimToProto(const core::ClusterState& state, const core::VictimCost& cost
   out->set_name(job.spec->name);
   out->set_user(job.user);
   out->set_priority(core::ToString(job.priority));
-  out->set_debt_gpu_ms(cost.debt_gpu_ms);
+  out->set_preemption_cost_gpu_ms(cost.preemption_cost_gpu_ms);
   out->set_since_save_ms(cost.since_save.ms);
   out->set_steps_since_save(cost.steps_since_save);
 }

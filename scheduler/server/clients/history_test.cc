@@ -82,7 +82,7 @@ class HistoryTest : public ServerTest {
     const auto order = agent_->WaitInterrupt(job, [](const v1::InterruptOrder&) { return true; });
     ASSERT_TRUE(order);
     auto task = Observed(job, 1, 0, v1::ObservedTask::RUNNING, 7);
-    task.mutable_ranks(0)->set_acked_round(order->interrupt().round());
+    task.mutable_ranks(0)->set_acked_agreement(order->interrupt().agreement());
     task.mutable_ranks(0)->set_hold(7);
     agent_->Report({task});
     ASSERT_TRUE(agent_->WaitInterrupt(job, [](const v1::InterruptOrder& o) { return o.stop_step() >= 0; }));

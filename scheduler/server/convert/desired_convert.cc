@@ -193,27 +193,27 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
 }
 
 // "job 12 b-high (high) of user kim"
-std::string SuccessorText(const Snapshot& snapshot, const core::Round& round) {
-  if (!round.successor) return "";
-  std::string text = "job " + std::to_string(round.successor.job.value) + " " + round.successor_name;
-  if (const core::Job* job = snapshot.tables.jobs.Find(round.successor.job)) {
+std::string PreemptorText(const Snapshot& snapshot, const core::Agreement& agreement) {
+  if (!agreement.preemptor) return "";
+  std::string text = "job " + std::to_string(agreement.preemptor.job.value) + " " + agreement.preemptor_name;
+  if (const core::Job* job = snapshot.tables.jobs.Find(agreement.preemptor.job)) {
     text += std::string(" (") + core::ToString(job->priority) + ")";
   }
-  return text + " of user " + round.successor_user;
+  return text + " of user " + agreement.preemptor_user;
 }
 
 void SetInterrupt(const Snapshot& snapshot, const core::DesiredTask& task, TimePoint now, v1::InterruptOrder* order) {
-  const core::Round& round = task.attempt->rounds.back();
-  order->set_round(round.id);
-  order->set_reason(round.reason);
-  order->set_successor(SuccessorText(snapshot, round));
-  order->set_grace_left_ms(std::max<std::int64_t>(0, (round.deadline - now).ms));
-  order->set_stop_step(round.stop_step);
-  order->set_no_agreement(round.state == core::RoundState::kNoAgreement);
+  const core::Agreement& agreement = task.attempt->agreements.back();
+  order->set_agreement(agreement.id);
+  order->set_reason(agreement.reason);
+  order->set_preemptor(PreemptorText(snapshot, agreement));
+  order->set_grace_left_ms(std::max<std::int64_t>(0, (agreement.deadline - now).ms));
+  order->set_stop_step(agreement.stop_step);
+  order->set_no_agreement(agreement.state == core::AgreementState::kNoAgreement);
   if (task.job->spec->interrupt_mode == core::InterruptMode::kSignal) {
     order->set_signal(task.job->spec->interrupt_signal);
   }
-  order->set_withdrawn(round.state == core::RoundState::kWithdrawn);
+  order->set_withdrawn(agreement.state == core::AgreementState::kWithdrawn);
 }
 
 }  // namespace
@@ -240,9 +240,9 @@ const GangCache::Gang& GangCache::For(const Snapshot& snapshot, const core::Atte
   return gang;
 }
 
-v1::DesiredSet BuildDesiredSet(const Snapshot& snapshot, core::NodeId id, const core::Policy& policy, TimePoint now,
-                               GangCache* cache) {
-  v1::DesiredSet set;
+v1::DesiredState BuildDesiredState(const Snapshot& snapshot, core::NodeId id, const core::Policy& policy, TimePoint now,
+                                   GangCache* cache) {
+  v1::DesiredState set;
   set.set_epoch(snapshot.epoch);
   set.set_revision(snapshot.revision);
   const core::Node* node = snapshot.tables.nodes.Find(id);
@@ -255,7 +255,7 @@ v1::DesiredSet BuildDesiredSet(const Snapshot& snapshot, core::NodeId id, const 
     // A task that was written off may outlive the rows of its job: then it can only be stopped.
     const bool known = task.job && task.attempt;
     if (task.launch && known) SetLaunch(snapshot, task, *node, cache, out->mutable_launch());
-    if (task.interrupt && known && !task.attempt->rounds.empty()) {
+    if (task.interrupt && known && !task.attempt->agreements.empty()) {
       SetInterrupt(snapshot, task, now, out->mutable_interrupt());
     }
     if (task.stop) {

@@ -28,7 +28,7 @@ class GangCache {
   std::map<core::AttemptId, Gang> gangs_;
 };
 
-v1::DesiredSet BuildDesiredSet(const Snapshot& snapshot, core::NodeId node, const core::Policy& policy, TimePoint now,
-                               GangCache* cache);
+v1::DesiredState BuildDesiredState(const Snapshot& snapshot, core::NodeId node, const core::Policy& policy,
+                                   TimePoint now, GangCache* cache);
 
 }  // namespace glim::server

@@ -50,7 +50,7 @@ class ReplicaEnv : public testing::Test {
     Snapshot snapshot;
     snapshot.tables = state_.tables();
     GangCache cache;
-    return BuildDesiredSet(snapshot, NodeId(1), {}, TimePoint{2000}, &cache).tasks(0).launch();
+    return BuildDesiredState(snapshot, NodeId(1), {}, TimePoint{2000}, &cache).tasks(0).launch();
   }
 
   // "-": not set.

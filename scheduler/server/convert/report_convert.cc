@@ -142,7 +142,7 @@ Result<core::Rank> RankFromProto(const v1::ObservedRank& proto) {
   rank.connected = proto.connected();
   rank.step = proto.step();
   rank.step_time = Milliseconds(std::min(proto.step_ms(), kDayMs));
-  rank.acked_round = proto.acked_round();
+  rank.acked_agreement = proto.acked_agreement();
   rank.hold = proto.hold();
   rank.finished = proto.finished();
   for (const auto& save : proto.saves()) {

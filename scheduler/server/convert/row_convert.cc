@@ -34,22 +34,23 @@ TimePoint FirstSet(std::initializer_list<TimePoint> moments) {
   return {};
 }
 
-void RoundToProto(const core::Attempt& attempt, const core::Round& round, TimePoint now, v1::Round* out) {
-  out->set_id(round.id);
-  out->set_state(core::ToString(round.state));
-  out->set_reason(round.reason);
-  if (round.successor) {
-    RefToProto(round.successor, out->mutable_successor());
-    out->set_successor_name(round.successor_name);
-    out->set_successor_user(round.successor_user);
+void AgreementToProto(const core::Attempt& attempt, const core::Agreement& agreement, TimePoint now,
+                      v1::Agreement* out) {
+  out->set_id(agreement.id);
+  out->set_state(core::ToString(agreement.state));
+  out->set_reason(agreement.reason);
+  if (agreement.preemptor) {
+    RefToProto(agreement.preemptor, out->mutable_preemptor());
+    out->set_preemptor_name(agreement.preemptor_name);
+    out->set_preemptor_user(agreement.preemptor_user);
   }
-  out->set_requested_at_ms(round.requested_at.ms);
-  out->set_grace_ms((round.deadline - round.requested_at).ms);
-  const TimePoint end = FirstSet({round.left_at, round.released_at, attempt.ended_at, now});
-  out->set_grace_used_ms(std::max<std::int64_t>(0, (end - round.requested_at).ms));
-  out->set_stop_step(round.stop_step);
-  RoundTimesToProto(round, out->mutable_times());
-  out->set_swap_aborted(round.swap_aborted);
+  out->set_requested_at_ms(agreement.requested_at.ms);
+  out->set_grace_ms((agreement.deadline - agreement.requested_at).ms);
+  const TimePoint end = FirstSet({agreement.left_at, agreement.released_at, attempt.ended_at, now});
+  out->set_grace_used_ms(std::max<std::int64_t>(0, (end - agreement.requested_at).ms));
+  out->set_stop_step(agreement.stop_step);
+  AgreementTimesToProto(agreement, out->mutable_times());
+  out->set_swap_aborted(agreement.swap_aborted);
 }
 
 void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::uint32_t index, v1::TaskInfo* out) {
@@ -121,15 +122,17 @@ void BlockerToProto(const core::Blocker& blocker, v1::Blocker* out) {
   for (std::size_t i = 0; i < named; ++i) out->add_job_ids(blocker.jobs[i].value);
 }
 
-void RoundTimesToProto(const core::Round& round, v1::RoundTimes* out) {
-  out->set_notify_ms(Between(round.requested_at, round.notified_at));
-  out->set_agree_ms(Between(FirstSet({round.notified_at, round.requested_at}), round.agreed_at));
-  out->set_save_ms(Between(FirstSet({round.agreed_at, round.notified_at, round.requested_at}), round.saved_at));
+void AgreementTimesToProto(const core::Agreement& agreement, v1::AgreementTimes* out) {
+  out->set_notify_ms(Between(agreement.requested_at, agreement.notified_at));
+  out->set_agree_ms(Between(FirstSet({agreement.notified_at, agreement.requested_at}), agreement.agreed_at));
+  out->set_save_ms(
+      Between(FirstSet({agreement.agreed_at, agreement.notified_at, agreement.requested_at}), agreement.saved_at));
   out->set_leave_ms(
-      Between(FirstSet({round.saved_at, round.agreed_at, round.notified_at, round.requested_at}), round.left_at));
-  out->set_release_ms(
-      Between(FirstSet({round.left_at, round.saved_at, round.agreed_at, round.notified_at, round.requested_at}),
-              round.released_at));
+      Between(FirstSet({agreement.saved_at, agreement.agreed_at, agreement.notified_at, agreement.requested_at}),
+              agreement.left_at));
+  out->set_release_ms(Between(FirstSet({agreement.left_at, agreement.saved_at, agreement.agreed_at,
+                                        agreement.notified_at, agreement.requested_at}),
+                              agreement.released_at));
 }
 
 void StartTimesToProto(const Snapshot& snapshot, const core::Attempt& attempt, v1::StartTimes* out) {
@@ -137,11 +140,11 @@ void StartTimesToProto(const Snapshot& snapshot, const core::Attempt& attempt, v
   for (const core::AttemptId id : attempt.victims) {
     const core::Attempt* victim = snapshot.tables.attempts.Find(id);
     if (!victim) continue;  // pruned by age
-    const auto round = std::find_if(victim->rounds.rbegin(), victim->rounds.rend(),
-                                    [&](const core::Round& r) { return r.successor == attempt.id; });
-    if (round == victim->rounds.rend()) continue;
-    v1::RoundTimes times;
-    RoundTimesToProto(*round, &times);
+    const auto agreement = std::find_if(victim->agreements.rbegin(), victim->agreements.rend(),
+                                        [&](const core::Agreement& r) { return r.preemptor == attempt.id; });
+    if (agreement == victim->agreements.rend()) continue;
+    v1::AgreementTimes times;
+    AgreementTimesToProto(*agreement, &times);
     notify = std::max(notify, times.notify_ms());
     agree = std::max(agree, times.agree_ms());
     save = std::max(save, times.save_ms());
@@ -172,7 +175,8 @@ void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, Time
   out->set_last_step(attempt.last_step);
   out->set_durable_step(attempt.durable_step);
   out->set_steps_lost(attempt.steps_lost);
-  for (const core::Round& round : attempt.rounds) RoundToProto(attempt, round, now, out->add_rounds());
+  for (const core::Agreement& agreement : attempt.agreements)
+    AgreementToProto(attempt, agreement, now, out->add_agreements());
   StartTimesToProto(snapshot, attempt, out->mutable_start());
   for (const auto& zone : attempt.zones) out->add_zones(zone);
   out->set_borrowed(attempt.borrowed);

@@ -20,8 +20,8 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
 // Why a job does not run: never empty for a queued job and for one that waits for nodes it has claimed, else empty.
 std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job& job, TimePoint now);
 
-// The receipt of one round: each phase from the end of the one before it; -1 where it did not happen (yet).
-void RoundTimesToProto(const core::Round& round, v1::RoundTimes* out);
+// The receipt of one agreement: each phase from the end of the one before it; -1 where it did not happen (yet).
+void AgreementTimesToProto(const core::Agreement& agreement, v1::AgreementTimes* out);
 // The receipt of a start: the wait, the slowest victim's phases, and the start itself.
 void StartTimesToProto(const Snapshot& snapshot, const core::Attempt& attempt, v1::StartTimes* out);
 

@@ -78,9 +78,9 @@ class Recorder {
   void See(const std::shared_ptr<const core::Attempt>& row) {
     const core::Attempt* old = attempts_.Replace(row->id, row.get());
     out_.mutations.emplace_back(row);
-    if (!old || old->rounds.size() != row->rounds.size() || row->rounds.empty()) return;
-    const core::Round& was = old->rounds.back();
-    const core::Round& is = row->rounds.back();
+    if (!old || old->agreements.size() != row->agreements.size() || row->agreements.empty()) return;
+    const core::Agreement& was = old->agreements.back();
+    const core::Agreement& is = row->agreements.back();
     if (is.saved_at && !was.saved_at) {
       Add("interrupt_saved", row->id, {},
           fmt::format("through step {}, {} after the request", row->durable_step,
@@ -194,12 +194,12 @@ void Recorder::CompleteAttempt(const core::Attempt& attempt, core::HistoryEntry*
     entry->text = fmt::format("{} after it was queued", Words(attempt.running_at - attempt.queued_at));
   } else if (entry->kind == "attempt_stopping") {
     entry->text = attempt.message;
-  } else if (entry->kind == "interrupt_requested" && !attempt.rounds.empty()) {
-    const core::Round& round = attempt.rounds.back();
+  } else if (entry->kind == "interrupt_requested" && !attempt.agreements.empty()) {
+    const core::Agreement& agreement = attempt.agreements.back();
     const core::Job* job = jobs_.Find(entry->job);
-    const bool signalled = job && round.state == core::RoundState::kSignalled;
+    const bool signalled = job && agreement.state == core::AgreementState::kSignalled;
     entry->text += fmt::format("; {}{} of grace", signalled ? "SIG" + job->spec->interrupt_signal + ", " : "",
-                               Words(round.deadline - round.requested_at));
+                               Words(agreement.deadline - agreement.requested_at));
   } else if (entry->text.ends_with(": ")) {
     entry->text.resize(entry->text.size() - 2);  // an end that needs no explanation
   }

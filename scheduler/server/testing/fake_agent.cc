@@ -63,7 +63,7 @@ std::optional<v1::Welcome> FakeAgent::WaitWelcome() {
   return welcome_;
 }
 
-std::optional<v1::DesiredSet> FakeAgent::WaitDesired(const std::function<bool(const v1::DesiredSet&)>& condition) {
+std::optional<v1::DesiredState> FakeAgent::WaitDesired(const std::function<bool(const v1::DesiredState&)>& condition) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait_for(lock, kAgentPatience, [&] { return condition(desired_); })) return std::nullopt;
   return desired_;
@@ -72,7 +72,7 @@ std::optional<v1::DesiredSet> FakeAgent::WaitDesired(const std::function<bool(co
 std::optional<v1::DesiredTask> FakeAgent::WaitTask(std::uint64_t job,
                                                    const std::function<bool(const v1::DesiredTask&)>& is) {
   std::optional<v1::DesiredTask> found;
-  WaitDesired([&](const v1::DesiredSet& set) {
+  WaitDesired([&](const v1::DesiredState& set) {
     for (const auto& task : set.tasks()) {
       if (task.attempt().job_id() == job && is(task)) found = task;
     }

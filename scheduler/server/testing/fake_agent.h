@@ -25,14 +25,14 @@ class FakeAgent {
 
   // The welcome, if the scheduler gave one in time.
   std::optional<v1::Welcome> WaitWelcome();
-  // The newest desired set that satisfies the condition, if one comes in time.
-  std::optional<v1::DesiredSet> WaitDesired(const std::function<bool(const v1::DesiredSet&)>& condition);
+  // The newest desired state that satisfies the condition, if one comes in time.
+  std::optional<v1::DesiredState> WaitDesired(const std::function<bool(const v1::DesiredState&)>& condition);
   std::optional<v1::DesiredTask> WaitLaunch(std::uint64_t job);
   std::optional<v1::DesiredTask> WaitInterrupt(std::uint64_t job,
                                                const std::function<bool(const v1::InterruptOrder&)>& is);
   std::optional<v1::DesiredTask> WaitStop(std::uint64_t job);
 
-  // The whole observed set, under the epoch and revision of the newest desired set.
+  // The whole observed state, under the epoch and revision of the newest desired state.
   void Report(const std::vector<v1::ObservedTask>& tasks);
   void Send(const v1::AgentMessage& message);
   // What the stream ended with, if it does in time.
@@ -49,7 +49,7 @@ class FakeAgent {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<v1::Welcome> welcome_;
-  v1::DesiredSet desired_;
+  v1::DesiredState desired_;
   std::optional<grpc::Status> end_;
   std::thread reader_;
 };

@@ -43,7 +43,8 @@ void TraceWorld::Started(std::size_t row, const Attempt& attempt) {
   longest = std::max(longest, now_ - traced.waits_since);
   if (traced.promised.ms > 0 && now_ - traced.waits_since > traced.promised) outcome_.jobs[row].promise_broken = true;
   nodes_held_ += static_cast<std::int64_t>(attempt.nodes.size());
-  if (attempt.zones.size() > 1) outcome_.crossings_max = std::max(outcome_.crossings_max, ++crossings_);
+  if (attempt.zones.size() > 1)
+    outcome_.cross_zone_allocations_max = std::max(outcome_.cross_zone_allocations_max, ++cross_zone_allocations_);
   for (std::uint32_t i = 0; i < attempt.nodes.size(); ++i) {
     SimNode& node = nodes_[attempt.nodes[i].value - 1];
     if (node.runs || node.down) {
@@ -152,7 +153,7 @@ void TraceWorld::Ended(std::size_t row, const Attempt& attempt) {
   Accrue();
   progressed_at_ = now_;
   nodes_held_ -= nodes;
-  if (attempt.zones.size() > 1) --crossings_;
+  if (attempt.zones.size() > 1) --cross_zone_allocations_;
   outcome_.restore_node_ms += nodes * ((now_ - traced.started) - work).ms;
   traced.holds = false;
   traced.was_cut_short = true;

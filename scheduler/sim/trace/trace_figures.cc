@@ -76,7 +76,7 @@ nlohmann::ordered_json FiguresOf(const TraceOutcome& outcome, std::uint32_t node
       Micro(Share(outcome.busy_until_last_submit_node_ms, static_cast<double>(submitting.ms) * nodes));
   const double submitting_node_ms = static_cast<double>(submitting.ms) * nodes;
   json["idle_while_fit_fraction"] = Micro(Share(outcome.idle_while_fit_node_ms, submitting_node_ms));
-  json["reserved_idle_fraction"] = Micro(Share(outcome.reserved_idle_node_ms, submitting_node_ms));
+  json["backfill_hold_idle_fraction"] = Micro(Share(outcome.backfill_hold_idle_node_ms, submitting_node_ms));
   json["util_makespan"] = Micro(Share(outcome.busy_node_ms, static_cast<double>(makespan.ms) * nodes));
   json["makespan_s"] = ToSeconds(makespan);
   json["interrupts"] = outcome.interrupts;
@@ -85,7 +85,7 @@ nlohmann::ordered_json FiguresOf(const TraceOutcome& outcome, std::uint32_t node
   json["checkpoint_overhead_fraction"] = Micro(Share(outcome.restore_node_ms, busy));
   json["lost_fraction"] = Micro(Share(outcome.lost_node_ms, busy));
   json["goodput_fraction"] = Micro(Share(of.useful_node_ms, busy));
-  json["crossings_max"] = outcome.crossings_max;
+  json["cross_zone_allocations_max"] = outcome.cross_zone_allocations_max;
   json["invariant_violations"] = outcome.violations;
   json["batches"] = outcome.batches;
   json["passes"] = outcome.pass_us.size();

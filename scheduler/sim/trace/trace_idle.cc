@@ -19,7 +19,7 @@ Idleness Judge(const core::ClusterState& state, const core::Shape& shape) {
   const auto verdict = state.verdicts->find(shape);
   if (verdict == state.verdicts->end()) return Idleness::kFits;
   if (Has(verdict->second, BlockerKind::kQuota) || Has(verdict->second, BlockerKind::kNoFit)) return Idleness::kNone;
-  return Has(verdict->second, BlockerKind::kReserved) ? Idleness::kReserved : Idleness::kFits;
+  return Has(verdict->second, BlockerKind::kBackfillHold) ? Idleness::kBackfillHold : Idleness::kFits;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void IdleMeter::Look(const core::ClusterState& state, TimePoint now, TimePoint b
   if (looked_at_) {
     const std::int64_t node_ms = seen_.free * (std::min(now, book_until) - std::min(looked_at_, book_until)).ms;
     if (seen_.idleness == Idleness::kFits) fit_node_ms_ += node_ms;
-    if (seen_.idleness == Idleness::kReserved) reserved_node_ms_ += node_ms;
+    if (seen_.idleness == Idleness::kBackfillHold) backfill_hold_node_ms_ += node_ms;
   }
   looked_at_ = now;
   seen_ = IdleIn(state);

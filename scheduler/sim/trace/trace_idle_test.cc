@@ -1,4 +1,4 @@
-// What counts as idle while somebody could have had it, and what as the hole of a reservation.
+// What counts as idle while somebody could have had it, and what as the hole of a backfill hold.
 #include "scheduler/sim/trace/trace_idle.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Idle, ClosedGatesAreNotMet) {
     return IdleIn(state).idleness;
   };
   EXPECT_EQ(judged(core::BlockerKind::kQuota), Idleness::kNone);
-  EXPECT_EQ(judged(core::BlockerKind::kReserved), Idleness::kReserved);
+  EXPECT_EQ(judged(core::BlockerKind::kBackfillHold), Idleness::kBackfillHold);
   EXPECT_EQ(judged(core::BlockerKind::kNodesBusy), Idleness::kFits);
   core::Job later = queued;
   later.not_before = TimePoint{1'000'000'000};
@@ -81,7 +81,7 @@ TEST(Idle, WhatIsKeptForAStarvedJobIsAHole) {
   c.Advance(Minutes(5));
   EXPECT_EQ(IdleIn(c.state()).idleness, Idleness::kNone) << "the starved one does not fit";
   c.Submit(Spec(1));
-  EXPECT_EQ(IdleIn(c.state()).idleness, Idleness::kReserved);
+  EXPECT_EQ(IdleIn(c.state()).idleness, Idleness::kBackfillHold);
 }
 
 // Free node-time counts until the last submission, by what was seen at its beginning.
@@ -99,7 +99,7 @@ TEST(Idle, TheMeterBooksWhatItSawUntilTheEnd) {
   EXPECT_EQ(meter.fit_node_ms(), 2 * 20'000);
   meter.Look(c.state(), begin + Seconds(500), begin + Seconds(100));
   EXPECT_EQ(meter.fit_node_ms(), 2 * 90'000);
-  EXPECT_EQ(meter.reserved_node_ms(), 0);
+  EXPECT_EQ(meter.backfill_hold_node_ms(), 0);
 }
 
 TraceJob Row(const char* name, Duration submit, Duration duration, std::uint32_t nodes) {
@@ -123,7 +123,7 @@ TEST(Idle, ATraceSaysItInShares) {
   EXPECT_EQ(fifo.violations, 0u);
   const auto json = FiguresOf(fifo, options.nodes, -1);
   EXPECT_NEAR(json["idle_while_fit_fraction"], 400.0 / 1000, 1e-6) << "one of two nodes, from 100 s to 500 s";
-  EXPECT_EQ(json["reserved_idle_fraction"], 0);
+  EXPECT_EQ(json["backfill_hold_idle_fraction"], 0);
   options.policy = Patient();
   const auto ours = FiguresOf(TraceWorld(options, trace).Run(), options.nodes, -1);
   EXPECT_EQ(ours["idle_while_fit_fraction"], 0);

@@ -193,7 +193,7 @@ TEST(TraceFigures, AreWhatTheTraceSays) {
   EXPECT_EQ(json["util_until_last_submit"], 1);
   EXPECT_EQ(json["goodput_fraction"], 1);
   EXPECT_EQ(json["interrupts"], 0);
-  EXPECT_EQ(json["crossings_max"], 0);
+  EXPECT_EQ(json["cross_zone_allocations_max"], 0);
   EXPECT_EQ(json["wall_s"], 1.5);
   EXPECT_GE(json["passes"], 3);
 }
@@ -243,7 +243,7 @@ TEST(TraceWorld, JobsOverTwoZonesAreCounted) {
   options.zones = 2;
   options.leaf_nodes = 1;
   const TraceOutcome outcome = Play(options, "a,,0,100,24,3,,\nb,,0,100,8,1,,\nc,,0,100,16,2,,\nd,,0,100,16,2,,\n");
-  EXPECT_EQ(outcome.crossings_max, 1u);
+  EXPECT_EQ(outcome.cross_zone_allocations_max, 1u);
   EXPECT_EQ(Ends(outcome), (Times{100, 100, 200, 200}));
 }
 
@@ -369,7 +369,7 @@ TEST(TraceCommand, PrintsEveryFigureByItsKey) {
                           "interrupts",
                           "checkpoint_overhead_fraction",
                           "goodput_fraction",
-                          "crossings_max",
+                          "cross_zone_allocations_max",
                           "invariant_violations",
                           "passes",
                           "pass_us_p50",

@@ -258,7 +258,7 @@ TraceOutcome TraceWorld::Run() {
   Accrue();
   outcome_.estimates = estimates_.Take();
   outcome_.idle_while_fit_node_ms = idle_.fit_node_ms();
-  outcome_.reserved_idle_node_ms = idle_.reserved_node_ms();
+  outcome_.backfill_hold_idle_node_ms = idle_.backfill_hold_node_ms();
   Check();
   return std::move(outcome_);
 }

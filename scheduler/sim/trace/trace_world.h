@@ -54,16 +54,16 @@ struct TraceOutcome {
   std::vector<TracedJob> jobs;
   std::uint64_t refused = 0;  // larger than the cluster
   std::uint64_t interrupts = 0;
-  std::uint64_t node_failures = 0;  // of nodes, in use or not
-  std::uint64_t thrown_back = 0;    // attempts that ended so
-  std::uint32_t crossings_max = 0;  // attempts over two zones, most at a time
-  std::int64_t busy_node_ms = 0;    // held, restores included
+  std::uint64_t node_failures = 0;               // of nodes, in use or not
+  std::uint64_t thrown_back = 0;                 // attempts that ended so
+  std::uint32_t cross_zone_allocations_max = 0;  // attempts over two zones, most at a time
+  std::int64_t busy_node_ms = 0;                 // held, restores included
   std::int64_t busy_until_last_submit_node_ms = 0;
   std::int64_t restore_node_ms = 0;
   std::int64_t lost_node_ms = 0;  // work done again after a failure
   // Until the last submission (trace_idle.h).
   std::int64_t idle_while_fit_node_ms = 0;
-  std::int64_t reserved_idle_node_ms = 0;
+  std::int64_t backfill_hold_idle_node_ms = 0;
   std::vector<AskedEstimate> estimates;
   TimePoint first_submit;
   TimePoint last_submit;
@@ -155,7 +155,7 @@ class TraceWorld {
   std::size_t next_row_ = 0;  // of the trace, not submitted yet
   std::size_t unfinished_ = 0;
   std::int64_t nodes_held_ = 0;
-  std::uint32_t crossings_ = 0;
+  std::uint32_t cross_zone_allocations_ = 0;
   std::vector<core::Event> inbox_;
   std::vector<std::size_t> rows_in_inbox_;                     // beside inbox_: of submissions
   std::vector<std::shared_ptr<const core::Attempt>> changed_;  // by the last Drive

@@ -49,8 +49,8 @@ void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
     }
     SimTask& task = known->second;
     if (task.phase == TaskPhase::kReleased) continue;
-    if (wanted.interrupt && task.run) task.run->Interrupted(wanted.id.index, wanted.round);
-    task.round = wanted.interrupt ? std::optional(wanted.round) : std::nullopt;
+    if (wanted.interrupt && task.run) task.run->Interrupted(wanted.id.index, wanted.agreement);
+    task.agreement = wanted.interrupt ? std::optional(wanted.agreement) : std::nullopt;
     if (wanted.stop && !task.stopping) Stop(wanted.id);
   }
   // Unlisted and gone: forgotten. Unlisted and alive: left alone.
@@ -73,7 +73,7 @@ void SimAgent::Launch(const SentTask& wanted) {
     ReportSoon();
     return;
   }
-  if (wanted.interrupt) task.round = wanted.round;
+  if (wanted.interrupt) task.agreement = wanted.agreement;
   ReportSoon();
   const core::JobId job = wanted.id.attempt.job;
   if (core::IsShared(wanted.base) || wanted.in_memory || HasSave(job, wanted.base.local)) {
@@ -112,7 +112,7 @@ void SimAgent::Begin(core::TaskId id, std::int64_t base_step) {
     it->second.run->TaskRunning(id.index);
     ReportSoon();
   });
-  if (task.round) task.run->Interrupted(id.index, *task.round);
+  if (task.agreement) task.run->Interrupted(id.index, *task.agreement);
   ReportSoon();
 }
 

@@ -22,7 +22,7 @@ struct SentTask {
   core::TaskId id;
   bool launch = false;
   bool interrupt = false;
-  core::Round round;
+  core::Agreement agreement;
   bool stop = false;
   core::Checkpoint base;
   bool in_memory = false;  // neighbours may hold copies of the base in memory
@@ -33,7 +33,7 @@ class SimAgent {
   struct World {
     Timeline& timeline;
     Rng& rng;
-    // Lands at the scheduler: the report, and the epoch of the desired set that it answers.
+    // Lands at the scheduler: the report, and the epoch of the desired state that it answers.
     std::function<void(core::NodeReported, std::uint64_t epoch)> report;
     std::function<std::shared_ptr<SimRun>(core::TaskId, std::int64_t base_step)> join;  // the attempt's gang
     std::function<const JobScript&(core::JobId)> script;
@@ -71,7 +71,7 @@ class SimAgent {
     bool leaving_node = false;  // its release is on the way
     bool save_missing = false;
     std::int64_t copied_bytes = 0;
-    std::optional<core::Round> round;  // raised before there was anybody to hear it
+    std::optional<core::Agreement> agreement;  // raised before there was anybody to hear it
   };
 
   void Launch(const SentTask& wanted);

@@ -4,7 +4,7 @@
 
 namespace glim::sim {
 
-using core::RoundState;
+using core::AgreementState;
 
 SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
                Hooks hooks)
@@ -75,32 +75,33 @@ void SimRun::StepDone() {
   TryStep();
 }
 
-void SimRun::Interrupted(std::uint32_t index, const core::Round& round) {
+void SimRun::Interrupted(std::uint32_t index, const core::Agreement& agreement) {
   for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
     SimRank& rank = ranks_[r];
     if (rank.dead || rank.seen.exited) continue;
     const Manners manners = Impolite(r) ? script_.manners : Manners::kPrompt;
-    if (round.state == RoundState::kSignalled) {
-      if (rank.round == round.id || manners == Manners::kNever) continue;
-      rank.round = round.id;
+    if (agreement.state == AgreementState::kSignalled) {
+      if (rank.agreement == agreement.id || manners == Manners::kNever) continue;
+      rank.agreement = agreement.id;
       timeline_.After(Milliseconds(rng_.Between(1, 3000)), [this, r] { Exit(r, 143); });
-    } else if (round.state == RoundState::kWithdrawn) {
+    } else if (agreement.state == AgreementState::kWithdrawn) {
       rank.cap = -1;
-      rank.withdrawn = std::max(rank.withdrawn, round.id);
-    } else if (round.state == RoundState::kAgreed) {
-      if (rank.stop_step && rank.round == round.id && *rank.stop_step != round.stop_step) hooks_.violation("S changed");
-      if (rank.round == round.id && !rank.seen.finished && rank.cap >= 0 && round.stop_step < rank.cap &&
+      rank.withdrawn = std::max(rank.withdrawn, agreement.id);
+    } else if (agreement.state == AgreementState::kAgreed) {
+      if (rank.stop_step && rank.agreement == agreement.id && *rank.stop_step != agreement.stop_step)
+        hooks_.violation("S changed");
+      if (rank.agreement == agreement.id && !rank.seen.finished && rank.cap >= 0 && agreement.stop_step < rank.cap &&
           !rank.stop_step) {
         hooks_.violation("S is before a rank's hold in " + ToString(id_));
       }
-      rank.stop_step = round.stop_step;
-      rank.cap = round.stop_step;
-    } else if (round.state == RoundState::kNoAgreement) {
+      rank.stop_step = agreement.stop_step;
+      rank.cap = agreement.stop_step;
+    } else if (agreement.state == AgreementState::kNoAgreement) {
       if (manners != Manners::kNever) rank.stop_now = true;
-    } else if (rank.round != round.id && manners != Manners::kNever) {
-      rank.round = round.id;
+    } else if (rank.agreement != agreement.id && manners != Manners::kNever) {
+      rank.agreement = agreement.id;
       const std::int64_t wait_max = manners == Manners::kLate ? 20'000 : 250;
-      const std::uint32_t id = round.id;
+      const std::uint32_t id = agreement.id;
       timeline_.After(Milliseconds(rng_.Between(1, wait_max)), [this, r, id] { Ack(r, id); });
       if (manners == Manners::kTwice) {
         timeline_.After(Milliseconds(rng_.Between(1, 4000)), [this, r, id] { Ack(r, id); });
@@ -111,15 +112,16 @@ void SimRun::Interrupted(std::uint32_t index, const core::Round& round) {
   TryStep();
 }
 
-void SimRun::Ack(std::uint32_t r, std::uint32_t round) {
+void SimRun::Ack(std::uint32_t r, std::uint32_t agreement) {
   SimRank& rank = ranks_[r];
-  if (rank.dead || rank.seen.exited || rank.round != round || rank.stop_step || round <= rank.withdrawn) return;
-  if (rank.seen.acked_round == round) {
+  if (rank.dead || rank.seen.exited || rank.agreement != agreement || rank.stop_step || agreement <= rank.withdrawn)
+    return;
+  if (rank.seen.acked_agreement == agreement) {
     Changed(r);  // a repeat says what was said: a hold that moved could be beyond an S made from the first
     return;
   }
   const std::int64_t k = std::max<std::int64_t>(1, (250 + script_.step_time.ms - 1) / script_.step_time.ms);
-  rank.seen.acked_round = round;
+  rank.seen.acked_agreement = agreement;
   rank.seen.hold = rank.cap = std::max(rank.cap, started_ + k);
   Changed(r);
 }
@@ -127,12 +129,12 @@ void SimRun::Ack(std::uint32_t r, std::uint32_t round) {
 void SimRun::SaveAt(std::int64_t step, Duration took) {
   // Rank 0 writes for all; training goes on meanwhile.
   timeline_.After(took, [this, step, took] {
-    SimRank& chief = ranks_[0];
-    if (chief.dead || chief.seen.exited) return;
+    SimRank& rank_zero = ranks_[0];
+    if (rank_zero.dead || rank_zero.seen.exited) return;
     core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, took, {}};
     if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
-    chief.seen.saves.push_back(std::move(save));
-    if (chief.seen.saves.size() > 4) chief.seen.saves.erase(chief.seen.saves.begin());
+    rank_zero.seen.saves.push_back(std::move(save));
+    if (rank_zero.seen.saves.size() > 4) rank_zero.seen.saves.erase(rank_zero.seen.saves.begin());
     Changed(0);
   });
 }
@@ -151,9 +153,9 @@ void SimRun::LeaveIfDue() {
       continue;
     }
     rank.seen.hold = done_;
-    rank.cap = done_;  // the chief saves, and then leaves
-    if (rank.round == 0xffffffff) continue;
-    rank.round = 0xffffffff;
+    rank.cap = done_;  // rank 0 saves, and then leaves
+    if (rank.agreement == 0xffffffff) continue;
+    rank.agreement = 0xffffffff;
     SaveAt(done_, script_.save_time);
     timeline_.After(script_.save_time + Milliseconds(1), [this] { Leave(0); });
   }

@@ -1,7 +1,7 @@
 // One attempt's gang at work, over all its nodes: the training loop and the ranks' half of the interrupt protocol.
 //
 // Ranks move in lockstep, as collectives make them: a step begins when every rank may begin it. A rank that has
-// acknowledged a round begins none beyond its hold until it knows the stop step S. The run checks, as a rank would
+// acknowledged an agreement begins none beyond its hold until it knows the stop step S. The run checks, as a rank would
 // suffer it: S never changes, no step beyond S begins, and every rank runs through S.
 #pragma once
 
@@ -30,7 +30,7 @@ class SimRun {
 
   // From a node's agent.
   void TaskRunning(std::uint32_t index);
-  void Interrupted(std::uint32_t index, const core::Round& round);
+  void Interrupted(std::uint32_t index, const core::Agreement& agreement);
   // The processes of that task are gone: its ranks are dead, and the others hang in their next step.
   void Killed(std::uint32_t index);
 
@@ -40,10 +40,10 @@ class SimRun {
 
  private:
   struct SimRank {
-    core::Rank seen;          // what its agent knows
-    std::uint32_t round = 0;  // acknowledged, or being so
+    core::Rank seen;              // what its agent knows
+    std::uint32_t agreement = 0;  // acknowledged, or being so
     std::uint32_t withdrawn =
-        0;                  // the newest round that was: a late acknowledgement of it would hold the rank for ever
+        0;                  // the newest agreement that was: a late acknowledgement of it would hold the rank for ever
     std::int64_t cap = -1;  // no step beyond it is begun; -1: free
     std::optional<std::int64_t> stop_step;
     bool stop_now = false;
@@ -55,7 +55,7 @@ class SimRun {
   bool Impolite(std::uint32_t rank) const;
   void TryStep();
   void StepDone();
-  void Ack(std::uint32_t rank, std::uint32_t round);
+  void Ack(std::uint32_t rank, std::uint32_t agreement);
   void SaveAt(std::int64_t step, Duration took);
   void LeaveIfDue();
   void Leave(std::uint32_t rank);

@@ -117,10 +117,10 @@ void Truth::See(const Attempt& row) {
     const bool timeout = row.outcome == core::Outcome::kTimeout;
     Expect(!timeout || (job.limit.ms > 0 && job.ran >= job.limit), "it ended before its job's time limit", row.id);
   }
-  for (const core::Round& round : row.rounds) {
-    if (!round.agreed_at) continue;
-    const auto [known, is_new] = attempt.stop_steps.emplace(round.id, round.stop_step);
-    Expect(is_new || known->second == round.stop_step, "S changed after it was committed", row.id);
+  for (const core::Agreement& agreement : row.agreements) {
+    if (!agreement.agreed_at) continue;
+    const auto [known, is_new] = attempt.stop_steps.emplace(agreement.id, agreement.stop_step);
+    Expect(is_new || known->second == agreement.stop_step, "S changed after it was committed", row.id);
   }
 }
 
@@ -177,9 +177,9 @@ void Truth::CheckReleases(const core::ClusterState& state, const core::NodeRepor
 void Truth::CheckRunning(const core::ClusterState& state, NodeId id, const std::vector<TaskId>& running) {
   const Node* node = state.FindNode(id);
   for (const TaskId task : running) {
-    const bool known =
-        node && (node->holder == task.attempt || std::count(node->zombies.begin(), node->zombies.end(), task) > 0 ||
-                 std::count(node->orphans.begin(), node->orphans.end(), task.attempt) > 0);
+    const bool known = node && (node->holder == task.attempt ||
+                                std::count(node->stale_tasks.begin(), node->stale_tasks.end(), task) > 0 ||
+                                std::count(node->orphans.begin(), node->orphans.end(), task.attempt) > 0);
     Expect(known, "it runs on a node where the scheduler knows nothing of it", task.attempt);
   }
 }

@@ -3,7 +3,7 @@
 //
 //   - a job that was acknowledged is there until it has ended, also after a reload; a reload brings back what was
 //     committed, row by row
-//   - S, once committed for a round, stays
+//   - S, once committed for an agreement, stays
 //   - a job's newest save comes from an attempt that has not ended, and goes back only when every node that has it is
 //     lost and its spec does not wait for them; an attempt goes on from what was its job's newest save when it started,
 //     and from nothing else afterwards
@@ -11,7 +11,7 @@
 //   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit has
 //     run for that long, and none starts that has
 //   - a node whose agent has released a task is not held for that task any more
-//   - what runs on a node is its holder's, or known as a zombie or an orphan: nothing runs on a free node
+//   - what runs on a node is its holder's, or known as a stale task or an orphan: nothing runs on a free node
 #pragma once
 
 #include <functional>
@@ -61,7 +61,7 @@ class Truth {
     bool started = false;
     bool ended = false;
     core::Checkpoint base;
-    std::map<std::uint32_t, std::int64_t> stop_steps;  // by round
+    std::map<std::uint32_t, std::int64_t> stop_steps;  // by agreement
   };
 
   void See(const core::Job& row);

@@ -17,10 +17,10 @@ constexpr std::uint64_t kDrainActionsMax = 500'000;
 
 core::Policy MakePolicy(Rng& rng) {
   core::Policy policy;
-  policy.crossing_nodes_min = 4;
+  policy.cross_zone_nodes_min = 4;
   policy.default_save_cost = Milliseconds(rng.Between(10, 2000));
   policy.default_restore_cost = Milliseconds(rng.Between(10, 2000));
-  policy.reserve_after = Minutes(rng.Between(1, 20));
+  policy.backfill_hold_after = Minutes(rng.Between(1, 20));
   policy.release_max = Seconds(20);
   policy.finished_jobs_kept = 30;
   if (rng.OneIn(2)) {
@@ -173,7 +173,7 @@ void World::SendDesired(NodeId node) {
     one.launch = task.launch;
     one.stop = task.stop;
     one.interrupt = task.interrupt;
-    if (task.interrupt) one.round = task.attempt->rounds.back();
+    if (task.interrupt) one.agreement = task.attempt->agreements.back();
     if (task.attempt) one.base = task.attempt->base;
     if (task.attempt && task.job) one.in_memory = core::MayBeInMemory(*state_, *task.job);
     sent.push_back(std::move(one));

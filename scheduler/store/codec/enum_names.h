@@ -96,14 +96,14 @@ constexpr const char* StoredName(core::StopCause value) {
   return nullptr;
 }
 
-constexpr const char* StoredName(core::RoundState value) {
+constexpr const char* StoredName(core::AgreementState value) {
   switch (value) {
-    case core::RoundState::kNotifying: return "notifying";
-    case core::RoundState::kAgreed: return "agreed";
-    case core::RoundState::kNoAgreement: return "no_agreement";
-    case core::RoundState::kSignalled: return "signalled";
-    case core::RoundState::kWithdrawn: return "withdrawn";
-    case core::RoundState::kEnded: return "ended";
+    case core::AgreementState::kNotifying: return "notifying";
+    case core::AgreementState::kAgreed: return "agreed";
+    case core::AgreementState::kNoAgreement: return "no_agreement";
+    case core::AgreementState::kSignalled: return "signalled";
+    case core::AgreementState::kWithdrawn: return "withdrawn";
+    case core::AgreementState::kEnded: return "ended";
   }
   return nullptr;
 }

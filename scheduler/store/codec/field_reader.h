@@ -21,7 +21,7 @@ class FieldReader {
   static constexpr bool kWrites = false;
   using Json = nlohmann::json;
 
-  // Both must outlive the reader. `error` receives the first failure, as "rounds[1].state: unknown name \"x\"".
+  // Both must outlive the reader. `error` receives the first failure, as "agreements[1].state: unknown name \"x\"".
   FieldReader(const Json& object, std::string& error) : object_(object), error_(error) {}
 
   template <typename T>

@@ -79,7 +79,7 @@ std::string CleanText(std::string_view text) {
 }
 
 std::string EncodeJob(const core::Job& row) { return Encode(row, 1600); }
-std::string EncodeAttempt(const core::Attempt& row) { return Encode(row, 768 + 512 * row.rounds.size()); }
+std::string EncodeAttempt(const core::Attempt& row) { return Encode(row, 768 + 512 * row.agreements.size()); }
 std::string EncodeTask(const core::Task& row) { return Encode(row, 256 + 384 * row.ranks.size()); }
 std::string EncodeNode(const core::Node& row) { return Encode(row, 1024); }
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }

@@ -53,7 +53,7 @@ TEST(RowCodec, RandomRowsComeBackEqual) {
 // Our own writer against the library's: whatever it writes, the library reads and would write again.
 TEST(RowCodec, WritesWhatTheLibraryReads) {
   Rng rng(1);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int agreement = 0; agreement < kRounds; ++agreement) {
     const std::string text = EncodeJob(RandomJob(rng, core::JobId(1)));
     EXPECT_EQ(json::parse(text), json::parse(json::parse(text).dump()));
   }
@@ -79,7 +79,7 @@ TEST(RowCodec, NamesOfEnumeratorsAreDistinct) {
   ExpectNamesComeBack<core::Outcome>(10);
   ExpectNamesComeBack<core::SaveResult>(4);
   ExpectNamesComeBack<core::StopCause>(8);
-  ExpectNamesComeBack<core::RoundState>(6);
+  ExpectNamesComeBack<core::AgreementState>(6);
   ExpectNamesComeBack<core::TaskPhase>(5);
   ExpectNamesComeBack<core::NodeState>(4);
   ExpectNamesComeBack<core::Use>(8);
@@ -187,11 +187,11 @@ TEST(RowCodec, GarbageIsNamedByTableKeyAndField) {
 TEST(RowCodec, GarbageDeepInsideIsNamed) {
   core::Attempt attempt;
   attempt.id = {core::JobId(42), 3};
-  attempt.rounds.resize(2);
+  attempt.agreements.resize(2);
   json body = json::parse(EncodeAttempt(attempt));
-  body["rounds"][1]["successor"] = {1, 2, 3};
+  body["agreements"][1]["preemptor"] = {1, 2, 3};
   EXPECT_THAT(DecodeAttempt(attempt.id, body.dump()).status().message(),
-              HasSubstr("table attempts, row 42.3: rounds[1].successor: expected [job, attempt]"));
+              HasSubstr("table attempts, row 42.3: agreements[1].preemptor: expected [job, attempt]"));
 
   core::Task task;
   task.id = {attempt.id, 9};
@@ -206,7 +206,7 @@ TEST(RowCodec, GarbageDeepInsideIsNamed) {
 TEST(RowCodec, MangledBodiesNeverCrash) {
   Rng rng(17);
   int refused = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int agreement = 0; agreement < 3000; ++agreement) {
     std::string body = EncodeAttempt(RandomAttempt(rng, {core::JobId(1), 1}));
     for (auto changes = rng.Between(1, 4); changes > 0; --changes) {
       const auto at = static_cast<std::size_t>(rng.Between(0, static_cast<std::int64_t>(body.size()) - 1));

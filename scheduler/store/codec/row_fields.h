@@ -133,12 +133,12 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
 }
 
 template <typename Io>
-void Fields(Io& io, RowRef<Io, core::Round> row) {
+void Fields(Io& io, RowRef<Io, core::Agreement> row) {
   io.Field("id", row.id);
   io.Field("state", row.state);
-  io.Field("successor", row.successor);
-  io.Field("successor_name", row.successor_name);
-  io.Field("successor_user", row.successor_user);
+  io.Field("preemptor", row.preemptor);
+  io.Field("preemptor_name", row.preemptor_name);
+  io.Field("preemptor_user", row.preemptor_user);
   io.Field("reason", row.reason);
   io.Field("suspend", row.suspend);
   io.Field("time_limit", row.time_limit);
@@ -175,7 +175,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("ended_at_ms", row.ended_at);
   io.Field("stop", row.stop);
   io.Field("stop_at_ms", row.stop_at);
-  io.Field("rounds", row.rounds);
+  io.Field("agreements", row.agreements);
   io.Field("outcome", row.outcome);
   io.Field("save", row.save);
   io.Field("exit_code", row.exit_code);
@@ -206,7 +206,7 @@ void Fields(Io& io, RowRef<Io, core::Rank> row) {
   io.Field("connected", row.connected);
   io.Field("step", row.step);
   io.Field("step_time_ms", row.step_time);
-  io.Field("acked_round", row.acked_round);
+  io.Field("acked_agreement", row.acked_agreement);
   io.Field("hold", row.hold);
   io.Field("finished", row.finished);
   io.Field("saves", row.saves);
@@ -274,7 +274,7 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("message", row.message);
   io.Field("holder", row.holder);
   io.Field("claim", row.claim);
-  io.Field("zombies", row.zombies);
+  io.Field("stale_tasks", row.stale_tasks);
   io.Field("orphans", row.orphans);
   io.Field("suspect", row.suspect);
   io.Field("use", row.use);

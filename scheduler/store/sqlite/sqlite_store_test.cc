@@ -48,7 +48,7 @@ TEST(SqliteStore, ASecondSchedulerIsKeptOut) {
     EXPECT_EQ(second.status().reason(), "STORE_LOCKED");
     EXPECT_THAT(second.status().message(), HasSubstr("another scheduler has this database open"));
   }
-  // The refused one has not spoilt the first one's own locks.
+  // The refused one has not corrupt the first one's own locks.
   const auto epoch = first->AcquireEpoch();
   ASSERT_TRUE(epoch.ok());
   EXPECT_TRUE(first->Commit(*epoch, {PutJob(1)}).ok());

@@ -137,7 +137,7 @@ class Filler {
     auto& [step, path, bytes, attempt, at, local, parts, copies] = row;
     All(step, path, bytes, attempt, at, local, parts, copies);
   }
-  void Fill(core::Round& row) {
+  void Fill(core::Agreement& row) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
     All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
   }

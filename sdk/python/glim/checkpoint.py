@@ -261,7 +261,7 @@ def first_good(paths: Iterable[str], load: Callable[[Checkpoint], Any],
             checkpoint = open_checkpoint(path)
             return checkpoint, load(checkpoint)
         except CheckpointError as error:
-            if not error.is_spoilt:
+            if not error.is_corrupt:
                 raise
             first = first or _in_path(path, error)
             if tried is not None:

@@ -53,7 +53,7 @@ def read_glim(path: str) -> Any:
     """A nested state, or, where there is none, a dict of tensors."""
     if split_path(path) is not None:
         return _content(open_checkpoint(path))
-    return load_newest(path, _content, lambda spoilt, error: print(f"{spoilt}: {error}", file=sys.stderr))[1]
+    return load_newest(path, _content, lambda corrupt, error: print(f"{corrupt}: {error}", file=sys.stderr))[1]
 
 
 def write_glim(state: Any, path: str, job: str, step: int) -> str:

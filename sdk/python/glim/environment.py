@@ -37,7 +37,7 @@ class Environment:
         return bool(self.socket_path) and (not self.launched_workers or self.local_rank == 0)
 
     @property
-    def is_chief(self) -> bool:
+    def is_rank_zero(self) -> bool:
         """Whether this rank writes the save of a replicated job."""
         return self.rank == 0
 

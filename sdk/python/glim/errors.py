@@ -12,7 +12,7 @@ class CheckpointError(RuntimeError):
         self.code, self.reason, self.field, self.fix = code, reason, field, fix
 
     @property
-    def is_spoilt(self) -> bool:
+    def is_corrupt(self) -> bool:
         """The checkpoint is not there or not whole: another may be good."""
         return self.code in ("DATA_LOSS", "NOT_FOUND")
 

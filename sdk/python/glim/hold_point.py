@@ -25,16 +25,16 @@ _STEPS_TIMED = 31
 
 
 class HoldPoint:
-    """Thread-safe. `clock` returns seconds and never goes back. `is_chief`: this rank saves when there is no
+    """Thread-safe. `clock` returns seconds and never goes back. `is_rank_zero`: this rank saves when there is no
     agreement, so it stops at once and the others give it K steps' head start (see `stop_now`). `may_agree` is false
     for a process that cannot speak for its rank alone: it never gives a hold."""
 
-    def __init__(self, is_chief: bool = True, clock: Callable[[], float] = time.monotonic,
+    def __init__(self, is_rank_zero: bool = True, clock: Callable[[], float] = time.monotonic,
                  may_agree: bool = True) -> None:
         self._may_agree = may_agree
         self._changed = threading.Condition()
         self._clock = clock
-        self._is_chief = is_chief
+        self._is_rank_zero = is_rank_zero
         self._started = -1
         self._participates = False
         self._finished = False
@@ -42,7 +42,7 @@ class HoldPoint:
         self._yielding = False
         self._stopped = False
         self._waiting = False
-        self._round = 0                          # 0: no interrupt is up
+        self._agreement = 0                      # 0: no interrupt is up
         self._hold: Optional[int] = None
         self._stop: Optional[int] = None         # S, or the own limit without an agreement
         self._agreed = False
@@ -103,7 +103,7 @@ class HoldPoint:
             if self._critical == 0 and self._stop_now_pending:
                 self._stop_now_pending = False
                 self._limit_now()
-            return self._critical == 0 and self._round != 0
+            return self._critical == 0 and self._agreement != 0
 
     def finish(self) -> None:
         """The loop is over: any stop step suits this rank."""
@@ -117,43 +117,44 @@ class HoldPoint:
 
     # ---- socket's thread
 
-    def interrupt(self, round_: int) -> Optional[int]:
+    def interrupt(self, agreement: int) -> Optional[int]:
         """The flag is up. Returns the hold to acknowledge, the same one for a repeat; None: do not acknowledge with a
-        hold (no boundary known to us, a critical section, finished, or an older round)."""
+        hold (no boundary known to us, a critical section, finished, or an older agreement)."""
         with self._changed:
-            if round_ < self._round:
+            if agreement < self._agreement:
                 return None
-            if round_ > self._round:
+            if agreement > self._agreement:
                 self._lift()
-                self._round = round_
+                self._agreement = agreement
             if not self._participates or self._finished or self._critical or self._stop_now_pending:
                 return None
             if self._hold is None and not (self._stop is not None and not self._agreed):
                 self._hold = self._started + self._steps_ahead()
             return self._hold
 
-    def stop_at(self, round_: int, step: int) -> None:
-        """S is known. It never changes within a round, and `stop_now` is never followed by one."""
+    def stop_at(self, agreement: int, step: int) -> None:
+        """S is known. It never changes within an agreement, and `stop_now` is never followed by one."""
         with self._changed:
-            if round_ == self._round and round_ != 0 and self._stop is None and not self._stop_now_pending:
+            if agreement == self._agreement and agreement != 0 and self._stop is None and not self._stop_now_pending:
                 self._stop, self._agreed = step, True
                 self._changed.notify_all()
 
-    def stop_now(self, round_: int) -> None:
-        """No agreement. The chief stops after the step it is in. In lockstep training it can finish that step only
+    def stop_now(self, agreement: int) -> None:
+        """No agreement. Rank 0 stops after the step it is in. In lockstep training it can finish that step only
         if its peers do their part of it, so the others may start up to K more steps before they leave unsaved."""
         with self._changed:
-            if round_ != self._round or round_ == 0 or self._stop is not None:
+            if agreement != self._agreement or agreement == 0 or self._stop is not None:
                 return
             if self._critical:
                 self._stop_now_pending = True
             else:
                 self._limit_now()
 
-    def withdrawn(self, round_: int) -> bool:
-        """The flag comes down. False: too late, a stop is in force (the scheduler never does that) or another round."""
+    def withdrawn(self, agreement: int) -> bool:
+        """The notice is withdrawn. False: too late. A stop is in force (the scheduler never does that), or it is of
+        another agreement."""
         with self._changed:
-            if round_ != self._round or self._stop is not None:
+            if agreement != self._agreement or self._stop is not None:
                 return False
             self._lift()
             return True
@@ -211,11 +212,11 @@ class HoldPoint:
     # ---- with the lock held
 
     def _lift(self) -> None:
-        self._round, self._hold, self._stop, self._agreed, self._stop_now_pending = 0, None, None, False, False
+        self._agreement, self._hold, self._stop, self._agreed, self._stop_now_pending = 0, None, None, False, False
         self._changed.notify_all()
 
     def _limit_now(self) -> None:
-        self._stop = self._started + (0 if self._is_chief else self._steps_ahead())
+        self._stop = self._started + (0 if self._is_rank_zero else self._steps_ahead())
         self._changed.notify_all()
 
     def _steps_ahead(self) -> int:

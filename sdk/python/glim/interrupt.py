@@ -11,9 +11,9 @@ from typing import Optional
 class Interrupt:
     """The platform wants the nodes back: save and leave. A snapshot; ask `run.interrupted()` again for news."""
 
-    round: int                        # number of this agreement; grows with every interrupt of the job
+    agreement: int                    # number of this agreement; grows with every interrupt of the job
     reason: str                       # in words: "job 12 (high) needs 4 nodes"
-    successor: str                    # who gets the nodes, in words; may be empty
+    preemptor: str                    # who gets the nodes, in words; may be empty
     deadline: float                   # on time.monotonic()'s clock; afterwards SIGTERM, then SIGKILL
     stop_step: Optional[int] = None   # the agreed last step S; None: not agreed (yet)
     no_agreement: bool = False        # every rank stops at its own next boundary; only rank 0 saves, alone

@@ -91,7 +91,7 @@ class Loop:
         return next(batches, _END)
 
     def _is_save_due(self, step: int, save_every: Optional[int]) -> bool:
-        if self._run.state is None or not self._run.is_chief:
+        if self._run.state is None or not self._run.is_rank_zero:
             return False
         if save_every is not None:
             return (step + 1) % save_every == 0
@@ -103,7 +103,7 @@ class Loop:
         """All ranks have run through the same step and hold the same state, so one of them saves, with no collective:
         the others may leave at once without harm to it."""
         step = self.next_step - 1
-        if self._run.state is not None and self._run.is_chief and step >= 0:
+        if self._run.state is not None and self._run.is_rank_zero and step >= 0:
             self._save(step, wait=True)
 
     def _save(self, step: int, wait: bool) -> None:

@@ -1,7 +1,7 @@
 """The session's checkpoints: periodic ones in the background, the last one waited for, each told when it is durable.
 
 Which of them counts is said by the directory's rule (docs/checkpoint.md), whose base the platform names: it alone knows
-what was reported to it. The chief writes; every rank reads. Where nodes hold copies in their memory (replica.py), saves
+what was reported to it. Rank 0 writes; every rank reads. Where nodes hold copies in their memory (replica.py), saves
 go there, too, and are read from there first.
 """
 
@@ -59,7 +59,7 @@ class Saves:
             if not self._is_told:
                 raise
             self._missing = error
-            if self._env.is_chief:
+            if self._env.is_rank_zero:
                 print(f"glim: NOTHING IS SAVED: {error}. The training goes on; an interrupt or a dead node costs all "
                       "its steps", file=sys.stderr, flush=True)
 
@@ -73,7 +73,7 @@ class Saves:
         return self._pending is not None and self._pending.is_alive()
 
     def restore(self) -> Optional[Tuple[str, int, Any]]:
-        """(path, step, state) to go on from: the one that the platform names, or, if that one is spoilt, the best of
+        """(path, step, state) to go on from: the one that the platform names, or, if that one is corrupt, the best of
         the others that count. None: from the beginning. All ranks of a job get the same: the first publishes its choice
         as the base of this attempt. Where each node has a directory of its own, that choice would be no other node's:
         there the named one is taken, or none. Raises CheckpointError if there should be one and none is good, and for a
@@ -99,11 +99,11 @@ class Saves:
         found = None
         paths = self._candidates()
         if paths:
-            checkpoint, state = first_good(paths, lambda one: one.load_state(), lambda path, error: _tell_of_spoilt(
+            checkpoint, state = first_good(paths, lambda one: one.load_state(), lambda path, error: _tell_of_corrupt(
                 path, error, told), memory.load)
             found = (checkpoint.path, checkpoint.step, state)
             self._base, self._base_is_elsewhere = checkpoint.path, bool(checkpoint.peers)
-        if self._root and (self._env.is_chief or found and self._is_told):
+        if self._root and (self._env.is_rank_zero or found and self._is_told):
             decided = self._begin()
             is_own = found and split_path(found[0])[1] == self._attempt
             if self._is_told and found and not is_own and decided and decided != found[0]:
@@ -253,7 +253,7 @@ def tell_of_failure(step: int, error: Exception) -> None:
     print(f"glim: step {step} could not be saved: {error}", file=sys.stderr, flush=True)
 
 
-def _tell_of_spoilt(path: str, error: Exception, told: Set[str]) -> None:
+def _tell_of_corrupt(path: str, error: Exception, told: Set[str]) -> None:
     if path in told:                             # a restore tries more than once
         return
     told.add(path)

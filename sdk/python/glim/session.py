@@ -45,14 +45,14 @@ class Session:
 
     def __init__(self, checkpoint_dir: Optional[str] = None, environment: Optional[Environment] = None) -> None:
         self.environment = env = Environment.read() if environment is None else environment
-        self._hold = HoldPoint(is_chief=env.is_chief, may_agree=not env.launched_workers)
+        self._hold = HoldPoint(is_rank_zero=env.is_rank_zero, may_agree=not env.launched_workers)
         self._loop = Loop(self, self._hold)
         self._state: Any = None                  # glim.torch.TorchState once something is tracked
         self.loss: Optional[float] = None        # the newest that progress() was given
         self._left = False
         self._closed = False
-        self._flag_lock = threading.Lock()
-        self._flag: Optional[Dict[str, Any]] = None
+        self._notice_lock = threading.Lock()
+        self._notice: Optional[Dict[str, Any]] = None
         self._saves = Saves(env.checkpoint_dir or checkpoint_dir or "", env, self._report_save)
         self._client = Client(env.socket_path, env.declared_rank, self._on_message) if env.speaks else None
         if self._client is not None:
@@ -80,7 +80,7 @@ class Session:
 
     def restore(self) -> int:
         """Puts the tracked objects back as the checkpoint has them that the platform names (GLIM_RESUME_PATH); if that
-        one is spoilt, which is told on stderr, as the best other one that counts. Returns the next step to do: 0 when
+        one is corrupt, which is told on stderr, as the best other one that counts. Returns the next step to do: 0 when
         there is nothing to go on from. With nothing tracked it only returns that number, and steps() skips as many
         items of its iterable: read `run.resume_path` yourself.
         Off the cluster the newest checkpoint under `checkpoint_dir` counts. Raises CheckpointError, a RuntimeError, if
@@ -131,7 +131,7 @@ class Session:
         durable. Without `wait` this returns as soon as they are copied, and a failure is only told on stderr. Returns
         the checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself."""
         step = self._loop.next_step - 1 if step is None else step
-        if self._state is None or not self._saves.can_save or not self.is_chief or step < 0:
+        if self._state is None or not self._saves.can_save or not self.is_rank_zero or step < 0:
             return None
         return self._saves.save(step, self._state.state(step, self._loop.epoch, self._loop.position), wait)
 
@@ -147,11 +147,11 @@ class Session:
 
     def interrupted(self) -> Optional[Interrupt]:
         """The interrupt that is up, or None. It stays up until this process exits, unless it is withdrawn."""
-        with self._flag_lock:
-            flag = None if self._flag is None else dict(self._flag)
-        if flag is None:
+        with self._notice_lock:
+            notice = None if self._notice is None else dict(self._notice)
+        if notice is None:
             return None
-        return Interrupt(stop_step=self._hold.stop_step, no_agreement=self._hold.no_agreement, **flag)
+        return Interrupt(stop_step=self._hold.stop_step, no_agreement=self._hold.no_agreement, **notice)
 
     def begin_step(self, step: int) -> bool:
         """Ask before each step, with growing numbers. False: do not start it; save, leave(), exit. It may wait a
@@ -191,10 +191,10 @@ class Session:
     def extend(self, seconds: float) -> bool:
         """Asks for a grace of `seconds` in all, counted from the request, cut to the job's max_grace. False: there is
         no interrupt."""
-        flag = self.interrupted()
-        if flag is not None:
-            self._post({"type": "needs", "round": flag.round, "seconds": max(1, math.ceil(seconds))})
-        return flag is not None
+        notice = self.interrupted()
+        if notice is not None:
+            self._post({"type": "needs", "agreement": notice.agreement, "seconds": max(1, math.ceil(seconds))})
+        return notice is not None
 
     def leave(self, timeout_s: float = LEAVE_WITHIN_S) -> bool:
         """The answer to an interrupt (or a yield): this process exits now, saved or not. Waits at most `timeout_s`
@@ -203,8 +203,8 @@ class Session:
         self._saves.wait()
         if not self._left:
             self._left = True
-            flag = self.interrupted()
-            self._post({"type": "leaving", "round": flag.round if flag else 0})
+            notice = self.interrupted()
+            self._post({"type": "leaving", "agreement": notice.agreement if notice else 0})
         return self._client is None or self._client.flush(timeout_s)
 
     def yield_now(self) -> None:
@@ -216,7 +216,7 @@ class Session:
     def critical(self) -> Iterator[None]:
         """Inside, an interrupt is visible but not answered, so this rank goes on past its boundaries. An agreement
         reached before stands. Keep it short: ranks that do not answer within the agreement's seconds (10 at most)
-        leave only the chief's lone save."""
+        leave only rank 0's lone save."""
         self._hold.enter_critical()
         try:
             yield
@@ -244,8 +244,8 @@ class Session:
         return self._hold.stopped
 
     @property
-    def is_chief(self) -> bool:
-        return self.environment.is_chief
+    def is_rank_zero(self) -> bool:
+        return self.environment.is_rank_zero
 
     @property
     def checkpoint_every_ms(self) -> int:
@@ -296,34 +296,34 @@ class Session:
     def _on_message(self, message: Dict[str, Any]) -> None:
         kind = message["type"]
         if kind == "interrupt":
-            flag = {"round": int(message["round"]), "reason": str(message.get("reason", "")),
-                    "successor": str(message.get("successor", "")),
-                    "deadline": time.monotonic() + max(0, int(message["grace_left_ms"])) / 1000}
-            with self._flag_lock:
-                if self._flag is not None and flag["round"] < self._flag["round"]:
+            notice = {"agreement": int(message["agreement"]), "reason": str(message.get("reason", "")),
+                      "preemptor": str(message.get("preemptor", "")),
+                      "deadline": time.monotonic() + max(0, int(message["grace_left_ms"])) / 1000}
+            with self._notice_lock:
+                if self._notice is not None and notice["agreement"] < self._notice["agreement"]:
                     return
-                self._flag = flag
-            self._answer(flag["round"])
+                self._notice = notice
+            self._answer(notice["agreement"])
         elif kind == "stop_at":
-            self._hold.stop_at(int(message["round"]), int(message["step"]))
+            self._hold.stop_at(int(message["agreement"]), int(message["step"]))
         elif kind == "stop_now":
-            self._hold.stop_now(int(message["round"]))
+            self._hold.stop_now(int(message["agreement"]))
         elif kind == "withdrawn":
-            if self._hold.withdrawn(int(message["round"])):
-                with self._flag_lock:
-                    self._flag = None
+            if self._hold.withdrawn(int(message["agreement"])):
+                with self._notice_lock:
+                    self._notice = None
         elif kind == "poke":
-            with self._flag_lock:
-                round_ = 0 if self._flag is None else self._flag["round"]
-            if round_:
-                self._answer(round_)
+            with self._notice_lock:
+                agreement = 0 if self._notice is None else self._notice["agreement"]
+            if agreement:
+                self._answer(agreement)
 
-    def _answer(self, round_: int) -> None:
-        hold = self._hold.interrupt(round_)
+    def _answer(self, agreement: int) -> None:
+        hold = self._hold.interrupt(agreement)
         if hold is not None:
-            self._post({"type": "ack", "round": round_, "hold": hold})
+            self._post({"type": "ack", "agreement": agreement, "hold": hold})
         elif self._hold.finished:
-            self._post({"type": "ack", "round": round_, "finished": True})
+            self._post({"type": "ack", "agreement": agreement, "finished": True})
 
     def _restore_failure(self, error: CheckpointError) -> RestoreFailed:
         """Tells the platform, and returns what to raise."""

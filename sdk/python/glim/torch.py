@@ -1,6 +1,6 @@
 """Saving and restoring PyTorch training, bit for bit. Imports torch, and only when it is used.
 
-A replicated job has one checkpoint, written by the chief (rank 0) alone and without collectives, so that it also works
+A replicated job has one checkpoint, written by rank 0 alone and without collectives, so that it also works
 when there was no agreement on the step. No rank's generators are in it: every rank seeds those of torch, numpy and
 Python before each step from (seed, rank, step), before each fetch from (seed, rank, epoch, position), and before the loader's
 iterator is made, which hands seeds to its workers, from (seed, rank, epoch). So each rank finds its own numbers again

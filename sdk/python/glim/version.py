@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 VERSION = "0.1.0"
-PROTOCOL = 1                                     # of the task socket (docs/protocols/task-socket.md)
+PROTOCOL = 2                                     # of the task socket (docs/protocols/task-socket.md)
 
 
 def disagreement(protocol: Any, version: Any) -> str:

@@ -15,13 +15,13 @@ from typing import Any, Callable, Dict, List, Optional
 NUMBER = (int,)
 FIELDS: Dict[str, Dict[str, tuple]] = {
     "progress": {"step": NUMBER, "step_ms": NUMBER},
-    "ack": {"round": NUMBER},
-    "needs": {"round": NUMBER, "seconds": NUMBER},
+    "ack": {"agreement": NUMBER},
+    "needs": {"agreement": NUMBER, "seconds": NUMBER},
     "saved": {"step": NUMBER, "path": (str,), "bytes": NUMBER, "shard": NUMBER, "shards": NUMBER,
               "duration_ms": NUMBER},
     "restored": {"step": NUMBER, "duration_ms": NUMBER},
     "restore_failed": {"step": NUMBER, "path": (str,), "error": (str,)},
-    "leaving": {"round": NUMBER},
+    "leaving": {"agreement": NUMBER},
     "finished": {},
 }
 
@@ -48,7 +48,7 @@ class FakeAgent:
         self.faults: List[str] = []
         self.acknowledge = True                  # False: takes in, but its acknowledgements are lost
         self.hello_error = ""                    # set: every hello is refused with it
-        self.protocol, self.version = 1, "0.1.0"
+        self.protocol, self.version = 2, "0.1.0"
         self.welcomes_all = False                # also those who speak another protocol
         self.refused_hellos = 0
         self.agreed_step: Optional[int] = None
@@ -99,8 +99,8 @@ class FakeAgent:
                 for rank in self.ranks.values():
                     _send(rank, message)
 
-    def interrupt(self, round_: int = 1, grace_left_ms: int = 60_000) -> None:
-        self.tell({"type": "interrupt", "round": round_, "reason": "job 2 needs 1 node", "successor": "job 2",
+    def interrupt(self, agreement: int = 1, grace_left_ms: int = 60_000) -> None:
+        self.tell({"type": "interrupt", "agreement": agreement, "reason": "job 2 needs 1 node", "preemptor": "job 2",
                    "grace_left_ms": grace_left_ms})
 
     def taken(self, kind: str, number: int = 0) -> List[Dict[str, Any]]:
@@ -167,7 +167,7 @@ class FakeAgent:
             connection.close()
 
     def _hello(self, connection: socket.socket, message: Dict[str, Any]) -> Any:
-        if message.get("type") != "hello" or message.get("protocol") != 1 or "seq" in message \
+        if message.get("type") != "hello" or message.get("protocol") != 2 or "seq" in message \
                 or not isinstance(message.get("rank"), int) or not isinstance(message.get("pid"), int):
             raise ValueError(f"not a hello: {message}")
         rank = self.rank(message["rank"])
@@ -175,7 +175,7 @@ class FakeAgent:
         rank.connection = connection
         rank.hellos.append(message)
         _send(rank, {"type": "welcome", "protocol": self.protocol, "version": self.version, "seq": rank.seq,
-                     "round": 0, "step": -1})
+                     "agreement": 0, "step": -1})
         for known in self.in_force:
             _send(rank, known)
         return message["rank"], rank
@@ -205,17 +205,17 @@ class FakeAgent:
         interrupts = [m for m in self.in_force if m["type"] == "interrupt"]
         if not self.world or not interrupts or len(self.in_force) > 1:
             return
-        round_ = interrupts[0]["round"]
+        agreement = interrupts[0]["agreement"]
         holds = []
         for number in range(self.world):
-            acks = [m for m in self.taken("ack", number) if m["round"] == round_]
+            acks = [m for m in self.taken("ack", number) if m["agreement"] == agreement]
             finished = bool(self.taken("finished", number)) or any(m.get("finished") for m in acks)
             if not acks and not finished:
                 return
             holds += [m["hold"] for m in acks[-1:] if "hold" in m]
         if holds:
             self.agreed_step = max(holds)
-            self.tell({"type": "stop_at", "round": round_, "step": self.agreed_step})
+            self.tell({"type": "stop_at", "agreement": agreement, "step": self.agreed_step})
 
 
 def _send(rank: Rank, message: Dict[str, Any]) -> None:

@@ -248,7 +248,7 @@ def test_the_newest_good_one_is_loaded_and_faults_are_told(tmp_path):
     assert (opened.step, state["step"], told) == (2, 2, [(path, "DATA_LOSS")])
     with pytest.raises(CheckpointError, match="tensor '.*' .*checksum") as refused:
         open_checkpoint(path).verify()
-    assert refused.value.code == "DATA_LOSS" and refused.value.is_spoilt and refused.value.fix in str(refused.value)
+    assert refused.value.code == "DATA_LOSS" and refused.value.is_corrupt and refused.value.fix in str(refused.value)
 
 
 def test_what_is_not_there(tmp_path):

@@ -125,7 +125,7 @@ def test_the_newest_progress_gets_through_at_exit(agent, client):
 
 def test_messages_of_the_agent_arrive_also_after_a_reconnect(agent, client):
     agent.interrupt()
-    agent.tell({"type": "stop_at", "round": 1, "step": 9})
+    agent.tell({"type": "stop_at", "agreement": 1, "step": 9})
     wait_until(lambda: len(client.heard) == 2)
     agent.drop_connection()
     wait_until(lambda: len(client.heard) == 4)
@@ -173,7 +173,7 @@ def test_a_refused_hello_is_told_once(agent, capfd):
 
 def test_a_handler_that_raises_does_not_end_the_thread(agent, capfd):
     def fail(message):
-        raise KeyError("round")
+        raise KeyError("agreement")
 
     client = Client(agent.path, rank=0, on_message=fail)
     client.start()
@@ -211,10 +211,10 @@ def test_closing_without_an_agent_is_bounded(short_dir):
 
 def test_the_outbox_is_bounded_and_never_gives_up_an_answer():
     outbox = Outbox()
-    outbox.add({"type": "ack", "round": 1, "hold": 3})
+    outbox.add({"type": "ack", "agreement": 1, "hold": 3})
     for step in range(3 * PENDING_MAX):
         outbox.add(saved(step))
-    outbox.add({"type": "leaving", "round": 1})
+    outbox.add({"type": "leaving", "agreement": 1})
     assert len(outbox) == PENDING_MAX and outbox.dropped > 0
     outbox.welcome(0)
     lines = outbox.next_lines(10**9).decode().splitlines()

@@ -46,7 +46,7 @@ class Platform:
                 else:
                     agent.interrupt()
                     if not agree:
-                        agent.tell({"type": "stop_now", "round": 1})
+                        agent.tell({"type": "stop_now", "agreement": 1})
 
         with contextlib.ExitStack() as children:
             ranks = [children.enter_context(child) for child in self._launch(save_every)]
@@ -113,7 +113,7 @@ def test_interrupted_at_a_random_step_it_ends_with_the_same_bits(tmp_path, short
     assert at_step < stop < STEPS - 1
     for rank in range(WORLD):
         assert agent.taken("progress", rank)[-1]["step"] == stop
-        assert [m["round"] for m in agent.taken("leaving", rank)] == [1]
+        assert [m["agreement"] for m in agent.taken("leaving", rank)] == [1]
     assert [(m["step"], m["shards"]) for m in agent.taken("saved")] == [(stop, 1)]
     assert not platform.check()["ok"]            # not at its end yet
     agent = platform.run()
@@ -123,8 +123,8 @@ def test_interrupted_at_a_random_step_it_ends_with_the_same_bits(tmp_path, short
     assert report["first_step_of_attempt"] == {"1": 0, "2": stop + 1}
 
 
-def test_without_an_agreement_the_chief_saves_alone_and_no_rank_fails(tmp_path, short_dir, reference):
-    """The others are somewhere in a collective with a chief that is gone; that must not look like a failure."""
+def test_without_an_agreement_rank_zero_saves_alone_and_no_rank_fails(tmp_path, short_dir, reference):
+    """The others are somewhere in a collective with rank 0 that is gone; that must not look like a failure."""
     platform = Platform(tmp_path, short_dir, step_ms=30)
     agent = platform.run(at_step=11, agree=False)
     assert all(agent.taken("leaving", rank) for rank in range(WORLD))

@@ -31,7 +31,7 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
     try:
         agent.wait_taken("saved", 2)
         agent.interrupt()
-        agent.tell({"type": "stop_now", "round": 1})
+        agent.tell({"type": "stop_now", "agreement": 1})
         child.send_signal(signal.SIGTERM)
         heard = len(agent.taken("saved"))
         agent.wait_taken("saved", heard + 3)     # it runs on all the same

@@ -67,7 +67,7 @@ def test_a_process_that_cannot_speak_for_its_rank_gives_no_hold():
     assert hold.interrupt(1) is None
 
 
-def test_a_repeat_gives_the_same_hold_and_an_older_round_none():
+def test_a_repeat_gives_the_same_hold_and_an_older_agreement_none():
     clock = Clock()
     hold = HoldPoint(clock=clock)
     hold.begin_step(0)
@@ -76,7 +76,7 @@ def test_a_repeat_gives_the_same_hold_and_an_older_round_none():
     hold.begin_step(1)
     assert hold.interrupt(2) == 1
     assert hold.interrupt(1) is None
-    assert hold.interrupt(3) == 2                # a new round is a new agreement
+    assert hold.interrupt(3) == 2                # a new agreement is a new agreement
 
 
 def test_runs_through_s_and_stays_stopped():
@@ -90,7 +90,7 @@ def test_runs_through_s_and_stays_stopped():
     assert not hold.withdrawn(1)                 # too late
 
 
-def test_messages_of_another_round_change_nothing():
+def test_messages_of_another_agreement_change_nothing():
     hold = HoldPoint()
     hold.begin_step(0)
     hold.stop_at(1, 0)
@@ -128,9 +128,9 @@ def test_withdrawn_lifts_the_hold():
     assert all(hold.begin_step(i) for i in range(1, 9))
 
 
-def test_without_an_agreement_the_chief_stops_at_once_and_the_others_give_it_a_step():
-    for is_chief, last in ((True, 5), (False, 6)):
-        hold = HoldPoint(is_chief=is_chief)
+def test_without_an_agreement_rank_zero_stops_at_once_and_the_others_give_it_a_step():
+    for is_rank_zero, last in ((True, 5), (False, 6)):
+        hold = HoldPoint(is_rank_zero=is_rank_zero)
         hold.begin_step(5)
         hold.interrupt(1)
         hold.stop_now(1)
@@ -192,7 +192,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
     rng = random.Random(seed)
     world, total = rng.randint(1, 6), 400
     clocks = [Clock() for _ in range(world)]
-    ranks = [HoldPoint(is_chief=r == 0, clock=clocks[r]) for r in range(world)]
+    ranks = [HoldPoint(is_rank_zero=r == 0, clock=clocks[r]) for r in range(world)]
     step_s = rng.choice([0.01, 0.06, 0.3])
     asked = [threading.Event() for _ in range(world)]
     begun = [-1] * world

@@ -99,8 +99,8 @@ def test_an_older_attempt_is_refused_and_the_newer_one_goes_on(service, tmp_path
     assert save(old, replica, 1, attempt=1).replica is not None
     with Checkpointer(new, job=JOB, attempt=2, replica=replica) as saver:
         assert saver.save_state_async(2, STATE).wait_for_replica().replica is not None
-        zombie = save(old, replica, 3, attempt=1)
-        assert "attempt" in zombie.replica_error and os.path.isdir(zombie.path)
+        stale = save(old, replica, 3, attempt=1)
+        assert "attempt" in stale.replica_error and os.path.isdir(stale.path)
         assert saver.save_state_async(4, STATE).wait_for_replica().replica is not None
     with ReplicaSource([service.address], service.access()) as source:
         assert source.whole() == [(2, 2), (2, 4)]

@@ -27,7 +27,7 @@ def saves(tmp_path):
     return [checkpoint.path_of(tmp_path, 1, step) for step in (7, 3)]
 
 
-@pytest.mark.parametrize("damage, code", [(spoil, "DATA_LOSS"), (shutil.rmtree, "NOT_FOUND")], ids=["spoilt", "gone"])
+@pytest.mark.parametrize("damage, code", [(spoil, "DATA_LOSS"), (shutil.rmtree, "NOT_FOUND")], ids=["corrupt", "gone"])
 def test_a_nodes_own_folder_has_the_named_save_or_none(agent, tmp_path, saves, damage, code, capfd):
     """Another node's ranks would not see which other one was taken."""
     damage(saves[0])

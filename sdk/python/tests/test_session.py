@@ -75,20 +75,20 @@ def test_steps_stops_after_the_agreed_step_and_leaves(on_cluster):
         done = []
         for step in run.steps(range(10_000)):
             if step == 3:
-                on_cluster.interrupt(round_=4)
+                on_cluster.interrupt(agreement=4)
                 hold = on_cluster.wait_taken("ack")[0]["hold"]
                 assert hold > 3
-                on_cluster.tell({"type": "stop_at", "round": 4, "step": hold + 2})
+                on_cluster.tell({"type": "stop_at", "agreement": 4, "step": hold + 2})
             done.append(step)
             time.sleep(0.002)                    # K counts steps in 250 ms
         assert run.stopped and done == list(range(hold + 3))
-        flag = run.interrupted()
-        assert (flag.round, flag.stop_step, flag.no_agreement) == (4, hold + 2, False)
-        assert flag.reason == "job 2 needs 1 node" and 0 < flag.seconds_left <= 60
+        notice = run.interrupted()
+        assert (notice.agreement, notice.stop_step, notice.no_agreement) == (4, hold + 2, False)
+        assert notice.reason == "job 2 needs 1 node" and 0 < notice.seconds_left <= 60
         run.checkpoint_saved("/save", done[-1], bytes=10)
     kinds = [m["type"] for m in on_cluster.rank().messages]
     assert kinds[-2:] == ["saved", "leaving"] and "finished" not in kinds
-    assert on_cluster.taken("leaving")[0]["round"] == 4
+    assert on_cluster.taken("leaving")[0]["agreement"] == 4
     assert on_cluster.taken("progress")[-1]["step"] == hold + 2
 
 
@@ -100,7 +100,7 @@ def test_a_repeated_interrupt_gets_the_same_answer(on_cluster):
         run.begin_step(1)
         on_cluster.drop_connection()             # what is in force is told again
         assert on_cluster.wait_taken("ack", 2)[1]["hold"] == hold
-        on_cluster.tell({"type": "withdrawn", "round": 1})
+        on_cluster.tell({"type": "withdrawn", "agreement": 1})
 
 
 def test_withdrawn_takes_the_flag_down_and_training_goes_on(on_cluster):
@@ -109,7 +109,7 @@ def test_withdrawn_takes_the_flag_down_and_training_goes_on(on_cluster):
         on_cluster.interrupt()
         on_cluster.wait_taken("ack")
         assert run.interrupted()
-        on_cluster.tell({"type": "withdrawn", "round": 1})
+        on_cluster.tell({"type": "withdrawn", "agreement": 1})
         wait_until(lambda: run.interrupted() is None)
         assert all(run.begin_step(i) for i in range(1, 50))
     assert on_cluster.taken("finished")
@@ -123,7 +123,7 @@ def test_stop_now_stops_at_the_next_boundary(on_cluster, monkeypatch, rank, last
         assert run.begin_step(0)
         on_cluster.interrupt()
         on_cluster.wait_taken("ack", number=rank)
-        on_cluster.tell({"type": "stop_now", "round": 1})
+        on_cluster.tell({"type": "stop_now", "agreement": 1})
         wait_until(lambda: run.interrupted().no_agreement)
         assert not run.begin_step(last + 1)
     assert on_cluster.taken("leaving", rank)
@@ -135,7 +135,7 @@ def test_a_collective_that_breaks_without_an_agreement_is_no_failure(on_cluster,
             run.begin_step(0)
             on_cluster.interrupt()
             on_cluster.wait_taken("ack")
-            on_cluster.tell({"type": "stop_now", "round": 1})
+            on_cluster.tell({"type": "stop_now", "agreement": 1})
             wait_until(lambda: run.interrupted().no_agreement)
             raise RuntimeError("connection closed by peer")
     assert ended.value.code == 0 and on_cluster.taken("leaving")
@@ -147,7 +147,7 @@ def test_an_exception_with_an_agreement_is_a_failure(on_cluster):
         with glim.session() as run:
             run.begin_step(0)
             on_cluster.interrupt()
-            on_cluster.tell({"type": "stop_at", "round": 1, "step": 5})
+            on_cluster.tell({"type": "stop_at", "agreement": 1, "step": 5})
             wait_until(lambda: run.interrupted() and run.interrupted().stop_step == 5)
             raise RuntimeError("a bug")
     assert not on_cluster.taken("leaving") and not on_cluster.taken("finished")
@@ -162,10 +162,10 @@ def test_who_only_reports_never_acknowledges_but_sees_the_flag(on_cluster):
         on_cluster.drop_connection()
         run.checkpoint_saved("/save", 2)
         on_cluster.wait_taken("saved", 2)
-        on_cluster.tell({"type": "stop_now", "round": 1})
+        on_cluster.tell({"type": "stop_now", "agreement": 1})
         assert run.leave()
     assert not on_cluster.taken("ack") and not on_cluster.taken("finished")
-    assert on_cluster.taken("leaving")[0]["round"] == 1
+    assert on_cluster.taken("leaving")[0]["agreement"] == 1
 
 
 def test_an_interrupt_before_the_first_step_is_answered_at_the_first_step(on_cluster):
@@ -176,7 +176,7 @@ def test_an_interrupt_before_the_first_step_is_answered_at_the_first_step(on_clu
         steps = run.steps(range(100), start=40)
         assert next(steps) == 0
         assert on_cluster.wait_taken("ack")[0]["hold"] in (40, 41)
-        on_cluster.tell({"type": "stop_at", "round": 1, "step": 41})
+        on_cluster.tell({"type": "stop_at", "agreement": 1, "step": 41})
         assert list(steps) == [1]
 
 
@@ -191,7 +191,7 @@ def test_waits_at_the_hold_while_the_agent_is_away(on_cluster):
         ask.start()
         wait_until(lambda: run._hold.waiting, what="the hold")
         assert answers == [True] * hold
-        on_cluster.in_force.append({"type": "stop_at", "round": 1, "step": hold})
+        on_cluster.in_force.append({"type": "stop_at", "agreement": 1, "step": hold})
         on_cluster.start()
         ask.join(10)
         assert answers == [True] * hold + [False]
@@ -206,7 +206,7 @@ def test_should_stop_after_works_without_steps(on_cluster):
             if step == 5:
                 on_cluster.interrupt()
                 hold = on_cluster.wait_taken("ack")[0]["hold"]
-                on_cluster.tell({"type": "stop_at", "round": 1, "step": hold + 1})
+                on_cluster.tell({"type": "stop_at", "agreement": 1, "step": hold + 1})
         assert step == hold + 1
     assert on_cluster.taken("progress")[-1]["step"] == hold + 1
 
@@ -221,11 +221,11 @@ def test_extend_critical_and_yield(on_cluster):
             assert on_cluster.wait_taken("needs")[0]["seconds"] == 91
             assert not on_cluster.taken("ack")
         on_cluster.wait_taken("ack")
-        on_cluster.tell({"type": "withdrawn", "round": 1})
+        on_cluster.tell({"type": "withdrawn", "agreement": 1})
         wait_until(lambda: run.interrupted() is None)
         run.yield_now()
         assert not run.begin_step(2)
-    assert on_cluster.taken("leaving")[0]["round"] == 0
+    assert on_cluster.taken("leaving")[0]["agreement"] == 0
 
 
 def test_leave_is_bounded_when_nobody_listens(on_cluster):

@@ -133,7 +133,7 @@ def test_a_save_that_fails_does_not_end_the_training(tmp_path, capfd, wait):
 
 def test_only_the_named_save_is_read(tmp_path, monkeypatch):
     train(str(tmp_path), 1, stop_after=4)
-    train(str(tmp_path), 1, stop_after=8)        # a zombie's later one
+    train(str(tmp_path), 1, stop_after=8)        # a stale task's later one
     named = checkpoint.path_of(tmp_path, 1, 4)
     monkeypatch.setenv("GLIM_RESUME_PATH", named)
     monkeypatch.setenv("GLIM_RESUME_STEP", "4")
@@ -177,7 +177,7 @@ def test_off_the_cluster_each_run_is_an_attempt(tmp_path):
 @pytest.mark.parametrize("damage", [
     spoil, shutil.rmtree, lambda path: os.unlink(path + "/manifest.json"),
     lambda path: os.truncate(path + "/manifest.json", 100)], ids=["bit", "removed", "unpublished", "cut"])
-def test_a_spoilt_save_is_told_and_the_one_before_counts(tmp_path, damage, capfd):
+def test_a_corrupt_save_is_told_and_the_one_before_counts(tmp_path, damage, capfd):
     train(str(tmp_path), 1, epochs=1, save_every=4)
     named, before = (checkpoint.path_of(tmp_path, 1, step) for step in (7, 3))
     damage(named)

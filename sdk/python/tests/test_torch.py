@@ -82,7 +82,7 @@ def test_the_interrupt_saves_reports_and_leaves(agent, tmp_path):
             if i == 2:
                 agent.interrupt()
                 hold = agent.wait_taken("ack")[0]["hold"]
-                agent.tell({"type": "stop_at", "round": 1, "step": hold})
+                agent.tell({"type": "stop_at", "agreement": 1, "step": hold})
             if i > hold if i >= 2 else False:
                 raise AssertionError("beyond S")
     saved = agent.taken("saved")[-1]
@@ -104,7 +104,7 @@ def test_only_rank_0_saves_a_replicated_job(agent, tmp_path):
     assert not agent.taken("saved", 1) and agent.taken("leaving", 1) and not list(tmp_path.iterdir())
 
 
-def test_without_an_agreement_the_chief_saves_alone(agent, tmp_path):
+def test_without_an_agreement_rank_zero_saves_alone(agent, tmp_path):
     env = Environment(socket_path=agent.path, checkpoint_dir=str(tmp_path))
     with glim.Session(environment=env) as run:
         training = Training(run)
@@ -112,7 +112,7 @@ def test_without_an_agreement_the_chief_saves_alone(agent, tmp_path):
             training.step(batch)
             if i == 3:
                 agent.interrupt()
-                agent.tell({"type": "stop_now", "round": 1})
+                agent.tell({"type": "stop_now", "agreement": 1})
                 wait_until(lambda: run.interrupted() is not None and run.interrupted().no_agreement)
     assert agent.taken("saved")[-1]["step"] == 3 and agent.taken("leaving")
 

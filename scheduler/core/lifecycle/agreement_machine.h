@@ -5,7 +5,7 @@
 //     |     |                                                            |
 //     |     +--- agree_by passes ---> NO_AGREEMENT ----------------------+--> ENDED (with the attempt)
 //     |                                                                  |
-//     v  the successor went away                    SIGNALLED -----------+
+//     v  the preemptor went away                    SIGNALLED -----------+
 //   WITHDRAWN                                       (jobs that are asked by a signal)
 //
 // S never changes once committed. Withdrawal is possible in NOTIFYING alone; later, the attempt leaves all the same and
@@ -18,25 +18,25 @@
 
 namespace glim::core {
 
-struct RoundRequest {
-  AttemptId successor;  // none: a suspend, or a time limit
+struct AgreementRequest {
+  AttemptId preemptor;  // none: a suspend, or a time limit
   std::string reason;
   bool suspend = false;
   bool time_limit = false;
-  bool moved = false;  // so that the successor fits; the job has room elsewhere
+  bool moved = false;  // so that the preemptor fits; the job has room elsewhere
 };
 
-// Raises the flag in every task. An attempt that has an open round keeps it (the new successor is noted).
-void OpenRound(Changes& changes, AttemptId attempt, const RoundRequest& request);
+// Raises the flag in every task. An attempt that has an open agreement keeps it (the new preemptor is noted).
+void OpenAgreement(Changes& changes, AttemptId attempt, const AgreementRequest& request);
 
 // Acknowledgements, extensions, deadlines. Idempotent; called after every report and when time passes.
-void AdvanceRound(Changes& changes, AttemptId attempt);
+void AdvanceAgreement(Changes& changes, AttemptId attempt);
 
 // The nodes will go to this attempt instead.
-void ChangeSuccessor(Changes& changes, AttemptId attempt, AttemptId successor);
+void ChangePreemptor(Changes& changes, AttemptId attempt, AttemptId preemptor);
 
-// The successor is gone. If somebody else waits for one of the nodes, the round goes on for them.
-void WithdrawRound(Changes& changes, AttemptId attempt);
+// The preemptor is gone. If somebody else waits for one of the nodes, the agreement goes on for them.
+void WithdrawAgreement(Changes& changes, AttemptId attempt);
 
 // A new leader begins: nobody is killed for the time in which no leader was there.
 void GrantLeaderChange(Changes& changes, AttemptId attempt);

@@ -1,5 +1,5 @@
 // The agreement on the step to stop at: docs/protocols/interrupt.md.
-#include "scheduler/core/lifecycle/round_machine.h"
+#include "scheduler/core/lifecycle/agreement_machine.h"
 
 #include <gtest/gtest.h>
 
@@ -27,111 +27,111 @@ struct Interrupted {
                                }),
                       "bob");
   }
-  const Round& round() const { return c.round(job); }
+  const Agreement& agreement() const { return c.agreement(job); }
   Cluster c;
   JobId job, urgent;
   TimePoint requested;
 };
 
-TEST(Round, TellsWhoNeedsTheNodesAndUntilWhen) {
+TEST(Agreement, TellsWhoNeedsTheNodesAndUntilWhen) {
   Interrupted i;
-  EXPECT_EQ(i.round().id, 1u);
-  EXPECT_EQ(i.round().state, RoundState::kNotifying);
-  EXPECT_EQ(i.round().successor, i.c.attempt(i.urgent).id);
-  EXPECT_EQ(i.round().successor_name, "urgent");
-  EXPECT_EQ(i.round().successor_user, "bob");
-  EXPECT_EQ(i.round().reason, "job 2 urgent (high, user bob) needs 2 nodes");
-  EXPECT_EQ(i.round().requested_at, i.requested);
-  EXPECT_EQ(i.round().agree_by, i.requested + Seconds(10));
-  EXPECT_EQ(i.round().deadline, i.requested + Seconds(60));
+  EXPECT_EQ(i.agreement().id, 1u);
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying);
+  EXPECT_EQ(i.agreement().preemptor, i.c.attempt(i.urgent).id);
+  EXPECT_EQ(i.agreement().preemptor_name, "urgent");
+  EXPECT_EQ(i.agreement().preemptor_user, "bob");
+  EXPECT_EQ(i.agreement().reason, "job 2 urgent (high, user bob) needs 2 nodes");
+  EXPECT_EQ(i.agreement().requested_at, i.requested);
+  EXPECT_EQ(i.agreement().agree_by, i.requested + Seconds(10));
+  EXPECT_EQ(i.agreement().deadline, i.requested + Seconds(60));
   EXPECT_EQ(i.c.job(i.job).state, JobState::kInterrupting);
   EXPECT_EQ(i.c.job(i.job).interrupts, 1u);
 }
 
-TEST(Round, TheStepIsTheHighestHoldOfAllRanks) {
+TEST(Agreement, TheStepIsTheHighestHoldOfAllRanks) {
   Interrupted i;
   i.c.Ack(i.job, 0, 105);
-  EXPECT_EQ(i.round().state, RoundState::kNotifying) << "every declared rank is needed";
-  EXPECT_EQ(i.round().stop_step, -1);
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying) << "every declared rank is needed";
+  EXPECT_EQ(i.agreement().stop_step, -1);
   i.c.Ack(i.job, 1, 103);
-  EXPECT_EQ(i.round().state, RoundState::kAgreed);
-  EXPECT_EQ(i.round().stop_step, 105);
-  EXPECT_EQ(i.round().agreed_at, i.c.now());
+  EXPECT_EQ(i.agreement().state, AgreementState::kAgreed);
+  EXPECT_EQ(i.agreement().stop_step, 105);
+  EXPECT_EQ(i.agreement().agreed_at, i.c.now());
   EXPECT_EQ(i.c.unsynced().size(), 2u);
 }
 
-TEST(Round, RanksThatNeverConnectedAreNeededToo) {
+TEST(Agreement, RanksThatNeverConnectedAreNeededToo) {
   Interrupted i(SpecWith(2, [](JobSpec& s) { s.launcher = Launcher::kPerGpu; }));
   i.c.Ack(i.job, 0, 105);
   i.c.Edit(i.job, 1, [&](ObservedTask& task) {
     for (Rank& rank : task.ranks) {
       rank.connected = rank.rank != 15;
-      rank.acked_round = rank.rank == 15 ? 0 : i.round().id;
+      rank.acked_agreement = rank.rank == 15 ? 0 : i.agreement().id;
       rank.hold = 101;
     }
   });
-  EXPECT_EQ(i.round().state, RoundState::kNotifying);
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying);
 }
 
-TEST(Round, ARankWithoutARowIsNeededToo) {
+TEST(Agreement, ARankWithoutARowIsNeededToo) {
   Interrupted i;
   i.c.Ack(i.job, 0, 105);
   Task task = i.c.task(i.job, 1);
   task.ranks.clear();
   i.c.state().Put(task);
   Apply(i.c.state(), i.c.policy(), Event{0, i.c.now(), TimePassed{}});
-  EXPECT_EQ(i.round().state, RoundState::kNotifying);
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying);
 }
 
-TEST(Round, AnAcknowledgementOfAnotherRoundDoesNotCount) {
+TEST(Agreement, AnAcknowledgementOfAnotherAgreementDoesNotCount) {
   Interrupted i;
   i.c.Ack(i.job, 0, 101);
   i.c.Edit(i.job, 1, [](ObservedTask& task) {
-    task.ranks[0].acked_round = 7;
+    task.ranks[0].acked_agreement = 7;
     task.ranks[0].hold = 500;
   });
-  EXPECT_EQ(i.round().state, RoundState::kNotifying);
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying);
 }
 
-TEST(Round, TheStepNeverChanges) {
+TEST(Agreement, TheStepNeverChanges) {
   Interrupted i;
   i.c.Ack(i.job, 0, 101);
   i.c.Ack(i.job, 1, 102);
   for (const std::int64_t late : {110, 90}) {
     i.c.Ack(i.job, 0, late);
-    EXPECT_EQ(i.round().stop_step, 102);
-    EXPECT_EQ(i.round().state, RoundState::kAgreed);
+    EXPECT_EQ(i.agreement().stop_step, 102);
+    EXPECT_EQ(i.agreement().state, AgreementState::kAgreed);
   }
   i.c.Advance(Seconds(20));
-  EXPECT_EQ(i.round().stop_step, 102);
+  EXPECT_EQ(i.agreement().stop_step, 102);
   i.c.Cancel(i.urgent, "bob");
-  EXPECT_EQ(i.round().stop_step, 102);
+  EXPECT_EQ(i.agreement().stop_step, 102);
 }
 
 // A rank whose steps are over holds nobody back and asks for nothing.
-TEST(Round, AFinishedRankSuitsAnyStep) {
+TEST(Agreement, AFinishedRankSuitsAnyStep) {
   Interrupted i;
   i.c.Edit(i.job, 0, [](ObservedTask& task) {
     task.ranks[0].finished = true;
     task.ranks[0].step = 99;
   });
   i.c.Ack(i.job, 1, 104);
-  EXPECT_EQ(i.round().state, RoundState::kAgreed);
-  EXPECT_EQ(i.round().stop_step, 104);
+  EXPECT_EQ(i.agreement().state, AgreementState::kAgreed);
+  EXPECT_EQ(i.agreement().stop_step, 104);
 }
 
-TEST(Round, IfAllRanksHaveFinishedTheirLastStepIsTheStep) {
+TEST(Agreement, IfAllRanksHaveFinishedTheirLastStepIsTheStep) {
   Interrupted i;
   i.c.EditAll(i.job, [](ObservedTask& task) { task.ranks[0].finished = true; });
-  EXPECT_EQ(i.round().state, RoundState::kAgreed);
-  EXPECT_EQ(i.round().stop_step, 100);
+  EXPECT_EQ(i.agreement().state, AgreementState::kAgreed);
+  EXPECT_EQ(i.agreement().stop_step, 100);
 }
 
-TEST(Round, AnExitedRankSuitsAnyStepToo) {
+TEST(Agreement, AnExitedRankSuitsAnyStepToo) {
   Interrupted i;
   i.c.Exit(i.job, 0, 0);
   i.c.Ack(i.job, 1, 104);
-  EXPECT_EQ(i.round().stop_step, 104);
+  EXPECT_EQ(i.agreement().stop_step, 104);
 }
 
 struct AgreeBy {
@@ -139,24 +139,24 @@ struct AgreeBy {
   Duration agree;
 };
 
-TEST(Round, NoAgreementWithoutAFullSetInTime) {
+TEST(Agreement, NoAgreementWithoutAFullSetInTime) {
   // min(10 s, grace / 4)
   const AgreeBy kRows[] = {{Seconds(60), Seconds(10)}, {Seconds(20), Seconds(5)}, {Seconds(300), Seconds(10)}};
   for (const AgreeBy& row : kRows) {
     Interrupted i(SpecWith(2, [&](JobSpec& s) { s.grace = row.grace; }));
     i.c.Ack(i.job, 0, 101);
     i.c.Advance(row.agree - Milliseconds(1));
-    EXPECT_EQ(i.round().state, RoundState::kNotifying);
+    EXPECT_EQ(i.agreement().state, AgreementState::kNotifying);
     i.c.Advance(Milliseconds(1));
-    EXPECT_EQ(i.round().state, RoundState::kNoAgreement);
+    EXPECT_EQ(i.agreement().state, AgreementState::kNoAgreement);
     EXPECT_EQ(i.c.unsynced().size(), 2u) << "the agents are told";
     i.c.Ack(i.job, 1, 101);
-    EXPECT_EQ(i.round().state, RoundState::kNoAgreement) << "a late acknowledgement changes nothing";
-    EXPECT_EQ(i.round().stop_step, -1);
+    EXPECT_EQ(i.agreement().state, AgreementState::kNoAgreement) << "a late acknowledgement changes nothing";
+    EXPECT_EQ(i.agreement().stop_step, -1);
   }
 }
 
-TEST(Round, TheDeadlineStopsWhoeverHasNotLeft) {
+TEST(Agreement, TheDeadlineStopsWhoeverHasNotLeft) {
   Interrupted i;
   i.c.script(i.job).leaves = false;
   i.c.Settle();
@@ -168,7 +168,7 @@ TEST(Round, TheDeadlineStopsWhoeverHasNotLeft) {
   EXPECT_EQ(i.c.job(i.urgent).state, JobState::kRunning);
 }
 
-TEST(Round, NoGraceIsAnImmediateStop) {
+TEST(Agreement, NoGraceIsAnImmediateStop) {
   Interrupted i(SpecWith(2, [](JobSpec& s) { s.grace = s.max_grace = {}; }));
   EXPECT_EQ(i.c.attempt(i.job).stop, StopCause::kDeadline);
 }
@@ -184,7 +184,7 @@ TEST(Extension, MovesTheDeadlineUpToMaxGrace) {
     Interrupted i;
     i.c.Advance(Seconds(5));
     i.c.Edit(i.job, 1, [&asked = asked](ObservedTask& task) { task.ranks[0].extend = asked; });
-    EXPECT_EQ(i.round().deadline, i.requested + granted);
+    EXPECT_EQ(i.agreement().deadline, i.requested + granted);
   }
 }
 
@@ -192,31 +192,31 @@ TEST(Extension, IsNeverTakenBack) {
   Interrupted i;
   i.c.Edit(i.job, 0, [](ObservedTask& task) { task.ranks[0].extend = Seconds(200); });
   i.c.Edit(i.job, 0, [](ObservedTask& task) { task.ranks[0].extend = Seconds(70); });
-  EXPECT_EQ(i.round().deadline, i.requested + Seconds(200));
+  EXPECT_EQ(i.agreement().deadline, i.requested + Seconds(200));
 }
 
 TEST(Withdrawal, IsPossibleOnlyBeforeTheStepIsAgreed) {
   Interrupted i;
   i.c.Ack(i.job, 0, 101);
   i.c.Cancel(i.urgent, "bob");
-  EXPECT_EQ(i.round().state, RoundState::kWithdrawn);
+  EXPECT_EQ(i.agreement().state, AgreementState::kWithdrawn);
   EXPECT_EQ(i.c.job(i.job).state, JobState::kRunning);
   EXPECT_EQ(i.c.job(i.job).interrupts, 0u) << "it was never interrupted";
   i.c.Ack(i.job, 1, 101);
-  EXPECT_EQ(i.round().state, RoundState::kWithdrawn);
-  EXPECT_EQ(i.round().stop_step, -1);
+  EXPECT_EQ(i.agreement().state, AgreementState::kWithdrawn);
+  EXPECT_EQ(i.agreement().stop_step, -1);
 }
 
-TEST(Withdrawal, TheNextInterruptIsARoundOfItsOwn) {
+TEST(Withdrawal, TheNextInterruptIsAnAgreementOfItsOwn) {
   Interrupted i;
   i.c.Ack(i.job, 0, 150);
   i.c.Cancel(i.urgent, "bob");
   const JobId next = i.c.Submit(Spec(2, PriorityClass::kHigh), "bob");
-  EXPECT_EQ(i.round().id, 2u);
+  EXPECT_EQ(i.agreement().id, 2u);
   i.c.Ack(i.job, 1, 102);
-  EXPECT_EQ(i.round().state, RoundState::kNotifying) << "rank 0 acknowledged round 1";
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying) << "rank 0 acknowledged agreement 1";
   i.c.Ack(i.job, 0, 103);
-  EXPECT_EQ(i.round().stop_step, 103);
+  EXPECT_EQ(i.agreement().stop_step, 103);
   i.c.Settle();
   EXPECT_EQ(i.c.job(next).state, JobState::kRunning);
 }
@@ -227,8 +227,8 @@ TEST(SwapAborted, AfterTheStepItLeavesAllTheSameAndComesFirst) {
   i.c.Ack(i.job, 0, 101);
   i.c.Ack(i.job, 1, 101);
   i.c.Cancel(i.urgent, "bob");
-  EXPECT_EQ(i.round().state, RoundState::kAgreed);
-  EXPECT_TRUE(i.round().swap_aborted);
+  EXPECT_EQ(i.agreement().state, AgreementState::kAgreed);
+  EXPECT_TRUE(i.agreement().swap_aborted);
   i.c.Settle();
   EXPECT_EQ(i.c.attempt(i.job, 1).save, SaveResult::kSaved);
   EXPECT_EQ(i.c.job(i.job).state, JobState::kRunning) << "first claim on what it left";
@@ -245,18 +245,18 @@ TEST(Withdrawal, NotWhileSomebodyElseWaitsForTheVictim) {
   ASSERT_EQ(c.attempt(first).state, AttemptState::kClaimed);
   ASSERT_EQ(c.attempt(second).state, AttemptState::kClaimed);
   c.Cancel(first, "bob");
-  EXPECT_EQ(c.round(victim).state, RoundState::kNotifying) << "job 3 still needs its node";
-  EXPECT_EQ(c.round(victim).successor, c.attempt(second).id);
-  EXPECT_EQ(c.round(victim).successor_user, "eve");
+  EXPECT_EQ(c.agreement(victim).state, AgreementState::kNotifying) << "job 3 still needs its node";
+  EXPECT_EQ(c.agreement(victim).preemptor, c.attempt(second).id);
+  EXPECT_EQ(c.agreement(victim).preemptor_user, "eve");
   c.Settle();
   EXPECT_EQ(c.job(second).state, JobState::kRunning);
 }
 
 TEST(SignalMode, ThereIsNoAgreementToReach) {
   Interrupted i(SpecWith(2, [](JobSpec& s) { s.interrupt_mode = InterruptMode::kSignal; }));
-  EXPECT_EQ(i.round().state, RoundState::kSignalled);
+  EXPECT_EQ(i.agreement().state, AgreementState::kSignalled);
   i.c.Advance(Seconds(30));
-  EXPECT_EQ(i.round().state, RoundState::kSignalled);
+  EXPECT_EQ(i.agreement().state, AgreementState::kSignalled);
   i.c.Exit(i.job, 0, 143);
   EXPECT_EQ(i.c.attempt(i.job).stop, StopCause::kNone) << "an answered signal is not a failure";
   i.c.Exit(i.job, 1, 1);
@@ -267,29 +267,29 @@ TEST(SignalMode, ThereIsNoAgreementToReach) {
 TEST(SignalMode, TheSignalCannotBeTakenBack) {
   Interrupted i(SpecWith(2, [](JobSpec& s) { s.interrupt_mode = InterruptMode::kSignal; }));
   i.c.Cancel(i.urgent, "bob");
-  EXPECT_EQ(i.round().state, RoundState::kSignalled);
-  EXPECT_TRUE(i.round().swap_aborted);
+  EXPECT_EQ(i.agreement().state, AgreementState::kSignalled);
+  EXPECT_TRUE(i.agreement().swap_aborted);
 }
 
-TEST(SuspendRound, HasNoSuccessorAndIsNotWithdrawn) {
+TEST(SuspendAgreement, HasNoPreemptorAndIsNotWithdrawn) {
   Cluster c;
   const JobId job = c.Running(Spec(2));
   c.Suspend(job);
-  EXPECT_TRUE(c.round(job).suspend);
-  EXPECT_FALSE(c.round(job).successor);
+  EXPECT_TRUE(c.agreement(job).suspend);
+  EXPECT_FALSE(c.agreement(job).preemptor);
   EXPECT_EQ(c.job(job).state, JobState::kSuspending);
 }
 
-TEST(SuspendRound, JoinsAnInterruptThatIsUnderWay) {
+TEST(SuspendAgreement, JoinsAnInterruptThatIsUnderWay) {
   Interrupted i;
   i.c.Ack(i.job, 0, 101);
   i.c.Suspend(i.job);
-  EXPECT_EQ(i.c.attempt(i.job).rounds.size(), 1u);
-  EXPECT_EQ(i.round().successor, i.c.attempt(i.urgent).id);
-  EXPECT_EQ(i.round().deadline, i.requested + Seconds(60));
+  EXPECT_EQ(i.c.attempt(i.job).agreements.size(), 1u);
+  EXPECT_EQ(i.agreement().preemptor, i.c.attempt(i.urgent).id);
+  EXPECT_EQ(i.agreement().deadline, i.requested + Seconds(60));
   EXPECT_EQ(i.c.job(i.job).interrupts, 1u);
   i.c.Cancel(i.urgent, "bob");
-  EXPECT_EQ(i.round().state, RoundState::kNotifying) << "the user still wants it";
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying) << "the user still wants it";
   i.c.Settle();
   EXPECT_EQ(i.c.job(i.job).state, JobState::kHeld);
 }
@@ -299,9 +299,9 @@ TEST(LeaderChange, NobodyIsKilledForTheTimeWithoutALeader) {
   i.c.Ack(i.job, 0, 101);
   i.c.SetNow(i.c.now() + Hours(2));
   i.c.Do(LeaderStarted{});
-  EXPECT_EQ(i.round().agree_by, i.c.now() + Seconds(10));
-  EXPECT_EQ(i.round().deadline, i.c.now() + Seconds(60));
-  EXPECT_EQ(i.round().state, RoundState::kNotifying);
+  EXPECT_EQ(i.agreement().agree_by, i.c.now() + Seconds(10));
+  EXPECT_EQ(i.agreement().deadline, i.c.now() + Seconds(60));
+  EXPECT_EQ(i.agreement().state, AgreementState::kNotifying);
   EXPECT_EQ(i.c.attempt(i.job).stop, StopCause::kNone);
 }
 
@@ -309,7 +309,7 @@ TEST(LeaderChange, AGrantedExtensionIsNotCut) {
   Interrupted i;
   i.c.Edit(i.job, 0, [](ObservedTask& task) { task.ranks[0].extend = Seconds(300); });
   i.c.Do(LeaderStarted{});
-  EXPECT_EQ(i.round().deadline, i.requested + Seconds(300));
+  EXPECT_EQ(i.agreement().deadline, i.requested + Seconds(300));
 }
 
 }  // namespace

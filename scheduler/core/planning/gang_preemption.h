@@ -1,5 +1,5 @@
-// Steps 3 to 5 and 7 of the recipe for one asker: free nodes, a crossing, the cheapest swap, a reservation. Private to
-// the planner.
+// Steps 3 to 5 and 7 of the recipe for one asker: free nodes, a cross-zone allocation, the cheapest gang preemption, a
+// backfill hold. Private to the planner.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ namespace glim::core {
 std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, const Field& field);
 
 // One way to make room.
-struct Swap {
+struct GangPreemption {
   VictimChoice choice;
   std::vector<NodeId> nodes;
   std::vector<AttemptId> displaced;
 };
 // The cheapest in one zone, else over a link.
-std::optional<Swap> CheapestSwap(Pass& pass, const JobSpec& spec, const Field& field);
+std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const JobSpec& spec, const Field& field);
 
 // A job that has what it needs as soon as protections end keeps the free nodes of its best zone, and whom it waits for,
 // from those behind it in the order.
-void MaybeReserve(Pass& pass, const Asker& asker, const Field& field);
+void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field);
 
 }  // namespace glim::core

@@ -91,7 +91,7 @@ TEST(InterruptStep, TheZoneWhereItCostsLeast) {
 
 TEST(InterruptStep, MayCrossIfNoZoneCanMakeRoom) {
   Policy policy = Patient();
-  policy.crossing_nodes_min = 2;
+  policy.cross_zone_nodes_min = 2;
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 2}, policy);
   for (const char* zone : {"z1", "z2"}) {
     c.Running(SpecWith(1, [&](JobSpec& s) {
@@ -110,7 +110,7 @@ TEST(InterruptStep, MayCrossIfNoZoneCanMakeRoom) {
   EXPECT_EQ(c.job(high).state, JobState::kRunning);
 }
 
-TEST(InterruptStep, ACrossingVictimGivesItsLinkToItsSuccessor) {
+TEST(InterruptStep, ACrossZoneVictimGivesItsLinkToItsPreemptor) {
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 2}, Patient());
   const JobId low = c.Running(Spec(3, kLow));
   const JobId high = c.Submit(Spec(4, kHigh));

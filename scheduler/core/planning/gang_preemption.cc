@@ -1,4 +1,4 @@
-#include "scheduler/core/planning/swap.h"
+#include "scheduler/core/planning/gang_preemption.h"
 
 #include <algorithm>
 #include <tuple>
@@ -31,15 +31,16 @@ std::vector<VictimOption> VictimOptions(Pass& pass, const std::string& pool, con
   std::vector<VictimOption> options;
   for (const AttemptId holder : holders) {
     if (options.empty() || options.back().attempt != holder) {
-      const PassAttempt& attempt = pass.WithDebt(pool, holder);
-      options.push_back({holder, attempt.row->charged, attempt.borrowed, attempt.debt_gpu_ms, 0});
+      const PassAttempt& attempt = pass.WithPreemptionCost(pool, holder);
+      options.push_back({holder, attempt.row->charged, attempt.borrowed, attempt.preemption_cost_gpu_ms, 0});
     }
     ++options.back().nodes;
   }
   return options;
 }
 
-std::optional<Swap> SwapIn(Pass& pass, const JobSpec& spec, const Field& field, const std::set<std::uint32_t>& zones) {
+std::optional<GangPreemption> GangPreemptionIn(Pass& pass, const JobSpec& spec, const Field& field,
+                                               const std::set<std::uint32_t>& zones) {
   const std::uint32_t nodes = spec.nodes;
   std::vector<Candidate> here;
   std::uint32_t without_victims = 0;
@@ -49,26 +50,26 @@ std::optional<Swap> SwapIn(Pass& pass, const JobSpec& spec, const Field& field, 
     if (c.tier != Tier::kVictim) ++without_victims;
   }
   if (here.size() < nodes) return std::nullopt;
-  Swap swap;
+  GangPreemption preemption;
   if (without_victims < nodes) {
     auto choice = ChooseVictims(VictimOptions(pass, spec.pool, here), nodes - without_victims);
     if (!choice) return std::nullopt;
-    swap.choice = *choice;
+    preemption.choice = *choice;
   }
-  const std::set<AttemptId> victims(swap.choice.victims.begin(), swap.choice.victims.end());
+  const std::set<AttemptId> victims(preemption.choice.victims.begin(), preemption.choice.victims.end());
   std::erase_if(here, [&](const Candidate& c) { return c.tier == Tier::kVictim && !victims.contains(c.holder); });
-  swap.nodes = TakeCheapest(here, nodes);
-  const std::set<NodeId> used(swap.nodes.begin(), swap.nodes.end());
+  preemption.nodes = TakeCheapest(here, nodes);
+  const std::set<NodeId> used(preemption.nodes.begin(), preemption.nodes.end());
   std::set<AttemptId> displaced, giving;
   for (const Candidate& c : here) {
     if (!used.contains(c.node)) continue;
     if (c.tier == Tier::kDisplaced) displaced.insert(c.holder);
     if (c.tier == Tier::kVictim) giving.insert(c.holder);
   }
-  swap.displaced.assign(displaced.begin(), displaced.end());
+  preemption.displaced.assign(displaced.begin(), displaced.end());
   // A victim that gives no node in the end is spared.
-  std::erase_if(swap.choice.victims, [&](AttemptId victim) { return !giving.contains(victim); });
-  return swap;
+  std::erase_if(preemption.choice.victims, [&](AttemptId victim) { return !giving.contains(victim); });
+  return preemption;
 }
 
 }  // namespace
@@ -85,31 +86,31 @@ std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, c
   return {};
 }
 
-std::optional<Swap> CheapestSwap(Pass& pass, const JobSpec& spec, const Field& field) {
-  std::optional<Swap> best;
-  const auto cost = [](const Swap& s) {
-    return std::tuple(s.choice.highest, s.choice.debt_gpu_ms, s.choice.victims.size());
+std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const JobSpec& spec, const Field& field) {
+  std::optional<GangPreemption> best;
+  const auto cost = [](const GangPreemption& s) {
+    return std::tuple(s.choice.highest, s.choice.preemption_cost_gpu_ms, s.choice.victims.size());
   };
-  const auto consider = [&](std::optional<Swap> swap) {
-    if (swap && (!best || cost(*swap) < cost(*best))) best = std::move(swap);
+  const auto consider = [&](std::optional<GangPreemption> preemption) {
+    if (preemption && (!best || cost(*preemption) < cost(*best))) best = std::move(preemption);
   };
   const auto& zones = field.ask->by_zone;
   for (const auto& [zone, fitting] : zones) {
-    if (fitting >= spec.nodes) consider(SwapIn(pass, spec, field, {zone}));
+    if (fitting >= spec.nodes) consider(GangPreemptionIn(pass, spec, field, {zone}));
   }
   if (best || !Crosses(pass, spec, field)) return best;
   for (auto a = zones.begin(); a != zones.end(); ++a) {
     for (auto b = std::next(a); b != zones.end(); ++b) {
-      std::optional<Swap> swap = SwapIn(pass, spec, field, {a->first, b->first});
-      if (swap && pass.LinkFree(a->first, b->first, swap->choice.victims)) consider(std::move(swap));
+      std::optional<GangPreemption> preemption = GangPreemptionIn(pass, spec, field, {a->first, b->first});
+      if (preemption && pass.LinkFree(a->first, b->first, preemption->choice.victims)) consider(std::move(preemption));
     }
   }
   return best;
 }
 
-void MaybeReserve(Pass& pass, const Asker& asker, const Field& field) {
+void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field) {
   const JobSpec& spec = *asker.job->spec;
-  if (!asker.starved && pass.now() - asker.job->queued_at < pass.policy().reserve_after) return;
+  if (!asker.starved && pass.now() - asker.job->queued_at < pass.policy().backfill_hold_after) return;
   // (until, tier, candidate), soonest first, by zone; a job that may cross takes them from anywhere.
   std::map<std::uint32_t, std::vector<std::tuple<TimePoint, Tier, NodeId>>> by_zone;
   const bool crosses = Crosses(pass, spec, field);
@@ -125,7 +126,7 @@ void MaybeReserve(Pass& pass, const Asker& asker, const Field& field) {
   if (!best) return;
   std::vector<NodeId> nodes;
   for (const auto& [until, tier, node] : *best) nodes.push_back(node);
-  pass.Reserve(spec.pool, nodes, std::max(std::get<0>(best->back()), pass.now() + Milliseconds(1)));
+  pass.HoldBack(spec.pool, nodes, std::max(std::get<0>(best->back()), pass.now() + Milliseconds(1)));
 }
 
 }  // namespace glim::core

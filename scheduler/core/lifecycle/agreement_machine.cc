@@ -1,0 +1,176 @@
+#include "scheduler/core/lifecycle/agreement_machine.h"
+
+#include <algorithm>
+
+#include "scheduler/core/lifecycle/attempt_stop.h"
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"
+
+namespace glim::core {
+namespace {
+
+// What the ranks of an attempt have answered to an agreement.
+struct Answers {
+  bool all_acked = true;
+  bool all_left = true;
+  std::int64_t hold_max = -1;
+  std::int64_t step_max = -1;
+  Duration extend;
+};
+
+Answers CollectAnswers(const Changes& changes, const Attempt& attempt, std::uint32_t agreement,
+                       std::uint32_t ranks_declared) {
+  Answers answers;
+  std::uint32_t ranks_seen = 0;
+  for (const Task* task : TasksOf(changes.state(), attempt.id)) {
+    for (const Rank& rank : task->ranks) {
+      ++ranks_seen;
+      const bool acked = rank.acked_agreement == agreement;
+      const bool gone = rank.finished || rank.exited || rank.leaving;
+      answers.all_acked &= acked || gone;
+      answers.all_left &= rank.leaving || rank.exited;
+      answers.step_max = std::max(answers.step_max, rank.step);
+      if (acked && !gone) answers.hold_max = std::max(answers.hold_max, rank.hold);
+      answers.extend = std::max(answers.extend, rank.extend);
+    }
+  }
+  // All the ranks declared at launch, not merely those that have been seen.
+  if (ranks_seen < ranks_declared) answers.all_acked = answers.all_left = false;
+  return answers;
+}
+
+}  // namespace
+
+void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& request) {
+  const Job& job = changes.job(id.job);
+  const std::shared_ptr<const JobSpec> spec = job.spec;
+  const Job* preemptor = request.preemptor ? changes.state().FindJob(request.preemptor.job) : nullptr;
+  bool opened = false;
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    Agreement* agreement = attempt.open_agreement();
+    if (!agreement || Planted(PlantedBug::kInterruptedTwice)) {
+      opened = true;
+      agreement = &attempt.agreements.emplace_back();
+      agreement->id = static_cast<std::uint32_t>(attempt.agreements.size());
+      agreement->state =
+          spec->interrupt_mode == InterruptMode::kSignal ? AgreementState::kSignalled : AgreementState::kNotifying;
+      agreement->requested_at = changes.now();
+      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, spec->grace / 4);
+      agreement->deadline = changes.now() + spec->grace;
+      agreement->reason = request.reason;
+    }
+    agreement->suspend = agreement->suspend || request.suspend;
+    agreement->time_limit = agreement->time_limit || request.time_limit;
+    agreement->moved = agreement->moved || request.moved;
+    agreement->swap_aborted = false;
+    agreement->preemptor = request.preemptor;
+    agreement->preemptor_name = preemptor ? preemptor->spec->name : "";
+    agreement->preemptor_user = preemptor ? preemptor->user : "";
+  });
+  changes.EditJob(id.job, [&](Job& row) {
+    const bool held_after = request.suspend || row.state == JobState::kSuspending;
+    row.state = held_after ? JobState::kSuspending : JobState::kInterrupting;
+    if (!opened) return;
+    ++row.interrupts;
+    ++row.saves_asked;
+  });
+  if (opened) changes.Note("interrupt_requested", id, {}, request.reason);
+  changes.SyncAttempt(changes.attempt(id));
+  AdvanceAgreement(changes, id);
+}
+
+void AdvanceAgreement(Changes& changes, AttemptId id) {
+  const Attempt& before = changes.attempt(id);
+  const Agreement* open = before.open_agreement();
+  if (!open || before.state == AttemptState::kEnded || before.state == AttemptState::kClaimed) return;
+  const JobSpec& spec = *changes.job(id.job).spec;
+  const Answers answers = CollectAnswers(changes, before, open->id,
+                                         static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
+  const AgreementState state_before = open->state;
+  const Duration max_grace = spec.max_grace;
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    Agreement& agreement = *attempt.open_agreement();
+    if (agreement.state == AgreementState::kNotifying && answers.all_acked) {
+      agreement.notified_at = agreement.agreed_at = changes.now();
+      agreement.stop_step = answers.hold_max >= 0 ? answers.hold_max : answers.step_max;
+      agreement.state = AgreementState::kAgreed;
+    } else if (agreement.state == AgreementState::kNotifying && changes.now() >= agreement.agree_by) {
+      agreement.state = AgreementState::kNoAgreement;
+    }
+    if (Planted(PlantedBug::kMovedStop) && agreement.state == AgreementState::kAgreed) {
+      agreement.stop_step = std::max(agreement.stop_step, answers.step_max + 1);
+    }
+    if (answers.extend.ms > 0) {
+      agreement.deadline = std::max(agreement.deadline, agreement.requested_at + std::min(answers.extend, max_grace));
+    }
+    if (!agreement.left_at && answers.all_left) agreement.left_at = changes.now();
+  });
+  const Attempt& attempt = changes.attempt(id);
+  const Agreement& agreement = *attempt.open_agreement();
+  if (agreement.state != state_before) {
+    if (agreement.state == AgreementState::kAgreed) {
+      changes.Note("step_agreed", id, {}, "stop after step " + std::to_string(agreement.stop_step));
+    } else {
+      changes.Note("no_agreement", id, {}, "not every rank acknowledged in time");
+    }
+    changes.SyncAttempt(attempt);
+  }
+  if (changes.now() >= agreement.deadline && attempt.stop == StopCause::kNone) {
+    StopTasks(changes, id, StopCause::kDeadline, "did not leave within its grace");
+  }
+}
+
+void ChangePreemptor(Changes& changes, AttemptId id, AttemptId preemptor) {
+  const Job& job = changes.job(preemptor.job);
+  const std::string name = job.spec->name, user = job.user;
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    Agreement& agreement = *attempt.open_agreement();
+    agreement.preemptor = preemptor;
+    agreement.preemptor_name = name;
+    agreement.preemptor_user = user;
+  });
+}
+
+void WithdrawAgreement(Changes& changes, AttemptId id) {
+  const Attempt* before = changes.state().FindAttempt(id);
+  if (!before || !before->open_agreement()) return;
+  for (const NodeId node : before->nodes) {
+    const Node& row = changes.node(node);
+    if (row.holder != id || !row.claim) continue;
+    ChangePreemptor(changes, id, row.claim);
+    return;
+  }
+  const bool withdrawn =
+      before->open_agreement()->state == AgreementState::kNotifying && before->stop == StopCause::kNone;
+  if (before->open_agreement()->suspend || before->open_agreement()->time_limit) return;  // it leaves for that
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    Agreement& agreement = *attempt.open_agreement();
+    if (withdrawn) {
+      agreement.state = AgreementState::kWithdrawn;
+    } else {
+      agreement.swap_aborted = true;
+    }
+  });
+  changes.Note(withdrawn ? "interrupt_withdrawn" : "swap_aborted", id, {}, "the job that needed the nodes went away");
+  if (!withdrawn) return;
+  const bool running = changes.attempt(id).state == AttemptState::kRunning;
+  changes.EditJob(id.job, [&](Job& job) {
+    job.state = running ? JobState::kRunning : JobState::kStarting;
+    --job.interrupts;
+    --job.saves_asked;
+  });
+  changes.SyncAttempt(changes.attempt(id));
+}
+
+void GrantLeaderChange(Changes& changes, AttemptId id) {
+  const Attempt& before = changes.attempt(id);
+  if (!before.open_agreement()) return;
+  const Duration grace = changes.job(id.job).spec->grace;
+  changes.EditAttempt(id, [&](Attempt& attempt) {
+    Agreement& agreement = *attempt.open_agreement();
+    agreement.agree_by = std::max(agreement.agree_by, changes.now() + std::min(changes.policy().agree_max, grace / 4));
+    agreement.deadline = std::max(agreement.deadline, changes.now() + grace);
+  });
+}
+
+}  // namespace glim::core
