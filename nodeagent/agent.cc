@@ -4,6 +4,7 @@
 
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/processes.h"
+
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {

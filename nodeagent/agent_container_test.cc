@@ -9,10 +9,11 @@
 #include <random>
 #include <thread>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

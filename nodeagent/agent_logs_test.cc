@@ -1,7 +1,7 @@
 #include <chrono>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

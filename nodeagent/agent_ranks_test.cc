@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nodeagent/testing/agent_fixture.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -9,11 +9,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/testing/agent_fixture.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/replica/token.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

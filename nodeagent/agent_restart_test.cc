@@ -1,7 +1,8 @@
 #include <cstdlib>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/saves/testing/saves.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/read_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/base/snapshot_name.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/archive.h"
 #include "sdk/snapshot/sha256.h"
 

@@ -4,9 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -11,9 +11,9 @@
 #include <random>
 
 #include "nodeagent/agent.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/sync/desired_store.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/load/loader.h"
+
+#include "sdk/checkpoint/load/checkpoint.h"
 
 namespace glim::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sdk/checkpoint/directory/names.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::cli {
 
@@ -18,7 +18,7 @@ std::string CheckpointPlace::PathOf(checkpoint::CheckpointId checkpoint) const {
 Result<CheckpointPlace> FindPlace(const std::string& path) {
   std::error_code error;
   const fs::path found = fs::canonical(path, error);
-  if (error) return checkpoint::IoError(error.value(), "open " + path);
+  if (error) return IoError(error.value(), "open " + path);
   const auto step = checkpoint::StepNamed(found.filename().native());
   const auto attempt = checkpoint::AttemptNamed(found.parent_path().filename().native());
   CheckpointPlace place;

@@ -7,7 +7,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/directory/directory.h"
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/checkpoint.h"
 
 namespace glim::cli {
 

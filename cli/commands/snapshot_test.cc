@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cli/testing/cli_fixture.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/archive.h"
 #include "sdk/snapshot/sha256.h"
 

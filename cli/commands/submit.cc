@@ -1,6 +1,5 @@
 // glim submit: a spec from a file, standard input or the command line becomes one or more jobs, all or none.
 #include <memory>
-#include <random>
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "cli/text/errors.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
+#include "sdk/io/random_bytes.h"
 
 namespace glim::cli {
 namespace {
@@ -24,14 +24,6 @@ struct SubmitOptions {
   bool wait = false;
   std::string request_id;
 };
-
-// 128 random bits: the same submission sent twice is one submission.
-std::string RandomRequestId() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", device());
-  return id;
-}
 
 // A lost answer is asked for again under the same request_id.
 Result<glim::v1::SubmitResponse> Send(CommandContext& context, const glim::v1::SubmitRequest& request) {
@@ -100,7 +92,7 @@ Status RunSubmit(CommandContext& context, const SubmitOptions& options) {
   if (Status status = AddSnapshots(context, /*write=*/!options.dry_run, &*specs); !status.ok()) return status;
   glim::v1::SubmitRequest request;
   for (auto& spec : *specs) *request.add_specs() = std::move(spec);
-  request.set_request_id(options.request_id.empty() ? RandomRequestId() : options.request_id);
+  request.set_request_id(options.request_id.empty() ? RandomHex(16) : options.request_id);
   request.set_validate_only(options.dry_run);
   Result<glim::v1::SubmitResponse> response = Send(context, request);
   if (!response.ok()) return response.status();

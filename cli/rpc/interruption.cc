@@ -26,30 +26,29 @@ Interruption::Interruption() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  stop_fd_ = eventfd(0, EFD_CLOEXEC);
-  GLIM_CHECK(signal_fd_ >= 0 && stop_fd_ >= 0, "two file descriptors are needed to watch for Ctrl-C");
+  signal_fd_.Reset(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  stop_fd_.Reset(eventfd(0, EFD_CLOEXEC));
+  GLIM_CHECK(signal_fd_ && stop_fd_, "two file descriptors are needed to watch for Ctrl-C");
   thread_ = std::thread([this] { Run(); });
 }
 
 Interruption::~Interruption() {
   const std::uint64_t one = 1;
-  while (write(stop_fd_, &one, sizeof(one)) < 0 && errno == EINTR) {
+  while (write(stop_fd_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   thread_.join();
-  close(signal_fd_);
-  close(stop_fd_);
 }
 
 void Interruption::Run() {
   bool seen = false;
   while (true) {
-    pollfd fds[] = {{stop_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
+    pollfd fds[] = {{stop_fd_.get(), POLLIN, 0}, {signal_fd_.get(), POLLIN, 0}};
     const int ready = poll(fds, 2, seen ? kPatienceMs : -1);
     if (ready < 0 && errno == EINTR) continue;
     if ((fds[0].revents & POLLIN) != 0) return;
     signalfd_siginfo info{};
-    const bool signalled = (fds[1].revents & POLLIN) != 0 && read(signal_fd_, &info, sizeof(info)) == sizeof(info);
+    const bool signalled =
+        (fds[1].revents & POLLIN) != 0 && read(signal_fd_.get(), &info, sizeof(info)) == sizeof(info);
     if (seen && (signalled || ready == 0)) _exit(kExitInterrupted);
     if (!signalled) continue;
     seen = true;

@@ -14,6 +14,7 @@
 
 #include "sdk/base/status.h"
 #include "sdk/base/time.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::cli {
 
@@ -45,8 +46,8 @@ class Interruption {
  private:
   void Run();
 
-  int signal_fd_ = -1;
-  int stop_fd_ = -1;
+  UniqueFd signal_fd_;
+  UniqueFd stop_fd_;
   mutable std::mutex mutex_;  // guards raised_ and call_
   std::condition_variable changed_;
   bool raised_ = false;

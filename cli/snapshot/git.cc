@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/snapshot/workdir_files.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 extern char** environ;
 

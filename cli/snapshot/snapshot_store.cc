@@ -1,6 +1,5 @@
 #include "cli/snapshot/snapshot_store.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +12,7 @@
 #include "cli/text/file.h"
 #include "cli/text/text.h"
 #include "sdk/base/snapshot_name.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::cli {
 namespace {
@@ -21,10 +20,10 @@ namespace {
 constexpr mode_t kFolderMode = 01777;
 constexpr mode_t kArchiveMode = 0640;
 
-Status CannotWrite(const std::string& path, int error) {
+Status CannotWrite(const std::string& path, const std::string& why) {
   const std::string folder = path.substr(0, path.rfind('/'));
   return NoSnapshot(
-      fmt::format("cannot write {}: {}", Shown(path), std::strerror(error)),
+      fmt::format("cannot write {}: {}", Shown(path), why),
       fmt::format("let the folder {} be writable for you (mode 1777), or ask the operator", Shown(folder)));
 }
 
@@ -42,26 +41,11 @@ bool IsThere(const std::string& path, std::string_view bytes) {
 Status MakeFolder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0) {
     // Not by mkdir's mode: the umask would take from it.
-    return ::chmod(folder.c_str(), kFolderMode) == 0 ? Status::Ok() : CannotWrite(folder, errno);
+    return ::chmod(folder.c_str(), kFolderMode) == 0 ? Status::Ok() : CannotWrite(folder, std::strerror(errno));
   }
   if (errno == EEXIST) return Status::Ok();
   return NoSnapshot(fmt::format("cannot make the folder {}: {}", Shown(folder), std::strerror(errno)),
                     fmt::format("ask the operator to make it, with mode 1777: mkdir -m 1777 {}", ShellQuote(folder)));
-}
-
-Status WriteAll(int fd, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return CannotWrite(path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return ::fchmod(fd, kArchiveMode) == 0 && ::fsync(fd) == 0 ? Status::Ok() : CannotWrite(path, errno);
-}
-
-Status SyncFolder(const std::string& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd && ::fsync(fd.get()) == 0 ? Status::Ok() : CannotWrite(folder + "/", errno);
 }
 
 }  // namespace
@@ -86,16 +70,8 @@ Status StoreSnapshot(const std::string& root, std::string_view sha256, std::stri
   const std::string folder = SnapshotFolder(root), path = SnapshotPath(root, sha256);
   if (Status status = MakeFolder(folder); !status.ok()) return status;
   if (IsThere(path, bytes)) return Status::Ok();
-  std::string temporary = folder + "/.new-XXXXXX";
-  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) return CannotWrite(folder + "/", errno);
-  Status status = WriteAll(fd.get(), path, bytes);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = CannotWrite(path, errno);
-  if (!status.ok()) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  return SyncFolder(folder);
+  const Status status = WriteFileAtomically(path, bytes, {Durability::kMachine, kArchiveMode});
+  return status.ok() ? status : CannotWrite(path, status.message());
 }
 
 }  // namespace glim::cli

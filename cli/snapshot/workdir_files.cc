@@ -19,7 +19,8 @@
 #include "cli/text/text.h"
 #include "sdk/base/size_text.h"
 #include "sdk/base/snapshot_name.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/link_rule.h"
 
 namespace glim::cli {
@@ -51,13 +52,9 @@ Result<std::optional<IgnoreRules>> ReadRules(const std::string& path) {
   }
   if (!S_ISREG(info.st_mode)) return std::optional<IgnoreRules>();
   std::string text;
-  char buffer[16 * 1024];
-  for (ssize_t n = 0; (n = ::read(fd.get(), buffer, sizeof buffer)) != 0;) {
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return CannotRead(path, std::strerror(errno), "");
-    text.append(buffer, static_cast<std::size_t>(n));
-    if (text.size() > kIgnoreFileBytesMax) return NoSnapshot(Shown(path) + " is longer than 1 MiB", "shorten it");
-  }
+  const int error = ReadAll(fd.get(), kIgnoreFileBytesMax, text);
+  if (error == EFBIG) return NoSnapshot(Shown(path) + " is longer than 1 MiB", "shorten it");
+  if (error != 0) return CannotRead(path, std::strerror(error), "");
   return std::optional(IgnoreRules(text));
 }
 

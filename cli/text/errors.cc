@@ -5,13 +5,15 @@
 #include "cli/text/render_json.h"
 #include "cli/text/style.h"
 #include "cli/text/text.h"
+#include "glim/v1/common.pb.h"
+#include "sdk/base/status_name.h"
 
 namespace glim::cli {
 namespace {
 
 const std::string& ReasonOf(const Status& status, std::string* storage) {
   if (!status.reason().empty()) return status.reason();
-  *storage = CodeName(status.code());
+  *storage = StatusName(status.code());
   return *storage;
 }
 
@@ -48,29 +50,6 @@ Status UsageError(std::string message, std::string fix) {
   return Status(StatusCode::kInvalidArgument, std::move(message)).WithReason("USAGE").WithFix(std::move(fix));
 }
 
-std::string CodeName(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk: return "OK";
-    case StatusCode::kCancelled: return "CANCELLED";
-    case StatusCode::kUnknown: return "UNKNOWN";
-    case StatusCode::kInvalidArgument: return "INVALID_ARGUMENT";
-    case StatusCode::kDeadlineExceeded: return "DEADLINE_EXCEEDED";
-    case StatusCode::kNotFound: return "NOT_FOUND";
-    case StatusCode::kAlreadyExists: return "ALREADY_EXISTS";
-    case StatusCode::kPermissionDenied: return "PERMISSION_DENIED";
-    case StatusCode::kResourceExhausted: return "RESOURCE_EXHAUSTED";
-    case StatusCode::kFailedPrecondition: return "FAILED_PRECONDITION";
-    case StatusCode::kAborted: return "ABORTED";
-    case StatusCode::kOutOfRange: return "OUT_OF_RANGE";
-    case StatusCode::kUnimplemented: return "UNIMPLEMENTED";
-    case StatusCode::kInternal: return "INTERNAL";
-    case StatusCode::kUnavailable: return "UNAVAILABLE";
-    case StatusCode::kDataLoss: return "DATA_LOSS";
-    case StatusCode::kUnauthenticated: return "UNAUTHENTICATED";
-  }
-  return "UNKNOWN";
-}
-
 std::string ErrorText(const Status& status, bool colour) {
   std::string storage;
   const std::string& reason = ReasonOf(status, &storage);
@@ -93,7 +72,7 @@ std::string ErrorText(const Status& status, bool colour) {
 std::string ErrorJson(const Status& status) {
   std::string storage;
   Json error;
-  error["code"] = CodeName(status.code());
+  error["code"] = StatusName(status.code());
   error["reason"] = ReasonOf(status, &storage);
   error["message"] = status.message();
   error["field"] = status.field();

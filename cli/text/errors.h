@@ -26,9 +26,6 @@ int ExitCodeOf(const Status& status);
 // The user's fault on the command line.
 Status UsageError(std::string message, std::string fix = "");
 
-// "NOT_FOUND": gRPC's canonical name.
-std::string CodeName(StatusCode code);
-
 // "error: WHAT  [REASON]\n  field: ...\n  fix: ...\n". Escaped, so that nothing from the server moves the cursor.
 std::string ErrorText(const Status& status, bool colour);
 // {"version":2,"error":{...}} and a newline.

@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
+
 namespace glim::cli {
 namespace {
 
@@ -18,25 +21,15 @@ Status Fault(const std::string& path, const std::string& why) {
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max) {
-  const bool standard_input = path == "-";
-  const int fd = standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Fault(path, std::strerror(errno));
-  std::string text;
-  Status fault;
-  char buffer[16 * 1024];
-  while (true) {
-    const ssize_t count = read(fd, buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fault = Fault(path, std::strerror(errno));
-    if (count <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(count));
-    if (text.size() > bytes_max) {
-      fault = Fault(path, fmt::format("more than {} bytes", bytes_max));
-      break;
-    }
+  UniqueFd file;
+  if (path != "-") {
+    file.Reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return Fault(path, std::strerror(errno));
   }
-  if (!standard_input) close(fd);
-  if (!fault.ok()) return fault;
+  std::string text;
+  const int error = ReadAll(path == "-" ? STDIN_FILENO : file.get(), bytes_max, text);
+  if (error == EFBIG) return Fault(path, fmt::format("more than {} bytes", bytes_max));
+  if (error != 0) return Fault(path, std::strerror(error));
   return text;
 }
 

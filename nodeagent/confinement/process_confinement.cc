@@ -4,8 +4,10 @@
 
 #include <cerrno>
 
-#include "nodeagent/os/files.h"
+#include "nodeagent/confinement/confinement.h"
 #include "nodeagent/task/start_fault.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -13,9 +13,11 @@
 
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/runc_config.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/start_fault.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/write_file.h"
 #include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {

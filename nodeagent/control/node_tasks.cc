@@ -9,10 +9,11 @@
 #include "nodeagent/confinement/runc_confinement.h"
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/boot_clock.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/runtime/shim_runtime.h"
 #include "nodeagent/saves/save_tree.h"
 #include "nodeagent/task/log_files.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 

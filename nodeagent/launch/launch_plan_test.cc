@@ -6,7 +6,7 @@
 #include <map>
 
 #include "nodeagent/options/testing/sdk.h"
-#include "nodeagent/testing/temp_folder.h"
+#include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
 namespace {

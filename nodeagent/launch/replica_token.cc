@@ -5,8 +5,9 @@
 #include <cerrno>
 #include <string>
 
-#include "nodeagent/os/files.h"
 #include "sdk/checkpoint/replica/token.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 

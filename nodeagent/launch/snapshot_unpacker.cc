@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "nodeagent/options/testing/sdk.h"
-#include "nodeagent/testing/temp_folder.h"
+#include "sdk/io/testing/temp_folder.h"
 #include "sdk/task_environment/testing/forms.h"
 
 namespace glim::nodeagent {

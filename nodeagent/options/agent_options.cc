@@ -10,9 +10,10 @@
 #include <set>
 
 #include "nodeagent/options/sdk_folder.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/task/task_socket.h"
 #include "sdk/checkpoint/replica/token.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/read_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/testing/sdk.h"
-#include "nodeagent/testing/temp_folder.h"
+#include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <set>
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/read_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 

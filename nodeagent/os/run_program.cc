@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -13,10 +13,13 @@
 #include <filesystem>
 #include <set>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/runtime/spawn_shim.h"
 #include "nodeagent/task/shim_control.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

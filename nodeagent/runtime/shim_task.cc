@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/read_file.h"
 #include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {

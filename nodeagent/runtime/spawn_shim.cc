@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 

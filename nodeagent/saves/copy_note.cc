@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/saves/save_tree.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -3,34 +3,21 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 
 #include <array>
 
 #include "sdk/base/check.h"
+#include "sdk/base/hex.h"
+#include "sdk/io/random_bytes.h"
 
 namespace glim::nodeagent {
 namespace {
 
 using TokenBytes = std::array<unsigned char, 32>;
 
-std::string HexDigits(const TokenBytes& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
-}
-
 }  // namespace
 
-std::string MakeSaveKey() {
-  TokenBytes bytes{};
-  GLIM_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()), "getrandom");
-  return HexDigits(bytes);
-}
+std::string MakeSaveKey() { return RandomHex(sizeof(TokenBytes)); }
 
 std::string FetchToken(const std::string& key, std::uint64_t job, const std::string& local, const std::string& reader) {
   const std::string text = "fetch\n" + std::to_string(job) + "\n" + local + "\n" + reader;
@@ -40,7 +27,7 @@ std::string FetchToken(const std::string& key, std::uint64_t job, const std::str
       ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
              reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &bytes);
   GLIM_CHECK(made != nullptr && bytes == digest.size(), "HMAC-SHA-256 is always there");
-  return HexDigits(digest);
+  return HexText(digest);
 }
 
 bool SameToken(const std::string& a, const std::string& b) {

@@ -8,8 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "nodeagent/os/files.h"
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/stream_copy.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "nodeagent/saves/file_syncer.h"
 #include "sdk/base/status.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/io/channel.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {

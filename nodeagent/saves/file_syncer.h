@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "sdk/base/status.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "nodeagent/os/files.h"
-#include "nodeagent/testing/temp_folder.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/saves/copy_note.h"
 #include "nodeagent/saves/save_tree.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

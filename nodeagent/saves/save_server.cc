@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <span>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/saves/fetch_frames.h"
 #include "nodeagent/saves/fetch_token.h"
 #include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {

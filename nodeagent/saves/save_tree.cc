@@ -10,6 +10,9 @@
 #include <memory>
 #include <vector>
 
+#include "sdk/io/io_error.h"
+#include "sdk/io/write_file.h"
+
 namespace glim::nodeagent {
 namespace {
 
@@ -81,13 +84,10 @@ class TreeWalk {
   }
 
   Status ReadNames(int folder, const std::string& path, std::vector<std::string>* names) const {
-    const int copy = ::openat(folder, ".", kFolderFlags);
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-    if (!stream) {
-      const int error = errno;
-      if (copy >= 0) ::close(copy);
-      return FileError("read folder", path, error);
-    }
+    UniqueFd copy(::openat(folder, ".", kFolderFlags));
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(copy ? ::fdopendir(copy.get()) : nullptr, ::closedir);
+    if (!stream) return FileError("read folder", path, errno);
+    (void)copy.Release();  // the stream's
     errno = 0;
     while (const dirent* entry = ::readdir(stream.get())) {
       const std::string name = entry->d_name;

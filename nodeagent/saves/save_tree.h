@@ -11,10 +11,10 @@
 #include <optional>
 #include <string>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/task/task_user.h"
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 

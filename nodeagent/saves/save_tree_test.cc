@@ -7,7 +7,8 @@
 #include <fstream>
 #include <vector>
 
-#include "nodeagent/testing/temp_folder.h"
+#include "sdk/io/testing/temp_folder.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <span>
 
-#include "nodeagent/os/files.h"
 #include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

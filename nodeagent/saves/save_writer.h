@@ -23,7 +23,7 @@
 #include "nodeagent/saves/save_tree.h"
 #include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 

@@ -15,10 +15,13 @@
 #include <string_view>
 #include <utility>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_files.h"
 #include "sdk/checkpoint/replica/token.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 

@@ -1,6 +1,7 @@
 #include "nodeagent/sync/desired_store.h"
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

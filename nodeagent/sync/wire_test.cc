@@ -5,6 +5,7 @@
 
 #include "nodeagent/sync/reconnect.h"
 
+
 namespace glim::nodeagent {
 namespace {
 

@@ -10,7 +10,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {

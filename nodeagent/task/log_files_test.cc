@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "nodeagent/testing/temp_folder.h"
 #include "sdk/base/rng.h"
+#include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
 namespace {

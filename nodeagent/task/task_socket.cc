@@ -10,8 +10,10 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/task/task_peer.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/log_files.h"
 #include "nodeagent/task/task_files.h"
+#include "sdk/io/read_file.h"
 
 extern char** environ;
 

@@ -7,10 +7,10 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 
 #include "scheduler/server/command_line.h"
 #include "scheduler/server/server.h"
+#include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 
 namespace {
@@ -26,13 +26,8 @@ int SayError(const Status& status) {
 // Whole or not at all: whoever waits for the file must not read half a number.
 bool WritePortFile(const std::string& path, int port) {
   if (path.empty()) return true;
-  const std::string part = path + ".part";
-  {
-    std::ofstream file(part, std::ios::trunc);
-    file << port << "\n";
-    if (!file.flush()) return false;
-  }
-  return std::rename(part.c_str(), path.c_str()) == 0;
+  const glim::WriteOptions options{glim::Durability::kProcess, {}, /*sole_writer=*/true};
+  return glim::WriteFileAtomically(path, std::to_string(port) + "\n", options).ok();
 }
 
 int Serve(const glim::server::Config& config) {

@@ -5,7 +5,6 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include <chrono>
-#include <random>
 #include <utility>
 
 #include "scheduler/server/agents/agent_service.h"
@@ -14,6 +13,7 @@
 #include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/metrics.h"
 #include "scheduler/store/open_store.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/log/log.h"
 
 namespace glim::server {
@@ -22,18 +22,6 @@ namespace {
 constexpr int kReceiveBytesMax = 16 << 20;  // kSpecsMax specs of 8 KiB
 constexpr int kStreamsPerConnectionMax = 1000;
 constexpr auto kStopGrace = std::chrono::seconds(3);
-
-std::string NewClusterId() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 16; ++i) {
-    constexpr char kHex[] = "0123456789abcdef";
-    const unsigned byte = random() & 0xff;
-    id += kHex[byte >> 4];
-    id += kHex[byte & 15];
-  }
-  return id;
-}
 
 // A peer that went without a word is noticed within half a minute; impatient pings of clients are put up with.
 void SetConnectionArguments(grpc::ServerBuilder* builder) {
@@ -77,7 +65,7 @@ Server::Server() : parts_(std::make_unique<Parts>()) {}
 Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   auto store = store::OpenStore(config.store);
   if (!store.ok()) return store.status();
-  auto id = (*store)->ClusterId(config.cluster_id.empty() ? NewClusterId() : config.cluster_id);
+  auto id = (*store)->ClusterId(config.cluster_id.empty() ? RandomHex(16) : config.cluster_id);
   if (!id.ok()) return id.status();
   cluster_id = *id;
   if (!config.cluster_id.empty() && cluster_id != config.cluster_id) {

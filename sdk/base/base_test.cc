@@ -1,12 +1,41 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
+#include "sdk/base/hex.h"
+#include "sdk/base/little_endian.h"
 #include "sdk/base/result.h"
 #include "sdk/base/rng.h"
+#include "sdk/base/status_name.h"
 #include "sdk/base/strong_id.h"
 #include "sdk/base/time.h"
 
 namespace glim {
 namespace {
+
+TEST(HexText, HasTwoLowerCaseDigitsForEachByte) {
+  EXPECT_EQ(HexText(std::array<unsigned char, 4>{0x00, 0x0F, 0xA0, 0xFF}), "000fa0ff");
+  EXPECT_EQ(HexText(std::array<std::byte, 1>{std::byte{0x7E}}), "7e");
+}
+
+TEST(LittleEndian, TheLowestByteComesFirst) {
+  std::string text;
+  AppendLittleEndian(text, std::uint8_t{0xFE});
+  AppendLittleEndian(text, std::uint32_t{0x01020304});
+  AppendLittleEndian(text, std::uint64_t{0xFFEEDDCCBBAA9988});
+  EXPECT_EQ(HexText(text), "fe040302018899aabbccddeeff");
+  EXPECT_EQ(FromLittleEndian(std::string_view(text).substr(0, 1)), 0xFEu);
+  EXPECT_EQ(FromLittleEndian(std::string_view(text).substr(1, 4)), 0x01020304u);
+  EXPECT_EQ(FromLittleEndian(std::string_view(text).substr(5)), 0xFFEEDDCCBBAA9988u);
+  EXPECT_EQ(FromLittleEndian(""), 0u);
+}
+
+TEST(StatusName, IsThatOfGrpc) {
+  EXPECT_STREQ(StatusName(StatusCode::kOk), "OK");
+  EXPECT_STREQ(StatusName(StatusCode::kUnauthenticated), "UNAUTHENTICATED");
+  EXPECT_STREQ(StatusName(static_cast<StatusCode>(99)), "UNKNOWN");
+}
 
 TEST(Result, HoldsAValueOrTheReasonWhyNot) {
   Result<int> good = 7;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sdk/base/status.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::net {
 

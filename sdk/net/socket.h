@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/net/address.h"
 #include "sdk/net/deadline.h"
 

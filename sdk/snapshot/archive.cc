@@ -11,7 +11,7 @@
 #include <set>
 
 #include "sdk/base/snapshot_name.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/link_rule.h"
 
 namespace glim::snapshot {

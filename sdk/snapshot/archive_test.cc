@@ -17,7 +17,7 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/base/snapshot_name.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/link_rule.h"
 #include "sdk/snapshot/sha256.h"
 

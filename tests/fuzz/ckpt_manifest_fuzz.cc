@@ -12,6 +12,7 @@
 
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 #include "tests/fuzz/holds.h"
 
 namespace glim::checkpoint {

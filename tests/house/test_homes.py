@@ -71,7 +71,7 @@ def test_a_copy_in_a_comment_or_a_test_is_none(tree: Tree, homes: Homes, before:
 
 
 def test_a_stale_table_is_found(tree: Tree, homes: Homes) -> None:
-    moved = tree.without("sdk/base/unique_fd.h")
+    moved = tree.without("sdk/io/unique_fd.h")
     assert any("unique_fd.h is not there" in o.what for o in stale_entries(moved, homes))
     mended = tree.with_file("nodeagent/programs/init/main.cc", "int main() {}\n")
     assert any("init/main.cc is no exception any more" in o.what for o in stale_entries(mended, homes))

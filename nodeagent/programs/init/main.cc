@@ -20,7 +20,7 @@
 #include "nodeagent/programs/init/protocol.h"
 #include "nodeagent/programs/init/rank_process.h"
 #include "nodeagent/task/task_files.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -54,7 +54,7 @@ class Init {
         Tell("failed " + std::to_string(i) + " " + ToWord(FaultOf(pid.status())) + " " + WithFix(pid.status()) + "\n");
         return false;
       }
-      ::close(output);
+      ::close(output);  // the shim gave it under a fixed number: no UniqueFd owns it
       pids_.push_back(*pid);
       Tell("started " + std::to_string(i) + " " + std::to_string(*pid) + "\n");
     }

@@ -13,9 +13,10 @@
 #include <sstream>
 
 #include "nodeagent/confinement/control_groups.h"
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/programs/init/protocol.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "nodeagent/programs/init/rank_process.h"
 #include "nodeagent/task/task_files.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 

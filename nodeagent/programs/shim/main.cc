@@ -8,10 +8,11 @@
 #include <cstdio>
 #include <string>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/programs/shim/shim.h"
 #include "nodeagent/task/task_files.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "nodeagent/task/shim_control.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {

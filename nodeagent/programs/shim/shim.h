@@ -10,11 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "nodeagent/os/files.h"
 #include "nodeagent/programs/init/rank_process.h"
 #include "nodeagent/programs/shim/container.h"
 #include "nodeagent/task/log_files.h"
 #include "nodeagent/task/task_files.h"
+#include "sdk/io/unique_fd.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 

@@ -19,7 +19,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/snapshot_name.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/archive.h"
 #include "sdk/snapshot/sha256.h"
 

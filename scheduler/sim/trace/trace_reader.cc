@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
+
+#include "sdk/io/read_file.h"
 
 namespace glim::sim {
 namespace {
@@ -180,24 +181,16 @@ Result<std::vector<TraceJob>> ParseTrace(std::string_view text) {
 }
 
 Result<std::vector<TraceJob>> ReadTrace(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-  if (size < 0) {
-    return Status(StatusCode::kNotFound, path + ": cannot be read")
-        .WithReason("BAD_TRACE")
-        .WithFix("name a readable CSV file");
-  }
-  if (static_cast<std::size_t>(size) > kTraceBytesMax) {
+  const Result<std::string> text = ReadFile(path, kTraceBytesMax);
+  if (text.ok()) return ParseTrace(*text);
+  if (text.status().code() == StatusCode::kResourceExhausted) {
     return Status(StatusCode::kResourceExhausted, path + ": is larger than 1 GiB")
         .WithReason("BAD_TRACE")
         .WithFix("cut the trace into parts");
   }
-  std::string text(static_cast<std::size_t>(size), '\0');
-  in.seekg(0);
-  if (!in.read(text.data(), size)) {
-    return Status(StatusCode::kUnavailable, path + ": could not be read to its end").WithReason("BAD_TRACE");
-  }
-  return ParseTrace(text);
+  return Status(StatusCode::kNotFound, path + ": cannot be read")
+      .WithReason("BAD_TRACE")
+      .WithFix("name a readable CSV file");
 }
 
 }  // namespace glim::sim

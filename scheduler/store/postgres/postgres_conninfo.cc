@@ -7,10 +7,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
+
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::store {
 
@@ -30,29 +32,22 @@ Status Refused(std::string message, std::string fix) {
       .WithFix(std::move(fix));
 }
 
-struct CloseFd {
-  int fd;
-  ~CloseFd() { ::close(fd); }
-};
-
 Result<std::string> ReadPrivateFile(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
     return Refused(fmt::format("cannot read {}: {}", path, std::strerror(errno)), "check the path and its owner");
   }
-  const CloseFd close{fd};
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return Refused(path + " is not a regular file", "name a file with libpq's keywords");
   }
   if ((info.st_mode & 077) != 0) {
     return Refused(path + " can be read or written by others", "chmod 600 " + path);
   }
-  std::string text(kFileBytesMax + 1, '\0');
-  const ssize_t got = ::read(fd, text.data(), text.size());
-  if (got < 0) return Refused(fmt::format("cannot read {}: {}", path, std::strerror(errno)), "check the disk");
-  if (static_cast<std::size_t>(got) > kFileBytesMax) return Refused(path + " is too large", "at most 64 KiB");
-  text.resize(static_cast<std::size_t>(got));
+  std::string text;
+  const int error = ReadAll(fd.get(), kFileBytesMax, text);
+  if (error == EFBIG) return Refused(path + " is too large", "at most 64 KiB");
+  if (error != 0) return Refused(fmt::format("cannot read {}: {}", path, std::strerror(error)), "check the disk");
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
   return text;
 }

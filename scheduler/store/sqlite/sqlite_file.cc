@@ -9,9 +9,10 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "sdk/io/unique_fd.h"
 
 namespace glim::store {
 
@@ -28,11 +29,9 @@ Status SystemError(const std::string& what, int error) {
 
 // So that a name outlives a power cut.
 Status SyncDirectory(const fs::path& directory) {
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return SystemError("open " + directory.string(), errno);
-  const int error = ::fsync(fd) == 0 ? 0 : errno;
-  ::close(fd);
-  return error == 0 ? Status::Ok() : SystemError("fsync " + directory.string(), error);
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return SystemError("open " + directory.string(), errno);
+  return ::fsync(fd.get()) == 0 ? Status::Ok() : SystemError("fsync " + directory.string(), errno);
 }
 
 Status MakeDirectories(const fs::path& directory) {
@@ -49,20 +48,15 @@ Status MakeDirectories(const fs::path& directory) {
   return Status::Ok();
 }
 
-// An open, private file; the caller closes it.
-Result<int> OpenPrivate(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return SystemError("open " + path, errno);
+// An open, private file.
+Result<UniqueFd> OpenPrivate(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return SystemError("open " + path, errno);
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    const int error = S_ISREG(info.st_mode) ? errno : EINVAL;
-    ::close(fd);
-    return SystemError(path + " is not a regular file", error);
-  }
-  if ((info.st_mode & 077) != 0 && ::fchmod(fd, info.st_mode & 0700) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return SystemError("chmod " + path, error);
+  if (::fstat(fd.get(), &info) != 0) return SystemError("look at " + path, errno);
+  if (!S_ISREG(info.st_mode)) return SystemError(path + " is not a regular file", EINVAL);
+  if ((info.st_mode & 077) != 0 && ::fchmod(fd.get(), info.st_mode & 0700) != 0) {
+    return SystemError("chmod " + path, errno);
   }
   return fd;
 }
@@ -82,32 +76,17 @@ Result<SqliteFile> SqliteFile::Claim(const std::string& path) {
 
   auto lock = OpenPrivate(canonical.string() + ".lock");
   if (!lock.ok()) return lock.status();
-  SqliteFile file(canonical.string(), *lock);
-  if (::flock(*lock, LOCK_EX | LOCK_NB) != 0) {
+  SqliteFile file(canonical.string(), std::move(lock).value());
+  if (::flock(file.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return SystemError("lock " + file.path_, errno);
     return Status(StatusCode::kFailedPrecondition, "another scheduler has this database open: " + file.path_)
         .WithReason("STORE_LOCKED")
         .WithFix("stop the other scheduler first; for a standby use PostgreSQL");
   }
   // Only now: closing a descriptor of the database drops the locks that SQLite holds on it within this process.
-  auto database = OpenPrivate(file.path_);
-  if (!database.ok()) return database.status();
-  ::close(*database);
+  if (auto database = OpenPrivate(file.path_); !database.ok()) return database.status();
   if (Status s = SyncDirectory(canonical.parent_path()); !s.ok()) return s;
   return file;
-}
-
-SqliteFile::SqliteFile(SqliteFile&& other) noexcept
-    : path_(std::move(other.path_)), lock_fd_(std::exchange(other.lock_fd_, -1)) {}
-
-SqliteFile& SqliteFile::operator=(SqliteFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(lock_fd_, other.lock_fd_);
-  return *this;
-}
-
-SqliteFile::~SqliteFile() {
-  if (lock_fd_ >= 0) ::close(lock_fd_);
 }
 
 }  // namespace glim::store

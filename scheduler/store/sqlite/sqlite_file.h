@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "sdk/base/result.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::store {
 
@@ -16,18 +18,14 @@ class SqliteFile {
   // Fails with kFailedPrecondition, reason STORE_LOCKED, while another scheduler has it.
   static Result<SqliteFile> Claim(const std::string& path);
 
-  SqliteFile(SqliteFile&& other) noexcept;
-  SqliteFile& operator=(SqliteFile&& other) noexcept;
-  ~SqliteFile();
-
   // Absolute, without symbolic links: whatever name it was given, one database has one lock.
   const std::string& path() const { return path_; }
 
  private:
-  SqliteFile(std::string path, int lock_fd) : path_(std::move(path)), lock_fd_(lock_fd) {}
+  SqliteFile(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;
-  int lock_fd_ = -1;
+  UniqueFd lock_;
 };
 
 }  // namespace glim::store

@@ -14,19 +14,9 @@
 #include <vector>
 
 #include "sdk/base/result.h"
+#include "sdk/checkpoint/directory/names.h"
 
 namespace glim::checkpoint {
-
-inline constexpr char kManifestName[] = "manifest.json";
-
-struct CheckpointId {
-  std::uint32_t attempt = 0;
-  std::uint64_t step = 0;
-  friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
-};
-
-// attempt-N/step-00000123, relative to the directory.
-std::string PathOf(CheckpointId id);
 
 struct KeepRule {
   std::uint32_t newest = 3;     // at least 1

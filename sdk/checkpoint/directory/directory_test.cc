@@ -1,5 +1,5 @@
 #include "sdk/checkpoint/directory/directory.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -10,10 +10,10 @@
 #include <filesystem>
 
 #include "sdk/base/rng.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/testing/directory_fixture.h"
 #include "sdk/checkpoint/testing/stepped_process.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

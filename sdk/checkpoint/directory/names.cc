@@ -3,8 +3,6 @@
 #include <charconv>
 #include <system_error>
 
-#include "sdk/checkpoint/directory/directory.h"
-
 namespace glim::checkpoint {
 namespace {
 

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/testing/directory_fixture.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/directory/directory.h"
+#include "sdk/checkpoint/directory/names.h"
 
 namespace glim::checkpoint {
 

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "sdk/base/rng.h"
+#include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/checkpoint/format/manifest_merge.h"
 #include "sdk/checkpoint/format/shard_header.h"
 #include "sdk/checkpoint/format/testing/sample.h"
 

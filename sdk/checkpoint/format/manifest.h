@@ -7,12 +7,10 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sdk/base/result.h"
 #include "sdk/checkpoint/format/tensor.h"
 
 namespace glim::checkpoint {
@@ -64,26 +62,5 @@ struct Part {
   Manifest manifest;
   friend bool operator==(const Part&, const Part&) = default;
 };
-
-// `parts[r]` is rank r's, one for each of world_size. created_at_ms and metadata are rank 0's. INVALID_ARGUMENT names
-// the tensor of which two ranks disagree (type, shape), of which bytes are missing, or that two ranks wrote; or the
-// rank whose part is of another save. What it returns, ParseManifest will take.
-Result<Manifest> Merge(std::vector<Manifest> parts);
-
-// The user's metadata must be UTF-8: INVALID_ARGUMENT names the key that is not, or whose value is not.
-Status CheckMetadata(const std::map<std::string, std::string>& metadata);
-
-// Checks nothing; what it is given should pass Merge and CheckMetadata. The text ends with a checksum of itself.
-std::string ToJson(const Manifest& manifest);
-std::string ToJson(const Part& part);
-
-// Refuses (DATA_LOSS, reason BAD_MANIFEST, with the field: "tensors[3].pieces[0].offset") everything that a reader
-// would have to trust: a text that is not as it was written (its checksum), unknown format, version or members, names
-// that are not plain files, tensors out of order, a NaN or any other number where a non-negative integer is due, ranges
-// that overlap, leave a hole, or leave their shard, checksums that do not count up. What it returns needs no further
-// checks.
-Result<Manifest> ParseManifest(std::string_view json);
-// The same, but that tensors may lack pieces.
-Result<Part> ParsePart(std::string_view json);
 
 }  // namespace glim::checkpoint

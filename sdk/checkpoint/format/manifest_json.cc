@@ -1,5 +1,7 @@
 // The manifest's text. Its last member is a checksum of all that precedes it, so that a changed digit of a step is
 // found as surely as a changed byte of a tensor.
+#include "sdk/checkpoint/format/manifest_json.h"
+
 #include <array>
 #include <charconv>
 #include <span>
@@ -10,7 +12,6 @@
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/json_reader.h"
 #include "sdk/checkpoint/format/json_writer.h"
-#include "sdk/checkpoint/format/manifest.h"
 #include "sdk/checkpoint/format/manifest_check.h"
 
 namespace glim::checkpoint {

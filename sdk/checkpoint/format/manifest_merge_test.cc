@@ -2,6 +2,7 @@
 
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_merge.h"
 #include "sdk/checkpoint/format/testing/sample.h"
 
 namespace glim::checkpoint {

@@ -7,6 +7,8 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/checkpoint/format/manifest_check.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 #include "sdk/checkpoint/format/testing/sample.h"
 
 namespace glim::checkpoint {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "sdk/base/little_endian.h"
 #include "sdk/base/printable.h"
 #include "sdk/checkpoint/format/damaged.h"
 #include "sdk/checkpoint/format/json_reader.h"
@@ -118,14 +119,14 @@ Result<std::string> BuildShardHeader(const std::vector<ShardEntry>& entries) {
         .WithReason("TOO_MANY_TENSORS")
         .WithFix("save fewer and larger tensors, or on more ranks");
   }
-  std::uint64_t length = header.size() - kLengthBytes;
-  for (std::size_t i = 0; i < kLengthBytes; ++i, length >>= 8) header[i] = static_cast<char>(length & 0xFF);
+  std::string length;
+  AppendLittleEndian(length, std::uint64_t{header.size() - kLengthBytes});
+  header.replace(0, kLengthBytes, length);
   return header;
 }
 
 Result<std::uint64_t> ShardHeaderBytes(std::span<const std::byte, 8> first, std::uint64_t file_bytes) {
-  std::uint64_t length = 0;
-  for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(first[i]);
+  const std::uint64_t length = FromLittleEndian({reinterpret_cast<const char*>(first.data()), kLengthBytes});
   if (length > kHeaderBytesMax) {
     return Bad("a header of " + std::to_string(length) + " bytes is not possible: at most " +
                std::to_string(kHeaderBytesMax));

@@ -59,8 +59,4 @@ class Channel {
   virtual IoCompletion Wait() = 0;
 };
 
-// Chooses as file_writer.h says. INVALID_ARGUMENT for options out of range, UNAVAILABLE for a way that is not there.
-Result<std::unique_ptr<Channel>> MakeChannel(const IoOptions& options, const std::string& folder,
-                                             IoDirection direction);
-
 }  // namespace glim::checkpoint

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "sdk/checkpoint/io/image_writer.h"
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/range_reader.h"
 #include "sdk/checkpoint/io/testing/io_cases.h"
 

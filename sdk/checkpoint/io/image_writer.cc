@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "sdk/base/check.h"
-#include "sdk/base/unique_fd.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/io/retry.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/retried.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -9,10 +9,11 @@
 #include <numeric>
 #include <utility>
 
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/read_file.h"
 #include "sdk/checkpoint/io/read_plan.h"
 #include "sdk/checkpoint/io/retry.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::checkpoint {
 namespace {

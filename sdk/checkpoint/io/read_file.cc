@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sdk/checkpoint/io/dio_alignment.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::checkpoint {
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/io/channel.h"
 #include "sdk/checkpoint/io/page_cache.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 

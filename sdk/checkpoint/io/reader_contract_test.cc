@@ -9,6 +9,7 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/io/batch_reader.h"
+#include "sdk/checkpoint/io/make_channel.h"
 #include "sdk/checkpoint/io/range_reader.h"
 #include "sdk/checkpoint/io/testing/io_cases.h"
 

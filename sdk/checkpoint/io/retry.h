@@ -1,4 +1,4 @@
-// What interrupted or hurried calls are given: another try, a bounded number of times.
+// What interrupted or hurried requests are given: another try, a bounded number of times.
 #pragma once
 
 #include <cerrno>
@@ -22,15 +22,5 @@ class Retries {
   static constexpr int kMax = 100;
   int count_ = 0;
 };
-
-// 0 or errno of a call that returns -1 for a failure, made again when a signal interrupted it.
-template <typename Call>
-int Retried(const Call& call) {
-  int result = -1;
-  do {
-    result = call();
-  } while (result == -1 && errno == EINTR);
-  return result == -1 ? errno : 0;
-}
 
 }  // namespace glim::checkpoint

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "sdk/base/check.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::checkpoint {
 namespace {

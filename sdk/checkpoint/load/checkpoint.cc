@@ -1,3 +1,5 @@
+#include "sdk/checkpoint/load/checkpoint.h"
+
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <utility>
 
 #include "sdk/checkpoint/load/disk_source.h"
-#include "sdk/checkpoint/load/loader.h"
 #include "sdk/checkpoint/load/plan.h"
 #include "sdk/checkpoint/load/verify.h"
 
@@ -128,7 +129,7 @@ Result<std::unique_ptr<Checkpoint>> Open(ShardSource& source, std::unique_ptr<Sh
 
 Result<std::unique_ptr<Checkpoint>> OpenCheckpoint(const Directory& directory, CheckpointId id,
                                                    const LoaderOptions& options) {
-  Result<std::unique_ptr<ShardSource>> disk = OpenDiskSource(directory, id, options);
+  Result<std::unique_ptr<ShardSource>> disk = OpenDiskSource(directory, id, options.io);
   if (!disk.ok()) return disk.status();
   ShardSource& source = **disk;
   return Open(source, std::move(*disk), id);

@@ -1,14 +1,13 @@
 #include "sdk/checkpoint/load/disk_source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
+#include "sdk/checkpoint/directory/shards_there.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 #include "sdk/checkpoint/io/batch_reader.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -50,26 +49,10 @@ class DiskSource final : public ShardSource {
 
 }  // namespace
 
-Result<std::unique_ptr<ShardSource>> OpenDiskSource(const Directory& directory, CheckpointId id,
-                                                    const LoaderOptions& options) {
+Result<std::unique_ptr<ShardSource>> OpenDiskSource(const Directory& directory, CheckpointId id, const IoOptions& io) {
   const Result<int> folder = directory.OpenForReading(id);
   if (!folder.ok()) return folder.status();
-  return std::unique_ptr<ShardSource>(std::make_unique<DiskSource>(directory, UniqueFd(*folder), options.io));
-}
-
-Status CheckShardsAreThere(int folder, const std::vector<Shard>& shards) {
-  for (const Shard& shard : shards) {
-    struct stat found {};
-    if (::fstatat(folder, shard.file.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode) &&
-        static_cast<std::uint64_t>(found.st_size) == shard.bytes) {
-      continue;
-    }
-    return Status(StatusCode::kDataLoss,
-                  shard.file + " is not there with its " + std::to_string(shard.bytes) + " bytes")
-        .WithReason("BAD_SHARD")
-        .WithField(shard.file);
-  }
-  return Status::Ok();
+  return std::unique_ptr<ShardSource>(std::make_unique<DiskSource>(directory, UniqueFd(*folder), io));
 }
 
 }  // namespace glim::checkpoint

@@ -1,7 +1,7 @@
+#include "sdk/checkpoint/load/load_newest.h"
+
 #include <string>
 #include <utility>
-
-#include "sdk/checkpoint/load/loader.h"
 
 namespace glim::checkpoint {
 namespace {

@@ -1,10 +1,13 @@
-#include "sdk/checkpoint/load/loader.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <fstream>
 
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_newest.h"
+#include "sdk/checkpoint/load/load_range.h"
+#include "sdk/checkpoint/load/shard_source.h"
 #include "sdk/checkpoint/save/testing/saver_fixture.h"
 
 namespace glim::checkpoint {

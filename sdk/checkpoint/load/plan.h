@@ -9,7 +9,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/format/manifest.h"
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/load_range.h"
 
 namespace glim::checkpoint {
 

@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "sdk/checkpoint/directory/testing/small_checkpoint.h"
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/load/rows.h"
 #include "sdk/checkpoint/save/testing/ranks.h"
 

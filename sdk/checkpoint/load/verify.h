@@ -3,7 +3,7 @@
 
 #include "sdk/base/status.h"
 #include "sdk/checkpoint/format/manifest.h"
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/shard_source.h"
 
 namespace glim::checkpoint {
 

@@ -10,7 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/shard_source.h"
 #include "sdk/checkpoint/python/saver.h"
 
 namespace glim::checkpoint::python {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sdk/base/check.h"
+#include "sdk/base/little_endian.h"
 #include "sdk/checkpoint/format/crc32c.h"
 
 namespace glim::checkpoint {
@@ -85,7 +86,7 @@ class Writer {
  public:
   template <std::unsigned_integral T>
   void operator()(const T& value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) text.push_back(static_cast<char>(std::uint64_t{value} >> (8 * i)));
+    AppendLittleEndian(text, value);
   }
   template <std::size_t n>
   void operator()(const std::array<std::byte, n>& bytes) {
@@ -110,11 +111,7 @@ class Reader {
 
   template <std::unsigned_integral T>
   void operator()(T& value) {
-    const std::string_view bytes = Take(sizeof(T));
-    std::uint64_t read = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      read |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-    }
+    const std::uint64_t read = FromLittleEndian(Take(sizeof(T)));
     if (std::same_as<T, bool> && read > 1) good_ = false;
     value = static_cast<T>(read);
   }

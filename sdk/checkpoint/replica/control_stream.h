@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/replica/control_message.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/net/framed_stream.h"
 
 namespace glim::checkpoint {

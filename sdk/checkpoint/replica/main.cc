@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <thread>
 
 #include "sdk/checkpoint/replica/replica_service.h"
 #include "sdk/checkpoint/replica/token.h"
 #include "sdk/checkpoint/replica/transfer.h"
+#include "sdk/io/write_file.h"
 
 namespace {
 
@@ -52,9 +52,8 @@ Status ReadTheSecret(Arguments& arguments) {
 // By rename, so that whoever waits for the file reads it whole.
 bool WriteAddress(const std::string& path, const std::string& address) {
   if (path.empty()) return true;
-  const std::string beside = path + ".new";
-  std::ofstream(beside) << address << "\n";
-  return std::rename(beside.c_str(), path.c_str()) == 0;
+  const glim::WriteOptions options{glim::Durability::kProcess, {}, /*sole_writer=*/true};
+  return glim::WriteFileAtomically(path, address + "\n", options).ok();
 }
 
 // The program that runs now, even where a newer one has taken its name: both must speak alike.

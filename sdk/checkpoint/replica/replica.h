@@ -11,7 +11,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/shard_source.h"
 #include "sdk/checkpoint/save/replica_sink.h"
 
 namespace glim::checkpoint {

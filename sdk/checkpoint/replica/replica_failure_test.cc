@@ -11,6 +11,8 @@
 
 #include "sdk/base/check.h"
 #include "sdk/base/rng.h"
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/replica/replica_client.h"
 #include "sdk/checkpoint/replica/testing/replica.h"
 #include "sdk/net/socket.h"

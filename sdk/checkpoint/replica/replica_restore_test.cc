@@ -9,6 +9,9 @@
 #include <filesystem>
 
 #include "sdk/base/check.h"
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_newest.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/replica/testing/replica.h"
 #include "sdk/checkpoint/save/saver.h"
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "sdk/checkpoint/format/crc32c.h"
+#include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/checkpoint/format/manifest_merge.h"
 #include "sdk/checkpoint/replica/replica_client.h"
 #include "sdk/net/socket.h"
 

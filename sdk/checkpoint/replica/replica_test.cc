@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/replica/testing/replica.h"
 
 namespace glim::checkpoint {

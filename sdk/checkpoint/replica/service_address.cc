@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "sdk/io/unique_fd.h"
 #include "sdk/net/socket.h"
 
 namespace glim::checkpoint {

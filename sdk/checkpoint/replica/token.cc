@@ -4,14 +4,17 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
 
 #include "sdk/base/check.h"
+#include "sdk/base/hex.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/random_bytes.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
@@ -33,44 +36,32 @@ std::string Text(const Nonce& nonce) { return {reinterpret_cast<const char*>(non
 
 Result<std::string> ReadSecret(int descriptor) {
   const UniqueFd owned(descriptor);
-  std::string text(kSecretBytesMax + 1, '\0');
-  std::size_t bytes = 0;
-  while (bytes < text.size()) {
-    const ssize_t n = ::read(descriptor, text.data() + bytes, text.size() - bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Status(StatusCode::kNotFound, "the secret cannot be read: " + net::ErrnoText(errno));
-    if (n == 0) break;
-    bytes += static_cast<std::size_t>(n);
+  std::string text;
+  const int error = ReadAll(descriptor, kSecretBytesMax + 1, text);  // a line's end may come on top
+  if (error != 0 && error != EFBIG) {
+    return Status(StatusCode::kNotFound, IoError(error, "read the secret").message());
   }
-  while (bytes > 0 && std::isspace(static_cast<unsigned char>(text[bytes - 1])) != 0) --bytes;
-  if (bytes < kSecretBytesMin || bytes > kSecretBytesMax) {
-    return Status(InvalidArgument("secret", "it has to be of 16 to 4096 bytes", "head -c 32 /dev/urandom | base64"));
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
+  if (text.size() < kSecretBytesMin || text.size() > kSecretBytesMax) {
+    return InvalidArgument("secret", "it has to be of 16 to 4096 bytes", "head -c 32 /dev/urandom | base64");
   }
-  text.resize(bytes);
   return text;
 }
 
 Result<std::string> ReadSecret(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Status(StatusCode::kNotFound, path + ": " + net::ErrnoText(errno));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return FileError("open", path, errno);
   struct stat info {};
-  if (::fstat(descriptor, &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    ::close(descriptor);
+  if (::fstat(file.get(), &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return Status(StatusCode::kPermissionDenied, path + " can be read or changed by others than its owner")
         .WithField("secret_file")
         .WithFix("chmod 600 " + path);
   }
-  return ReadSecret(descriptor);
+  return ReadSecret(file.Release());
 }
 
 std::string JobToken(const std::string& secret, const std::string& job) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : Hmac(secret, "glim-replica job " + job)) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-  }
-  return text;
+  return HexText(Hmac(secret, "glim-replica job " + job));
 }
 
 Proof Prove(const std::string& token, Side side, const std::string& job, const Nonce& client, const Nonce& service) {
@@ -81,7 +72,7 @@ bool Same(const Proof& a, const Proof& b) { return CRYPTO_memcmp(a.data(), b.dat
 
 Nonce MakeNonce() {
   Nonce nonce;
-  GLIM_CHECK(::getrandom(nonce.data(), nonce.size(), 0) == static_cast<ssize_t>(nonce.size()), "getrandom");
+  FillRandomly(nonce);
   return nonce;
 }
 

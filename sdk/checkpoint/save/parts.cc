@@ -1,6 +1,5 @@
 #include "sdk/checkpoint/save/parts.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,14 +8,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
 
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/folders.h"
+
+#include "sdk/checkpoint/format/manifest_json.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -25,29 +25,17 @@ constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLongestPause{50};
 constexpr std::size_t kRanksNamedMax = 8;
 
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
+Result<std::set<std::string>> NamesIn(int folder) {
+  const auto entries = ListFolder(folder);
+  if (!entries.ok()) return entries.status();
+  std::set<std::string> names;
+  for (const FolderEntry& entry : *entries) names.insert(entry.name);
+  return names;
+}
 
 bool Exists(int folder, const std::string& name) {
   struct stat found {};
   return ::fstatat(folder, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-// Opened anew each time, which makes a network file system look again.
-Result<std::set<std::string>> NamesIn(int folder) {
-  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return IoError(errno, "list the checkpoint's folder");
-  const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(fd));
-  if (dir == nullptr) {
-    ::close(fd);
-    return IoError(ENOMEM, "list the checkpoint's folder");
-  }
-  std::set<std::string> names;
-  errno = 0;
-  while (const dirent* entry = ::readdir(dir.get())) names.insert(entry->d_name);
-  if (errno != 0) return IoError(errno, "list the checkpoint's folder");
-  return names;
 }
 
 bool OfOneSave(const Manifest& a, const Manifest& b) {

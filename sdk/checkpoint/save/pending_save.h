@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "sdk/checkpoint/save/saver.h"
+#include "sdk/checkpoint/save/save_handle.h"
 
 namespace glim::checkpoint {
 

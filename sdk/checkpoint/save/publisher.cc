@@ -6,18 +6,28 @@
 #include <thread>
 #include <utility>
 
-#include "sdk/base/unique_fd.h"
+#include "sdk/checkpoint/directory/shards_there.h"
 #include "sdk/checkpoint/format/crc32c.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/checkpoint/format/manifest_merge.h"
 #include "sdk/checkpoint/io/micros_since.h"
-#include "sdk/checkpoint/load/disk_source.h"
 #include "sdk/checkpoint/save/checksums.h"
 #include "sdk/checkpoint/save/parts.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Of the image, which is whole, into `manifest`, which describes it.
+void TakeAllChecksums(SaveRequest& request, Manifest& manifest) {
+  const auto begin = Clock::now();
+  manifest.shards[0].header_crc32c = Crc32c(request.image.first(request.layout->header.size()));
+  TakeChecksums(request.image, manifest.tensors);
+  request.report.checksum_micros = MicrosSince(begin);
+}
 
 }  // namespace
 
@@ -91,16 +101,10 @@ Result<Publisher::Written> Publisher::WriteShard(CheckpointId id, int folder, Sa
   {
     // The processor's work beside the disk's: together they take as long as the longer one. Not beside the copy, too:
     // the trainer waits for that.
-    const std::jthread checks([&] {
+    const std::jthread beside([&] {
       request.progress->WaitForAll();
-      const auto begin = Clock::now();
-      part.manifest.shards[0].header_crc32c = Crc32c(request.image.first(request.layout->header.size()));
-      TakeChecksums(request.image, part.manifest.tensors);
-      request.report.checksum_micros = MicrosSince(begin);
-      if (options_.replica != nullptr) {
-        options_.replica->Start(id, request.image, ToJson(part));
-        replica_started = true;
-      }
+      TakeAllChecksums(request, part.manifest);
+      replica_started = StartReplica(id, request.image, part);
       result.text = TextOf(part);
     });
     const auto begin = Clock::now();
@@ -112,6 +116,12 @@ Result<Publisher::Written> Publisher::WriteShard(CheckpointId id, int folder, Sa
   if (!written.ok()) return written.status();
   request.report.io = *written;
   return result;
+}
+
+bool Publisher::StartReplica(CheckpointId id, std::span<const std::byte> image, const Part& part) {
+  if (options_.replica == nullptr) return false;
+  options_.replica->Start(id, image, ToJson(part));
+  return true;
 }
 
 Result<std::string> Publisher::TextOf(const Part& part) const {

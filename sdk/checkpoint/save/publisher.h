@@ -18,7 +18,8 @@
 #include "sdk/checkpoint/io/file_writer.h"
 #include "sdk/checkpoint/io/target_limit.h"
 #include "sdk/checkpoint/save/copy_progress.h"
-#include "sdk/checkpoint/save/saver.h"
+#include "sdk/checkpoint/save/save_handle.h"
+#include "sdk/checkpoint/save/saver_options.h"
 
 namespace glim::checkpoint {
 
@@ -59,6 +60,9 @@ class Publisher {
     Result<std::string> text = std::string();
   };
   Result<Written> WriteShard(CheckpointId id, int folder, SaveRequest& request, bool& replica_started);
+  // As soon as the checksums are there, which the copy's reader needs; the disk is being written meanwhile. Whether
+  // there is a replica to wait for.
+  bool StartReplica(CheckpointId id, std::span<const std::byte> image, const Part& part);
   // This rank's part, or, with one rank, the manifest.
   Result<std::string> TextOf(const Part& part) const;
   // Nothing where there is no limit, or none that works: turns are a courtesy.

@@ -13,6 +13,7 @@
 
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_check.h"
 #include "sdk/checkpoint/io/micros_since.h"
 #include "sdk/checkpoint/save/copier.h"
 #include "sdk/checkpoint/save/copy_progress.h"

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/hfreduce/rendezvous/store_message.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/net/address.h"
 #include "sdk/net/deadline.h"
 #include "sdk/net/framed_stream.h"

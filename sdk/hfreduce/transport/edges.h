@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/hfreduce/rendezvous/store.h"
 #include "sdk/hfreduce/transport/transport.h"
 #include "sdk/hfreduce/transport/transport_options.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/net/deadline.h"
 
 namespace glim::hfreduce {

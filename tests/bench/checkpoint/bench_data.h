@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/load/loader.h"
 #include "sdk/checkpoint/save/saver.h"
 #include "tests/bench/checkpoint/bench.h"
 

@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "tests/bench/checkpoint/bench.h"
 #include "tests/bench/checkpoint/bench_data.h"
 

@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/replica/testing/replica.h"
 #include "tests/bench/checkpoint/bench.h"
 #include "tests/bench/checkpoint/bench_data.h"

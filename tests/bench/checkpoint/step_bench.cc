@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "sdk/base/unique_fd.h"
+#include "sdk/io/unique_fd.h"
 #include "tests/bench/checkpoint/bench.h"
 #include "tests/bench/checkpoint/bench_data.h"
 

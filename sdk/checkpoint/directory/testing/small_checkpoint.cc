@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "sdk/base/check.h"
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 #include "sdk/checkpoint/format/shard_header.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 namespace {

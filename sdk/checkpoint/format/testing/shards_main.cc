@@ -9,6 +9,8 @@
 
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/layout.h"
+#include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/checkpoint/format/manifest_merge.h"
 #include "sdk/checkpoint/format/testing/sample.h"
 
 namespace glim::checkpoint {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/io/channel.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 

@@ -16,6 +16,7 @@
 #include "sdk/base/check.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/layout.h"
+#include "sdk/checkpoint/format/manifest_json.h"
 
 namespace glim::checkpoint::testing {
 namespace {

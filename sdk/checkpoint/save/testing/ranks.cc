@@ -9,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "sdk/checkpoint/format/manifest.h"
 #include "sdk/checkpoint/load/rows.h"
 
 namespace glim::checkpoint::testing {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "sdk/checkpoint/directory/testing/small_checkpoint.h"
-#include "sdk/checkpoint/load/loader.h"
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_newest.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/save/testing/ranks.h"
 
 namespace glim::checkpoint {

@@ -1,4 +1,3 @@
-#include "sdk/checkpoint/directory/directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,10 +6,12 @@
 #include <cerrno>
 
 #include "sdk/base/utf8.h"
-#include "sdk/checkpoint/directory/directory_impl.h"
+#include "sdk/checkpoint/directory/file_directory.h"
 #include "sdk/checkpoint/directory/files.h"
 #include "sdk/checkpoint/directory/names.h"
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -52,7 +53,7 @@ Result<std::unique_ptr<Directory>> Directory::Open(const std::string& path, cons
   if (made) {
     const UniqueFd parent(::openat(root.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) return IoError(errno, "open the folder of " + path).WithField(path);
-    if (Status status = Flush(parent.get()); !status.ok()) return status;
+    if (Status status = FlushFolder(parent.get()); !status.ok()) return status;
   }
   auto directory = std::make_unique<FileDirectory>(std::move(root), path);
   if (!job.empty()) {
@@ -64,7 +65,7 @@ Result<std::unique_ptr<Directory>> Directory::Open(const std::string& path, cons
 Status FileDirectory::Claim(const std::string& job) {
   auto text = ReadFile(root_.get(), kJobName, kRecordBytesMax);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) {
-    const auto created = CreateExclusively(root_.get(), kJobName, JobText(job));
+    const auto created = CreateFileIn(root_.get(), kJobName, JobText(job));
     if (!created.ok()) return created.status();
     text = ReadFile(root_.get(), kJobName, kRecordBytesMax);
   }
@@ -80,10 +81,10 @@ Status FileDirectory::Claim(const std::string& job) {
 }
 
 Result<std::vector<std::uint32_t>> FileDirectory::Attempts() const {
-  const auto entries = List(root_.get());
+  const auto entries = ListFolder(root_.get());
   if (!entries.ok()) return entries.status();
   std::vector<std::uint32_t> attempts;
-  for (const Entry& entry : *entries) {
+  for (const FolderEntry& entry : *entries) {
     const auto attempt = AttemptNamed(entry.name);
     if (attempt && entry.is_folder) attempts.push_back(*attempt);
   }
@@ -186,14 +187,14 @@ Result<std::optional<CheckpointId>> FileDirectory::Begin(std::uint32_t attempt, 
   if (!record.ok() && record.status().code() == StatusCode::kNotFound) {
     const auto chosen = ChooseBase(attempt, told);
     if (!chosen.ok()) return chosen.status();
-    const auto created = CreateExclusively(folder->get(), kBaseName, BaseText(attempt, *chosen));
+    const auto created = CreateFileIn(folder->get(), kBaseName, BaseText(attempt, *chosen));
     if (!created.ok()) return created.status();
     record = ReadBase(attempt);
   }
   if (!record.ok()) return record.status();
   // Whoever published it may have died before these.
-  if (Status status = Flush(folder->get()); !status.ok()) return status;
-  if (Status status = Flush(root_.get()); !status.ok()) return status;
+  if (Status status = FlushFolder(folder->get()); !status.ok()) return status;
+  if (Status status = FlushFolder(root_.get()); !status.ok()) return status;
   // A zombie that was held up on the way here is told so.
   if (Status status = RefuseIfSuperseded(attempt); !status.ok()) return status;
   return record->base;
@@ -224,9 +225,9 @@ Result<FileDirectory::Steps> FileDirectory::StepsOf(std::uint32_t attempt) const
     if (folder.status().code() == StatusCode::kNotFound) return steps;
     return folder.status();
   }
-  const auto entries = List(folder->get());
+  const auto entries = ListFolder(folder->get());
   if (!entries.ok()) return entries.status();
-  for (const Entry& entry : *entries) {
+  for (const FolderEntry& entry : *entries) {
     const auto step = StepNamed(entry.name);
     if (!step || !entry.is_folder) continue;
     const auto published = IsPublished(folder->get(), *step);
@@ -312,16 +313,16 @@ Result<int> FileDirectory::OpenForReading(CheckpointId id) const {
 }
 
 Status FileDirectory::Publish(int folder, const std::string& name, const std::string& text) {
-  return Replace(folder, name, text);
+  return WriteFileIn(folder, name, text);
 }
 
 Status FileDirectory::PublishManifest(CheckpointId id, int folder, const std::string& json) {
   if (Status status = RefuseIfSuperseded(id.attempt); !status.ok()) return status;
   const auto attempt = OpenFolder(root_.get(), AttemptName(id.attempt));
   if (!attempt.ok()) return attempt.status();
-  if (Status status = Replace(folder, kManifestName, json); !status.ok()) return status;
-  if (Status status = Flush(attempt->get()); !status.ok()) return status;
-  if (Status status = Flush(root_.get()); !status.ok()) return status;
+  if (Status status = WriteFileIn(folder, kManifestName, json); !status.ok()) return status;
+  if (Status status = FlushFolder(attempt->get()); !status.ok()) return status;
+  if (Status status = FlushFolder(root_.get()); !status.ok()) return status;
   if (Status status = RefuseIfSuperseded(id.attempt); !status.ok()) return status;
   static_cast<void>(ReplaceLink(root_.get(), kHintName, PathOf(id)));
   return Status::Ok();

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "sdk/checkpoint/directory/directory_impl.h"
+#include "sdk/checkpoint/directory/file_directory.h"
 #include "sdk/checkpoint/directory/files.h"
 #include "sdk/checkpoint/directory/names.h"
 #include "sdk/checkpoint/format/manifest.h"
+#include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -88,7 +91,7 @@ Status FileDirectory::RemoveManifest(CheckpointId id) {
   const UniqueFd folder(*opened);
   if (Status status = RemoveFile(folder.get(), kManifestName); !status.ok()) return status;
   good_.erase(id);
-  return Flush(folder.get());
+  return FlushFolder(folder.get());
 }
 
 Status FileDirectory::RemoveStep(CheckpointId id) {
@@ -101,9 +104,9 @@ Status FileDirectory::RemoveEmptyAttempt(std::uint32_t attempt) {
   const std::string name = AttemptName(attempt);
   const auto folder = OpenFolder(root_.get(), name);
   if (!folder.ok()) return folder.status();
-  const auto entries = List(folder->get());
+  const auto entries = ListFolder(folder->get());
   if (!entries.ok()) return entries.status();
-  const auto ours = [](const Entry& entry) {
+  const auto ours = [](const FolderEntry& entry) {
     return !entry.is_folder && (entry.name == kBaseName || IsTemporary(entry.name));
   };
   if (!std::all_of(entries->begin(), entries->end(), ours)) return Status::Ok();
@@ -111,10 +114,10 @@ Status FileDirectory::RemoveEmptyAttempt(std::uint32_t attempt) {
 }
 
 Status FileDirectory::RemoveLeftovers() {
-  const auto entries = List(root_.get());
+  const auto entries = ListFolder(root_.get());
   if (!entries.ok()) return entries.status();
   Status first_error;
-  for (const Entry& entry : *entries) {
+  for (const FolderEntry& entry : *entries) {
     const bool ours =
         entry.name.starts_with(std::string(".") + kJobName) || entry.name.starts_with(std::string(".") + kHintName);
     if (ours && IsTemporary(entry.name)) KeepFirst(first_error, RemoveFile(root_.get(), entry.name));

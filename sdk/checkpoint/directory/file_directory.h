@@ -1,4 +1,5 @@
-// The Directory on a real file system. See directory.h; private to its folder.
+// The Directory on a real file system. See directory.h; private to its folder. Opening it (Directory::Open) is in
+// file_directory.cc, removing what is not kept in file_directory_prune.cc.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "sdk/base/unique_fd.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/records.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
 

@@ -4,14 +4,14 @@
 #include <cstdlib>
 #include <string>
 
-#include "nodeagent/os/files.h"
+#include "sdk/io/folders.h"
 
-namespace glim::nodeagent {
+namespace glim {
 
 class TempFolder {
  public:
   TempFolder() {
-    char name[] = "/tmp/glim-nodeagent-XXXXXX";
+    char name[] = "/tmp/glim-test-XXXXXX";
     path_ = ::mkdtemp(name);
   }
   ~TempFolder() { (void)RemoveFolder(path_); }
@@ -24,4 +24,4 @@ class TempFolder {
   std::string path_;
 };
 
-}  // namespace glim::nodeagent
+}  // namespace glim

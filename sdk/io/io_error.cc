@@ -1,9 +1,12 @@
-#include "sdk/checkpoint/io/io_error.h"
+#include "sdk/io/io_error.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <system_error>
 
-namespace glim::checkpoint {
+namespace glim {
 namespace {
 
 struct Meaning {
@@ -13,10 +16,11 @@ struct Meaning {
 
 Meaning MeaningOf(int error) {
   switch (error) {
-    case ENOSPC: return {StatusCode::kResourceExhausted, "free space on this file system, or keep fewer checkpoints"};
+    case ENOSPC: return {StatusCode::kResourceExhausted, "free space on this file system"};
     case EDQUOT: return {StatusCode::kResourceExhausted, "remove files of this owner, or ask for a larger quota"};
     case EFBIG:
-      return {StatusCode::kResourceExhausted, "raise the limit on the size of files (ulimit -f), or write more shards"};
+      return {StatusCode::kResourceExhausted,
+              "raise the limit on the size of files (ulimit -f), or write smaller files"};
     case EMFILE:
     case ENFILE: return {StatusCode::kResourceExhausted, "raise the limit on open files (ulimit -n)"};
     case EIO:
@@ -39,6 +43,22 @@ Status IoError(int error, const std::string& doing) {
   return Status(meaning.code, "cannot " + doing + ": " + std::generic_category().message(error)).WithFix(meaning.fix);
 }
 
+Status FileError(std::string_view what, const std::string& path, int error) {
+  return IoError(error, std::string(what) + " " + path);
+}
+
+std::string PathIn(int folder, const std::string& name) {
+  std::array<char, 4096> buffer;
+  const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(folder)).c_str(), buffer.data(), buffer.size());
+  std::string path = length > 0 ? std::string(buffer.data(), static_cast<std::size_t>(length)) : "(folder)";
+  return name.empty() ? path : path + "/" + name;
+}
+
+Status ErrorIn(int folder, const std::string& name, const std::string& what, int error) {
+  const std::string path = PathIn(folder, name);
+  return FileError(what, path, error).WithField(path);
+}
+
 Status CheckFileName(const std::string& name) {
   if (!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
       name.find('\0') == std::string::npos) {
@@ -48,4 +68,4 @@ Status CheckFileName(const std::string& name) {
                          "give a name without slashes");
 }
 
-}  // namespace glim::checkpoint
+}  // namespace glim
