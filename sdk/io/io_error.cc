@@ -27,7 +27,7 @@ Meaning MeaningOf(int error) {
     case EILSEQ: return {StatusCode::kDataLoss, "look at the kernel's log: the device fails"};
     case ENOENT:
     case ENOTDIR:
-    case ESTALE: return {StatusCode::kNotFound, "see whether somebody removed the folder"};
+    case ESTALE: return {StatusCode::kNotFound, "see whether somebody removed it"};
     case EACCES:
     case EPERM:
     case EROFS: return {StatusCode::kPermissionDenied, "give this process's user the right to it"};

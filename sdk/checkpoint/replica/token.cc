@@ -8,6 +8,7 @@
 
 #include <cctype>
 #include <cerrno>
+#include <cstring>
 
 #include "sdk/base/check.h"
 #include "sdk/base/hex.h"
@@ -50,7 +51,7 @@ Result<std::string> ReadSecret(int descriptor) {
 
 Result<std::string> ReadSecret(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return FileError("open", path, errno);
+  if (!file) return Status(StatusCode::kNotFound, path + ": " + std::strerror(errno));
   struct stat info {};
   if (::fstat(file.get(), &info) != 0 || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return Status(StatusCode::kPermissionDenied, path + " can be read or changed by others than its owner")
