@@ -1,4 +1,6 @@
 // The commands of `glim ckpt`, one file each. None of them needs a cluster: they read files.
+//
+// Sources: ckpt.cc, ckpt_convert.cc, ckpt_diff.cc, ckpt_ls.cc, ckpt_show.cc, ckpt_verify.cc
 #pragma once
 
 #include "cli/commands/command.h"

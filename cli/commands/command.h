@@ -1,5 +1,8 @@
 // What every command has in common: it adds itself to the command line, and if it is the one chosen, main runs it.
 // One command, one file.
+//
+// Sources: command.cc, admin.cc, admin_config.cc, admin_report.cc, cancel.cc, events.cc, history.cc, logs.cc,
+// nodes.cc, plan.cc, queue.cc, resume.cc, status.cc, submit.cc, suspend.cc, version.cc, wait.cc, why.cc
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,7 @@
 // What the commands show as tables: messages of the API in, text for a terminal out. Pure: the present is handed in.
+//
+// Sources: events_view.cc, history_view.cc, nodes_view.cc, plan_view.cc, policy_view.cc, queue_view.cc,
+// report_view.cc, status_view.cc, why_view.cc
 #pragma once
 
 #include <string>

@@ -1,18 +1,15 @@
 """One scheduler and its agents on this machine, in one private folder. Run by root, each agent has a network namespace
 of its own and runs its tasks in containers (runc); otherwise all share the loopback address and tasks are processes."""
 
-import glob
-import hashlib
 import json
 import os
-import secrets
-import subprocess
-import tempfile
 
 from .allowed import allowed_folders
+from .folders import read_word, size_of, tag_of, write_secret
 from .glim_cli import Glim
+from .leftovers import cancel_queue, kill_replicas_under, kill_tasks_under
 from .network import Network, remove_control_groups
-from .processes import Child, NotInTime, all_pids, environment_of, kill_process, start_time, tail, wait_until
+from .processes import Child, tail, wait_until
 from .spec import parts_for_jobs, sdk_folder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -38,24 +35,6 @@ FOUR_NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("B", "b1"), "n4": ("B
 def default_runtime():
     """What the tasks of a cluster on this machine run in; GLIM_TEST_RUNTIME overrides it."""
     return os.environ.get("GLIM_TEST_RUNTIME") or ("runc" if os.geteuid() == 0 else "process")
-
-
-def make_folder(prefix):
-    """Short: a Unix socket's address holds 107 bytes."""
-    return os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
-
-
-def tag_of(folder):
-    """A short name for what belongs to a cluster and cannot lie in its folder."""
-    return "glim-" + hashlib.sha256(os.path.normpath(folder).encode()).hexdigest()[:8]
-
-
-def remove_folder(folder):
-    """What tasks wrote may lie deeper than Python follows, and an agent's own removals may be under way beside this
-    one. What --stop goes by goes last."""
-    for name in sorted(os.listdir(folder), key=lambda name: name == "cluster.json"):
-        subprocess.run(["rm", "-rf", "--", os.path.join(folder, name)], check=True)
-    os.rmdir(folder)
 
 
 class LocalCluster:
@@ -158,7 +137,7 @@ class LocalCluster:
         self.scheduler = Child("glim-scheduler", argv, os.path.join(self.logs, "scheduler.log"), self._env)
         self.port = int(
             wait_until(
-                lambda: self.scheduler.check() or _read(port_file),
+                lambda: self.scheduler.check() or read_word(port_file),
                 30,
                 lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log),
             )
@@ -337,7 +316,7 @@ class LocalCluster:
         for name in self.node_places:
             for folder, _, files in os.walk(os.path.join(self.folder, name)):
                 found += [os.path.join(folder, f) for f in sorted(files) if f.endswith(".log")]
-        return [path for path in found if _size(path)]
+        return [path for path in found if size_of(path)]
 
     def tails(self, lines=25):
         return "\n".join(f"==== {path}\n{tail(path, lines)}" for path in self.log_files())
@@ -381,116 +360,6 @@ class LocalCluster:
         }
         with open(os.path.join(self.folder, "cluster.json"), "w") as file:
             json.dump(state, file)
-
-
-def cancel_queue(glim):
-    """Each job in its owner's name: nobody else may."""
-    for job in reversed(glim.json("queue")["jobs"]):
-        glim.run("cancel", job["id"], user=job["user"])
-
-
-def stop_remembered(folder):
-    """Stops a cluster that another process left running, and removes its folder."""
-    folder = os.path.realpath(folder)
-    try:
-        with open(os.path.join(folder, "cluster.json")) as file:
-            state = json.load(file)
-    except OSError:
-        raise SystemExit(f"{folder} is not the folder of a cluster that --keep left running") from None
-    glim = Glim(os.path.join(state["bin"], "glim"), state["server"], folder)
-    try:
-        cancel_queue(glim)
-        wait_until(lambda: not any(n["holder"] for n in glim.nodes().values()), 30, "every node is free")
-    except Exception as error:
-        print(f"the jobs could not be cancelled: {error}")
-    for sign, seconds in ((15, 10), (9, 5)):
-        for child in state["processes"]:
-            kill_process(child["pid"], child["start_time"], sign)
-        try:
-            wait_until(
-                lambda: all(start_time(c["pid"]) != c["start_time"] for c in state["processes"]),
-                seconds,
-                "all have ended",
-            )
-            break
-        except NotInTime:
-            continue
-    kill_tasks_under(folder)
-    kill_replicas_under(folder)
-    if state["prefix"]:
-        tag = tag_of(folder)
-        Network(tag, state["nodes"], state["prefix"]).remove()
-        remove_control_groups(f"/glim/{tag}")
-    remove_folder(folder)
-
-
-def kill_tasks_under(folder):
-    """Kills tasks' processes whose socket, and shims whose task folder, lies in a cluster's own folder."""
-
-    def ours(pid):
-        if environment_of(pid).get("GLIM_SOCKET", "").startswith(folder + "/"):
-            return True
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-        except OSError:
-            return False
-        return (
-            len(words) > 1
-            and os.path.basename(words[0]) == b"glim-shim"
-            and words[1].startswith(os.fsencode(folder) + b"/")
-        )
-
-    killed = []
-    for _ in range(50):  # what forks meanwhile is found the next time
-        left = [(pid, start_time(pid)) for pid in all_pids() if ours(pid)]
-        left = [(pid, started) for pid, started in left if started is not None]
-        if not left:
-            break
-        for pid, started in left:
-            kill_process(pid, started)
-        killed += [pid for pid, _ in left if pid not in killed]
-        try:
-            wait_until(lambda: all(start_time(pid) != started for pid, started in left), 0.2, "gone", every=0.02)
-        except NotInTime:
-            continue
-    return killed
-
-
-def kill_replicas_under(folder):
-    """Kills the replica services that agents whose state folder is `folder`, or lies in it, have noted: like tasks,
-    they outlive the agents. Returns their process ids."""
-    noted = [*glob.glob(f"{folder}/replica/process.json"), *glob.glob(f"{folder}/*/replica/process.json")]
-    killed = []
-    for path in noted:
-        with open(path) as file:
-            identity = json.load(file)
-        pid, started = identity["pid"], identity["start_ticks"]
-        if start_time(pid) == started:
-            kill_process(pid, started)
-            killed.append((pid, started))
-    wait_until(lambda: all(start_time(pid) != started for pid, started in killed), 10, "the services have ended")
-    return [pid for pid, _ in killed]
-
-
-def write_secret(path):
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_hex(32) + "\n")
-
-
-def _size(path):
-    try:
-        return os.path.getsize(path)
-    except FileNotFoundError:  # a task's folder may go at any moment
-        return 0
-
-
-def _read(path):
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except FileNotFoundError:
-        return None
 
 
 def _find(document, key):

@@ -9,7 +9,9 @@ import sys
 import time
 
 from .allowed import callers_folders
-from .local_cluster import LocalCluster, make_folder, remove_folder, stop_remembered
+from .folders import make_folder, remove_folder
+from .leftovers import stop_remembered
+from .local_cluster import LocalCluster
 from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples
 from .story import Stage, Training, random_step

@@ -5,11 +5,11 @@
 
 #include <cerrno>
 
-#include "nodeagent/saves/fetch_token.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/io/write_file.h"
+#include "sdk/tokens/fetch_token.h"
 
 namespace glim::nodeagent {
 namespace {

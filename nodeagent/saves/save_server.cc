@@ -9,9 +9,9 @@
 #include <span>
 
 #include "nodeagent/saves/fetch_frames.h"
-#include "nodeagent/saves/fetch_token.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/io/io_error.h"
+#include "sdk/tokens/fetch_token.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "nodeagent/saves/fetch_token.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
+#include "sdk/tokens/fetch_token.h"
 
 namespace glim::nodeagent {
 

@@ -7,6 +7,9 @@
 #include <set>
 #include <vector>
 
+#include "sdk/base/printable.h"
+#include "sdk/base/utf8.h"
+
 namespace glim::nodeagent {
 namespace {
 
@@ -157,43 +160,15 @@ bool IsSyntaxError(std::string_view line) {
   return name == "SyntaxError" || name == "IndentationError" || name == "TabError";
 }
 
-// The number of bytes of the character that begins `text`, and its number; 0: no valid UTF-8.
-std::size_t Decode(std::string_view text, std::uint32_t* code) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t size = first < 0x80   ? 1
-                           : first < 0xC2 ? 0
-                           : first < 0xE0 ? 2
-                           : first < 0xF0 ? 3
-                           : first < 0xF5 ? 4
-                                          : 0;
-  if (size == 0 || size > text.size()) return 0;
-  *code = size == 1 ? first : first & (0x7Fu >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-    *code = *code << 6 | (byte(i) & 0x3Fu);
-  }
-  const bool bad = (size == 3 && *code < 0x800) || (size == 4 && *code < 0x10000) || *code > 0x10FFFF ||
-                   (*code >= 0xD800 && *code <= 0xDFFF);
-  return bad ? 0 : size;
-}
-
-// C0, DEL, C1, line separators, and what turns the direction of text.
-bool IsHarmful(std::uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0xFEFF;
-}
-
 std::string Harmless(std::string_view text) {
   std::string clean;
   while (!text.empty()) {
-    std::uint32_t code = 0;
-    const std::size_t size = Decode(text, &code);
-    const bool plain = size > 0 && !IsHarmful(code);
-    const std::string_view next = plain ? text.substr(0, size) : size > 0 ? " " : "?";
+    const Utf8Char c = DecodeUtf8(text);
+    const bool plain = c.ok && !IsControl(c.code) && !IsDeceptive(c.code);
+    const std::string_view next = plain ? text.substr(0, c.size) : c.ok ? " " : "?";
     if (clean.size() + next.size() > kCauseBytesMax) break;
     clean += next;
-    text.remove_prefix(std::max<std::size_t>(1, size));
+    text.remove_prefix(c.size);
   }
   return std::string(Trimmed(clean));
 }

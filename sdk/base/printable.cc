@@ -37,7 +37,8 @@ std::string Printable(std::string_view text) {
 }
 
 bool IsDeceptive(char32_t code) {
-  return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x2028 || code == 0x2029;
+  return (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F ||
+         code == 0xFEFF;
 }
 
 std::string EscapedStart(std::string_view text, std::size_t chars_max) {

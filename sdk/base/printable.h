@@ -19,7 +19,7 @@ std::string Escaped(std::string_view text);
 // As Escaped, of at most the first `chars_max` characters; what is cut ends in "...".
 std::string EscapedStart(std::string_view text, std::size_t chars_max);
 
-// Characters that reorder or break what follows them on the line.
+// Characters that reorder or break what follows them on the line, or that nobody sees.
 bool IsDeceptive(char32_t code);
 
 }  // namespace glim

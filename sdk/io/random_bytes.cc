@@ -15,6 +15,12 @@ void FillRandomly(std::span<std::byte> into) {
   GLIM_CHECK(::getrandom(into.data(), into.size(), 0) == static_cast<ssize_t>(into.size()), "getrandom");
 }
 
+std::uint64_t RandomNumber() {
+  std::uint64_t number = 0;
+  FillRandomly(std::as_writable_bytes(std::span(&number, 1)));
+  return number;
+}
+
 std::string RandomHex(std::size_t bytes) {
   std::vector<std::byte> random(bytes);
   FillRandomly(random);

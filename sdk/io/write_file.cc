@@ -13,6 +13,7 @@
 #include <cstdio>
 
 #include "sdk/io/io_error.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/io/retried.h"
 #include "sdk/io/unique_fd.h"
 
@@ -20,13 +21,7 @@ namespace glim {
 namespace {
 
 // Unlike that of any other process, on this machine or another.
-std::string UniqueName(const std::string& name) {
-  auto number = static_cast<std::uint64_t>(::getpid());
-  static_cast<void>(::getrandom(&number, sizeof number, GRND_NONBLOCK));
-  std::array<char, 24> text;
-  std::snprintf(text.data(), text.size(), ".%016llx.tmp", static_cast<unsigned long long>(number));
-  return "." + name + text.data();
-}
+std::string UniqueName(const std::string& name) { return "." + name + "." + RandomHex(8) + ".tmp"; }
 
 // A file beside, which goes when the object does unless it was given its name.
 class TemporaryFile {

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "sdk/base/cut_text.h"
+#include "sdk/base/utf8.h"
 
 namespace glim {
 namespace {
@@ -15,7 +16,7 @@ std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : CutText(text, kQuotedBytesMax)) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    quoted += IsControl(static_cast<unsigned char>(c)) && static_cast<unsigned char>(c) < 0x80 ? ' ' : c;
   }
   return quoted + "\"";
 }

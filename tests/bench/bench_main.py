@@ -13,7 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 
 from bare_runc import BareRunc  # noqa: E402
-from cluster.local_cluster import CONFIG, LocalCluster, remove_folder  # noqa: E402
+from cluster.folders import remove_folder  # noqa: E402
+from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
 from cluster.processes import Child, wait_until  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import PYTHON  # noqa: E402

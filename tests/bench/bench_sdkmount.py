@@ -12,7 +12,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 
 from bare_runc import BareRunc  # noqa: E402
-from cluster.local_cluster import LocalCluster, remove_folder  # noqa: E402
+from cluster.folders import remove_folder  # noqa: E402
+from cluster.local_cluster import LocalCluster  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from figures import Figures  # noqa: E402
 

@@ -17,7 +17,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 
-from cluster.local_cluster import CONFIG, LocalCluster, remove_folder  # noqa: E402
+from cluster.folders import remove_folder  # noqa: E402
+from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from figures import Figures, fdatasync_ms, filesystem_of, percentile  # noqa: E402
 

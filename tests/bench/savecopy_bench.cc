@@ -6,9 +6,9 @@
 #include <iostream>
 #include <string>
 
-#include "nodeagent/saves/fetch_token.h"
 #include "nodeagent/saves/save_copy.h"
 #include "nodeagent/saves/save_server.h"
+#include "sdk/tokens/fetch_token.h"
 
 namespace glim::nodeagent {
 namespace {

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cluster.local_cluster import kill_replicas_under, kill_tasks_under
+from cluster.leftovers import kill_replicas_under, kill_tasks_under
 from cluster.processes import Child, NotInTime, kill_process, processes_of, start_time, tail, wait_until
 
 

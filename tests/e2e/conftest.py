@@ -13,7 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 sys.dont_write_bytecode = True
 
-from cluster.local_cluster import LocalCluster, make_folder, remove_folder  # noqa: E402
+from cluster.folders import make_folder, remove_folder  # noqa: E402
+from cluster.local_cluster import LocalCluster  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import Stage  # noqa: E402
 

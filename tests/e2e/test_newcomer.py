@@ -11,7 +11,8 @@ import pytest
 
 from conftest import BIN, ROOT
 from cluster.glim_cli import Glim
-from cluster.local_cluster import LocalCluster, default_runtime, make_folder, remove_folder
+from cluster.folders import make_folder, remove_folder
+from cluster.local_cluster import LocalCluster, default_runtime
 from cluster.processes import wait_until
 
 RUNTIMES = ("runc", "process") if default_runtime() == "runc" else ("process",)

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "glim/v1/agent_api.grpc.pb.h"
-#include "nodeagent/saves/fetch_token.h"
 #include "nodeagent/saves/save_copy.h"
 #include "nodeagent/saves/save_server.h"
 #include "sdk/base/rng.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/testing/temp_folder.h"
+#include "sdk/tokens/fetch_token.h"
 
 namespace glim::nodeagent {
 

@@ -11,7 +11,7 @@ namespace {
 
 // As a spec would have it: "90s", "16MiB", "0.5".
 std::string Written(std::int64_t value, AmountUnit unit) {
-  if (value < 0) return std::to_string(value) + (unit == AmountUnit::kTime ? "ms" : "");
+  if (value < 0) return "-" + Written(-value, unit);
   switch (unit) {
     case AmountUnit::kCount: break;
     case AmountUnit::kTime: return WriteDuration(Milliseconds(value));

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "nodeagent/saves/fetch_token.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/lifecycle/launch_environment.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/wire/spec_convert.h"
+#include "sdk/tokens/fetch_token.h"
 
 namespace glim::server {
 namespace {
@@ -31,7 +31,7 @@ void SetBase(const Snapshot& snapshot, const core::DesiredTask& task, const core
     v1::SaveSource& source = *out->add_sources();
     source.set_node(holder->name);
     source.set_address(holder->save_address);
-    source.set_token(nodeagent::FetchToken(holder->save_key, task.id.attempt.job.value, base.local, node.name));
+    source.set_token(FetchToken(holder->save_key, task.id.attempt.job.value, base.local, node.name));
   };
   std::vector<core::NodeId> holders = core::HoldersOf(base);
   // Those that are heard first.

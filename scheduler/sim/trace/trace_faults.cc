@@ -46,7 +46,7 @@ Result<FaultPlan> ReadFaults(const std::string& path) {
 }
 
 Duration UntilNextFault(const FaultPlan& plan, std::uint32_t nodes, Rng& rng) {
-  const double mean_ms = plan.node_mtbf_days * 86'400'000.0 / nodes;
+  const double mean_ms = plan.node_mtbf_days * static_cast<double>(Hours(24).ms) / nodes;
   return Milliseconds(std::max<std::int64_t>(1, std::llround(-std::log(Uniform(rng)) * mean_ms)));
 }
 

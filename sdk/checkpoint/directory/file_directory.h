@@ -1,5 +1,6 @@
-// The Directory on a real file system. See directory.h; private to its folder. Opening it (Directory::Open) is in
-// file_directory.cc, removing what is not kept in file_directory_prune.cc.
+// The Directory on a real file system. See directory.h; private to its folder.
+//
+// Sources: file_directory.cc (with Directory::Open), file_directory_prune.cc (removing what is not kept)
 #pragma once
 
 #include <cstdint>

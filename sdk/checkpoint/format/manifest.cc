@@ -1,10 +1,6 @@
 #include "sdk/checkpoint/format/manifest.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "sdk/base/printable.h"
-#include "sdk/checkpoint/format/manifest_check.h"
 
 namespace glim::checkpoint {
 

@@ -2,6 +2,8 @@
 //
 // The neighbour's service is found by host:port. Bytes go by UCX's one-sided operations, straight from the Saver's
 // image and straight into the tensors' memory; no disk is read or written. docs/checkpoint.md, "Replicas".
+//
+// Sources: replica_source.cc (loading), replica_writer.cc (copying), replica_absent.cc (a build without UCX)
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <random>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "sdk/checkpoint/replica/service_address.h"
 #include "sdk/checkpoint/replica/service_connection.h"
 #include "sdk/checkpoint/replica/shared_region.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
@@ -112,8 +112,7 @@ Status Service::Open() {
   // Only to know now, and not with the first client, whether the options suit this machine.
   if (auto worker = net::ucx::Worker::Open(worker_options_); !worker.ok()) return worker.status();
   table_ = std::make_unique<ReplicaTable>(maker_, options_.memory_bytes, options_.lease);
-  std::random_device random;
-  instance_ = std::uint64_t{random()} << 32 | random();
+  instance_ = RandomNumber();
   epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));
   stop_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !stop_) return {StatusCode::kUnavailable, "no epoll: " + net::ErrnoText(errno)};

@@ -9,6 +9,8 @@
 #include <csignal>
 
 #include "sdk/base/rng.h"
+#include "sdk/checkpoint/load/checkpoint.h"
+#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/save/testing/saver_fixture.h"
 
 namespace glim::checkpoint {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/checkpoint/load/checkpoint.h"
 #include "sdk/checkpoint/save/testing/held_replica.h"
 #include "sdk/checkpoint/save/testing/saver_fixture.h"
 

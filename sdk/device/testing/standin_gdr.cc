@@ -3,12 +3,16 @@
 #include <map>
 #include <mutex>
 
-#include "sdk/device/gdr_copy.h"
 #include "sdk/device/testing/standin_cuda.h"
 #include "sdk/device/testing/standin_memory.h"
 
 namespace glim::device::standin {
 namespace {
+
+// As gdrapi.h has gdr_mh_t.
+struct GdrHandle {
+  unsigned long h = 0;
+};
 
 struct Pin {
   std::uintptr_t begin = 0;

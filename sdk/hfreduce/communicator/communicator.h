@@ -3,6 +3,8 @@
 // Algorithms: sections IV.A to IV.C and the appendix of the Fire-Flyer AI-HPC paper (arXiv 2408.14158), algorithms 1
 // and 2; the double binary tree of Sanders, Speck and Traeff (tree/tree.h). docs/hfreduce.md follows one chunk through
 // the code.
+//
+// Sources: communicator_create.cc
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "sdk/hfreduce/communicator/wrong.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 #include "sdk/hfreduce/transport/ucx_transport.h"
+#include "sdk/io/random_bytes.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -55,8 +55,7 @@ Result<Run> Meet(const Topology& topology, std::uint32_t rank, Store& store, con
   const std::string key = "communicator/" + options.id;
   const std::string terms = Terms(topology, options);
   if (rank == 0) {
-    std::random_device random;
-    const std::uint64_t session = std::uint64_t{random()} << 32 | random();
+    const std::uint64_t session = RandomNumber();
     if (Status status = store.Set(key, std::to_string(session) + " " + terms); !status.ok()) return status;
     return Run{session, options.id + "-" + std::to_string(session)};
   }

@@ -66,15 +66,16 @@ Result<std::unique_ptr<Driver>> Driver::Create(std::unique_ptr<Part> part) {
 }
 
 Status Driver::Open() {
-  events_ = ::epoll_create1(EPOLL_CLOEXEC);
-  wakes_ = ::epoll_create1(EPOLL_CLOEXEC);
-  kick_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  stir_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (events_ < 0 || wakes_ < 0 || kick_ < 0 || stir_ < 0) return SystemError("epoll and eventfd");
+  events_.Reset(::epoll_create1(EPOLL_CLOEXEC));
+  wakes_.Reset(::epoll_create1(EPOLL_CLOEXEC));
+  kick_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  stir_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!events_ || !wakes_ || !kick_ || !stir_) return SystemError("epoll and eventfd");
   for (const int descriptor : part_->Descriptors()) {
-    if (!Add(events_, descriptor, EPOLLIN)) return SystemError("epoll_ctl");
+    if (!Add(events_.get(), descriptor, EPOLLIN)) return SystemError("epoll_ctl");
   }
-  if (!Add(events_, kick_, EPOLLIN) || !Add(wakes_, events_, 0) || !Add(wakes_, stir_, EPOLLIN)) {
+  if (!Add(events_.get(), kick_.get(), EPOLLIN) || !Add(wakes_.get(), events_.get(), 0) ||
+      !Add(wakes_.get(), stir_.get(), EPOLLIN)) {
     return SystemError("epoll_ctl");
   }
   thread_ = std::thread([this] { Run(); });
@@ -87,7 +88,7 @@ Driver::~Driver() {
       const std::lock_guard lock(mutex_);
       stop_ = true;
     }
-    Kick(stir_);
+    Kick(stir_.get());
     thread_.join();
     TakeOver();
     part_->Leave();
@@ -95,12 +96,9 @@ Driver::~Driver() {
     while (!part_->left() && Now() < end) {
       TickLocked();
       if (part_->Step()) continue;
-      if (part_->BeginSleep() && !part_->left()) SleepOn(events_, kTickEvery);
+      if (part_->BeginSleep() && !part_->left()) SleepOn(events_.get(), kTickEvery);
       part_->EndSleep();
     }
-  }
-  for (const int descriptor : {events_, wakes_, kick_, stir_}) {
-    if (descriptor >= 0) ::close(descriptor);
   }
 }
 
@@ -111,7 +109,7 @@ void Driver::Submit(Request request) {
   part_->Start(std::move(request));
   if (!waited) return HandOver(kSubmitMax);
   StepFor(kSubmitMax);
-  Kick(kick_);  // the one who waits may be asleep
+  Kick(kick_.get());  // the one who waits may be asleep
 }
 
 Status Driver::Wait(const Completion& completion) {
@@ -140,8 +138,8 @@ Status Driver::Wait(const Completion& completion) {
     const bool sleeps = part_->BeginSleep();
     if (sleeps && !completion.done()) {
       lock.unlock();
-      SleepOn(events_, kTickEvery);
-      Drain(kick_);
+      SleepOn(events_.get(), kTickEvery);
+      Drain(kick_.get());
       lock.lock();
     }
     part_->EndSleep();
@@ -158,15 +156,15 @@ void Driver::Abort(const std::string& reason) {
   part_->Abort(reason);
   if (!waited) return HandOver(kSubmitMax);
   StepFor(kSubmitMax);
-  Kick(kick_);
+  Kick(kick_.get());
 }
 
 void Driver::Run() {
   Duration at_most = kIdleLook;
   for (;;) {
     epoll_event event{};
-    ::epoll_wait(wakes_, &event, 1, static_cast<int>((waited_ ? kIdleLook : at_most).ms));
-    Drain(stir_);
+    ::epoll_wait(wakes_.get(), &event, 1, static_cast<int>((waited_ ? kIdleLook : at_most).ms));
+    Drain(stir_.get());
     const std::lock_guard lock(mutex_);
     if (stop_) return;
     at_most = kIdleLook;
@@ -199,13 +197,13 @@ void Driver::HandOver(Duration patience) {
     if (part_->BeginSleep()) {
       handed_over_ = true;
       asleep_ = true;
-      Arm(wakes_, events_, EPOLLIN | EPOLLONESHOT);
+      Arm(wakes_.get(), events_.get(), EPOLLIN | EPOLLONESHOT);
       return;
     }
     part_->EndSleep();
     if (Clock::now() < end) continue;  // cheaper than to wake the thread for a message that is here already
     handed_over_ = true;
-    Kick(stir_);
+    Kick(stir_.get());
     return;
   }
 }
@@ -215,8 +213,8 @@ void Driver::TakeOver() {
   if (!asleep_) return;
   asleep_ = false;
   part_->EndSleep();
-  Drain(kick_);
-  Arm(wakes_, events_, 0);
+  Drain(kick_.get());
+  Arm(wakes_.get(), events_.get(), 0);
 }
 
 void Driver::SleepOn(int descriptor, Duration at_most) const {

@@ -10,6 +10,7 @@
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 #include "sdk/hfreduce/communicator/part.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::hfreduce {
 
@@ -43,10 +44,10 @@ class Driver {
   void SleepOn(int descriptor, Duration at_most) const;
 
   std::unique_ptr<Part> part_;
-  int events_ = -1;  // epoll over the part's descriptors and the kick
-  int wakes_ = -1;   // epoll over `events_`, armed when the thread is in charge
-  int kick_ = -1;    // eventfd
-  int stir_ = -1;    // eventfd: wakes the thread alone
+  UniqueFd events_;  // epoll over the part's descriptors and the kick
+  UniqueFd wakes_;   // epoll over `events_`, armed when the thread is in charge
+  UniqueFd kick_;    // eventfd
+  UniqueFd stir_;    // eventfd: wakes the thread alone
   std::mutex mutex_;
   std::mutex waiting_;  // one thread waits at a time
   std::atomic<bool> waited_{false};

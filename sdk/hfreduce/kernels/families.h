@@ -1,5 +1,7 @@
-// The kernels behind Reduce, one entry and one source (float.cc, float16.cc, float8.cc, integer.cc, copy.cc) for each
-// family of types. Each chooses its SIMD target at run time.
+// The kernels behind Reduce, one entry and one source for each family of types. Each chooses its SIMD target at run
+// time.
+//
+// Sources: float.cc, float16.cc, float8.cc, integer.cc, copy.cc
 #pragma once
 
 #include <cstddef>

@@ -31,8 +31,7 @@ void WakeFutex(std::atomic<std::uint32_t>& word) {
 
 Bell::~Bell() {
   state(local_rank_).address_bytes.store(0);
-  if (receiver_ >= 0) ::close(receiver_);
-  if (const int sender = sender_.load(); sender >= 0) ::close(sender);
+  const UniqueFd sender(sender_.load());
 }
 
 void Bell::Prepare(SleeperKind kind) {
@@ -45,9 +44,9 @@ void Bell::Prepare(SleeperKind kind) {
 
 void Bell::Cancel() {
   state(local_rank_).sleeper.store(static_cast<std::uint32_t>(SleeperKind::kAwake), std::memory_order_relaxed);
-  if (receiver_ < 0) return;
+  if (!receiver_) return;
   char bytes[16];
-  while (::recv(receiver_, bytes, sizeof(bytes), MSG_DONTWAIT) >= 0) {
+  while (::recv(receiver_.get(), bytes, sizeof(bytes), MSG_DONTWAIT) >= 0) {
   }
 }
 
@@ -93,13 +92,9 @@ void Bell::SendDatagram(const BellState& to) {
   if (bytes == 0 || bytes > sizeof(to.address)) return;
   int sender = sender_.load(std::memory_order_acquire);
   if (sender < 0) {
-    const int made = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made < 0) return;  // the sleeper looks by itself after a while
-    if (sender_.compare_exchange_strong(sender, made)) {
-      sender = made;
-    } else {
-      ::close(made);
-    }
+    UniqueFd made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!made) return;  // the sleeper looks by itself after a while
+    if (sender_.compare_exchange_strong(sender, made.get())) sender = made.Release();
   }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -109,29 +104,27 @@ void Bell::SendDatagram(const BellState& to) {
 }
 
 Result<int> Bell::Descriptor() {
-  if (receiver_ >= 0) return receiver_;
+  if (receiver_) return receiver_.get();
   const auto failed = [] {
     return Status(StatusCode::kUnavailable, std::string("no socket to be woken by: ") + std::strerror(errno));
   };
-  const int made = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (made < 0) return failed();
-  receiver_ = made;
+  receiver_.Reset(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!receiver_) return failed();
   // The kernel picks an abstract address: no file that could be left behind.
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   socklen_t length = sizeof(address);
   BellState& own = state(local_rank_);
-  if (::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
-      ::getsockname(made, reinterpret_cast<sockaddr*>(&address), &length) != 0 || length <= kPathOffset ||
+  if (::bind(receiver_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
+      ::getsockname(receiver_.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0 || length <= kPathOffset ||
       length - kPathOffset > sizeof(own.address)) {
     const Status status = failed();
-    ::close(made);
-    receiver_ = -1;
+    receiver_.Reset();
     return status;
   }
   std::memcpy(own.address, address.sun_path, length - kPathOffset);
   own.address_bytes.store(length - kPathOffset, std::memory_order_release);
-  return receiver_;
+  return receiver_.get();
 }
 
 }  // namespace glim::hfreduce

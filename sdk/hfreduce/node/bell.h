@@ -7,6 +7,7 @@
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 #include "sdk/hfreduce/node/segment_layout.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::hfreduce {
 
@@ -46,7 +47,7 @@ class Bell {
   SegmentHeader& header_;
   std::uint32_t local_rank_;
   std::uint32_t seen_word_ = 0;
-  int receiver_ = -1;
+  UniqueFd receiver_;
   std::atomic<int> sender_{-1};
 };
 

@@ -1,4 +1,5 @@
 #include "sdk/hfreduce/node/process_identity.h"
+#include "sdk/io/unique_fd.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,11 +15,10 @@ constexpr int kStartTimeField = 22;  // proc(5)
 
 // 0: no such process, or it holds nothing any more.
 std::uint64_t StartTicksOf(std::int32_t pid) {
-  const int fd = ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  const UniqueFd file(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return 0;
   char text[1024];
-  const ssize_t length = ::read(fd, text, sizeof(text) - 1);
-  ::close(fd);
+  const ssize_t length = ::read(file.get(), text, sizeof(text) - 1);
   if (length <= 0) return 0;
   text[length] = '\0';
   // The second field is the command's name in brackets and may hold anything, brackets and blanks too.

@@ -9,6 +9,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/hfreduce/node/segment_layout.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::hfreduce {
 
@@ -22,12 +23,6 @@ class SegmentFile {
   static Result<Found> Find(const std::string& path, std::uint64_t session, SegmentFile* file);
 
   SegmentFile() = default;
-  SegmentFile(SegmentFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  SegmentFile& operator=(SegmentFile&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~SegmentFile();
 
   // ALREADY_EXISTS: a living process has a file of that name; a dead one's is removed.
   Status Publish(const std::string& path);
@@ -36,12 +31,12 @@ class SegmentFile {
   // Memory behind the range, or RESOURCE_EXHAUSTED: without, a full /dev/shm is a SIGBUS at the first touch.
   Status Reserve(std::uint64_t offset, std::uint64_t bytes);
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
  private:
   explicit SegmentFile(int fd) : fd_(fd) {}
 
-  int fd_ = -1;
+  UniqueFd fd_;
 };
 
 }  // namespace glim::hfreduce

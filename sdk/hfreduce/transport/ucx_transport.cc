@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/transport/ucx_peer.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/net/socket.h"
 #include "sdk/net/ucx/worker.h"
 
@@ -110,10 +110,8 @@ Status UcxTransport::Open(const TransportOptions& options, NodeIndex self, std::
 
 Status UcxTransport::Exchange(const TransportOptions& options, NodeIndex self, Store& store,
                               const net::Deadline& deadline) {
-  std::random_device random;
   for (const auto& peer : peers_) {
-    const std::uint64_t number = std::uint64_t{random()} << 32 | random();
-    Result<UcxInvitation> invitation = peer->Invite(*worker_, number);
+    Result<UcxInvitation> invitation = peer->Invite(*worker_, RandomNumber());
     if (!invitation.ok()) return invitation.status();
     const std::string key = InvitationKey(options, self, peer->node());
     if (Status written = store.Set(key, invitation->Encode()); !written.ok()) return written;

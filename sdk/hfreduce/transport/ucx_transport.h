@@ -1,5 +1,7 @@
 // Payloads by one-sided puts into registered memory of the peer, frames by active messages (OpenUCX). One context and
 // worker for each transport, so that each has a service level, and with it a traffic class, of its own.
+//
+// Sources: ucx_transport.cc, ucx_transport_absent.cc (a build without UCX)
 #pragma once
 
 #include <memory>

@@ -12,9 +12,6 @@
 #include <vector>
 
 #include "sdk/checkpoint/directory/testing/small_checkpoint.h"
-#include "sdk/checkpoint/load/checkpoint.h"
-#include "sdk/checkpoint/load/load_newest.h"
-#include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/save/testing/ranks.h"
 
 namespace glim::checkpoint {
@@ -48,30 +45,12 @@ class SaverFixture : public ::testing::Test {
     return report.ok() ? Status::Ok() : report.status();
   }
   // The newest checkpoint's tensor `name`; empty when something is wrong with it.
-  std::vector<std::byte> Newest(const std::string& name = "t") const {
-    const auto directory = Directory::Open(path_, "").value();
-    std::vector<std::byte> bytes;
-    const auto ask = [&](const Checkpoint& checkpoint) -> Result<std::vector<LoadRange>> {
-      bytes.resize(checkpoint.manifest().Find(name)->info.bytes().value());
-      return std::vector<LoadRange>{{name, 0, bytes}};
-    };
-    const Result<CheckpointId> loaded =
-        LoadNewest(*directory, {}, nullptr, {}, ask, [](CheckpointId, const Status&) {});
-    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
-    return loaded.ok() ? bytes : std::vector<std::byte>();
-  }
+  std::vector<std::byte> Newest(const std::string& name = "t") const;
   static bool IsIn(const std::vector<std::byte>& bytes, const SaveTensor& tensor) {
     return std::vector<std::byte>(tensor.data.begin(), tensor.data.end()) == bytes;
   }
   // Names in a checkpoint's folder.
-  std::set<std::string> FilesOf(CheckpointId id) const {
-    std::set<std::string> names;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(path_ + "/" + PathOf(id), error)) {
-      names.insert(entry.path().filename());
-    }
-    return names;
-  }
+  std::set<std::string> FilesOf(CheckpointId id) const;
   bool IsThere(CheckpointId id) const { return std::filesystem::exists(path_ + "/" + PathOf(id)); }
 
  private:

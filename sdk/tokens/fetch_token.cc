@@ -1,4 +1,4 @@
-#include "nodeagent/saves/fetch_token.h"
+#include "sdk/tokens/fetch_token.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -10,7 +10,7 @@
 #include "sdk/base/hex.h"
 #include "sdk/io/random_bytes.h"
 
-namespace glim::nodeagent {
+namespace glim {
 namespace {
 
 using TokenBytes = std::array<unsigned char, 32>;
@@ -34,4 +34,4 @@ bool SameToken(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace glim::nodeagent
+}  // namespace glim

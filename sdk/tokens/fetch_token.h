@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace glim::nodeagent {
+namespace glim {
 
 inline constexpr std::size_t kSaveKeyDigits = 64;
 inline constexpr std::size_t kFetchTokenDigits = 64;
@@ -23,4 +23,4 @@ std::string FetchToken(const std::string& key, std::uint64_t job, const std::str
 // Whether two tokens are the same, in a time that tells nothing of where they differ.
 bool SameToken(const std::string& a, const std::string& b);
 
-}  // namespace glim::nodeagent
+}  // namespace glim

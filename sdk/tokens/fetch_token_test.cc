@@ -1,8 +1,8 @@
-#include "nodeagent/saves/fetch_token.h"
+#include "sdk/tokens/fetch_token.h"
 
 #include <gtest/gtest.h>
 
-namespace glim::nodeagent {
+namespace glim {
 namespace {
 
 const std::string kKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -33,4 +33,4 @@ TEST(FetchToken, EachAgentDrawsItsOwnKey) {
 }
 
 }  // namespace
-}  // namespace glim::nodeagent
+}  // namespace glim
