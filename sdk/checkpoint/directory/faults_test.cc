@@ -1,17 +1,16 @@
 // What stops a process may do so before any of its system calls; each test tries them all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/directory/directory.h"
 #include "sdk/checkpoint/directory/testing/directory_fixture.h"
+#include "sdk/checkpoint/testing/shared_text.h"
 #include "sdk/checkpoint/testing/stepped_process.h"
 #include "sdk/io/unique_fd.h"
 
@@ -26,27 +25,6 @@ using ::testing::IsEmpty;
 
 constexpr KeepRule kKeepOne{.newest = 1};
 constexpr std::size_t kCallsMax = 1000;  // a process that makes more does not end
-
-// Where a process leaves the words of its failure for the one that started it.
-class SharedText {
- public:
-  SharedText()
-      : text_(static_cast<char*>(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  ~SharedText() { ::munmap(text_, kBytes); }
-  SharedText(const SharedText&) = delete;
-  SharedText& operator=(const SharedText&) = delete;
-
-  // As the exit status of the process.
-  int Leave(const Status& status) const {
-    std::strncpy(text_, (status.reason() + ": " + status.message()).c_str(), kBytes - 1);
-    return static_cast<int>(status.code());
-  }
-  std::string text() const { return text_; }
-
- private:
-  static constexpr std::size_t kBytes = 4096;
-  char* text_;
-};
 
 class FaultsTest : public DirectoryFixture {
  protected:
