@@ -69,6 +69,15 @@ struct Liveness {
   TimePoint last_heard;       // or when the present leader began
 };
 
+// Of a live attempt: which shards of which saves its ranks have reported, of those behind its durable step.
+struct ShardsSeen {
+  struct OfStep {
+    std::set<std::uint32_t> shards;
+    std::uint32_t needed = 1;
+  };
+  std::map<std::int64_t, OfStep> by_step;
+};
+
 // Derived from the rows by ClusterState alone.
 struct Index {
   std::map<Shape, std::set<QueueKey>> queue;      // plannable now
@@ -130,6 +139,7 @@ class ClusterState {
   TimePoint leader_since;
   TimePoint promised_wake;  // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
+  std::map<AttemptId, ShardsSeen> shards_seen;  // gathered report by report (attempt_progress.h)
   bool outage = false;
   // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
   mutable TimePoint silence_due;

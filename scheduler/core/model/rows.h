@@ -181,7 +181,8 @@ struct Attempt {
   std::int32_t exit_code = 0;
   std::int32_t failed_rank = -1;  // that failed first; -1: none
   std::string message;
-  std::int64_t last_step = -1;     // highest reported complete
+  std::int64_t last_step = -1;     // highest reported complete; progress (progress.h)
+  TimePoint progress_at;           // when that was stored for its own sake
   std::int64_t durable_step = -1;  // highest durable save of this attempt
   TimePoint durable_at;
   Duration save_interval;  // between its last two durable saves; 0: unknown
@@ -210,8 +211,8 @@ struct SavedShard {
 struct Rank {
   std::uint32_t rank = 0;  // global
   bool connected = false;
-  std::int64_t step = -1;
-  Duration step_time;  // median
+  std::int64_t step = -1;  // progress (progress.h), like the next
+  Duration step_time;      // median
   std::uint32_t acked_agreement = 0;
   std::int64_t hold = -1;
   bool finished = false;

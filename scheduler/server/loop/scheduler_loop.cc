@@ -318,7 +318,8 @@ void SchedulerLoop::NoteCommitted(const std::vector<core::Mutation>& mutations) 
 
 void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, TimePoint now) {
   const SnapshotPtr before = snapshot_.load();
-  // Heartbeats change nothing but when a node was last heard: a second's delay there saves a copy a batch.
+  // Most reports change nothing but when a node was last heard and how far its ranks are: a second's delay there saves
+  // a copy a batch.
   const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
   const bool rows = result.mutations > 0 || revision_ != before->revision;
   const bool soft =
@@ -326,7 +327,7 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   if (!rows && !soft && !liveness_due) return;
 
   auto next = std::make_shared<Snapshot>();
-  next->tables = rows ? state_->tables() : before->tables;
+  next->tables = rows || liveness_due ? state_->tables() : before->tables;  // steps change without a commit
   next->verdicts = state_->verdicts;
   next->policy = policy_;
   next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;

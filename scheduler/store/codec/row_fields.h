@@ -183,6 +183,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("failed_rank", row.failed_rank);
   io.Field("message", row.message);
   io.Field("last_step", row.last_step);
+  io.Field("progress_at_ms", row.progress_at);
   io.Field("durable_step", row.durable_step);
   io.Field("durable_at_ms", row.durable_at);
   io.Field("save_interval_ms", row.save_interval);
