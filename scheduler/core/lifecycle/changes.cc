@@ -81,6 +81,37 @@ void Changes::EraseJob(JobId id) {
   transition_.mutations.emplace_back(DeleteJob{id});
 }
 
+void Changes::EraseAttempt(AttemptId id) {
+  if (!state_.FindAttempt(id)) return;
+  state_.EraseAttempt(id);
+  transition_.mutations.emplace_back(DeleteAttempt{id});
+}
+
+void Changes::EraseTasks(AttemptId id) {
+  bool any = false;
+  state_.tables().tasks.VisitFrom({id, 0}, [&](const TaskId& task, const Task&) {
+    any = task.attempt == id;
+    return false;
+  });
+  if (!any) return;
+  state_.EraseTasks(id);
+  transition_.mutations.emplace_back(DeleteAttempt{id, true});
+}
+
+void Changes::Write(Share row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
+
+void Changes::Write(LifeTable row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
+
+void Changes::Erase(const ShareId& id) {
+  state_.Erase(id);
+  transition_.mutations.emplace_back(DeleteShare{id});
+}
+
+void Changes::Erase(const LifeTableId& id) {
+  state_.Erase(id);
+  transition_.mutations.emplace_back(DeleteLifeTable{id});
+}
+
 JobId Changes::NewJobId() {
   const JobId id = state_.next_job_id;
   state_.next_job_id = JobId(id.value + 1);

@@ -63,7 +63,13 @@ class Changes {
   void Write(Attempt row);
   Written Write(Task row);
   void Write(Node row);
+  void Write(Share row);
+  void Write(LifeTable row);
   void EraseJob(JobId id);
+  void EraseAttempt(AttemptId id);  // that has ended, with its tasks
+  void EraseTasks(AttemptId id);    // likewise, and its own row stays
+  void Erase(const ShareId& id);
+  void Erase(const LifeTableId& id);
   // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 

@@ -21,13 +21,19 @@ struct Place {
   std::size_t first;
   std::size_t columns;
 };
-constexpr std::array<Place, 7> kPlaces = {{{"delete_jobs", 5, 1},
-                                           {"put_nodes", 6, 3},
-                                           {"put_jobs", 9, 5},
-                                           {"put_attempts", 14, 4},
-                                           {"put_tasks", 18, 4},
-                                           {"add_history", 22, 7},
-                                           {"put_ended_jobs", 29, 5}}};
+constexpr std::array<Place, 13> kPlaces = {{{"delete_jobs", 5, 1},
+                                            {"delete_attempts", 6, 2},
+                                            {"delete_tasks", 8, 2},
+                                            {"delete_shares", 10, 2},
+                                            {"delete_life_tables", 12, 4},
+                                            {"put_nodes", 16, 3},
+                                            {"put_jobs", 19, 5},
+                                            {"put_attempts", 24, 4},
+                                            {"put_tasks", 28, 4},
+                                            {"put_shares", 32, 3},
+                                            {"put_life_tables", 35, 5},
+                                            {"add_history", 40, 7},
+                                            {"put_ended_jobs", 47, 5}}};
 constexpr std::size_t kParams = kPlaces.back().first + kPlaces.back().columns;
 
 const Place* PlaceOf(std::string_view statement) {

@@ -18,6 +18,8 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"set_meta", "UPDATE meta SET value = $2 WHERE key = $1"},
     {"add_meta", "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING"},
     {"get_meta", "SELECT value FROM meta WHERE key = $1"},
+    {"load_shares", "SELECT team, user_name, body FROM shares"},
+    {"load_life_tables", "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",

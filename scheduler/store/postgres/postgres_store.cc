@@ -35,6 +35,24 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
     for (const core::JobId job : batch.deleted_jobs) jobs.Row(job.value);
   }
   {
+    PostgresArrays attempts("delete_attempts", writes);
+    for (const core::AttemptId& id : batch.deleted_attempts) attempts.Row(id.job.value, id.number);
+  }
+  {
+    PostgresArrays tasks("delete_tasks", writes);
+    for (const core::AttemptId& id : batch.deleted_tasks) tasks.Row(id.job.value, id.number);
+  }
+  {
+    PostgresArrays shares("delete_shares", writes);
+    for (const core::ShareId& id : batch.deleted_shares) shares.Row(CleanText(id.team), CleanText(id.user));
+  }
+  {
+    PostgresArrays tables("delete_life_tables", writes);
+    for (const core::LifeTableId& id : batch.deleted_life_tables) {
+      tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes);
+    }
+  }
+  {
     PostgresArrays nodes("put_nodes", writes);
     for (const auto& [id, row] : batch.nodes) nodes.Row(id.value, CleanText(row->name), EncodeNode(*row));
   }
@@ -54,6 +72,16 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
     PostgresArrays tasks("put_tasks", writes);
     for (const auto& [id, row] : batch.tasks) {
       tasks.Row(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
+    }
+  }
+  {
+    PostgresArrays shares("put_shares", writes);
+    for (const auto& [id, row] : batch.shares) shares.Row(CleanText(id.team), CleanText(id.user), EncodeShare(*row));
+  }
+  {
+    PostgresArrays tables("put_life_tables", writes);
+    for (const auto& [id, row] : batch.life_tables) {
+      tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes, EncodeLifeTable(*row));
     }
   }
   {
@@ -109,6 +137,20 @@ Status EachRow(Snapshot& snapshot, const char* statement, Add add) {
   }
 }
 
+// Bounded in number (service_history.h, team_service.h): no pages.
+Status LoadLearnt(Snapshot& snapshot, StateLoader& loader) {
+  for (const pqxx::row& row : snapshot.exec_prepared("load_shares")) {
+    const Status s = loader.AddShare({std::string(Text(row[0])), std::string(Text(row[1]))}, Text(row[2]));
+    if (!s.ok()) return s;
+  }
+  for (const pqxx::row& row : snapshot.exec_prepared("load_life_tables")) {
+    core::LifeTableId id{static_cast<std::uint8_t>(row[0].as<int>()), std::string(Text(row[1])),
+                         row[2].as<std::uint32_t>(), row[3].as<std::int64_t>()};
+    if (Status s = loader.AddLifeTable(std::move(id), Text(row[4])); !s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
 Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
   Status status = EachRow<1>(snapshot, "load_nodes", [&](const pqxx::row& row) {
     return loader.AddNode(core::NodeId(row[0].as<std::uint32_t>()), Text(row[1]));
@@ -121,9 +163,11 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
   status = EachRow<2>(snapshot, "load_attempts",
                       [&](const pqxx::row& row) { return loader.AddAttempt(AttemptOf(row), Text(row[2])); });
   if (!status.ok()) return status;
-  return EachRow<3>(snapshot, "load_tasks", [&](const pqxx::row& row) {
+  status = EachRow<3>(snapshot, "load_tasks", [&](const pqxx::row& row) {
     return loader.AddTask({AttemptOf(row), row[2].as<std::uint32_t>()}, Text(row[3]));
   });
+  if (!status.ok()) return status;
+  return LoadLearnt(snapshot, loader);
 }
 
 // The first entry that is not older: found by its index, for entries are written in the order of their time.

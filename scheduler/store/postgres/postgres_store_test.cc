@@ -105,9 +105,9 @@ TEST(PostgresCommit, IsOneCallUnlessItIsTooLarge) {
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].params[2], "t");
   EXPECT_EQ(one[0].params[3], "7");
-  EXPECT_EQ(one[0].params[9], "{1}");
-  EXPECT_EQ(one[0].params[13], "{body}");
-  EXPECT_EQ(one[0].params[14], "{}");
+  EXPECT_EQ(one[0].params[19], "{1}");
+  EXPECT_EQ(one[0].params[23], "{body}");
+  EXPECT_EQ(one[0].params[24], "{}");
 
   const auto large = InCalls({jobs, jobs, history}, {});
   ASSERT_EQ(large.size(), 2u);
