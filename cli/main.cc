@@ -14,6 +14,7 @@
 #include "cli/text/errors.h"
 #include "cli/text/output.h"
 #include "cli/text/style.h"
+#include "sdk/base/rfc3339.h"
 
 namespace glim::cli {
 namespace {
@@ -109,6 +110,9 @@ int Main(int argc, char** argv) {
   CommandContext context{client, output, interruption, line.tail};
   const Status status = selection.run(context);
   const Status written = output.Finish();
+  if (client.stale_since()) {
+    output.Note("the scheduler's database cannot be reached: this is as of " + FormatRfc3339(client.stale_since()));
+  }
   if (!status.ok()) return Leave(Fail(output, status));
   if (!written.ok()) return Leave(Fail(output, written));
   return Leave(kExitOk);

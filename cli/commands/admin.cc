@@ -18,6 +18,10 @@ std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
   text += fmt::format("epoch       {}\n", status.epoch());
   text += fmt::format("revision    {}\n", status.revision());
   text += fmt::format("store       {}\n", Escaped(status.store()));
+  if (status.store_away_since_ms() > 0) {
+    text += fmt::format("            cannot be reached since {}: nothing can be changed, what is shown is of then\n",
+                        FormatRfc3339(TimePoint{status.store_away_since_ms()}));
+  }
   text += fmt::format("jobs        {} queued, {} live\n", status.jobs_queued(), status.jobs_live());
   text += fmt::format("nodes       {}, {} ready\n", status.nodes(), status.nodes_ready());
   const char* const mark = status.simulated_gpus() ? " (some simulated)" : "";

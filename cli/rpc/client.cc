@@ -1,5 +1,6 @@
 #include "cli/rpc/client.h"
 
+#include <charconv>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -45,6 +46,15 @@ void Client::Prepare(grpc::ClientContext* context, bool bounded) const {
   context->AddMetadata("glim-user", settings_.user);
   if (!bounded) return;
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(settings_.call_timeout.ms));
+}
+
+void Client::ReadStaleSince(const grpc::ClientContext& context) {
+  const auto& metadata = context.GetServerInitialMetadata();
+  const auto found = metadata.find("glim-stale-since-ms");
+  stale_since_ = {};
+  if (found != metadata.end()) {
+    std::from_chars(found->second.begin(), found->second.end(), stale_since_.ms);
+  }
 }
 
 Status Client::Explain(const grpc::Status& status) const {

@@ -13,6 +13,7 @@
 #include "glim/v1/admin_api.grpc.pb.h"
 #include "glim/v1/client_api.grpc.pb.h"
 #include "sdk/base/result.h"
+#include "sdk/base/time.h"
 
 namespace glim::cli {
 
@@ -45,6 +46,9 @@ class Client {
 
   Result<glim::v1::Job> GetJob(std::uint64_t job_id);
 
+  // The scheduler's database is away since then, by its answer to the last unary call, which was as of that moment; 0:
+  // it is there.
+  TimePoint stale_since() const { return stale_since_; }
   const std::string& server() const { return settings_.server; }
 
  private:
@@ -55,6 +59,7 @@ class Client {
     Response response;
     const Interruption::Watch watch(interruption_, &context);
     const grpc::Status status = (stub->*method)(&context, request, &response);
+    ReadStaleSince(context);
     if (!status.ok()) return Explain(status);
     return response;
   }
@@ -64,9 +69,11 @@ class Client {
   Status Stream(Reader (glim::v1::ClientApi::Stub::*method)(grpc::ClientContext*, const Request&),
                 const Request& request, const std::function<void(const Response&)>& take);
   void Prepare(grpc::ClientContext* context, bool bounded) const;
+  void ReadStaleSince(const grpc::ClientContext& context);
   Status Explain(const grpc::Status& status) const;
 
   Settings settings_;
+  TimePoint stale_since_;
   Interruption* interruption_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<glim::v1::ClientApi::Stub> client_;

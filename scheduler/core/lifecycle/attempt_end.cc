@@ -6,6 +6,7 @@
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/at_risk.h"
+#include "scheduler/core/lifecycle/attempt_progress.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/failed_rank.h"
 #include "scheduler/core/lifecycle/job_machine.h"
@@ -176,6 +177,7 @@ void EndAttempt(Changes& changes, AttemptId id) {
       agreement->state = AgreementState::kEnded;
     }
   });
+  ForgetShards(changes, id);
   if (was) NoteLeft(changes, changes.attempt(id), *was);
   if (LosesAtRisk(ending)) {
     for (const Task* task : TasksOf(changes.state(), id)) LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);

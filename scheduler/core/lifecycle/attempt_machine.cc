@@ -57,14 +57,14 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
   }
   const bool excused = leaving || (agreement && agreement->state == AgreementState::kSignalled);
   for (const Task* task : tasks) {
-    const std::string where = " on node " + changes.node(task->node).name;
+    const auto where = [&] { return " on node " + changes.node(task->node).name; };
     if (task->lost) {
       StopAttempt(changes, id, StopCause::kNodeFailure,
-                  "its processes are gone" + where + (task->message.empty() ? "" : ": " + task->message));
+                  "its processes are gone" + where() + (task->message.empty() ? "" : ": " + task->message));
       return;
     }
     if (task->start_failed) {
-      StopAttempt(changes, id, StopCause::kRankFailed, "could not start" + where + ": " + task->message);
+      StopAttempt(changes, id, StopCause::kRankFailed, "could not start" + where() + ": " + task->message);
       return;
     }
     const bool failed = std::any_of(task->ranks.begin(), task->ranks.end(),
@@ -117,7 +117,7 @@ void WriteOffTask(Changes& changes, TaskId id, const std::string& why) {
 void AdvanceAttempt(Changes& changes, AttemptId id) {
   const Attempt* start = changes.state().FindAttempt(id);
   if (!start || start->state == AttemptState::kEnded || start->state == AttemptState::kClaimed) return;
-  SeeProgress(changes, id, TasksOf(changes.state(), id));
+  AdvanceProgress(changes, id, TasksOf(changes.state(), id));
   SeeRunning(changes, id, TasksOf(changes.state(), id));
   SeeFailures(changes, id, TasksOf(changes.state(), id));
   SeeFinished(changes, id, TasksOf(changes.state(), id));

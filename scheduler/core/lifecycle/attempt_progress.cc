@@ -6,6 +6,7 @@
 
 #include "scheduler/core/lifecycle/at_risk.h"
 #include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/model/attempt_tasks.h"
 
 namespace glim::core {
 namespace {
@@ -53,7 +54,65 @@ std::optional<Checkpoint> NewestDurable(const std::vector<const Task*>& tasks) {
   return std::nullopt;
 }
 
-void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+namespace {
+
+constexpr std::size_t kStepsSeenMax = 32;  // saves that are not complete; the oldest will not be any more
+
+void AddShards(ShardsSeen& seen, const Task& task, std::int64_t durable_step) {
+  for (const Rank& rank : task.ranks) {
+    for (const SavedShard& shard : rank.saves) {
+      if (shard.step <= durable_step) continue;
+      ShardsSeen::OfStep& of_step = seen.by_step[shard.step];
+      of_step.shards.insert(shard.shard);
+      of_step.needed = std::max(of_step.needed, shard.shards);
+    }
+  }
+  while (seen.by_step.size() > kStepsSeenMax) seen.by_step.erase(seen.by_step.begin());
+}
+
+void DropUpTo(std::int64_t durable_step, ShardsSeen& seen) {
+  seen.by_step.erase(seen.by_step.begin(), seen.by_step.upper_bound(durable_step));
+}
+
+bool MayBeDurable(Changes& changes, AttemptId id) {
+  const std::int64_t durable_step = changes.attempt(id).durable_step;
+  auto [it, fresh] = changes.shards_seen().try_emplace(id);
+  ShardsSeen& seen = it->second;
+  if (fresh) {  // this leader's first look at the attempt
+    for (const Task* task : TasksOf(changes.state(), id)) AddShards(seen, *task, durable_step);
+  }
+  DropUpTo(durable_step, seen);
+  return std::any_of(seen.by_step.begin(), seen.by_step.end(),
+                     [](const auto& step) { return step.second.shards.size() >= step.second.needed; });
+}
+
+}  // namespace
+
+void NoteShards(Changes& changes, const Task& task) {
+  const auto seen = changes.shards_seen().find(task.id.attempt);
+  if (seen == changes.shards_seen().end()) return;  // the first look takes all in
+  AddShards(seen->second, task, changes.attempt(task.id.attempt).durable_step);
+}
+
+void ForgetShards(Changes& changes, AttemptId id) { changes.shards_seen().erase(id); }
+
+void SeeSteps(Changes& changes, const Task& task) {
+  std::int64_t last_step = -1;
+  for (const Rank& rank : task.ranks) last_step = std::max(last_step, rank.step);
+  const AttemptId id = task.id.attempt;
+  if (last_step <= changes.attempt(id).last_step) return;
+  changes.EditAttempt(id, [&](Attempt& attempt) { attempt.last_step = last_step; });
+  if (last_step <= changes.attempt(id).base.step || changes.job(id.job).restore_failures == 0) return;
+  changes.EditJob(id.job, [](Job& job) { job.restore_failures = 0; });
+}
+
+void AdvanceProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+  const bool may_be_durable = MayBeDurable(changes, id);
+  SeeProgress(changes, id, tasks, may_be_durable);
+  if (may_be_durable) DropUpTo(changes.attempt(id).durable_step, changes.shards_seen()[id]);
+}
+
+void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks, bool may_be_durable) {
   std::int64_t last_step = -1;
   Duration restore;
   for (const Task* task : tasks) {
@@ -62,7 +121,7 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
       restore = std::max(restore, rank.restore_time);
     }
   }
-  const std::optional<Checkpoint> durable = NewestDurable(tasks);
+  const std::optional<Checkpoint> durable = may_be_durable ? NewestDurable(tasks) : std::nullopt;
   const bool newer = durable && durable->step > changes.attempt(id).durable_step;
   const Attempt& before = changes.attempt(id);
   const Agreement* agreement = before.open_agreement();

@@ -166,5 +166,58 @@ TEST(Progress, OnlyTheNewestFewSavesOfARankAreKept) {
   EXPECT_EQ(c.job(job).durable.step, 20);
 }
 
+// Ten thousand nodes whose jobs step every second must not be ten thousand rows a second.
+TEST(Progress, StepsAloneAreShownAtOnceAndStoredOnceAMinute) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  c.Step(job, 1);  // the first step ends a restore, and is stored
+  std::size_t rows = 0;
+  for (std::int64_t step = 2; step <= 181; ++step) {
+    c.SetNow(c.now() + Seconds(1));
+    c.Edit(job, 0, [&](ObservedTask& task) {
+      task.ranks[0].step = step;
+      task.ranks[0].step_time = Milliseconds(1000 + step);
+    });
+    rows += c.last_drive().mutations;
+    EXPECT_EQ(c.attempt(job).last_step, step);
+    EXPECT_EQ(c.task(job, 0).ranks[0].step, step);
+  }
+  EXPECT_LE(rows, 4u) << "one row an attempt a minute";
+  EXPECT_GE(rows, 2u);
+  c.RestartScheduler();
+  EXPECT_GE(c.attempt(job).last_step, 181 - 61) << "a new leader knows it to a minute";
+}
+
+TEST(Progress, WhatMustLastIsStoredAtOnceWithTheStep) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  c.EditAll(job, [](ObservedTask& task) { task.ranks[0].step = 7; });
+  c.Save(job, 9);
+  c.EditAll(job, [](ObservedTask& task) { task.ranks[0].step = 12; });
+  c.Edit(job, 0, [](ObservedTask& task) {
+    task.ranks[0].exited = true;
+    task.ranks[0].step = 13;
+  });
+  c.RestartScheduler();
+  EXPECT_EQ(c.job(job).durable.step, 9);
+  EXPECT_EQ(c.attempt(job).durable_step, 9);
+  EXPECT_TRUE(c.task(job, 0).ranks[0].exited);
+  EXPECT_EQ(c.task(job, 0).ranks[0].step, 13) << "it went with the exit";
+}
+
+TEST(Progress, ASaveIsCompleteWhoeverHeardItsFirstShards) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  SaveShard(c, job, 0, 10);
+  c.RestartScheduler();
+  c.Settle();
+  SaveShard(c, job, 1, 10);
+  EXPECT_EQ(c.job(job).durable.step, 10);
+  EXPECT_EQ(c.state().shards_seen.count(c.attempt(job).id), 1u);
+  EXPECT_TRUE(c.state().shards_seen.at(c.attempt(job).id).by_step.empty()) << "what is durable is not looked at again";
+  c.Finish(job);
+  EXPECT_TRUE(c.state().shards_seen.empty());
+}
+
 }  // namespace
 }  // namespace glim::core

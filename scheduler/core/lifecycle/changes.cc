@@ -2,6 +2,7 @@
 
 #include "scheduler/core/lifecycle/ledger.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/progress.h"
 
 namespace glim::core {
 namespace {
@@ -26,6 +27,13 @@ void Changes::Write(Job row) {
 void Changes::Write(Attempt row) {
   const Attempt* old = state_.FindAttempt(row.id);
   if (old && *old == row) return;
+  if (old && DiffersInProgressAlone(*old, row)) {
+    if (now_ < row.progress_at + kProgressEvery) {
+      state_.Put(std::move(row));
+      return;
+    }
+    row.progress_at = now_;
+  }
   const bool link_given_up = old && row.zones.size() == 2 && !LeavesItsLink(*old) && LeavesItsLink(row);
   const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->agreements.size() != row.agreements.size();
   if (dirty || link_given_up) state_.dirty = true;
@@ -45,10 +53,14 @@ void Changes::BookNodesOf(AttemptId id) {
   }
 }
 
-void Changes::Write(Task row) {
+Written Changes::Write(Task row) {
   const Task* old = state_.FindTask(row.id);
-  if (old && *old == row) return;
-  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+  if (old && *old == row) return Written::kNothing;
+  const bool progress = old && DiffersInProgressAlone(*old, row);
+  auto stored = state_.Put(std::move(row));
+  if (progress) return Written::kProgress;
+  transition_.mutations.emplace_back(std::move(stored));
+  return Written::kRow;
 }
 
 void Changes::Write(Node row) {
@@ -67,6 +79,37 @@ void Changes::Write(Node row) {
 void Changes::EraseJob(JobId id) {
   state_.EraseJob(id);
   transition_.mutations.emplace_back(DeleteJob{id});
+}
+
+void Changes::EraseAttempt(AttemptId id) {
+  if (!state_.FindAttempt(id)) return;
+  state_.EraseAttempt(id);
+  transition_.mutations.emplace_back(DeleteAttempt{id});
+}
+
+void Changes::EraseTasks(AttemptId id) {
+  bool any = false;
+  state_.tables().tasks.VisitFrom({id, 0}, [&](const TaskId& task, const Task&) {
+    any = task.attempt == id;
+    return false;
+  });
+  if (!any) return;
+  state_.EraseTasks(id);
+  transition_.mutations.emplace_back(DeleteAttempt{id, true});
+}
+
+void Changes::Write(Share row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
+
+void Changes::Write(LifeTable row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
+
+void Changes::Erase(const ShareId& id) {
+  state_.Erase(id);
+  transition_.mutations.emplace_back(DeleteShare{id});
+}
+
+void Changes::Erase(const LifeTableId& id) {
+  state_.Erase(id);
+  transition_.mutations.emplace_back(DeleteLifeTable{id});
 }
 
 JobId Changes::NewJobId() {

@@ -5,6 +5,7 @@
 // another Edit. Pointers from Find are valid until that row's next Edit. Lives for one Apply.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,6 +17,9 @@
 #include "sdk/base/check.h"
 
 namespace glim::core {
+
+// What a write came to: the row was so already; its progress has changed, which is not stored (progress.h); a row.
+enum class Written : std::uint8_t { kNothing, kProgress, kRow };
 
 class Changes {
  public:
@@ -42,10 +46,10 @@ class Changes {
     Write(std::move(row));
   }
   template <typename F>
-  void EditTask(TaskId id, F f) {
+  Written EditTask(TaskId id, F f) {
     Task row = Must(state_.FindTask(id));
     f(row);
-    Write(std::move(row));
+    return Write(std::move(row));
   }
   template <typename F>
   void EditNode(NodeId id, F f) {
@@ -57,9 +61,15 @@ class Changes {
   // New rows, and rows put whole. Nothing happens if the row is what it was.
   void Write(Job row);
   void Write(Attempt row);
-  void Write(Task row);
+  Written Write(Task row);
   void Write(Node row);
+  void Write(Share row);
+  void Write(LifeTable row);
   void EraseJob(JobId id);
+  void EraseAttempt(AttemptId id);  // that has ended, with its tasks
+  void EraseTasks(AttemptId id);    // likewise, and its own row stays
+  void Erase(const ShareId& id);
+  void Erase(const LifeTableId& id);
   // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 
@@ -81,6 +91,7 @@ class Changes {
     ForgetSilence();
   }
   void MarkDirty() { state_.dirty = true; }
+  std::map<AttemptId, ShardsSeen>& shards_seen() { return state_.shards_seen; }
 
   // Wishes.
   void Sync(NodeId node) { transition_.sync.insert(node); }

@@ -5,6 +5,7 @@
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/model/attempt_tasks.h"
@@ -54,6 +55,7 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
                            : state == JobState::kFailed  ? HistoryKind::kJobFailed
                                                          : HistoryKind::kJobCancelled;
   changes.Note(kind, {id, changes.job(id).attempts}, {}, message);
+  LearnLife(changes, changes.job(id));
   TellDependants(changes, id);
   ForgetFinished(changes, id);
 }
@@ -240,6 +242,7 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
 
 void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   const JobId id = ended.id.job;
+  LearnShare(changes, ended);
   const std::int64_t lost = ended.steps_lost;
   changes.EditJob(id, [&](Job& job) {
     job.steps_lost += lost;

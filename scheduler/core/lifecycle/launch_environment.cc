@@ -21,12 +21,13 @@ std::string ReplicaAddressOf(const Tables& tables, NodeId id) {
 }
 
 // Where copies of the attempt's base may be: with the neighbours of the attempt that wrote it, and of those since then
-// that have started. Newest first. A job's ended attempts stay in the tables as long as the job.
+// that have started. Newest first, as far back as attempts are kept.
 std::string ReplicaSources(const Tables& tables, const Attempt& attempt) {
   std::string sources;
   if (attempt.base.step < 0) return sources;
   std::set<std::string> seen;
-  for (std::uint32_t number = attempt.id.number - 1; number >= 1 && number >= attempt.base.attempt; --number) {
+  for (std::uint32_t number = attempt.id.number - 1;
+       number >= OldestKept(attempt.id.number) && number >= attempt.base.attempt; --number) {
     const Attempt* earlier = tables.attempts.Find({attempt.id.job, number});
     if (!earlier || !earlier->started_at) continue;
     for (const NodeId id : earlier->replicas) {

@@ -70,10 +70,10 @@ void MergeRank(Rank& row, const Rank& seen) {
   if (row.saves.size() > 8) row.saves.erase(row.saves.begin(), row.saves.end() - 8);
 }
 
-void MergeTask(Changes& changes, const ObservedTask& seen) {
+Written MergeTask(Changes& changes, const ObservedTask& seen) {
   const Attempt* attempt = changes.state().FindAttempt(seen.id.attempt);
   const bool copies_its_save = attempt && attempt->state == AttemptState::kStarting && !IsShared(attempt->base);
-  changes.EditTask(seen.id, [&](Task& task) {
+  return changes.EditTask(seen.id, [&](Task& task) {
     if (task.phase == TaskPhase::kReleased) return;
     // Its agent began anew while it copied the save: nothing of the task had begun, so nothing has failed.
     const bool never_began = seen.lost && copies_its_save && task.phase < TaskPhase::kRunning;
@@ -100,6 +100,11 @@ void MergeTask(Changes& changes, const ObservedTask& seen) {
     if (seen.lost) task.phase = TaskPhase::kReleased;
     if (task.phase == TaskPhase::kReleased) task.released_at = changes.now();
   });
+}
+
+// Nothing is asked of it: only what its tasks say can move it.
+bool RunsSteadily(const Attempt& attempt) {
+  return attempt.state == AttemptState::kRunning && attempt.stop == StopCause::kNone && !attempt.open_agreement();
 }
 
 bool IsStale(const Node& node, TaskId id) {
@@ -135,8 +140,14 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
     return;
   }
   MeasureCopy(changes, node, *task, seen);
-  MergeTask(changes, seen);
-  touched.insert(seen.id.attempt);
+  const Written written = MergeTask(changes, seen);
+  task = changes.state().FindTask(seen.id);
+  if (written == Written::kRow) NoteShards(changes, *task);
+  if (written == Written::kRow || !RunsSteadily(changes.attempt(seen.id.attempt))) {
+    touched.insert(seen.id.attempt);
+  } else if (written == Written::kProgress) {
+    SeeSteps(changes, *task);
+  }
 }
 
 // What the scheduler believes is there, and the agent, up to date, does not know.

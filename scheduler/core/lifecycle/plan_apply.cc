@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/old_attempts.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
 #include "scheduler/core/model/planted.h"
 
@@ -178,6 +179,7 @@ void Start(Changes& changes, const PlannedStart& start) {
     const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;
     OpenAgreement(changes, victim, {id, why, false, false, moved});
   }
+  ForgetOldAttempts(changes, id.job);
   if (held == start.nodes.size()) BeginStart(changes, id);
 }
 

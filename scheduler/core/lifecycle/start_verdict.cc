@@ -22,11 +22,13 @@ void LookForMissing(const ClusterState& state, AttemptId id, std::set<NodeId>* m
 }
 
 bool HasRun(const ClusterState& state, AttemptId newest) {
-  for (std::uint32_t number = newest.number; number >= 1; --number) {
-    const Attempt* attempt = state.FindAttempt({newest.job, number});
-    if (attempt && attempt->running_at) return true;
-  }
-  return false;
+  if (state.FindJob(newest.job)->earlier.ran) return true;
+  bool ran = false;
+  state.tables().attempts.VisitFrom({newest.job, 0}, [&](const AttemptId& id, const Attempt& attempt) {
+    ran = ran || (id.job == newest.job && attempt.running_at);
+    return !ran && id.job == newest.job;
+  });
+  return ran;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
@@ -128,6 +129,7 @@ void ApplyOverslept(Changes& changes) {
 
 void ApplyLeaderStarted(Changes& changes) {
   ApplyOverslept(changes);
+  LearnFromOldRows(changes);
   changes.MarkDirty();
   std::vector<NodeId> nodes;
   changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { nodes.push_back(id); });

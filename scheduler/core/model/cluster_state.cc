@@ -134,10 +134,6 @@ void ClusterState::IndexJob(const Job& row, bool add) {
   if (!row.request_id.empty()) AddTo(index_.requests, std::pair(row.user, row.request_id), row.id, add);
   if (IsTerminal(row.state)) {
     AddTo(index_.finished, std::pair(row.ended_at, row.id), add);
-    // What was cancelled tells nothing of how long it would have run.
-    if (row.service.ms > 0 && row.state != JobState::kCancelled) {
-      add ? index_.history.Add(KindOf(row), row.service) : index_.history.Remove(KindOf(row), row.service);
-    }
     return;
   }
   if (row.waits_for_save || row.save_in_memory) AddTo(index_.save_watch, row.id, add);
@@ -153,12 +149,7 @@ void ClusterState::IndexJob(const Job& row, bool add) {
 void ClusterState::IndexAttempt(const Attempt& row, bool add) {
   const Job* job = FindJob(row.id.job);
   GLIM_CHECK(job, "attempt " + ToString(row.id) + " without a job");
-  if (row.state == AttemptState::kEnded) {
-    if (!row.started_at) return;
-    const std::int64_t gpus = static_cast<std::int64_t>(row.nodes.size()) * job->spec->gpus_per_node;
-    index_.team_service.Count(job->team, gpus, row.started_at, row.ended_at, add);
-    return;
-  }
+  if (row.state == AttemptState::kEnded) return;
   AddTo(index_.live, job->spec->pool, row.id, add);
   if (const TimePoint at = LimitAt(*job, row)) AddTo(index_.limits, std::pair(at, row.id), add);
   if (row.state != AttemptState::kRunning || row.open_agreement()) AddTo(index_.attention, row.id, add);
@@ -233,6 +224,48 @@ std::shared_ptr<const Node> ClusterState::Put(Node row) {
   return stored;
 }
 
+std::shared_ptr<const Share> ClusterState::Put(Share row) {
+  auto stored = std::make_shared<const Share>(std::move(row));
+  tables_.shares.Put(stored->id, stored);
+  index_.team_service.Put(*stored);
+  return stored;
+}
+
+std::shared_ptr<const LifeTable> ClusterState::Put(LifeTable row) {
+  auto stored = std::make_shared<const LifeTable>(std::move(row));
+  tables_.life_tables.Put(stored->id, stored);
+  index_.history.Put(*stored);
+  return stored;
+}
+
+void ClusterState::Erase(const ShareId& id) {
+  index_.team_service.Erase(id);
+  tables_.shares.Erase(id);
+}
+
+void ClusterState::Erase(const LifeTableId& id) {
+  index_.history.Erase(id);
+  tables_.life_tables.Erase(id);
+}
+
+void ClusterState::EraseTasks(AttemptId id) {
+  std::vector<TaskId> tasks;
+  tables_.tasks.VisitFrom({id, 0}, [&](const TaskId& key, const Task&) {
+    if (key.attempt != id) return false;
+    tasks.push_back(key);
+    return true;
+  });
+  for (const TaskId& task : tasks) tables_.tasks.Erase(task);
+}
+
+void ClusterState::EraseAttempt(AttemptId id) {
+  const Attempt* attempt = FindAttempt(id);
+  if (!attempt) return;
+  EraseTasks(id);
+  IndexAttempt(*attempt, false);
+  tables_.attempts.Erase(id);
+}
+
 void ClusterState::EraseJob(JobId id) {
   const Job* job = FindJob(id);
   if (!job) return;
@@ -267,6 +300,8 @@ ClusterState ClusterState::Of(const Tables& tables) {
     state.IndexNode(row, true);
     state.next_node_id = NodeId(id.value + 1);
   });
+  tables.shares.ForEach([&](const ShareId&, const Share& row) { state.index_.team_service.Put(row); });
+  tables.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.index_.history.Put(row); });
   return state;
 }
 
@@ -275,6 +310,8 @@ Index ClusterState::RebuildIndex() const {
   tables_.jobs.ForEach([&](const JobId&, const Job& row) { fresh.Put(row); });
   tables_.attempts.ForEach([&](const AttemptId&, const Attempt& row) { fresh.Put(row); });
   tables_.nodes.ForEach([&](const NodeId&, const Node& row) { fresh.Put(row); });
+  tables_.shares.ForEach([&](const ShareId&, const Share& row) { fresh.Put(row); });
+  tables_.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { fresh.Put(row); });
   return fresh.index_;
 }
 

@@ -28,6 +28,8 @@ struct Tables {
   CowTable<AttemptId, Attempt> attempts;
   CowTable<TaskId, Task> tasks;
   CowTable<NodeId, Node> nodes;
+  CowTable<ShareId, Share> shares;
+  CowTable<LifeTableId, LifeTable> life_tables;
 };
 
 // Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
@@ -69,6 +71,15 @@ struct Liveness {
   TimePoint last_heard;       // or when the present leader began
 };
 
+// Of a live attempt: which shards of which saves its ranks have reported, of those behind its durable step.
+struct ShardsSeen {
+  struct OfStep {
+    std::set<std::uint32_t> shards;
+    std::uint32_t needed = 1;
+  };
+  std::map<std::int64_t, OfStep> by_step;
+};
+
 // Derived from the rows by ClusterState alone.
 struct Index {
   std::map<Shape, std::set<QueueKey>> queue;      // plannable now
@@ -78,8 +89,8 @@ struct Index {
   std::map<NodeId, std::set<JobId>> saved_on;   // jobs that are not over, by who has a save of theirs (save_place.h)
   std::set<JobId> save_watch;                   // whose save is waited for, or is in neighbours' memory alone
   std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for
-  ServiceHistory history;                       // of the jobs in `finished` that had run
-  TeamService team_service;                     // of ended attempts
+  ServiceHistory history;                       // the life tables
+  TeamService team_service;                     // the shares
   std::map<std::string, std::set<AttemptId>> live;   // attempts that have not ended, by pool
   std::set<std::pair<TimePoint, AttemptId>> limits;  // when running attempts reach their jobs' time limits
   std::set<AttemptId> attention;                     // live and not simply running: their timers count
@@ -117,7 +128,13 @@ class ClusterState {
   std::shared_ptr<const Attempt> Put(Attempt row);
   std::shared_ptr<const Task> Put(Task row);
   std::shared_ptr<const Node> Put(Node row);
-  void EraseJob(JobId id);  // with its attempts and tasks
+  std::shared_ptr<const Share> Put(Share row);
+  std::shared_ptr<const LifeTable> Put(LifeTable row);
+  void EraseJob(JobId id);          // with its attempts and tasks
+  void EraseAttempt(AttemptId id);  // one that has ended, with its tasks
+  void EraseTasks(AttemptId id);
+  void Erase(const ShareId& id);
+  void Erase(const LifeTableId& id);
 
   // Ids grow for ever; the store brings back the highest used.
   JobId next_job_id{1};
@@ -130,6 +147,7 @@ class ClusterState {
   TimePoint leader_since;
   TimePoint promised_wake;  // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
+  std::map<AttemptId, ShardsSeen> shards_seen;  // gathered report by report (attempt_progress.h)
   bool outage = false;
   // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
   mutable TimePoint silence_due;

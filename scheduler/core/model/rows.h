@@ -54,6 +54,22 @@ inline bool IsTerminal(JobState s) {
   return s == JobState::kSucceeded || s == JobState::kFailed || s == JobState::kCancelled;
 }
 
+// Ended attempts of a job that goes on are rows as long as they are among its newest; the history has them all.
+inline constexpr std::uint32_t kAttemptsKept = 8;
+
+// The first attempt that may be a row, of a job whose newest is this one; from 1.
+inline std::uint32_t OldestKept(std::uint32_t newest) { return newest > kAttemptsKept ? newest - kAttemptsKept : 1; }
+
+// What a job keeps of its attempts that are no longer rows.
+struct EarlierAttempts {
+  std::uint32_t count = 0;
+  TimePoint started_at;         // the first had all its nodes; 0: none of them had
+  Duration waited;              // queued, until all nodes were held
+  bool ran = false;             // one was seen running
+  bool simulated_gpus = false;  // some of what they had was simulated
+  friend bool operator==(const EarlierAttempts&, const EarlierAttempts&) = default;
+};
+
 struct Job {
   JobId id;
   std::string user;
@@ -88,6 +104,7 @@ struct Job {
   std::string message;                // why it ended, or what happened last, for people
   UseTotals ledger{};                 // GPU-milliseconds, attempts included
   Duration service;                   // that its ended attempts had all their nodes
+  EarlierAttempts earlier;            // before those that are rows
   std::vector<Dependency> waits_for;  // what is not fulfilled of its spec's `after`
   friend bool operator==(const Job&, const Job&) = default;
 };
@@ -181,7 +198,8 @@ struct Attempt {
   std::int32_t exit_code = 0;
   std::int32_t failed_rank = -1;  // that failed first; -1: none
   std::string message;
-  std::int64_t last_step = -1;     // highest reported complete
+  std::int64_t last_step = -1;     // highest reported complete; progress (progress.h)
+  TimePoint progress_at;           // when that was stored for its own sake
   std::int64_t durable_step = -1;  // highest durable save of this attempt
   TimePoint durable_at;
   Duration save_interval;  // between its last two durable saves; 0: unknown
@@ -210,8 +228,8 @@ struct SavedShard {
 struct Rank {
   std::uint32_t rank = 0;  // global
   bool connected = false;
-  std::int64_t step = -1;
-  Duration step_time;  // median
+  std::int64_t step = -1;  // progress (progress.h), like the next
+  Duration step_time;      // median
   std::uint32_t acked_agreement = 0;
   std::int64_t hold = -1;
   bool finished = false;

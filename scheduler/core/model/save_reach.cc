@@ -83,7 +83,8 @@ SaveReach ReachOf(const ClusterState& state, const Checkpoint& save) {
 
 bool MayBeInMemory(const ClusterState& state, const Job& job) {
   if (job.restore_failures >= kMemoryTriesMax) return false;
-  for (std::uint32_t number = job.attempts; number >= 1 && number >= job.durable.attempt; --number) {
+  for (std::uint32_t number = job.attempts; number >= OldestKept(job.attempts) && number >= job.durable.attempt;
+       --number) {
     const Attempt* attempt = state.FindAttempt({job.id, number});
     // One that did not even have its save has given nobody a copy.
     if (!attempt || !attempt->started_at || attempt->outcome == Outcome::kRestoreFailed) continue;

@@ -10,6 +10,9 @@ constexpr std::int64_t kPriorWeight = 5;      // pseudo-observations of the coar
 constexpr std::int64_t kMillion = 1'000'000;  // probabilities are in parts per million
 constexpr std::size_t kCacheMax = 20'000;
 constexpr std::uint32_t kRenewalsPerChange = 4;
+constexpr std::uint32_t kObservationsMax = 20'000;  // of a table; then the older ones count for half
+constexpr std::size_t kTablesOfUserMax = 500;       // of the finest ones
+constexpr std::size_t kTablesMax = 50'000;
 // Until something has ended here: heavy-tailed, as jobs everywhere are (a Pareto tail of index 0.7: a bucket that grows
 // the age by a quarter is left with 1 - 1.25^-0.7), and one in five ends in the first half minute.
 constexpr std::uint32_t kPriorHazard = 144'600;
@@ -116,16 +119,65 @@ std::array<ServiceHistory::Key, 4> ServiceHistory::Chain(const Kind& kind) {
   return {Key{0, "", 0, 0}, Key{1, "", size, 0}, Key{2, kind.user, size, 0}, Finest(kind)};
 }
 
-void ServiceHistory::Count(const Kind& kind, Duration service, std::int32_t by) {
-  const std::size_t bucket = ServiceBucket(service);
-  for (const Key& key : Chain(kind)) {
-    Table& table = tables_[key];
-    table.ended[bucket] += static_cast<std::uint32_t>(by);
-    table.total += static_cast<std::uint32_t>(by);
-    if (table.total == 0) tables_.erase(key);
-  }
+void ServiceHistory::Changed() {
   ++changes_;
   renewals_left_ = kRenewalsPerChange;
+}
+
+std::vector<LifeTable> ServiceHistory::With(const Kind& kind, Duration service, TimePoint now) const {
+  const std::size_t bucket = ServiceBucket(service);
+  std::vector<LifeTable> rows;
+  for (const Key& key : Chain(kind)) {
+    const auto known = tables_.find(key);
+    Table table = known == tables_.end() ? Table{} : known->second;
+    if (table.total >= kObservationsMax) {
+      for (std::uint32_t& ended : table.ended) ended /= 2;
+    }
+    ++table.ended[bucket];
+    LifeTable& row = rows.emplace_back(LifeTable{key, {}, now});
+    const auto last = std::find_if(table.ended.rbegin(), table.ended.rend(), [](std::uint32_t n) { return n > 0; });
+    row.ended.assign(table.ended.begin(), last.base());
+  }
+  return rows;
+}
+
+template <typename Iterator>
+Iterator ServiceHistory::OldestOf(Iterator begin, Iterator end) {
+  return std::min_element(begin, end,
+                          [](const auto& a, const auto& b) { return a.second.updated_at < b.second.updated_at; });
+}
+
+std::vector<LifeTableId> ServiceHistory::Surplus(const Kind& kind) const {
+  const Key finest = Finest(kind);
+  if (tables_.contains(finest)) return {};
+  const auto begin = tables_.lower_bound(Key{finest.level, kind.user, 0, 0});
+  auto end = begin;
+  std::size_t mine = 0;
+  for (; end != tables_.end() && end->first.level == finest.level && end->first.user == kind.user; ++end) ++mine;
+  if (mine >= kTablesOfUserMax) return {OldestOf(begin, end)->first};
+  std::vector<LifeTableId> surplus;
+  if (tables_.size() >= kTablesMax) {
+    const auto of_users = tables_.lower_bound(Key{2, "", 0, 0});  // what is known of all together stays
+    if (of_users != tables_.end()) surplus.push_back(OldestOf(of_users, tables_.end())->first);
+  }
+  return surplus;
+}
+
+void ServiceHistory::Put(const LifeTable& row) {
+  Table& table = tables_[row.id];
+  table = {};
+  table.updated_at = row.updated_at;
+  for (std::size_t i = 0; i < std::min(row.ended.size(), kServiceBuckets); ++i) {
+    table.ended[i] = row.ended[i];
+    table.total += row.ended[i];
+  }
+  // Each job changes its whole chain: it counts once.
+  if (row.id.level == 0) Changed();
+}
+
+void ServiceHistory::Erase(const LifeTableId& id) {
+  tables_.erase(id);
+  Changed();
 }
 
 std::uint32_t ServiceHistory::observed() const {

@@ -16,14 +16,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
+#include <vector>
 
+#include "scheduler/core/model/learnt_rows.h"
 #include "sdk/base/time.h"
 
 namespace glim::core {
 
-// Service is told in buckets that grow by a quarter: [0, 30 s), [30 s, 37 s), ... up to some 500 days.
-inline constexpr std::size_t kServiceBuckets = 64;
 std::uint8_t ServiceBucket(Duration service);
 Duration BucketBegin(std::size_t bucket);  // of kServiceBuckets: the end of the last
 
@@ -48,8 +47,19 @@ struct RuntimePrediction {
 
 class ServiceHistory {
  public:
-  void Add(const Kind& kind, Duration service) { Count(kind, service, 1); }
-  void Remove(const Kind& kind, Duration service) { Count(kind, service, -1); }
+  // The rows that tell of one job more: to be put. A table that knows kObservationsMax jobs counts each for half from
+  // then on, so that what is new tells most.
+  std::vector<LifeTable> With(const Kind& kind, Duration service, TimePoint now) const;
+  // Rows to be erased first, so that neither a user with ever new kinds nor ever new users make them grow without
+  // bound: the user's own that were touched longest ago, else anybody's.
+  std::vector<LifeTableId> Surplus(const Kind& kind) const;
+
+  // As the rows are put and erased.
+  void Put(const LifeTable& row);
+  void Erase(const LifeTableId& id);
+  void Add(const Kind& kind, Duration service, TimePoint now = {}) {
+    for (const LifeTable& row : With(kind, service, now)) Put(row);
+  }
 
   // Valid until the next call that is not const. Computed anew when a tenth more has been learnt since, but only a few
   // for each job that ends: no pass pays for all kinds at once.
@@ -64,6 +74,7 @@ class ServiceHistory {
   struct Table {
     std::array<std::uint32_t, kServiceBuckets> ended{};
     std::uint32_t total = 0;
+    TimePoint updated_at;
     friend bool operator==(const Table&, const Table&) = default;
   };
   struct Cached {
@@ -71,12 +82,13 @@ class ServiceHistory {
     std::uint32_t own = 0;      // observations of the finest table then
     RuntimePrediction prediction;
   };
-  // (level, user, nodes, limit): fields that a level does not tell apart are empty.
-  using Key = std::tuple<std::uint8_t, std::string, std::uint32_t, std::int64_t>;
+  using Key = LifeTableId;
 
   static Key Finest(const Kind& kind);
   static std::array<Key, 4> Chain(const Kind& kind);
-  void Count(const Kind& kind, Duration service, std::int32_t by);
+  void Changed();
+  template <typename Iterator>
+  static Iterator OldestOf(Iterator begin, Iterator end);
   std::array<std::uint32_t, kServiceBuckets> Hazards(const Kind& kind) const;
 
   std::map<Key, Table> tables_;

@@ -73,16 +73,45 @@ TEST(ServiceHistory, ATimeLimitTellsWhereItEnds) {
   EXPECT_GT(Of(history, limited).running[late], Of(history, kAnn).running[late]);
 }
 
-TEST(ServiceHistory, WhatIsTakenOutWasNeverIn) {
+TEST(ServiceHistory, IsWhatItsRowsSay) {
+  ServiceHistory history, loaded;
+  std::map<LifeTableId, LifeTable> rows;
+  for (int i = 0; i < 50; ++i) {
+    for (const LifeTable& row : history.With({i % 2 ? "ann" : "bob", 1, Hours(i % 3)}, Minutes(7 * i), TimePoint{i})) {
+      history.Put(row);
+      rows[row.id] = row;
+    }
+  }
+  for (const auto& [id, row] : rows) loaded.Put(row);
+  EXPECT_EQ(history, loaded);
+  EXPECT_EQ(history.observed(), 50u);
+}
+
+TEST(ServiceHistory, OldObservationsGiveWay) {
   ServiceHistory history;
-  history.Add(kAnn, Hours(2));
-  history.Add(kAnn, Hours(3));
-  history.Remove(kAnn, Hours(2));
-  ServiceHistory other;
-  other.Add(kAnn, Hours(3));
-  EXPECT_EQ(history, other);
-  history.Remove(kAnn, Hours(3));
-  EXPECT_EQ(history, ServiceHistory());
+  for (int i = 0; i < 30'000; ++i) history.Add(kAnn, Minutes(2));
+  EXPECT_LE(history.observed(), 20'001u);
+  for (int i = 0; i < 30'000; ++i) history.Add(kAnn, Hours(20));
+  EXPECT_LT(Of(history, kAnn).ends_soon_permille[0], 300) << "most jobs are long by now";
+}
+
+// Limits in minutes make kinds cheap to invent: whoever does so loses their own, and nobody else's.
+TEST(ServiceHistory, AUserWithEverNewKindsLosesTheirOldestOnly) {
+  ServiceHistory history;
+  const Kind bob{"bob", 1, Hours(1)};
+  history.Add(bob, Hours(1), TimePoint{1});
+  for (int i = 0; i < 2'000; ++i) {
+    const Kind kind{"ann", 1, Minutes(1 + i)};
+    const auto surplus = history.Surplus(kind);
+    EXPECT_EQ(surplus.size(), i < 500 ? 0u : 1u) << i;
+    for (const LifeTableId& id : surplus) {
+      EXPECT_EQ(id.user, "ann");
+      EXPECT_EQ(id.limit_minutes, i - 499) << "the oldest";
+      history.Erase(id);
+    }
+    history.Add(kind, Minutes(1), TimePoint{2 + i});
+  }
+  EXPECT_TRUE(history.Surplus(bob).empty());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace glim::core {
 namespace {
 
 constexpr std::int64_t kHour = Hours(1).ms;
+constexpr std::size_t kSharesMax = 20'000;    // rows: users, each in each of their teams
 constexpr std::int64_t kHoursKept = 24 * 14;  // after 14 half-lives a sixteen-thousandth is left
 // 65536 x 2^(-i/24).
 constexpr std::array<std::int64_t, 24> kFraction = {65536, 63670, 61858, 60097, 58386, 56724, 55109, 53540,
@@ -32,25 +33,41 @@ void ForHours(TimePoint begin, TimePoint end, Visit visit) {
 
 }  // namespace
 
-void TeamService::Count(const std::string& team, std::int64_t gpus, TimePoint begin, TimePoint end, bool add) {
-  auto& hours = by_hour_[team];
-  ForHours(begin, end, [&](std::int64_t hour, std::int64_t ms) {
-    std::int64_t& sum = hours[hour];
-    sum += add ? gpus * ms : -gpus * ms;
-    if (sum == 0) hours.erase(hour);
-  });
-  if (hours.empty()) by_hour_.erase(team);
+std::int64_t TeamService::At(const Sum& sum, TimePoint now) { return Weigh(sum.gpu_ms, now.ms / kHour - sum.hour); }
+
+Share TeamService::With(const ShareId& id, std::int64_t gpus, TimePoint begin, TimePoint end) const {
+  const auto known = sums_.find(id);
+  // A clock that was set back does not make what was before weigh more.
+  const TimePoint as_of{known == sums_.end() ? end.ms : std::max(end.ms, known->second.hour * kHour)};
+  const std::int64_t before = known == sums_.end() ? 0 : At(known->second, as_of);
+  return {id, before + DecayedSpan(gpus, begin, end, as_of), as_of.ms / kHour};
 }
 
+std::optional<ShareId> TeamService::Surplus(const ShareId& id) const {
+  if (sums_.size() < kSharesMax || sums_.contains(id)) return std::nullopt;
+  std::int64_t newest = 0;
+  for (const auto& [_, sum] : sums_) newest = std::max(newest, sum.hour);
+  const TimePoint now{newest * kHour};
+  const auto least = std::min_element(
+      sums_.begin(), sums_.end(), [&](const auto& a, const auto& b) { return At(a.second, now) < At(b.second, now); });
+  return least->first;
+}
+
+void TeamService::Put(const Share& row) { sums_[row.id] = {row.gpu_ms, row.hour}; }
+
+void TeamService::Erase(const ShareId& id) { sums_.erase(id); }
+
 std::int64_t TeamService::Decayed(const std::string& team, TimePoint now) const {
-  const auto it = by_hour_.find(team);
-  if (it == by_hour_.end()) return 0;
-  const std::int64_t hour_now = now.ms / kHour;
-  std::int64_t sum = 0;
-  for (auto hour = it->second.lower_bound(hour_now - kHoursKept); hour != it->second.end(); ++hour) {
-    sum += Weigh(hour->second, hour_now - hour->first);
+  std::int64_t all = 0;
+  for (auto it = sums_.lower_bound({team, ""}); it != sums_.end() && it->first.team == team; ++it) {
+    all += At(it->second, now);
   }
-  return sum;
+  return all;
+}
+
+std::int64_t TeamService::Decayed(const ShareId& id, TimePoint now) const {
+  const auto known = sums_.find(id);
+  return known == sums_.end() ? 0 : At(known->second, now);
 }
 
 std::int64_t DecayedSpan(std::int64_t gpus, TimePoint begin, TimePoint end, TimePoint now) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduler/core/model/history.h"
+#include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/status.h"
 
@@ -21,8 +22,22 @@ struct PutIds {
   NodeId next_node;
 };
 
-using Mutation = std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                              std::shared_ptr<const Node>, DeleteJob, PutIds, HistoryEntry>;
+// An ended attempt of a job that goes on: its tasks, and unless `tasks_alone` its own row.
+struct DeleteAttempt {
+  AttemptId id;
+  bool tasks_alone = false;
+};
+struct DeleteShare {
+  ShareId id;
+};
+struct DeleteLifeTable {
+  LifeTableId id;
+};
+
+using Mutation =
+    std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
+                 std::shared_ptr<const Node>, DeleteJob, PutIds, HistoryEntry, std::shared_ptr<const Share>,
+                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable>;
 
 struct Reply {
   Status status;

@@ -146,6 +146,9 @@ class Reader {
       job.state = JobState::kSucceeded;
       job.ended_at = now_ - Hours(1);
       job.service = service;
+      for (LifeTable& table : state_.index().history.With(KindOf(job), service, job.ended_at)) {
+        state_.Put(std::move(table));
+      }
       state_.Put(std::move(job));
     }
   }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <variant>
 
+#include "scheduler/core/model/progress.h"
+
 namespace glim::core::testing {
 namespace {
 
@@ -13,7 +15,7 @@ bool Same(const Table& a, const Table& b) {
   bool same = true;
   a.ForEach([&](const auto& key, const auto& row) {
     const auto* other = b.Find(key);
-    same = same && other != nullptr && *other == row;
+    same = same && other != nullptr && SameButProgress(*other, row);
   });
   return same;
 }
@@ -27,6 +29,11 @@ struct StoreMirror::Apply {
     store.rows_.Put(*row);
   }
   void operator()(const DeleteJob& gone) const { store.rows_.EraseJob(gone.id); }
+  void operator()(const DeleteAttempt& gone) const {
+    gone.tasks_alone ? store.rows_.EraseTasks(gone.id) : store.rows_.EraseAttempt(gone.id);
+  }
+  void operator()(const DeleteShare& gone) const { store.rows_.Erase(gone.id); }
+  void operator()(const DeleteLifeTable& gone) const { store.rows_.Erase(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }
 };
@@ -43,6 +50,8 @@ std::string StoreMirror::Difference(const ClusterState& state) const {
   if (!Same(mine.attempts, theirs.attempts)) return "the committed attempts are not the state's";
   if (!Same(mine.tasks, theirs.tasks)) return "the committed tasks are not the state's";
   if (!Same(mine.nodes, theirs.nodes)) return "the committed nodes are not the state's";
+  if (!Same(mine.shares, theirs.shares)) return "the committed shares are not the state's";
+  if (!Same(mine.life_tables, theirs.life_tables)) return "the committed life tables are not the state's";
   if (ids_.next_job != state.next_job_id) return "the committed job id is not the state's";
   if (ids_.next_node != state.next_node_id) return "the committed node id is not the state's";
   return "";
@@ -54,6 +63,8 @@ ClusterState StoreMirror::Load() const {
   rows_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& row) { state.Put(row); });
   rows_.tables().tasks.ForEach([&](const TaskId&, const Task& row) { state.Put(row); });
   rows_.tables().nodes.ForEach([&](NodeId, const Node& row) { state.Put(row); });
+  rows_.tables().shares.ForEach([&](const ShareId&, const Share& row) { state.Put(row); });
+  rows_.tables().life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.Put(row); });
   state.next_job_id = ids_.next_job;
   state.next_node_id = ids_.next_node;
   return state;

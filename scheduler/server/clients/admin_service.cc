@@ -31,6 +31,7 @@ grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerC
   response->set_last_pass_us(snapshot->last_pass_us);
   response->set_store(loop_->store_name());
   response->set_outage(snapshot->outage);
+  response->set_store_away_since_ms(snapshot->stale_since.ms);
   if (const auto report = MakeReport(snapshot->tables, "pool", loop_->Now()); report.ok()) {
     *response->mutable_uses() = report->total();
     response->set_simulated_gpus(report->simulated_gpus());

@@ -25,6 +25,11 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Sta
   return reactor;
 }
 
+// The caller sees what is old: docs/protocols say how.
+void MarkStale(grpc::CallbackServerContext* context, const Snapshot& snapshot) {
+  if (snapshot.stale_since) context->AddInitialMetadata(kStaleSince, std::to_string(snapshot.stale_since.ms));
+}
+
 Status NoSuchJob(std::uint64_t id) {
   return Status(StatusCode::kNotFound, "no job " + std::to_string(id))
       .WithReason("NO_SUCH_JOB")
@@ -127,7 +132,9 @@ grpc::ServerUnaryReactor* ClientService::Resume(grpc::CallbackServerContext* con
 grpc::ServerUnaryReactor* ClientService::ListJobs(grpc::CallbackServerContext* context,
                                                   const v1::ListJobsRequest* request, v1::ListJobsResponse* response) {
   if (auto user = CallerOf(*context); !user.ok()) return Answer(context, user.status());
-  auto list = server::ListJobs(*loop_->snapshot(), *request, loop_->Now());
+  const SnapshotPtr snapshot = loop_->snapshot();
+  MarkStale(context, *snapshot);
+  auto list = server::ListJobs(*snapshot, *request, loop_->Now());
   if (!list.ok()) return Answer(context, list.status());
   *response = std::move(list).value();
   return Answer(context, Status::Ok());
@@ -137,6 +144,7 @@ grpc::ServerUnaryReactor* ClientService::GetJob(grpc::CallbackServerContext* con
                                                 v1::GetJobResponse* response) {
   if (auto user = CallerOf(*context); !user.ok()) return Answer(context, user.status());
   const SnapshotPtr snapshot = loop_->snapshot();
+  MarkStale(context, *snapshot);
   const core::Job* job = snapshot->tables.jobs.Find(core::JobId(request->job_id()));
   if (!job) return Answer(context, NoSuchJob(request->job_id()));
   JobToProto(*snapshot, *job, AttemptsShown::kAll, loop_->Now(), response->mutable_job());
@@ -158,7 +166,9 @@ grpc::ServerUnaryReactor* ClientService::ExplainJob(grpc::CallbackServerContext*
                                                     v1::ExplainJobResponse* response) {
   auto user = CallerOf(*context);
   if (!user.ok()) return Answer(context, user.status());
-  if (!loop_->snapshot()->tables.jobs.Find(core::JobId(request->job_id()))) {
+  const SnapshotPtr now = loop_->snapshot();
+  MarkStale(context, *now);
+  if (!now->tables.jobs.Find(core::JobId(request->job_id()))) {
     return Answer(context, NoSuchJob(request->job_id()));
   }
   return Advise(context, std::move(user).value(), [this, request, response] {
@@ -176,6 +186,7 @@ grpc::ServerUnaryReactor* ClientService::PlanJob(grpc::CallbackServerContext* co
   }
   v1::SubmitRequest as_submitted;
   *as_submitted.mutable_specs() = request->specs();
+  MarkStale(context, *loop_->snapshot());
   auto event = SubmitEvent(*user, as_submitted);
   if (!event.ok()) return Answer(context, event.status());
   return Advise(context, std::move(user).value(), [this, event = std::move(event).value(), response] {
@@ -187,6 +198,7 @@ grpc::ServerUnaryReactor* ClientService::ListNodes(grpc::CallbackServerContext* 
                                                    v1::ListNodesResponse* response) {
   if (auto user = CallerOf(*context); !user.ok()) return Answer(context, user.status());
   const SnapshotPtr snapshot = loop_->snapshot();
+  MarkStale(context, *snapshot);
   snapshot->tables.nodes.ForEach(
       [&](core::NodeId, const core::Node& node) { NodeToProto(*snapshot, node, response->add_nodes()); });
   std::sort(response->mutable_nodes()->pointer_begin(), response->mutable_nodes()->pointer_end(),

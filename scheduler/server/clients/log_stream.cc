@@ -63,6 +63,13 @@ Result<LogStream::Source> LogStream::FindSource() const {
   const core::Attempt* attempt = nullptr;
   if (attempt_ != 0) {
     attempt = snapshot->tables.attempts.Find({job->id, attempt_});
+    if (!attempt && attempt_ < job->attempts) {
+      return Status(StatusCode::kNotFound, "attempt " + std::to_string(attempt_) + " of job " + id + " is one of the " +
+                                               std::to_string(job->earlier.count) + " whose nodes are no longer kept")
+          .WithReason("ATTEMPT_TOO_OLD")
+          .WithField("attempt")
+          .WithFix("glim events " + id + " tells of it and names the nodes where its log lies");
+    }
     if (!attempt) {
       return Status(StatusCode::kNotFound, "job " + id + " has no attempt " + std::to_string(attempt_))
           .WithReason("NO_SUCH_ATTEMPT")

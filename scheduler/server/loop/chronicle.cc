@@ -82,8 +82,11 @@ store::EndedJob Recorder::EndedJob(const core::Job& job, bool was_queued) const 
   out.steps_lost = job.steps_lost;
   out.durable_step = job.durable.step;
   out.ledger = job.ledger;
-  if (was_queued) out.waited = job.ended_at - job.queued_at;
-  for (std::uint32_t number = 1; number <= job.attempts; ++number) {
+  out.started_at = job.earlier.started_at;
+  out.waited = job.earlier.waited;
+  out.simulated_gpus = job.earlier.simulated_gpus;
+  if (was_queued) out.waited = out.waited + (job.ended_at - job.queued_at);
+  for (std::uint32_t number = core::OldestKept(job.attempts); number <= job.attempts; ++number) {
     const core::Attempt* attempt = attempts_.Find({job.id, number});
     if (!attempt) continue;
     if (!out.started_at) out.started_at = attempt->started_at;

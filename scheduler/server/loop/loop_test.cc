@@ -110,6 +110,13 @@ class LoopTest : public ::testing::Test {
     orders_->hold = hold;
     orders_->changed.notify_all();
   }
+  void Fail(const Status& status) {
+    std::lock_guard lock(orders_->mutex);
+    orders_->fail = status;
+  }
+  static Status Away() {
+    return Status(StatusCode::kUnavailable, "gave up after 6 tries").WithReason("STORE_UNREACHABLE");
+  }
   void WaitHeld() {
     std::unique_lock lock(orders_->mutex);
     ASSERT_TRUE(orders_->changed.wait_for(lock, kPatience, [&] { return orders_->held; }));
@@ -187,6 +194,76 @@ TEST_F(LoopTest, AFailedCommitAnswersUnavailableAndEnds) {
   EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 0u) << "readers never see what is not durable";
   loop_->Stop();
   EXPECT_EQ(fatal_calls_, 1);
+}
+
+// However long the database is away: what it last knew is shown, as stale; nothing is changed; then all goes on.
+TEST_F(LoopTest, AStoreThatIsAwayIsWaitedFor) {
+  SchedulerLoop::Options options;
+  options.store_retry = Milliseconds(5);
+  Open(std::move(options));
+  const core::NodeId node = Call(Node("node-1", 1)).node;
+  Fail(Away());
+  std::promise<core::Reply> told;
+  ASSERT_TRUE(loop_->Post(Job("in-doubt"), [&](const core::Reply& r) { told.set_value(r); }).ok());
+  const Status in_doubt = told.get_future().get().status;
+  EXPECT_EQ(in_doubt.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(in_doubt.reason(), "STORE_UNREACHABLE");
+  EXPECT_FALSE(in_doubt.fix().empty());
+
+  const SnapshotPtr stale = loop_->snapshot();
+  EXPECT_EQ(stale->stale_since.ms, now_ms_.load());
+  EXPECT_EQ(stale->tables.nodes.size(), 1u) << "reads go on";
+  EXPECT_EQ(stale->tables.jobs.size(), 0u) << "readers never see what is not durable";
+  EXPECT_EQ(loop_->Post(Job("refused"), nullptr).reason(), "STORE_UNREACHABLE");
+  EXPECT_EQ(loop_->Read([](store::Store&) {}).reason(), "STORE_UNREACHABLE");
+  std::atomic<bool> heard = false;
+  ASSERT_TRUE(
+      loop_->PostUnbounded(core::NodeReported{node, 1, true, {}}, [&](const core::Reply&) { heard = true; }).ok());
+  const int tries = [&] {
+    std::lock_guard lock(orders_->mutex);
+    return orders_->commits;
+  }();
+  ASSERT_TRUE(Eventually([&] {
+    std::lock_guard lock(orders_->mutex);
+    return orders_->commits >= tries + 20;
+  }));
+  EXPECT_FALSE(heard);
+
+  Fail(Status::Ok());
+  ASSERT_TRUE(Eventually([&] { return heard.load(); }));
+  EXPECT_FALSE(loop_->snapshot()->stale_since);
+  EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 1u) << "the change in doubt was made, once";
+  EXPECT_TRUE(Call(Job("later")).status.ok());
+  EXPECT_EQ(fatal_calls_, 0);
+}
+
+TEST_F(LoopTest, AStoreThatComesBackWithAnOlderStateEndsIt) {
+  SchedulerLoop::Options options;
+  options.store_retry = Milliseconds(5);
+  Open(std::move(options));
+  Call(Node("node-1", 1));
+  Fail(Away());
+  std::promise<core::Reply> told;
+  ASSERT_TRUE(loop_->Post(Job("in-doubt"), [&](const core::Reply& r) { told.set_value(r); }).ok());
+  told.get_future().get();
+  Fail(Status(StatusCode::kDataLoss, "PostgreSQL went back").WithReason("STORE_WENT_BACK"));
+  ASSERT_TRUE(Eventually([&] { return fatal_calls_ == 1; }));
+  EXPECT_EQ(fatal_, "PostgreSQL went back");
+}
+
+TEST_F(LoopTest, AStopWhileTheStoreIsAwayAnswersWhoWaits) {
+  Open();
+  const core::NodeId node = Call(Node("node-1", 1)).node;
+  Fail(Away());
+  std::promise<core::Reply> told;
+  ASSERT_TRUE(loop_->Post(Job("in-doubt"), [&](const core::Reply& r) { told.set_value(r); }).ok());
+  told.get_future().get();
+  std::atomic<bool> answered = false;
+  ASSERT_TRUE(
+      loop_->PostUnbounded(core::NodeReported{node, 1, true, {}}, [&](const core::Reply&) { answered = true; }).ok());
+  loop_->Stop();
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(fatal_calls_, 0);
 }
 
 TEST_F(LoopTest, ALeaderThatWasReplacedCannotWrite) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "scheduler/server/loop/chronicle.h"
+#include "scheduler/server/loop/store_away.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
 
@@ -98,6 +98,7 @@ Status SchedulerLoop::TellStart() {
 
 void SchedulerLoop::Start() {
   GLIM_CHECK(!thread_.joinable(), "started twice");
+  serving_ = true;
   boost::asio::post(io_, [this] { Drain(); });
   thread_ = std::thread([this] { io_.run(); });
 }
@@ -109,13 +110,16 @@ void SchedulerLoop::Stop() {
   }
   if (thread_.joinable()) {
     boost::asio::post(io_, [this] {
+      if (held_) RetryHeld();
       bool more = true;
-      while (more && !failed_) {
+      while (more && !failed_ && !held_) {
         Drain();
         std::lock_guard lock(mutex_);
         more = !inbox_.empty();
       }
+      if (held_) GiveUpHeld();
       timer_.cancel();
+      retry_timer_.cancel();
       work_.reset();
       io_.stop();
     });
@@ -133,6 +137,7 @@ Status SchedulerLoop::Push(Item item) {
   {
     std::lock_guard lock(mutex_);
     if (closed_) return LoopIsStopping();
+    if (item.counted && away_since_) return RefusedWhileAway(away_since_, options_.clock());
     if (item.counted && counted_ >= options_.inbox_max) {
       return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
           .WithReason("OVERLOADED")
@@ -150,6 +155,7 @@ Status SchedulerLoop::Push(Item item) {
 Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   std::lock_guard lock(mutex_);
   if (closed_) return LoopIsStopping();
+  if (away_since_) return RefusedWhileAway(away_since_, options_.clock());
   if (reads_ >= options_.reads_max) {
     return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
         .WithReason("OVERLOADED")
@@ -180,9 +186,9 @@ Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done don
 
 // A batch of its own: what came before was decided by the old policy.
 void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done) {
-  if (failed_) {
+  if (failed_ || held_) {
     core::Reply reply;
-    reply.status = LoopIsStopping();
+    reply.status = failed_ ? LoopIsStopping() : RefusedWhileAway(held_->now, options_.clock());
     return done(reply);
   }
   policy_ = std::move(policy);
@@ -224,7 +230,7 @@ std::vector<SchedulerLoop::Item> SchedulerLoop::Take(TimePoint now, bool* time_p
 }
 
 void SchedulerLoop::Drain() {
-  if (failed_) return;
+  if (failed_ || held_) return;
   const TimePoint now = std::max(options_.clock(), last_now_);
   bool time_passed = false;
   std::vector<Item> items = Take(now, &time_passed);
@@ -265,6 +271,16 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
     last_pass_us_ = static_cast<std::int64_t>(pass * 1e6);
     if (options_.observer) options_.observer->OnPass(pass);
   }
+  if (held_) {
+    HoldBatch(std::move(result), std::move(items), membership, now);
+    return false;
+  }
+  FinishBatch(result, std::move(items), membership, now);
+  return true;
+}
+
+void SchedulerLoop::FinishBatch(const core::DriveResult& result, std::vector<Item> items, bool membership,
+                                TimePoint now) {
   wake_at_ = result.wake_at;
   Publish(result, membership, now);
 
@@ -274,29 +290,36 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
   }
   if (!result.sync.empty() && options_.on_sync) options_.on_sync(result.sync);
   if (std::exchange(has_history_, false) && options_.on_history) options_.on_history();
-  return true;
 }
 
 Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
   if (mutations.empty()) return Status::Ok();
   const SnapshotPtr before = snapshot_.load();
-  const Chronicle chronicle = MakeChronicle(before->tables, mutations);
+  Chronicle chronicle = MakeChronicle(before->tables, mutations);
   has_history_ = chronicle.has_history;
   const auto begin = std::chrono::steady_clock::now();
   Status status = store_->Commit(epoch_, mutations, chronicle.ended);
   commit_seconds_ = SecondsSince(begin);
-  if (!status.ok()) return status;
-  ++revision_;
-  if (options_.observer) {
-    options_.observer->OnCommit(commit_seconds_);
-    for (const auto& [id, save] : EndedInterrupts(mutations, before->tables)) options_.observer->OnInterruptEnded(save);
+  if (serving_ && IsStoreAway(status)) {
+    held_.emplace(Held{mutations, std::move(chronicle), {}, {}, false, {}});
+    return Status::Ok();  // as if it were done: what follows from it is held, too
   }
+  if (status.ok()) NoteCommitted(mutations);
   return status;
+}
+
+void SchedulerLoop::NoteCommitted(const std::vector<core::Mutation>& mutations) {
+  ++revision_;
+  if (!options_.observer) return;
+  options_.observer->OnCommit(commit_seconds_);
+  const SnapshotPtr before = snapshot_.load();
+  for (const auto& [id, save] : EndedInterrupts(mutations, before->tables)) options_.observer->OnInterruptEnded(save);
 }
 
 void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, TimePoint now) {
   const SnapshotPtr before = snapshot_.load();
-  // Heartbeats change nothing but when a node was last heard: a second's delay there saves a copy a batch.
+  // Most reports change nothing but when a node was last heard and how far its ranks are: a second's delay there saves
+  // a copy a batch.
   const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
   const bool rows = result.mutations > 0 || revision_ != before->revision;
   const bool soft =
@@ -304,7 +327,7 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   if (!rows && !soft && !liveness_due) return;
 
   auto next = std::make_shared<Snapshot>();
-  next->tables = rows ? state_->tables() : before->tables;
+  next->tables = rows || liveness_due ? state_->tables() : before->tables;  // steps change without a commit
   next->verdicts = state_->verdicts;
   next->policy = policy_;
   next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;
@@ -349,10 +372,13 @@ void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
+    if (held_)
+      inbox_.insert(inbox_.begin(), std::move_iterator(held_->items.begin()), std::move_iterator(held_->items.end()));
     for (Item& item : inbox_) items.push_back(std::move(item));
     inbox_.clear();
     counted_ = 0;
   }
+  held_.reset();
   core::Reply reply;
   reply.status = Status(StatusCode::kUnavailable, "the scheduler could not store the change: " + status.message())
                      .WithReason(status.reason().empty() ? "STORE_FAILED" : status.reason())

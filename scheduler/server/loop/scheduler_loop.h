@@ -6,6 +6,12 @@
 // A caller is answered only after the commit that made its event durable and after the snapshot that shows it. If a
 // commit fails, the state is ahead of the store: everybody who waits is told UNAVAILABLE, nothing more is taken in, and
 // `on_fatal` is called once so that the process ends; a fresh start loads what was durable.
+//
+// A store that is merely away (STORE_UNREACHABLE) ends nothing, however long: the commit is held and made again every
+// store_retry. Until then clients' changes are refused as UNAVAILABLE, agents' reports wait, and reads go on from the
+// last snapshot, which says since when it is stale.
+//
+// Sources: scheduler_loop.cc, scheduler_loop_away.cc (the store is away)
 #pragma once
 
 #include <atomic>
@@ -17,12 +23,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "scheduler/core/core.h"
+#include "scheduler/server/loop/chronicle.h"
 #include "scheduler/server/loop/clock.h"
 #include "scheduler/server/loop/snapshot.h"
 #include "scheduler/store/contract/store.h"
@@ -54,6 +62,7 @@ class SchedulerLoop {
     std::size_t history_max = 1'000'000;  // entries
     std::uint64_t epoch_at_least = 0;
     std::size_t ended_jobs_max = 200'000;  // records
+    Duration store_retry = Seconds(1);     // while the store is away
     LoopObserver* observer = nullptr;      // outlives the loop; may be null
     // On the strand, after the answers: these nodes' desired sets may have changed.
     std::function<void(const std::set<core::NodeId>&)> on_sync;
@@ -75,15 +84,15 @@ class SchedulerLoop {
   // Takes nothing more in, finishes what waits in the inbox, joins the thread, closes the store. Idempotent.
   void Stop();
 
-  // Any thread. RESOURCE_EXHAUSTED (reason OVERLOADED) when the inbox is full, UNAVAILABLE when the loop has ended;
-  // then `done` is never called.
+  // Any thread. RESOURCE_EXHAUSTED (reason OVERLOADED) when the inbox is full, UNAVAILABLE when the loop has ended
+  // (STOPPING) or the store is away (STORE_UNREACHABLE); then `done` is never called.
   Status Post(Payload what, Done done);
   // For events of which each sender has at most one in the inbox (agents, operators): no flood of clients may make a
   // node look silent, so they do not count.
   Status PostUnbounded(Payload what, Done done);
   // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for
   // everything else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE
-  // (STOPPING).
+  // (STOPPING, STORE_UNREACHABLE).
   Status Read(std::function<void(store::Store&)> read);
   // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
   Status SetPolicy(core::Policy policy, std::string words, Done done);
@@ -104,13 +113,29 @@ class SchedulerLoop {
     bool counted = false;
   };
 
+  // A batch whose commit has not arrived, or not been answered: the store is away.
+  struct Held {
+    std::vector<core::Mutation> mutations;
+    Chronicle chronicle;
+    core::DriveResult result;
+    std::vector<Item> items;  // agents' alone: clients have been told
+    bool membership = false;
+    TimePoint now;
+  };
+
   SchedulerLoop(Options options, std::unique_ptr<store::Store> store);
   Status Push(Item item);
   void Drain();
   // Takes up to batch_max items; tells whether TimePassed is due and everything that arrived before that was taken.
   std::vector<Item> Take(TimePoint now, bool* time_passed);
   bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
+  void FinishBatch(const core::DriveResult& result, std::vector<Item> items, bool membership, TimePoint now);
   Status Commit(const std::vector<core::Mutation>& mutations);
+  void NoteCommitted(const std::vector<core::Mutation>& mutations);
+  void HoldBatch(core::DriveResult result, std::vector<Item> items, bool membership, TimePoint now);
+  bool RetryHeld();
+  void RetryLater();
+  void GiveUpHeld();
   void TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done);
   void Publish(const core::DriveResult& result, bool membership, TimePoint now);
   Status TellStart();
@@ -132,6 +157,7 @@ class SchedulerLoop {
   std::size_t reads_ = 0;
   bool scheduled_ = false;
   bool closed_ = false;
+  TimePoint away_since_;  // 0: the store is there
 
   // The strand's own.
   std::unique_ptr<core::ClusterState> state_;
@@ -149,9 +175,12 @@ class SchedulerLoop {
   std::uint64_t revision_ = 0;
   std::int64_t last_pass_us_ = 0;
   bool failed_ = false;
+  bool serving_ = false;  // a store that is away is waited for
+  std::optional<Held> held_;
 
   boost::asio::io_context io_;
   boost::asio::steady_timer timer_{io_};
+  boost::asio::steady_timer retry_timer_{io_};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
   std::thread thread_;
 };

@@ -23,6 +23,7 @@ struct Snapshot {
   bool outage = false;
   std::uint64_t epoch = 0;
   std::uint64_t revision = 0;     // commits since this leader began
+  TimePoint stale_since;          // the store is away since then, and nothing newer is known; 0: current
   std::int64_t last_pass_us = 0;  // applying and planning of the newest batch that planned
 };
 

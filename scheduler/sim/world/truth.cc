@@ -4,6 +4,8 @@
 #include <memory>
 #include <variant>
 
+#include "scheduler/core/model/progress.h"
+
 namespace glim::sim {
 
 using core::Attempt;
@@ -27,9 +29,10 @@ bool IsSame(const Job& a, const Job& b) {
   return like_b == b && *a.spec == *b.spec;
 }
 
+// How far ranks are is stored now and then (progress.h).
 template <typename Row>
 bool IsSame(const Row& a, const Row& b) {
-  return a == b;
+  return core::SameButProgress(a, b);
 }
 
 template <typename Table>

@@ -30,13 +30,26 @@ struct Backward {
   }
   void operator()(const std::shared_ptr<const core::Attempt>& row) {
     GLIM_CHECK(row != nullptr, "a mutation without its row");
-    if (!Deleted(row->id.job)) batch.attempts.try_emplace(row->id, row.get());
+    if (!Deleted(row->id.job) && !batch.deleted_attempts.contains(row->id))
+      batch.attempts.try_emplace(row->id, row.get());
   }
   void operator()(const std::shared_ptr<const core::Task>& row) {
     GLIM_CHECK(row != nullptr, "a mutation without its row");
-    if (!Deleted(row->id.attempt.job)) batch.tasks.try_emplace(row->id, row.get());
+    const bool gone = batch.deleted_attempts.contains(row->id.attempt) || batch.deleted_tasks.contains(row->id.attempt);
+    if (!Deleted(row->id.attempt.job) && !gone) batch.tasks.try_emplace(row->id, row.get());
   }
   void operator()(const core::DeleteJob& deleted) { batch.deleted_jobs.insert(deleted.id); }
+  void operator()(const core::DeleteAttempt& deleted) {
+    (deleted.tasks_alone ? batch.deleted_tasks : batch.deleted_attempts).insert(deleted.id);
+  }
+  void operator()(const std::shared_ptr<const core::Share>& row) {
+    if (!batch.deleted_shares.contains(row->id)) batch.shares.try_emplace(row->id, row.get());
+  }
+  void operator()(const std::shared_ptr<const core::LifeTable>& row) {
+    if (!batch.deleted_life_tables.contains(row->id)) batch.life_tables.try_emplace(row->id, row.get());
+  }
+  void operator()(const core::DeleteShare& deleted) { batch.deleted_shares.insert(deleted.id); }
+  void operator()(const core::DeleteLifeTable& deleted) { batch.deleted_life_tables.insert(deleted.id); }
   void operator()(const core::PutIds& ids) {
     if (!batch.ids) batch.ids = ids;
     batch.ids->next_job = std::max(batch.ids->next_job, ids.next_job);

@@ -1,5 +1,5 @@
 // What a list of mutations comes to: the last write of every row, in the order in which any store may carry it out:
-// deleted jobs first, then nodes, jobs, attempts, tasks by key, then history.
+// what is deleted first, then nodes, jobs, attempts, tasks by key, then history.
 #pragma once
 
 #include <map>
@@ -14,11 +14,17 @@ namespace glim::store {
 
 // Points into the mutations that it was made from and must not outlive them.
 struct CommitBatch {
-  std::set<core::JobId> deleted_jobs;  // with attempts and tasks; a job may be put again by the same batch
+  std::set<core::JobId> deleted_jobs;          // with attempts and tasks; a job may be put again by the same batch
+  std::set<core::AttemptId> deleted_attempts;  // with their tasks
+  std::set<core::AttemptId> deleted_tasks;     // of these attempts, whose own rows stay
+  std::set<core::ShareId> deleted_shares;
+  std::set<core::LifeTableId> deleted_life_tables;
   std::map<core::NodeId, const core::Node*> nodes;
   std::map<core::JobId, const core::Job*> jobs;
   std::map<core::AttemptId, const core::Attempt*> attempts;
   std::map<core::TaskId, const core::Task*> tasks;
+  std::map<core::ShareId, const core::Share*> shares;
+  std::map<core::LifeTableId, const core::LifeTable*> life_tables;
   std::vector<const core::HistoryEntry*> history;  // in order
   std::optional<core::PutIds> ids;                 // the highest
 };

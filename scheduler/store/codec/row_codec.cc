@@ -85,6 +85,8 @@ std::string EncodeJob(const core::Job& row) { return Encode(row, 1600); }
 std::string EncodeAttempt(const core::Attempt& row) { return Encode(row, 768 + 512 * row.agreements.size()); }
 std::string EncodeTask(const core::Task& row) { return Encode(row, 256 + 384 * row.ranks.size()); }
 std::string EncodeNode(const core::Node& row) { return Encode(row, 1024); }
+std::string EncodeShare(const core::Share& row) { return Encode(row, 64); }
+std::string EncodeLifeTable(const core::LifeTable& row) { return Encode(row, 256); }
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
 std::string EncodeHistoryFacts(const core::HistoryFacts& facts) { return Encode(facts, 160); }
 std::string EncodeEndedJob(const EndedJob& row) { return Encode(row, 640 + row.message.size()); }
@@ -111,6 +113,20 @@ Result<core::Node> DecodeNode(core::NodeId id, std::string_view body) {
   core::Node row;
   row.id = id;
   return Decode(std::move(row), body, "nodes", std::to_string(id.value));
+}
+
+Result<core::Share> DecodeShare(core::ShareId id, std::string_view body) {
+  core::Share row;
+  const std::string key = id.team + "/" + id.user;
+  row.id = std::move(id);
+  return Decode(std::move(row), body, "shares", key);
+}
+
+Result<core::LifeTable> DecodeLifeTable(core::LifeTableId id, std::string_view body) {
+  core::LifeTable row;
+  const std::string key = fmt::format("{}/{}/{}/{}", id.level, id.user, id.nodes, id.limit_minutes);
+  row.id = std::move(id);
+  return Decode(std::move(row), body, "life_tables", key);
 }
 
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body) {

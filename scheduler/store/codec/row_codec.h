@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "scheduler/core/model/history.h"
+#include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/contract/ended_job.h"
 #include "sdk/base/result.h"
@@ -19,6 +20,8 @@ std::string EncodeJob(const core::Job& row);
 std::string EncodeAttempt(const core::Attempt& row);
 std::string EncodeTask(const core::Task& row);
 std::string EncodeNode(const core::Node& row);
+std::string EncodeShare(const core::Share& row);
+std::string EncodeLifeTable(const core::LifeTable& row);
 std::string EncodeHistory(const core::HistoryEntry& row);
 std::string EncodeEndedJob(const EndedJob& row);
 
@@ -40,6 +43,8 @@ Result<core::Job> DecodeJob(core::JobId id, std::string_view body);
 Result<core::Attempt> DecodeAttempt(core::AttemptId id, std::string_view body);
 Result<core::Task> DecodeTask(core::TaskId id, std::string_view body);
 Result<core::Node> DecodeNode(core::NodeId id, std::string_view body);
+Result<core::Share> DecodeShare(core::ShareId id, std::string_view body);
+Result<core::LifeTable> DecodeLifeTable(core::LifeTableId id, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(HistoryColumns columns);
 Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "scheduler/core/model/history.h"
+#include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/contract/ended_job.h"
 
@@ -98,6 +99,27 @@ void Fields(Io& io, RowRef<Io, core::Checkpoint> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::EarlierAttempts> row) {
+  io.Sparse("count", row.count);
+  io.Sparse("started_at_ms", row.started_at);
+  io.Sparse("waited_ms", row.waited);
+  io.Sparse("ran", row.ran);
+  io.Sparse("simulated_gpus", row.simulated_gpus);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Share> row) {
+  io.Required("gpu_ms", row.gpu_ms);
+  io.Required("hour", row.hour);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::LifeTable> row) {
+  io.Required("ended", row.ended);
+  io.Field("updated_at_ms", row.updated_at);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("user", row.user);
   io.Field("team", row.team);
@@ -130,6 +152,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("message", row.message);
   io.Field("ledger_gpu_ms", row.ledger);
   io.Field("service_ms", row.service);
+  io.Sparse("earlier", row.earlier);
   io.Field("waits_for", row.waits_for);
 }
 
@@ -183,6 +206,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("failed_rank", row.failed_rank);
   io.Field("message", row.message);
   io.Field("last_step", row.last_step);
+  io.Field("progress_at_ms", row.progress_at);
   io.Field("durable_step", row.durable_step);
   io.Field("durable_at_ms", row.durable_at);
   io.Field("save_interval_ms", row.save_interval);

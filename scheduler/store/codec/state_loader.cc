@@ -51,6 +51,20 @@ Status StateLoader::AddTask(core::TaskId id, std::string_view body) {
   return Status::Ok();
 }
 
+Status StateLoader::AddShare(core::ShareId id, std::string_view body) {
+  auto row = DecodeShare(std::move(id), body);
+  if (!row.ok()) return row.status();
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
+Status StateLoader::AddLifeTable(core::LifeTableId id, std::string_view body) {
+  auto row = DecodeLifeTable(std::move(id), body);
+  if (!row.ok()) return row.status();
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
 std::unique_ptr<core::ClusterState> StateLoader::Finish(core::PutIds stored) && {
   state_->next_job_id = std::max(stored.next_job, core::JobId{last_job_.value + 1});
   state_->next_node_id = std::max(stored.next_node, core::NodeId{last_node_.value + 1});

@@ -17,6 +17,8 @@ class StateLoader {
   Status AddJob(core::JobId id, std::string_view body);
   Status AddAttempt(core::AttemptId id, std::string_view body);
   Status AddTask(core::TaskId id, std::string_view body);
+  Status AddShare(core::ShareId id, std::string_view body);
+  Status AddLifeTable(core::LifeTableId id, std::string_view body);
 
   // `stored` are the ids last put; none is ever given out again, whatever the rows say.
   std::unique_ptr<core::ClusterState> Finish(core::PutIds stored) &&;

@@ -3,6 +3,9 @@
 // Not thread-safe: the scheduler's strand owns it. No call throws. A commit is all or nothing and durable when it
 // returns Ok; a commit under an epoch that is not the newest is refused (kAborted, reason STALE_EPOCH) and changes
 // nothing, so that a leader that lost its place cannot write.
+//
+// A store that is away for a while says kUnavailable, reason STORE_UNREACHABLE. After that from Commit its outcome is
+// not known: the same commit is made again, until it succeeds or another error ends it, before any other.
 #pragma once
 
 #include <cstdint>

@@ -265,6 +265,49 @@ TEST_P(StoreContract, ACommitThatFailsHalfwayChangesNothing) {
   EXPECT_EQ(Load()->tables().jobs.size(), 1u);
 }
 
+TEST_P(StoreContract, WhatIsLearntComesBackAndOutlivesJobs) {
+  const core::Share ann{{"vision", "ann"}, 1'234'567'890'123, 480'000}, bob{{"", "bob \"x\""}, 1, 2};
+  const core::LifeTable fine{{3, "ann", 4, 90}, {0, 0, 7}, TimePoint{77}}, coarse{{0, "", 0, 0}, {1}, TimePoint{5}};
+  Commit({Put(JobWith(1, "")), Put(ann), Put(bob), Put(fine), Put(coarse)});
+  core::Share more = ann;
+  more.gpu_ms += 5;
+  Commit({core::DeleteJob{JobId(1)}, Put(more), core::DeleteShare{bob.id}, core::DeleteLifeTable{coarse.id}});
+  Reopen();
+  const auto state = Load();
+  ASSERT_EQ(state->tables().shares.size(), 1u);
+  EXPECT_EQ(*state->tables().shares.Find(ann.id), more);
+  ASSERT_EQ(state->tables().life_tables.size(), 1u);
+  EXPECT_EQ(*state->tables().life_tables.Find(fine.id), fine);
+  EXPECT_EQ(state->index().team_service.Decayed("vision", TimePoint{Hours(480'000).ms}), more.gpu_ms);
+}
+
+TEST_P(StoreContract, AnAttemptGoesWithItsTasksOrItsTasksAlone) {
+  std::vector<core::Mutation> rows = {Put(JobWith(1, ""))};
+  for (std::uint32_t number = 1; number <= 3; ++number) {
+    core::Attempt attempt;
+    attempt.id = {JobId(1), number};
+    rows.push_back(Put(attempt));
+    for (std::uint32_t index = 0; index < 2; ++index) {
+      core::Task task;
+      task.id = {attempt.id, index};
+      rows.push_back(Put(task));
+    }
+  }
+  Commit(rows);
+  Commit({core::DeleteAttempt{{JobId(1), 1}}, core::DeleteAttempt{{JobId(1), 2}, true}});
+  Reopen();
+  const auto state = Load();
+  EXPECT_EQ(state->tables().attempts.size(), 2u);
+  EXPECT_EQ(state->FindAttempt({JobId(1), 1}), nullptr);
+  EXPECT_EQ(state->tables().tasks.size(), 2u);
+  EXPECT_NE(state->FindTask({{JobId(1), 3}, 1}), nullptr);
+  // Written and deleted in one batch.
+  core::Attempt brief;
+  brief.id = {JobId(1), 4};
+  Commit({Put(brief), core::DeleteAttempt{brief.id}});
+  EXPECT_EQ(Load()->tables().attempts.size(), 2u);
+}
+
 TEST_P(StoreContract, TheClusterIdStaysTheFirst) {
   EXPECT_EQ(store_->ClusterId("first").value(), "first");
   EXPECT_EQ(store_->ClusterId("second").value(), "first");

@@ -27,6 +27,12 @@ Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
   for (const auto& [id, body] : data_->tasks) {
     if (Status s = loader.AddTask(id, body); !s.ok()) return s;
   }
+  for (const auto& [id, body] : data_->shares) {
+    if (Status s = loader.AddShare(id, body); !s.ok()) return s;
+  }
+  for (const auto& [id, body] : data_->life_tables) {
+    if (Status s = loader.AddLifeTable(id, body); !s.ok()) return s;
+  }
   return std::move(loader).Finish(data_->ids);
 }
 
@@ -50,6 +56,11 @@ Status MemoryStore::CheckOwners(const CommitBatch& batch) const {
   return Status::Ok();
 }
 
+void MemoryStore::DeleteTasks(core::AttemptId attempt) {
+  const core::AttemptId next{attempt.job, attempt.number + 1};
+  data_->tasks.erase(data_->tasks.lower_bound({attempt, 0}), data_->tasks.lower_bound({next, 0}));
+}
+
 void MemoryStore::Delete(core::JobId job) {
   data_->jobs.erase(job);
   const core::JobId next{job.value + 1};
@@ -63,10 +74,19 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   const CommitBatch batch = Coalesce(mutations);
   if (Status s = CheckOwners(batch); !s.ok()) return s;
   for (const core::JobId job : batch.deleted_jobs) Delete(job);
+  for (const core::AttemptId& attempt : batch.deleted_tasks) DeleteTasks(attempt);
+  for (const core::AttemptId& attempt : batch.deleted_attempts) {
+    DeleteTasks(attempt);
+    data_->attempts.erase(attempt);
+  }
+  for (const core::ShareId& id : batch.deleted_shares) data_->shares.erase(id);
+  for (const core::LifeTableId& id : batch.deleted_life_tables) data_->life_tables.erase(id);
   for (const auto& [id, row] : batch.nodes) data_->nodes[id] = EncodeNode(*row);
   for (const auto& [id, row] : batch.jobs) data_->jobs[id] = EncodeJob(*row);
   for (const auto& [id, row] : batch.attempts) data_->attempts[id] = EncodeAttempt(*row);
   for (const auto& [id, row] : batch.tasks) data_->tasks[id] = EncodeTask(*row);
+  for (const auto& [id, row] : batch.shares) data_->shares[id] = EncodeShare(*row);
+  for (const auto& [id, row] : batch.life_tables) data_->life_tables[id] = EncodeLifeTable(*row);
   for (const core::HistoryEntry* entry : batch.history) {
     core::HistoryEntry clean = *entry;
     clean.text = CleanText(entry->text);

@@ -23,6 +23,8 @@ struct MemoryData {
   std::map<core::JobId, std::string> jobs;
   std::map<core::AttemptId, std::string> attempts;
   std::map<core::TaskId, std::string> tasks;
+  std::map<core::ShareId, std::string> shares;
+  std::map<core::LifeTableId, std::string> life_tables;
   std::map<std::uint64_t, std::string> history;
   std::uint64_t last_history = 0;
   std::map<core::JobId, std::string> ended_jobs;
@@ -52,6 +54,7 @@ class MemoryStore final : public Store {
  private:
   Status CheckOwners(const CommitBatch& batch) const;
   void Delete(core::JobId job);
+  void DeleteTasks(core::AttemptId attempt);
   Result<std::vector<EndedJob>> AllEndedJobs() const;  // newest first
 
   std::shared_ptr<MemoryData> data_;  // never null

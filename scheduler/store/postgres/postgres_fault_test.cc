@@ -110,6 +110,54 @@ TEST_F(PostgresFault, AnAbsentServerIsReportedAndComesBack) {
   EXPECT_EQ(Notes(), (Texts{"found"}));
 }
 
+// A fail-over to a replica that lags shows as an older state behind the same address.
+TEST_F(PostgresFault, ADatabaseThatLacksTheLastCommitsIsNoticedAtTheNextOne) {
+  const auto epoch = store_->AcquireEpoch().value();
+  ASSERT_TRUE(store_->Commit(epoch, Note("a")).ok());
+  schema_.Execute("CREATE TABLE replica AS TABLE meta");
+  ASSERT_TRUE(store_->Commit(epoch, Note("b")).ok());
+  schema_.Execute(
+      "DELETE FROM history WHERE text = 'b'; UPDATE meta SET value = replica.value FROM replica "
+      "WHERE meta.key = replica.key");
+  const Status status = store_->Commit(epoch, Note("c"));
+  EXPECT_EQ(status.reason(), "STORE_WENT_BACK") << status.message();
+  EXPECT_FALSE(status.fix().empty());
+  EXPECT_EQ(store_->PruneHistory(epoch, TimePoint{1}).status().reason(), "STORE_WENT_BACK");
+  EXPECT_EQ(Notes(), (Texts{"a"}));
+}
+
+TEST_F(PostgresFault, ADatabaseThatLacksTheLeadersEpochIsNoticedToo) {
+  ASSERT_TRUE(store_->AcquireEpoch().ok());
+  schema_.Execute("CREATE TABLE replica AS TABLE meta");
+  const auto epoch = store_->AcquireEpoch().value();
+  schema_.Execute("UPDATE meta SET value = replica.value FROM replica WHERE meta.key = replica.key");
+  EXPECT_EQ(store_->Commit(epoch, Note("a")).reason(), "STORE_WENT_BACK");
+  EXPECT_TRUE(Notes().empty());
+}
+
+TEST_F(PostgresFault, SomebodyWhoWritesUnderOurEpochIsNoticed) {
+  const auto epoch = store_->AcquireEpoch().value();
+  ASSERT_TRUE(store_->Commit(epoch, Note("a")).ok());
+  schema_.Execute("UPDATE meta SET value = '7' WHERE key = 'commits'");
+  EXPECT_EQ(store_->Commit(epoch, Note("b")).reason(), "STORE_DIVERGED");
+  EXPECT_EQ(Notes(), (Texts{"a"}));
+}
+
+// Away for longer than the tries of a call: the same commit, made again, is done once.
+TEST_F(PostgresFault, ACommitInDoubtIsSettledHoweverLongTheServerWasAway) {
+  const auto epoch = store_->AcquireEpoch().value();
+  for (const Cut cut : {Cut::kBeforeCommit, Cut::kAfterCommit}) {
+    const std::string text = cut == Cut::kBeforeCommit ? "never arrived" : "answer lost";
+    proxy_.Arm(cut, 1, [&] { proxy_.Refuse(true); });
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(store_->Commit(epoch, Note(text)).reason(), "STORE_UNREACHABLE");
+    proxy_.Refuse(false);
+    const Status status = store_->Commit(epoch, Note(text));
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  ASSERT_TRUE(store_->Commit(epoch, Note("next")).ok());
+  EXPECT_EQ(Notes(), (Texts{"never arrived", "answer lost", "next"}));
+}
+
 TEST_F(PostgresFault, AcknowledgedCommitsSurviveACrashOfTheServer) {
   const auto epoch = store_->AcquireEpoch().value();
   Texts acknowledged;

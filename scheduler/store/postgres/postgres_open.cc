@@ -1,6 +1,7 @@
 // Opening: the session's settings and statements, and migrations.
 #include <fmt/format.h>
 
+#include "scheduler/store/postgres/postgres_commit.h"
 #include "scheduler/store/postgres/postgres_conninfo.h"
 #include "scheduler/store/postgres/postgres_store.h"
 
@@ -12,40 +13,13 @@ namespace {
 constexpr std::int64_t kMigrationLock = 0x676c696d;
 
 constexpr std::pair<const char*, const char*> kStatements[] = {
+    {kCommitStatement, kCommitSql},
     {"lock_meta", "SELECT key, value FROM meta WHERE key IN ('commits', 'epoch') ORDER BY key FOR UPDATE"},
     {"set_meta", "UPDATE meta SET value = $2 WHERE key = $1"},
-    {"raise_meta",
-     "UPDATE meta SET value = greatest(meta.value::bigint, new.value)::text "
-     "FROM unnest($1::text[], $2::bigint[]) AS new (key, value) WHERE meta.key = new.key"},
     {"add_meta", "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING"},
     {"get_meta", "SELECT value FROM meta WHERE key = $1"},
-    {"delete_jobs", "DELETE FROM jobs WHERE id = ANY ($1::bigint[])"},
-    {"put_nodes",
-     "INSERT INTO nodes (id, name, body) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) "
-     "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},
-    {"put_jobs",
-     "INSERT INTO jobs (id, state, user_name, submitted_at_ms, body) "
-     "SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) "
-     "ON CONFLICT (id) DO UPDATE SET state = excluded.state, user_name = excluded.user_name, "
-     "submitted_at_ms = excluded.submitted_at_ms, body = excluded.body"},
-    {"put_attempts",
-     "INSERT INTO attempts (job_id, number, state, body) "
-     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) "
-     "ON CONFLICT (job_id, number) DO UPDATE SET state = excluded.state, body = excluded.body"},
-    {"put_tasks",
-     "INSERT INTO tasks (job_id, attempt, idx, body) "
-     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) "
-     "ON CONFLICT (job_id, attempt, idx) DO UPDATE SET body = excluded.body"},
-    {"add_history",
-     "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text, facts) "
-     "SELECT at_ms, kind, job_id, attempt, node_id, text, facts "
-     "FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]) "
-     "WITH ORDINALITY AS new (at_ms, kind, job_id, attempt, node_id, text, facts, place) ORDER BY place"},
-    {"put_ended_jobs",
-     "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) "
-     "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) "
-     "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
-     "state = excluded.state, body = excluded.body"},
+    {"load_shares", "SELECT team, user_name, body FROM shares"},
+    {"load_life_tables", "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",

@@ -14,10 +14,12 @@ namespace {
 // libpq ends messages with a newline and may add context lines.
 std::string FirstLine(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
-// The server went away, is going, or became one that only reads; or a lock did not come free in time.
+// The server went away, is going, or became one that only reads; or a lock or a statement
+// did not come to its end in time.
 bool IsPassing(std::string_view sqlstate) {
   return sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate.starts_with("40") ||
-         sqlstate == "25006" || sqlstate == "25P03" || sqlstate == "55P03" || sqlstate == "53300";
+         sqlstate == "25006" || sqlstate == "25P03" || sqlstate == "55P03" || sqlstate == "53300" ||
+         sqlstate == "57014";
 }
 
 // libpqxx tells some errors by type alone, with an empty SQLSTATE.
@@ -65,7 +67,9 @@ Status PostgresSession::Run(const char* doing, const std::function<Status(pqxx::
   Duration pause = retry_.first_pause;
   for (int tries = 1;; ++tries) {
     try {
-      return body(Connection());
+      const Status status = body(Connection());
+      away_ = false;
+      return status;
     } catch (const pqxx::sql_error& e) {
       // A server that shuts down says so in an error and then hangs up.
       const bool lost = connection_ == nullptr || !connection_->is_open();
@@ -85,7 +89,8 @@ Status PostgresSession::Run(const char* doing, const std::function<Status(pqxx::
       last_error = FirstLine(e.what());
     }
     connection_.reset();
-    if (tries >= retry_.tries_max) {
+    if (away_ || tries >= retry_.tries_max) {
+      away_ = true;
       return Status(StatusCode::kUnavailable,
                     fmt::format("PostgreSQL: {}: gave up after {} tries: {}", doing, tries, last_error))
           .WithReason("STORE_UNREACHABLE")

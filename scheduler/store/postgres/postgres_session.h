@@ -27,7 +27,8 @@ class PostgresSession {
   // Runs `body` on a connection; it may throw whatever pqxx throws. When the connection is lost on the way, it runs
   // again on a new one, so it must be able to tell what its last run has done. Other errors are returned at once:
   // STORE_FULL (kResourceExhausted), STORE_CONSTRAINT (kInternal), STORE_SQL (kInternal), STORE_DENIED
-  // (kPermissionDenied); after the last try STORE_UNREACHABLE (kUnavailable).
+  // (kPermissionDenied); after the last try STORE_UNREACHABLE (kUnavailable). From then on, until a run succeeds, a run
+  // is one try: whoever waits has waited long enough.
   Status Run(const char* doing, const std::function<Status(pqxx::connection&)>& body);
 
  private:
@@ -37,6 +38,7 @@ class PostgresSession {
   PostgresRetry retry_;
   Setup setup_;
   std::unique_ptr<pqxx::connection> connection_;
+  bool away_ = false;  // the last run ended as STORE_UNREACHABLE
 };
 
 }  // namespace glim::store

@@ -6,12 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/commit_batch.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
 #include "scheduler/store/postgres/postgres_arrays.h"
+#include "scheduler/store/postgres/postgres_commit.h"
 
 namespace glim::store {
 
@@ -19,13 +22,8 @@ namespace {
 
 using pqxx::prepare::make_dynamic_params;
 
-struct Fence {
-  std::uint64_t epoch = 0;
-  std::uint64_t commits = 0;
-};
-
 // Waits for whoever holds the rows: afterwards every earlier commit has either happened or never will.
-Fence LockFence(pqxx::work& transaction) {
+PostgresFence LockFence(pqxx::work& transaction) {
   const pqxx::result rows = transaction.exec_prepared_n(2, "lock_meta");
   return {rows[1][1].as<std::uint64_t>(), rows[0][1].as<std::uint64_t>()};
 }
@@ -35,6 +33,24 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
   {
     PostgresArrays jobs("delete_jobs", writes);
     for (const core::JobId job : batch.deleted_jobs) jobs.Row(job.value);
+  }
+  {
+    PostgresArrays attempts("delete_attempts", writes);
+    for (const core::AttemptId& id : batch.deleted_attempts) attempts.Row(id.job.value, id.number);
+  }
+  {
+    PostgresArrays tasks("delete_tasks", writes);
+    for (const core::AttemptId& id : batch.deleted_tasks) tasks.Row(id.job.value, id.number);
+  }
+  {
+    PostgresArrays shares("delete_shares", writes);
+    for (const core::ShareId& id : batch.deleted_shares) shares.Row(CleanText(id.team), CleanText(id.user));
+  }
+  {
+    PostgresArrays tables("delete_life_tables", writes);
+    for (const core::LifeTableId& id : batch.deleted_life_tables) {
+      tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes);
+    }
   }
   {
     PostgresArrays nodes("put_nodes", writes);
@@ -59,6 +75,16 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
     }
   }
   {
+    PostgresArrays shares("put_shares", writes);
+    for (const auto& [id, row] : batch.shares) shares.Row(CleanText(id.team), CleanText(id.user), EncodeShare(*row));
+  }
+  {
+    PostgresArrays tables("put_life_tables", writes);
+    for (const auto& [id, row] : batch.life_tables) {
+      tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes, EncodeLifeTable(*row));
+    }
+  }
+  {
     PostgresArrays history("add_history", writes);
     for (const core::HistoryEntry* entry : batch.history) {
       history.Row(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt, entry->node.value,
@@ -74,22 +100,14 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
   return writes;
 }
 
-// The last statement: the commit counter, and the ids if there are any.
-PostgresWrite MetaWrite(const CommitBatch& batch, std::uint64_t commits) {
-  std::vector<PostgresWrite> writes;
-  {
-    PostgresArrays meta("raise_meta", writes);
-    meta.Row("commits", commits);
-    if (batch.ids) {
-      meta.Row("next_job", batch.ids->next_job.value);
-      meta.Row("next_node", batch.ids->next_node.value);
-    }
-  }
-  return std::move(writes.front());
-}
-
-void Send(pqxx::work& transaction, const PostgresWrite& write) {
-  transaction.exec_prepared(write.statement, make_dynamic_params(write.params));
+// The database has fewer commits, or an older leader, than it had: what was acknowledged since is not there.
+Status WentBack(const PostgresFence& ours, const PostgresFence& found) {
+  return Status(StatusCode::kDataLoss,
+                fmt::format("PostgreSQL went back: it has commit {} of epoch {}, this scheduler has made commit {} of "
+                            "epoch {}; it was restored, or fell over to a replica that lacks the rest",
+                            found.commits, found.epoch, ours.commits, ours.epoch))
+      .WithReason("STORE_WENT_BACK")
+      .WithFix("start again to go on from what the database has, or bring back the server that has everything first");
 }
 
 constexpr int kPage = 2'000;  // rows fetched at once
@@ -119,6 +137,20 @@ Status EachRow(Snapshot& snapshot, const char* statement, Add add) {
   }
 }
 
+// Bounded in number (service_history.h, team_service.h): no pages.
+Status LoadLearnt(Snapshot& snapshot, StateLoader& loader) {
+  for (const pqxx::row& row : snapshot.exec_prepared("load_shares")) {
+    const Status s = loader.AddShare({std::string(Text(row[0])), std::string(Text(row[1]))}, Text(row[2]));
+    if (!s.ok()) return s;
+  }
+  for (const pqxx::row& row : snapshot.exec_prepared("load_life_tables")) {
+    core::LifeTableId id{static_cast<std::uint8_t>(row[0].as<int>()), std::string(Text(row[1])),
+                         row[2].as<std::uint32_t>(), row[3].as<std::int64_t>()};
+    if (Status s = loader.AddLifeTable(std::move(id), Text(row[4])); !s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
 Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
   Status status = EachRow<1>(snapshot, "load_nodes", [&](const pqxx::row& row) {
     return loader.AddNode(core::NodeId(row[0].as<std::uint32_t>()), Text(row[1]));
@@ -131,9 +163,11 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
   status = EachRow<2>(snapshot, "load_attempts",
                       [&](const pqxx::row& row) { return loader.AddAttempt(AttemptOf(row), Text(row[2])); });
   if (!status.ok()) return status;
-  return EachRow<3>(snapshot, "load_tasks", [&](const pqxx::row& row) {
+  status = EachRow<3>(snapshot, "load_tasks", [&](const pqxx::row& row) {
     return loader.AddTask({AttemptOf(row), row[2].as<std::uint32_t>()}, Text(row[3]));
   });
+  if (!status.ok()) return status;
+  return LoadLearnt(snapshot, loader);
 }
 
 // The first entry that is not older: found by its index, for entries are written in the order of their time.
@@ -146,16 +180,21 @@ std::int64_t FirstSince(pqxx::nontransaction& query, TimePoint since) {
 }  // namespace
 
 Result<std::uint64_t> PostgresStore::AcquireEpoch(std::uint64_t at_least) {
-  std::uint64_t next = 0;
+  std::uint64_t next = 0, commits = 0;
   // Repeated after a lost answer it skips a number, which is allowed.
   Status status = session_.Run("acquire the epoch", [&](pqxx::connection& connection) -> Status {
     pqxx::work transaction(connection);
-    next = std::max(LockFence(transaction).epoch + 1, at_least);
+    const PostgresFence found = LockFence(transaction);
+    next = std::max(found.epoch + 1, at_least);
+    commits = found.commits;
     transaction.exec_prepared0("set_meta", "epoch", std::to_string(next));
     transaction.commit();
     return Status::Ok();
   });
   if (!status.ok()) return status;
+  acquired_ = next;
+  commits_ = commits;
+  in_doubt_ = false;
   return next;
 }
 
@@ -178,20 +217,42 @@ Result<std::unique_ptr<core::ClusterState>> PostgresStore::Load() {
 Status PostgresStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
                              const std::vector<EndedJob>& ended) {
   const CommitBatch batch = Coalesce(mutations);
-  const std::vector<PostgresWrite> writes = WritesOf(batch, ended);
-  std::optional<std::uint64_t> in_doubt;  // what `commits` would be had the last try gone through
-  return session_.Run("commit", [&](pqxx::connection& connection) -> Status {
-    pqxx::work transaction(connection);
-    const Fence fence = LockFence(transaction);
+  const std::vector<PostgresWrite> calls = InCalls(WritesOf(batch, ended), batch.ids);
+  const Status status = session_.Run("commit", [&](pqxx::connection& connection) -> Status {
+    if (Status s = LearnCommits(connection); !s.ok()) return s;
+    const PostgresFence ours{epoch, *commits_};
+    const bool was_in_doubt = std::exchange(in_doubt_, true);
+    const PostgresFence found = SendCommit(connection, ours, calls);
+    in_doubt_ = false;
+    if (found == ours) return Status::Ok();
     // Under a newer epoch the outcome no longer matters: whoever reads this steps down and loads again.
-    if (fence.epoch != epoch) return StaleEpoch(epoch, fence.epoch);
-    if (in_doubt && fence.commits >= *in_doubt) return Status::Ok();
-    in_doubt = fence.commits + 1;
-    for (const PostgresWrite& write : writes) Send(transaction, write);
-    Send(transaction, MetaWrite(batch, *in_doubt));
-    transaction.commit();
-    return Status::Ok();
+    const bool went_through = was_in_doubt && found == PostgresFence{epoch, ours.commits + 1};
+    return went_through ? Status::Ok() : Displaced(ours, found);
   });
+  if (status.ok()) ++*commits_;
+  return status;
+}
+
+// `found` is not what this leader left behind.
+Status PostgresStore::Displaced(const PostgresFence& ours, const PostgresFence& found) const {
+  const bool never_ours = found.epoch < ours.epoch && ours.epoch != acquired_;
+  if (found.epoch > ours.epoch || never_ours) return StaleEpoch(ours.epoch, found.epoch);
+  if (found.epoch < ours.epoch || found.commits < ours.commits) return WentBack(ours, found);
+  return Status(
+             StatusCode::kAborted,
+             fmt::format("PostgreSQL has commit {} of epoch {}, this scheduler has made {}: somebody else writes under "
+                         "its epoch",
+                         found.commits, found.epoch, ours.commits))
+      .WithReason("STORE_DIVERGED")
+      .WithFix("find the second writer: the database was copied, or written by hand");
+}
+
+// Only of a store that commits under an epoch that another one acquired.
+Status PostgresStore::LearnCommits(pqxx::connection& connection) {
+  if (commits_) return Status::Ok();
+  pqxx::nontransaction query(connection);
+  commits_ = query.exec_prepared1("get_meta", "commits")[0].as<std::uint64_t>();
+  return Status::Ok();
 }
 
 Result<std::vector<Store::StoredHistory>> PostgresStore::History(const HistoryQuery& wanted) {
@@ -264,7 +325,10 @@ Result<std::size_t> PostgresStore::DeleteHistory(std::uint64_t epoch, const char
   // Repeated after a lost answer it deletes the next ones: the count is of the last run.
   Status status = session_.Run("prune history", [&](pqxx::connection& connection) -> Status {
     pqxx::work transaction(connection);
-    if (const Fence fence = LockFence(transaction); fence.epoch != epoch) return StaleEpoch(epoch, fence.epoch);
+    const PostgresFence found = LockFence(transaction);
+    const std::uint64_t commits = commits_.value_or(found.commits);
+    const bool ours = found.commits == commits || (in_doubt_ && found.commits == commits + 1);
+    if (found.epoch != epoch || !ours) return Displaced({epoch, commits}, found);
     gone = transaction.exec_prepared(entries, entries_bound, kPruneMax).affected_rows();
     gone += transaction.exec_prepared(ended_jobs, ended_jobs_bound, kPruneMax).affected_rows();
     transaction.commit();

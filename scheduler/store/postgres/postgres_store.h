@@ -1,25 +1,29 @@
 // The store for production, and for a standby scheduler: PostgreSQL 13 or newer through libpqxx.
 //
-// Every transaction that writes locks the meta rows `commits` and `epoch` first and checks the epoch under that lock:
-// once AcquireEpoch has returned, no commit of an earlier leader can succeed any more.
+// A commit is one call of a stored function, which locks the meta rows `commits` and `epoch` first and writes only if
+// both are what this leader left: once AcquireEpoch has returned, no commit of an earlier leader can succeed any more,
+// and a database that fell over to a replica without the last commits is told apart (STORE_WENT_BACK) at the next one.
 //
-// A connection lost during COMMIT leaves its outcome unknown. `commits` settles it: each commit raises it by one, so
-// the next connection, once it has the lock, sees whether the last one went through, and repeats it only if not.
+// A connection lost during a commit leaves its outcome unknown. `commits` settles it: each commit raises it by one, so
+// the next try sees whether the last one went through, and repeats it only if not.
 //
-// Waits are bounded: calls block for up to about a minute while the database is away, then fail with kUnavailable.
+// Waits are bounded: a call blocks for up to about half a minute when the database goes away, then fails with
+// kUnavailable (STORE_UNREACHABLE); while it stays away, each call is one try. Later calls work when it is back.
 // Durability is the server's: synchronous_commit=off is overruled here, fsync=off cannot be.
 //
-// Sources: postgres_store.cc, postgres_open.cc (settings, statements, migrations)
+// Sources: postgres_store.cc, postgres_open.cc (settings, statements, migrations); the commit is in postgres_commit.h
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "scheduler/store/contract/store.h"
 #include "scheduler/store/migrations/migration.h"
+#include "scheduler/store/postgres/postgres_commit.h"
 #include "scheduler/store/postgres/postgres_session.h"
 
 namespace glim::store {
@@ -55,8 +59,13 @@ class PostgresStore final : public Store {
   Result<std::size_t> DeleteHistory(std::uint64_t epoch, const char* entries, std::int64_t entries_bound,
                                     const char* ended_jobs, std::int64_t ended_jobs_bound);
   Status Migrate(std::span<const Migration> all);
+  Status LearnCommits(pqxx::connection& connection);
+  Status Displaced(const PostgresFence& ours, const PostgresFence& found) const;
 
   PostgresSession session_;
+  std::uint64_t acquired_ = 0;            // the epoch; 0: none
+  std::optional<std::uint64_t> commits_;  // in the database when our last commit was done; none: not known yet
+  bool in_doubt_ = false;                 // the next commit was sent, and is perhaps there already
 };
 
 }  // namespace glim::store

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/store/postgres/postgres_arrays.h"
+#include "scheduler/store/postgres/postgres_commit.h"
 #include "scheduler/store/testing/postgres_server.h"
 #include "scheduler/store/testing/store_contract.h"
 
@@ -93,6 +94,50 @@ TEST(PostgresStore, ACommitIsSynchronousEvenIfTheServerIsNot) {
   ASSERT_TRUE((*store)->Commit((*store)->AcquireEpoch().value(), {core::HistoryEntry{}}).ok());
   pqxx::connection connection(schema.ConnInfo());
   EXPECT_EQ(pqxx::nontransaction(connection).exec1("SELECT setting FROM seen")[0].as<std::string>(), "on");
+}
+
+TEST(PostgresCommit, IsOneCallUnlessItIsTooLarge) {
+  const PostgresWrite jobs{"put_jobs", {"{1}", "{queued}", "{kim}", "{5}", "{body}"}};
+  const PostgresWrite history{"add_history", {"{1}", "{k}", "{1}", "{0}", "{0}", "{t}", "{f}"}};
+  const PostgresWrite other{"put_something_rare", {"{1}"}};
+  EXPECT_EQ(InCalls({}, {}).size(), 1u);
+  const auto one = InCalls({jobs, history}, core::PutIds{core::JobId(7), core::NodeId(3)});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].params[2], "t");
+  EXPECT_EQ(one[0].params[3], "7");
+  EXPECT_EQ(one[0].params[19], "{1}");
+  EXPECT_EQ(one[0].params[23], "{body}");
+  EXPECT_EQ(one[0].params[24], "{}");
+
+  const auto large = InCalls({jobs, jobs, history}, {});
+  ASSERT_EQ(large.size(), 2u);
+  EXPECT_EQ(large[0].params[2], "f");
+  EXPECT_EQ(large[1].params[2], "t") << "the last one counts the commit";
+
+  const auto mixed = InCalls({other, jobs}, {});
+  ASSERT_EQ(mixed.size(), 3u);
+  EXPECT_STREQ(mixed[0].statement, kCommitStatement) << "the fence is checked before anything is written";
+  EXPECT_STREQ(mixed[1].statement, "put_something_rare");
+  EXPECT_EQ(mixed[2].params[2], "t");
+}
+
+TEST(PostgresStore, ABatchOfManyMegabytesIsOneCommit) {
+  const TestSchema schema;
+  auto store = PostgresStore::Open(schema.ConnInfo());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  std::vector<core::Mutation> batch;
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    core::Job job;
+    job.id = core::JobId(id);
+    job.spec = std::make_shared<core::JobSpec>();
+    job.message = std::string(5 << 20, 'x');
+    batch.emplace_back(std::make_shared<const core::Job>(job));
+  }
+  const auto epoch = (*store)->AcquireEpoch().value();
+  ASSERT_TRUE((*store)->Commit(epoch, batch).ok());
+  EXPECT_EQ((*store)->Load().value()->tables().jobs.size(), 4u);
+  pqxx::connection connection(schema.ConnInfo());
+  EXPECT_EQ(pqxx::nontransaction(connection).exec1("SELECT value FROM meta WHERE key = 'commits'")[0].as<int>(), 1);
 }
 
 TEST(PostgresArrays, QuotesAndSplits) {

@@ -94,6 +94,21 @@ Status SqliteStore::Prepare() {
       {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
       {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
       {sql_.delete_job, "DELETE FROM jobs WHERE id = ?1"},
+      {sql_.delete_attempt, "DELETE FROM attempts WHERE job_id = ?1 AND number = ?2"},
+      {sql_.delete_tasks, "DELETE FROM tasks WHERE job_id = ?1 AND attempt = ?2"},
+      {sql_.delete_share, "DELETE FROM shares WHERE team = ?1 AND user_name = ?2"},
+      {sql_.delete_life_table,
+       "DELETE FROM life_tables WHERE level = ?1 AND user_name = ?2 AND nodes = ?3 AND limit_minutes = ?4"},
+      {sql_.put_share,
+       "INSERT INTO shares (team, user_name, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (team, user_name) DO UPDATE SET body = excluded.body"},
+      {sql_.put_life_table,
+       "INSERT INTO life_tables (level, user_name, nodes, limit_minutes, body) VALUES (?1, ?2, ?3, ?4, ?5) "
+       "ON CONFLICT (level, user_name, nodes, limit_minutes) DO UPDATE SET body = excluded.body"},
+      {sql_.load_shares, "SELECT team, user_name, body FROM shares ORDER BY team, user_name"},
+      {sql_.load_life_tables,
+       "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables "
+       "ORDER BY level, user_name, nodes, limit_minutes"},
       {sql_.put_node,
        "INSERT INTO nodes (id, name, body) VALUES (?1, ?2, ?3) "
        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},

@@ -81,8 +81,20 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
   status = each(attempts, [&] { return loader.AddAttempt(attempt_id(attempts), attempts.Text(2)); });
   if (!status.ok()) return status;
   auto& tasks = sql_.load_tasks;
-  return each(tasks, [&] {
+  status = each(tasks, [&] {
     return loader.AddTask({attempt_id(tasks), static_cast<std::uint32_t>(tasks.Int(2))}, tasks.Text(3));
+  });
+  if (!status.ok()) return status;
+  auto& shares = sql_.load_shares;
+  status = each(shares, [&] {
+    return loader.AddShare({std::string(shares.Text(0)), std::string(shares.Text(1))}, shares.Text(2));
+  });
+  if (!status.ok()) return status;
+  auto& tables = sql_.load_life_tables;
+  return each(tables, [&] {
+    core::LifeTableId id{static_cast<std::uint8_t>(tables.Int(0)), std::string(tables.Text(1)),
+                         static_cast<std::uint32_t>(tables.Int(2)), tables.Int(3)};
+    return loader.AddLifeTable(std::move(id), tables.Text(4));
   });
 }
 
@@ -98,10 +110,39 @@ Result<std::unique_ptr<core::ClusterState>> SqliteStore::Load() {
   return std::move(loader).Finish({core::JobId(*next_job), core::NodeId(static_cast<std::uint32_t>(*next_node))});
 }
 
-Status SqliteStore::Write(const CommitBatch& batch) {
+Status SqliteStore::Delete(const CommitBatch& batch) {
   for (const core::JobId job : batch.deleted_jobs) {
     if (Status s = sql_.delete_job.Run(job.value); !s.ok()) return s;
   }
+  for (const core::AttemptId& id : batch.deleted_tasks) {
+    if (Status s = sql_.delete_tasks.Run(id.job.value, id.number); !s.ok()) return s;
+  }
+  for (const core::AttemptId& id : batch.deleted_attempts) {
+    if (Status s = sql_.delete_attempt.Run(id.job.value, id.number); !s.ok()) return s;
+  }
+  for (const core::ShareId& id : batch.deleted_shares) {
+    if (Status s = sql_.delete_share.Run(CleanText(id.team), CleanText(id.user)); !s.ok()) return s;
+  }
+  for (const core::LifeTableId& id : batch.deleted_life_tables) {
+    Status s = sql_.delete_life_table.Run(id.level, CleanText(id.user), id.nodes, id.limit_minutes);
+    if (!s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+Status SqliteStore::WriteLearnt(const CommitBatch& batch) {
+  for (const auto& [id, row] : batch.shares) {
+    if (Status s = sql_.put_share.Run(CleanText(id.team), CleanText(id.user), EncodeShare(*row)); !s.ok()) return s;
+  }
+  for (const auto& [id, row] : batch.life_tables) {
+    Status s = sql_.put_life_table.Run(id.level, CleanText(id.user), id.nodes, id.limit_minutes, EncodeLifeTable(*row));
+    if (!s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+Status SqliteStore::Write(const CommitBatch& batch) {
+  if (Status s = Delete(batch); !s.ok()) return s;
   for (const auto& [id, row] : batch.nodes) {
     if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
   }
@@ -123,6 +164,7 @@ Status SqliteStore::Write(const CommitBatch& batch) {
                                     entry->node.value, CleanText(entry->text), EncodeHistoryFacts(entry->facts));
     if (!s.ok()) return s;
   }
+  if (Status s = WriteLearnt(batch); !s.ok()) return s;
   if (!batch.ids) return Status::Ok();
   if (Status s = sql_.raise_meta.Run("next_job", batch.ids->next_job.value); !s.ok()) return s;
   return sql_.raise_meta.Run("next_node", batch.ids->next_node.value);

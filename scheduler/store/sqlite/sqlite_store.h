@@ -47,7 +47,8 @@ class SqliteStore final : public Store {
   struct Statements {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
     SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
-    SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks;
+    SqliteStatement delete_attempt, delete_tasks, put_share, put_life_table, delete_share, delete_life_table;
+    SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks, load_shares, load_life_tables;
     SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
     SqliteStatement ended_jobs, ended_jobs_of_user;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
@@ -60,6 +61,8 @@ class SqliteStore final : public Store {
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);
   Status Write(const CommitBatch& batch);
+  Status Delete(const CommitBatch& batch);
+  Status WriteLearnt(const CommitBatch& batch);
   // The first entry that is not older: found by its index, for entries are written in the order of their time.
   Result<std::int64_t> FirstSince(TimePoint since);
   Status WriteEndedJobs(const std::vector<EndedJob>& ended);

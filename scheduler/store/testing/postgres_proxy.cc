@@ -74,7 +74,9 @@ bool PostgresProxy::FromClient(const Pair& pair) {
   const ssize_t got = ::read(pair.client, buffer, sizeof buffer);
   if (got <= 0) return false;
   const std::string chunk(buffer, static_cast<std::size_t>(got));
-  const bool commits = chunk.find(std::string("COMMIT\0", 7)) != std::string::npos;
+  // An empty portal's Bind of the commit's statement, or the end of a transaction.
+  const bool commits = chunk.find(std::string("\0glim_commit\0", 13)) != std::string::npos ||
+                       chunk.find(std::string("COMMIT\0", 7)) != std::string::npos;
   if (!commits || armed_ == 0) return WriteAll(pair.server, chunk.data(), chunk.size());
   --armed_;
   if (cut_ == Cut::kAfterCommit) {

@@ -15,7 +15,8 @@ namespace glim::store {
 
 class PostgresProxy {
  public:
-  // When a client sends COMMIT: before the server has seen it, or after the server has answered.
+  // When a client sends COMMIT, or the call that is a commit by itself: before the server has seen it, or after the
+  // server has answered.
   enum class Cut { kBeforeCommit, kAfterCommit };
 
   explicit PostgresProxy(const std::string& server_directory);

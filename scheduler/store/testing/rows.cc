@@ -136,6 +136,10 @@ class Filler {
     auto& [step, path, bytes, attempt, at, local, parts, copies] = row;
     All(step, path, bytes, attempt, at, local, parts, copies);
   }
+  void Fill(core::EarlierAttempts& row) {
+    auto& [count, started_at, waited, ran, simulated] = row;
+    All(count, started_at, waited, ran, simulated);
+  }
   void Fill(core::Agreement& row) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
     All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
@@ -166,9 +170,9 @@ std::string WithoutNul(std::string text) {
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-         older, waits_for_save, in_memory, restore_failures] = row;
+         older, waits_for_save, in_memory, restore_failures, earlier] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-                  older, waits_for_save, in_memory, restore_failures);
+                  older, waits_for_save, in_memory, restore_failures, earlier);
   own = id;
   return row;
 }
@@ -176,9 +180,9 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last, failed_rank] = row;
+         last, failed_rank, progress_at] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last, failed_rank);
+                  interval, last, failed_rank, progress_at);
   own = id;
   return row;
 }

@@ -1,0 +1,45 @@
+#include "scheduler/core/lifecycle/old_attempts.h"
+
+#include <vector>
+
+namespace glim::core {
+namespace {
+
+void Remember(const Changes& changes, const Attempt& attempt, EarlierAttempts& earlier) {
+  ++earlier.count;
+  if (!earlier.started_at) earlier.started_at = attempt.started_at;
+  earlier.ran = earlier.ran || attempt.running_at;
+  const TimePoint waited_until = attempt.started_at ? attempt.started_at : attempt.ended_at;
+  if (waited_until) earlier.waited = earlier.waited + (waited_until - attempt.queued_at);
+  for (const NodeId id : attempt.nodes) {
+    const Node* node = changes.state().FindNode(id);
+    earlier.simulated_gpus = earlier.simulated_gpus || (node && node->labels.simulated_gpus);
+  }
+}
+
+}  // namespace
+
+void ForgetOldAttempts(Changes& changes, JobId job) {
+  const std::uint32_t newest = changes.job(job).attempts;
+  std::vector<AttemptId> ended;  // ascending
+  changes.state().tables().attempts.VisitFrom({job, 0}, [&](const AttemptId& id, const Attempt& row) {
+    if (id.job != job) return false;
+    if (id.number < newest && row.state == AttemptState::kEnded) ended.push_back(id);
+    return true;
+  });
+  bool asked_about = true;
+  for (auto id = ended.rbegin(); id != ended.rend(); ++id) {
+    const Attempt& attempt = changes.attempt(*id);
+    asked_about =
+        asked_about && (attempt.outcome == Outcome::kStartFailed || attempt.outcome == Outcome::kClaimDropped);
+    if (!asked_about) changes.EraseTasks(*id);
+  }
+  if (ended.size() <= kAttemptsKept) return;
+  ended.resize(ended.size() - kAttemptsKept);
+  changes.EditJob(job, [&](Job& row) {
+    for (const AttemptId& id : ended) Remember(changes, changes.attempt(id), row.earlier);
+  });
+  for (const AttemptId& id : ended) changes.EraseAttempt(id);
+}
+
+}  // namespace glim::core
