@@ -1,8 +1,10 @@
 #include "nodeagent/agent.h"
 
+#include <chrono>
 #include <utility>
 
 #include "nodeagent/launch/node_folders.h"
+#include "nodeagent/os/boot_clock.h"
 #include "nodeagent/os/processes.h"
 
 #include "sdk/log/log.h"
@@ -39,6 +41,7 @@ Status Agent::Start() {
   hooks.task_ended = [this](std::uint64_t job, std::uint32_t attempt) { logs_->TaskEnded(job, attempt); };
   tasks_ = std::make_unique<NodeTasks>(io_, options_, watch_, *gpus_, boot_id_, std::move(hooks));
   if (Status status = tasks_->Start(); !status.ok()) return status;
+  epochs_ = std::make_unique<EpochBound>(tasks_->revision().epoch, BootNow());
   if (Status status = saves_.Start(); !status.ok()) return status;
   MakeStreams();
   return StartReplica();
@@ -48,6 +51,7 @@ void Agent::MakeStreams() {
   SyncSession::Hooks sync;
   sync.hello = [this] { return MakeHello(); };
   sync.report = [this] { return MakeReport(); };
+  sync.believe = [this](std::uint64_t epoch) { return Believe(epoch); };
   sync.on_open = [this] { logs_->Up(); };
   sync.on_welcome = [this](const v1::Welcome& welcome) { root_.OnWelcome(welcome); };
   sync.on_closed = [this] { logs_->Down(); };
@@ -83,6 +87,12 @@ void Agent::Stop() {
   logs_->Down();
   tasks_->Stop();
   watch_.Stop();
+}
+
+Status Agent::Believe(std::uint64_t epoch) {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const TimePoint wall_now{std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
+  return epochs_->Believe(epoch, wall_now, BootNow());
 }
 
 // A set that could not be kept is sent again after a reconnect, and by then there may be room.

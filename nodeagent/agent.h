@@ -17,6 +17,7 @@
 #include "nodeagent/services/replica_supervisor.h"
 #include "nodeagent/services/root_watch.h"
 #include "nodeagent/services/save_service.h"
+#include "nodeagent/sync/epoch_bound.h"
 #include "nodeagent/sync/sync_session.h"
 
 namespace glim::nodeagent {
@@ -36,6 +37,7 @@ class Agent {
  private:
   void MakeStreams();
   Status StartReplica();
+  Status Believe(std::uint64_t epoch);
   void OnDesired(v1::DesiredState set);
   v1::Hello MakeHello() const;
   v1::NodeReport MakeReport() const;
@@ -49,6 +51,7 @@ class Agent {
   std::string boot_id_;
   FolderWatch watch_;
   std::unique_ptr<NodeTasks> tasks_;
+  std::unique_ptr<EpochBound> epochs_;
   std::unique_ptr<SyncSession> sync_;
   std::unique_ptr<LogService> logs_;
   std::unique_ptr<ReplicaSupervisor> replica_;

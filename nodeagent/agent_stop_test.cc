@@ -147,6 +147,33 @@ TEST_P(AgentStopTest, AStaleSetIsIgnored) {
   EXPECT_TRUE(IsRunning(rank));
 }
 
+// A fake scheduler with the highest epoch there is: its stop is not obeyed, and the real one is heard afterwards.
+TEST_P(AgentStopTest, ASchedulerFarAheadOfTheClockIsNotBelieved) {
+  StartAgent();
+  Launch(kKey, "echo pid $$; sleep 1000");
+  Send();
+  const pid_t rank = WaitPid(kKey, 0, "pid ");
+  v1::DesiredState fake = set_;
+  fake.set_epoch(~std::uint64_t{0});
+  fake.mutable_tasks(0)->clear_launch();
+  fake.mutable_tasks(0)->mutable_stop()->set_term_ms(0);
+  ASSERT_TRUE(scheduler_.SendOnce(fake));
+  scheduler_.set_epoch(~std::uint64_t{0});
+  ASSERT_TRUE(scheduler_.WaitHello(3)) << "it leaves that stream, and the next one's Welcome is no better";
+  EXPECT_EQ(scheduler_.last_hello().epoch(), 1u);
+  scheduler_.set_epoch(1);
+  Send();
+  const std::uint64_t revision = set_.revision();
+  const auto report = scheduler_.WaitReport([&](const v1::NodeReport& r) { return r.revision() == revision; });
+  ASSERT_TRUE(report);
+  EXPECT_EQ(FindTask(*report, kKey)->phase(), kRunning);
+  EXPECT_TRUE(IsRunning(rank));
+  const auto log = ReadFile(folder_ + "/agent.log", 1 << 20);
+  ASSERT_TRUE(log.ok());
+  EXPECT_NE(log->find("event=refused"), std::string::npos);
+  EXPECT_NE(log->find("--scheduler"), std::string::npos) << "it says what to do";
+}
+
 TEST_P(AgentStopTest, AReleasedTaskIsForgottenWhenUnlisted) {
   StartAgent();
   Launch(kKey, "echo done");

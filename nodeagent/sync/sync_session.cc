@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "glim/v1/common.pb.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 
@@ -11,6 +12,21 @@ namespace {
 constexpr std::chrono::milliseconds kProgressPause{250};
 constexpr std::int64_t kReportMsMin = 20;
 constexpr std::int64_t kReportMsMax = 60'000;
+
+// As if the scheduler had said it.
+grpc::Status RefusalOf(const Status& disbelief) {
+  v1::ErrorDetail detail;
+  detail.set_reason(disbelief.reason());
+  detail.set_field(disbelief.field());
+  detail.set_fix(disbelief.fix());
+  return {static_cast<grpc::StatusCode>(disbelief.code()), disbelief.message(), detail.SerializeAsString()};
+}
+
+// What the scheduler says is to be done about its refusal.
+std::string FixOf(const grpc::Status& status) {
+  v1::ErrorDetail detail;
+  return detail.ParseFromString(status.error_details()) ? detail.fix() : "";
+}
 
 }  // namespace
 
@@ -46,9 +62,17 @@ void SyncSession::Connect() {
 }
 
 void SyncSession::OnMessage(v1::SchedulerMessage message) {
-  if (stopped_) return;
+  if (stopped_ || !Believes(message)) return;
   if (message.has_welcome()) OnWelcome(message.welcome());
   if (message.has_desired()) hooks_.on_desired(std::move(*message.mutable_desired()));
+}
+
+// A scheduler that is not believed is left, and nothing that it says is acted on.
+bool SyncSession::Believes(const v1::SchedulerMessage& message) {
+  if (!disbelief_.ok()) return false;
+  disbelief_ = hooks_.believe(message.has_welcome() ? message.welcome().epoch() : message.desired().epoch());
+  if (!disbelief_.ok()) stream_->Cancel();
+  return disbelief_.ok();
 }
 
 void SyncSession::OnWelcome(const v1::Welcome& welcome) {
@@ -105,19 +129,26 @@ void SyncSession::OnDone(const grpc::Status& status) {
   stream_.reset();
   if (was_open) hooks_.on_closed();
   if (stopped_) return;
-  const bool refused = Reconnect::IsRefusal(status.error_code());
+  const Status disbelief = std::exchange(disbelief_, Status());
+  const bool refused = !disbelief.ok() || Reconnect::IsRefusal(status.error_code());
+  LogEnd(was_open, refused, disbelief.ok() ? status : RefusalOf(disbelief));
+  connect_timer_.expires_after(reconnect_.Next(refused));
+  connect_timer_.async_wait([this](boost::system::error_code error) {
+    if (!error && !stopped_) Connect();
+  });
+}
+
+// The same words are not said again every five seconds.
+void SyncSession::LogEnd(bool was_open, bool refused, const grpc::Status& status) {
   const std::string why = std::to_string(status.error_code()) + " " + status.error_message();
   if (refused && why != last_refusal_) {
-    LogError("event=refused code={} error={}", static_cast<int>(status.error_code()), Quoted(status.error_message()));
+    LogError("event=refused code={} error={} fix={}", static_cast<int>(status.error_code()),
+             Quoted(status.error_message()), Quoted(FixOf(status)));
   } else if (!refused && (was_open || why != last_refusal_)) {
     LogWarning("event=disconnected code={} error={}", static_cast<int>(status.error_code()),
                Quoted(status.error_message()));
   }
   last_refusal_ = why;
-  connect_timer_.expires_after(reconnect_.Next(refused));
-  connect_timer_.async_wait([this](boost::system::error_code error) {
-    if (!error && !stopped_) Connect();
-  });
 }
 
 }  // namespace glim::nodeagent

@@ -15,6 +15,7 @@
 #include "nodeagent/sync/bidi_stream.h"
 #include "nodeagent/sync/reconnect.h"
 #include "nodeagent/sync/urgency.h"
+#include "sdk/base/status.h"
 
 namespace glim::nodeagent {
 
@@ -23,6 +24,7 @@ class SyncSession {
   struct Hooks {
     std::function<v1::Hello()> hello;
     std::function<v1::NodeReport()> report;
+    std::function<Status(std::uint64_t)> believe;  // not OK: a scheduler of this epoch is not obeyed
     std::function<void(const v1::Welcome&)> on_welcome;
     std::function<void()> on_open;  // after that
     std::function<void()> on_closed;
@@ -45,9 +47,11 @@ class SyncSession {
 
   void Connect();
   void OnMessage(v1::SchedulerMessage message);
+  bool Believes(const v1::SchedulerMessage& message);
   void OnWelcome(const v1::Welcome& welcome);
   void OnWritten();
   void OnDone(const grpc::Status& status);
+  void LogEnd(bool was_open, bool refused, const grpc::Status& status);
   void Send();
   void Beat();
 
@@ -61,6 +65,7 @@ class SyncSession {
   std::chrono::steady_clock::time_point reported_at_;
   std::chrono::milliseconds report_every_{1000};
   std::string last_refusal_;
+  Status disbelief_;  // why this stream is ended by us; OK: it is not
   bool open_ = false;
   bool writing_ = false;
   bool dirty_ = false;

@@ -28,6 +28,11 @@ void FakeScheduler::NameRoot(const std::string& root, const std::string& marker)
   marker_ = marker;
 }
 
+void FakeScheduler::set_epoch(std::uint64_t epoch) {
+  std::lock_guard lock(mutex_);
+  epoch_ = epoch;
+}
+
 void FakeScheduler::Refuse(grpc::Status status) {
   std::lock_guard lock(mutex_);
   refusal_ = std::move(status);
@@ -43,7 +48,7 @@ grpc::Status FakeScheduler::Sync(grpc::ServerContext* context, SyncStream* strea
     changed_.notify_all();
     if (!refusal_.ok()) return refusal_;
     v1::SchedulerMessage welcome;
-    welcome.mutable_welcome()->set_epoch(1);
+    welcome.mutable_welcome()->set_epoch(epoch_);
     welcome.mutable_welcome()->set_report_every_ms(report_every_ms_);
     welcome.mutable_welcome()->set_checkpoint_root(root_);
     welcome.mutable_welcome()->set_checkpoint_marker(marker_);

@@ -28,6 +28,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   void set_report_every_ms(int ms);
   // What each Welcome from now on names as the cluster's checkpoint root.
   void NameRoot(const std::string& root, const std::string& marker);
+  // What each Welcome from now on says of the scheduler's epoch.
+  void set_epoch(std::uint64_t epoch);
   // Every Hello is refused with this until it is cleared with an OK status.
   void Refuse(grpc::Status status);
 
@@ -62,6 +64,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
   int port_ = 0;
   int report_every_ms_ = 1000;
   grpc::Status refusal_;
+  std::uint64_t epoch_ = 1;
   std::string root_;
   std::string marker_;
   SyncStream* sync_ = nullptr;

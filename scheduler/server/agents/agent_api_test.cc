@@ -364,24 +364,5 @@ TEST_F(AgentApiTest, ARunningTaskIsAdoptedAfterTheSchedulersRestart) {
   EXPECT_EQ(adopted.attempts_size(), 1);
 }
 
-TEST_F(AgentApiTest, AStaleLeaderEnds) {
-  server_.reset();
-  std::atomic<bool> ended = false;
-  auto server = Server::Start(config_, [&](const Status& status) { ended = status.reason() == "STALE_EPOCH"; });
-  ASSERT_TRUE(server.ok());
-  const std::string address = "127.0.0.1:" + std::to_string((*server)->port());
-  const auto channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
-  v1::Hello hello = MakeHello((*server)->cluster_id(), "node-1");
-  hello.set_epoch((*server)->snapshot()->epoch + 1);
-  FakeAgent agent(channel, hello);
-  EXPECT_TRUE(agent.WaitEnd().has_value());
-  EXPECT_TRUE(Eventually([&] { return ended.load(); }));
-  client_ = v1::ClientApi::NewStub(channel);
-  v1::SubmitRequest request;
-  *request.add_specs() = Spec("too-late");
-  v1::SubmitResponse response;
-  EXPECT_EQ(Submit(request, &response).error_code(), grpc::StatusCode::UNAVAILABLE);
-}
-
 }  // namespace
 }  // namespace glim::server

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "scheduler/server/agents/agent_strand.h"
+#include "scheduler/server/agents/leader_check.h"
 #include "scheduler/server/convert/desired_convert.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 
@@ -30,7 +31,7 @@ class AgentHub {
  public:
   // Both outlive the hub.
   AgentHub(AgentStrand* strand, SchedulerLoop* loop, std::string cluster_id)
-      : strand_(strand), loop_(loop), cluster_id_(std::move(cluster_id)) {}
+      : strand_(strand), loop_(loop), cluster_id_(std::move(cluster_id)), leader_check_(strand, loop) {}
 
   // Any thread.
   void SyncNodes(const std::set<core::NodeId>& nodes);
@@ -41,6 +42,7 @@ class AgentHub {
 
   AgentStrand& strand() { return *strand_; }
   SchedulerLoop& loop() { return *loop_; }
+  LeaderCheck& leader_check() { return leader_check_; }
   const std::string& cluster_id() const { return cluster_id_; }
 
   std::uint64_t NextSession() { return next_session_++; }
@@ -58,6 +60,7 @@ class AgentHub {
   AgentStrand* strand_;
   SchedulerLoop* loop_;
   const std::string cluster_id_;
+  LeaderCheck leader_check_;
   std::uint64_t next_session_ = 1;
   std::map<core::NodeId, std::shared_ptr<AgentLink>> by_node_;
   std::set<std::shared_ptr<AgentLink>> open_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle/root_check.h"
+#include "scheduler/server/agents/leader_check.h"
 #include "scheduler/server/convert/protocol.h"
 #include "scheduler/server/convert/report_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
@@ -119,16 +120,22 @@ Status AgentStream::CheckIdentity(const v1::Hello& hello) {
         .WithField("cluster_id")
         .WithFix("point the agent at its own cluster's scheduler");
   }
-  if (hello.epoch() > hub_->loop().epoch()) {
-    hub_->loop().FailAsStale(hello.epoch());
-    return Status(StatusCode::kUnavailable, "this scheduler is no longer the leader").WithReason("STALE_EPOCH");
-  }
   return Status::Ok();
+}
+
+// Anybody can say a number. Whether another leader came after us the store alone knows.
+void AgentStream::RefuseNewerEpoch(std::uint64_t claimed) {
+  state_ = State::kConnecting;
+  hub_->leader_check().Ask([self = shared_from_this(), claimed](const Result<std::uint64_t>& newest) {
+    if (self->ended_) return;
+    self->Refuse(RefusalOfEpoch(claimed, self->hub_->loop().epoch(), newest));
+  });
 }
 
 void AgentStream::ReceiveHello(const v1::Hello& hello) {
   timer_.cancel();
   if (Status s = CheckIdentity(hello); !s.ok()) return Refuse(s);
+  if (hello.epoch() > hub_->loop().epoch()) return RefuseNewerEpoch(hello.epoch());
   auto event = HelloToEvent(hello);
   if (!event.ok()) return Refuse(event.status());
   event->session = session_ = hub_->NextSession();

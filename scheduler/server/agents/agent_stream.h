@@ -46,6 +46,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void ReceiveReport(const v1::NodeReport& report);
   void Connected(const core::Reply& reply);
   Status CheckIdentity(const v1::Hello& hello);
+  void RefuseNewerEpoch(std::uint64_t claimed);
   void SetWelcome(v1::Welcome* welcome);
   void Refuse(const Status& status);
   void ReadNext();

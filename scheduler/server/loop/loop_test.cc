@@ -28,6 +28,7 @@ class ObedientStore final : public store::Store {
       : orders_(std::move(orders)), store_(std::move(data)) {}
 
   Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override { return store_.AcquireEpoch(at_least); }
+  Result<std::uint64_t> NewestEpoch() override { return store_.NewestEpoch(); }
   Result<std::unique_ptr<core::ClusterState>> Load() override { return store_.Load(); }
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
                 const std::vector<store::EndedJob>& ended) override {

@@ -200,7 +200,7 @@ void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::
 
 void SchedulerLoop::FailAsStale(std::uint64_t newer_epoch) {
   boost::asio::post(io_, [this, newer_epoch] {
-    Fail(Status(StatusCode::kAborted, "an agent follows a newer leader: epoch " + std::to_string(newer_epoch) +
+    Fail(Status(StatusCode::kAborted, "another scheduler leads: the store's epoch is " + std::to_string(newer_epoch) +
                                           ", ours is " + std::to_string(epoch_))
              .WithReason("STALE_EPOCH"),
          {});

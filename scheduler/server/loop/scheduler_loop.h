@@ -96,7 +96,7 @@ class SchedulerLoop {
   Status Read(std::function<void(store::Store&)> read);
   // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
   Status SetPolicy(core::Policy policy, std::string words, Done done);
-  // The stream of an agent says that another leader came after us.
+  // The store says that another leader came after us (leader_check.h).
   void FailAsStale(std::uint64_t newer_epoch);
 
   // Any thread. Never null.

@@ -27,6 +27,8 @@ class Store {
   // A number greater than any given before, and at least `at_least`: from now on only commits under it are taken.
   virtual Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) = 0;
   Result<std::uint64_t> AcquireEpoch() { return AcquireEpoch(0); }
+  // The newest that was given: who has another one leads no more. Reads alone.
+  virtual Result<std::uint64_t> NewestEpoch() = 0;
 
   // Rows and next ids, index included; the soft part of the state is empty.
   virtual Result<std::unique_ptr<core::ClusterState>> Load() = 0;

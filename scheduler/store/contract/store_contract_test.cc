@@ -238,6 +238,7 @@ TEST_P(StoreContract, AnEpochIsAtLeastWhatWasAskedForAndStillGrows) {
   EXPECT_EQ(store_->AcquireEpoch(1'700'000'000).value(), 1'700'000'000u);
   EXPECT_EQ(store_->AcquireEpoch(1'700'000'000).value(), 1'700'000'001u);
   EXPECT_EQ(store_->AcquireEpoch(5).value(), 1'700'000'002u);
+  EXPECT_EQ(store_->NewestEpoch().value(), 1'700'000'002u);
   epoch_ = 1'700'000'002;
   Commit({Put(JobWith(1, "under the newest"))});
 }
@@ -249,6 +250,7 @@ TEST_P(StoreContract, EpochsGrowAlsoAfterReopening) {
     const auto next = store_->AcquireEpoch();
     ASSERT_TRUE(next.ok()) << next.status().message();
     EXPECT_GT(*next, last);
+    EXPECT_EQ(store_->NewestEpoch().value(), *next);
     last = *next;
   }
 }

@@ -39,6 +39,7 @@ class MemoryStore final : public Store {
   Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override {
     return data_->epoch = std::max(data_->epoch + 1, at_least);
   }
+  Result<std::uint64_t> NewestEpoch() override { return data_->epoch; }
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,

@@ -198,6 +198,17 @@ Result<std::uint64_t> PostgresStore::AcquireEpoch(std::uint64_t at_least) {
   return next;
 }
 
+Result<std::uint64_t> PostgresStore::NewestEpoch() {
+  std::uint64_t newest = 0;
+  Status status = session_.Run("read the epoch", [&](pqxx::connection& connection) -> Status {
+    pqxx::nontransaction query(connection);
+    newest = query.exec_prepared1("get_meta", "epoch")[0].as<std::uint64_t>();
+    return Status::Ok();
+  });
+  if (!status.ok()) return status;
+  return newest;
+}
+
 Result<std::unique_ptr<core::ClusterState>> PostgresStore::Load() {
   std::unique_ptr<core::ClusterState> state;
   Status status = session_.Run("load", [&](pqxx::connection& connection) -> Status {

@@ -40,6 +40,7 @@ class PostgresStore final : public Store {
 
   using Store::AcquireEpoch;
   Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override;
+  Result<std::uint64_t> NewestEpoch() override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
