@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
 #include "scheduler/core/model/planted.h"
+#include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
 namespace {
@@ -52,7 +53,11 @@ std::string Reason(const Job& job, const PlannedStart& start) {
          job.user + ") needs " + std::to_string(start.nodes.size()) + (start.nodes.size() == 1 ? " node" : " nodes");
 }
 
-// Claimed attempts of a lower class give way. Victims of theirs whose nodes the new one claims keep leaving, for it.
+// Would they talk over the same link?
+bool CrossTogether(const Attempt& a, const Attempt& b) { return Crosses(a) && Crosses(b) && LinkOf(a) == LinkOf(b); }
+
+// Claimed attempts of a lower class give way. Victims of theirs whose nodes the new one claims, or whose link
+// it needs, keep leaving, for it.
 void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
   for (const AttemptId displaced : start.displaced) {
     for (const AttemptId victim : std::vector(changes.attempt(displaced).victims)) {
@@ -60,8 +65,11 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
       if (!attempt || !attempt->open_agreement()) continue;
       const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(),
                                       [&](NodeId n) { return changes.node(n).holder == victim; });
-      if (!wanted) continue;
+      if (!wanted && !CrossTogether(*attempt, changes.attempt(by))) continue;
       ChangePreemptor(changes, victim, by);
+      changes.EditAttempt(by, [&](Attempt& row) {
+        if (!Contains(row.victims, victim)) row.victims.push_back(victim);
+      });
     }
     if (Planted(PlantedBug::kDoubleClaim)) continue;
     DropClaims(changes, displaced, "a more urgent job claims its nodes");
@@ -178,7 +186,7 @@ void Start(Changes& changes, const PlannedStart& start) {
     const std::string why = moved ? reason + ", and this one has room elsewhere: it is moved" : reason;
     OpenAgreement(changes, victim, {id, why, false, false, moved});
   }
-  if (held == start.nodes.size()) BeginStart(changes, id);
+  if (held == start.nodes.size()) BeginWhenItMay(changes, id);
 }
 
 }  // namespace
