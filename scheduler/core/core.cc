@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
@@ -28,6 +29,7 @@ struct Dispatch {
   void operator()(const ReturnNode& e) const { ApplyReturn(changes, e); }
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
+    BeginCrossings(changes);  // the links may carry more now
     changes.MarkDirty();
   }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }

@@ -22,9 +22,9 @@ done
 exit $((code + ${ENDS:-0}))
 """
 PLANTED = """#!/bin/sh
-echo '[       OK ] Ten/Planted.IsCaught/LostRelease (3 ms)'
+echo '[       OK ] All/Planted.IsCaught/LostRelease (3 ms)'
 [ -n "$MISSED" ] || exit 0
-echo "[  FAILED  ] Ten/Planted.IsCaught/HalfGang, where GetParam() = HalfGang (9 ms)"
+echo "[  FAILED  ] All/Planted.IsCaught/HalfGang, where GetParam() = HalfGang (9 ms)"
 echo "[  FAILED  ] 1 test, listed below:"
 exit 1
 """

@@ -1,7 +1,9 @@
 #include "scheduler/core/check/invariants.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/ledger.h"
@@ -128,7 +130,8 @@ class Checker {
       Expect(node.holder == attempt.id || node.claim == attempt.id, who, " neither holds nor claims ", &node);
     }
     Expect(held == attempt.nodes_held, who, " miscounts the nodes that it holds");
-    Expect(held < attempt.nodes.size(), who, " holds all its nodes and has not started");
+    const bool whole = held == attempt.nodes.size();
+    Expect(!whole || WaitsForItsLink(attempt), who, " holds all its nodes and has not started");
   }
 
   void CheckJob(const Job& job) {
@@ -199,31 +202,38 @@ class Checker {
     }
   }
 
-  static std::pair<std::string, std::string> LinkOf(const Attempt& attempt) {
-    return std::minmax(attempt.zones[0], attempt.zones[1]);
+  // Its processes are on both sides: it crosses, whatever its rows say of leaving.
+  bool CrossesNow(const Attempt& attempt) const {
+    std::set<std::string> zones;
+    for (const Task* task : TasksOf(state_, attempt.id)) {
+      if (task->phase != TaskPhase::kReleased) zones.insert(state_.FindNode(task->node)->labels.zone);
+    }
+    return zones.size() > 1;
   }
 
-  // One that may still stay has given its link to a preemptor alone: if that goes away, it stays with the link. A gang
-  // that has released a node is at its end.
-  bool GaveItsLink(const Attempt& attempt) const {
-    if (LeavesItsLink(attempt)) return true;
-    return std::any_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId id) {
-      const Node* node = state_.FindNode(id);
-      if (!node || node->holder != attempt.id) return attempt.state != AttemptState::kClaimed;
-      const Attempt* next = state_.FindAttempt(node->claim);
-      return next && next->zones.size() == 2 && LinkOf(*next) == LinkOf(attempt);
-    });
-  }
-
-  void CheckLinks() {
-    std::map<std::pair<std::string, std::string>, std::uint32_t> used;
+  // Jobs that cross a link now.
+  std::map<std::pair<std::string, std::string>, std::uint32_t> Crossings() const {
+    std::map<std::pair<std::string, std::string>, std::uint32_t> crossings;
     for (const auto& [pool, attempts] : state_.index().live) {
       for (const AttemptId id : attempts) {
         const Attempt& attempt = *state_.FindAttempt(id);
-        if (attempt.zones.size() == 2 && !GaveItsLink(attempt)) ++used[LinkOf(attempt)];
+        if (attempt.zones.size() != 2 || attempt.state == AttemptState::kClaimed || !CrossesNow(attempt)) continue;
+        ++crossings[std::minmax(attempt.zones[0], attempt.zones[1])];
       }
     }
-    for (const auto& [zones, jobs] : used) {
+    return crossings;
+  }
+
+  // One that has all its nodes waits for nothing but a link that others cross.
+  bool WaitsForItsLink(const Attempt& attempt) const {
+    if (attempt.zones.size() != 2) return false;
+    const auto crossings = Crossings();
+    const auto found = crossings.find(std::minmax(attempt.zones[0], attempt.zones[1]));
+    return found != crossings.end() && found->second >= LinkJobsMax(policy_, found->first.first, found->first.second);
+  }
+
+  void CheckLinks() {
+    for (const auto& [zones, jobs] : Crossings()) {
       const std::uint32_t most = LinkJobsMax(policy_, zones.first, zones.second);
       Expect(jobs <= most, "too many jobs cross ", zones.first, "-", zones.second);
     }

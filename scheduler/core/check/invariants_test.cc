@@ -139,10 +139,33 @@ const Violation kViolations[] = {
     {"job 3 has a save of an attempt that was not yet",
      [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.durable.attempt = 1; }); }},
     {"job 1: a negative entry in the ledger", [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.ledger[7] = -5; }); }},
-    {"too many jobs cross a-b",  // job 1 may stay yet, and job 2 needs no link
+    {"too many jobs cross a-z1",  // job 1 has processes on both sides, and job 2 has not begun
      [](Sound& s) {
-       s.Edit(kRunning, [](Attempt& a) { a.zones = {"b", "a"}; });
-       s.c.policy().links = {{"a", "b", 0, 0}};
+       s.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });
+       s.Edit(kRunning, [](Attempt& a) { a.zones = {"z1", "a"}; });
+       s.c.policy().links = {{"a", "z1", 0, 0}};
+     }},
+    {"too many jobs cross a-z1",  // it is sure to leave, and still there
+     [](Sound& s) {
+       s.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });
+       s.Edit(kRunning, [](Attempt& a) {
+         a.zones = {"a", "z1"};
+         a.agreements.back().state = AgreementState::kNoAgreement;
+       });
+       s.c.policy().links = {{"a", "z1", 0, 0}};
+     }},
+    {"attempt 2.1 holds all its nodes and has not started",  // and the link that it is to cross is free
+     [](Sound& s) {
+       for (const NodeId id : {NodeId(1), NodeId(2)}) {
+         s.Edit(id, [](Node& n) {
+           n.holder = n.claim;
+           n.claim = {};
+         });
+       }
+       s.Edit(kClaimed, [](Attempt& a) {
+         a.nodes_held = 3;
+         a.zones = {"a", "z1"};
+       });
      }},
     {"job 2 has an attempt before what it waits for",
      [](Sound& s) { s.Edit(JobId(2), [](Job& j) {
@@ -164,11 +187,6 @@ const Violation kViolations[] = {
          spec.time_limit = j.service = Hours(1);
          j.spec = std::make_shared<const JobSpec>(spec);
        });
-     }},
-    {"too many jobs cross a-b",
-     [](Sound& s) {
-       s.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
-       s.c.policy().links = {{"a", "b", 0, 0}};
      }},
 };
 
@@ -201,26 +219,19 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   planning.c.state().dirty = true;
   EXPECT_THAT(planning.Violations(), IsEmpty()) << "no blocker, but the pass is yet to run";
 
-  Sound leaving;
-  leaving.Edit(kRunning, [](Attempt& a) {
-    a.zones = {"a", "b"};
-    a.agreements.back().state = AgreementState::kNoAgreement;
-  });
-  leaving.c.policy().links = {{"a", "b", 0, 0}};
-  EXPECT_THAT(leaving.Violations(), IsEmpty()) << "one that will leave gives its link up";
-
-  Sound handed_on;
-  handed_on.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
-  handed_on.Edit(kClaimed, [](Attempt& a) { a.zones = {"b", "a"}; });
-  handed_on.c.policy().links = {{"a", "b", 1, 1}};
-  EXPECT_THAT(handed_on.Violations(), IsEmpty()) << "its preemptor has its link";
+  Sound claimed;
+  claimed.Edit(NodeId(3), [](Node& n) { n.labels.zone = "a"; });
+  claimed.Edit(kClaimed, [](Attempt& a) { a.zones = {"a", "z1"}; });
+  claimed.c.policy().links = {{"a", "z1", 0, 0}};
+  EXPECT_THAT(claimed.Violations(), IsEmpty()) << "who claims a link does not cross yet";
 
   Sound half_gone;
   half_gone.c.Exit(JobId(1), 0, 0);
   ASSERT_EQ(half_gone.c.attempt(JobId(1)).agreements.back().state, AgreementState::kNotifying);
-  half_gone.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "b"}; });
-  half_gone.c.policy().links = {{"a", "b", 0, 0}};
-  EXPECT_THAT(half_gone.Violations(), IsEmpty()) << "a gang that has released a node is at its end";
+  half_gone.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });
+  half_gone.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "z1"}; });
+  half_gone.c.policy().links = {{"a", "z1", 0, 0}};
+  EXPECT_THAT(half_gone.Violations(), IsEmpty()) << "one side has been released: nothing talks across";
 }
 
 TEST(Invariants, TimeThatPassesIsNotAViolation) {

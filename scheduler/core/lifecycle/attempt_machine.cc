@@ -107,11 +107,13 @@ void WriteOffTask(Changes& changes, TaskId id, const std::string& why) {
   if (changes.node(node).claim) DropClaimOf(changes, node, why);
   const std::int64_t at_risk = TakeAtRisk(changes, node);
   changes.EditTask(id, [&](Task& task) { task.at_risk_gpu_ms = at_risk; });
+  LinkHandover handover(changes, node);
   changes.EditNode(node, [&](Node& row) {
     row.holder = {};
     row.stale_tasks.push_back(id);
   });
   changes.Sync(node);
+  handover.Done();
 }
 
 void AdvanceAttempt(Changes& changes, AttemptId id) {

@@ -6,6 +6,7 @@
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
 namespace {
@@ -46,20 +47,50 @@ void BeginStart(Changes& changes, AttemptId id) {
   changes.Note(HistoryKind::kAttemptStarting, id, {}, "", std::move(facts));
 }
 
+void BeginWhenItMay(Changes& changes, AttemptId id) {
+  const bool early = Planted(PlantedBug::kLinkFreeTooEarly);
+  if (early || LinkIsFreeFor(changes.state(), changes.policy(), changes.attempt(id))) BeginStart(changes, id);
+}
+
+void BeginCrossings(Changes& changes) {
+  std::vector<std::pair<TimePoint, AttemptId>> waiting;
+  for (const auto& [pool, attempts] : changes.state().index().live) {
+    for (const AttemptId id : attempts) {
+      const Attempt& attempt = changes.attempt(id);
+      const bool complete = attempt.state == AttemptState::kClaimed && attempt.nodes_held == attempt.nodes.size();
+      if (complete) waiting.emplace_back(attempt.claimed_at, id);
+    }
+  }
+  std::sort(waiting.begin(), waiting.end());
+  for (const auto& [since, id] : waiting) BeginWhenItMay(changes, id);
+}
+
+LinkHandover::LinkHandover(Changes& changes, NodeId node) : changes_(changes) {
+  const Attempt* holder = changes.state().FindAttempt(changes.node(node).holder);
+  if (holder && Crosses(*holder) && !HasLeftItsLink(changes.state(), *holder)) crosses_ = holder->id;
+}
+
+void LinkHandover::Done() {
+  if (crosses_ && HasLeftItsLink(changes_.state(), changes_.attempt(crosses_))) BeginCrossings(changes_);
+}
+
 void ReleaseNode(Changes& changes, NodeId id) {
   const AttemptId next = changes.node(id).claim;
+  LinkHandover handover(changes, id);
   changes.EditNode(id, [&](Node& node) {
     node.holder = node.claim;
     node.claim = {};
   });
   changes.Sync(id);
-  if (!next) return;
+  if (!next) return handover.Done();
   bool complete = false;
   changes.EditAttempt(next, [&](Attempt& attempt) {
     ++attempt.nodes_held;
     complete = attempt.nodes_held + Planted(PlantedBug::kHalfGang) == attempt.nodes.size();
   });
-  if (complete) BeginStart(changes, next);
+  handover.Done();
+  const bool waits = changes.attempt(next).state == AttemptState::kClaimed;
+  if (complete && waits) BeginWhenItMay(changes, next);
 }
 
 }  // namespace glim::core

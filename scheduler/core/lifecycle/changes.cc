@@ -70,7 +70,7 @@ void Changes::Write(Node row) {
   if (old && *old == row) return;
   if (!old || old->state != row.state) ForgetSilence();
   if (!old || IsFree(*old) != IsFree(row) || old->holder != row.holder || old->claim != row.claim ||
-      old->state != row.state || !(old->labels == row.labels)) {
+      old->state != row.state || !(old->labels == row.labels) || old->allowed_folders != row.allowed_folders) {
     state_.dirty = true;
   }
   transition_.mutations.emplace_back(state_.Put(std::move(row)));

@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/old_attempts.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
 #include "scheduler/core/model/planted.h"
+#include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
 namespace {
@@ -53,7 +54,11 @@ std::string Reason(const Job& job, const PlannedStart& start) {
          job.user + ") needs " + std::to_string(start.nodes.size()) + (start.nodes.size() == 1 ? " node" : " nodes");
 }
 
-// Claimed attempts of a lower class give way. Victims of theirs whose nodes the new one claims keep leaving, for it.
+// Would they talk over the same link?
+bool CrossTogether(const Attempt& a, const Attempt& b) { return Crosses(a) && Crosses(b) && LinkOf(a) == LinkOf(b); }
+
+// Claimed attempts of a lower class give way. Victims of theirs whose nodes the new one claims, or whose link
+// it needs, keep leaving, for it.
 void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
   for (const AttemptId displaced : start.displaced) {
     for (const AttemptId victim : std::vector(changes.attempt(displaced).victims)) {
@@ -61,8 +66,11 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
       if (!attempt || !attempt->open_agreement()) continue;
       const bool wanted = std::any_of(start.nodes.begin(), start.nodes.end(),
                                       [&](NodeId n) { return changes.node(n).holder == victim; });
-      if (!wanted) continue;
+      if (!wanted && !CrossTogether(*attempt, changes.attempt(by))) continue;
       ChangePreemptor(changes, victim, by);
+      changes.EditAttempt(by, [&](Attempt& row) {
+        if (!Contains(row.victims, victim)) row.victims.push_back(victim);
+      });
     }
     if (Planted(PlantedBug::kDoubleClaim)) continue;
     DropClaims(changes, displaced, "a more urgent job claims its nodes");
@@ -180,7 +188,7 @@ void Start(Changes& changes, const PlannedStart& start) {
     OpenAgreement(changes, victim, {id, why, false, false, moved});
   }
   ForgetOldAttempts(changes, id.job);
-  if (held == start.nodes.size()) BeginStart(changes, id);
+  if (held == start.nodes.size()) BeginWhenItMay(changes, id);
 }
 
 }  // namespace

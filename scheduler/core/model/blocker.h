@@ -12,7 +12,7 @@ namespace glim::core {
 enum class BlockerKind : std::uint8_t {
   kNodesBusy,
   kQuota,
-  kNoFit,
+  kInfeasible,
   kMinRun,
   kLinkBusy,
   kBackoff,

@@ -127,8 +127,9 @@ void ClusterState::IndexJob(const Job& row, bool add) {
     if (row.not_before) {
       AddTo(index_.delayed, std::pair(row.not_before, row.id), add);
     } else if (row.waits_for.empty() && !row.waits_for_save) {
-      AddTo(index_.queue, ShapeOf(row), QueueKeyOf(row), add);
-      AddTo(index_.waiting, std::pair(row.spec->pool, row.spec->priority), std::pair(row.queued_at, row.id), add);
+      const Shape shape = ShapeOf(row);
+      AddTo(index_.queue, shape, QueueKeyOf(row), add);
+      AddTo(index_.waiting, shape, std::pair(row.queued_at, row.id), add);
     }
   }
   if (!row.request_id.empty()) AddTo(index_.requests, std::pair(row.user, row.request_id), row.id, add);

@@ -84,8 +84,8 @@ struct ShardsSeen {
 struct Index {
   std::map<Shape, std::set<QueueKey>> queue;      // plannable now
   std::set<std::pair<TimePoint, JobId>> delayed;  // queued, in backoff until then
-  // Plannable now, by the beginning of the present wait: who has waited longest is in front.
-  std::map<std::pair<std::string, PriorityClass>, std::set<std::pair<TimePoint, JobId>>> waiting;
+  // The same jobs by the beginning of the present wait: who has waited longest is in front.
+  std::map<Shape, std::set<std::pair<TimePoint, JobId>>> waiting;
   std::map<NodeId, std::set<JobId>> saved_on;   // jobs that are not over, by who has a save of theirs (save_place.h)
   std::set<JobId> save_watch;                   // whose save is waited for, or is in neighbours' memory alone
   std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for

@@ -186,7 +186,7 @@ template <>
 inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKind>>({
     {BlockerKind::kNodesBusy, "nodes_busy"},
     {BlockerKind::kQuota, "quota"},
-    {BlockerKind::kNoFit, "no_fit"},
+    {BlockerKind::kInfeasible, "infeasible"},
     {BlockerKind::kMinRun, "min_run"},
     {BlockerKind::kLinkBusy, "link_busy"},
     {BlockerKind::kBackoff, "backoff"},

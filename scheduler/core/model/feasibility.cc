@@ -22,28 +22,44 @@ std::string PoolNames(const ClusterState& state) {
   return names;
 }
 
-// The most nodes that one allocation could span.
-std::size_t LargestAllocation(const std::map<std::string, std::size_t>& by_zone, const Policy& policy,
-                              const JobSpec& spec) {
-  std::size_t largest = 0;
-  for (const auto& [zone, nodes] : by_zone) largest = std::max(largest, nodes);
-  if (!MayCross(spec, policy, largest)) return largest;
-  std::size_t best = largest;
-  for (auto a = by_zone.begin(); a != by_zone.end(); ++a) {
-    for (auto b = std::next(a); b != by_zone.end(); ++b) {
-      if (LinkJobsMax(policy, a->first, b->first) > 0) best = std::max(best, a->second + b->second);
-    }
-  }
-  return best;
+bool MayBeIn(const JobSpec& spec, const std::string& zone) {
+  const std::vector<std::string>& zones = spec.placement.zones;
+  return zones.empty() || std::find(zones.begin(), zones.end(), zone) != zones.end();
 }
 
 }  // namespace
+
+std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec) {
+  std::map<std::string, std::size_t> by_zone;
+  std::size_t largest = 0;
+  for (const NodeKind& kind : pool.kinds) {
+    if (!MayBeIn(spec, kind.labels.zone)) continue;
+    largest = std::max(largest, by_zone[kind.labels.zone] += kind.nodes);
+  }
+  return largest;
+}
+
+std::size_t MostInOneZone(const std::map<std::string, std::size_t>& by_zone) {
+  std::size_t most = 0;
+  for (const auto& [zone, nodes] : by_zone) most = std::max(most, nodes);
+  return most;
+}
+
+std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, const Policy& policy) {
+  std::size_t most = 0;
+  for (auto a = by_zone.begin(); a != by_zone.end(); ++a) {
+    for (auto b = std::next(a); b != by_zone.end(); ++b) {
+      if (LinkJobsMax(policy, a->first, b->first) > 0) most = std::max(most, a->second + b->second);
+    }
+  }
+  return most;
+}
 
 bool Fits(const NodeLabels& labels, const JobSpec& spec) {
   const Placement& p = spec.placement;
   return labels.pool == spec.pool && labels.gpu_count >= spec.gpus_per_node && labels.nvlink >= p.nvlink &&
          (p.gpu_type.empty() || p.gpu_type == labels.gpu_type) && (p.nic.empty() || p.nic == labels.nic) &&
-         (p.zones.empty() || std::find(p.zones.begin(), p.zones.end(), labels.zone) != p.zones.end());
+         MayBeIn(spec, labels.zone);
 }
 
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max) {
@@ -122,7 +138,8 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
                       "ask for fewer nodes, or loosen placement");
   }
   if (Status s = CheckPaths(layout, kinds, spec); !s.ok()) return s;
-  const std::size_t largest = LargestAllocation(by_zone, policy, spec);
+  const bool may_cross = MayCross(spec, policy, LargestZone(layout, spec));
+  const std::size_t largest = std::max(MostInOneZone(by_zone), may_cross ? MostOverALink(by_zone, policy) : 0);
   if (spec.nodes > largest) {
     return Infeasible("nodes",
                       std::to_string(spec.nodes) +

@@ -1,5 +1,10 @@
-// Could this cluster ever run that job? Answered at submission, against every node that has registered.
+// Could this cluster ever run that job? Answered at submission, against every node that has registered, and in every
+// pass anew: nodes leave for good and come back as others.
 #pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
@@ -10,14 +15,21 @@ namespace glim::core {
 // What the job asks of each node.
 bool Fits(const NodeLabels& labels, const JobSpec& spec);
 
-// May a job of this many nodes span two zones, the largest of which has `zone_nodes_max` that fit?
+// The most nodes that the pool has in one of the zones that the job may be in, whatever else it asks of a node.
+std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec);
+
+// May a job of this many nodes span two zones, the largest of which has `zone_nodes_max` (LargestZone)?
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max);
 
 // Jobs that may span this pair of zones at a time; 0: never.
 std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b);
 
-// Does a cross-zone attempt give its link up for certain? An agreement may be withdrawn as long as it is being
-// notified: who may still stay keeps its link.
+// The most nodes that one allocation could have. `by_zone`: nodes that fit the job.
+std::size_t MostInOneZone(const std::map<std::string, std::size_t>& by_zone);
+std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, const Policy& policy);
+
+// Will a cross-zone attempt give its link up for certain? An agreement may be withdrawn as long as it is being
+// notified. It has the link until it has left it (zone_link.h).
 bool LeavesItsLink(const Attempt& attempt);
 
 // kFailedPrecondition, reason INFEASIBLE, with the field and a fix.

@@ -1,8 +1,8 @@
 #include "scheduler/core/planning/explain.h"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/planted.h"
 
 namespace glim::core {
@@ -39,30 +39,71 @@ Blocker BusyBlocker(const Pass& pass, const Job& job, const Field& field, bool o
   return {BlockerKind::kNodesBusy, std::move(message), have, job.spec->nodes, field.holders};
 }
 
+// No nodes that there are would do, whoever ends.
+Blocker InfeasibleBlocker(const Job& job, const Field& field, std::size_t largest) {
+  const JobSpec& spec = *job.spec;
+  const auto fitting = static_cast<std::int64_t>(field.fitting());
+  const bool apart = fitting >= spec.nodes;  // there are enough, and no allocation has them together
+  const auto have = apart ? static_cast<std::int64_t>(largest) : fitting;
+  std::string message = apart ? "zones and links allow " + Nodes(have) + " together that fit what it asks"
+                              : Nodes(have) + " of pool " + spec.pool + " fit what it asks";
+  message += ", " + std::to_string(spec.nodes) + " needed; it waits until there are more";
+  return {BlockerKind::kInfeasible, std::move(message), have, spec.nodes, {}};
+}
+
+std::string JobsOf(const std::vector<AttemptId>& holders) {
+  std::string text = holders.size() == 1 ? "job " : "jobs ";
+  for (std::size_t i = 0; i < holders.size(); ++i) text += (i ? ", " : "") + std::to_string(holders[i].job.value);
+  return text;
+}
+
+// Every link that it could span is taken: which these are, and who has them. Nothing: one is free.
+std::optional<Blocker> LinkBlocker(const Pass& pass, const Job& job, const Field& field) {
+  constexpr std::size_t kLinksNamed = 3;
+  Blocker blocker{BlockerKind::kLinkBusy, "", 0, 1, {}};
+  std::size_t links = 0;
+  const auto& zones = field.ask->by_zone;
+  for (auto a = zones.begin(); a != zones.end(); ++a) {
+    for (auto b = std::next(a); b != zones.end(); ++b) {
+      const LinkUse use = pass.LinkUseOf(a->first, b->first, {});
+      if (use.jobs_max == 0 || a->second + b->second < job.spec->nodes) continue;
+      if (use.Free()) return std::nullopt;
+      if (++links > kLinksNamed) continue;
+      const std::string name = pass.ZoneName(a->first) + "-" + pass.ZoneName(b->first);
+      blocker.message += blocker.message.empty() ? "the link " + name : "; the link " + name;
+      blocker.message +=
+          use.holders.empty() ? " is kept for a job that comes before it" : " is taken by " + JobsOf(use.holders);
+      for (const AttemptId id : use.holders) blocker.jobs.push_back(id.job);
+    }
+  }
+  if (links == 0) return std::nullopt;
+  if (links > kLinksNamed) blocker.message += " and " + std::to_string(links - kLinksNamed) + " more links are taken";
+  return blocker;
+}
+
+// The nodes that it lacks, and the link where that keeps it as well.
+void AddBusy(const Pass& pass, const Job& job, const Field& field, std::vector<Blocker>& blockers) {
+  const bool may_cross = field.ask->MayCross(*job.spec, pass.policy());
+  const bool must_cross = field.ask->most_in_zone < job.spec->nodes;
+  const bool enough = field.free >= job.spec->nodes;
+  std::optional<Blocker> link;
+  if (may_cross && (must_cross || enough)) link = LinkBlocker(pass, job, field);
+  const bool nodes = !link || !enough;
+  if (link) blockers.push_back(std::move(*link));
+  if (nodes && !(Planted(PlantedBug::kNoBlocker) && may_cross)) {
+    blockers.push_back(BusyBlocker(pass, job, field, !may_cross));
+  }
+}
+
 }  // namespace
 
 std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field) {
   const Job& job = *asker.job;
   std::vector<Blocker> blockers;
-  const std::int64_t need = job.spec->nodes;
-  if (field.fitting() < job.spec->nodes) {
-    blockers.push_back({BlockerKind::kNoFit,
-                        Nodes(static_cast<std::int64_t>(field.fitting())) + " of pool " + job.spec->pool +
-                            " fit what it asks, " + std::to_string(need) + " needed",
-                        static_cast<std::int64_t>(field.fitting()),
-                        need,
-                        {}});
-    return blockers;
-  }
+  const std::size_t largest = field.ask->Largest(*job.spec, pass.policy());
+  if (largest < job.spec->nodes) return {InfeasibleBlocker(job, field, largest)};
   if (!asker.may_interrupt) blockers.push_back(QuotaBlocker(pass, job, asker.priority));
-  std::size_t largest = 0;
-  for (const auto& [zone, nodes] : field.ask->by_zone) largest = std::max(largest, nodes);
-  const bool may_cross = MayCross(*job.spec, pass.policy(), largest);
-  if (may_cross && static_cast<std::int64_t>(field.free) >= need) {
-    blockers.push_back({BlockerKind::kLinkBusy, "every link between zones that it could span is taken", 0, 1, {}});
-  } else if (!(Planted(PlantedBug::kNoBlocker) && may_cross)) {
-    blockers.push_back(BusyBlocker(pass, job, field, !may_cross));
-  }
+  AddBusy(pass, job, field, blockers);
   if (field.held_back > 0) {
     const auto kept = static_cast<std::int64_t>(field.held_back);
     blockers.push_back({BlockerKind::kBackfillHold, Nodes(kept) + " kept for a job that comes before it", kept, 0, {}});

@@ -63,7 +63,7 @@ TEST(Blockers, NoFitWhenTheClusterHasChangedSinceTheSubmission) {
   c.Connect("n1", changed);
   const auto blockers = c.Blockers(waiting);
   ASSERT_EQ(blockers.size(), 1u);
-  EXPECT_EQ(blockers[0].kind, BlockerKind::kNoFit);
+  EXPECT_EQ(blockers[0].kind, BlockerKind::kInfeasible);
   EXPECT_EQ(blockers[0].have, 1);
   EXPECT_EQ(blockers[0].need, 2);
 }

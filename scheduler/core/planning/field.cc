@@ -85,6 +85,17 @@ void SumUp(Field& field) {
 
 }  // namespace
 
+std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
+  if (!asker.may_interrupt) return std::nullopt;
+  if (holder.row->state == AttemptState::kClaimed) {
+    if (holder.row->charged < asker.priority && !holder.gone) return TimePoint{};
+    return std::nullopt;
+  }
+  const Verdict verdict = StandingOf(holder, asker, terms);
+  if (verdict.standing == Standing::kNo) return std::nullopt;
+  return verdict.standing == Standing::kVictim ? TimePoint{} : verdict.until;
+}
+
 Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms) {
   Field field;
   field.ask = &ask;

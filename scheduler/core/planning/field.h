@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,10 @@ struct PassTerms {
   TimePoint now;
   std::int64_t preempt_gain = 0;  // job_order.h
 };
+
+// From when on that attempt gives way to the asker, be it that it is interrupted or loses its claims; 0: now, none:
+// never while it is as it is.
+std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms);
 
 // `ask` is the job's in `view`, and outlives the field.
 Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms);

@@ -18,12 +18,14 @@ struct GangPreemption {
   VictimChoice choice;
   std::vector<NodeId> nodes;
   std::vector<AttemptId> displaced;
+  bool for_link = false;  // some of them have a link that it needs, whether it needs their nodes or not
 };
-// The cheapest in one zone, else over a link.
-std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const JobSpec& spec, const Field& field);
+// The cheapest in one zone, else over a link: its holder is among the victims, or the displaced, where the link cannot
+// be had otherwise.
+std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& asker, const Field& field);
 
-// A job that has what it needs as soon as protections end keeps the free nodes of its best zone, and whom it waits for,
-// from those behind it in the order.
+// A job that has what it needs as soon as protections end keeps the free nodes of its best zone (or of two, and the
+// link between them), and whom it waits for, from those behind it in the order.
 void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field);
 
 }  // namespace glim::core

@@ -1,7 +1,9 @@
 #include "scheduler/core/planning/job_order.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 namespace glim::core {
 namespace {
@@ -61,21 +63,16 @@ namespace {
 
 // Node-milliseconds of the quanta that those who wait longer may be given.
 std::int64_t QuantaAhead(const ClusterState& state, const Policy& policy, const Job& job) {
-  const auto waiting = state.index().waiting.find({job.spec->pool, job.spec->priority});
-  if (waiting == state.index().waiting.end()) return 0;
+  const std::pair mine(job.queued_at, job.id);
   std::int64_t ahead = 0;
-  if (waiting->second.rbegin()->second == job.id) {  // it has just begun to wait: all the others, shape by shape
-    for (const auto& [shape, queue] : state.index().queue) {
-      if (shape.pool != job.spec->pool || shape.priority != job.spec->priority) continue;
-      const Job& one = *state.FindJob(queue.begin()->id);
-      ahead += QuantumOf(state, policy, one, true).ms * shape.nodes * static_cast<std::int64_t>(queue.size());
-    }
-    return ahead;
-  }
-  for (const auto& [since, id] : waiting->second) {
-    if (id == job.id) break;
-    const Job& other = *state.FindJob(id);
-    ahead += QuantumOf(state, policy, other, true).ms * other.spec->nodes;
+  for (const auto& [shape, waiting] : state.index().waiting) {
+    if (shape.pool != job.spec->pool || shape.priority != job.spec->priority || *waiting.begin() >= mine) continue;
+    const bool all = *waiting.rbegin() < mine;
+    const auto jobs =
+        all ? static_cast<std::int64_t>(waiting.size()) : std::distance(waiting.begin(), waiting.lower_bound(mine));
+    // Jobs of one shape are given one quantum.
+    const Job& one = *state.FindJob(waiting.begin()->second);
+    ahead += QuantumOf(state, policy, one, true).ms * shape.nodes * jobs;
   }
   return ahead;
 }

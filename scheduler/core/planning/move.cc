@@ -27,11 +27,7 @@ bool IsHeldBy(const PassNode& node, std::uint32_t holder) {
   return node.usable && !node.taken && node.holder == holder && node.claimant == kNobody;
 }
 
-bool MayCrossIn(Pass& pass, const JobSpec& spec) {
-  std::size_t largest = 0;
-  for (const auto& [zone, nodes] : pass.AskOf(spec).by_zone) largest = std::max(largest, nodes);
-  return MayCross(spec, pass.policy(), largest);
-}
+bool MayCrossIn(Pass& pass, const JobSpec& spec) { return pass.AskOf(spec).MayCross(spec, pass.policy()); }
 
 // Where it can go on: among what is free and what it holds itself, but for `without` (ascending).
 std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const std::vector<NodeId>& without,

@@ -20,10 +20,15 @@ TimePoint NextTurnIn(const ClusterState& state, const Policy& policy, TimePoint 
     consider(std::max({soonest, a.quantum_until, now + left}));
   }
   for (const PriorityClass asked : {priority, PriorityClass::kAuto}) {
-    const auto waiting = state.index().waiting.find({pool, asked});
-    if (waiting == state.index().waiting.end()) continue;
-    const auto not_starved = waiting->second.lower_bound({now - policy.starvation_bound + Milliseconds(1), JobId{}});
-    if (not_starved != waiting->second.end()) consider(not_starved->first + policy.starvation_bound);
+    Shape first;  // of that pool and class: no field of it is less
+    first.pool = pool;
+    first.priority = asked;
+    first.nodes = 0;
+    for (auto it = state.index().waiting.lower_bound(first); it != state.index().waiting.end(); ++it) {
+      if (it->first.pool != pool || it->first.priority != asked) break;
+      const auto not_starved = it->second.lower_bound({now - policy.starvation_bound + Milliseconds(1), JobId{}});
+      if (not_starved != it->second.end()) consider(not_starved->first + policy.starvation_bound);
+    }
   }
   return next;
 }

@@ -41,7 +41,16 @@ std::uint32_t Pass::AtMost(const Asker& asker, bool later) {
 }
 
 bool Pass::LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const {
-  return links_.Free(ZoneName(zone_a), ZoneName(zone_b), leaving);
+  return LinkUseOf(zone_a, zone_b, leaving).Free();
+}
+
+LinkUse Pass::LinkUseOf(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const {
+  return links_.UseOf(ZoneName(zone_a), ZoneName(zone_b), leaving);
+}
+
+std::optional<TimePoint> Pass::GivesWayFrom(AttemptId holder, const Asker& asker) {
+  if (state_.FindJob(holder.job)->spec->pool != asker.job->spec->pool) return std::nullopt;
+  return core::GivesWayFrom(AttemptIn(PoolOf(asker.job->spec->pool), holder), asker, terms_);
 }
 
 TimePoint Pass::NextTurn(const std::string& pool, PriorityClass priority) {
@@ -90,6 +99,7 @@ void Pass::HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, T
       view.attempts[node.holder].spoken_for = true;
     }
   }
+  TakeLink(view, nodes);
 }
 
 }  // namespace glim::core

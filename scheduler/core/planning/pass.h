@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,19 @@ class Pass {
   // An upper bound of the nodes that it could get now (`later`: or when protections have ended), from sums alone.
   std::uint32_t AtMost(const Asker& asker, bool later);
   bool LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const;
+  LinkUse LinkUseOf(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const;
+  // Nothing: it is of another pool, or never gives way to the asker (field.h).
+  std::optional<TimePoint> GivesWayFrom(AttemptId holder, const Asker& asker);
   TimePoint NextTurn(const std::string& pool, PriorityClass priority);
 
   void Take(const PlannedStart& start, const Job& job);
   // Keeps these nodes, or what will become free of them, and their link for a job that is being moved there.
   void Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, TimePoint until);
-  // Keeps the free ones of these nodes for it, and the attempts on the others, until `until`.
+  // Keeps the free ones of these nodes for it, and the attempts on the others, until `until`; and the link, if they are
+  // of two zones.
   void HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
+  // Nobody behind it has that attempt interrupted.
+  void SpeakFor(const std::string& pool, AttemptId attempt) { AttemptIn(PoolOf(pool), attempt).spoken_for = true; }
 
  private:
   void TakeLink(const PoolView& view, const std::vector<NodeId>& nodes);

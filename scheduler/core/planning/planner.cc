@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/planning/explain.h"
 #include "scheduler/core/planning/gang_preemption.h"
 #include "scheduler/core/planning/move.h"
@@ -16,16 +16,19 @@
 namespace glim::core {
 namespace {
 
-constexpr std::size_t kStarvedMax = 512;  // of a pool and class are looked at in one pass
+using Queue = std::set<QueueKey>;
+using Waiting = std::set<std::pair<TimePoint, JobId>>;
 
-// A shape's queue from some job on, or one starved job; waiting for its turn in the pass.
+// A shape's queue from some job on, in the order of submission, or its starved ones from some on, who waited longest in
+// front; waiting for its turn in the pass. Jobs of a shape are told alike, and so 100,000 that starve count as one.
 struct Head {
   PriorityClass priority;
   TimePoint starved_since;  // 0: not
   Urgency urgency;
   QueueKey key;
   const Shape* shape = nullptr;
-  std::set<QueueKey>::const_iterator at, end;  // not of a starved one
+  Queue::const_iterator at, end;             // not of starved ones
+  Waiting::const_iterator waits, waits_end;  // of these
 
   // 1. Order. The top of the heap is planned first.
   bool operator<(const Head& other) const {
@@ -44,7 +47,10 @@ class Planner {
   Plan Make() {
     KeepPlaces(pass_);
     for (const auto& [shape, queue] : state_.index().queue) Push(shape, queue.begin(), queue.end());
-    for (const auto& [where, waiting] : state_.index().waiting) PushStarved(waiting);
+    for (const auto& [shape, waiting] : state_.index().waiting) {
+      PushStarved(shape, waiting.begin(), waiting.end());
+      if (Planted(PlantedBug::kStarvedCutOff) && !heads_.empty() && heads_.top().starved_since) break;
+    }
     while (!heads_.empty()) {
       const Head head = heads_.top();
       heads_.pop();
@@ -66,21 +72,19 @@ class Planner {
             asker.may_interrupt, asker.swap_aborted, large,          DearSaveOf(*asker.job), pass_.GivenTo(spec)};
   }
 
-  void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
+  void Push(const Shape& shape, Queue::const_iterator at, Queue::const_iterator end) {
     while (at != end && started_.contains(at->id)) ++at;
     if (at == end) return;
-    heads_.push({pass_.quota().ClassOf(*state_.FindJob(at->id)), {}, pass_.UrgencyOf(shape), *at, &shape, at, end});
+    heads_.push(
+        {pass_.quota().ClassOf(*state_.FindJob(at->id)), {}, pass_.UrgencyOf(shape), *at, &shape, at, end, {}, {}});
   }
 
-  void PushStarved(const std::set<std::pair<TimePoint, JobId>>& waiting) {
-    const TimePoint since_max = pass_.now() - pass_.policy().starvation_bound;
-    std::size_t pushed = 0;
-    for (const auto& [since, id] : waiting) {
-      if (since > since_max || ++pushed > kStarvedMax) return;
-      const Job& job = *state_.FindJob(id);
-      const Shape& shape = state_.index().queue.find(ShapeOf(job))->first;
-      heads_.push({pass_.quota().ClassOf(job), since, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}});
-    }
+  void PushStarved(const Shape& shape, Waiting::const_iterator at, Waiting::const_iterator end) {
+    while (at != end && started_.contains(at->second)) ++at;
+    if (at == end || at->first > pass_.now() - pass_.policy().starvation_bound) return;
+    const Job& job = *state_.FindJob(at->second);
+    heads_.push(
+        {pass_.quota().ClassOf(job), at->first, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}, at, end});
   }
 
   void TakeTurn(const Head& head) {
@@ -88,8 +92,7 @@ class Planner {
     const Job& job = *state_.FindJob(head.key.id);
     const PriorityClass priority = pass_.quota().ClassOf(job);
     if (priority != head.priority) {  // an earlier start used up the class that it was to get
-      if (!head.starved_since) Push(*head.shape, head.at, head.end);
-      return;
+      return Advance(head);
     }
     const bool within = pass_.quota().Fits(job, priority);  // 2. Quota
     const Asker asker{
@@ -106,11 +109,16 @@ class Planner {
   }
 
   void Advance(const Head& head) {
-    if (!head.starved_since) Push(*head.shape, head.at, head.end);
+    if (head.starved_since) {
+      PushStarved(*head.shape, head.waits, head.waits_end);
+    } else {
+      Push(*head.shape, head.at, head.end);
+    }
   }
 
   std::optional<PlannedStart> TryStart(const Asker& asker, std::vector<Blocker>& blockers) {
     const JobSpec& spec = *asker.job->spec;
+    if (pass_.AskOf(spec).Largest(spec, pass_.policy()) < spec.nodes) return Refuse(asker, blockers);
     const bool holds_back = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
     if (pass_.AtMost(asker, false) < spec.nodes && !holds_back) return Refuse(asker, blockers);
     const bool large = spec.nodes >= pass_.policy().cross_zone_nodes_min;
@@ -141,14 +149,18 @@ class Planner {
   }
 
   void MakeRoom(const Asker& asker, const Field& field, PlannedStart& start) {
-    if (auto preemption = CheapestGangPreemption(pass_, *asker.job->spec, field)) {  // 5. Interrupt
-      start.nodes = std::move(preemption->nodes);
-      start.victims = std::move(preemption->choice.victims);
-      start.displaced = std::move(preemption->displaced);
-    } else if (auto move = CheapestMove(pass_, asker, field, start.quantum)) {  // 6. Move
+    auto preemption = CheapestGangPreemption(pass_, asker, field);  // 5. Interrupt
+    std::optional<Move> move;                                       // 6. Move
+    // Whoever has nothing but the link in the way is better off where it can go on.
+    if (!preemption || preemption->for_link) move = CheapestMove(pass_, asker, field, start.quantum);
+    if (move) {
       start.nodes = std::move(move->nodes);
       start.victims = {move->moved};
       start.moved = move->moved;
+    } else if (preemption) {
+      start.nodes = std::move(preemption->nodes);
+      start.victims = std::move(preemption->choice.victims);
+      start.displaced = std::move(preemption->displaced);
     }
   }
 

@@ -295,29 +295,13 @@ TEST(CrossStep, WhoMayStillStayKeepsItsLink) {
   EXPECT_EQ(c.job(second).state, JobState::kRunning);
 }
 
-TEST(CrossStep, WhoHasAgreedToLeaveGivesItsLinkUp) {
-  Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 3}, CrossZonePolicy(2, {{"z1", "z2", 1, 1}}));
-  const JobId fillers[] = {c.Running(Spec(2, PriorityClass::kHigh)), c.Running(Spec(2, PriorityClass::kHigh))};
-  const JobId cross_zone = c.Running(Spec(2, PriorityClass::kLow));
-  c.script(cross_zone).acks = false;
-  c.Submit(Spec(1, PriorityClass::kVeryHigh), "bob");
-  c.Settle();
-  for (const JobId filler : fillers) c.Finish(filler);
-  const JobId second = c.Submit(Spec(4, PriorityClass::kLow), "eve");
-  ASSERT_EQ(c.job(second).state, JobState::kQueued);
-  c.Ack(cross_zone, 0, 5);
-  c.Ack(cross_zone, 1, 5);
-  ASSERT_EQ(c.attempt(cross_zone).agreements.back().state, AgreementState::kAgreed);
-  EXPECT_EQ(c.job(second).state, JobState::kStarting) << "and nobody has to wait for anything else to happen";
-}
-
 TEST(CrossStep, ATightZoneIsPreferredToACrossZoneAllocation) {
   Cluster c(Zones{.zones = 2, .leaves = 2, .nodes = 2}, CrossZonePolicy(2));
   const JobId job = c.Submit(Wide(4));
   EXPECT_EQ(c.attempt(job).zones.size(), 1u);
 }
 
-// --- 6. reserve
+// --- 7. hold back (links: cross_link_test.cc)
 
 Policy SoonStarved() {
   Policy policy = Patient();

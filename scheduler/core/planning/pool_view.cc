@@ -12,6 +12,14 @@ PoolViews::PoolViews(const ClusterState& state, const Policy& policy, TimePoint 
                      const Urgencies& urgencies)
     : state_(state), policy_(policy), now_(now), quota_(quota), urgencies_(urgencies) {}
 
+bool AskView::MayCross(const JobSpec& spec, const Policy& policy) const {
+  return core::MayCross(spec, policy, zone_nodes_max);
+}
+
+std::size_t AskView::Largest(const JobSpec& spec, const Policy& policy) const {
+  return MayCross(spec, policy) ? std::max(most_in_zone, most_over_link) : most_in_zone;
+}
+
 PassAttempt& AttemptIn(PoolView& view, AttemptId id) {
   return *std::lower_bound(view.attempts.begin(), view.attempts.end(), id,
                            [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
@@ -104,6 +112,11 @@ const AskView& PoolViews::AskOf(const JobSpec& spec) {
     ask.nodes.push_back(i);
     ++ask.by_zone[view.nodes[i].zone];
   }
+  std::map<std::string, std::size_t> by_name;
+  for (const auto& [zone, nodes] : ask.by_zone) by_name[state_.layouts().zone_names[zone]] = nodes;
+  ask.zone_nodes_max = view.layout ? LargestZone(*view.layout, spec) : 0;
+  ask.most_in_zone = MostInOneZone(by_name);
+  ask.most_over_link = MostOverALink(by_name, policy_);
   return ask;
 }
 

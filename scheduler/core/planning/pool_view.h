@@ -60,6 +60,11 @@ PassAttempt& AttemptIn(PoolView& view, AttemptId id);
 struct AskView {
   std::vector<std::uint32_t> nodes;  // indexes in PoolView::nodes
   std::map<std::uint32_t, std::size_t> by_zone;
+  std::size_t zone_nodes_max = 0;                    // LargestZone (feasibility.h)
+  std::size_t most_in_zone = 0, most_over_link = 0;  // nodes of an allocation in one zone, in two
+  bool MayCross(const JobSpec& spec, const Policy& policy) const;
+  // Who asks for more nodes than that can have them no more, whoever ends.
+  std::size_t Largest(const JobSpec& spec, const Policy& policy) const;
 };
 
 // The views of a pass, made when they are first asked for. References stay good as long as it lives.

@@ -10,28 +10,28 @@ ZoneLinks::ZoneLinks(const ClusterState& state, const Policy& policy) : state_(s
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {
       const Attempt& attempt = *state.FindAttempt(id);
-      if (attempt.zones.size() == 2) used_[LinkOf(attempt.zones[0], attempt.zones[1])].insert(id);
+      if (Crosses(attempt)) used_[LinkOf(attempt)].insert(id);
     }
   }
 }
 
-bool ZoneLinks::Free(const std::string& zone_a, const std::string& zone_b,
-                     const std::vector<AttemptId>& leaving) const {
+LinkUse ZoneLinks::UseOf(const std::string& zone_a, const std::string& zone_b,
+                         const std::vector<AttemptId>& leaving) const {
   const Link link = LinkOf(zone_a, zone_b);
-  std::uint32_t used = 0;
+  LinkUse use;
+  use.jobs_max = LinkJobsMax(policy_, link.first, link.second);
   if (const auto it = used_.find(link); it != used_.end()) {
     for (const AttemptId id : it->second) {
       const Attempt& attempt = *state_.FindAttempt(id);
       // Victims of other jobs' preemptions are not among them: their agreements may yet be withdrawn.
       const bool displaced = attempt.state == AttemptState::kClaimed && displaced_.contains(id);
-      const bool going =
-          LeavesItsLink(attempt) || displaced || std::find(leaving.begin(), leaving.end(), id) != leaving.end();
-      if (!going) ++used;
+      const bool going = LeavesItsLink(attempt) || HasLeftItsLink(state_, attempt) || displaced ||
+                         std::find(leaving.begin(), leaving.end(), id) != leaving.end();
+      if (!going) use.holders.push_back(id);
     }
   }
-  const auto planned = planned_.find(link);
-  if (planned != planned_.end()) used += planned->second;
-  return used < LinkJobsMax(policy_, link.first, link.second);
+  if (const auto planned = planned_.find(link); planned != planned_.end()) use.planned = planned->second;
+  return use;
 }
 
 void ZoneLinks::Take(const std::set<std::string>& zones) {

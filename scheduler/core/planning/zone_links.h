@@ -1,26 +1,34 @@
 // The recipe's step 4: which links between zones are free for one more job. A link is held by the live attempts that
-// cross it and by what the pass has planned over it.
+// cross it, or have claimed it, and by what the pass has planned over it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
+#include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
+
+// Who keeps a job from a link.
+struct LinkUse {
+  std::vector<AttemptId> holders;  // that have it and do not leave it, ascending
+  std::uint32_t planned = 0;       // by starts of this pass, and for those that it keeps it for
+  std::uint32_t jobs_max = 0;
+  bool Free() const { return holders.size() + planned < jobs_max; }
+};
 
 class ZoneLinks {
  public:
   // Both are lent and outlive it.
   ZoneLinks(const ClusterState& state, const Policy& policy);
 
-  // With these attempts gone, beside those that leave already.
-  bool Free(const std::string& zone_a, const std::string& zone_b, const std::vector<AttemptId>& leaving) const;
+  // With these attempts gone, beside those that are sure to leave. Whoever begins over it waits until they have left
+  // (zone_link.h).
+  LinkUse UseOf(const std::string& zone_a, const std::string& zone_b, const std::vector<AttemptId>& leaving) const;
 
   // The pass plans a job over these zones; a job in one zone takes no link.
   void Take(const std::set<std::string>& zones);
@@ -28,9 +36,6 @@ class ZoneLinks {
   void Displace(AttemptId attempt) { displaced_.insert(attempt); }
 
  private:
-  using Link = std::pair<std::string, std::string>;  // by name
-  static Link LinkOf(const std::string& a, const std::string& b) { return a < b ? Link(a, b) : Link(b, a); }
-
   const ClusterState& state_;
   const Policy& policy_;
   std::set<AttemptId> displaced_;

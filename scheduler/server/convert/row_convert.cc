@@ -8,6 +8,7 @@
 
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/zone_link.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "scheduler/wire/spec_convert.h"
 
@@ -73,7 +74,25 @@ void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::ui
   out->set_step(least);
 }
 
+// It has all its nodes, and begins when somebody has left the link that it is to cross.
+std::vector<core::Blocker> LinkBlocker(const Snapshot& snapshot, const core::Attempt& attempt) {
+  core::Blocker blocker;
+  blocker.kind = core::BlockerKind::kLinkBusy;
+  blocker.need = 1;
+  snapshot.tables.attempts.ForEach([&](const core::AttemptId& id, const core::Attempt& other) {
+    const bool begun = other.state != core::AttemptState::kClaimed && other.state != core::AttemptState::kEnded;
+    if (begun && core::Crosses(other) && core::LinkOf(other) == core::LinkOf(attempt)) blocker.jobs.push_back(id.job);
+  });
+  const core::Link link = core::LinkOf(attempt);
+  blocker.message = fmt::format(
+      "it has its {} nodes and begins when the job that leaves the link {}-{} has released one "
+      "side of it",
+      attempt.nodes.size(), link.first, link.second);
+  return {blocker};
+}
+
 std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core::Attempt& attempt) {
+  if (attempt.nodes_held == attempt.nodes.size() && core::Crosses(attempt)) return LinkBlocker(snapshot, attempt);
   core::Blocker blocker;
   blocker.kind = core::BlockerKind::kClaiming;
   blocker.have = attempt.nodes_held;

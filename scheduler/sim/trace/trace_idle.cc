@@ -18,7 +18,8 @@ bool Has(const std::vector<core::Blocker>& blockers, BlockerKind kind) {
 Idleness Judge(const core::ClusterState& state, const core::Shape& shape) {
   const auto verdict = state.verdicts->find(shape);
   if (verdict == state.verdicts->end()) return Idleness::kFits;
-  if (Has(verdict->second, BlockerKind::kQuota) || Has(verdict->second, BlockerKind::kNoFit)) return Idleness::kNone;
+  if (Has(verdict->second, BlockerKind::kQuota) || Has(verdict->second, BlockerKind::kInfeasible))
+    return Idleness::kNone;
   return Has(verdict->second, BlockerKind::kBackfillHold) ? Idleness::kBackfillHold : Idleness::kFits;
 }
 

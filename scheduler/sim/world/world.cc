@@ -6,6 +6,7 @@
 #include "scheduler/core/check/invariants.h"
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/sim/world/turns.h"
 
 namespace glim::sim {
 namespace {
@@ -37,6 +38,9 @@ std::uint64_t Mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ 
 
 World::World(WorldOptions options) : options_(options), rng_(options.seed) {
   policy_ = MakePolicy(rng_);
+  // Of its own: the faults of a seed are those that it had before.
+  Rng widened(options.seed + 0x9e3779b97f4a7c15ULL);
+  if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
   report_.seed = options.seed;
   epoch_ = *store_.AcquireEpoch();
 }
@@ -125,6 +129,7 @@ void World::Drain() {
     }
   }
   Check(batch);
+  if (result.planned) CheckTurns(*state_, policy_, last_now_, [this](const std::string& what) { Violation(what); });
   if (std::exchange(crash_after_commit_, false)) {
     const core::Tables committed = state_->tables();
     if (rng_.OneIn(2)) {

@@ -1,0 +1,51 @@
+#include "scheduler/sim/world/turns.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace glim::sim {
+namespace {
+
+using core::BlockerKind;
+
+// Nodes that would have done for the one would have done for the other.
+bool AsksNoMore(const core::Shape& shape, const core::JobSpec& spec) {
+  return shape.pool == spec.pool && shape.priority == spec.priority && shape.nodes <= spec.nodes &&
+         shape.gpus_per_node <= spec.gpus_per_node && shape.placement == spec.placement &&
+         shape.time_limit == spec.time_limit && !shape.save.node;
+}
+
+bool WithinQuota(const core::ClusterState& state, const core::Shape& shape) {
+  const auto verdict = state.verdicts->find(shape);
+  return verdict != state.verdicts->end() &&
+         std::none_of(verdict->second.begin(), verdict->second.end(),
+                      [](const core::Blocker& b) { return b.kind == BlockerKind::kQuota; });
+}
+
+// It was given what was free, at once.
+bool TookFreeNodes(const core::Attempt& attempt, TimePoint now) {
+  return attempt.claimed_at == now && attempt.started_at == now && attempt.victims.empty() && attempt.zones.size() == 1;
+}
+
+}  // namespace
+
+void CheckTurns(const core::ClusterState& state, const core::Policy& policy, TimePoint now,
+                const std::function<void(const std::string&)>& violation) {
+  const TimePoint starved_since = now - policy.starvation_bound;
+  for (const auto& [pool, attempts] : state.index().live) {
+    for (const core::AttemptId id : attempts) {
+      const core::Attempt& attempt = *state.FindAttempt(id);
+      const core::JobSpec& spec = *state.FindJob(id.job)->spec;
+      if (!TookFreeNodes(attempt, now) || attempt.queued_at <= starved_since) continue;
+      if (spec.priority == core::PriorityClass::kAuto) continue;
+      for (const auto& [shape, waiting] : state.index().waiting) {
+        const auto& [since, starved] = *waiting.begin();
+        if (since > starved_since || !AsksNoMore(shape, spec) || !WithinQuota(state, shape)) continue;
+        violation("job " + std::to_string(starved.value) + " has starved and asks for no more than job " +
+                  std::to_string(id.job.value) + ", which was given free nodes before it");
+      }
+    }
+  }
+}
+
+}  // namespace glim::sim
