@@ -1,5 +1,6 @@
 #include "nodeagent/agent.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -7,13 +8,26 @@
 #include "nodeagent/os/boot_clock.h"
 #include "nodeagent/os/processes.h"
 
+#include "nodeagent/sync/message_sizes.h"
+#include "sdk/base/version_range.h"
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {
 namespace {
 
-constexpr std::uint32_t kProtocolVersion = 1;
+constexpr VersionRange kProtocolVersions{1, 1};  // docs/protocols/agent-sync.md
 constexpr const char* kVersion = GLIM_VERSION;
+
+// A scheduler of the first release tells no version: it speaks 1.
+Status CheckVersion(const v1::Welcome& welcome) {
+  const std::uint32_t spoken = std::max(1u, welcome.protocol_version());
+  if (CommonVersion({spoken, spoken}, kProtocolVersions)) return Status::Ok();
+  return Status(StatusCode::kFailedPrecondition, "the scheduler speaks protocol version " + std::to_string(spoken) +
+                                                     ", this agent (" + kVersion + ") " + ToString(kProtocolVersions))
+      .WithReason("PROTOCOL_VERSION")
+      .WithField("protocol_version")
+      .WithFix("install agent and scheduler of releases that have a version in common");
+}
 
 }  // namespace
 
@@ -51,7 +65,7 @@ void Agent::MakeStreams() {
   SyncSession::Hooks sync;
   sync.hello = [this] { return MakeHello(); };
   sync.report = [this] { return MakeReport(); };
-  sync.believe = [this](std::uint64_t epoch) { return Believe(epoch); };
+  sync.believe = [this](const v1::SchedulerMessage& message) { return Believe(message); };
   sync.on_open = [this] { logs_->Up(); };
   sync.on_welcome = [this](const v1::Welcome& welcome) { root_.OnWelcome(welcome); };
   sync.on_closed = [this] { logs_->Down(); };
@@ -89,7 +103,11 @@ void Agent::Stop() {
   watch_.Stop();
 }
 
-Status Agent::Believe(std::uint64_t epoch) {
+Status Agent::Believe(const v1::SchedulerMessage& message) {
+  if (message.has_welcome()) {
+    if (Status status = CheckVersion(message.welcome()); !status.ok()) return status;
+  }
+  const std::uint64_t epoch = message.has_welcome() ? message.welcome().epoch() : message.desired().epoch();
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
   const TimePoint wall_now{std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
   return epochs_->Believe(epoch, wall_now, BootNow());
@@ -102,7 +120,9 @@ void Agent::OnDesired(v1::DesiredState set) {
 
 v1::Hello Agent::MakeHello() const {
   v1::Hello hello;
-  hello.set_protocol_version(kProtocolVersion);
+  hello.set_protocol_version(kProtocolVersions.oldest);
+  hello.set_newest_protocol_version(kProtocolVersions.newest);
+  hello.set_message_bytes_max(kDesiredMessageBytesMax);
   hello.set_cluster_id(options_.cluster_id);
   hello.set_node_name(options_.node_name);
   hello.set_highest_job_id(HighestJob(options_.state_dir));
@@ -133,6 +153,7 @@ v1::NodeReport Agent::MakeReport() const {
   v1::NodeReport report;
   tasks_->Report(&report);
   root_.Report(&report);
+  FitReport(&report);
   return report;
 }
 

@@ -37,7 +37,7 @@ class Agent {
  private:
   void MakeStreams();
   Status StartReplica();
-  Status Believe(std::uint64_t epoch);
+  Status Believe(const v1::SchedulerMessage& message);
   void OnDesired(v1::DesiredState set);
   v1::Hello MakeHello() const;
   v1::NodeReport MakeReport() const;

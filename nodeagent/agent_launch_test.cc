@@ -18,6 +18,7 @@ TEST_P(AgentLaunchTest, IntroducesItself) {
   ASSERT_TRUE(scheduler_.WaitHello(1));
   const v1::Hello hello = scheduler_.last_hello();
   EXPECT_EQ(hello.protocol_version(), 1u);
+  EXPECT_EQ(hello.newest_protocol_version(), 1u);
   EXPECT_EQ(hello.cluster_id(), "test");
   EXPECT_EQ(hello.node_name(), "node-1");
   EXPECT_FALSE(hello.machine_id().empty());
@@ -28,6 +29,23 @@ TEST_P(AgentLaunchTest, IntroducesItself) {
   EXPECT_EQ(hello.labels().pool(), "a100");
   EXPECT_EQ(hello.runtime(), GetParam());
   EXPECT_EQ(hello.epoch(), 0u);
+}
+
+// The gang is in files beside the variables, and there alone where it is large.
+TEST_P(AgentLaunchTest, ATaskFindsItsGangInFiles) {
+  StartAgent();
+  const auto show = [](v1::TaskLaunch& launch) {
+    v1::EnvVar& hosts = *launch.add_env();
+    hosts.set_name("GLIM_HOSTS");
+    hosts.set_value("10.0.0.1,10.0.0.2");
+    launch.set_zones("A,B");
+  };
+  Launch(kKey, "cat $GLIM_HOSTS_FILE; echo -; cat $GLIM_ZONES_FILE; echo $GLIM_HOSTS", show);
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->exit_code(), 0);
+  EXPECT_EQ(LogText(kKey, 0), "10.0.0.1\n10.0.0.2\n-\nA\nB\n10.0.0.1,10.0.0.2\n");
 }
 
 TEST_P(AgentLaunchTest, RunsAndReportsToTheEnd) {

@@ -47,6 +47,24 @@ TEST_P(AgentRestartTest, TasksOutliveAKilledAgentAndAreAdopted) {
   EXPECT_EQ(*ReadFile(folder_ + "/starts", 1 << 16), "started\n");
 }
 
+// The agent speaks with a scheduler of its own version and of the first release, and leaves one of a later one alone.
+TEST_P(AgentRestartTest, SpeaksWithSchedulersOfItsVersions) {
+  scheduler_.set_protocol_version(9);
+  StartAgent();
+  ASSERT_TRUE(scheduler_.WaitHello(2)) << "it goes, and asks again";
+  EXPECT_EQ(scheduler_.reports(), 0);
+  const auto log = ReadFile(folder_ + "/agent.log", 1 << 20);
+  ASSERT_TRUE(log.ok());
+  EXPECT_NE(log->find("protocol version 9, this agent"), std::string::npos) << *log;
+  scheduler_.set_protocol_version(0);
+  const auto any = [](const v1::NodeReport&) { return true; };
+  EXPECT_TRUE(scheduler_.WaitReport(any));
+  scheduler_.set_protocol_version(1);
+  scheduler_.Disconnect();
+  ASSERT_TRUE(scheduler_.WaitHello(4));
+  EXPECT_TRUE(scheduler_.WaitReport(any));
+}
+
 TEST_P(AgentRestartTest, AnExitWhileTheAgentIsAwayIsNotMissed) {
   StartAgent();
   LaunchWaiter();

@@ -12,6 +12,7 @@
 
 #include "nodeagent/agent.h"
 #include "nodeagent/sync/desired_store.h"
+#include "nodeagent/sync/message_sizes.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/log/log.h"
@@ -121,6 +122,7 @@ std::shared_ptr<grpc::Channel> Connect(const AgentOptions& options) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(kDesiredMessageBytesMax));
   return grpc::CreateCustomChannel(options.scheduler, grpc::InsecureChannelCredentials(), arguments);
 }
 

@@ -25,7 +25,9 @@ bool HasEnded(const glim::v1::Job& job) {
 Style StateStyle(const std::string& state) {
   if (state == "running" || state == "succeeded" || state == "ready") return Style::kGood;
   if (state == "failed" || state == "lost" || state == "quarantined") return Style::kBad;
-  if (state == "interrupting" || state == "suspending" || state == "held" || state == "silent") return Style::kWarn;
+  if (state == "interrupting" || state == "suspending" || state == "held" || state == "silent" || state == "refused") {
+    return Style::kWarn;
+  }
   if (state == "cancelled" || state == "cancelling") return Style::kDim;
   return Style::kPlain;
 }

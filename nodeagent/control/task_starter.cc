@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "nodeagent/launch/gang_files.h"
 #include "nodeagent/launch/launch_plan.h"
 #include "nodeagent/launch/replica_token.h"
 #include "nodeagent/launch/task_variables.h"
@@ -94,6 +95,7 @@ void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
   }
   task.in_runtime = true;
   Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_.FolderOf(key)));
+  if (ready.ok()) ready = WriteGangFiles(options_, task.launch, TaskPaths(runtime_.FolderOf(key)));
   if (ready.ok()) ready = OpenSocket(task);
   // Raised while the task waited for its save.
   if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);

@@ -13,6 +13,9 @@
 namespace glim::nodeagent {
 namespace {
 
+constexpr std::size_t kVariableBytesMax = 128 << 10;
+constexpr std::size_t kExecBytesMax = 1 << 20;  // half of what is usual: ranks add their own
+
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 // A path as a spec may have it, or "/": where that will not do, the runtime says so.
@@ -81,6 +84,23 @@ Status CheckOrder(const v1::TaskLaunch& launch) {
   return Status::Ok();
 }
 
+// What the kernel takes for a program's start: 128 KiB a variable, and a quarter of the stack (8 MiB) in all, with
+// pointers. Beyond it no rank could be started on any node.
+Status CheckFitsExec(const TaskVariables& variables, const std::string& run) {
+  std::size_t total = run.size();
+  for (const auto& [name, value] : variables) {
+    const std::size_t bytes = name.size() + value.size() + 2;
+    if (bytes > kVariableBytesMax) {
+      return InvalidArgument("env." + name, "env." + name + " is " + std::to_string(bytes) + " bytes long",
+                             "use at most " + std::to_string(kVariableBytesMax));
+    }
+    total += bytes + sizeof(char*);
+  }
+  if (total <= kExecBytesMax) return Status::Ok();
+  return InvalidArgument("env", "env and run are " + std::to_string(total) + " bytes in all",
+                         "use at most " + std::to_string(kExecBytesMax));
+}
+
 // A container sees its code where the spec has the workdir; a process of the node, where the code is.
 void PlanCode(const AgentOptions& options, const TaskPaths& paths, const v1::TaskLaunch& launch, LaunchSpec* spec) {
   if (launch.snapshot().empty()) return;
@@ -113,6 +133,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& 
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   const Result<TaskVariables> variables = PlanVariables(options, base, key, task_folder, launch, spec.workdir);
   if (!variables.ok()) return variables.status();
+  if (Status status = CheckFitsExec(*variables, spec.run); !status.ok()) return status;
   spec.env.assign(variables->begin(), variables->end());
   for (std::uint32_t i = 0; i < launch.ranks(); ++i) {
     const TaskVariables own = RankVariables(launch, i);

@@ -56,6 +56,27 @@ TEST(LaunchPlan, RefusesLimitsThatAreNoneAndPathsOfTwoSpellings) {
             "mounts");
 }
 
+// The kernel would start it on no node: the job's fault, told before a save is copied for it.
+TEST(LaunchPlan, RefusesWhatTheKernelWouldNotStart) {
+  AgentOptions options;
+  v1::TaskLaunch launch;
+  launch.set_ranks(1);
+  launch.set_run("x");
+  v1::EnvVar& var = *launch.add_env();
+  var.set_name("LONG");
+  var.set_value(std::string(128 * 1024, 'x'));
+  const auto refusal = [&] { return PlanLaunch(options, {{"HOME", "/"}}, {7, 2, 0}, "/t", launch).status(); };
+  EXPECT_EQ(refusal().field(), "env.LONG");
+  var.set_value(std::string(100 * 1024, 'x'));
+  EXPECT_TRUE(refusal().ok()) << refusal().message();
+  for (int i = 0; i < 10; ++i) {
+    *launch.add_env() = launch.env(0);
+    launch.mutable_env(i + 1)->set_name("LONG" + std::to_string(i));
+  }
+  EXPECT_EQ(refusal().field(), "env");
+  EXPECT_EQ(refusal().code(), StatusCode::kInvalidArgument);
+}
+
 TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
   TempFolder folder;
   AgentOptions options;

@@ -51,6 +51,8 @@ NodeEnvironment NodeEnvironmentOf(const AgentOptions& options, const TaskKey& ke
                                   const v1::TaskLaunch& launch, const std::string& workdir) {
   NodeEnvironment node;
   node.socket = paths.socket();
+  node.hosts_file = paths.hosts();
+  node.zones_file = paths.zones();
   node.workdir = workdir;
   node.checkpoint_dir = CheckpointFolder(options, key, launch);
   // Where saves lie in this node's own folder, the agent alone knows the path of the one that the task goes on from.

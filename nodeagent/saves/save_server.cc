@@ -120,6 +120,10 @@ Result<std::unique_ptr<SaveServer>> SaveServer::Start(SaveServerOptions options)
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.SetMaxReceiveMessageSize(kRequestBytesMax);
   builder.SetDefaultCompressionAlgorithm(GRPC_COMPRESS_NONE);
+  // What is unpacked could be larger than what was checked.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.RegisterService(&self->service_);
   self->arrivals_ = builder.AddCompletionQueue();
   self->server_ = builder.BuildAndStart();

@@ -3,8 +3,8 @@
 //
 // An epoch is at least the seconds since 1970 when its leader began. So an agent accepts what is at most a day ahead of
 // its own clock, or at most kStepsMax above what it has accepted: a cluster whose epochs ran ahead of the clocks goes
-// on, and counts one a leader. Those steps cannot be walked one after the other: beyond the clock's day they count from one
-// base for a whole day. Plain values, no clock of its own.
+// on, and counts one a leader. Those steps cannot be walked one after the other: beyond the clock's day they count from
+// one base for a whole day. Plain values, no clock of its own.
 #pragma once
 
 #include <cstdint>

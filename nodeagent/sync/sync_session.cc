@@ -70,7 +70,7 @@ void SyncSession::OnMessage(v1::SchedulerMessage message) {
 // A scheduler that is not believed is left, and nothing that it says is acted on.
 bool SyncSession::Believes(const v1::SchedulerMessage& message) {
   if (!disbelief_.ok()) return false;
-  disbelief_ = hooks_.believe(message.has_welcome() ? message.welcome().epoch() : message.desired().epoch());
+  disbelief_ = hooks_.believe(message);
   if (!disbelief_.ok()) stream_->Cancel();
   return disbelief_.ok();
 }

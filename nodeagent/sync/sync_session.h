@@ -24,7 +24,7 @@ class SyncSession {
   struct Hooks {
     std::function<v1::Hello()> hello;
     std::function<v1::NodeReport()> report;
-    std::function<Status(std::uint64_t)> believe;  // not OK: a scheduler of this epoch is not obeyed
+    std::function<Status(const v1::SchedulerMessage&)> believe;  // not OK: a scheduler that says this is not obeyed
     std::function<void(const v1::Welcome&)> on_welcome;
     std::function<void()> on_open;  // after that
     std::function<void()> on_closed;

@@ -9,6 +9,7 @@
 //     ranks.json    the agent: what the ranks said on the task socket
 //     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
 //     run/replica-token  the agent, before the shim starts: the job's token, for the task's user alone
+//     run/hosts, run/zones  the agent, before the shim starts: who the gang is, for the task's user alone
 //     code/         the job's code, where the job has a snapshot of it; unpack.log: glim-unpack's words, if that failed
 //     bundle/       the container's root and configuration, where there is a container
 //     tmp/          the container's /tmp
@@ -114,6 +115,8 @@ struct TaskPaths {
   std::string run() const { return folder + "/run"; }
   std::string socket() const { return run() + "/socket"; }
   std::string replica_token() const { return run() + "/replica-token"; }
+  std::string hosts() const { return run() + "/hosts"; }
+  std::string zones() const { return run() + "/zones"; }
   std::string bundle() const { return folder + "/bundle"; }
   std::string code() const { return folder + "/code"; }
   std::string unpack_log() const { return folder + "/unpack.log"; }

@@ -33,6 +33,11 @@ void FakeScheduler::set_epoch(std::uint64_t epoch) {
   epoch_ = epoch;
 }
 
+void FakeScheduler::set_protocol_version(std::uint32_t version) {
+  std::lock_guard lock(mutex_);
+  protocol_version_ = version;
+}
+
 void FakeScheduler::Refuse(grpc::Status status) {
   std::lock_guard lock(mutex_);
   refusal_ = std::move(status);
@@ -49,6 +54,7 @@ grpc::Status FakeScheduler::Sync(grpc::ServerContext* context, SyncStream* strea
     if (!refusal_.ok()) return refusal_;
     v1::SchedulerMessage welcome;
     welcome.mutable_welcome()->set_epoch(epoch_);
+    welcome.mutable_welcome()->set_protocol_version(protocol_version_);
     welcome.mutable_welcome()->set_report_every_ms(report_every_ms_);
     welcome.mutable_welcome()->set_checkpoint_root(root_);
     welcome.mutable_welcome()->set_checkpoint_marker(marker_);

@@ -30,6 +30,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   void NameRoot(const std::string& root, const std::string& marker);
   // What each Welcome from now on says of the scheduler's epoch.
   void set_epoch(std::uint64_t epoch);
+  // And of the protocol's version; 0: nothing, as the first release.
+  void set_protocol_version(std::uint32_t version);
   // Every Hello is refused with this until it is cleared with an OK status.
   void Refuse(grpc::Status status);
 
@@ -65,6 +67,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
   int report_every_ms_ = 1000;
   grpc::Status refusal_;
   std::uint64_t epoch_ = 1;
+  std::uint32_t protocol_version_ = 1;
   std::string root_;
   std::string marker_;
   SyncStream* sync_ = nullptr;

@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
 #include "scheduler/core/lifecycle/node_machine.h"
+#include "scheduler/core/lifecycle/node_refused.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
 #include "scheduler/core/lifecycle/timers.h"
 
@@ -23,6 +24,7 @@ struct Dispatch {
   void operator()(const SuspendJob& e) const { ApplySuspend(changes, e); }
   void operator()(const ResumeJob& e) const { ApplyResume(changes, e); }
   void operator()(const NodeConnected& e) const { ApplyConnected(changes, e); }
+  void operator()(const NodeRefused& e) const { ApplyRefused(changes, e); }
   void operator()(const NodeDisconnected& e) const { ApplyDisconnected(changes, e); }
   void operator()(const NodeReported& e) const { ApplyReported(changes, e); }
   void operator()(const TimePassed&) const { ApplyTimePassed(changes); }

@@ -21,12 +21,29 @@ namespace {
 
 constexpr int kReceiveBytesMax = 16 << 20;  // kSpecsMax specs of 8 KiB
 constexpr int kStreamsPerConnectionMax = 1000;
+constexpr std::size_t kTransportBytesMax = std::size_t{1} << 30;
+constexpr int kHandshakeMsMax = 10'000;
 constexpr auto kStopGrace = std::chrono::seconds(3);
+
+// What is unpacked here has the size that was checked on the way in: 400 MiB of zeros are 400 KiB when they are packed.
+void RefuseCompression(grpc::ServerBuilder* builder) {
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
+// Beyond it gRPC reads no more from its peers until it has given memory back.
+void BoundMemory(grpc::ServerBuilder* builder) {
+  grpc::ResourceQuota quota("glim-scheduler");
+  quota.Resize(kTransportBytesMax);
+  builder->SetResourceQuota(quota);
+}
 
 // A peer that went without a word is noticed within half a minute; impatient pings of clients are put up with.
 void SetConnectionArguments(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kReceiveBytesMax);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -111,6 +128,8 @@ Status Server::Parts::Serve(const std::string& listen) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetConnectionArguments(&builder);
+  RefuseCompression(&builder);
+  BoundMemory(&builder);
   builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(client.get());
   builder.RegisterService(agent.get());

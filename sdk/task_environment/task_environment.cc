@@ -15,6 +15,9 @@ class Writer {
   void SetUnlessEmpty(TaskVariable variable, const std::string& value) {
     if (!value.empty()) Set(variable, value);
   }
+  void SetUnlessLong(TaskVariable variable, const std::string& list) {
+    if (list.size() <= kListBytesMax) Set(variable, list);
+  }
   void SetUnlessNegative(TaskVariable variable, int value) {
     if (value >= 0) Set(variable, value);
   }
@@ -32,9 +35,9 @@ void AddVariables(const TaskEnvironment& task, const GangEnvironment& gang, Task
   out.Set(TaskVariable::kAttempt, task.attempt);
   out.Set(TaskVariable::kNodeRank, task.node_rank);
   out.Set(TaskVariable::kNodes, task.nodes);
-  out.Set(TaskVariable::kHosts, gang.hosts);
+  out.SetUnlessLong(TaskVariable::kHosts, gang.hosts);
   out.Set(TaskVariable::kZone, task.zone);
-  out.Set(TaskVariable::kZones, gang.zones);
+  out.SetUnlessLong(TaskVariable::kZones, gang.zones);
   out.Set(TaskVariable::kGateways, gang.gateways);
   out.Set(TaskVariable::kLeaf, task.leaf);
   out.Set(TaskVariable::kResumeStep, task.resume_step);
@@ -62,6 +65,8 @@ void AddVariables(const TaskEnvironment& task, const GangEnvironment& gang, Task
 void AddVariables(const NodeEnvironment& node, TaskVariables* variables) {
   Writer out(variables);
   out.Set(TaskVariable::kSocket, node.socket);
+  out.Set(TaskVariable::kHostsFile, node.hosts_file);
+  out.Set(TaskVariable::kZonesFile, node.zones_file);
   out.Set(TaskVariable::kWorkdir, node.workdir);
   out.Set(TaskVariable::kCheckpointDir, node.checkpoint_dir);
   if (node.checkpoint_local) out.SetFlag(TaskVariable::kCheckpointLocal, true);

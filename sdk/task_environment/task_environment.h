@@ -4,6 +4,7 @@
 // the node; and for each rank who it is. Plain values, no I/O.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,9 @@ namespace glim {
 
 // Values by name.
 using TaskVariables = std::map<std::string, std::string>;
+
+// Of GLIM_HOSTS and GLIM_ZONES. What is longer is in their files alone: the kernel takes 128 KiB for one variable.
+inline constexpr std::size_t kListBytesMax = 64 << 10;
 
 // What all tasks of an attempt are told alike: made once for a gang of a thousand nodes. Lists are in their form
 // already, with commas in between.
@@ -49,6 +53,8 @@ void AddVariables(const TaskEnvironment& task, const GangEnvironment& gang, Task
 // What the node's agent adds. A text that is empty, and a level below 0: not said.
 struct NodeEnvironment {
   std::string socket;
+  std::string hosts_file;
+  std::string zones_file;
   std::string workdir;
   std::string checkpoint_dir;
   bool checkpoint_local = false;

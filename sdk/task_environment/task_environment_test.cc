@@ -43,6 +43,8 @@ TaskVariables PerGpu() {
                                .master_port = 20000},
                gang, &variables);
   AddVariables(NodeEnvironment{.socket = "/srv/node/tasks/12.3.1/run/socket",
+                               .hosts_file = "/srv/node/tasks/12.3.1/run/hosts",
+                               .zones_file = "/srv/node/tasks/12.3.1/run/zones",
                                .workdir = "/home/kim/train",
                                .checkpoint_dir = "/srv/node/checkpoints/12",
                                .checkpoint_local = true,
@@ -77,6 +79,8 @@ TaskVariables PerNode() {
   AddVariables(task, gang, &variables);
   NodeEnvironment node;
   node.socket = "/srv/node/tasks/7.1.0/run/socket";
+  node.hosts_file = "/srv/node/tasks/7.1.0/run/hosts";
+  node.zones_file = "/srv/node/tasks/7.1.0/run/zones";
   node.workdir = "/home/kim";
   node.checkpoint_dir = "/srv/shared/jobs/7";
   AddVariables(node, &variables);
@@ -92,6 +96,17 @@ TEST(TaskEnvironment, IsWhatTheSamplesSay) {
 TEST(TaskEnvironment, HasWhatTheTableSaysAndNothingElse) {
   EXPECT_THAT(Misfits(PerGpu(), kPlatform, true, true), IsEmpty());
   EXPECT_THAT(Misfits(PerNode(), kPlatform, false, false), IsEmpty());
+}
+
+// The kernel takes 128 KiB for one variable: longer lists are in files alone.
+TEST(TaskEnvironment, AListThatIsTooLongIsNotSet) {
+  TaskVariables variables;
+  GangEnvironment gang;
+  gang.hosts = std::string(kListBytesMax, 'h');
+  gang.zones = std::string(kListBytesMax + 1, 'z');
+  AddVariables(TaskEnvironment{}, gang, &variables);
+  EXPECT_TRUE(variables.contains("GLIM_HOSTS"));
+  EXPECT_FALSE(variables.contains("GLIM_ZONES"));
 }
 
 TEST(TaskEnvironment, AMisfitIsFound) {

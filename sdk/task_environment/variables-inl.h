@@ -25,11 +25,15 @@ GLIM_TASK_VARIABLE(kSocket, "GLIM_SOCKET", Agent, Always, Path, "python glim-tas
 GLIM_TASK_VARIABLE(kNodeRank, "GLIM_NODE_RANK", Scheduler, Always, Count, "hfreduce",
                    "this node's number in the gang, from 0")
 GLIM_TASK_VARIABLE(kNodes, "GLIM_NNODES", Scheduler, Always, Count, "agent", "how many nodes the gang has")
-GLIM_TASK_VARIABLE(kHosts, "GLIM_HOSTS", Scheduler, Always, Hosts, "hfreduce",
-                   "the addresses of the gang's nodes, by node rank")
+GLIM_TASK_VARIABLE(kHosts, "GLIM_HOSTS", Scheduler, Sometimes, Hosts, "python hfreduce agent",
+                   "the addresses of the gang's nodes, by node rank; not set: they are more than 64 KiB, read the file")
+GLIM_TASK_VARIABLE(kHostsFile, "GLIM_HOSTS_FILE", Agent, Always, Path, "python hfreduce",
+                   "a file with the addresses of the gang's nodes, one a line, by node rank")
 GLIM_TASK_VARIABLE(kZone, "GLIM_ZONE", Scheduler, Always, Text, "", "this node's zone")
-GLIM_TASK_VARIABLE(kZones, "GLIM_ZONES", Scheduler, Always, Texts, "hfreduce",
-                   "the zones of the gang's nodes, by node rank")
+GLIM_TASK_VARIABLE(kZones, "GLIM_ZONES", Scheduler, Sometimes, Texts, "hfreduce agent",
+                   "the zones of the gang's nodes, by node rank; not set: they are more than 64 KiB, read the file")
+GLIM_TASK_VARIABLE(kZonesFile, "GLIM_ZONES_FILE", Agent, Always, Path, "hfreduce",
+                   "a file with the zones of the gang's nodes, one a line, by node rank")
 GLIM_TASK_VARIABLE(kGateways, "GLIM_GATEWAYS", Scheduler, Always, Counts, "hfreduce",
                    "for a gang in two zones: the node rank in each that exchanges data across; else empty")
 GLIM_TASK_VARIABLE(kLeaf, "GLIM_LEAF", Scheduler, Always, Text, "", "this node's leaf switch")

@@ -174,7 +174,7 @@ void SeeAbsent(Changes& changes, NodeId id, const NodeReported& event, std::set<
 
 void HeardAgain(Changes& changes, NodeId id) {
   const NodeState state = changes.node(id).state;
-  if (state == NodeState::kSilent || state == NodeState::kLost) {
+  if (state == NodeState::kSilent || state == NodeState::kLost || state == NodeState::kRefused) {
     SetState(changes, id, NodeState::kReady, "");
     changes.Note(HistoryKind::kNodeReady, {}, id);
     // A stop that was ordered meanwhile is heard only now: the release bound counts from here.
@@ -310,7 +310,7 @@ void JudgeSilence(Changes& changes) {
     ++judged;
     const Liveness& live = changes.liveness(id);
     const Duration silence = changes.now() - std::max(live.last_heard, changes.state().leader_since);
-    if (state == NodeState::kReady && silence >= policy.node_lost_after / 4) {
+    if ((state == NodeState::kReady || state == NodeState::kRefused) && silence >= policy.node_lost_after / 4) {
       FallSilent(changes, id, "nothing heard from its agent");
     }
     if (changes.node(id).state == NodeState::kSilent) ++silent;

@@ -8,6 +8,7 @@
 //     |
 //     +--- stop order unanswered for kill_after_term + release_max ---> QUARANTINED ---> READY (operator, once empty)
 //
+// A node whose agent speaks another protocol is REFUSED (node_refused.h): neither silent nor lost.
 // More than outage_percent of the nodes (and at least two) silent at once is an outage: nobody is declared lost.
 #pragma once
 

@@ -93,7 +93,8 @@ TimePoint SilenceDue(const ClusterState& state, const Policy& policy) {
     // In an outage the silent are judged again when those that are heard fall due.
     if (state.outage && node->state == NodeState::kSilent) continue;
     const TimePoint heard = std::max(live.last_heard, state.leader_since);
-    Earliest(due, heard + (node->state == NodeState::kReady ? policy.node_lost_after / 4 : policy.node_lost_after));
+    const bool silent = node->state == NodeState::kSilent;
+    Earliest(due, heard + (silent ? policy.node_lost_after : policy.node_lost_after / 4));
   }
   state.silence_due = due;
   state.silence_known = true;

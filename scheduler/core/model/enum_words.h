@@ -180,6 +180,7 @@ inline constexpr auto kEnumWords<NodeState> = std::to_array<EnumWord<NodeState>>
     {NodeState::kSilent, "silent"},
     {NodeState::kLost, "lost"},
     {NodeState::kQuarantined, "quarantined"},
+    {NodeState::kRefused, "refused"},
 });
 
 template <>
@@ -236,6 +237,7 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kRootNotSeen, "root_not_seen"},
     {HistoryKind::kOutageBegan, "outage_began"},
     {HistoryKind::kOutageEnded, "outage_ended"},
+    {HistoryKind::kNodeRefused, "node_refused"},
 });
 
 template <typename E>

@@ -51,6 +51,13 @@ struct NodeConnected {
   JobId highest_job;  // that the node has anything of; 0: none
 };
 
+// Its agent was not let in, for it speaks another protocol: a sign of life, and no more.
+struct NodeRefused {
+  std::string name;
+  std::string machine_id;
+  std::string why;  // and what is to be done, for people
+};
+
 struct NodeDisconnected {
   NodeId node;
   std::uint64_t session = 0;
@@ -105,8 +112,8 @@ struct PlanDecided {
 struct Event {
   std::uint64_t seq = 0;
   TimePoint now;
-  std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeDisconnected,
-               NodeReported, TimePassed, ReturnNode, PolicyChanged, PlanDecided>
+  std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
+               NodeDisconnected, NodeReported, TimePassed, ReturnNode, PolicyChanged, PlanDecided>
       what;
 };
 

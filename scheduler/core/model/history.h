@@ -50,6 +50,7 @@ enum class HistoryKind : std::uint8_t {
   kRootNotSeen,
   kOutageBegan,
   kOutageEnded,
+  kNodeRefused,
 };
 const char* ToString(HistoryKind kind);
 

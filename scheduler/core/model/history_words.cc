@@ -125,7 +125,8 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kNodeQuarantined:
     case HistoryKind::kOrphan:
     case HistoryKind::kRootSeen:
-    case HistoryKind::kRootNotSeen: return OfNode(entry);
+    case HistoryKind::kRootNotSeen:
+    case HistoryKind::kNodeRefused: return OfNode(entry);
   }
   return entry.text;
 }

@@ -268,7 +268,8 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-enum class NodeState : std::uint8_t { kReady, kSilent, kLost, kQuarantined };
+// kRefused: its agent is there and speaks another protocol; it is to be upgraded.
+enum class NodeState : std::uint8_t { kReady, kSilent, kLost, kQuarantined, kRefused };
 const char* ToString(NodeState state);
 
 struct NodeLabels {

@@ -14,7 +14,8 @@
 namespace glim::core {
 
 inline constexpr std::size_t kSpecNameBytesMax = 128;
-inline constexpr std::size_t kSpecTextBytesMax = 16 * 1024;  // of `run`, and of a variable's value
+inline constexpr std::size_t kSpecTextBytesMax = 16 * 1024;        // of `run`, and of a variable's value
+inline constexpr std::size_t kSpecEnvAndRunBytesMax = 256 * 1024;  // names, values and `run`, in all
 inline constexpr std::size_t kSpecPathBytesMax = 1024;
 inline constexpr std::size_t kSpecEnvMax = 256;
 inline constexpr std::size_t kSpecZonesMax = 64;

@@ -99,6 +99,15 @@ Status CheckEnvName(const std::string& name) {
   return InvalidArgument(field, Quoted(name) + " is set by Glim itself", "choose another name");
 }
 
+// Every node of the job gets all of it in one message, and the kernel in one call.
+Status CheckEnvAndRun(const JobSpec& spec) {
+  std::size_t bytes = spec.run.size();
+  for (const auto& [name, value] : spec.env) bytes += name.size() + value.size();
+  if (bytes <= kSpecEnvAndRunBytesMax) return Status::Ok();
+  return InvalidArgument("env", "env and run are " + std::to_string(bytes) + " bytes in all, which is too many",
+                         "use at most " + std::to_string(kSpecEnvAndRunBytesMax) + "; put long values into a file");
+}
+
 Status CheckEnv(const JobSpec& spec) {
   if (Status s = CheckCount("env", spec.env.size(), kSpecEnvMax, "variables"); !s.ok()) return s;
   std::set<std::string> seen;
@@ -107,7 +116,7 @@ Status CheckEnv(const JobSpec& spec) {
     if (!seen.insert(name).second) return InvalidArgument("env." + name, "is given twice", "keep one");
     if (Status s = CheckText("env." + name, value, kSpecTextBytesMax, true); !s.ok()) return s;
   }
-  return Status::Ok();
+  return CheckEnvAndRun(spec);
 }
 
 Status CheckInterrupt(const JobSpec& spec) {

@@ -58,6 +58,10 @@ const Refusal kRefusals[] = {
     {"a NUL in the command", "run", [](JobSpec& s) { s.run = std::string("a\0b", 3); }},
     {"a relative checkpoint folder", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "ckpt"; }},
     {"a control character in the checkpoint folder", "checkpoint.dir", [](JobSpec& s) { s.checkpoint_dir = "/c\x7f"; }},
+    {"too much in env and run together", "env",
+     [](JobSpec& s) {
+       for (int i = 0; i < 16; ++i) s.env.emplace_back("V" + std::to_string(i), std::string(16 * 1024, 'x'));
+     }},
     {"too many variables", "env",
      [](JobSpec& s) {
        for (int i = 0; i < 257; ++i) s.env.emplace_back("V" + std::to_string(i), "x");

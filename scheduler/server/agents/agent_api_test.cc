@@ -48,12 +48,6 @@ TEST_F(AgentApiTest, RefusesStrangersAndGoesOn) {
   EXPECT_THAT(status.error_message(), HasSubstr("another"));
   EXPECT_THAT(status.error_message(), HasSubstr(server_->cluster_id()));
 
-  hello = Hello("node-2");
-  hello.set_protocol_version(9);
-  status = Refusal(hello);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("9"));
-
   hello = Hello("node-1");
   hello.set_machine_id("somebody-else");
   status = Refusal(hello);

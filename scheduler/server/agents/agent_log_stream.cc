@@ -1,5 +1,6 @@
 #include "scheduler/server/agents/agent_log_stream.h"
 
+#include <chrono>
 #include <utility>
 
 #include "scheduler/server/convert/rpc_status.h"
@@ -8,13 +9,29 @@
 #include "sdk/threads/hand_over.h"
 
 namespace glim::server {
+namespace {
+
+constexpr auto kIntroductionMax = std::chrono::seconds(10);
+constexpr std::size_t kChunkBytesMax = 1 << 20;  // an agent sends 64 KiB
+
+}  // namespace
 
 AgentLogStream* AgentLogStream::Open(const Owner* owner, grpc::CallbackServerContext* context) {
   std::shared_ptr<AgentLogStream> stream(new AgentLogStream(owner, context));
   stream->self_ = stream;
   HandOver(stream.get());
-  stream->StartRead(&stream->in_);
+  owner->strand->Post([stream] { stream->Begin(); });
   return stream.get();
+}
+
+void AgentLogStream::Begin() {
+  introduction_timer_.expires_after(kIntroductionMax);
+  introduction_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self || self->node_) return;
+    self->End({grpc::StatusCode::DEADLINE_EXCEEDED, "nobody has said within 10 s who serves"});
+  });
+  StartRead(&in_);
 }
 
 void AgentLogStream::OnReadDone(bool ok) {
@@ -42,6 +59,9 @@ void AgentLogStream::OnDone() {
 }
 
 void AgentLogStream::Received() {
+  if (in_.ByteSizeLong() > kChunkBytesMax) {
+    return End({grpc::StatusCode::INVALID_ARGUMENT, "the chunk is longer than 1 MiB"});
+  }
   if (!node_) {
     if (Status s = Introduce(); !s.ok()) {
       LogWarning("log stream refused node={} reason={} error=\"{}\"", Printable(in_.node_name()), s.reason(),
@@ -107,6 +127,7 @@ void AgentLogStream::End(const grpc::Status& status) {
   if (ended_) return;
   ended_ = true;
   end_status_ = status;
+  introduction_timer_.cancel();
   if (node_) owner_->broker->Detach(node_, this);
   if (!writing_) return Finish(end_status_);
   context_->TryCancel();

@@ -6,6 +6,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <memory>
 
@@ -36,7 +37,9 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
   void End(const grpc::Status& status) override;
 
  private:
-  AgentLogStream(const Owner* owner, grpc::CallbackServerContext* context) : owner_(owner), context_(context) {}
+  AgentLogStream(const Owner* owner, grpc::CallbackServerContext* context)
+      : owner_(owner), context_(context), introduction_timer_(owner->strand->io()) {}
+  void Begin();
   void Received();
   Status Introduce();
   void WriteNext();
@@ -47,7 +50,8 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
   v1::LogChunk in_;
   v1::LogRequest out_;
   std::deque<v1::LogRequest> queue_;  // bounded by the broker's bound a node
-  core::NodeId node_;                 // none: not introduced yet
+  boost::asio::steady_timer introduction_timer_;
+  core::NodeId node_;  // none: not introduced yet
   bool writing_ = false;
   bool ended_ = false;
   grpc::Status end_status_;

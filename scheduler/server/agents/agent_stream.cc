@@ -3,10 +3,12 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/server/agents/leader_check.h"
+#include "scheduler/server/convert/desired_fit.h"
 #include "scheduler/server/convert/protocol.h"
 #include "scheduler/server/convert/report_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr auto kHelloMax = std::chrono::seconds(10);
 constexpr auto kLastWriteMax = std::chrono::seconds(1);
+constexpr std::size_t kAgentMessageBytesMax = 4 << 20;  // nodeagent/sync/message_sizes.h
 
 template <typename Message>
 bool Parse(grpc::ByteBuffer* bytes, Message* message) {
@@ -27,6 +30,31 @@ bool Parse(grpc::ByteBuffer* bytes, Message* message) {
 
 Status Unexpected(const char* what) {
   return Status(StatusCode::kInvalidArgument, what).WithReason("BAD_AGENT_MESSAGE");
+}
+
+Status TooLong(std::size_t bytes) {
+  return Status(StatusCode::kInvalidArgument, "the message is " + std::to_string(bytes) + " bytes long")
+      .WithReason("BAD_AGENT_MESSAGE")
+      .WithFix("send at most " + std::to_string(kAgentMessageBytesMax) + " bytes");
+}
+
+// An agent of the first release tells one version.
+VersionRange VersionsOf(const v1::Hello& hello) {
+  const std::uint32_t newest = hello.newest_protocol_version();
+  return {hello.protocol_version(), newest ? newest : hello.protocol_version()};
+}
+
+Status RefusalOfVersion(const v1::Hello& hello) {
+  const VersionRange theirs = VersionsOf(hello);
+  const bool older = theirs.newest < kProtocolVersions.oldest;
+  const std::string release = hello.agent_version().empty() ? "" : " (" + Printable(hello.agent_version()) + ")";
+  return Status(StatusCode::kFailedPrecondition, "the agent" + release + " speaks protocol " + ToString(theirs) +
+                                                     ", this scheduler (" + kVersion + ") " +
+                                                     ToString(kProtocolVersions))
+      .WithReason("PROTOCOL_VERSION")
+      .WithField("protocol_version")
+      .WithFix(older ? "upgrade glim-agent on this node; its tasks run on meanwhile"
+                     : "upgrade the scheduler before its agents; the node's tasks run on meanwhile");
 }
 
 }  // namespace
@@ -63,9 +91,11 @@ void AgentStream::OnReadDone(bool ok) {
     return;
   }
   auto message = std::make_shared<v1::AgentMessage>();
-  const bool parsed = Parse(&in_, message.get());
-  hub_->strand().Post([self = shared_from_this(), message, parsed] {
+  const std::size_t bytes = in_.Valid() ? in_.Length() : 0;
+  const bool parsed = bytes <= kAgentMessageBytesMax && Parse(&in_, message.get());
+  hub_->strand().Post([self = shared_from_this(), message, parsed, bytes] {
     if (self->ended_) return;
+    if (bytes > kAgentMessageBytesMax) return self->Refuse(TooLong(bytes));
     if (!parsed) return self->Refuse(Unexpected("the message is torn: it is no AgentMessage"));
     self->Received(std::move(*message));
   });
@@ -104,15 +134,7 @@ void AgentStream::Received(v1::AgentMessage message) {
   }
 }
 
-Status AgentStream::CheckIdentity(const v1::Hello& hello) {
-  if (hello.protocol_version() != kProtocolVersion) {
-    return Status(StatusCode::kFailedPrecondition, "the agent speaks protocol " +
-                                                       std::to_string(hello.protocol_version()) + ", this scheduler " +
-                                                       std::to_string(kProtocolVersion))
-        .WithReason("PROTOCOL_VERSION")
-        .WithField("protocol_version")
-        .WithFix("run agent and scheduler of one release");
-  }
+Status AgentStream::CheckCluster(const v1::Hello& hello) {
   if (hello.cluster_id() != hub_->cluster_id()) {
     return Status(StatusCode::kFailedPrecondition, "the agent belongs to cluster " + Printable(hello.cluster_id()) +
                                                        ", this scheduler to " + hub_->cluster_id())
@@ -121,6 +143,16 @@ Status AgentStream::CheckIdentity(const v1::Hello& hello) {
         .WithFix("point the agent at its own cluster's scheduler");
   }
   return Status::Ok();
+}
+
+// The core is told as well: the node is there, and what runs on it runs on.
+void AgentStream::RefuseVersion(const v1::Hello& hello) {
+  const Status refusal = RefusalOfVersion(hello);
+  core::NodeRefused event{hello.node_name(), hello.machine_id(), refusal.message() + ": " + refusal.fix()};
+  const Status posted = hub_->loop().PostUnbounded(std::move(event), nullptr);
+  if (!posted.ok()) LogDebug("refusal not told error=\"{}\"", posted.message());
+  node_name_ = Printable(hello.node_name());
+  Refuse(refusal);
 }
 
 // Anybody can say a number. Whether another leader came after us the store alone knows.
@@ -134,12 +166,16 @@ void AgentStream::RefuseNewerEpoch(std::uint64_t claimed) {
 
 void AgentStream::ReceiveHello(const v1::Hello& hello) {
   timer_.cancel();
-  if (Status s = CheckIdentity(hello); !s.ok()) return Refuse(s);
+  if (Status s = CheckCluster(hello); !s.ok()) return Refuse(s);
+  const std::optional<std::uint32_t> version = CommonVersion(VersionsOf(hello), kProtocolVersions);
+  if (!version) return RefuseVersion(hello);
+  version_ = *version;
   if (hello.epoch() > hub_->loop().epoch()) return RefuseNewerEpoch(hello.epoch());
   auto event = HelloToEvent(hello);
   if (!event.ok()) return Refuse(event.status());
   event->session = session_ = hub_->NextSession();
   node_name_ = hello.node_name();
+  desired_bytes_max_ = DesiredBytesMax(hello.message_bytes_max());
   state_ = State::kConnecting;
   const Status posted =
       hub_->loop().PostUnbounded(std::move(event).value(), [self = shared_from_this()](const core::Reply& reply) {
@@ -160,6 +196,7 @@ void AgentStream::Connected(const core::Reply& reply) {
   LogInfo("agent connected node={} id={} session={} peer={}", node_name_, node_.value, session_, context_->peer());
   v1::SchedulerMessage message;
   message.mutable_welcome()->set_epoch(hub_->loop().epoch());
+  message.mutable_welcome()->set_protocol_version(version_);
   SetWelcome(message.mutable_welcome());
   root_told_ = message.welcome().checkpoint_root();
   Write(message);
@@ -205,7 +242,22 @@ void AgentStream::SendDesired(const SnapshotPtr& snapshot, GangCache* cache) {
   if (writing_) return;
   v1::SchedulerMessage message;
   *message.mutable_desired() = BuildDesiredState(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
-  Write(message);
+  FailWhatDoesNotFit(message.mutable_desired());
+  if (!ended_) Write(message);
+}
+
+// As if the agent had refused these launches. `current` is not said: the agent has not spoken.
+void AgentStream::FailWhatDoesNotFit(v1::DesiredState* set) {
+  core::NodeReported event;
+  event.tasks = FitDesired(desired_bytes_max_, set);
+  if (event.tasks.empty()) return;
+  for (const core::ObservedTask& task : event.tasks) {
+    LogWarning("launch not sent node={} job={} error=\"{}\"", node_name_, task.id.attempt.job.value, task.message);
+  }
+  event.node = node_;
+  event.session = session_;
+  const Status posted = hub_->loop().PostUnbounded(std::move(event), nullptr);
+  if (!posted.ok()) Refuse(posted);
 }
 
 void AgentStream::Write(const v1::SchedulerMessage& message) {

@@ -45,8 +45,10 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void ReceiveHello(const v1::Hello& hello);
   void ReceiveReport(const v1::NodeReport& report);
   void Connected(const core::Reply& reply);
-  Status CheckIdentity(const v1::Hello& hello);
+  Status CheckCluster(const v1::Hello& hello);
+  void RefuseVersion(const v1::Hello& hello);
   void RefuseNewerEpoch(std::uint64_t claimed);
+  void FailWhatDoesNotFit(v1::DesiredState* set);
   void SetWelcome(v1::Welcome* welcome);
   void Refuse(const Status& status);
   void ReadNext();
@@ -63,6 +65,8 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   std::uint64_t session_ = 0;  // given at the hello, so that they grow in the order in which the core hears of them
   core::NodeId node_;
   std::string node_name_;
+  std::uint32_t version_ = 0;  // of the protocol, spoken on this stream
+  std::size_t desired_bytes_max_ = 0;
   std::string root_told_;  // the checkpoint root of the Welcome
   bool writing_ = false;
   bool desired_pending_ = false;

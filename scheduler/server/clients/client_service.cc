@@ -237,7 +237,7 @@ grpc::ServerUnaryReactor* ClientService::ListHistory(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* ClientService::GetVersion(grpc::CallbackServerContext* context, const v1::GetVersionRequest*,
                                                     v1::GetVersionResponse* response) {
   response->set_version(kVersion);
-  response->set_protocol_version(kProtocolVersion);
+  response->set_protocol_version(kProtocolVersions.newest);
   response->set_cluster_id(cluster_id_);
   if (const std::string& root = loop_->policy()->checkpoint_root; !root.empty()) {
     response->set_checkpoint_root(root);

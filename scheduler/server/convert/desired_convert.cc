@@ -62,6 +62,8 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   if (spec.limits != core::TaskLimits{}) wire::LimitsToProto(spec.limits, launch->mutable_limits());
   launch->set_snapshot(spec.snapshot.path);
   const GangEnvironment& gang = cache->For(snapshot, *task.attempt);
+  if (gang.hosts.size() > kListBytesMax) launch->set_hosts(gang.hosts);
+  if (gang.zones.size() > kListBytesMax) launch->set_zones(gang.zones);
   for (auto& [name, value] : core::LaunchVariables(snapshot.tables, task, node, gang)) {
     v1::EnvVar& variable = *launch->add_env();
     variable.set_name(name);

@@ -24,7 +24,8 @@ Status LoopIsStopping() {
 }
 
 bool ChangesMembership(const SchedulerLoop::Payload& what) {
-  return std::holds_alternative<core::NodeConnected>(what) || std::holds_alternative<core::NodeDisconnected>(what);
+  return std::holds_alternative<core::NodeConnected>(what) || std::holds_alternative<core::NodeDisconnected>(what) ||
+         std::holds_alternative<core::NodeRefused>(what);
 }
 
 // Attempts that this commit ends as interrupted, and how they left.

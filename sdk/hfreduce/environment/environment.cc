@@ -1,14 +1,19 @@
 #include "sdk/hfreduce/environment/environment.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "sdk/io/read_file.h"
 
 namespace glim::hfreduce {
 namespace {
 
 constexpr std::uint32_t kPortMax = 65535;
 constexpr std::uint32_t kServiceLevelMax = 15;
+constexpr std::size_t kListFileBytesMax = 16 << 20;
 
 struct Ranks {
   std::uint32_t rank = 0;
@@ -61,8 +66,20 @@ Result<Ranks> RanksOnGlim(const VariableReader& variables, std::uint32_t nodes) 
   return ranks;
 }
 
+// A list as the variable has it, or the file with a line for each element, where the list is too long for a variable.
+Result<std::vector<std::string>> ListOf(const VariableReader& variables, TaskVariable list, TaskVariable file) {
+  if (variables.Has(list) || !variables.Has(file)) return SplitVariable(variables.OrEmpty(list));
+  Result<std::string> lines = ReadFile(variables.OrEmpty(file), kListFileBytesMax);
+  if (!lines.ok()) return WrongVariable(file, lines.status().message(), "leave it as the platform sets it");
+  if (lines->ends_with('\n')) lines->pop_back();
+  std::replace(lines->begin(), lines->end(), '\n', ',');
+  return SplitVariable(*lines);
+}
+
 Result<Topology> TopologyOf(const VariableReader& variables, std::uint32_t nodes, std::uint32_t per_node) {
-  const std::vector<std::string> names = SplitVariable(variables.OrEmpty(TaskVariable::kZones));
+  const auto listed_zones = ListOf(variables, TaskVariable::kZones, TaskVariable::kZonesFile);
+  if (!listed_zones.ok()) return listed_zones.status();
+  const std::vector<std::string>& names = *listed_zones;
   if (names.size() != nodes) {
     return WrongVariable(
         TaskVariable::kZones,
@@ -113,9 +130,12 @@ Status AddDevice(const VariableReader& variables, CommunicatorOptions& options) 
 
 Result<Environment> OnGlim(const VariableReader& variables, const CommunicatorOptions& options) {
   Environment environment{.options = options};
-  const Result<std::string> listed = variables.Text(TaskVariable::kHosts);
+  const Result<std::vector<std::string>> listed = ListOf(variables, TaskVariable::kHosts, TaskVariable::kHostsFile);
   if (!listed.ok()) return listed.status();
-  const std::vector<std::string> hosts = SplitVariable(*listed);
+  const std::vector<std::string>& hosts = *listed;
+  if (hosts.front().empty()) {
+    return WrongVariable(TaskVariable::kHosts, "it names no host", "leave it as the platform sets it");
+  }
   const auto nodes = static_cast<std::uint32_t>(hosts.size());
   const Result<Ranks> ranks = RanksOnGlim(variables, nodes);
   if (!ranks.ok()) return ranks.status();
@@ -162,7 +182,8 @@ Result<Environment> WithoutGlim(const VariableReader& variables, const Communica
 
 Result<Environment> EnvironmentOf(const VariableLookup& lookup, const CommunicatorOptions& options) {
   const VariableReader variables(lookup);
-  return variables.Has(TaskVariable::kHosts) ? OnGlim(variables, options) : WithoutGlim(variables, options);
+  const bool on_glim = variables.Has(TaskVariable::kHosts) || variables.Has(TaskVariable::kHostsFile);
+  return on_glim ? OnGlim(variables, options) : WithoutGlim(variables, options);
 }
 
 }  // namespace glim::hfreduce

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
+#include "sdk/io/testing/temp_folder.h"
 #include "sdk/task_environment/testing/forms.h"
 #include "sdk/task_environment/testing/samples.h"
 
@@ -66,6 +69,30 @@ std::vector<std::uint32_t> ZonesOf(const Topology& topology) {
   return zones;
 }
 
+// As a gang finds them that is too large for variables.
+Variables ByFiles(Variables variables) {
+  for (const auto& [list, file] :
+       {std::pair("GLIM_HOSTS", "GLIM_HOSTS_FILE"), std::pair("GLIM_ZONES", "GLIM_ZONES_FILE")}) {
+    static const TempFolder folder;
+    std::string lines = variables.at(list) + ",";
+    std::replace(lines.begin(), lines.end(), ',', '\n');
+    variables[file] = folder.path() + "/" + list;
+    std::ofstream(variables[file]) << lines;
+    variables.erase(list);
+  }
+  return variables;
+}
+
+TEST(Environment, OfALargeGangItsListsAreInFiles) {
+  const auto read = Read(ByFiles(OnGlim()));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_THAT(ZonesOf(read->topology), ElementsAre(0, 0, 1));
+  EXPECT_EQ(read->store_host, "10.0.0.1");
+  EXPECT_EQ(read->options.listen, "10.0.0.2");
+  const auto missing = Read(Changed(ByFiles(OnGlim()), {{"GLIM_HOSTS_FILE", "/no/such/file"}}));
+  EXPECT_EQ(missing.status().field(), "GLIM_HOSTS_FILE");
+}
+
 TEST(Environment, OfAJobThatCrossesZones) {
   const auto read = Read(OnGlim());
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -101,8 +128,10 @@ TEST(Environment, ReadsWhatTheTableSays) {
   std::set<std::string> read;
   Variables off_glim = glim::testing::ReadSample("per_gpu.env");
   off_glim.erase("GLIM_HOSTS");
+  off_glim.erase("GLIM_HOSTS_FILE");
   off_glim.erase("GLIM_HFREDUCE_PORT");
-  for (const Variables& variables : {glim::testing::ReadSample("per_gpu.env"), off_glim}) {
+  const Variables by_file = ByFiles(glim::testing::ReadSample("per_gpu.env"));
+  for (const Variables& variables : {glim::testing::ReadSample("per_gpu.env"), off_glim, by_file}) {
     const auto noted = [&](const char* name) {
       read.insert(name);
       const auto it = variables.find(name);

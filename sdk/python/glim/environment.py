@@ -23,6 +23,8 @@ class Environment:
     checkpoint_every_ms: int = 0  # 0: not said
     checkpoint_keep: int = 0  # 0: not said
     local_rank: int = 0
+    host_list: str = ""  # empty: it is too long for a variable, or this is off the cluster
+    hosts_file: str = ""  # the same, one address a line; empty: off the cluster
     replica_peer: str = ""  # host:port of the service that holds the copies of this node's saves; empty: none
     replica_sources: Tuple[str, ...] = ()  # where copies of `resume_path` may be
     replica_token_file: str = ""  # empty: no copies are made or read
@@ -40,6 +42,15 @@ class Environment:
     def is_rank_zero(self) -> bool:
         """Whether this rank writes the save of a replicated job."""
         return self.rank == 0
+
+    def hosts(self) -> Tuple[str, ...]:
+        """The addresses of the gang's nodes, by node rank; empty off the cluster."""
+        if self.host_list:
+            return tuple(self.host_list.split(","))
+        if not self.hosts_file:
+            return ()
+        with open(self.hosts_file, encoding="utf-8") as lines:
+            return tuple(line.rstrip("\n") for line in lines)
 
     @classmethod
     def read(cls, variables: Optional[Mapping[str, str]] = None) -> "Environment":
@@ -69,6 +80,8 @@ class Environment:
             replica_device=env.get("GLIM_REPLICA_DEVICE", ""),
             replica_service_level=number("GLIM_REPLICA_SERVICE_LEVEL", -1, least=-1),
             local_rank=number("LOCAL_RANK", 0),
+            host_list=env.get("GLIM_HOSTS", ""),
+            hosts_file=env.get("GLIM_HOSTS_FILE", ""),
             # With `launcher: node` the platform knows one rank a node; torchrun starts workers with ranks of their own.
             launched_workers="TORCHELASTIC_RUN_ID" in env or rank != declared,
         )

@@ -101,6 +101,8 @@ def test_the_platforms_variables_are_read_as_they_are_meant():
         checkpoint_every_ms=300_000,
         checkpoint_keep=2,
         local_rank=1,
+        host_list="10.0.0.1,10.0.0.2,10.1.0.1",
+        hosts_file="/srv/node/tasks/12.3.1/run/hosts",
         replica_peer="10.0.0.9:7010",
         replica_sources=("10.0.0.7:7010", "10.0.0.8:7010"),
         replica_token_file="/srv/node/tasks/12.3.1/run/replica-token",
@@ -114,7 +116,17 @@ def test_the_platforms_variables_are_read_as_they_are_meant():
         attempt=1,
         checkpoint_dir="/srv/shared/jobs/7",
         checkpoint_keep=3,
+        host_list="10.0.0.5",
+        hosts_file="/srv/node/tasks/7.1.0/run/hosts",
     )
+
+
+def test_the_hosts_of_a_large_gang_are_in_a_file(tmp_path):
+    lines = tmp_path / "hosts"
+    lines.write_text("10.0.0.1\n10.0.0.2\n")
+    assert Environment.read({"GLIM_HOSTS_FILE": str(lines)}).hosts() == ("10.0.0.1", "10.0.0.2")
+    assert Environment.read({"GLIM_HOSTS": "a,b", "GLIM_HOSTS_FILE": str(lines)}).hosts() == ("a", "b")
+    assert Environment.read({}).hosts() == ()
 
 
 def test_the_sdk_reads_what_the_table_says():

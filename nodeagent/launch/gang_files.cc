@@ -1,0 +1,31 @@
+#include "nodeagent/launch/gang_files.h"
+
+#include <algorithm>
+#include <string>
+
+#include "nodeagent/launch/task_user_file.h"
+#include "sdk/task_environment/task_environment.h"
+
+namespace glim::nodeagent {
+namespace {
+
+std::string LinesOf(const v1::TaskLaunch& launch, std::string list, TaskVariable variable) {
+  if (list.empty()) {
+    const auto it = std::find_if(launch.env().begin(), launch.env().end(),
+                                 [&](const v1::EnvVar& var) { return var.name() == NameOf(variable); });
+    if (it == launch.env().end()) return "";
+    list = it->value();
+  }
+  std::replace(list.begin(), list.end(), ',', '\n');
+  return list + '\n';
+}
+
+}  // namespace
+
+Status WriteGangFiles(const AgentOptions& options, const v1::TaskLaunch& launch, const TaskPaths& paths) {
+  Status status = WriteForTask(options, paths.hosts(), LinesOf(launch, launch.hosts(), TaskVariable::kHosts));
+  if (!status.ok()) return status;
+  return WriteForTask(options, paths.zones(), LinesOf(launch, launch.zones(), TaskVariable::kZones));
+}
+
+}  // namespace glim::nodeagent

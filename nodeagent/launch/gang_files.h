@@ -1,0 +1,15 @@
+// GLIM_HOSTS_FILE and GLIM_ZONES_FILE: who the task's gang is, a line for each node, by node rank. A gang of thousands
+// of nodes does not fit into a variable.
+#pragma once
+
+#include "glim/v1/agent_api.pb.h"
+#include "nodeagent/options/agent_options.h"
+#include "nodeagent/task/task_files.h"
+#include "sdk/base/status.h"
+
+namespace glim::nodeagent {
+
+// From the order's lists, or from its variables where those hold them.
+Status WriteGangFiles(const AgentOptions& options, const v1::TaskLaunch& launch, const TaskPaths& paths);
+
+}  // namespace glim::nodeagent
