@@ -219,6 +219,13 @@ TEST(PolicyFileTest, ARefusalChangesNothing) {
   EXPECT_TRUE(DiffPolicies(*before, file).empty());
 }
 
+TEST(PolicyFileTest, AMillionUnfinishedJobsMayBeAllowed) {
+  const auto file = ReadPolicyText("unfinished_jobs_max: 1000000\nunfinished_jobs_per_user_max: 1000000\n", "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->policy.unfinished_jobs_max, 1'000'000u);
+  EXPECT_EQ(file->policy.unfinished_jobs_per_user_max, 1'000'000u);
+}
+
 TEST(PolicyFileTest, NothingInItIsTheDefaults) {
   const PolicyFile defaults;
   for (const char* text : {"", "# words\n", "---\n", "quotas:\n", "quotas: {teams: {}}\nlinks: []\n"}) {

@@ -1,6 +1,6 @@
-// Progress is soft state: how far the ranks are changes every second, and a new leader hears of it again. It is kept in
-// the rows of the ClusterState and shown at once, but stored only with what must last: saves, exits, leaving, the end of
-// an attempt, and once every kProgressEvery. So the store's rows may be behind in these fields, and in no others:
+// Progress is soft state: how far the ranks are changes every second, and a new leader hears of it again. It is kept
+// in the rows of the ClusterState and shown at once, but stored only with what must last (saves, exits, leaving, an
+// attempt's end), and once every kProgressEvery. So the store's rows may be behind in these fields, and in no others:
 // Rank::step and step_time, Attempt::last_step. Pure.
 #pragma once
 

@@ -25,7 +25,7 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Sta
   return reactor;
 }
 
-// The caller sees what is old: docs/protocols say how.
+// The caller is told how old it is (protocol.h); glim says so on stderr.
 void MarkStale(grpc::CallbackServerContext* context, const Snapshot& snapshot) {
   if (snapshot.stale_since) context->AddInitialMetadata(kStaleSince, std::to_string(snapshot.stale_since.ms));
 }

@@ -28,8 +28,7 @@ PostgresFence LockFence(pqxx::work& transaction) {
   return {rows[1][1].as<std::uint64_t>(), rows[0][1].as<std::uint64_t>()};
 }
 
-std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<EndedJob>& ended) {
-  std::vector<PostgresWrite> writes;
+void AddDeletes(const CommitBatch& batch, std::vector<PostgresWrite>& writes) {
   {
     PostgresArrays jobs("delete_jobs", writes);
     for (const core::JobId job : batch.deleted_jobs) jobs.Row(job.value);
@@ -52,6 +51,11 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
       tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes);
     }
   }
+}
+
+std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<EndedJob>& ended) {
+  std::vector<PostgresWrite> writes;
+  AddDeletes(batch, writes);
   {
     PostgresArrays nodes("put_nodes", writes);
     for (const auto& [id, row] : batch.nodes) nodes.Row(id.value, CleanText(row->name), EncodeNode(*row));

@@ -1,6 +1,8 @@
 // Opening: pragmas, the check whose file it is, migrations, prepared statements.
 #include <fmt/format.h>
 
+#include <span>
+
 #include "scheduler/store/sqlite/sqlite_store.h"
 
 namespace glim::store {
@@ -67,6 +69,20 @@ Status Migrate(SqliteDb& db, std::span<const Migration> all) {
   return Status::Ok();
 }
 
+struct NamedSql {
+  SqliteStatement& statement;
+  const char* sql;
+};
+
+Status PrepareAll(SqliteDb& db, std::span<const NamedSql> all) {
+  for (const auto& [statement, sql] : all) {
+    auto prepared = db.Prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    statement = std::move(prepared).value();
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const SqliteOptions& options) {
@@ -85,30 +101,12 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, 
 }
 
 Status SqliteStore::Prepare() {
-  const struct {
-    SqliteStatement& statement;
-    const char* sql;
-  } all[] = {
+  const NamedSql all[] = {
       {sql_.get_meta, "SELECT value FROM meta WHERE key = ?1"},
       {sql_.set_meta, "UPDATE meta SET value = ?2 WHERE key = ?1"},
       {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
       {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
       {sql_.delete_job, "DELETE FROM jobs WHERE id = ?1"},
-      {sql_.delete_attempt, "DELETE FROM attempts WHERE job_id = ?1 AND number = ?2"},
-      {sql_.delete_tasks, "DELETE FROM tasks WHERE job_id = ?1 AND attempt = ?2"},
-      {sql_.delete_share, "DELETE FROM shares WHERE team = ?1 AND user_name = ?2"},
-      {sql_.delete_life_table,
-       "DELETE FROM life_tables WHERE level = ?1 AND user_name = ?2 AND nodes = ?3 AND limit_minutes = ?4"},
-      {sql_.put_share,
-       "INSERT INTO shares (team, user_name, body) VALUES (?1, ?2, ?3) "
-       "ON CONFLICT (team, user_name) DO UPDATE SET body = excluded.body"},
-      {sql_.put_life_table,
-       "INSERT INTO life_tables (level, user_name, nodes, limit_minutes, body) VALUES (?1, ?2, ?3, ?4, ?5) "
-       "ON CONFLICT (level, user_name, nodes, limit_minutes) DO UPDATE SET body = excluded.body"},
-      {sql_.load_shares, "SELECT team, user_name, body FROM shares ORDER BY team, user_name"},
-      {sql_.load_life_tables,
-       "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables "
-       "ORDER BY level, user_name, nodes, limit_minutes"},
       {sql_.put_node,
        "INSERT INTO nodes (id, name, body) VALUES (?1, ?2, ?3) "
        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},
@@ -162,12 +160,30 @@ Status SqliteStore::Prepare() {
        "DELETE FROM ended_jobs WHERE job_id IN "
        "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?2 OFFSET ?1)"},
   };
-  for (const auto& [statement, sql] : all) {
-    auto prepared = db_->Prepare(sql);
-    if (!prepared.ok()) return prepared.status();
-    statement = std::move(prepared).value();
-  }
-  return Status::Ok();
+  if (Status s = PrepareLearnt(); !s.ok()) return s;
+  return PrepareAll(*db_, all);
+}
+
+// What outlives jobs, and what goes before them.
+Status SqliteStore::PrepareLearnt() {
+  const NamedSql all[] = {
+      {sql_.delete_attempt, "DELETE FROM attempts WHERE job_id = ?1 AND number = ?2"},
+      {sql_.delete_tasks, "DELETE FROM tasks WHERE job_id = ?1 AND attempt = ?2"},
+      {sql_.delete_share, "DELETE FROM shares WHERE team = ?1 AND user_name = ?2"},
+      {sql_.delete_life_table,
+       "DELETE FROM life_tables WHERE level = ?1 AND user_name = ?2 AND nodes = ?3 AND limit_minutes = ?4"},
+      {sql_.put_share,
+       "INSERT INTO shares (team, user_name, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (team, user_name) DO UPDATE SET body = excluded.body"},
+      {sql_.put_life_table,
+       "INSERT INTO life_tables (level, user_name, nodes, limit_minutes, body) VALUES (?1, ?2, ?3, ?4, ?5) "
+       "ON CONFLICT (level, user_name, nodes, limit_minutes) DO UPDATE SET body = excluded.body"},
+      {sql_.load_shares, "SELECT team, user_name, body FROM shares ORDER BY team, user_name"},
+      {sql_.load_life_tables,
+       "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables "
+       "ORDER BY level, user_name, nodes, limit_minutes"},
+  };
+  return PrepareAll(*db_, all);
 }
 
 }  // namespace glim::store

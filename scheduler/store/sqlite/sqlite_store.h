@@ -58,6 +58,7 @@ class SqliteStore final : public Store {
   SqliteStore(SqliteFile file, std::unique_ptr<SqliteDb> db) : file_(std::move(file)), db_(std::move(db)) {}
 
   Status Prepare();
+  Status PrepareLearnt();
   Result<std::string> Meta(const char* key);
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);
