@@ -56,8 +56,10 @@ std::optional<Checkpoint> NewestDurable(const std::vector<const Task*>& tasks) {
 void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
   std::int64_t last_step = -1;
   Duration restore;
+  bool greeted = false;
   for (const Task* task : tasks) {
     for (const Rank& rank : task->ranks) {
+      greeted |= rank.greeted;
       last_step = std::max(last_step, rank.step);
       restore = std::max(restore, rank.restore_time);
     }
@@ -89,6 +91,8 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
   const Attempt& after = changes.attempt(id);
   changes.EditJob(id.job, [&](Job& job) {
     if (restore.ms > 0) job.restore_cost = restore;
+    job.cooperative |= greeted;
+    if (newer) job.restarts_since_save = 0;
     if (moved_on) job.restore_failures = 0;
     if (newer && durable->step > job.durable.step) {
       Checkpoint save = *durable;
