@@ -91,6 +91,18 @@ class AgentRanksTest : public AgentTest {
   }
 };
 
+// A program of a moment's length (glim-task) is enough: from its hello on the job can be asked by the flag.
+TEST_P(AgentRanksTest, AHelloIsToldThoughItsConnectionIsOver) {
+  LaunchSleeper();
+  EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks_size() == 1 && !t.ranks(0).greeted(); }));
+  {
+    RawRank rank(Socket());
+    ASSERT_TRUE(rank.connected());
+    EXPECT_EQ(rank.Hello(0)["type"], "welcome");
+  }
+  EXPECT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks(0).greeted() && !t.ranks(0).connected(); }));
+}
+
 TEST_P(AgentRanksTest, TheFlagGoesDownAndTheAnswersComeBack) {
   LaunchSleeper();
   struct stat info {};

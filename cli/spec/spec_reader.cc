@@ -152,7 +152,7 @@ class DocumentReader {
 
   void ReadInterrupt(FieldReader& section) {
     glim::v1::InterruptPolicy* interrupt = spec_.mutable_interrupt();
-    interrupt->set_mode(Given(section, "mode", "cooperative"));
+    interrupt->set_mode(Given(section, "mode", "auto"));
     const Duration grace = section.Time("grace", kGrace);
     interrupt->set_grace_ms(grace.ms);
     interrupt->set_max_grace_ms(section.Time("max_grace", std::max(kMaxGrace, grace)).ms);
@@ -213,8 +213,15 @@ class DocumentReader {
       return InvalidArgument(field, fmt::format("'{}' does not say how the job must have ended", Shown(word)),
                              "write it like 812 or 812:failed");
     }
+    const std::string ending = colon == std::string::npos ? "ok" : word.substr(colon + 1);
+    const std::size_t second = ending.find(':');
+    if (second != std::string::npos && ending.substr(second + 1) != "keep") {
+      return InvalidArgument(field, fmt::format("'{}': only 'keep' may stand behind the second colon", Shown(word)),
+                             "write it like 812:ok:keep");
+    }
     out->set_job_id(std::stoull(number));
-    out->set_when(colon == std::string::npos ? "ok" : word.substr(colon + 1));
+    out->set_when(ending.substr(0, second));
+    out->set_keep(second != std::string::npos);
     return Status::Ok();
   }
 

@@ -46,7 +46,7 @@ env: {OMP_NUM_THREADS: 8, DEBUG: true, EMPTY: '', TEXT: "a b"}
 interrupt: {mode: signal, grace: 2m, max_grace: 1h, signal: USR1}
 checkpoint: {dir: /ckpt/$GLIM_JOB_ID, every: 500s, keep: 7}
 restart:
-  on: [xid, hang]
+  on: [node_failure]
   max: 0
   backoff: 500ms
 )";
@@ -78,7 +78,7 @@ TEST(SpecReader, ReadsEveryKey) {
   EXPECT_EQ(spec.checkpoint().dir(), "/ckpt/$GLIM_JOB_ID");
   EXPECT_EQ(spec.checkpoint().every_ms(), 500'000);
   EXPECT_EQ(spec.checkpoint().keep(), 7u);
-  EXPECT_THAT(spec.restart().on(), testing::ElementsAre("xid", "hang"));
+  EXPECT_THAT(spec.restart().on(), testing::ElementsAre("node_failure"));
   EXPECT_EQ(spec.restart().max(), 0u);
   EXPECT_EQ(spec.restart().backoff_ms(), 500);
 }
@@ -95,7 +95,7 @@ TEST(SpecReader, FillsInEveryDefault) {
   EXPECT_EQ(spec.image(), "host");
   EXPECT_EQ(spec.workdir(), "/home/kim/sft");
   EXPECT_EQ(spec.launcher(), glim::v1::LAUNCHER_NODE);
-  EXPECT_EQ(spec.interrupt().mode(), "cooperative");
+  EXPECT_EQ(spec.interrupt().mode(), "auto");
   EXPECT_EQ(spec.interrupt().grace_ms(), 60'000);
   EXPECT_EQ(spec.interrupt().max_grace_ms(), 300'000);
   EXPECT_EQ(spec.interrupt().signal(), "TERM");
@@ -108,6 +108,18 @@ TEST(SpecReader, FillsInEveryDefault) {
 
 TEST(SpecReader, ALongerGraceRaisesTheDefaultOfMaxGrace) {
   EXPECT_EQ(ReadOne("{name: a, run: x, interrupt: {grace: 10m}}").interrupt().max_grace_ms(), 600'000);
+}
+
+// 0 is what was said, not "nothing was said".
+TEST(SpecReader, NoGraceAtAllReachesTheServerAsThat) {
+  for (const char* text : {"{name: a, run: x, interrupt: {grace: 0s, max_grace: 0s}}",
+                           "{name: a, run: x, interrupt: {grace: 0s, max_grace: 10s}}"}) {
+    const auto converted = wire::SpecFromProto(ReadOne(text));
+    ASSERT_TRUE(converted.ok());
+    EXPECT_EQ(converted->grace, Duration{});
+  }
+  EXPECT_EQ(wire::SpecFromProto(ReadOne("{name: a, run: x, interrupt: {grace: 0s, max_grace: 0s}}"))->max_grace,
+            Duration{});
 }
 
 TEST(SpecReader, WorkdirStartsAtTheFile) {
@@ -206,6 +218,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"after_negative", With("after: [-3]"), "does not begin with a job's number", "after[0]", ""},
         BadSpec{"after_kind", With("after: [812:faild]"), "'faild' is none of: ok, failed, any", "after[0]",
                 "did you mean 'failed'?"},
+        BadSpec{"after_keep", With("after: [812:ok:kep]"), "'812:ok:kep': only 'keep' may stand behind", "after[0]",
+                "812:ok:keep"},
+        BadSpec{"after_keep_alone", With("after: [812:keep]"), "'keep' is none of: ok, failed, any", "after[0]", ""},
+        BadSpec{"restart_xid", With("restart: {on: [node_failure, xid]}"), "'xid' is not recognised by this version",
+                "restart.on[1]", "leave it out"},
+        BadSpec{"env_rank", With("env: {RANK: 0}"), "'RANK' is set by Glim itself", "env.RANK", "another name"},
+        BadSpec{"signal_hup", With("interrupt: {signal: HUP}"), "'HUP' is none of", "interrupt.signal", ""},
+        BadSpec{"name_above", "name: ..\nrun: x\n", "starts with '.'", "name", ""},
         BadSpec{"after_no_kind", With("after: ['812:']"), "does not say how", "after[0]", ""},
         BadSpec{"after_twice", With("after: [7:ok, 7:ok]"), "stands here twice", "after[1]", "keep one"},
         BadSpec{"after_twice_otherwise", With("after: [7, 8, '07:any']"), "job 7 stands here twice", "after[2]",
@@ -213,14 +233,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.label; });
 
 TEST(ReadSpecs, TimeLimitAndDependencies) {
-  const auto specs = Read(With("limits: {time: 90m}\nafter: [812, 813:failed, 814:any, 815:ok]"));
+  const auto specs = Read(With("limits: {time: 90m}\nafter: [812, 813:failed, 814:any, 815:ok:keep]"));
   ASSERT_TRUE(specs.ok()) << specs.status().message();
   const glim::v1::JobSpec& spec = specs->front();
   EXPECT_EQ(spec.time_limit_ms(), 5'400'000);
   EXPECT_FALSE(spec.has_limits());
   std::string after;
-  for (const auto& d : spec.after()) after += std::to_string(d.job_id()) + d.when() + " ";
-  EXPECT_EQ(after, "812ok 813failed 814any 815ok ");
+  for (const auto& d : spec.after()) after += std::to_string(d.job_id()) + d.when() + (d.keep() ? "!" : "") + " ";
+  EXPECT_EQ(after, "812ok 813failed 814any 815ok! ");
   EXPECT_EQ(Read("name: a\nrun: x\n")->front().after_size(), 0);
 }
 

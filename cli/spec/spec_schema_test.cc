@@ -1,6 +1,7 @@
 // deploy/job.schema.json (for editors) and the reader say the same: keys, words, bounds and defaults. So do
 // the examples of docs/job-spec.md.
 #include <fstream>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include "cli/spec/spec_keys.h"
 #include "cli/spec/spec_reader.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::cli {
 namespace {
@@ -109,6 +111,35 @@ TEST(JobSchema, DefaultsAreTheReaders) {
   const auto left_out = ReadSpecs("{name: a, run: x}", {"schema", "/"});
   ASSERT_TRUE(written.ok()) << written.status().message();
   EXPECT_EQ(written->at(0).SerializeAsString(), left_out->at(0).SerializeAsString());
+}
+
+// A string with a pattern in the schema is what the reader takes, too: names, variables, dependencies, checkpoint.dir.
+TEST(JobSchema, PatternsAreTheReaders) {
+  const json schema = Schema();
+  const json& properties = schema["properties"];
+  const auto matches = [](const json& at, const std::string& text) {
+    return std::regex_search(text, std::regex(at["pattern"].get<std::string>()));
+  };
+  const auto takes = [](const json& part) {
+    json spec = {{"name", "a"}, {"run", "x"}};
+    spec.update(part);
+    return ReadSpecs(spec.dump(), {"schema", "/"}).ok();
+  };
+  for (const char* name : {"a", "7", "_", "a.b-c", "..", ".a", "-a", "a b"}) {
+    EXPECT_EQ(matches(schema["definitions"]["name"], name), takes({{"name", name}})) << name;
+  }
+  std::vector<std::string> variables = {"A", "_b", "1A", "A.B", "GLIM_X", "PATH"};
+  for (const TaskVariableInfo& info : kTaskVariables) variables.push_back(info.name);
+  for (const std::string& name : variables) {
+    EXPECT_EQ(matches(properties["env"]["propertyNames"], name), takes({{"env", {{name, "x"}}}})) << name;
+  }
+  for (const char* after : {"812", "812:ok", "812:any:keep", "812:keep", "812:ok:kept", "812:", "0:ok", "x"}) {
+    EXPECT_EQ(matches(properties["after"]["items"], after), takes({{"after", {after}}})) << after;
+  }
+  for (const char* dir : {"/c/${GLIM_JOB_ID}", "/c/$GLIM_JOB_ID", "/c/${GLIM_JOB_NAME}/x", "c"}) {
+    EXPECT_EQ(matches(properties["checkpoint"]["properties"]["dir"], dir), takes({{"checkpoint", {{"dir", dir}}}}))
+        << dir;
+  }
 }
 
 // Every example of the manual is a spec that can be submitted.

@@ -104,7 +104,9 @@ JobsById Preemptors() {
 }
 
 TEST(StatusView, TellsTheWholeStory) {
-  const glim::v1::Job job = InterruptedJob();
+  glim::v1::Job job = InterruptedJob();
+  job.set_asked_by("the SDK or glim-task, which has said hello; grace 1m");
+  job.set_protection("its class leaves an attempt alone for 30m");
   EXPECT_EQ(StatusText(job, MakeReceipts(job, Preemptors()), kNow, false),
             R"(job 7 llama-sft
 state       running
@@ -113,6 +115,8 @@ pool        a100, priority normal
 nodes       1 x 8 GPUs = 8 (simulated)
 submitted   1 h ago
 interrupts  1, 0 steps lost in all
+asked by    the SDK or glim-task, which has said hello; grace 1m
+            its class leaves an attempt alone for 30m
 checkpoint  step 500 in /ckpt/7/attempt-1/step-500
 run         torchrun train.py
 

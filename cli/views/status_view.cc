@@ -40,6 +40,8 @@ std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   AddLine("submitted", FormatAgo({job.submitted_at_ms()}, now), &text);
   if (job.ended_at_ms() != 0) AddLine("ended", FormatAgo({job.ended_at_ms()}, now), &text);
   AddLine("interrupts", fmt::format("{}, {} steps lost in all", job.interrupts(), job.steps_lost()), &text);
+  if (job.ended_at_ms() == 0) AddLine("asked by", job.asked_by(), &text);
+  AddLine("", job.protection(), &text);
   AddLine("checkpoint", Durable(job), &text);
   AddLine("", job.saves(), &text);
   if (const std::string uses = UsesLine(job.uses()); !uses.empty()) {

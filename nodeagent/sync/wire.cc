@@ -38,6 +38,7 @@ v1::ObservedTask::Phase ToProto(Phase phase) {
 }
 
 void ToProto(const RankState& state, v1::ObservedRank* out) {
+  out->set_greeted(state.greeted);
   out->set_step(state.step);
   out->set_step_ms(state.step_ms);
   out->set_acked_agreement(state.acked_agreement);

@@ -88,6 +88,7 @@ RankState RankFromJson(const json& value) {
   RankState rank;
   rank.rank = value.at("rank").get<std::uint32_t>();
   rank.seq = value.at("seq").get<std::uint64_t>();
+  rank.greeted = value.value("greeted", rank.seq > 0);  // an older agent wrote none
   rank.step = value.at("step").get<std::int64_t>();
   rank.step_ms = value.at("step_ms").get<std::int64_t>();
   rank.acked_agreement = value.at("acked_agreement").get<std::uint32_t>();
@@ -119,6 +120,7 @@ std::string ToJson(const std::vector<RankState>& ranks) {
     for (const SavedMessage& save : rank.saves) saves.push_back(SaveToJson(save));
     list.push_back({{"rank", rank.rank},
                     {"seq", rank.seq},
+                    {"greeted", rank.greeted},
                     {"step", rank.step},
                     {"step_ms", rank.step_ms},
                     {"acked_agreement", rank.acked_agreement},

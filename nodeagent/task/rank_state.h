@@ -16,6 +16,7 @@ inline constexpr std::size_t kRestoreErrorBytesMax = 512;
 struct RankState {
   std::uint32_t rank = 0;
   std::uint64_t seq = 0;  // taken in up to here
+  bool greeted = false;   // it has said hello
   std::int64_t step = -1;
   std::int64_t step_ms = 0;
   std::uint32_t acked_agreement = 0;

@@ -79,6 +79,20 @@ TEST(RankState, WhatAnOlderAgentWroteIsRead) {
   EXPECT_TRUE(ParseRankStates(text.erase(at, newer.size())).ok());
 }
 
+// That it has said hello outlives the agent; an older agent wrote of the messages behind it alone.
+TEST(RankState, TheHelloIsKept) {
+  RankState greeted;
+  greeted.greeted = true;
+  EXPECT_TRUE(ParseRankStates(ToJson({greeted}))->at(0).greeted);
+  EXPECT_FALSE(ParseRankStates(ToJson({RankState()}))->at(0).greeted);
+  RankState spoke;
+  spoke.seq = 1;
+  std::string text = ToJson({spoke});
+  const std::string newer = R"("greeted":false,)";
+  text.erase(text.find(newer), newer.size());
+  EXPECT_TRUE(ParseRankStates(text)->at(0).greeted);
+}
+
 TEST(RankState, ComesBackAsItWas) {
   RankState state;
   state.rank = 6;

@@ -174,10 +174,11 @@ bool TaskSocket::Greet(const std::shared_ptr<Peer>& peer, const TaskMessage& mes
                             options_.version + "), which speaks " + std::to_string(kTaskSocketProtocol)}}));
     return false;
   }
-  const RankState* state = Find(hello->rank);
+  RankState* state = Find(hello->rank);
   if (!state) return refuse("rank: " + std::to_string(hello->rank) + " is not a rank of this node");
   peer->Keep();
   peer->rank = hello->rank;
+  if (!std::exchange(state->greeted, true)) Persist();
   auto& place = peers_[hello->rank];
   const bool replaced = place && place != peer;
   if (replaced) {

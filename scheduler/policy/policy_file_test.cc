@@ -27,6 +27,8 @@ cross_zone_nodes_min: 8
 move_gain: 12.5
 save_wait_max: 20s
 agree_max: 2s
+grace_cap: {others: 1m, low: 10s, "50": 15m}
+max_grace_cap: 20m
 min_run_factor: 3
 default_save_cost: 1s
 default_restore_cost: 2s
@@ -74,9 +76,9 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   // docs/policy.md.
   const auto& [default_user, users, team_users, team_total, pools, weights, links, cross_zone, quantum_min, quantum_max,
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
-               min_run, save_cost, restore_cost, checkpoint, kill, release, start, start_failures, backoff, root,
-               copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage, unfinished, unfinished_user,
-               finished, reserve, port_first, port_last] = p;
+               grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
+               start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage,
+               unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
   EXPECT_EQ(default_user.For(core::PriorityClass::kLow), core::kUnlimited);
   EXPECT_EQ(users.at("kim").For(core::PriorityClass::kAboveNormal), 3u);
@@ -91,6 +93,10 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(links[0].zone_b, "B");
   EXPECT_EQ(links[0].jobs_max, 2u);
   EXPECT_EQ(links[0].pairs_max, 4u);
+  EXPECT_EQ(grace_cap.For(core::PriorityClass::kLow), Seconds(10));
+  EXPECT_EQ(grace_cap.For(core::PriorityClass::kExtremeHigh), Minutes(15));
+  EXPECT_EQ(grace_cap.For(core::PriorityClass::kNormal), Minutes(1));
+  EXPECT_EQ(max_grace_cap.For(core::PriorityClass::kLow), Minutes(20));
   EXPECT_EQ(gain, 1250);
   EXPECT_EQ(size_weight, 500);
   EXPECT_EQ(move_gain, 12'500);
@@ -141,6 +147,10 @@ const Refusal kRefusals[] = {
     {"frobnicate: 1", "1:1", "frobnicate", "known here: "},
     {"default_user_quota: {high: 1}", "1:1", "default_user_quota", ""},
     {"\nagree_max: soon", "2:12", "agree_max", "write it like 250ms"},
+    {"grace_cap: {highest: 5m}", "1:13", "grace_cap.highest", "or others"},
+    {"grace_cap: {auto: 5m}", "1:13", "grace_cap.auto", "name a class, or others"},
+    {"grace_cap: {high: 5m, '30': 6m}", "1:23", "grace_cap.30", "keep one"},
+    {"grace_cap: {others: 25h}", "1:21", "grace_cap.others", "use"},
     {"agree_max: 10", "1:12", "agree_max", "write it like 250ms"},
     {"agree_max: 99999999999999999999d", "1:12", "agree_max", "write it like"},
     {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},

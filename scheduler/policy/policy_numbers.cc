@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "scheduler/policy/policy_by_class.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 
@@ -37,6 +38,11 @@ PolicyNumber Switch(const char* key, bool Policy::*member) {
           [=](const Policy& p) { return std::string(p.*member ? "true" : "false"); }};
 }
 
+PolicyNumber TimeByClass(const char* key, core::ClassDurations Policy::*member, Duration low, Duration high) {
+  return {key, [=](Policy* p) { return IntoClassDurations(&(p->*member), low, high); },
+          [=](const Policy& p) { return ClassDurationsYaml(p.*member); }};
+}
+
 PolicySection Slicing() {
   return {"Time slicing inside a class",
           {Time("quantum_min", &Policy::quantum_min, {}, kDay * 30),
@@ -60,6 +66,8 @@ PolicySection Interrupts() {
           {Permille("move_gain", &Policy::move_gain_permille, 0, 1'000'000),
            Time("save_wait_max", &Policy::save_wait_max, {}, kDay),
            Time("agree_max", &Policy::agree_max, Milliseconds(100), kDay),
+           TimeByClass("grace_cap", &Policy::grace_cap, {}, kDay),
+           TimeByClass("max_grace_cap", &Policy::max_grace_cap, {}, kDay),
            Count("min_run_factor", &Policy::min_run_factor, 0, 1'000'000),
            Time("default_save_cost", &Policy::default_save_cost, {}, kDay),
            Time("default_restore_cost", &Policy::default_restore_cost, {}, kDay),

@@ -41,9 +41,9 @@ Status PlacementFromProto(const v1::Placement& proto, core::Placement* out) {
 }
 
 Status InterruptFromProto(const v1::InterruptPolicy& proto, core::JobSpec* out) {
-  if (proto.grace_ms() != 0) out->grace = Milliseconds(proto.grace_ms());
+  if (proto.has_grace_ms()) out->grace = Milliseconds(proto.grace_ms());
   out->max_grace = std::max(out->max_grace, out->grace);
-  if (proto.max_grace_ms() != 0) out->max_grace = Milliseconds(proto.max_grace_ms());
+  if (proto.has_max_grace_ms()) out->max_grace = Milliseconds(proto.max_grace_ms());
   if (!proto.signal().empty()) out->interrupt_signal = proto.signal();
   return ParseWord("interrupt.mode", proto.mode(), &out->interrupt_mode);
 }
@@ -93,6 +93,7 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
     core::Dependency& dependency = spec.after.emplace_back();
     dependency.job = core::JobId(proto.after(i).job_id());
     const std::string field = "after[" + std::to_string(i) + "]";
+    dependency.keep = proto.after(i).keep();
     Status s = ParseWord(field.c_str(), proto.after(i).when(), &dependency.when);
     if (!s.ok()) return s;
   }
@@ -148,6 +149,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
     auto* added = proto->add_after();
     added->set_job_id(dependency.job.value);
     added->set_when(core::ToString(dependency.when));
+    added->set_keep(dependency.keep);
   }
 }
 

@@ -28,17 +28,26 @@ def test_a_job_starts_when_the_jobs_before_it_have_ended_as_it_asks(stage, clust
         assert ended["attempts"][0]["started_at_ms"] >= before["ended_at_ms"]
 
 
-def test_a_dependency_that_broke_is_a_blocker_that_says_so(stage, cluster, glim):
+def test_a_dependency_that_broke_fails_the_job_and_says_why(stage, cluster, glim):
     bad = glim.submit(stage.examples.make("bad", "exit 3"))
     waits = glim.submit(stage.examples.make("waits", "true", after=[f"{bad}:ok"]))
-    words = f"job {bad} failed, {bad}:ok was asked for: cancel this job or submit it again without it"
+    in_turn = glim.submit(stage.examples.make("in-turn", "true", after=[waits]))
+    words = f"job {bad} failed, and it was to start after {bad}:ok"
+    assert cluster.wait_state(waits, "failed", 30)["message"] == words
+    assert words in glim.text("status", waits)
+    cluster.wait_state(in_turn, "failed", 10)
+    late = glim.submit(stage.examples.make("late", "true", after=[bad]))
+    assert cluster.wait_state(late, "failed", 10)["message"] == words
+
+
+def test_a_dependency_to_be_kept_is_a_blocker_that_says_so(stage, cluster, glim):
+    bad = glim.submit(stage.examples.make("bad", "exit 3"))
+    waits = glim.submit(stage.examples.make("waits", "true", after=[f"{bad}:ok:keep"]))
+    words = f"job {bad} failed, {bad}:ok:keep was asked for: cancel this job or submit it again without it"
     blockers(cluster, waits, words)
     assert words in glim.text("why", waits)
-    late = glim.submit(stage.examples.make("late", "true", after=[bad]))
-    blockers(cluster, late, words)
-    for job_id in (waits, late):
-        glim.text("cancel", job_id)
-        cluster.wait_state(job_id, "cancelled", 10)
+    glim.text("cancel", waits)
+    cluster.wait_state(waits, "cancelled", 10)
 
 
 def test_a_job_that_is_not_there_cannot_be_waited_for(stage, glim):

@@ -36,7 +36,7 @@ class Counter:
         self.stage, self.name = stage, name
         self.log = stage.path(f"{name}.log")
 
-    def submit(self, signal, grace="20s", code=3, on_stop=":", each=":"):
+    def submit(self, signal, grace="20s", code=3, on_stop=":", each=":", mode="signal"):
         script = self.stage.path(f"{self.name}.sh")
         with open(script, "w") as file:
             file.write(
@@ -52,7 +52,7 @@ class Counter:
         spec = self.stage.examples.make(
             self.name,
             f"exec bash {script}",
-            interrupt={"mode": "signal", "signal": signal, "grace": grace},
+            interrupt={"mode": mode, "signal": signal, "grace": grace} if mode else {"grace": grace},
             checkpoint={"dir": self.stage.path("ckpt", "$GLIM_JOB_ID")},
         )
         return self.stage.glim.submit(spec, user="ana")
@@ -150,3 +150,39 @@ def test_without_a_trap_the_signal_itself_ends_it(stage, cluster):
     job = cluster.wait_state(job_id, "succeeded", 60)
     assert [a["outcome"] for a in job["attempts"]] == ["interrupted", "succeeded"]
     assert job["attempts"][0]["save"] == "left_unsaved"
+
+
+def test_a_job_that_never_said_hello_gets_its_signal_at_once(stage, cluster, glim):
+    """Nothing is said about the mode: the default finds out."""
+    counter = Counter(stage, "unsaid")
+    job_id = counter.submit("TERM", grace="60s", mode=None)
+    counter.wait_count(10)
+    assert "SIGTERM, until the SDK or glim-task says hello" in glim.text("status", job_id)
+    urgent_id = stage.submit_visitor("visitor", [job_id])
+    urgent = cluster.wait_state(urgent_id, "succeeded", 60)
+    job = cluster.wait_state(job_id, "succeeded", 60)
+    assert [count for _, count in counter.lines()] == list(range(1, 101)), "counted on, nothing twice"
+    first, second = job["attempts"]
+    assert (first["outcome"], second["outcome"], job["interrupts"]) == ("interrupted", "succeeded", 1)
+    assert first["agreements"][0]["grace_used_ms"] < 20000, "it did not wait for the end of its grace"
+    found = Findings()
+    check_gang_preemption(found, "unsaid", job, urgent, stage.seen("visitor", 4))
+    assert found == []
+
+
+def test_a_job_that_said_hello_is_asked_by_the_flag(stage, cluster, glim):
+    """One word of glim-task is enough, and TERM would kill this one: it has no trap."""
+    done = stage.path("speaks.done")
+    spec = stage.examples.make(
+        "speaks",
+        "glim-task progress 0; [ $GLIM_ATTEMPT -eq 1 ] || exit 0; "
+        f"until glim-task interrupted; do sleep 0.05; done; glim-task leave; echo left >>{done}",
+        interrupt={"grace": "20s"},
+    )
+    job_id = glim.submit(spec, user="ana")
+    cluster.wait_job(job_id, lambda j: "which has said hello" in j["asked_by"], 30, "it has said hello")
+    assert "the SDK or glim-task, which has said hello" in glim.text("status", job_id)
+    cluster.wait_state(stage.submit_visitor("visitor", [job_id]), "succeeded", 60)
+    job = cluster.wait_state(job_id, "succeeded", 60)
+    assert job["attempts"][0]["agreements"][0]["stop_step"] >= 0, "its step was agreed on"
+    assert os.path.exists(done), "no signal came"

@@ -172,7 +172,7 @@ class Checker {
     Expect(!begun || !live->base.parts.empty() || !live->base.copies.empty(), who, " goes on from a save of no node");
   }
 
-  // What it still waits for may still come, or never will: nothing that is fulfilled keeps it.
+  // What it still waits for may still come, or never will and is to be kept: nothing that is fulfilled keeps it.
   void CheckDependencies(const Job& job) {
     const Job* who = &job;
     Expect(job.waits_for.empty() || !state_.LiveAttempt(job), who, " has an attempt before what it waits for");
@@ -180,6 +180,7 @@ class Checker {
     for (const Dependency& dependency : job.waits_for) {
       const auto standing = StandingOf(state_.FindJob(dependency.job), dependency.when);
       Expect(standing != DependencyStanding::kFulfilled, who, " waits for what has come");
+      Expect(dependency.keep || standing != DependencyStanding::kBroken, who, " waits for what will never come");
       const std::vector<Dependency>& asked = job.spec->after;
       const bool was_asked = std::find(asked.begin(), asked.end(), dependency) != asked.end();
       Expect(was_asked, who, " waits for what it did not ask for");

@@ -180,6 +180,11 @@ const Violation kViolations[] = {
        s.Edit(JobId(2), [](Job& j) { j.state = JobState::kCancelled; });
        s.Edit(JobId(3), [](Job& j) { j.waits_for = {{JobId(2), DependencyKind::kAny}}; });
      }},
+    {"job 3 waits for what will never come",
+     [](Sound& s) {
+       s.Edit(JobId(2), [](Job& j) { j.state = JobState::kCancelled; });
+       s.Edit(JobId(3), [](Job& j) { j.waits_for = {{JobId(2), DependencyKind::kOk}}; });
+     }},
     {"job 3 waits, and its time limit is used up",
      [](Sound& s) {
        s.Edit(JobId(3), [](Job& j) {

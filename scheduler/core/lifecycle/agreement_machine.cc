@@ -4,6 +4,7 @@
 
 #include "scheduler/core/lifecycle/attempt_stop.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/planted.h"
 
 namespace glim::core {
@@ -58,7 +59,8 @@ void NoteExtension(Changes& changes, AttemptId id, const Agreement& was) {
 
 void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& request) {
   const Job& job = changes.job(id.job);
-  const std::shared_ptr<const JobSpec> spec = job.spec;
+  const bool by_signal = IsAskedBySignal(job);
+  const Duration grace = GraceOf(changes.policy(), *job.spec, changes.attempt(id).charged).grace;
   const Job* preemptor = request.preemptor ? changes.state().FindJob(request.preemptor.job) : nullptr;
   bool opened = false;
   changes.EditAttempt(id, [&](Attempt& attempt) {
@@ -67,11 +69,10 @@ void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& reque
       opened = true;
       agreement = &attempt.agreements.emplace_back();
       agreement->id = static_cast<std::uint32_t>(attempt.agreements.size());
-      agreement->state =
-          spec->interrupt_mode == InterruptMode::kSignal ? AgreementState::kSignalled : AgreementState::kNotifying;
+      agreement->state = by_signal ? AgreementState::kSignalled : AgreementState::kNotifying;
       agreement->requested_at = changes.now();
-      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, spec->grace / 4);
-      agreement->deadline = changes.now() + spec->grace;
+      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, grace / 4);
+      agreement->deadline = changes.now() + grace;
       agreement->reason = request.reason;
     }
     agreement->suspend = agreement->suspend || request.suspend;
@@ -102,7 +103,7 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
   const Answers answers = CollectAnswers(changes, before, open->id,
                                          static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
   const Agreement was = *open;
-  const Duration max_grace = spec.max_grace;
+  const Duration max_grace = GraceOf(changes.policy(), spec, before.charged).max_grace;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
     if (agreement.state == AgreementState::kNotifying && answers.all_acked) {
@@ -189,7 +190,7 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
 void GrantLeaderChange(Changes& changes, AttemptId id) {
   const Attempt& before = changes.attempt(id);
   if (!before.open_agreement()) return;
-  const Duration grace = changes.job(id.job).spec->grace;
+  const Duration grace = GraceOf(changes.policy(), *changes.job(id.job).spec, before.charged).grace;
   const Agreement was = *before.open_agreement();
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();

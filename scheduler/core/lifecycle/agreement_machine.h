@@ -6,7 +6,8 @@
 //     |     +--- agree_by passes ---> NO_AGREEMENT ----------------------+--> ENDED (with the attempt)
 //     |                                                                  |
 //     v  the preemptor went away                    SIGNALLED -----------+
-//   WITHDRAWN                                       (jobs that are asked by a signal)
+//   WITHDRAWN                                       (jobs that are asked by a signal, interrupt_terms.h; a
+//                                                    hello in such a round changes the next one)
 //
 // S never changes once committed. Withdrawal is possible in NOTIFYING alone; later, the attempt leaves all the same and
 // counts as swap_aborted. The deadline (request + grace, moved by the job's wish up to max_grace) stops the attempt.

@@ -271,6 +271,35 @@ TEST(SignalMode, TheSignalCannotBeTakenBack) {
   EXPECT_TRUE(i.agreement().swap_aborted);
 }
 
+// `grace: 0s` is no time at all, not the default.
+TEST(Grace, NoneEndsTheAttemptAtTheRequest) {
+  Interrupted i(SpecWith(2, [](JobSpec& s) { s.grace = s.max_grace = {}; }));
+  EXPECT_EQ(i.agreement().deadline, i.requested);
+  EXPECT_EQ(i.c.attempt(i.job).stop, StopCause::kDeadline);
+}
+
+// An operator lowers the cap: who waits has it from its dispatch on, and who runs from its next round on.
+TEST(Grace, IsCutToTheClasssCapWhenARoundOpens) {
+  const JobSpec patient = SpecWith(2, [](JobSpec& s) { s.grace = s.max_grace = Minutes(5); });
+  Cluster c;
+  const JobId job = c.Running(patient);
+  c.policy().grace_cap.by_class[PriorityClass::kNormal] = Seconds(40);
+  c.policy().max_grace_cap.by_class[PriorityClass::kNormal] = Seconds(50);
+  const TimePoint requested = c.now();
+  c.Submit(Spec(2, PriorityClass::kHigh), "bob");
+  EXPECT_EQ(c.agreement(job).deadline, requested + Seconds(40));
+  c.Edit(job, 0, [](ObservedTask& task) { task.ranks[0].extend = Minutes(5); });
+  EXPECT_EQ(c.agreement(job).deadline, requested + Seconds(50)) << "and so is what the job asks for";
+}
+
+TEST(Grace, ASubmissionAboveTheCapIsRefusedWithIt) {
+  Cluster c;
+  const JobSpec spec = SpecWith(1, [](JobSpec& s) { s.grace = s.max_grace = Hours(24); });
+  const Reply reply = c.Do(SubmitJobs{"ann", "team", "", {spec}, false});
+  EXPECT_EQ(reply.status.field(), "interrupt.grace");
+  EXPECT_EQ(reply.status.message(), "1d is more than jobs of class normal may have, 5m");
+}
+
 TEST(SuspendAgreement, HasNoPreemptorAndIsNotWithdrawn) {
   Cluster c;
   const JobId job = c.Running(Spec(2));

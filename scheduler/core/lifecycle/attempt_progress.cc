@@ -115,8 +115,10 @@ void AdvanceProgress(Changes& changes, AttemptId id, const std::vector<const Tas
 void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks, bool may_be_durable) {
   std::int64_t last_step = -1;
   Duration restore;
+  bool greeted = false;
   for (const Task* task : tasks) {
     for (const Rank& rank : task->ranks) {
+      greeted |= rank.greeted;
       last_step = std::max(last_step, rank.step);
       restore = std::max(restore, rank.restore_time);
     }
@@ -148,6 +150,8 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
   const Attempt& after = changes.attempt(id);
   changes.EditJob(id.job, [&](Job& job) {
     if (restore.ms > 0) job.restore_cost = restore;
+    job.cooperative |= greeted;
+    if (newer) job.restarts_since_save = 0;
     if (moved_on) job.restore_failures = 0;
     if (newer && durable->step > job.durable.step) {
       Checkpoint save = *durable;

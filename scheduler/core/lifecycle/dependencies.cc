@@ -8,7 +8,7 @@ namespace glim::core {
 namespace {
 
 std::string Name(const Dependency& dependency) {
-  return std::to_string(dependency.job.value) + ":" + ToString(dependency.when);
+  return std::to_string(dependency.job.value) + ":" + ToString(dependency.when) + (dependency.keep ? ":keep" : "");
 }
 
 const char* Wanted(DependencyKind when) {
@@ -25,6 +25,11 @@ const char* Ended(const Job* other, DependencyKind when) {
   if (!other) return when == DependencyKind::kOk ? "did not succeed" : "succeeded";
   if (other->state == JobState::kCancelled) return "was cancelled";
   return ToString(other->state);
+}
+
+BrokenDependant Broken(const Job& job, const Job* other, const Dependency& dependency) {
+  return {job.id, "job " + std::to_string(dependency.job.value) + " " + Ended(other, dependency.when) +
+                      ", and it was to start after " + Name(dependency)};
 }
 
 Blocker BlockerOf(const Job* other, const Dependency& dependency, DependencyStanding standing) {
@@ -73,10 +78,11 @@ std::vector<Dependency> Unfulfilled(const ClusterState& state, const JobSpec& sp
   return left;
 }
 
-void TellDependants(Changes& changes, JobId ended) {
+std::vector<BrokenDependant> TellDependants(Changes& changes, JobId ended) {
   const auto& all = changes.state().index().dependants;
   const auto found = all.find(ended);
-  if (found == all.end()) return;
+  if (found == all.end()) return {};
+  std::vector<BrokenDependant> broken;
   const Job& other = changes.job(ended);
   for (const JobId id : std::vector(found->second.begin(), found->second.end())) {
     changes.EditJob(id, [&](Job& job) {
@@ -86,8 +92,21 @@ void TellDependants(Changes& changes, JobId ended) {
       // From here on it waits for nodes: what is promised about waiting counts from now.
       if (gone > 0 && job.waits_for.empty() && job.state == JobState::kQueued) job.queued_at = changes.now();
     });
+    for (const Dependency& d : changes.job(id).waits_for) {
+      if (d.job == ended && !d.keep) broken.push_back(Broken(changes.job(id), &other, d));
+    }
   }
   changes.MarkDirty();
+  return broken;
+}
+
+std::vector<BrokenDependant> BrokenBy(const ClusterState& state, const Job& job) {
+  for (const Dependency& dependency : job.waits_for) {
+    const Job* other = state.FindJob(dependency.job);
+    if (dependency.keep || StandingOf(other, dependency.when) != DependencyStanding::kBroken) continue;
+    return {Broken(job, other, dependency)};
+  }
+  return {};
 }
 
 std::vector<Blocker> DependencyBlockers(const Tables& tables, const Job& job) {

@@ -2,11 +2,14 @@
 //
 //   submitted:   what is fulfilled already is left out of Job::waits_for
 //   a job ends:  its dependants drop what that end fulfils, and are planned when nothing is left
-//   otherwise:   it stays in waits_for, the job is blocked for good, and the blocker says how to go on
+//   otherwise:   the job fails, and its message names the dependency and how that ended. With `keep` (812:ok:keep) it
+//                stays in waits_for: the job is blocked for good, counts as unfinished, and the blocker says how to go
+//                on
 //
 // Only jobs that are there may be named, and a job's number is given at its submission: so there are no cycles.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "scheduler/core/lifecycle/changes.h"
@@ -25,8 +28,17 @@ Status CheckDependencies(const ClusterState& state, const JobSpec& spec);
 // What of the spec's `after` a job that is submitted now waits for.
 std::vector<Dependency> Unfulfilled(const ClusterState& state, const JobSpec& spec);
 
-// The job is over: its dependants are told.
-void TellDependants(Changes& changes, JobId ended);
+// A job that fails because of a dependency, and the words for people.
+struct BrokenDependant {
+  JobId job;
+  std::string message;
+};
+
+// The job is over: its dependants are told. Those are returned that are to fail by it.
+std::vector<BrokenDependant> TellDependants(Changes& changes, JobId ended);
+
+// The job itself, if a dependency of it is broken already and not to be kept; else nothing.
+std::vector<BrokenDependant> BrokenBy(const ClusterState& state, const Job& job);
 
 // One for each of the job's waits_for; those that are broken first.
 std::vector<Blocker> DependencyBlockers(const Tables& tables, const Job& job);

@@ -36,24 +36,29 @@ struct Fate {
   void (*end)(Cluster&);
   DependencyKind when;
   bool fulfilled;
-  const char* broken;  // how the blocker says it
+  const char* how;  // it ended, in words; of those that break the dependency
 };
+
+// What the user of a job is told that fails for it.
+std::string Broken(const Fate& fate) {
+  return std::string("job 1 ") + fate.how + ", and it was to start after 1:" + ToString(fate.when);
+}
 
 const Fate kFates[] = {
     {Succeed, kOk, true, ""},
-    {Succeed, kFailed, false, "job 1 succeeded, 1:failed was asked for: cancel this job or submit it again without it"},
+    {Succeed, kFailed, false, "succeeded"},
     {Succeed, kAny, true, ""},
-    {Fail, kOk, false, "job 1 failed, 1:ok was asked for: cancel this job or submit it again without it"},
+    {Fail, kOk, false, "failed"},
     {Fail, kFailed, true, ""},
     {Fail, kAny, true, ""},
-    {Cancel, kOk, false, "job 1 was cancelled, 1:ok was asked for: cancel this job or submit it again without it"},
+    {Cancel, kOk, false, "was cancelled"},
     {Cancel, kFailed, true, ""},
     {Cancel, kAny, true, ""},
 };
 
 TEST(Dependencies, AJobStartsWhenTheOtherHasEndedAsAsked) {
   for (const Fate& row : kFates) {
-    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.broken);
+    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.how);
     Cluster c(Zones{.nodes = 2});
     c.Running(Spec(1));
     const JobId job = c.Submit(After({{JobId(1), row.when}}));
@@ -67,29 +72,90 @@ TEST(Dependencies, AJobStartsWhenTheOtherHasEndedAsAsked) {
       EXPECT_TRUE(c.job(job).waits_for.empty());
       EXPECT_EQ(c.attempt(job).queued_at, c.now()) << "it has waited for nodes from then on";
     } else {
-      EXPECT_EQ(c.job(job).state, JobState::kQueued);
-      const auto blockers = DependencyBlockers(c.state().tables(), c.job(job));
-      ASSERT_EQ(blockers.size(), 1u);
-      EXPECT_EQ(blockers[0].message, row.broken);
-      EXPECT_EQ(blockers[0].kind, BlockerKind::kDependency);
-      EXPECT_EQ(blockers[0].jobs, std::vector<JobId>{JobId(1)});
+      EXPECT_EQ(c.job(job).state, JobState::kFailed) << "it can never start";
+      EXPECT_EQ(c.job(job).message, Broken(row));
+      EXPECT_EQ(c.job(job).ended_at, c.now());
+      EXPECT_EQ(c.state().index().unfinished, 0u) << "it counts against nobody any more";
     }
   }
 }
 
 TEST(Dependencies, ThoseThatAreOverCountAtSubmission) {
   for (const Fate& row : kFates) {
-    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.broken);
+    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.how);
     Cluster c(Zones{.nodes = 2});
     c.Running(Spec(1));
     row.end(c);
     const JobId job = c.Submit(After({{JobId(1), row.when}}));
     EXPECT_EQ(c.job(job).waits_for.empty(), row.fulfilled);
-    EXPECT_EQ(c.job(job).state == JobState::kQueued, !row.fulfilled);
+    EXPECT_EQ(c.job(job).state == JobState::kFailed, !row.fulfilled);
     if (!row.fulfilled) {
-      EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(job)).at(0).message, row.broken);
+      EXPECT_EQ(c.job(job).message, Broken(row));
     }
   }
+}
+
+// `812:ok:keep`: the user wants to look at it before it goes.
+TEST(Dependencies, AJobThatKeepsABrokenOneStaysQueuedAndSaysSo) {
+  for (const Fate& row : kFates) {
+    if (row.fulfilled) continue;
+    SCOPED_TRACE(std::string(ToString(row.when)) + " " + row.how);
+    Cluster c(Zones{.nodes = 2});
+    c.Running(Spec(1));
+    const JobId job = c.Submit(After({{JobId(1), row.when, true}}));
+    row.end(c);
+    const JobId late = c.Submit(After({{JobId(1), row.when, true}}));
+    for (const JobId kept : {job, late}) {
+      EXPECT_EQ(c.job(kept).state, JobState::kQueued);
+      const auto blockers = DependencyBlockers(c.state().tables(), c.job(kept));
+      ASSERT_EQ(blockers.size(), 1u);
+      EXPECT_EQ(blockers[0].message, std::string("job 1 ") + row.how + ", 1:" + ToString(row.when) +
+                                         ":keep was asked for: cancel this job or submit it again without it");
+      EXPECT_EQ(blockers[0].kind, BlockerKind::kDependency);
+      EXPECT_EQ(blockers[0].jobs, std::vector<JobId>{JobId(1)});
+    }
+    EXPECT_EQ(c.state().index().unfinished_by_user.at("ann"), 2u) << "its user chose that it waits";
+  }
+}
+
+TEST(Dependencies, WhoWaitsForAJobThatFailsForItsDependencyFailsInTurn) {
+  constexpr std::uint64_t kJobs = 5'000;  // longer than any stack of calls would bear
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  for (std::uint64_t i = 1; i < kJobs; ++i) c.Submit(After({{JobId(i), kOk}}));
+  const JobId glad = c.Submit(After({{JobId(kJobs), kFailed}}));
+  Fail(c);
+  for (std::uint64_t i = 2; i <= kJobs; ++i) ASSERT_EQ(c.job(JobId(i)).state, JobState::kFailed) << i;
+  EXPECT_EQ(c.job(JobId(3)).message, "job 2 failed, and it was to start after 2:ok");
+  c.Settle();
+  EXPECT_EQ(c.job(glad).state, JobState::kRunning);
+}
+
+TEST(Dependencies, ASuspendedJobFailsToo) {
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  const JobId job = c.Submit(After({{JobId(1), kOk}}));
+  c.Suspend(job);
+  Fail(c);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed);
+}
+
+// A version before this rule left such jobs in the queue.
+TEST(Dependencies, ANewLeaderEndsThoseThatAnEarlierVersionLeftWaiting) {
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  const JobId left = c.Submit(After({{JobId(1), kOk, true}}));
+  const JobId kept = c.Submit(After({{JobId(1), kOk, true}}));
+  Fail(c);
+  Job row = c.job(left);
+  JobSpec spec = *row.spec;
+  spec.after[0].keep = row.waits_for[0].keep = false;
+  row.spec = std::make_shared<const JobSpec>(spec);
+  c.state().Put(row);
+  c.Do(LeaderStarted{});
+  EXPECT_EQ(c.job(left).state, JobState::kFailed);
+  EXPECT_EQ(c.job(left).message, "job 1 failed, and it was to start after 1:ok");
+  EXPECT_EQ(c.job(kept).state, JobState::kQueued);
 }
 
 TEST(Dependencies, AllMustBeFulfilled) {
@@ -110,7 +176,7 @@ TEST(Dependencies, TheBrokenOneIsNamedFirst) {
   Cluster c(Zones{.nodes = 3});
   const JobId first = c.Running(Spec(1));
   const JobId second = c.Running(Spec(1));
-  const JobId job = c.Submit(After({{first, kOk}, {second, kFailed}}));
+  const JobId job = c.Submit(After({{first, kOk}, {second, kFailed, true}}));
   c.Finish(second);
   const auto blockers = DependencyBlockers(c.state().tables(), c.job(job));
   ASSERT_EQ(blockers.size(), 2u);
@@ -123,19 +189,19 @@ TEST(Dependencies, AVerdictOutlivesTheJobItIsAbout) {
   policy.finished_jobs_kept = 1;
   Cluster c(Zones{.nodes = 2}, policy);
   const JobId bad = c.Running(Spec(1));
-  const JobId wants_ok = c.Submit(After({{bad, kOk}}));
+  const JobId wants_ok = c.Submit(After({{bad, kOk, true}}));
   c.Exit(bad, 0, 1);
   c.Settle();
   const JobId good = c.Running(Spec(1));
-  const JobId wants_failed = c.Submit(After({{good, kFailed}}));
+  const JobId wants_failed = c.Submit(After({{good, kFailed, true}}));
   c.Finish(good);
   c.Finish(c.Running(Spec(1)));
   ASSERT_EQ(c.state().FindJob(bad), nullptr) << "it must have been forgotten";
   ASSERT_EQ(c.state().FindJob(good), nullptr);
   EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(wants_ok)).at(0).message,
-            "job 1 did not succeed, 1:ok was asked for: cancel this job or submit it again without it");
+            "job 1 did not succeed, 1:ok:keep was asked for: cancel this job or submit it again without it");
   EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(wants_failed)).at(0).message,
-            "job 3 succeeded, 3:failed was asked for: cancel this job or submit it again without it");
+            "job 3 succeeded, 3:failed:keep was asked for: cancel this job or submit it again without it");
   c.RestartScheduler();
   EXPECT_EQ(c.job(wants_ok).waits_for.size(), 1u);
 }

@@ -1,6 +1,8 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
@@ -8,8 +10,11 @@
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
+#include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/time_limit.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::core {
 namespace {
@@ -42,7 +47,8 @@ void Refuse(Changes& changes, const Job& job, const char* verb) {
                                .WithField("job_id");
 }
 
-void Finish(Changes& changes, JobId id, JobState state, const std::string& message) {
+// Without those that wait for it.
+void EndRow(Changes& changes, JobId id, JobState state, const std::string& message) {
   changes.EditJob(id, [&](Job& job) {
     job.state = state;
     job.message = message;
@@ -56,7 +62,22 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
                                                          : HistoryKind::kJobCancelled;
   changes.Note(kind, {id, changes.job(id).attempts}, {}, message);
   LearnLife(changes, changes.job(id));
-  TellDependants(changes, id);
+}
+
+// Those whose dependencies are broken fail, and so do those that wait for them in turn; a chain may be long.
+void FailAll(Changes& changes, std::vector<BrokenDependant> broken) {
+  for (std::size_t i = 0; i < broken.size(); ++i) {
+    const JobId id = broken[i].job;
+    if (IsTerminal(changes.job(id).state)) continue;
+    EndRow(changes, id, JobState::kFailed, broken[i].message);
+    const std::vector<BrokenDependant> next = TellDependants(changes, id);
+    broken.insert(broken.end(), next.begin(), next.end());
+  }
+}
+
+void Finish(Changes& changes, JobId id, JobState state, const std::string& message) {
+  EndRow(changes, id, state, message);
+  FailAll(changes, TellDependants(changes, id));
   ForgetFinished(changes, id);
 }
 
@@ -76,14 +97,22 @@ void AfterInterrupt(Changes& changes, const Attempt& ended) {
   const Agreement* last = ended.agreements.empty() ? nullptr : &ended.agreements.back();
   const bool hold = changes.job(ended.id.job).state == JobState::kSuspending;
   const bool comes_first = last && (last->swap_aborted || last->moved);
+  const bool idle = IsYield(ended) && DidNothing(changes.policy(), changes.job(ended.id.job), ended);
+  const bool costly = LostMoreThanItsQuantum(ended);
+  Duration pause;
   changes.EditJob(ended.id.job, [&](Job& job) {
     job.swap_aborted = comes_first;
     job.message = ended.message;
+    if (costly) job.quantum_doublings = std::min(job.quantum_doublings + 1, kQuantumDoublingsMax);
+    if (!idle) return;
+    ++job.idle_yields;
+    pause = YieldPause(*job.spec, job.idle_yields);
+    job.message = "left by itself without a step or a save: the next attempt waits for " + WriteDuration(pause);
   });
   if (hold) {
     Hold(changes, ended.id.job);
   } else {
-    Requeue(changes, ended.id.job, {});
+    Requeue(changes, ended.id.job, pause.ms > 0 ? changes.now() + pause : TimePoint{});
   }
 }
 
@@ -140,13 +169,16 @@ void AfterNodeFailure(Changes& changes, const Attempt& ended) {
   const std::uint32_t restart_max = spec.restart_max;
   std::uint32_t restarts = 0;
   changes.EditJob(ended.id.job, [&](Job& job) {
-    restarts = ++job.restarts;
+    ++job.restarts;
+    restarts = ++job.restarts_since_save;
     job.message = ended.message;
   });
   if (!listed) {
     Finish(changes, ended.id.job, JobState::kFailed, ended.message + "; restart.on does not list node_failure");
   } else if (restarts > restart_max) {
-    Finish(changes, ended.id.job, JobState::kFailed, ended.message + "; restart.max is reached");
+    Finish(changes, ended.id.job, JobState::kFailed,
+           ended.message + "; restart.max is reached: " + std::to_string(restart_max) +
+               " without a durable save in between");
   } else {
     Requeue(changes, ended.id.job, changes.now() + backoff);
   }
@@ -167,6 +199,13 @@ void NoteResumed(Changes& changes, JobId id, bool before_it_left) {
 }
 
 }  // namespace
+
+void FailBroken(Changes& changes, JobId id) {
+  std::vector<BrokenDependant> broken = BrokenBy(changes.state(), changes.job(id));
+  if (broken.empty()) return;
+  FailAll(changes, std::move(broken));
+  ForgetFinished(changes, id);
+}
 
 void Requeue(Changes& changes, JobId id, TimePoint not_before) {
   BeginWait(changes, id, not_before);
@@ -244,8 +283,10 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   const JobId id = ended.id.job;
   LearnShare(changes, ended);
   const std::int64_t lost = ended.steps_lost;
+  const bool did_something = ended.started_at && !DidNothing(changes.policy(), changes.job(id), ended);
   changes.EditJob(id, [&](Job& job) {
     job.steps_lost += lost;
+    if (did_something) job.idle_yields = 0;
     job.swap_aborted = false;
     if (ended.started_at) job.service = job.service + (ended.ended_at - ended.started_at);
   });

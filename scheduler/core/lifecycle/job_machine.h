@@ -11,7 +11,8 @@
 //   cancel:   QUEUED, HELD -> CANCELLED at once; else CANCELLING -> CANCELLED at the release of the last node
 //   suspend:  QUEUED -> HELD at once; else SUSPENDING -> HELD at the release of the last node;  resume: HELD -> QUEUED
 //
-// A job that waits for others (dependencies.h) is QUEUED, and not planned. Who has used up its time limit
+// A job that waits for others (dependencies.h) is QUEUED, and not planned; it is FAILED when one of them ends otherwise
+// than it asks, unless that one is to be kept. Who has used up its time limit
 // (time_limit.h) does not queue again, whatever ended its attempt: it is FAILED.
 //
 // Only the owner may cancel, suspend or resume. Each operation answers in changes.reply(); a refusal changes nothing.
@@ -28,6 +29,9 @@ void ApplyResume(Changes& changes, const ResumeJob& event);
 
 // An attempt of the job has ended: where the job goes from here.
 void JobAfterAttempt(Changes& changes, const Attempt& ended);
+
+// FAILED, if one of the job's dependencies is broken and not to be kept; and those that wait for it in turn.
+void FailBroken(Changes& changes, JobId job);
 
 // QUEUED again, plannable at `not_before` (0: at once).
 void Requeue(Changes& changes, JobId job, TimePoint not_before);

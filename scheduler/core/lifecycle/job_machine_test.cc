@@ -275,7 +275,7 @@ TEST(NodeFailure, RestartMaxBoundsTheRestarts) {
 
 TEST(NodeFailure, OnlyIfTheUserWantsIt) {
   Cluster c;
-  const JobId job = c.Running(SpecWith(1, [](JobSpec& s) { s.restart_on = {"hang"}; }));
+  const JobId job = c.Running(SpecWith(1, [](JobSpec& s) { s.restart_on = {}; }));
   c.Edit(job, 0, [](ObservedTask& task) { task.lost = true; });
   c.Settle();
   EXPECT_EQ(c.job(job).state, JobState::kFailed);

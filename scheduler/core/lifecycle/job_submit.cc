@@ -4,6 +4,7 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/interrupt_terms.h"
 
 namespace glim::core {
 namespace {
@@ -59,6 +60,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
     const JobSpec& spec = event.specs[i];
     if (i > 0 && spec == event.specs[i - 1]) continue;
     Status s = CheckFeasible(state, policy, spec);
+    if (s.ok()) s = CheckGrace(policy, spec);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
   }
@@ -104,6 +106,7 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
                   .gpus = spec->gpus_per_node});
     changes.Write(std::move(job));
   }
+  for (const JobId id : reply.jobs) FailBroken(changes, id);
 }
 
 }  // namespace glim::core

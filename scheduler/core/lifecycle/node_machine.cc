@@ -58,6 +58,7 @@ void MergeRank(Rank& row, const Rank& seen) {
   const Rank before = row;
   row = seen;
   row.step = std::max(row.step, before.step);
+  row.greeted = row.greeted || before.greeted;
   row.leaving = row.leaving || before.leaving;
   row.finished = row.finished || before.finished;
   row.yielded = row.yielded || before.yielded;

@@ -1,10 +1,12 @@
 #include "scheduler/core/lifecycle/timers.h"
 
 #include <algorithm>
+#include <set>
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/node_machine.h"
@@ -145,6 +147,14 @@ void ApplyLeaderStarted(Changes& changes) {
     changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
   for (const NodeId id : nodes) SettleSavesOn(changes, id);
+  // An earlier version let them wait for ever.
+  std::set<JobId> waiting;
+  for (const auto& [other, dependants] : changes.state().index().dependants) {
+    waiting.insert(dependants.begin(), dependants.end());
+  }
+  for (const JobId id : waiting) {
+    if (changes.state().FindJob(id)) FailBroken(changes, id);
+  }
 }
 
 TimePoint NextWake(const ClusterState& state, const Policy& policy) {

@@ -48,8 +48,8 @@ bool IndexedAlike(const Job& a, const Job& b) {
   return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
          a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for &&
          a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
-         DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team &&
-         a.request_id == b.request_id;
+         a.quantum_doublings == b.quantum_doublings && DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) &&
+         a.user == b.user && a.team == b.team && a.request_id == b.request_id;
 }
 
 bool IndexedAlike(const Attempt& a, const Attempt& b) {
@@ -138,6 +138,7 @@ void ClusterState::IndexJob(const Job& row, bool add) {
     return;
   }
   if (row.waits_for_save || row.save_in_memory) AddTo(index_.save_watch, row.id, add);
+  if (row.quantum_doublings > 0) AddTo(index_.doubled, row.id, add);
   for (const NodeId node : SavedOn(row)) AddTo(index_.saved_on, node, row.id, add);
   for (const Dependency& dependency : row.waits_for) AddTo(index_.dependants, dependency.job, row.id, add);
   const std::uint32_t one = 1;

@@ -89,6 +89,7 @@ struct Index {
   std::map<NodeId, std::set<JobId>> saved_on;   // jobs that are not over, by who has a save of theirs (save_place.h)
   std::set<JobId> save_watch;                   // whose save is waited for, or is in neighbours' memory alone
   std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for
+  std::set<JobId> doubled;                      // jobs that are not over and have a doubled quantum
   ServiceHistory history;                       // the life tables
   TeamService team_service;                     // the shares
   std::map<std::string, std::set<AttemptId>> live;   // attempts that have not ended, by pool

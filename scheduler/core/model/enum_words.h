@@ -49,6 +49,7 @@ inline constexpr auto kEnumWords<Launcher> = std::to_array<EnumWord<Launcher>>({
 
 template <>
 inline constexpr auto kEnumWords<InterruptMode> = std::to_array<EnumWord<InterruptMode>>({
+    {InterruptMode::kAuto, "auto"},
     {InterruptMode::kCooperative, "cooperative"},
     {InterruptMode::kSignal, "signal"},
 });

@@ -24,6 +24,16 @@ struct Quota {
   }
 };
 
+// A duration for each class.
+struct ClassDurations {
+  Duration others;  // of the classes that are not named
+  std::map<PriorityClass, Duration> by_class;
+  Duration For(PriorityClass c) const {
+    const auto it = by_class.find(c);
+    return it == by_class.end() ? others : it->second;
+  }
+};
+
 // The links between two zones as data (Fire-Flyer section III: two zones joined by few links).
 struct ZoneLink {
   std::string zone_a;
@@ -63,7 +73,11 @@ struct Policy {
   // Interrupts.
   Duration save_wait_max = Seconds(30);  // a victim whose periodic save is due within that is interrupted after it
   Duration agree_max = Seconds(10);      // and at most a quarter of the grace
-  std::int64_t min_run_factor = 10;      // min_run = factor x (save + restore)
+  // The most that interrupt.grace and interrupt.max_grace may be, by the class of the job that is asked to leave
+  // (interrupt_terms.h). A cap of max_grace below that of grace counts as that.
+  ClassDurations grace_cap{Minutes(5), {}};
+  ClassDurations max_grace_cap{Minutes(5), {}};
+  std::int64_t min_run_factor = 10;                // min_run = factor x (save + restore)
   Duration default_save_cost = Milliseconds(500);  // until something has been measured
   Duration default_restore_cost = Milliseconds(500);
   Duration median_checkpoint_interval = Minutes(5);  // the cap of age, for ordering victims only

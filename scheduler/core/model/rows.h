@@ -106,6 +106,10 @@ struct Job {
   Duration service;                   // that its ended attempts had all their nodes
   EarlierAttempts earlier;            // before those that are rows
   std::vector<Dependency> waits_for;  // what is not fulfilled of its spec's `after`
+  bool cooperative = false;  // a rank of one of its attempts has said hello: interrupt.mode auto asks by the flag now
+  std::uint32_t restarts_since_save = 0;  // since its newest durable save: what restart.max bounds
+  std::uint32_t idle_yields = 0;          // in a row: attempts that left by themselves and had done nothing
+  std::uint32_t quantum_doublings = 0;    // interrupts that lost more than a quantum
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -228,6 +232,7 @@ struct SavedShard {
 struct Rank {
   std::uint32_t rank = 0;  // global
   bool connected = false;
+  bool greeted = false;    // it has said hello: it speaks the task socket's protocol
   std::int64_t step = -1;  // progress (progress.h), like the next
   Duration step_time;      // median
   std::uint32_t acked_agreement = 0;

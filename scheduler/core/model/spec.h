@@ -29,7 +29,8 @@ const char* ToString(PriorityClass priority);
 Result<PriorityClass> ParsePriority(const std::string& text);
 
 enum class Launcher { kNode, kPerGpu };
-enum class InterruptMode { kCooperative, kSignal };
+// kAuto: by the signal, until a rank of the job has said hello; cooperative for good from then on.
+enum class InterruptMode { kAuto, kCooperative, kSignal };
 enum class CrossZone { kAuto, kNever };
 enum class LeafPolicy { kPack, kAny };
 enum class NvLink { kNone, kPair, kFull };  // ordered: a node with more satisfies a request for less
@@ -68,6 +69,7 @@ const char* ToString(DependencyKind kind);
 struct Dependency {
   JobId job;
   DependencyKind when = DependencyKind::kOk;  // it succeeded; it failed or was cancelled; it is over
+  bool keep = false;                          // where it ends otherwise: the job stays queued; else the job fails
   friend bool operator==(const Dependency&, const Dependency&) = default;
 };
 
@@ -96,7 +98,7 @@ struct JobSpec {
   std::string run;
   Launcher launcher = Launcher::kNode;
   std::vector<std::pair<std::string, std::string>> env;
-  InterruptMode interrupt_mode = InterruptMode::kCooperative;
+  InterruptMode interrupt_mode = InterruptMode::kAuto;
   Duration grace = Seconds(60);
   Duration max_grace = Seconds(300);
   std::string interrupt_signal = "TERM";

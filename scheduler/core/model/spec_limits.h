@@ -24,9 +24,9 @@ inline constexpr std::size_t kSpecAfterMax = 64;
 
 inline constexpr std::string_view kSpecSignals[] = {"TERM", "INT", "USR1", "USR2"};
 inline constexpr std::string_view kSpecNics[] = {"infiniband", "roce", "ethernet"};
-inline constexpr std::string_view kSpecRestartCauses[] = {"node_failure", "xid", "hang"};
-// Set by the platform for every task, as all of GLIM_*: a job's own value would be lost.
-inline constexpr std::string_view kSpecReservedEnv[] = {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES"};
+inline constexpr std::string_view kSpecRestartCauses[] = {"node_failure"};
+// Words of the format that no part of Glim recognises yet: a restart on them would never happen.
+inline constexpr std::string_view kSpecRestartCausesToCome[] = {"xid", "hang"};
 
 // How an amount is written in a spec.
 enum class AmountUnit { kCount, kTime, kBytes, kMilliCpus };

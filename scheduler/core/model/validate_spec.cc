@@ -14,6 +14,7 @@
 #include "sdk/base/snapshot_name.h"
 #include "sdk/base/suggest.h"
 #include "sdk/base/utf8.h"
+#include "sdk/task_environment/variables.h"
 
 namespace glim::core {
 namespace {
@@ -93,9 +94,7 @@ Status CheckEnvName(const std::string& name) {
     return InvalidArgument(field, Quoted(name) + " is no name of a variable",
                            "use letters, digits and '_', not starting with a digit");
   }
-  const bool reserved =
-      std::find(std::begin(kSpecReservedEnv), std::end(kSpecReservedEnv), name) != std::end(kSpecReservedEnv);
-  if (!reserved && !name.starts_with("GLIM_")) return Status::Ok();
+  if (!IsReservedVariable(name)) return Status::Ok();
   return InvalidArgument(field, Quoted(name) + " is set by Glim itself", "choose another name");
 }
 
@@ -129,11 +128,20 @@ Status CheckInterrupt(const JobSpec& spec) {
 }
 
 Status CheckRestart(const JobSpec& spec) {
-  if (Status s = CheckCount("restart.on", spec.restart_on.size(), std::size(kSpecRestartCauses), "causes"); !s.ok()) {
+  if (Status s = CheckCount("restart.on", spec.restart_on.size(),
+                            std::size(kSpecRestartCauses) + std::size(kSpecRestartCausesToCome), "causes");
+      !s.ok()) {
     return s;
   }
   for (std::size_t i = 0; i < spec.restart_on.size(); ++i) {
-    if (Status s = CheckOneOf(At("restart.on", i), spec.restart_on[i], kSpecRestartCauses); !s.ok()) return s;
+    const std::string& cause = spec.restart_on[i];
+    if (std::find(std::begin(kSpecRestartCausesToCome), std::end(kSpecRestartCausesToCome), cause) !=
+        std::end(kSpecRestartCausesToCome)) {
+      return InvalidArgument(At("restart.on", i),
+                             Quoted(cause) + " is not recognised by this version: no restart on it",
+                             "leave it out; node_failure works");
+    }
+    if (Status s = CheckOneOf(At("restart.on", i), cause, kSpecRestartCauses); !s.ok()) return s;
   }
   if (Status s = CheckAmount("restart.max", spec.restart_max); !s.ok()) return s;
   return CheckAmount("restart.backoff", spec.restart_backoff.ms);

@@ -1,5 +1,6 @@
 #include "scheduler/core/planning/explain.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -95,6 +96,21 @@ void AddBusy(const Pass& pass, const Job& job, const Field& field, std::vector<B
   }
 }
 
+Blocker ProtectedBlocker(const Field& field, std::int64_t left_s) {
+  const BlockerKind kind = field.lower_protected ? BlockerKind::kMinRun : BlockerKind::kTimeSlice;
+  std::string message = field.lower_protected ? "a job of a lower class " : "a job that gives way to it ";
+  const std::string left = std::to_string(left_s) + " s";
+  if (field.save_awaited) {
+    message += "is about to save, and leaves after that save, which is due in " + left;
+  } else if (field.doubled) {
+    message = "job " + std::to_string(field.doubled.value) + " gives way to it and may run for another " + left +
+              ": interrupts lost it more than a quantum each, so its quantum is doubled with each";
+  } else {
+    message += "has just started and may run for another " + left;
+  }
+  return {kind, std::move(message), 0, left_s, {}};
+}
+
 }  // namespace
 
 std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field) {
@@ -110,10 +126,7 @@ std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& 
   }
   if (field.protected_until) {
     const std::int64_t left_s = ((field.protected_until - pass.now()).ms + 999) / 1000;
-    const BlockerKind kind = field.lower_protected ? BlockerKind::kMinRun : BlockerKind::kTimeSlice;
-    const char* whose = field.lower_protected ? "a job of a lower class has just started and may run for another "
-                                              : "a job that gives way to it has just started and may run for another ";
-    blockers.push_back({kind, whose + std::to_string(left_s) + " s", 0, left_s, {}});
+    blockers.push_back(ProtectedBlocker(field, left_s));
   }
   return blockers;
 }

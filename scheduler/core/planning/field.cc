@@ -13,6 +13,7 @@ enum class Standing { kVictim, kProtected, kNo };
 struct Verdict {
   Standing standing = Standing::kNo;
   TimePoint until;
+  bool save_awaited = false;
 };
 
 Verdict StandingOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
@@ -27,9 +28,11 @@ Verdict StandingOf(const PassAttempt& holder, const Asker& asker, const PassTerm
   } else {
     return {};
   }
-  if (terms.now < until) return {Standing::kProtected, until};
-  if (holder.save_due && asker.priority != PriorityClass::kExtremeHigh) return {Standing::kProtected, holder.save_due};
-  return {Standing::kVictim, {}};
+  if (terms.now < until) return {Standing::kProtected, until, false};
+  if (holder.save_due && asker.priority != PriorityClass::kExtremeHigh) {
+    return {Standing::kProtected, holder.save_due, true};
+  }
+  return {Standing::kVictim, {}, false};
 }
 
 // How the nodes of an attempt count for the asker: their tier, or none; `until`: it becomes a victim then.
@@ -58,6 +61,9 @@ Offer OfferOf(const PassAttempt& holder, const Asker& asker, const PassTerms& te
       if (!field.protected_until || verdict.until < field.protected_until) {
         field.protected_until = verdict.until;
         field.lower_protected = charged < asker.priority;
+        field.save_awaited = verdict.save_awaited;
+        const bool doubled = verdict.until == holder.quantum_until && holder.job->quantum_doublings > 0;
+        field.doubled = doubled && charged == asker.priority ? holder.id.job : JobId{};
       }
     }
   }

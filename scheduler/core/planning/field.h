@@ -38,6 +38,8 @@ struct Field {
   std::uint32_t best_zone = 0;   // with the most free ones
   TimePoint protected_until;     // the first moment at which one more could be a victim; 0: none
   bool lower_protected = false;  // that one is of a lower class; else of its own
+  bool save_awaited = false;     // and is let finish its periodic save; else it has not run for long
+  JobId doubled;                 // and is protected so long because its quantum is doubled; 0: it is not
 };
 
 // What every verdict of a pass goes by.

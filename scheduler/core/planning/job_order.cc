@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "scheduler/core/model/interrupt_terms.h"
+
 namespace glim::core {
 namespace {
 
@@ -53,10 +55,13 @@ bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urge
 }
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {
-  if (!starved) return policy.quantum_min;
-  const RuntimePrediction& prediction = RuntimePredictionOf(state, policy, KindOf(job));
-  const bool likely = prediction.ends_soon_permille[ServiceBucket(job.service)] > kLikelyPermille;
-  return likely ? policy.quantum_max : policy.quantum_min;
+  Duration quantum = policy.quantum_min;
+  if (starved) {
+    const RuntimePrediction& prediction = RuntimePredictionOf(state, policy, KindOf(job));
+    const bool likely = prediction.ends_soon_permille[ServiceBucket(job.service)] > kLikelyPermille;
+    if (likely) quantum = policy.quantum_max;
+  }
+  return DoubledQuantum(quantum, job.quantum_doublings);
 }
 
 namespace {
@@ -93,9 +98,33 @@ std::int64_t NodesServing(const ClusterState& state, const std::string& pool) {
 
 }  // namespace
 
+namespace {
+
+// Of those of its pool and class whose quantum is doubled, whether they run or wait: each may come before it once more.
+struct Doubled {
+  Duration longest;                    // of their quanta
+  std::int64_t node_milliseconds = 0;  // of all of them
+};
+
+Doubled DoubledBeside(const ClusterState& state, const Policy& policy, const Job& job) {
+  Doubled sum;
+  for (const JobId id : state.index().doubled) {
+    const Job& other = *state.FindJob(id);
+    if (id == job.id || other.spec->pool != job.spec->pool || other.spec->priority != job.spec->priority) continue;
+    const Duration quantum = QuantumOf(state, policy, other, true);
+    sum.longest = std::max(sum.longest, quantum);
+    sum.node_milliseconds += quantum.ms * other.spec->nodes;
+  }
+  return sum;
+}
+
+}  // namespace
+
 Duration PromisedWait(const ClusterState& state, const Policy& policy, const Job& job) {
   const std::int64_t nodes = NodesServing(state, job.spec->pool);
-  return policy.starvation_bound + policy.quantum_max + Duration{2 * QuantaAhead(state, policy, job) / nodes};
+  const Doubled doubled = DoubledBeside(state, policy, job);
+  const std::int64_t ahead = QuantaAhead(state, policy, job) + doubled.node_milliseconds;
+  return policy.starvation_bound + std::max(policy.quantum_max, doubled.longest) + Duration{2 * ahead / nodes};
 }
 
 }  // namespace glim::core

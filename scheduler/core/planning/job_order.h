@@ -34,13 +34,15 @@ bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urge
 // What that takes of the policy: preempt_gain in the scores' unit.
 std::int64_t PreemptGain(const Policy& policy);
 
-// How long its class leaves an attempt alone that starts now.
+// How long its class leaves an attempt alone that starts now. Doubled by each interrupt that lost more than a quantum,
+// up to a day, so that a job that never saves ends all the same (interrupt_terms.h).
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved);
 
 // What `why` promises a queued job: it does not wait longer than that from queued_at, unless a higher class takes all.
 //   starvation_bound + quantum_max + 2 x (node-milliseconds of the quanta of those that wait longer) / nodes
 // The first term makes it starved; the second lets what is protected end; the third serves the starved before it, whose
-// gangs leave at most half of the nodes idle while they are gathered. The nodes are those of the pool's largest zone: a
+// gangs leave at most half of the nodes idle while they are gathered. Doubled quanta of its pool and class count in the
+// second and in the third. The nodes are those of the pool's largest zone: a
 // gang is gathered in one, or holds the link that others wait for.
 Duration PromisedWait(const ClusterState& state, const Policy& policy, const Job& job);
 

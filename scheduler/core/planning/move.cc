@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/interrupt_terms.h"
 
 namespace glim::core {
 namespace {
@@ -138,7 +139,7 @@ class Mover {
       if (zones.first != zones.second) link = zones;
       const std::vector<NodeId> place = PlaceElsewhere(pass_, moved, ascending, link);
       if (place.empty()) continue;
-      pass_.Keep(moved, place, pass_.now() + moved.job->spec->grace);
+      pass_.Keep(moved, place, pass_.now() + GraceOf(pass_.policy(), *moved.job->spec, moved.row->charged).grace);
       return Move{moved.id, std::move(nodes)};
     }
     return std::nullopt;

@@ -89,6 +89,35 @@ TEST(Slicing, EverybodyIsServedWithinThePromise) {
   for (const JobId id : jobs) EXPECT_GE(c.job(id).attempts, 3u) << "job " << id.value;
 }
 
+// Its class would take its node at the end of each quantum, and each time all that it did would be lost.
+TEST(Slicing, AJobThatNeverSavesEndsAllTheSame) {
+  Policy policy = Patient();
+  policy.starvation_bound = Hours(2);
+  policy.quantum_max = Hours(1);
+  Cluster c(Zones{.nodes = 1}, policy);
+  const JobId never_saves = c.Submit(Spec(1));
+  c.script(never_saves).saves = false;
+  for (int i = 0; i < 3; ++i) c.Submit(Spec(1));
+  const TimePoint end = c.now() + Hours(24 * 10);
+  const auto ran = [&] {
+    const Job& job = c.job(never_saves);
+    return job.state == JobState::kRunning ? c.now() - c.attempt(never_saves).started_at : Duration{};
+  };
+  c.Settle();
+  while (c.now() < end && ran() < Hours(10)) PassTime(c);
+  EXPECT_GE(ran(), Hours(10)) << "what it needs, in one go";
+  EXPECT_GT(c.job(never_saves).quantum_doublings, 0u);
+  c.Advance(Hours(3));  // the others are starved by now, and wait all the same
+  std::string why;
+  for (const auto& [shape, blockers] : *c.state().verdicts) {
+    for (const Blocker& blocker : blockers) why += blocker.message + "; ";
+  }
+  EXPECT_NE(why.find("its quantum is doubled with each"), std::string::npos) << why;
+  const JobId urgent = c.Submit(Spec(1, PriorityClass::kHigh));
+  EXPECT_TRUE(c.attempt(never_saves).open_agreement()) << "a higher class need not wait";
+  EXPECT_EQ(c.job(urgent).state, JobState::kStarting);
+}
+
 // A gang is gathered in one zone, or keeps others from the link: half of the nodes serve those ahead.
 TEST(Slicing, ThePromiseCountsTheNodesOfOneZone) {
   const auto beyond_the_bound = [](int zones) {

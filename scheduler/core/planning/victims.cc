@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scheduler/core/model/interrupt_terms.h"
+
 namespace glim::core {
 namespace {
 
@@ -31,7 +33,7 @@ std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, c
 
 TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
   const Job& job = *state.FindJob(attempt.id.job);
-  return attempt.started_at + (SaveCost(job, policy) + RestoreCost(job, policy)) * policy.min_run_factor;
+  return attempt.started_at + MinRunOf(policy, job);
 }
 
 TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {

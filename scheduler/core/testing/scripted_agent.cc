@@ -82,7 +82,7 @@ ObservedTask ScriptedAgent::Launch(const DesiredTask& want, const Script& script
   for (std::uint32_t r = 0; r < ranks; ++r) {
     Rank& rank = task.ranks.emplace_back();
     rank.rank = want.id.index * ranks + r;
-    rank.connected = true;
+    rank.connected = rank.greeted = script.speaks;
   }
   if (!script.starts) {
     task.phase = TaskPhase::kReleased;

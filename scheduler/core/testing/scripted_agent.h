@@ -14,6 +14,7 @@ namespace glim::core::testing {
 struct Script {
   bool starts = true;  // false: reports that it could not start
   bool runs = true;    // false: stays in STARTING
+  bool speaks = true;  // its SDK says hello when it starts
   bool acks = true;    // its SDK answers the flag
   bool saves = true;   // and saves at the agreed step
   bool leaves = true;  // and exits

@@ -12,6 +12,7 @@ JobSpec Spec(std::uint32_t nodes, PriorityClass priority) {
   spec.nodes = nodes;
   spec.workdir = "/work";
   spec.run = "python train.py";
+  spec.interrupt_mode = InterruptMode::kCooperative;  // as most training jobs are, from their first moment
   return spec;
 }
 

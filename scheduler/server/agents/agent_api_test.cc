@@ -143,11 +143,9 @@ TEST_F(AgentApiTest, AJobGoesFromLaunchToSuccess) {
   const auto two = Connect("node-2");
   v1::JobSpec spec = Spec("pair", 2);
   spec.mutable_checkpoint()->set_dir("/ckpt/$GLIM_JOB_NAME/${GLIM_JOB_ID}");
-  for (const auto& [name, value] : {std::pair{"LR", "0.1"}, std::pair{"RANK", "99"}, std::pair{"PET_NNODES", "99"}}) {
-    auto* var = spec.add_env();
-    var->set_name(name);
-    var->set_value(value);
-  }
+  auto* var = spec.add_env();
+  var->set_name("LR");
+  var->set_value("0.1");
   const std::uint64_t job = MustSubmit(spec);
   const auto first = one->WaitLaunch(job);
   const auto second = two->WaitLaunch(job);

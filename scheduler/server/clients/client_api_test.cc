@@ -54,11 +54,25 @@ TEST_F(ClientApiTest, SubmitsAndShowsWhatWasSubmitted) {
   EXPECT_EQ(job.spec().placement().nvlink(), "pair");
   EXPECT_EQ(job.spec().launcher(), v1::LAUNCHER_PER_GPU);
   EXPECT_EQ(job.spec().env(0).value(), "0.1");
-  EXPECT_EQ(job.spec().interrupt().mode(), "cooperative");
+  EXPECT_EQ(job.spec().interrupt().mode(), "auto");
   EXPECT_EQ(job.spec().interrupt().grace_ms(), 30'000);
   EXPECT_EQ(job.spec().checkpoint().dir(), "/ckpt/$GLIM_JOB_ID");
   EXPECT_EQ(job.spec().restart().max(), 3u);
   EXPECT_GT(job.submitted_at_ms(), 0);
+}
+
+// 0 is an amount like others: only what is not set gets its default.
+TEST_F(ClientApiTest, NoGraceAtAllIsNotTheDefault) {
+  v1::JobSpec spec = Spec("hasty");
+  spec.mutable_interrupt()->set_grace_ms(0);
+  spec.mutable_interrupt()->set_max_grace_ms(0);
+  const v1::Job hasty = GetJob(MustSubmit(spec));
+  EXPECT_EQ(hasty.spec().interrupt().grace_ms(), 0);
+  EXPECT_EQ(hasty.spec().interrupt().max_grace_ms(), 0);
+  EXPECT_EQ(hasty.asked_by(), "SIGTERM, until the SDK or glim-task says hello; grace 0s");
+  const v1::Job unsaid = GetJob(MustSubmit(Spec("unsaid")));
+  EXPECT_EQ(unsaid.spec().interrupt().grace_ms(), 60'000);
+  EXPECT_EQ(unsaid.spec().interrupt().max_grace_ms(), 300'000);
 }
 
 TEST_F(ClientApiTest, RefusalsNameTheField) {
@@ -78,6 +92,10 @@ TEST_F(ClientApiTest, RefusalsNameTheField) {
       {"interrupt.grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_grace_ms(-5); }},
       {"launcher", [](v1::JobSpec* s) { s->set_launcher(static_cast<v1::Launcher>(9)); }},
       {"restart.on[0]", [](v1::JobSpec* s) { s->mutable_restart()->add_on("boredom"); }},
+      {"restart.on[0]", [](v1::JobSpec* s) { s->mutable_restart()->add_on("xid"); }},
+      {"interrupt.grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_grace_ms(300'001); }},
+      {"interrupt.max_grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_max_grace_ms(86'400'000); }},
+      {"env.RANK", [](v1::JobSpec* s) { s->add_env()->set_name("RANK"); }},
   };
   for (const auto& c : cases) {
     v1::JobSpec spec = Spec("bad");

@@ -88,10 +88,10 @@ void SetInterrupt(const Snapshot& snapshot, const core::DesiredTask& task, TimeP
   order->set_preemptor(PreemptorText(snapshot, agreement));
   order->set_grace_left_ms(std::max<std::int64_t>(0, (agreement.deadline - now).ms));
   order->set_stop_step(agreement.stop_step);
-  order->set_no_agreement(agreement.state == core::AgreementState::kNoAgreement);
-  if (task.job->spec->interrupt_mode == core::InterruptMode::kSignal) {
-    order->set_signal(task.job->spec->interrupt_signal);
-  }
+  // In a signalled round no step is agreed on either: whoever listens all the same stops where it is.
+  const bool signalled = agreement.state == core::AgreementState::kSignalled;
+  order->set_no_agreement(signalled || agreement.state == core::AgreementState::kNoAgreement);
+  if (signalled) order->set_signal(task.job->spec->interrupt_signal);
   order->set_withdrawn(agreement.state == core::AgreementState::kWithdrawn);
 }
 

@@ -42,7 +42,9 @@ class ReplicaEnv : public testing::Test {
     state_.Put(std::move(row));
   }
 
-  v1::TaskLaunch Launch() {
+  v1::TaskLaunch Launch() { return Desired().launch(); }
+
+  v1::DesiredTask Desired() {
     core::Task task;
     task.id = {{kJob, 5}, 0};
     task.node = NodeId(1);
@@ -50,7 +52,7 @@ class ReplicaEnv : public testing::Test {
     Snapshot snapshot;
     snapshot.tables = state_.tables();
     GangCache cache;
-    return BuildDesiredState(snapshot, NodeId(1), {}, TimePoint{2000}, &cache).tasks(0).launch();
+    return BuildDesiredState(snapshot, NodeId(1), {}, TimePoint{2000}, &cache).tasks(0);
   }
 
   // "-": not set.
@@ -128,6 +130,23 @@ TEST_F(ReplicaEnv, TheSourcesOfAHugeGangFitIntoOneVariable) {
   EXPECT_GT(sources.size(), 90'000u);
   EXPECT_TRUE(sources.starts_with("n1001x"));
   EXPECT_TRUE(sources.ends_with(":7010"));
+}
+
+// What a round asks for is the round's, not the spec's: with interrupt.mode auto the two may differ.
+TEST_F(ReplicaEnv, ASignalledRoundSendsTheSignalAndTellsListenersToStop) {
+  for (const auto round : {core::AgreementState::kSignalled, core::AgreementState::kNotifying}) {
+    AddAttempt(5, {});
+    core::Attempt attempt = *state_.FindAttempt({kJob, 5});
+    attempt.agreements.emplace_back().id = 1;
+    attempt.agreements.back().state = round;
+    attempt.agreements.back().deadline = TimePoint{9000};
+    state_.Put(std::move(attempt));
+    const v1::InterruptOrder order = Desired().interrupt();
+    const bool signalled = round == core::AgreementState::kSignalled;
+    EXPECT_EQ(order.signal(), signalled ? "TERM" : "");
+    EXPECT_EQ(order.no_agreement(), signalled);
+    EXPECT_EQ(order.grace_left_ms(), 7000);
+  }
 }
 
 }  // namespace

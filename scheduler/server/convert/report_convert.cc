@@ -158,6 +158,9 @@ Result<core::Rank> RankFromProto(const v1::ObservedRank& proto) {
   rank.exited_at = TimePoint{std::max<std::int64_t>(0, proto.exited_at_ms())};
   rank.cause = proto.cause().substr(0, kCauseMax);
   rank.restore_failed = proto.restore_failed().substr(0, kCauseMax);
+  // An agent of an earlier version does not tell of the hello: whoever has said anything has said that first.
+  rank.greeted = proto.greeted() || proto.connected() || rank.step >= 0 || rank.acked_agreement > 0 || rank.leaving ||
+                 rank.finished || !rank.saves.empty() || !rank.restore_failed.empty();
   return rank;
 }
 

@@ -7,10 +7,12 @@
 #include <string>
 
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/zone_link.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "scheduler/wire/spec_convert.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::server {
 namespace {
@@ -74,6 +76,18 @@ void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::ui
   out->set_step(least);
 }
 
+std::string InSeconds(Duration time) { return WriteDuration(Seconds((time.ms + 999) / 1000)); }
+
+std::string BackoffWords(const core::Job& job, TimePoint now) {
+  const double left = static_cast<double>((job.not_before - now).ms) / 1000.0;
+  if (job.idle_yields == 0) {
+    return fmt::format("it is tried again in {:.1f} s, after a failure that was not the program's", left);
+  }
+  return fmt::format("it is tried again in {:.1f} s: {} left by {} without a step or a save", left,
+                     job.idle_yields == 1 ? "its last attempt" : fmt::format("its last {} attempts", job.idle_yields),
+                     job.idle_yields == 1 ? "itself" : "themselves");
+}
+
 // It has all its nodes, and begins when somebody has left the link that it is to cross.
 std::vector<core::Blocker> LinkBlocker(const Snapshot& snapshot, const core::Attempt& attempt) {
   core::Blocker blocker;
@@ -91,7 +105,7 @@ std::vector<core::Blocker> LinkBlocker(const Snapshot& snapshot, const core::Att
   return {blocker};
 }
 
-std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core::Attempt& attempt) {
+std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core::Attempt& attempt, TimePoint now) {
   if (attempt.nodes_held == attempt.nodes.size() && core::Crosses(attempt)) return LinkBlocker(snapshot, attempt);
   core::Blocker blocker;
   blocker.kind = core::BlockerKind::kClaiming;
@@ -103,9 +117,22 @@ std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core:
     if (node && node->holder && node->holder != attempt.id) holders.insert(node->holder.job);
   }
   blocker.jobs.assign(holders.begin(), holders.end());
+  std::int64_t idle_ms = 0;
+  TimePoint latest;
+  for (const core::NodeId id : attempt.nodes) {
+    const core::Node* node = snapshot.tables.nodes.Find(id);
+    if (!node || !node->holder) continue;
+    if (node->holder == attempt.id) idle_ms += std::max<std::int64_t>(0, (now - node->use_since).ms);
+    const core::Attempt* leaving = snapshot.tables.attempts.Find(node->holder);
+    const core::Agreement* open = leaving ? leaving->open_agreement() : nullptr;
+    if (open) latest = std::max(latest, open->deadline);
+  }
   blocker.message =
       fmt::format("it has {} of its {} nodes and waits until {} on the others {} left", blocker.have, blocker.need,
                   holders.size() == 1 ? "the job" : "the jobs", holders.size() == 1 ? "has" : "have");
+  if (latest > now) blocker.message += fmt::format(", in {} at the latest", InSeconds(latest - now));
+  if (idle_ms > 0)
+    blocker.message += fmt::format("; those it has have stood idle for {} of node time", InSeconds({idle_ms}));
   return {blocker};
 }
 
@@ -113,15 +140,14 @@ std::vector<core::Blocker> ClaimingBlocker(const Snapshot& snapshot, const core:
 
 std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job& job, TimePoint now) {
   const core::Attempt* newest = snapshot.tables.attempts.Find({job.id, job.attempts});
-  if (newest && newest->state == core::AttemptState::kClaimed) return ClaimingBlocker(snapshot, *newest);
+  if (newest && newest->state == core::AttemptState::kClaimed) return ClaimingBlocker(snapshot, *newest, now);
   if (job.state != core::JobState::kQueued) return {};
   if (!job.waits_for.empty()) return core::DependencyBlockers(snapshot.tables, job);
   if (job.waits_for_save) return {core::SaveBlocker(snapshot.tables, job)};
   if (job.not_before > now) {
     core::Blocker blocker;
     blocker.kind = core::BlockerKind::kBackoff;
-    blocker.message = fmt::format("it is tried again in {:.1f} s, after a failure that was not the program's",
-                                  static_cast<double>((job.not_before - now).ms) / 1000.0);
+    blocker.message = BackoffWords(job, now);
     return {blocker};
   }
   const auto verdict = snapshot.verdicts->find(core::ShapeOf(job));
@@ -242,6 +268,8 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
     BlockerToProto(blocker, out->add_blockers());
   }
   out->set_saves(core::SavesInWords(snapshot.tables, job));
+  out->set_asked_by(core::AskedInWords(*snapshot.policy, job));
+  out->set_protection(core::ProtectionInWords(*snapshot.policy, job));
   for (const auto* nodes : {&job.durable.parts, &job.durable.copies}) {
     for (const core::NodeId id : *nodes) {
       if (const core::Node* node = snapshot.tables.nodes.Find(id)) out->add_durable_nodes(node->name);

@@ -23,7 +23,7 @@ bool SimRun::Impolite(std::uint32_t rank) const { return rank + 1 == ranks_.size
 
 void SimRun::TaskRunning(std::uint32_t index) {
   for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
-    ranks_[r].seen.connected = true;
+    ranks_[r].seen.connected = ranks_[r].seen.greeted = true;
     if (started_ >= 0) ranks_[r].seen.restored_step = started_;
   }
   if (++running_ == script_.spec.nodes) TryStep();
@@ -76,6 +76,9 @@ void SimRun::StepDone() {
 }
 
 void SimRun::Interrupted(std::uint32_t index, const core::Agreement& agreement) {
+  if (script_.plain && agreement.state == AgreementState::kNotifying) {
+    hooks_.violation("a job that has never said hello was asked by the flag: " + ToString(id_));
+  }
   for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
     SimRank& rank = ranks_[r];
     if (rank.dead || rank.seen.exited) continue;
@@ -184,7 +187,18 @@ void SimRun::Killed(std::uint32_t index) {
 
 std::vector<core::Rank> SimRun::RanksOf(std::uint32_t index) const {
   std::vector<core::Rank> ranks;
-  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) ranks.push_back(ranks_[r].seen);
+  for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
+    const core::Rank& seen = ranks_[r].seen;
+    if (!script_.plain) {
+      ranks.push_back(seen);
+      continue;
+    }
+    core::Rank& shown = ranks.emplace_back();  // what an agent can see of processes that say nothing
+    shown.rank = seen.rank;
+    shown.exited = seen.exited;
+    shown.exit_code = seen.exit_code;
+    shown.exited_at = seen.exited_at;
+  }
   return ranks;
 }
 

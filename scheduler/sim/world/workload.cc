@@ -23,12 +23,18 @@ JobScript MakeScript(Rng& rng, std::uint32_t nodes_max) {
     spec.launcher = core::Launcher::kPerGpu;
     spec.gpus_per_node = static_cast<std::uint32_t>(rng.Between(1, 4));
   }
-  if (rng.OneIn(8)) spec.interrupt_mode = core::InterruptMode::kSignal;
+  spec.interrupt_mode = rng.OneIn(8) ? core::InterruptMode::kSignal : core::InterruptMode::kCooperative;
   if (rng.OneIn(10)) spec.placement.cross_zone = core::CrossZone::kNever;
   spec.grace = Seconds(rng.Between(5, 60));
   spec.max_grace = spec.grace * 3;
   script.step_time = Milliseconds(rng.Between(200, 4000));
   script.steps = rng.Between(1, 60);
+  // Of the others a third leaves it to Glim to find out, and half of these know nothing of Glim. Told by what is drawn
+  // anyway, so that the seeds' worlds stay what they were.
+  if (spec.interrupt_mode == core::InterruptMode::kCooperative && script.step_time.ms % 3 == 0) {
+    spec.interrupt_mode = core::InterruptMode::kAuto;
+    script.plain = script.steps % 2 == 0;
+  }
   script.save_time = Milliseconds(rng.Between(50, 6000));
   script.save_every = rng.OneIn(2) ? rng.Between(3, 20) : 0;
   const std::int64_t manners = rng.Between(0, 9);

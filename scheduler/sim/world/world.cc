@@ -319,14 +319,15 @@ void World::UserActs() {
   if (report_.events < options_.events) timeline_.After(Milliseconds(rng_.Between(1, 15'000)), [this] { UserActs(); });
 }
 
-// Some wait for one of the newest jobs, whatever becomes of it; the next number is nobody's yet, and refused.
+// Some wait for one of the newest jobs, half of these whatever becomes of it; the next number is nobody's yet, and is
+// refused.
 void World::MaybeAddDependency(core::JobSpec& spec) {
   using core::DependencyKind;
   if (!rng_.OneIn(5)) return;
   const auto next = static_cast<std::int64_t>(state_->next_job_id.value);
   const std::int64_t other = rng_.Between(std::max<std::int64_t>(1, next - 20), next);
   constexpr DependencyKind kKinds[] = {DependencyKind::kOk, DependencyKind::kFailed, DependencyKind::kAny};
-  spec.after.push_back({JobId(static_cast<std::uint64_t>(other)), kKinds[rng_.Between(0, 2)]});
+  spec.after.push_back({JobId(static_cast<std::uint64_t>(other)), kKinds[rng_.Between(0, 2)], other % 2 == 0});
 }
 
 // Users look after what waits for something that will not come.

@@ -45,6 +45,7 @@ template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Dependency> row) {
   io.Field("job", row.job);
   io.Field("when", row.when);
+  io.Field("keep", row.keep);
 }
 
 template <typename Io>
@@ -154,6 +155,10 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("service_ms", row.service);
   io.Sparse("earlier", row.earlier);
   io.Field("waits_for", row.waits_for);
+  io.Field("cooperative", row.cooperative);
+  io.Field("restarts_since_save", row.restarts_since_save);
+  io.Field("idle_yields", row.idle_yields);
+  io.Field("quantum_doublings", row.quantum_doublings);
 }
 
 template <typename Io>
@@ -229,6 +234,7 @@ template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Rank> row) {
   io.Field("rank", row.rank);
   io.Field("connected", row.connected);
+  io.Field("greeted", row.greeted);
   io.Field("step", row.step);
   io.Field("step_time_ms", row.step_time);
   io.Field("acked_agreement", row.acked_agreement);

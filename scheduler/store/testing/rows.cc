@@ -121,8 +121,8 @@ class Filler {
     All(path, sha256, revision, bytes);
   }
   void Fill(core::Dependency& row) {
-    auto& [job, when] = row;
-    All(job, when);
+    auto& [job, when, keep] = row;
+    All(job, when, keep);
   }
   void Fill(core::Mount& row) {
     auto& [source, target, read_only] = row;
@@ -149,8 +149,8 @@ class Filler {
     All(step, path, bytes, shard, shards, took, local);
   }
   void Fill(core::Rank& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, greeted] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, greeted);
   }
   void Fill(core::NodeLabels& row) {
     auto& [pool, zone, leaf, type, count, nvlink, nic, simulated] = row;
@@ -170,9 +170,9 @@ std::string WithoutNul(std::string text) {
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-         older, waits_for_save, in_memory, restore_failures, earlier] = row;
+         older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-                  older, waits_for_save, in_memory, restore_failures, earlier);
+                  older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings);
   own = id;
   return row;
 }
