@@ -7,7 +7,9 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
 #include "scheduler/core/lifecycle/node_machine.h"
+#include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
+#include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/timers.h"
 
 namespace glim::core {
@@ -26,6 +28,8 @@ struct Dispatch {
   void operator()(const NodeReported& e) const { ApplyReported(changes, e); }
   void operator()(const TimePassed&) const { ApplyTimePassed(changes); }
   void operator()(const ReturnNode& e) const { ApplyReturn(changes, e); }
+  void operator()(const RemoveNode& e) const { ApplyRemove(changes, e); }
+  void operator()(const ResolveOutage&) const { ApplyResolveOutage(changes); }
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
     changes.MarkDirty();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
@@ -47,6 +48,7 @@ void BeginStart(Changes& changes, AttemptId id) {
 }
 
 void ReleaseNode(Changes& changes, NodeId id) {
+  ApplyNextLabels(changes, id);
   const AttemptId next = changes.node(id).claim;
   changes.EditNode(id, [&](Node& node) {
     node.holder = node.claim;

@@ -60,6 +60,7 @@ class Changes {
   void Write(Task row);
   void Write(Node row);
   void EraseJob(JobId id);
+  void EraseNode(NodeId id);
   // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 

@@ -118,6 +118,7 @@ class ClusterState {
   std::shared_ptr<const Task> Put(Task row);
   std::shared_ptr<const Node> Put(Node row);
   void EraseJob(JobId id);  // with its attempts and tasks
+  void EraseNode(NodeId id);
 
   // Ids grow for ever; the store brings back the highest used.
   JobId next_job_id{1};

@@ -1,4 +1,4 @@
-// Ten bugs, each a line at the place where somebody could make it, that the simulator must find within 1,000 seeds
+// Bugs, each a line at the place where somebody could make it, that the simulator must find within 1,000 seeds
 // (scheduler/sim/world/planted_test.cc). Planted() is constantly false in every build but that test's own library,
 // which alone is compiled with GLIM_PLANTED_BUGS: the compiler leaves nothing of them in a program that is shipped.
 #pragma once
@@ -19,6 +19,7 @@ enum class PlantedBug : std::uint8_t {
   kLedgerLeak,         // GPU-time of stopping is booked for the node and not for the job
   kMovedStop,          // S moves on with the ranks' progress after it was committed
   kStaleCheckpoint,    // the save of a written-off task becomes its job's newest
+  kLostMeansReleased,  // the node of a lost task is given on while its ranks may live
 };
 
 #ifdef GLIM_PLANTED_BUGS

@@ -51,7 +51,7 @@ class Pass {
   void HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
 
  private:
-  void TakeLink(const PoolView& view, const std::vector<NodeId>& nodes);
+  void TakeLink(PoolView& view, const std::vector<NodeId>& nodes);
 
   const ClusterState& state_;
   const PassTerms terms_;

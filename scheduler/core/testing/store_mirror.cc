@@ -27,6 +27,7 @@ struct StoreMirror::Apply {
     store.rows_.Put(*row);
   }
   void operator()(const DeleteJob& gone) const { store.rows_.EraseJob(gone.id); }
+  void operator()(const DeleteNode& gone) const { store.rows_.EraseNode(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }
 };

@@ -1,5 +1,5 @@
 // What a list of mutations comes to: the last write of every row, in the order in which any store may carry it out:
-// deleted jobs first, then nodes, jobs, attempts, tasks by key, then history.
+// deleted jobs and nodes first, then nodes, jobs, attempts, tasks by key, then history.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@ namespace glim::store {
 
 // Points into the mutations that it was made from and must not outlive them.
 struct CommitBatch {
-  std::set<core::JobId> deleted_jobs;  // with attempts and tasks; a job may be put again by the same batch
+  std::set<core::JobId> deleted_jobs;    // with attempts and tasks; a job may be put again by the same batch
+  std::set<core::NodeId> deleted_nodes;  // no node gets the number of another
   std::map<core::NodeId, const core::Node*> nodes;
   std::map<core::JobId, const core::Job*> jobs;
   std::map<core::AttemptId, const core::Attempt*> attempts;

@@ -63,6 +63,7 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   const CommitBatch batch = Coalesce(mutations);
   if (Status s = CheckOwners(batch); !s.ok()) return s;
   for (const core::JobId job : batch.deleted_jobs) Delete(job);
+  for (const core::NodeId node : batch.deleted_nodes) data_->nodes.erase(node);
   for (const auto& [id, row] : batch.nodes) data_->nodes[id] = EncodeNode(*row);
   for (const auto& [id, row] : batch.jobs) data_->jobs[id] = EncodeJob(*row);
   for (const auto& [id, row] : batch.attempts) data_->attempts[id] = EncodeAttempt(*row);

@@ -20,6 +20,7 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"add_meta", "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING"},
     {"get_meta", "SELECT value FROM meta WHERE key = $1"},
     {"delete_jobs", "DELETE FROM jobs WHERE id = ANY ($1::bigint[])"},
+    {"delete_nodes", "DELETE FROM nodes WHERE id = ANY ($1::bigint[])"},
     {"put_nodes",
      "INSERT INTO nodes (id, name, body) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) "
      "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},

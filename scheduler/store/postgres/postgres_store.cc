@@ -37,6 +37,10 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
     for (const core::JobId job : batch.deleted_jobs) jobs.Row(job.value);
   }
   {
+    PostgresArrays nodes("delete_nodes", writes);
+    for (const core::NodeId node : batch.deleted_nodes) nodes.Row(node.value);
+  }
+  {
     PostgresArrays nodes("put_nodes", writes);
     for (const auto& [id, row] : batch.nodes) nodes.Row(id.value, CleanText(row->name), EncodeNode(*row));
   }

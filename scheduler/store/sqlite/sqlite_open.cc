@@ -34,6 +34,13 @@ Status Configure(SqliteDb& db, const SqliteOptions& options) {
   return db.Exec(fmt::format("PRAGMA max_page_count = {}", options.bytes_max / *page).c_str());
 }
 
+Status PrepareInto(SqliteDb& db, const char* sql, SqliteStatement* statement) {
+  auto prepared = db.Prepare(sql);
+  if (!prepared.ok()) return prepared.status();
+  *statement = std::move(prepared).value();
+  return Status::Ok();
+}
+
 // An empty file becomes ours; one with tables must say that it is.
 Status CheckOwner(SqliteDb& db) {
   auto id = db.QueryInt("PRAGMA application_id");
@@ -94,6 +101,7 @@ Status SqliteStore::Prepare() {
       {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
       {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
       {sql_.delete_job, "DELETE FROM jobs WHERE id = ?1"},
+      {sql_.delete_node, "DELETE FROM nodes WHERE id = ?1"},
       {sql_.put_node,
        "INSERT INTO nodes (id, name, body) VALUES (?1, ?2, ?3) "
        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},
@@ -148,9 +156,7 @@ Status SqliteStore::Prepare() {
        "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?2 OFFSET ?1)"},
   };
   for (const auto& [statement, sql] : all) {
-    auto prepared = db_->Prepare(sql);
-    if (!prepared.ok()) return prepared.status();
-    statement = std::move(prepared).value();
+    if (Status s = PrepareInto(*db_, sql, &statement); !s.ok()) return s;
   }
   return Status::Ok();
 }

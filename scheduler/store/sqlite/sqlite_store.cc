@@ -102,6 +102,9 @@ Status SqliteStore::Write(const CommitBatch& batch) {
   for (const core::JobId job : batch.deleted_jobs) {
     if (Status s = sql_.delete_job.Run(job.value); !s.ok()) return s;
   }
+  for (const core::NodeId node : batch.deleted_nodes) {
+    if (Status s = sql_.delete_node.Run(node.value); !s.ok()) return s;
+  }
   for (const auto& [id, row] : batch.nodes) {
     if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
   }

@@ -46,7 +46,7 @@ class SqliteStore final : public Store {
  private:
   struct Statements {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
-    SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
+    SqliteStatement delete_job, delete_node, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks;
     SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
     SqliteStatement ended_jobs, ended_jobs_of_user;
