@@ -1,4 +1,4 @@
-// glim admin status, glim admin node return, and what else operators ask.
+// glim admin status, glim admin node return and remove, glim admin outage resolve, and what else operators ask.
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,6 +11,14 @@
 
 namespace glim::cli {
 namespace {
+
+std::string OutageAdvice(std::uint32_t silent) {
+  return fmt::format(
+      "yes: {} nodes are silent, so many that none is declared lost\n"
+      "            Mend the network, or what keeps their agents ('glim nodes' lists them): their jobs go on.\n"
+      "            If they will not come back: 'glim admin outage resolve' restarts their jobs elsewhere.",
+      silent);
+}
 
 std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
   const std::string uses = UsesLine(status.uses());
@@ -27,8 +35,7 @@ std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
   const char* const mark = status.simulated_gpus() ? " (some simulated)" : "";
   if (!uses.empty()) text += fmt::format("gpu time    {}{}\n", uses, mark);
   text += fmt::format("last pass   {}.{:03} ms\n", status.last_pass_us() / 1000, status.last_pass_us() % 1000);
-  text += fmt::format("outage      {}\n",
-                      status.outage() ? "yes: so many nodes are silent that none is declared lost" : "no");
+  text += fmt::format("outage      {}\n", status.outage() ? OutageAdvice(status.nodes_silent()) : "no");
   return text;
 }
 
@@ -62,6 +69,38 @@ Status RunReturn(CommandContext& context, const std::string& node) {
   return Status::Ok();
 }
 
+Status RunRemove(CommandContext& context, const std::string& node, bool connected) {
+  glim::v1::RemoveNodeRequest request;
+  request.set_node(node);
+  request.set_connected(connected);
+  Result<glim::v1::RemoveNodeResponse> response = context.client.Call(&glim::v1::AdminApi::Stub::RemoveNode, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = node;
+    document["removed"] = true;
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("node {} is removed: a machine of that name may register", node));
+  }
+  return Status::Ok();
+}
+
+Status RunResolve(CommandContext& context) {
+  Result<glim::v1::ResolveOutageResponse> response =
+      context.client.Call(&glim::v1::AdminApi::Stub::ResolveOutage, glim::v1::ResolveOutageRequest());
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["nodes_lost"] = response->nodes_lost();
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("{} {} judged lost", response->nodes_lost(),
+                                    response->nodes_lost() == 1 ? "node is" : "nodes are"));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 void AddAdmin(Syntax app, Selection* selection) {
@@ -77,6 +116,18 @@ void AddAdmin(Syntax app, Selection* selection) {
   command.Option("NODE", node_name.get(), "the node's name", Presence::kRequired);
   command.OnChosen(
       [=] { selection->run = [node_name](CommandContext& context) { return RunReturn(context, *node_name); }; });
+
+  const auto connected = std::make_shared<bool>(false);
+  Syntax remove = node.AddCommand("remove", "Take a node out of the cluster: a machine of its name may register");
+  remove.Option("NODE", node_name.get(), "the node's name", Presence::kRequired);
+  remove.Flag("--connected", connected.get(), "also while its agent is connected: it registers anew at once");
+  remove.OnChosen(
+      [=] { selection->run = [=](CommandContext& context) { return RunRemove(context, *node_name, *connected); }; });
+
+  Syntax outage = admin.AddGroup("outage", "So many nodes silent at once that none is declared lost");
+  outage.AddCommand("resolve", "Judge the silent nodes lost: their jobs restart elsewhere").OnChosen([=] {
+    selection->run = RunResolve;
+  });
 }
 
 }  // namespace glim::cli

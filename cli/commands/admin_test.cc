@@ -126,6 +126,27 @@ TEST_F(AdminTest, AJobsOwnGpuTimeIsALineOfItsStatus) {
   EXPECT_THAT(Glim({"status", "7"}).out, HasSubstr("\ngpu time    2.2 GPU-hours: productive 90.0 %, lost 10.0 %\n"));
 }
 
+TEST_F(AdminTest, ANodeIsRemoved) {
+  const GlimResult result = Glim({"admin", "node", "remove", "n1"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "node n1 is removed: a machine of that name may register\n");
+  EXPECT_EQ(json::parse(Glim({"admin", "node", "remove", "--connected", "n2", "-o", "json"}).out)["removed"], true);
+  const auto state = server_.Lock();
+  ASSERT_EQ(state->removed_nodes.size(), 2u);
+  EXPECT_EQ(state->removed_nodes[0].node(), "n1");
+  EXPECT_FALSE(state->removed_nodes[0].connected());
+  EXPECT_TRUE(state->removed_nodes[1].connected());
+}
+
+TEST_F(AdminTest, AnOutageSaysWhatToDoAndIsResolvedByHand) {
+  server_.Lock()->nodes_silent = 3;
+  const GlimResult status = Glim({"admin", "status"});
+  EXPECT_THAT(status.out, HasSubstr("outage      yes: 3 nodes are silent"));
+  EXPECT_THAT(status.out, HasSubstr("glim admin outage resolve"));
+  EXPECT_EQ(Glim({"admin", "outage", "resolve"}).err, "3 nodes are judged lost\n");
+  EXPECT_THAT(Glim({"admin", "status"}).out, HasSubstr("outage      no\n"));
+}
+
 TEST_F(AdminTest, AReportThatDoesNotSumIsAFailure) {
   AddRow("pool", "a100", 2, 8'000, 2'000);
   server_.Lock()->report.set_registered_gpu_ms(10'001);

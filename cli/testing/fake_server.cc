@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
@@ -253,6 +254,8 @@ class FakeServer::AdminService : public AdminApi::Service {
     response->set_store("sqlite");
     response->set_nodes(static_cast<std::uint32_t>(state->nodes.size()));
     response->set_last_pass_us(1500);
+    response->set_outage(state->nodes_silent > 0);
+    response->set_nodes_silent(state->nodes_silent);
     return Status::OK;
   }
 
@@ -261,6 +264,20 @@ class FakeServer::AdminService : public AdminApi::Service {
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->returned_nodes.push_back(request->node());
     response->set_state("ready");
+    return Status::OK;
+  }
+
+  Status RemoveNode(ServerContext* context, const RemoveNodeRequest* request, RemoveNodeResponse*) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->removed_nodes.push_back(*request);
+    return Status::OK;
+  }
+
+  Status ResolveOutage(ServerContext* context, const ResolveOutageRequest*, ResolveOutageResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    response->set_nodes_lost(std::exchange(state->nodes_silent, 0));
     return Status::OK;
   }
 

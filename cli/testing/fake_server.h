@@ -47,7 +47,9 @@ struct FakeState {
   std::vector<glim::v1::StreamEventsRequest> event_requests;
   std::vector<glim::v1::ListHistoryRequest> history_requests;
   std::vector<std::string> returned_nodes;
-  std::vector<bool> reloads;  // whether each was a dry run
+  std::vector<glim::v1::RemoveNodeRequest> removed_nodes;
+  std::uint32_t nodes_silent = 0;  // any: an outage
+  std::vector<bool> reloads;       // whether each was a dry run
   std::vector<std::string> reports_by;
   int log_streams_open = 0;
 };

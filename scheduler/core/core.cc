@@ -9,7 +9,9 @@
 #include "scheduler/core/lifecycle/job_submit.h"
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/node_refused.h"
+#include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
+#include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/timers.h"
 
 namespace glim::core {
@@ -29,6 +31,8 @@ struct Dispatch {
   void operator()(const NodeReported& e) const { ApplyReported(changes, e); }
   void operator()(const TimePassed&) const { ApplyTimePassed(changes); }
   void operator()(const ReturnNode& e) const { ApplyReturn(changes, e); }
+  void operator()(const RemoveNode& e) const { ApplyRemove(changes, e); }
+  void operator()(const ResolveOutage&) const { ApplyResolveOutage(changes); }
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
     BeginCrossings(changes);  // the links may carry more now

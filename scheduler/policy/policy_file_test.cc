@@ -45,6 +45,8 @@ restore_backoff_max: 1m
 node_lost_after: 1500ms
 oversleep_max: 1s
 outage_percent: 35
+leaf_lost_after: 20m
+suspect_for: 2h
 unfinished_jobs_max: 1000
 unfinished_jobs_per_user_max: 100
 finished_jobs_kept: 10
@@ -78,7 +80,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage,
-               unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
+               leaf_lost, suspect_for, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
   EXPECT_EQ(default_user.For(core::PriorityClass::kLow), core::kUnlimited);
   EXPECT_EQ(users.at("kim").For(core::PriorityClass::kAboveNormal), 3u);
@@ -107,6 +109,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(restore_backoff, Seconds(2));
   EXPECT_EQ(restore_backoff_max, Minutes(1));
   EXPECT_EQ(port_last, 31'000);
+  EXPECT_EQ(leaf_lost, Minutes(20));
+  EXPECT_EQ(suspect_for, Hours(2));
   const std::pair<Duration, Duration> times[] = {
       {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},
       {replan, Seconds(10)},      {save_wait, Seconds(20)},   {agree, Seconds(2)},     {save_cost, Seconds(1)},

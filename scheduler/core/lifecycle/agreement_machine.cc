@@ -165,8 +165,11 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
     ChangePreemptor(changes, id, row.claim);
     return;
   }
+  const auto tasks = TasksOf(changes.state(), id);
+  const bool goes =  // a gang that has released a node is at its end
+      std::any_of(tasks.begin(), tasks.end(), [](const Task* t) { return t->phase == TaskPhase::kReleased; });
   const bool withdrawn =
-      before->open_agreement()->state == AgreementState::kNotifying && before->stop == StopCause::kNone;
+      before->open_agreement()->state == AgreementState::kNotifying && before->stop == StopCause::kNone && !goes;
   if (before->open_agreement()->suspend || before->open_agreement()->time_limit) return;  // it leaves for that
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();

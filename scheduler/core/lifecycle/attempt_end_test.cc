@@ -86,8 +86,7 @@ const End kEnds[] = {
        c.Edit(job, 1, [](ObservedTask& task) { task.lost = true; });
        c.Settle();
      },
-     Outcome::kNodeFailure, SaveResult::kNone, 10, JobState::kQueued,
-     "its processes are gone on node n2; 10 steps lost"},
+     Outcome::kNodeFailure, SaveResult::kNone, 10, JobState::kQueued, "its task was lost on node n2; 10 steps lost"},
     {"a cancel",
      [](Cluster& c, JobId job) {
        c.Cancel(job);

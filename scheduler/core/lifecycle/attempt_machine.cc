@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/failed_rank.h"
 #include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
@@ -60,7 +61,7 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
     const auto where = [&] { return " on node " + changes.node(task->node).name; };
     if (task->lost) {
       StopAttempt(changes, id, StopCause::kNodeFailure,
-                  "its processes are gone" + where() + (task->message.empty() ? "" : ": " + task->message));
+                  "its task was lost" + where() + (task->message.empty() ? "" : ": " + task->message));
       return;
     }
     if (task->start_failed) {
@@ -112,6 +113,7 @@ void WriteOffTask(Changes& changes, TaskId id, const std::string& why) {
     row.holder = {};
     row.stale_tasks.push_back(id);
   });
+  ApplyNextLabels(changes, node);
   changes.Sync(node);
   handover.Done();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
@@ -75,6 +76,7 @@ void LinkHandover::Done() {
 }
 
 void ReleaseNode(Changes& changes, NodeId id) {
+  ApplyNextLabels(changes, id);
   const AttemptId next = changes.node(id).claim;
   LinkHandover handover(changes, id);
   changes.EditNode(id, [&](Node& node) {

@@ -112,6 +112,13 @@ void Changes::Erase(const LifeTableId& id) {
   transition_.mutations.emplace_back(DeleteLifeTable{id});
 }
 
+void Changes::EraseNode(NodeId id) {
+  state_.EraseNode(id);
+  ForgetSilence();
+  MarkDirty();
+  transition_.mutations.emplace_back(DeleteNode{id});
+}
+
 JobId Changes::NewJobId() {
   const JobId id = state_.next_job_id;
   state_.next_job_id = JobId(id.value + 1);

@@ -70,6 +70,7 @@ class Changes {
   void EraseTasks(AttemptId id);    // likewise, and its own row stays
   void Erase(const ShareId& id);
   void Erase(const LifeTableId& id);
+  void EraseNode(NodeId id);
   // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 

@@ -14,7 +14,7 @@ void AddHolder(const Tables& tables, const Node& node, std::vector<DesiredTask>&
     entry.id = id;
     entry.job = tables.jobs.Find(id.attempt.job);
     entry.attempt = attempt;
-    entry.stop = attempt->stop != StopCause::kNone;
+    entry.stop = attempt->stop != StopCause::kNone || task.lost;
     entry.stop_reason = attempt->message;
     entry.launch = task.phase == TaskPhase::kPending && !entry.stop;
     entry.interrupt = !attempt->agreements.empty();

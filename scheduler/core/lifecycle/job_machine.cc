@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
+#include "scheduler/core/lifecycle/suspicion.h"
 #include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/interrupt_terms.h"
@@ -119,7 +120,7 @@ void AfterInterrupt(Changes& changes, const Attempt& ended) {
 // No other try would mend it; and no node is to blame, of the tries before either.
 void FailForItsOwnFault(Changes& changes, JobId id, const StartVerdict& verdict) {
   for (const NodeId node : verdict.cleared) {
-    changes.EditNode(node, [](Node& row) { row.suspect -= row.suspect > 0 ? 1 : 0; });
+    Clear(changes, node);
   }
   Finish(changes, id, JobState::kFailed, verdict.message);
 }
@@ -134,7 +135,7 @@ void AfterStartFailure(Changes& changes, const Attempt& ended) {
     job.message = ended.message;
   });
   for (const Task* task : TasksOf(changes.state(), ended.id)) {
-    if (task->start_failed) changes.EditNode(task->node, [](Node& node) { ++node.suspect; });
+    if (task->start_failed) Suspect(changes, task->node);
   }
   if (failures >= policy.start_failures_max) {
     Finish(changes, ended.id.job, JobState::kFailed,
@@ -155,7 +156,7 @@ void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
   for (const Task* task : TasksOf(changes.state(), ended.id)) {
     const bool read = std::all_of(task->ranks.begin(), task->ranks.end(),
                                   [](const Rank& rank) { return rank.restore_failed.empty(); });
-    if (task->save_missing || !read) changes.EditNode(task->node, [](Node& node) { ++node.suspect; });
+    if (task->save_missing || !read) Suspect(changes, task->node);
   }
   Duration pause = policy.restore_backoff;
   for (std::uint32_t i = 1; i < failures && pause < policy.restore_backoff_max; ++i) pause = pause + pause;

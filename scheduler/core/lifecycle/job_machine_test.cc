@@ -265,6 +265,7 @@ TEST(NodeFailure, RestartMaxBoundsTheRestarts) {
   }));
   for (std::uint32_t n = 1; n <= 3; ++n) {
     c.Edit(job, 0, [](ObservedTask& task) { task.lost = true; });
+    c.Settle();
     c.Advance(Milliseconds(1));
     c.Settle();
     EXPECT_EQ(c.job(job).restarts, n);

@@ -198,13 +198,13 @@ TEST(Ledger, NodesThatCannotBeUsedAreUnavailable) {
 TEST(Ledger, ANodeThatComesBackWithAnotherNumberOfGpusStillSums) {
   Cluster c(Zones{.nodes = 1}, Patient());
   c.Advance(Seconds(10));
-  c.Connect("n1", Labels("z1", "z1-l1", 4));
+  c.Connect("n1", Labels("z1", "z1-l1", 16));
   c.Advance(Seconds(10));
-  c.Connect("n1", Labels("z1", "z1-l1", 6));
+  c.Connect("n1", Labels("z1", "z1-l1", 24));
   c.Advance(Seconds(1));
-  EXPECT_EQ(RegisteredGpuMs(c.node(NodeId(1)), c.now()), 8 * 10'000 + 4 * 10'000 + 6 * 1'000);
+  EXPECT_EQ(RegisteredGpuMs(c.node(NodeId(1)), c.now()), 8 * 10'000 + 16 * 10'000 + 24 * 1'000);
   const UseTotals totals = Booked(c, NodeId(1));
-  EXPECT_EQ(std::accumulate(totals.begin(), totals.end(), std::int64_t{0}), 126'000);
+  EXPECT_EQ(std::accumulate(totals.begin(), totals.end(), std::int64_t{0}), 264'000);
 }
 
 TEST(Ledger, TimeUnderOneHolderIsNotAtRiskForTheNext) {

@@ -187,7 +187,7 @@ TEST(TimeLimit, ALostNodeAfterItEndsTheJob) {
   c.Settle();
   EXPECT_EQ(c.attempt(job).outcome, Outcome::kNodeFailure);
   EXPECT_EQ(c.job(job).state, JobState::kFailed);
-  EXPECT_THAT(c.job(job).message, ::testing::StartsWith("reached its time limit of 1 min; its processes are gone"));
+  EXPECT_THAT(c.job(job).message, ::testing::StartsWith("reached its time limit of 1 min; its task was lost"));
 }
 
 TEST(TimeLimit, ASuspendedJobAtItsLimitIsOverAndNotHeld) {

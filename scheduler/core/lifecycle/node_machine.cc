@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "scheduler/core/lifecycle/attempt_end.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/attempt_progress.h"
-#include "scheduler/core/lifecycle/claims.h"
-#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/node_labels.h"
+#include "scheduler/core/lifecycle/node_loss.h"
+#include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
@@ -21,37 +21,20 @@ Status SecondMachine(const Node& node) {
   return Status(StatusCode::kAlreadyExists, "node name " + node.name + " belongs to another machine")
       .WithReason("NODE_NAME_TAKEN")
       .WithField("node_name")
-      .WithFix("give this agent another --node-name");
+      .WithFix(
+          "give this agent another --node-name; or, if the other machine is no more, take it out: glim admin node "
+          "remove " +
+          node.name);
 }
 
-void SetState(Changes& changes, NodeId id, NodeState state, const std::string& message) {
-  changes.EditNode(id, [&](Node& node) {
-    node.state = state;
-    node.message = message;
-  });
-  SettleSavesOn(changes, id);
-}
-
-void FallSilent(Changes& changes, NodeId id, const std::string& why) {
-  SetState(changes, id, NodeState::kSilent, why);
-  changes.Note(HistoryKind::kNodeSilent, {}, id, why);
-}
-
-// Nobody holds on to a node that is not there: its holder fails, its claimant looks elsewhere.
-void Abandon(Changes& changes, NodeId id, const std::string& why) {
-  if (changes.node(id).claim) DropClaimOf(changes, id, why);
-  const AttemptId holder = changes.node(id).holder;
-  if (!holder) return;
-  const Attempt& attempt = changes.attempt(holder);
-  if (attempt.state == AttemptState::kClaimed) {
-    DropClaims(changes, holder, why);
-    Requeue(changes, holder.job, {});
-    return;
-  }
-  const auto at = std::find(attempt.nodes.begin(), attempt.nodes.end(), id) - attempt.nodes.begin();
-  StopAttempt(changes, holder, StopCause::kNodeFailure, why);
-  WriteOffTask(changes, {holder, static_cast<std::uint32_t>(at)}, why);
-  AdvanceAttempt(changes, holder);
+Status GpusMissing(const std::string& name, const std::string& missing) {
+  return Status(StatusCode::kFailedPrecondition, "node " + name + " has " + missing)
+      .WithReason("GPUS_MISSING")
+      .WithField("node")
+      .WithFix(
+          "mend it and start its agent again, or let it register with what it has: glim admin node remove "
+          "--connected " +
+          name);
 }
 
 void MergeRank(Rank& row, const Rank& seen) {
@@ -98,7 +81,8 @@ Written MergeTask(Changes& changes, const ObservedTask& seen) {
         if (row.rank == rank.rank) MergeRank(row, rank);
       }
     }
-    if (seen.lost) task.phase = TaskPhase::kReleased;
+    // Lost says that nobody vouches for its ranks, which may train on: its node is empty when the agent says so.
+    if (seen.lost && Planted(PlantedBug::kLostMeansReleased)) task.phase = TaskPhase::kReleased;
     if (task.phase == TaskPhase::kReleased) task.released_at = changes.now();
   });
 }
@@ -131,7 +115,7 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
       told.ranks = seen.ranks;
       SeeProgress(changes, seen.id.attempt, {&told});
     }
-    if (seen.phase == TaskPhase::kReleased || seen.lost) {
+    if (seen.phase == TaskPhase::kReleased) {
       changes.EditNode(node, [&](Node& row) { std::erase(row.stale_tasks, seen.id); });
     }
     return;
@@ -151,12 +135,12 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
   }
 }
 
-// What the scheduler believes is there, and the agent, up to date, does not know.
+// What the scheduler believes is there, and the agent, up to date, does not know: it is stopped like any lost task, and
+// the agent answers that order with its release. A stale task is listed with its stop anyway.
 void SeeAbsent(Changes& changes, NodeId id, const NodeReported& event, std::set<AttemptId>& touched) {
   const auto reported = [&](TaskId task) {
     return std::any_of(event.tasks.begin(), event.tasks.end(), [&](const ObservedTask& t) { return t.id == task; });
   };
-  changes.EditNode(id, [&](Node& row) { std::erase_if(row.stale_tasks, [&](TaskId z) { return !reported(z); }); });
   const AttemptId holder = changes.node(id).holder;
   if (!holder) return;
   for (const Task* task : TasksOf(changes.state(), holder)) {
@@ -164,7 +148,7 @@ void SeeAbsent(Changes& changes, NodeId id, const NodeReported& event, std::set<
     if (reported(task->id)) continue;
     ObservedTask gone;
     gone.id = task->id;
-    gone.phase = TaskPhase::kReleased;
+    gone.phase = TaskPhase::kExited;
     gone.lost = true;
     gone.message = "the agent does not know it any more";
     MergeTask(changes, gone);
@@ -173,10 +157,19 @@ void SeeAbsent(Changes& changes, NodeId id, const NodeReported& event, std::set<
   }
 }
 
+// Fewer GPUs than labelled: whoever is there fails, whoever is to come looks elsewhere.
+void TakeOut(Changes& changes, NodeId id, const std::string& missing) {
+  const Node& node = changes.node(id);
+  if (node.state == NodeState::kQuarantined && node.message == missing) return;  // told again
+  changes.Note(HistoryKind::kNodeQuarantined, node.holder, id, missing);
+  SetNodeState(changes, id, NodeState::kQuarantined, missing);
+  Abandon(changes, id, "node " + changes.node(id).name + " has " + missing);
+}
+
 void HeardAgain(Changes& changes, NodeId id) {
   const NodeState state = changes.node(id).state;
   if (state == NodeState::kSilent || state == NodeState::kLost || state == NodeState::kRefused) {
-    SetState(changes, id, NodeState::kReady, "");
+    SetNodeState(changes, id, NodeState::kReady, "");
     changes.Note(HistoryKind::kNodeReady, {}, id);
     // A stop that was ordered meanwhile is heard only now: the release bound counts from here.
     const Attempt* holder = changes.state().FindAttempt(changes.node(id).holder);
@@ -208,9 +201,11 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
                   .zone = event.labels.zone});
   }
   const NodeId id = node.id;
+  if (known == changes.state().index().node_by_name.end()) node.labels = event.labels;
+  const Node before = node;
+  HearLabels(changes.state(), node, event.labels);
   const std::string right_marker = RightMarker(changes.state());
   node.boot_id = event.boot_id;
-  node.labels = event.labels;
   node.address = event.address;
   node.agent_version = event.agent_version;
   node.runtime = event.runtime;
@@ -225,6 +220,11 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
   changes.liveness(id) = {event.session, changes.now()};
   changes.ForgetSilence();
+  if (const std::string missing = MissingGpus(changes.node(id)); missing.empty()) {
+    SettleLabels(changes, before);
+  } else {
+    TakeOut(changes, id, missing);
+  }
   HeardAgain(changes, id);
   SettleSavesOn(changes, id);  // a quarantined node stays so, and gives its saves again
   changes.Sync(id);
@@ -232,6 +232,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
 }
 
 void ApplyDisconnected(Changes& changes, const NodeDisconnected& event) {
+  if (!changes.state().FindNode(event.node)) return;
   Liveness& live = changes.liveness(event.node);
   if (live.session != event.session) return;  // a newer stream has replaced it
   live.session = 0;
@@ -280,59 +281,24 @@ void ApplyReports(Changes& changes, std::span<const Event> reports) {
 void ApplyReturn(Changes& changes, const ReturnNode& event) {
   const auto known = changes.state().index().node_by_name.find(event.name);
   if (known == changes.state().index().node_by_name.end()) {
-    changes.reply().status = Status(StatusCode::kNotFound, "no node " + event.name)
-                                 .WithReason("NO_SUCH_NODE")
-                                 .WithField("node")
-                                 .WithFix("glim nodes lists the nodes");
+    changes.reply().status = NoSuchNode(event.name);
     return;
   }
   const NodeId id = known->second;
+  if (const std::string missing = MissingGpus(changes.node(id)); !missing.empty()) {
+    changes.reply().status = GpusMissing(event.name, missing);
+    return;
+  }
   if (changes.node(id).state == NodeState::kQuarantined) {
-    SetState(changes, id, changes.liveness(id).session ? NodeState::kReady : NodeState::kSilent, "");
+    SetNodeState(changes, id, changes.liveness(id).session ? NodeState::kReady : NodeState::kSilent, "");
     changes.Note(HistoryKind::kNodeReturned, {}, id);
   }
-  changes.EditNode(id, [](Node& node) { node.suspect = 0; });
+  changes.EditNode(id, [](Node& node) {
+    node.suspect = 0;
+    node.suspect_until = {};
+  });
   changes.Sync(id);
   changes.reply().state = ToString(changes.node(id).state);
-}
-
-void JudgeSilence(Changes& changes) {
-  const Policy& policy = changes.policy();
-  if (changes.state().silence_known && changes.state().silence_due && changes.now() < changes.state().silence_due)
-    return;
-  changes.ForgetSilence();
-  std::vector<NodeId> overdue;
-  std::size_t judged = 0, silent = 0;
-  std::vector<NodeId> all;
-  changes.state().tables().nodes.ForEach([&](NodeId id, const Node&) { all.push_back(id); });
-  for (const NodeId id : all) {
-    const NodeState state = changes.node(id).state;
-    if (state == NodeState::kLost || state == NodeState::kQuarantined) continue;
-    ++judged;
-    const Liveness& live = changes.liveness(id);
-    const Duration silence = changes.now() - std::max(live.last_heard, changes.state().leader_since);
-    if ((state == NodeState::kReady || state == NodeState::kRefused) && silence >= policy.node_lost_after / 4) {
-      FallSilent(changes, id, "nothing heard from its agent");
-    }
-    if (changes.node(id).state == NodeState::kSilent) ++silent;
-    if (silence >= policy.node_lost_after) overdue.push_back(id);
-  }
-  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to
-  // fall due is alone for a moment in every outage.
-  const bool outage = !overdue.empty() && silent >= 2 && silent * 100 > judged * policy.outage_percent;
-  if (outage != changes.state().outage) {
-    changes.Note(outage ? HistoryKind::kOutageBegan : HistoryKind::kOutageEnded, {}, {}, "",
-                 {.nodes = static_cast<std::uint32_t>(silent)});
-    changes.SetOutage(outage);
-    changes.MarkDirty();
-  }
-  if (outage) return;
-  for (const NodeId id : overdue) {
-    SetState(changes, id, NodeState::kLost, "nothing heard from its agent");
-    changes.EditNode(id, [](Node& node) { ++node.suspect; });
-    changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
-    Abandon(changes, id, "node " + changes.node(id).name + " was lost");
-  }
 }
 
 void Quarantine(Changes& changes, TaskId id) {
@@ -340,7 +306,7 @@ void Quarantine(Changes& changes, TaskId id) {
   const NodeId node = task->node;
   const std::string evidence =
       "task " + ToString(id.attempt) + "." + std::to_string(id.index) + " did not go after SIGKILL: " + task->message;
-  SetState(changes, node, NodeState::kQuarantined, evidence);
+  SetNodeState(changes, node, NodeState::kQuarantined, evidence);
   changes.Note(HistoryKind::kNodeQuarantined, id.attempt, node, evidence);
   WriteOffTask(changes, id, evidence);
 }

@@ -6,10 +6,11 @@
 //     |                                                                 | heard again: what was written off is
 //     +-----------------------------------------------------------------+ stopped first, then it is used
 //     |
-//     +--- stop order unanswered for kill_after_term + release_max ---> QUARANTINED ---> READY (operator, once empty)
+//     +--- stop order unanswered for kill_after_term + release_max, or
+//          fewer GPUs than labelled (node_labels.h) ---> QUARANTINED ---> READY (operator, once empty)
 //
 // A node whose agent speaks another protocol is REFUSED (node_refused.h): neither silent nor lost.
-// More than outage_percent of the nodes (and at least two) silent at once is an outage: nobody is declared lost.
+// More than outage_percent of the nodes (and at least two) silent at once is an outage (silence.h).
 #pragma once
 
 #include <span>
@@ -26,8 +27,6 @@ void ApplyReported(Changes& changes, const NodeReported& event);
 void ApplyReports(Changes& changes, std::span<const Event> reports);
 void ApplyReturn(Changes& changes, const ReturnNode& event);
 
-// Silence, losses and the outage rule, judged at changes.now().
-void JudgeSilence(Changes& changes);
 // A task past its release bound: the node is taken out, with the evidence.
 void Quarantine(Changes& changes, TaskId task);
 

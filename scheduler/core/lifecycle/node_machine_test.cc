@@ -38,7 +38,7 @@ TEST(Registration, ANewNodeIsReadyAndKnownByItsName) {
 
 TEST(Registration, TheSameMachineComesBackAsTheSameNode) {
   Cluster c;
-  NodeLabels more = Labels("z1", "z1-l1", 4);
+  NodeLabels more = Labels("z1", "z1-l1", 16);
   const Reply again = c.Connect("n1", more);
   EXPECT_EQ(again.node, NodeId(1));
   EXPECT_EQ(c.node(NodeId(1)).labels, more);
@@ -160,6 +160,8 @@ TEST(Loss, AStaleTaskThatTheRebootTookIsGone) {
   c.Report(NodeId(1), false);
   EXPECT_FALSE(IsFree(c.node(NodeId(1)))) << "an agent that is not up to date proves nothing by silence";
   c.Report(NodeId(1), true);
+  EXPECT_FALSE(IsFree(c.node(NodeId(1)))) << "what it does not tell of, it has not released";
+  c.Settle();  // the agent answers the stop of what it does not know
   EXPECT_TRUE(IsFree(c.node(NodeId(1))));
 }
 
@@ -372,9 +374,14 @@ TEST(Absence, OfATaskInACurrentReportIsALoss) {
   const JobId job = c.Running(Spec(1));
   c.Do(Report(c, NodeId(1), {}, false));
   EXPECT_EQ(c.job(job).state, JobState::kRunning) << "an agent that is not up to date proves nothing";
-  c.Do(Report(c, NodeId(1), {}, true));
-  EXPECT_EQ(c.attempt(job).outcome, Outcome::kNodeFailure);
+  c.agent(NodeId(1)).tasks.clear();
+  c.Report(NodeId(1));
+  EXPECT_EQ(c.attempt(job).stop, StopCause::kNodeFailure);
   EXPECT_TRUE(c.task(job, 0).lost);
+  EXPECT_EQ(c.node(NodeId(1)).holder, (AttemptId{job, 1})) << "nobody has said that the node is empty";
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kNodeFailure);
+  EXPECT_FALSE(c.node(NodeId(1)).holder);
 }
 
 TEST(Absence, OfATaskThatIsYetToBeLaunchedMeansNothing) {

@@ -1,6 +1,7 @@
 #include "scheduler/core/lifecycle/plan_apply.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -81,8 +82,12 @@ void Displace(Changes& changes, const PlannedStart& start, AttemptId by) {
 // How many nodes of its leaf are in use.
 std::size_t LoadOfLeaf(const Changes& changes, const Node& node) {
   const Layouts& layouts = changes.state().layouts();
-  const PoolLayout& pool = layouts.pools.at(node.labels.pool);
-  const std::uint32_t leaf = pool.leaves[pool.IndexOf(node.id)];
+  const auto pool_of = layouts.pools.find(node.labels.pool);
+  if (pool_of == layouts.pools.end()) return 0;
+  const PoolLayout& pool = pool_of->second;
+  const std::optional<std::size_t> at = pool.IndexOf(node.id);
+  if (!at) return 0;
+  const std::uint32_t leaf = pool.leaves[*at];
   std::size_t load = 0;
   for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
     load += pool.leaves[i] == leaf && changes.node(pool.nodes[i]).holder ? 1 : 0;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/save_reach.h"
 
 namespace glim::core {
 namespace {
@@ -54,6 +55,15 @@ StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
   verdict.jobs_fault = true;
   verdict.message = Describe(state, *missing) + " (the same on " + std::to_string(nodes.size()) + " nodes)";
   return verdict;
+}
+
+std::vector<NodeId> SlowToStart(const ClusterState& state, const Attempt& attempt) {
+  std::vector<NodeId> slow;
+  for (const Task* task : TasksOf(state, attempt.id)) {
+    const bool copies = !IsShared(attempt.base) && !HasWhole(attempt.base, task->node) && task->copy_time.ms == 0;
+    if (task->phase < TaskPhase::kRunning && !copies) slow.push_back(task->node);
+  }
+  return slow;
 }
 
 }  // namespace glim::core

@@ -1,4 +1,5 @@
-// Whose fault a failed start is: the node's, which is then chosen last, or the job's own, which no other try mends.
+// Whose fault a failed start is: the node's, which is then left out for a while, or the job's own, which no other try
+// mends.
 #pragma once
 
 #include <string>
@@ -17,5 +18,9 @@ struct StartVerdict {
 // The agents say what no node would mend (job_fault). A path that is not there may be a file system that one node
 // lacks: it is the job's fault when a second node says the same, in this attempt or in those right before.
 StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended);
+
+// Where the tasks of an attempt are yet to be seen running, when its time to start is over: these nodes are to blame.
+// Not where a save is still being copied, which says nothing of that node. In rank order.
+std::vector<NodeId> SlowToStart(const ClusterState& state, const Attempt& attempt);
 
 }  // namespace glim::core

@@ -36,6 +36,14 @@ void NotThere(ObservedTask& task) {
 
 void Broken(ObservedTask& task) { task.message = "runc was killed"; }
 
+// The start of a gang on n1 and n2 has failed on n1, once.
+void Suspicion(Cluster& c) {
+  const JobId bad = c.Submit(Spec(2));
+  FailStart(c, bad, 0, Broken);
+  c.Cancel(bad);
+  ASSERT_EQ(c.node(NodeId(1)).suspect, 1u);
+}
+
 void Retry(Cluster& c) { c.Advance(c.policy().start_backoff); }
 
 TEST(AStartFailure, OfTheJobsOwnFaultIsTriedOnce) {
@@ -123,6 +131,71 @@ TEST(AStartFailure, OfTheNodeIsTriedAgainAndRemembered) {
   EXPECT_EQ(c.node(NodeId(2)).suspect, 1u);
   EXPECT_EQ(c.job(job).state, JobState::kQueued);
   EXPECT_EQ(c.job(job).attempts, 2u);
+}
+
+// Its agent is heard, and the task never runs: of a gang the node that hangs, not those that wait for it.
+TEST(AStartTimeout, IsTheFaultOfTheNodesWhereNothingRuns) {
+  Cluster c(Zones{.nodes = 4});
+  const JobId job = c.Submit(Spec(2));
+  c.script(job).runs = false;
+  c.Settle();
+  c.Edit(job, 0, [](ObservedTask& task) { task.phase = TaskPhase::kRunning; });
+  c.Advance(c.policy().start_max);
+  EXPECT_EQ(c.attempt(job).message, "not every task was seen running in time: not on n2");
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 0u);
+  EXPECT_EQ(c.node(NodeId(2)).suspect, 1u);
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kStartFailed);
+  c.script(job).runs = true;
+  Retry(c);
+  c.Settle();
+  EXPECT_EQ(c.attempt(job).nodes, (std::vector{NodeId(1), NodeId(3)})) << "not there again";
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+}
+
+TEST(AStartTimeout, IsNotTheFaultOfANodeThatStillCopiesASave) {
+  Cluster c(Zones{.nodes = 1});
+  const JobId job = c.Submit(Spec(1));
+  c.script(job).runs = false;
+  c.Settle();
+  Attempt copies = c.attempt(job);
+  EXPECT_EQ(SlowToStart(c.state(), copies), std::vector{NodeId(1)});
+  copies.base.local = "30";
+  EXPECT_TRUE(SlowToStart(c.state(), copies).empty());
+}
+
+// Nodes 1 and 2 on a leaf, node 3 on another: what is closest together has the suspect node in it.
+struct Suspected {
+  Suspected() {
+    c.AddNode(testing::Labels("z1", "l1"));
+    c.AddNode(testing::Labels("z1", "l1"));
+    c.AddNode(testing::Labels("z1", "l2"));
+    Suspicion(c);
+  }
+  Cluster c{Zones{.zones = 0}, testing::Patient()};
+};
+
+TEST(ASuspectNode, IsLeftOutForAWhileAsLongAsOthersFit) {
+  Suspected s;
+  EXPECT_EQ(s.c.attempt(s.c.Submit(Spec(2))).nodes, (std::vector{NodeId(2), NodeId(3)}));
+}
+
+TEST(ASuspectNode, IsTakenWhereTheOthersDoNotDo) {
+  Suspected s;
+  EXPECT_EQ(s.c.attempt(s.c.Submit(Spec(3))).nodes, (std::vector{NodeId(1), NodeId(2), NodeId(3)}));
+}
+
+TEST(ASuspectNode, IsOneOfTheOthersAgainWhenItsTimeIsOver) {
+  Suspected s;
+  s.c.Advance(s.c.policy().suspect_for);
+  EXPECT_EQ(s.c.attempt(s.c.Submit(Spec(2))).nodes, (std::vector{NodeId(1), NodeId(2)}));
+  EXPECT_EQ(s.c.attempt(s.c.Submit(Spec(1))).nodes, std::vector{NodeId(3)});
+}
+
+TEST(ASuspectNode, IsTrustedAgainWhenTheOperatorReturnsIt) {
+  Suspected s;
+  s.c.Do(ReturnNode{"n1"});
+  EXPECT_EQ(s.c.attempt(s.c.Submit(Spec(2))).nodes, (std::vector{NodeId(1), NodeId(2)}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
@@ -11,6 +13,9 @@
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/lifecycle/silence.h"
+#include "scheduler/core/lifecycle/start_verdict.h"
+#include "scheduler/core/lifecycle/suspicion.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
 
@@ -43,11 +48,20 @@ void JudgeRelease(Changes& changes, AttemptId id) {
   for (const TaskId task : stuck) Quarantine(changes, task);
 }
 
+// The program did not fail, it was never seen: its node hangs.
+void EndSlowStart(Changes& changes, AttemptId id) {
+  const std::vector<NodeId> slow = SlowToStart(changes.state(), changes.attempt(id));
+  std::string why = "not every task was seen running in time";
+  if (!slow.empty()) why += ": not on " + NamesOfNodes(changes.state().tables(), slow);
+  for (const NodeId node : slow) Suspect(changes, node);
+  StopAttempt(changes, id, StopCause::kStartTimeout, why);
+}
+
 void JudgeAttempt(Changes& changes, AttemptId id) {
   const Attempt& attempt = changes.attempt(id);
   if (attempt.state == AttemptState::kStarting &&
       changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
-    StopAttempt(changes, id, StopCause::kStartTimeout, "not every task was seen running in time");
+    EndSlowStart(changes, id);
   }
   AdvanceAgreement(changes, id);
   JudgeRelease(changes, id);
@@ -84,23 +98,6 @@ TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt&
     Earliest(wake, agreement->deadline);
   }
   return wake;
-}
-
-TimePoint SilenceDue(const ClusterState& state, const Policy& policy) {
-  if (state.silence_known) return state.silence_due;
-  TimePoint due;
-  for (const auto& [id, live] : state.liveness) {
-    const Node* node = state.FindNode(id);
-    if (!node || node->state == NodeState::kLost || node->state == NodeState::kQuarantined) continue;
-    // In an outage the silent are judged again when those that are heard fall due.
-    if (state.outage && node->state == NodeState::kSilent) continue;
-    const TimePoint heard = std::max(live.last_heard, state.leader_since);
-    const bool silent = node->state == NodeState::kSilent;
-    Earliest(due, heard + (silent ? policy.node_lost_after : policy.node_lost_after / 4));
-  }
-  state.silence_due = due;
-  state.silence_known = true;
-  return due;
 }
 
 }  // namespace
@@ -162,7 +159,7 @@ TimePoint NextWake(const ClusterState& state, const Policy& policy) {
   for (const AttemptId id : state.index().attention) Earliest(wake, WakeOf(state, policy, *state.FindAttempt(id)));
   Earliest(wake, NextTimeLimit(state, policy));
   if (!state.index().delayed.empty()) Earliest(wake, state.index().delayed.begin()->first);
-  Earliest(wake, SilenceDue(state, policy));
+  Earliest(wake, NextSilence(state, policy));
   return wake;
 }
 

@@ -58,6 +58,7 @@ TEST(NextWake, IsTheEarliestDeadline) {
        [](Cluster& c) {
          c.Running(Spec(1));
          c.Edit(JobId(1), 0, [](ObservedTask& task) { task.lost = true; });
+         c.Settle();
        },
        Seconds(30)},
   };
@@ -120,6 +121,7 @@ TEST(TimePassed, EndsBackoffsInTheirOrder) {
   const JobId first = c.Running(SpecWith(1, [](JobSpec& s) { s.restart_backoff = Seconds(50); }));
   const JobId second = c.Running(SpecWith(1, [](JobSpec& s) { s.restart_backoff = Seconds(20); }));
   for (const JobId job : {first, second}) c.Edit(job, 0, [](ObservedTask& task) { task.lost = true; });
+  c.Settle();
   c.Advance(Seconds(20));
   EXPECT_EQ(c.job(first).state, JobState::kQueued);
   EXPECT_EQ(c.job(second).state, JobState::kStarting);

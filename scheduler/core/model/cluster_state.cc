@@ -290,6 +290,15 @@ void ClusterState::EraseJob(JobId id) {
   tables_.jobs.Erase(id);
 }
 
+void ClusterState::EraseNode(NodeId id) {
+  const Node* node = FindNode(id);
+  if (!node) return;
+  IndexNode(*node, false);
+  layouts_ = nullptr;
+  liveness.erase(id);
+  tables_.nodes.Erase(id);
+}
+
 ClusterState ClusterState::Of(const Tables& tables) {
   ClusterState state;
   state.tables_ = tables;

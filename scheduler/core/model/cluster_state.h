@@ -131,7 +131,8 @@ class ClusterState {
   std::shared_ptr<const Node> Put(Node row);
   std::shared_ptr<const Share> Put(Share row);
   std::shared_ptr<const LifeTable> Put(LifeTable row);
-  void EraseJob(JobId id);          // with its attempts and tasks
+  void EraseJob(JobId id);  // with its attempts and tasks
+  void EraseNode(NodeId id);
   void EraseAttempt(AttemptId id);  // one that has ended, with its tasks
   void EraseTasks(AttemptId id);
   void Erase(const ShareId& id);

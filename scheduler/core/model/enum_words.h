@@ -233,6 +233,8 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kNodeLost, "node_lost"},
     {HistoryKind::kNodeReturned, "node_returned"},
     {HistoryKind::kNodeQuarantined, "node_quarantined"},
+    {HistoryKind::kNodeRelabelled, "node_relabelled"},
+    {HistoryKind::kNodeRemoved, "node_removed"},
     {HistoryKind::kOrphan, "orphan"},
     {HistoryKind::kRootSeen, "root_seen"},
     {HistoryKind::kRootNotSeen, "root_not_seen"},

@@ -100,6 +100,15 @@ struct ReturnNode {
   std::string name;
 };
 
+// The operator takes a node out of the cluster: its row goes, and its name is anybody's.
+struct RemoveNode {
+  std::string name;
+  bool connected = false;  // also one whose agent is connected: that one registers as a new node
+};
+
+// The operator knows that the silent will not come back: they are judged lost.
+struct ResolveOutage {};
+
 // From this event on the policy that the core is handed is another one; what has changed, in words.
 struct PolicyChanged {
   std::string words;
@@ -113,7 +122,8 @@ struct Event {
   std::uint64_t seq = 0;
   TimePoint now;
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
-               NodeDisconnected, NodeReported, TimePassed, ReturnNode, PolicyChanged, PlanDecided>
+               NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
+               PlanDecided>
       what;
 };
 

@@ -45,6 +45,8 @@ enum class HistoryKind : std::uint8_t {
   kNodeLost,
   kNodeReturned,
   kNodeQuarantined,
+  kNodeRelabelled,
+  kNodeRemoved,
   kOrphan,
   kRootSeen,
   kRootNotSeen,
@@ -59,13 +61,14 @@ struct HistoryFacts {
   std::string name{};                               // job_submitted: the job's
   std::string user{};                               // job_submitted, job_resumed
   PriorityClass priority = PriorityClass::kNormal;  // job_submitted
-  std::uint32_t nodes = 0;                // job_submitted: asked for; attempt_claimed: of the gang; outage_*: silent
-  std::uint32_t nodes_free = 0;           // attempt_claimed: of the gang's, had at once
-  std::uint32_t gpus = 0;                 // of a node: job_submitted, node_registered
-  bool simulated_gpus = false;            // node_registered
-  std::string pool{};                     // node_registered
-  std::string zone{};                     // node_registered
-  std::vector<std::string> node_names{};  // the first few: attempt_claimed, attempt_starting, save_waited_for
+  std::uint32_t nodes = 0;       // job_submitted: asked for; attempt_claimed: of the gang; outage_*: silent
+  std::uint32_t nodes_free = 0;  // attempt_claimed: of the gang's, had at once
+  std::uint32_t gpus = 0;        // of a node: job_submitted, node_registered, node_relabelled
+  bool simulated_gpus = false;   // node_registered
+  std::string pool{};            // node_registered, node_relabelled
+  std::string zone{};            // node_registered, node_relabelled
+  std::vector<std::string>
+      node_names{};  // the first few: attempt_claimed, attempt_starting, save_waited_for, node_removed
   std::uint32_t node_names_left_out = 0;  // how many more there are
   std::vector<JobId> jobs{};              // attempt_claimed: whose nodes it waits for; the first few
   std::uint32_t jobs_left_out = 0;

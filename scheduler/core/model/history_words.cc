@@ -81,6 +81,10 @@ std::string OfNode(const HistoryEntry& entry) {
     case HistoryKind::kNodeRegistered:
       return "pool " + facts.pool + ", zone " + facts.zone + ", " + Count(facts.gpus, "GPU") +
              (facts.simulated_gpus ? " (simulated)" : "");
+    case HistoryKind::kNodeRelabelled:
+      return "pool " + facts.pool + ", zone " + facts.zone + ", " + Count(facts.gpus, "GPU") +
+             (entry.text.empty() ? "" : ", " + entry.text);
+    case HistoryKind::kNodeRemoved: return NodeNames(facts) + " by an operator";
     case HistoryKind::kNodeReturned: return "by an operator";
     case HistoryKind::kOrphan: return "left running";
     default: return entry.text;
@@ -92,7 +96,8 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kSchedulerStarted:
       return "epoch " + std::to_string(entry.facts.epoch) + ", version " + entry.facts.version;
     case HistoryKind::kOutageBegan:
-    case HistoryKind::kOutageEnded: return Count(entry.facts.nodes, "node") + " silent";
+    case HistoryKind::kOutageEnded:
+      return Count(entry.facts.nodes, "node") + " silent" + (entry.text.empty() ? "" : "; " + entry.text);
     case HistoryKind::kJobSubmitted:
     case HistoryKind::kJobQueued:
     case HistoryKind::kJobHeld:
@@ -123,6 +128,8 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kNodeLost:
     case HistoryKind::kNodeReturned:
     case HistoryKind::kNodeQuarantined:
+    case HistoryKind::kNodeRelabelled:
+    case HistoryKind::kNodeRemoved:
     case HistoryKind::kOrphan:
     case HistoryKind::kRootSeen:
     case HistoryKind::kRootNotSeen:

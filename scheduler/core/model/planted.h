@@ -21,6 +21,7 @@ enum class PlantedBug : std::uint8_t {
   kStaleCheckpoint,    // the save of a written-off task becomes its job's newest
   kStarvedCutOff,      // a pass looks at one starved shape and leaves the others to their usual turn
   kLinkFreeTooEarly,   // who has all its nodes begins, though another still crosses its link
+  kLostMeansReleased,  // the node of a lost task is given on while its ranks may live
 };
 
 #ifdef GLIM_PLANTED_BUGS

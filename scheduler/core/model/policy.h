@@ -95,8 +95,10 @@ struct Policy {
 
   // Nodes.
   Duration node_lost_after = Seconds(60);
-  Duration oversleep_max = Seconds(5);  // a wake that is later than this was not slept through by choice
-  std::uint32_t outage_percent = 20;    // more than this share silent at once: an outage, nobody is lost
+  Duration oversleep_max = Seconds(5);     // a wake that is later than this was not slept through by choice
+  std::uint32_t outage_percent = 20;       // more than this share silent at once: an outage, nobody is lost
+  Duration leaf_lost_after = Minutes(10);  // in an outage, a leaf of which nobody is heard, while another leaf is
+  Duration suspect_for = Hours(1);         // a suspect node is left out for that long, while others fit
 
   // Bounds.
   std::uint32_t unfinished_jobs_max = 200'000;

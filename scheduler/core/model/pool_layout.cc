@@ -32,11 +32,14 @@ void CountKind(PoolLayout& pool, const NodeLabels& labels, std::uint32_t folders
 
 }  // namespace
 
-std::size_t PoolLayout::IndexOf(NodeId id) const {
+std::optional<std::size_t> PoolLayout::IndexOf(NodeId id) const {
+  if (nodes.empty()) return std::nullopt;
   // Nodes that registered together have numbers in a row.
   const std::size_t guess = id.value - nodes.front().value;
   if (guess < nodes.size() && nodes[guess] == id) return guess;
-  return static_cast<std::size_t>(std::lower_bound(nodes.begin(), nodes.end(), id) - nodes.begin());
+  const auto at = std::lower_bound(nodes.begin(), nodes.end(), id);
+  if (at == nodes.end() || *at != id) return std::nullopt;
+  return static_cast<std::size_t>(at - nodes.begin());
 }
 
 Layouts MakeLayouts(const std::vector<const Node*>& nodes_by_id) {

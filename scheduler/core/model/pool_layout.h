@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,8 @@ struct PoolLayout {
   std::vector<std::vector<std::string>> folder_lists;
   std::vector<NodeKind> kinds;
 
-  // The node's place in these, which it has.
-  std::size_t IndexOf(NodeId id) const;
+  // The node's place in these; none of a node that is elsewhere.
+  std::optional<std::size_t> IndexOf(NodeId id) const;
 };
 
 struct Layouts {

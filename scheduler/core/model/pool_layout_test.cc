@@ -37,6 +37,15 @@ TEST(PoolLayout, FindsItsNodesAlsoWhereNumbersAreMissing) {
   for (std::size_t i = 0; i < p.nodes.size(); ++i) EXPECT_EQ(p.IndexOf(p.nodes[i]), i);
 }
 
+TEST(PoolLayout, HasNoPlaceForANodeThatIsElsewhere) {
+  const Layouts layouts = Of({At(3, "p", "A", "l"), At(5, "p", "A", "l"), At(4, "q", "A", "l"), At(9, "q", "A", "l")});
+  const PoolLayout& p = layouts.pools.at("p");
+  for (const std::uint32_t stranger : {1u, 2u, 4u, 6u, 9u, 4'000'000'000u}) {
+    EXPECT_EQ(p.IndexOf(NodeId(stranger)), std::nullopt) << stranger;
+  }
+  EXPECT_EQ(PoolLayout().IndexOf(NodeId(1)), std::nullopt);
+}
+
 TEST(PoolLayout, CountsNodesOfAKindOverLeaves) {
   std::vector<Node> nodes = {At(1, "p", "A", "l1"), At(2, "p", "A", "l2"), At(3, "p", "B", "l1")};
   nodes.push_back(At(4, "p", "A", "l1"));

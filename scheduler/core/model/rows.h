@@ -258,7 +258,7 @@ struct Task {
   TaskPhase phase = TaskPhase::kPending;
   std::int32_t exit_code = 0;
   std::string message;
-  bool lost = false;  // its processes vanished with the node
+  bool lost = false;  // nobody vouches for its ranks, which may live: it is stopped, and holds its node until released
   bool start_failed = false;
   bool job_fault = false;         // with start_failed: no node would do better
   bool path_missing = false;      // with start_failed: a path that the job names is not there on its node
@@ -311,7 +311,12 @@ struct Node {
   AttemptId claim;                  // who gets it at its release; at most one
   std::vector<TaskId> stale_tasks;  // written off, to be stopped when the agent is heard again
   std::vector<AttemptId> orphans;   // reported and unknown: left running, the node is not used
-  std::uint32_t suspect = 0;        // start failures and losses; chosen last
+  // What its agent says of itself that does not hold yet: of a held node it holds from the next release on, and fewer
+  // GPUs than labelled are no label.
+  bool relabelled = false;
+  NodeLabels next_labels;     // with relabelled
+  std::uint32_t suspect = 0;  // start failures and losses; chosen last
+  TimePoint suspect_until;    // left out until then while others fit; 0: not
   // Ledger: the use since `use_since`, and what has been booked before.
   Use use = Use::kFree;
   TimePoint use_since;

@@ -23,12 +23,13 @@ Nodes UnionOf(const Nodes& a, const Nodes& b) {
 
 // Of nodes any one of which would do.
 SaveReach ReachOfAny(const ClusterState& state, const Nodes& nodes) {
-  SaveReach best{Reach::kLost, nodes.front()};
+  SaveReach best{Reach::kLost, {}};
   for (const NodeId id : nodes) {
     const Node* node = state.FindNode(id);
     if (IsHeard(state, node)) return {};
-    const bool may_come_back = node && node->state != NodeState::kLost;
-    if (may_come_back && best.reach == Reach::kLost) best = {Reach::kSilent, id};
+    if (!node) continue;  // an operator has removed it
+    if (!best.node) best.node = id;
+    if (node->state != NodeState::kLost && best.reach == Reach::kLost) best = {Reach::kSilent, id};
   }
   return best;
 }
@@ -96,9 +97,21 @@ bool MayBeInMemory(const ClusterState& state, const Job& job) {
   return false;
 }
 
+namespace {
+
+// Nobody who has it, or a part that is needed, will ever be heard again: its node was removed.
+bool IsGone(const ClusterState& state, const Checkpoint& save) {
+  const auto removed = [&](NodeId id) { return !state.FindNode(id); };
+  const Nodes holders = HoldersOf(save);
+  const bool no_whole = std::all_of(holders.begin(), holders.end(), removed);
+  return no_whole && (save.parts.size() < 2 || std::any_of(save.parts.begin(), save.parts.end(), removed));
+}
+
+}  // namespace
+
 Checkpoint BaseOf(const ClusterState& state, const Job& job) {
-  const bool kept = ReachOf(state, job.durable).reach != Reach::kLost || MayBeInMemory(state, job) ||
-                    job.spec->if_unreachable == IfUnreachable::kWait;
+  const bool waits = job.spec->if_unreachable == IfUnreachable::kWait && !IsGone(state, job.durable);
+  const bool kept = ReachOf(state, job.durable).reach != Reach::kLost || MayBeInMemory(state, job) || waits;
   if (kept) return job.durable;
   for (const Checkpoint& save : job.older) {
     if (ReachOf(state, save).reach != Reach::kLost) return save;

@@ -34,7 +34,7 @@ enum class Reach {
 };
 struct SaveReach {
   Reach reach = Reach::kNow;
-  NodeId node;  // the one that it waits for; none for kNow
+  NodeId node;  // the one that it waits for; none for kNow, and of one whose nodes were all removed
 };
 // Pure.
 SaveReach ReachOf(const ClusterState& state, const Checkpoint& save);

@@ -1,6 +1,7 @@
 // What an event did: rows to store, wishes to carry out after the commit, and the answer to whoever asked.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <variant>
@@ -16,6 +17,9 @@ namespace glim::core {
 struct DeleteJob {
   JobId id;
 };  // with its attempts and tasks
+struct DeleteNode {
+  NodeId id;
+};
 // The highest ids given out: a deleted row must not free its id.
 struct PutIds {
   JobId next_job;
@@ -36,7 +40,7 @@ struct DeleteLifeTable {
 
 using Mutation =
     std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                 std::shared_ptr<const Node>, DeleteJob, PutIds, HistoryEntry, std::shared_ptr<const Share>,
+                 std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry, std::shared_ptr<const Share>,
                  std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable>;
 
 struct Reply {
@@ -44,6 +48,7 @@ struct Reply {
   std::vector<JobId> jobs;  // of a submission
   NodeId node;              // of a connection
   std::string state;        // of a cancel, suspend, resume, return
+  std::uint32_t nodes = 0;  // of a resolved outage: judged lost
 };
 
 struct Transition {

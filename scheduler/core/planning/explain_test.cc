@@ -56,11 +56,12 @@ TEST(Blockers, QuotaSaysWhatIsLeftAndWhatIsNeeded) {
 
 TEST(Blockers, NoFitWhenTheClusterHasChangedSinceTheSubmission) {
   Cluster c(Zones{.nodes = 2}, Patient());
-  c.Submit(Spec(2));
+  const JobId first = c.Running(Spec(2));
   const JobId waiting = c.Submit(SpecWith(2, [](JobSpec& s) { s.placement.gpu_type = "a100"; }));
   NodeLabels changed = Labels("z1", "z1-l1");
   changed.gpu_type = "h100";
   c.Connect("n1", changed);
+  c.Exit(first, 0, 0);
   const auto blockers = c.Blockers(waiting);
   ASSERT_EQ(blockers.size(), 1u);
   EXPECT_EQ(blockers[0].kind, BlockerKind::kInfeasible);

@@ -114,6 +114,7 @@ Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, cons
     if (!node.usable || node.taken) continue;
     const bool has_save = !IsShared(asker.job->durable) && HasWhole(asker.job->durable, node.id);
     Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}, has_save};
+    candidate.left_out = node.row->suspect_until > terms.now;
     const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
     if (owner == kNobody) {
       const bool passes =

@@ -10,10 +10,10 @@
 namespace glim::core {
 namespace {
 
-std::vector<Candidate> Where(const Field& field, Tier tier_max) {
+std::vector<Candidate> Where(const Field& field, Tier tier_max, bool with_left_out) {
   std::vector<Candidate> some;
   for (const Candidate& c : field.candidates) {
-    if (c.tier <= tier_max) some.push_back(c);
+    if (c.tier <= tier_max && (with_left_out || !c.left_out)) some.push_back(c);
   }
   return some;
 }
@@ -206,9 +206,14 @@ std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, c
   if (Crosses(pass, spec, field)) {
     may_cross = [&pass](std::uint32_t a, std::uint32_t b) { return pass.LinkFree(a, b, {}); };
   }
-  for (const Tier tier : {Tier::kFree, Tier::kEmptying}) {
-    std::vector<NodeId> nodes = Place(Where(field, tier), spec.nodes, may_cross);
-    if (!nodes.empty()) return nodes;
+  const bool some_left_out =
+      std::any_of(field.candidates.begin(), field.candidates.end(), [](const Candidate& c) { return c.left_out; });
+  for (const bool with_left_out : {false, true}) {
+    if (with_left_out && !some_left_out) break;
+    for (const Tier tier : {Tier::kFree, Tier::kEmptying}) {
+      std::vector<NodeId> nodes = Place(Where(field, tier, with_left_out), spec.nodes, may_cross);
+      if (!nodes.empty()) return nodes;
+    }
   }
   return {};
 }

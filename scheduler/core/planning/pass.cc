@@ -60,7 +60,9 @@ TimePoint Pass::NextTurn(const std::string& pool, PriorityClass priority) {
 void Pass::Take(const PlannedStart& start, const Job& job) {
   PoolView& view = PoolOf(job.spec->pool);
   ++view.starts;
-  for (const NodeId id : start.nodes) view.nodes[view.layout->IndexOf(id)].taken = true;
+  for (const NodeId id : start.nodes) {
+    if (PassNode* node = NodeIn(view, id)) node->taken = true;
+  }
   TakeLink(view, start.nodes);
   const auto mark = [&](AttemptId id) {
     links_.Displace(id);
@@ -71,19 +73,21 @@ void Pass::Take(const PlannedStart& start, const Job& job) {
   if (!start.borrowed) quota_.Charge(job, start.charged);
 }
 
-void Pass::TakeLink(const PoolView& view, const std::vector<NodeId>& nodes) {
+void Pass::TakeLink(PoolView& view, const std::vector<NodeId>& nodes) {
   std::set<std::string> zones;
-  for (const NodeId id : nodes) zones.insert(ZoneName(view.nodes[view.layout->IndexOf(id)].zone));
+  for (const NodeId id : nodes) {
+    if (const PassNode* node = NodeIn(view, id)) zones.insert(ZoneName(node->zone));
+  }
   links_.Take(zones);
 }
 
 void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, TimePoint until) {
   PoolView& view = PoolOf(moved.job->spec->pool);
   for (const NodeId id : nodes) {
-    PassNode& node = view.nodes[view.layout->IndexOf(id)];
-    if (node.holder != kNobody) continue;  // its own: nobody else gets them (OfferOf)
-    node.hold_until = until;
-    node.hold_from = moved.row->charged;
+    PassNode* node = NodeIn(view, id);
+    if (!node || node->holder != kNobody) continue;  // its own: nobody else gets them (OfferOf)
+    node->hold_until = until;
+    node->hold_from = moved.row->charged;
   }
   TakeLink(view, nodes);
 }
@@ -91,12 +95,13 @@ void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, Time
 void Pass::HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until) {
   PoolView& view = PoolOf(pool);
   for (const NodeId id : nodes) {
-    PassNode& node = view.nodes[view.layout->IndexOf(id)];
-    if (node.holder == kNobody) {
-      node.hold_until = until;
-      node.hold_from = PriorityClass::kExtremeHigh;
+    PassNode* node = NodeIn(view, id);
+    if (!node) continue;
+    if (node->holder == kNobody) {
+      node->hold_until = until;
+      node->hold_from = PriorityClass::kExtremeHigh;
     } else {
-      view.attempts[node.holder].spoken_for = true;
+      view.attempts[node->holder].spoken_for = true;
     }
   }
   TakeLink(view, nodes);

@@ -58,7 +58,7 @@ class Pass {
   void SpeakFor(const std::string& pool, AttemptId attempt) { AttemptIn(PoolOf(pool), attempt).spoken_for = true; }
 
  private:
-  void TakeLink(const PoolView& view, const std::vector<NodeId>& nodes);
+  void TakeLink(PoolView& view, const std::vector<NodeId>& nodes);
 
   const ClusterState& state_;
   const PassTerms terms_;

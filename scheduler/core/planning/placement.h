@@ -24,6 +24,7 @@ struct Candidate {
   Tier tier = Tier::kFree;
   AttemptId holder;       // victim or displaced attempt
   bool has_save = false;  // of the job that is placed: nothing is copied to it
+  bool left_out = false;  // suspect of late: taken only where the others do not do
 };
 
 using MayCrossFn = std::function<bool(std::uint32_t zone_a, std::uint32_t zone_b)>;

@@ -205,6 +205,27 @@ TEST(PlaceStep, SuspectNodesLast) {
   EXPECT_EQ(FirstNode(c, c.Submit(Spec(1))), 2u);
 }
 
+// Rows of an older store, in which a node was relabelled while it was held: its holder is of another pool. Neither
+// pool's pass reads what is not in it, and neither gives the node away.
+TEST(PlaceStep, ANodeWhoseHolderIsOfAnotherPoolIsNobodysUntilItsRelease) {
+  for (const std::uint32_t relabelled : {1u, 3u}) {
+    Cluster c(Zones{.nodes = 3}, Patient());
+    const JobId low = c.Running(Spec(3, kLow));
+    ClusterState state = ClusterState::Of(c.state().tables());
+    Node node = c.node(NodeId(relabelled));
+    node.labels.pool = "other";
+    state.Put(node);
+    Apply(state, Patient(), Event{1, c.now(), SubmitJobs{"ann", "team", "", {Spec(2, kHigh)}, false}});
+    JobSpec there = Spec(1, kHigh);
+    there.pool = "other";
+    Apply(state, Patient(), Event{2, c.now(), SubmitJobs{"ann", "team", "", {there}, false}});
+    const Plan plan = MakePlan(state, Patient(), c.now());
+    ASSERT_EQ(plan.starts.size(), 1u) << "the low job gives way on the nodes of its pool";
+    EXPECT_EQ(plan.starts[0].victims, (std::vector{AttemptId{low, 1}}));
+    for (const NodeId id : plan.starts[0].nodes) EXPECT_NE(id, NodeId(relabelled));
+  }
+}
+
 // The sums that refuse most of a queue may lag behind the starts of a pass: what is there is given all the same.
 TEST(Place, APassOfManyStartsGivesAllThatIsFreeAndSaysSoOfTheRest) {
   Cluster c(Zones{.nodes = 50}, Patient());

@@ -25,6 +25,11 @@ PassAttempt& AttemptIn(PoolView& view, AttemptId id) {
                            [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
 }
 
+PassNode* NodeIn(PoolView& view, NodeId id) {
+  const std::optional<std::size_t> at = view.layout ? view.layout->IndexOf(id) : std::nullopt;
+  return at && *at < view.nodes.size() ? &view.nodes[*at] : nullptr;
+}
+
 PoolView& PoolViews::Of(const std::string& pool) {
   const auto [it, fresh] = pools_.try_emplace(pool);
   PoolView& view = it->second;
@@ -80,10 +85,17 @@ void PoolViews::AddNodes(PoolView& view) const {
   for (std::uint32_t i = 0; i < view.attempts.size(); ++i) {
     const PassAttempt& attempt = view.attempts[i];
     for (const NodeId id : attempt.row->nodes) {
-      PassNode& node = view.nodes[layout.IndexOf(id)];
-      if (node.row->holder == attempt.id) node.holder = i;
-      if (node.row->claim == attempt.id) node.claimant = i;
+      PassNode* node = NodeIn(view, id);
+      if (!node) continue;  // relabelled since: it is in another pool
+      if (node->row->holder == attempt.id) node->holder = i;
+      if (node->row->claim == attempt.id) node->claimant = i;
     }
+  }
+  // Who has it is not of this pool: it can be had when it is released.
+  for (PassNode& node : view.nodes) {
+    const bool unknown_holder = node.row->holder && node.holder == kNobody;
+    const bool unknown_claimant = node.row->claim && node.claimant == kNobody;
+    if (unknown_holder || unknown_claimant) node.usable = false;
   }
 }
 

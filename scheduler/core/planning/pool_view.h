@@ -55,6 +55,8 @@ struct PoolView {
 
 // It must be there.
 PassAttempt& AttemptIn(PoolView& view, AttemptId id);
+// Null of a node that is not in the pool.
+PassNode* NodeIn(PoolView& view, NodeId id);
 
 // Which nodes a job could be on at all.
 struct AskView {

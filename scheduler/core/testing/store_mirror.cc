@@ -34,6 +34,7 @@ struct StoreMirror::Apply {
   }
   void operator()(const DeleteShare& gone) const { store.rows_.Erase(gone.id); }
   void operator()(const DeleteLifeTable& gone) const { store.rows_.Erase(gone.id); }
+  void operator()(const DeleteNode& gone) const { store.rows_.EraseNode(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }
 };

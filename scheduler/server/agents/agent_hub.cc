@@ -19,7 +19,13 @@ void AgentHub::SyncNodes(const std::set<core::NodeId>& nodes) {
     GangCache cache;
     for (const core::NodeId node : nodes) {
       const auto it = by_node_.find(node);
-      if (it != by_node_.end()) it->second->SendDesired(snapshot, &cache);
+      if (it == by_node_.end()) continue;
+      const std::shared_ptr<AgentLink> stream = it->second;
+      if (snapshot->tables.nodes.Find(node)) {
+        stream->SendDesired(snapshot, &cache);
+      } else {
+        stream->End({grpc::StatusCode::UNAVAILABLE, "an operator has removed this node: it registers anew"});
+      }
     }
   });
 }

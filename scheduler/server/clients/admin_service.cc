@@ -7,12 +7,22 @@
 #include "sdk/log/log.h"
 
 namespace glim::server {
+namespace {
+
+constexpr std::size_t kNodeNameMax = 63;
+
+Status CheckName(const std::string& node) {
+  if (!node.empty() && node.size() <= kNodeNameMax) return Status::Ok();
+  return InvalidArgument("node", "is no node's name", "glim nodes lists the nodes");
+}
+
+}  // namespace
 
 grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerContext* context,
                                                            const v1::GetSchedulerStatusRequest*,
                                                            v1::GetSchedulerStatusResponse* response) {
   const SnapshotPtr snapshot = loop_->snapshot();
-  std::uint32_t queued = 0, live = 0, ready = 0;
+  std::uint32_t queued = 0, live = 0, ready = 0, silent = 0;
   snapshot->tables.jobs.ForEach([&](core::JobId, const core::Job& job) {
     if (job.state == core::JobState::kQueued) {
       ++queued;
@@ -20,14 +30,17 @@ grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerC
       ++live;
     }
   });
-  snapshot->tables.nodes.ForEach(
-      [&](core::NodeId, const core::Node& node) { ready += node.state == core::NodeState::kReady ? 1 : 0; });
+  snapshot->tables.nodes.ForEach([&](core::NodeId, const core::Node& node) {
+    ready += node.state == core::NodeState::kReady ? 1 : 0;
+    silent += node.state == core::NodeState::kSilent ? 1 : 0;
+  });
   response->set_epoch(snapshot->epoch);
   response->set_revision(snapshot->revision);
   response->set_jobs_queued(queued);
   response->set_jobs_live(live);
   response->set_nodes(static_cast<std::uint32_t>(snapshot->tables.nodes.size()));
   response->set_nodes_ready(ready);
+  response->set_nodes_silent(silent);
   response->set_last_pass_us(snapshot->last_pass_us);
   response->set_store(loop_->store_name());
   response->set_outage(snapshot->outage);
@@ -45,8 +58,8 @@ grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* 
                                                    const v1::ReturnNodeRequest* request,
                                                    v1::ReturnNodeResponse* response) {
   auto* reactor = context->DefaultReactor();
-  if (request->node().empty() || request->node().size() > 63) {
-    reactor->Finish(ToGrpc(InvalidArgument("node", "is no node's name", "glim nodes lists the nodes")));
+  if (Status name = CheckName(request->node()); !name.ok()) {
+    reactor->Finish(ToGrpc(name));
     return reactor;
   }
   const Status posted =
@@ -56,6 +69,37 @@ grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* 
                     response->set_state(reply.state);
                     reactor->Finish(ToGrpc(reply.status));
                   });
+  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::RemoveNode(grpc::CallbackServerContext* context,
+                                                   const v1::RemoveNodeRequest* request, v1::RemoveNodeResponse*) {
+  auto* reactor = context->DefaultReactor();
+  if (Status name = CheckName(request->node()); !name.ok()) {
+    reactor->Finish(ToGrpc(name));
+    return reactor;
+  }
+  const Status posted =
+      loop_->Post(core::RemoveNode{request->node(), request->connected()},
+                  [reactor, node = request->node(), peer = context->peer()](const core::Reply& reply) {
+                    if (reply.status.ok()) LogInfo("node removed by an operator node={} peer={}", node, peer);
+                    reactor->Finish(ToGrpc(reply.status));
+                  });
+  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::ResolveOutage(grpc::CallbackServerContext* context,
+                                                      const v1::ResolveOutageRequest*,
+                                                      v1::ResolveOutageResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  const Status posted =
+      loop_->Post(core::ResolveOutage{}, [reactor, response, peer = context->peer()](const core::Reply& reply) {
+        if (reply.status.ok()) LogInfo("outage resolved by an operator nodes_lost={} peer={}", reply.nodes, peer);
+        response->set_nodes_lost(reply.nodes);
+        reactor->Finish(ToGrpc(reply.status));
+      });
   if (!posted.ok()) reactor->Finish(ToGrpc(posted));
   return reactor;
 }

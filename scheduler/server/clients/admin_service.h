@@ -17,6 +17,10 @@ class AdminService final : public v1::AdminApi::CallbackService {
   grpc::ServerUnaryReactor* ReturnNode(grpc::CallbackServerContext* context, const v1::ReturnNodeRequest* request,
                                        v1::ReturnNodeResponse* response) override;
 
+  grpc::ServerUnaryReactor* RemoveNode(grpc::CallbackServerContext* context, const v1::RemoveNodeRequest* request,
+                                       v1::RemoveNodeResponse* response) override;
+  grpc::ServerUnaryReactor* ResolveOutage(grpc::CallbackServerContext* context, const v1::ResolveOutageRequest* request,
+                                          v1::ResolveOutageResponse* response) override;
   grpc::ServerUnaryReactor* GetPolicy(grpc::CallbackServerContext* context, const v1::GetPolicyRequest* request,
                                       v1::GetPolicyResponse* response) override;
   grpc::ServerUnaryReactor* ReloadPolicy(grpc::CallbackServerContext* context, const v1::ReloadPolicyRequest* request,

@@ -80,6 +80,19 @@ Rows ByJobs(const core::Tables& tables, const std::string& by, TimePoint now) {
   return rows;
 }
 
+// What jobs had of nodes that an operator has removed since, and whose own ledgers are gone with them. How much it is.
+std::int64_t AddRemovedNodes(const std::vector<Row>& jobs, UseTotals* of_nodes) {
+  UseTotals of_jobs{};
+  for (const Row& row : jobs) Add(row.uses, &of_jobs);
+  std::int64_t removed = 0;
+  for (std::size_t i = 0; i < core::kUses; ++i) {
+    const std::int64_t more = std::max<std::int64_t>(0, of_jobs[i] - (*of_nodes)[i]);
+    (*of_nodes)[i] += more;
+    removed += more;
+  }
+  return removed;
+}
+
 // The time of nodes that is in no job's row: nobody held them, or the job's row is not kept any more.
 void AddRest(const UseTotals& of_nodes, std::vector<Row>* rows) {
   UseTotals rest = of_nodes;
@@ -162,7 +175,10 @@ Result<v1::GetReportResponse> MakeReport(const core::Tables& tables, const std::
     simulated = simulated || node.labels.simulated_gpus;
   });
   std::vector<Row> rows = Largest(jobs ? ByJobs(tables, by, now) : ByPool(tables, now));
-  if (jobs) AddRest(total, &rows);
+  if (jobs) {
+    registered += AddRemovedNodes(rows, &total);
+    AddRest(total, &rows);
+  }
 
   v1::GetReportResponse response;
   response.set_by(by.empty() ? "pool" : by);

@@ -25,7 +25,14 @@ Status LoopIsStopping() {
 
 bool ChangesMembership(const SchedulerLoop::Payload& what) {
   return std::holds_alternative<core::NodeConnected>(what) || std::holds_alternative<core::NodeDisconnected>(what) ||
-         std::holds_alternative<core::NodeRefused>(what);
+         std::holds_alternative<core::NodeRefused>(what) || std::holds_alternative<core::RemoveNode>(what);
+}
+
+void LogOutage(bool began) {
+  if (!began) return LogInfo("the outage has ended");
+  LogWarning(
+      "an outage: so many nodes are silent that none is declared lost fix=\"mend the network, or what keeps their "
+      "agents; if they will not come back: glim admin outage resolve\"");
 }
 
 // Attempts that this commit ends as interrupted, and how they left.
@@ -327,6 +334,7 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
       before->verdicts != state_->verdicts || before->outage != state_->outage || before->policy != policy_;
   if (!rows && !soft && !liveness_due) return;
 
+  if (before->outage != state_->outage) LogOutage(state_->outage);
   auto next = std::make_shared<Snapshot>();
   next->tables = rows || liveness_due ? state_->tables() : before->tables;  // steps change without a commit
   next->verdicts = state_->verdicts;

@@ -1,4 +1,4 @@
-// The simulator's own test: with each of some bugs planted in the core or the store (scheduler/core/model/planted.h) it
+// The simulator's own test: with each bug planted in the core or the store (scheduler/core/model/planted.h) it
 // must find a violation within 1,000 seeds; with none it must find none.
 #include <gtest/gtest.h>
 
@@ -39,6 +39,7 @@ const Bug kBugs[] = {
     {PlantedBug::kStaleCheckpoint, "StaleCheckpoint", "its save became its job's newest after its end"},
     {PlantedBug::kLinkFreeTooEarly, "LinkFreeTooEarly", "too many jobs cross"},
     {PlantedBug::kStarvedCutOff, "StarvedCutOff", "has starved and asks for no more"},
+    {PlantedBug::kLostMeansReleased, "LostMeansReleased", "it runs on a node where the scheduler knows nothing of it"},
 };
 
 class Planted : public ::testing::TestWithParam<Bug> {

@@ -23,6 +23,17 @@ void SimAgent::Reboot() {
   }
 }
 
+bool SimAgent::LoseSupervisor() {
+  for (auto& [id, task] : tasks_) {
+    if (task.phase != TaskPhase::kRunning) continue;
+    task.phase = TaskPhase::kExited;
+    task.lost = true;
+    ReportSoon();
+    return true;
+  }
+  return false;
+}
+
 std::vector<core::TaskId> SimAgent::Running() const {
   std::vector<core::TaskId> running;
   for (const auto& [id, task] : tasks_) {

@@ -57,6 +57,8 @@ class SimAgent {
   std::vector<core::TaskId> Running() const;
   // The machine starts anew: its processes are gone, the agent's records are not.
   void Reboot();
+  // The supervisor of a running task is killed: its ranks train on, and nobody vouches for them. False: nothing runs.
+  bool LoseSupervisor();
   // Something of this task changed: report soon.
   void Changed() { ReportSoon(); }
   void Heartbeat();

@@ -49,6 +49,9 @@ TEST(Simulation, ReachesEveryFault) {
     sum.outages += report.outages;
     sum.scheduler_restarts += report.scheduler_restarts;
     sum.agent_restarts += report.agent_restarts;
+    sum.supervisors_lost += report.supervisors_lost;
+    sum.relabelled += report.relabelled;
+    sum.reinstalled += report.reinstalled;
     sum.messages_lost += report.messages_lost;
     sum.clock_steps += report.clock_steps;
     sum.rivals += report.rivals;
@@ -61,6 +64,9 @@ TEST(Simulation, ReachesEveryFault) {
   EXPECT_GT(sum.outages, 0u);
   EXPECT_GT(sum.scheduler_restarts, 0u);
   EXPECT_GT(sum.agent_restarts, 0u);
+  EXPECT_GT(sum.supervisors_lost, 0u);
+  EXPECT_GT(sum.relabelled, 0u);
+  EXPECT_GT(sum.reinstalled, 0u);
   EXPECT_GT(sum.messages_lost, 0u);
   EXPECT_GT(sum.clock_steps, 0u);
   EXPECT_GT(sum.rivals, 0u);

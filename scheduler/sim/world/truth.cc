@@ -67,6 +67,7 @@ void Truth::Committed(const std::vector<core::Mutation>& mutations) {
     if (const auto* attempt = std::get_if<std::shared_ptr<const Attempt>>(&mutation)) See(**attempt);
     if (const auto* node = std::get_if<std::shared_ptr<const Node>>(&mutation)) See(**node);
     if (const auto* gone = std::get_if<core::DeleteJob>(&mutation)) Forget(gone->id);
+    if (const auto* gone = std::get_if<core::DeleteNode>(&mutation)) removed_.insert(gone->id);
   }
 }
 
@@ -79,7 +80,8 @@ void Truth::See(const Job& row) {
   if (core::IsTerminal(row.state)) ends_[row.id] = row.state;
   const bool is_the_same = row.durable.step == job.durable.step && row.durable.attempt == job.durable.attempt;
   if (is_the_same || row.durable.step < job.durable.step) {
-    const bool may_go_back = IsLost(job.durable) && row.spec->if_unreachable == core::IfUnreachable::kOlder;
+    const bool waits = row.spec->if_unreachable == core::IfUnreachable::kWait;
+    const bool may_go_back = IsLost(job.durable) && (!waits || IsRemoved(job.durable));
     Expect(is_the_same || may_go_back, "its job's newest save went back", {row.id, row.attempts});
     job.durable = row.durable;
     return;
@@ -137,9 +139,16 @@ void Truth::See(const Node& row) {
 }
 
 bool Truth::IsLost(const core::Checkpoint& save) const {
-  const auto is_lost = [this](NodeId node) { return lost_.contains(node); };
+  const auto is_lost = [this](NodeId node) { return lost_.contains(node) || removed_.contains(node); };
   return !save.local.empty() && std::all_of(save.parts.begin(), save.parts.end(), is_lost) &&
          std::all_of(save.copies.begin(), save.copies.end(), is_lost);
+}
+
+// None of it will come back.
+bool Truth::IsRemoved(const core::Checkpoint& save) const {
+  const auto is_removed = [this](NodeId node) { return removed_.contains(node); };
+  const bool copies_gone = std::all_of(save.copies.begin(), save.copies.end(), is_removed);
+  return copies_gone && std::any_of(save.parts.begin(), save.parts.end(), is_removed);
 }
 
 // Its GPU-time was used all the same.

@@ -69,6 +69,7 @@ class Truth {
   void See(const core::Node& row);
   // Every node that has it is lost.
   bool IsLost(const core::Checkpoint& save) const;
+  bool IsRemoved(const core::Checkpoint& save) const;
   void SeeDispatch(const core::Job& row, const JobTruth& job);
   void Forget(core::JobId job);
   void Expect(bool holds, const char* what, core::AttemptId attempt);
@@ -81,8 +82,9 @@ class Truth {
   std::map<core::AttemptId, AttemptTruth> attempts_;
   std::map<core::NodeId, core::UseTotals> nodes_;
   std::set<core::NodeId> lost_;  // by the newest commit
-  core::UseTotals of_jobs_{};    // all jobs' ledgers, forgotten ones' included
-  core::UseTotals of_nodes_{};   // all nodes' ledgers
+  std::set<core::NodeId> removed_;
+  core::UseTotals of_jobs_{};   // all jobs' ledgers, forgotten ones' included
+  core::UseTotals of_nodes_{};  // all nodes' ledgers
 };
 
 }  // namespace glim::sim

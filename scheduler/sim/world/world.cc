@@ -99,6 +99,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
     }
   }
   for (const core::Mutation& mutation : mutations) CountEnd(mutation);
+  for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
   truth_.Committed(mutations);
   return Status::Ok();
 }
@@ -121,6 +122,7 @@ void World::Drain() {
   }
   // Scripts are wanted as soon as a plan has started the job: before anybody is told of it.
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (const auto* hello = std::get_if<core::NodeConnected>(&batch[i].what)) SeeNewcomer(*hello, result.replies[i]);
     if (scripts[i].empty()) continue;
     for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
       const JobId id = result.replies[i].jobs[k];
@@ -261,7 +263,7 @@ void World::AddNodes() {
         hello.machine_id = hello.name;
         hello.labels.zone = "z" + std::to_string(z);
         hello.labels.leaf = "l" + std::to_string(l);
-        hello.labels.gpu_count = 8;
+        hello.labels.gpu_count = kGpus;
         if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
         agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
         Connect(id);
@@ -272,7 +274,7 @@ void World::AddNodes() {
 }
 
 void World::Connect(NodeId node) {
-  if (down_) return;  // the next leader's beginning brings it back
+  if (down_ || removed_.contains(node)) return;  // the next leader's beginning brings it back
   core::NodeConnected hello = hellos_.at(node);
   hello.session = ++session_;
   agents_.at(node)->SetSession(hello.session);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,13 +59,20 @@ struct WorldReport {
   std::uint64_t outages = 0;
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
-  std::uint64_t rivals = 0;  // leaders that woke beside their successor
+  std::uint64_t supervisors_lost = 0;  // of tasks whose ranks trained on
+  std::uint64_t relabelled = 0;        // agents that came back with other labels, or fewer GPUs
+  std::uint64_t reinstalled = 0;       // nodes that an operator removed, and that registered anew
+  std::uint64_t rivals = 0;            // leaders that woke beside their successor
   std::uint64_t messages_lost = 0;
   std::uint64_t clock_steps = 0;
   std::int64_t virtual_ms = 0;
   std::uint64_t digest = 0;  // of every mutation, in order: the same seed gives the same digest
   std::vector<std::string> violations;
 };
+
+// Of every node, unless it was relabelled.
+inline constexpr std::uint32_t kGpus = 8;
+inline constexpr const char* kPool = "default";
 
 class World {
  public:
@@ -95,6 +103,12 @@ class World {
   void WakeRival();
   void Partition();
   void StepClock();
+  void Relabel(core::NodeId node);
+  void RestoreLabels();
+  void Reinstall(core::NodeId node);
+  void SeeRemoval(const core::Mutation& mutation);
+  void Register(const std::string& name);
+  void SeeNewcomer(const core::NodeConnected& hello, const core::Reply& reply);
   void Heal();
   core::NodeId AnyNode();
   bool AllOver() const;
@@ -130,7 +144,9 @@ class World {
   std::uint64_t session_ = 0;
   std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;
   std::map<core::NodeId, core::NodeConnected> hellos_;
-  std::map<core::NodeId, TimePoint> desired_lands_;  // desired sets of one stream arrive in order
+  std::set<core::NodeId> removed_;                        // their agents stay, without a stream
+  std::map<std::string, core::NodeConnected> newcomers_;  // machines that were installed anew, to register yet
+  std::map<core::NodeId, TimePoint> desired_lands_;       // desired sets of one stream arrive in order
   std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
   std::map<core::JobId, JobScript> scripts_;
   WorldReport report_;

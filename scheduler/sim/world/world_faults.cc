@@ -1,5 +1,7 @@
-// Faults by seed: streams that break, agents that restart, machines that reboot or fall silent, many at once, a
-// scheduler that is killed before or after a commit and comes back from the store, clocks that are set.
+// Faults by seed: streams that break, agents that restart, machines that reboot or fall silent, many at once, tasks
+// whose supervisors are killed while their ranks train on, agents that come back with other labels or fewer GPUs,
+// machines that are installed anew, a scheduler that is killed before or after a commit and comes back from the store,
+// clocks that are set.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +17,7 @@ NodeId World::AnyNode() {
 
 void World::FaultActs() {
   if (healing_) return;
-  switch (rng_.Between(0, 9)) {
+  switch (rng_.Between(0, 12)) {
     case 0:
     case 1:
       crash_before_commit_ = rng_.OneIn(2);
@@ -37,6 +39,9 @@ void World::FaultActs() {
       Disconnect(AnyNode(), Milliseconds(rng_.Between(5000, 300'000)));  // cut off, and at work
       break;
     case 7: Partition(); break;
+    case 8: report_.supervisors_lost += agents_.at(AnyNode())->LoseSupervisor(); break;
+    case 9: Relabel(AnyNode()); break;
+    case 10: Reinstall(AnyNode()); break;
     default: StepClock();
   }
   timeline_.After(Milliseconds(rng_.Between(1000, 60'000)), [this] { FaultActs(); });
@@ -46,6 +51,74 @@ void World::Partition() {
   const Duration away = Milliseconds(rng_.Between(1000, 150'000));
   for (const auto& [node, agent] : agents_) {
     if (rng_.OneIn(2)) Disconnect(node, away);
+  }
+}
+
+// Its agent is started with another pool, or finds fewer GPUs than before.
+void World::Relabel(NodeId node) {
+  ++report_.relabelled;
+  core::NodeLabels& labels = hellos_.at(node).labels;
+  if (rng_.OneIn(4)) {
+    labels.gpu_count = kGpus - 1;
+  } else {
+    labels.pool = labels.pool == kPool ? "other" : kPool;
+  }
+  Disconnect(node, Milliseconds(rng_.Between(50, 20'000)));
+}
+
+// The operator removes a node, and its machine is installed anew: nothing that it had is left. Refused while it is in
+// use, or connected; then it comes back as it was.
+void World::Reinstall(NodeId node) {
+  const core::Node* row = state_->FindNode(node);
+  if (!row) return;
+  const bool connected = rng_.OneIn(2);
+  if (!connected) Disconnect(node, Milliseconds(rng_.Between(5000, 300'000)));
+  timeline_.After(Milliseconds(rng_.Between(1, 120'000)), [this, name = row->name, connected] {
+    Post(core::RemoveNode{name, connected});
+  });
+}
+
+void World::SeeRemoval(const core::Mutation& mutation) {
+  const auto* gone = std::get_if<core::DeleteNode>(&mutation);
+  if (!gone) return;
+  removed_.insert(gone->id);
+  agents_.at(gone->id)->SetSession(0);
+  agents_.at(gone->id)->Reboot();
+  core::NodeConnected hello = hellos_.at(gone->id);
+  hello.machine_id += "+";
+  const std::string name = hello.name;
+  newcomers_[name] = std::move(hello);
+  timeline_.After(Milliseconds(rng_.Between(1, 60'000)), [this, name] { Register(name); });
+}
+
+// Until it is heard: there may be nobody to hear it.
+void World::Register(const std::string& name) {
+  const auto newcomer = newcomers_.find(name);
+  if (newcomer == newcomers_.end()) return;
+  core::NodeConnected hello = newcomer->second;
+  hello.session = ++session_;
+  Post(std::move(hello));
+  timeline_.After(Seconds(5), [this, name] { Register(name); });
+}
+
+void World::SeeNewcomer(const core::NodeConnected& hello, const core::Reply& reply) {
+  if (!reply.status.ok() || newcomers_.erase(hello.name) == 0) return;
+  ++report_.reinstalled;
+  const NodeId id = reply.node;
+  hellos_[id] = hello;
+  auto agent = std::make_unique<SimAgent>(id, WorldForAgents());
+  agent->SetSession(hello.session);
+  agents_[id] = std::move(agent);
+  timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
+}
+
+// The operator mends what is missing and puts the nodes back where they were.
+void World::RestoreLabels() {
+  for (auto& [node, hello] : hellos_) {
+    if (hello.labels.pool == kPool && hello.labels.gpu_count == kGpus) continue;
+    hello.labels.pool = kPool;
+    hello.labels.gpu_count = kGpus;
+    Disconnect(node, Milliseconds(50));
   }
 }
 
@@ -104,6 +177,7 @@ void World::WakeRival() {
 
 void World::Heal() {
   crash_before_commit_ = crash_after_commit_ = false;
+  RestoreLabels();
   // The operator looks after what was taken out, for as long as anything is.
   std::vector<std::string> names;
   state_->tables().nodes.ForEach([&](NodeId, const core::Node& node) {

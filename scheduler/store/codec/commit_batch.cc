@@ -21,7 +21,7 @@ struct Backward {
 
   void operator()(const std::shared_ptr<const core::Node>& row) {
     GLIM_CHECK(row != nullptr, "a mutation without its row");
-    batch.nodes.try_emplace(row->id, row.get());
+    if (!batch.deleted_nodes.contains(row->id)) batch.nodes.try_emplace(row->id, row.get());
   }
   void operator()(const std::shared_ptr<const core::Job>& row) {
     GLIM_CHECK(row != nullptr, "a mutation without its row");
@@ -50,6 +50,7 @@ struct Backward {
   }
   void operator()(const core::DeleteShare& deleted) { batch.deleted_shares.insert(deleted.id); }
   void operator()(const core::DeleteLifeTable& deleted) { batch.deleted_life_tables.insert(deleted.id); }
+  void operator()(const core::DeleteNode& deleted) { batch.deleted_nodes.insert(deleted.id); }
   void operator()(const core::PutIds& ids) {
     if (!batch.ids) batch.ids = ids;
     batch.ids->next_job = std::max(batch.ids->next_job, ids.next_job);

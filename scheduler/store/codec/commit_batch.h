@@ -19,6 +19,7 @@ struct CommitBatch {
   std::set<core::AttemptId> deleted_tasks;     // of these attempts, whose own rows stay
   std::set<core::ShareId> deleted_shares;
   std::set<core::LifeTableId> deleted_life_tables;
+  std::set<core::NodeId> deleted_nodes;  // no node gets the number of another
   std::map<core::NodeId, const core::Node*> nodes;
   std::map<core::JobId, const core::Job*> jobs;
   std::map<core::AttemptId, const core::Attempt*> attempts;

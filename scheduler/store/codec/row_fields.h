@@ -307,7 +307,10 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("claim", row.claim);
   io.Field("stale_tasks", row.stale_tasks);
   io.Field("orphans", row.orphans);
+  io.Sparse("relabelled", row.relabelled);
+  io.Sparse("next_labels", row.next_labels);
   io.Field("suspect", row.suspect);
+  io.Sparse("suspect_until_ms", row.suspect_until);
   io.Field("use", row.use);
   io.Field("use_since_ms", row.use_since);
   io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);

@@ -192,6 +192,20 @@ TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {
   EXPECT_EQ(store_->History({.job = JobId(2), .limit = 10}).value().size(), 1u) << "history outlives the job";
 }
 
+TEST_P(StoreContract, ARemovedNodeIsGoneAndItsNameIsAnothers) {
+  Rng rng(1);
+  core::Node old = RandomNode(rng, NodeId(1)), anew = RandomNode(rng, NodeId(2));
+  old.name = anew.name = "n1";
+  Commit({Put(old)});
+  Commit({core::DeleteNode{NodeId(1)}, core::DeleteNode{NodeId(77)}, Put(anew)});
+  Reopen();
+  const auto state = Load();
+  EXPECT_EQ(state->FindNode(NodeId(1)), nullptr);
+  ASSERT_NE(state->FindNode(NodeId(2)), nullptr);
+  EXPECT_EQ(state->FindNode(NodeId(2))->name, "n1");
+  EXPECT_EQ(state->next_node_id, NodeId(3));
+}
+
 TEST_P(StoreContract, IdsAreNeverGivenOutAgain) {
   Commit({Put(JobWith(41, "")), core::PutIds{JobId(42), NodeId(7)}});
   Commit({core::DeleteJob{JobId(41)}});

@@ -81,6 +81,7 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   }
   for (const core::ShareId& id : batch.deleted_shares) data_->shares.erase(id);
   for (const core::LifeTableId& id : batch.deleted_life_tables) data_->life_tables.erase(id);
+  for (const core::NodeId node : batch.deleted_nodes) data_->nodes.erase(node);
   for (const auto& [id, row] : batch.nodes) data_->nodes[id] = EncodeNode(*row);
   for (const auto& [id, row] : batch.jobs) data_->jobs[id] = EncodeJob(*row);
   for (const auto& [id, row] : batch.attempts) data_->attempts[id] = EncodeAttempt(*row);

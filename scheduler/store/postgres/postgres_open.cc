@@ -20,6 +20,7 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"get_meta", "SELECT value FROM meta WHERE key = $1"},
     {"load_shares", "SELECT team, user_name, body FROM shares"},
     {"load_life_tables", "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables"},
+    {"delete_nodes", "DELETE FROM nodes WHERE id = ANY ($1::bigint[])"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",

@@ -34,6 +34,10 @@ void AddDeletes(const CommitBatch& batch, std::vector<PostgresWrite>& writes) {
     for (const core::JobId job : batch.deleted_jobs) jobs.Row(job.value);
   }
   {
+    PostgresArrays nodes("delete_nodes", writes);
+    for (const core::NodeId node : batch.deleted_nodes) nodes.Row(node.value);
+  }
+  {
     PostgresArrays attempts("delete_attempts", writes);
     for (const core::AttemptId& id : batch.deleted_attempts) attempts.Row(id.job.value, id.number);
   }

@@ -107,6 +107,7 @@ Status SqliteStore::Prepare() {
       {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
       {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
       {sql_.delete_job, "DELETE FROM jobs WHERE id = ?1"},
+      {sql_.delete_node, "DELETE FROM nodes WHERE id = ?1"},
       {sql_.put_node,
        "INSERT INTO nodes (id, name, body) VALUES (?1, ?2, ?3) "
        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},

@@ -114,6 +114,9 @@ Status SqliteStore::Delete(const CommitBatch& batch) {
   for (const core::JobId job : batch.deleted_jobs) {
     if (Status s = sql_.delete_job.Run(job.value); !s.ok()) return s;
   }
+  for (const core::NodeId node : batch.deleted_nodes) {
+    if (Status s = sql_.delete_node.Run(node.value); !s.ok()) return s;
+  }
   for (const core::AttemptId& id : batch.deleted_tasks) {
     if (Status s = sql_.delete_tasks.Run(id.job.value, id.number); !s.ok()) return s;
   }

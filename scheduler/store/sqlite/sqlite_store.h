@@ -47,7 +47,7 @@ class SqliteStore final : public Store {
  private:
   struct Statements {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
-    SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
+    SqliteStatement delete_job, delete_node, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
     SqliteStatement delete_attempt, delete_tasks, put_share, put_life_table, delete_share, delete_life_table;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks, load_shares, load_life_tables;
     SqliteStatement history, history_of_job, history_of_node, history_since, last_history;

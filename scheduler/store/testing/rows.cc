@@ -197,8 +197,10 @@ core::Task RandomTask(Rng& rng, core::TaskId id) {
 
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate, relabelled,
+         next, until] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate,
+                  relabelled, next, until);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;

@@ -1,0 +1,73 @@
+#include "scheduler/core/lifecycle/node_labels.h"
+
+#include <string>
+
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/model/feasibility.h"
+
+namespace glim::core {
+namespace {
+
+// A claimed attempt has nothing running on the nodes that it has.
+bool RunsSomething(const ClusterState& state, const Node& node) {
+  const Attempt* holder = state.FindAttempt(node.holder);
+  return holder && holder->state != AttemptState::kClaimed;
+}
+
+void DropUnfit(Changes& changes, NodeId id, AttemptId claimant, const NodeLabels& before) {
+  const Attempt* attempt = changes.state().FindAttempt(claimant);
+  if (!attempt || attempt->state != AttemptState::kClaimed) return;
+  const Node& node = changes.node(id);
+  // Its zones and gateways were chosen with the old ones.
+  if (Fits(node.labels, *changes.job(claimant.job).spec) && node.labels.zone == before.zone) return;
+  DropClaims(changes, claimant, "node " + node.name + " has other labels now");
+  Requeue(changes, claimant.job, {});
+}
+
+void NoteLabels(Changes& changes, NodeId id, const NodeLabels& labels, const std::string& when) {
+  changes.Note(HistoryKind::kNodeRelabelled, {}, id, when,
+               {.gpus = labels.gpu_count, .pool = labels.pool, .zone = labels.zone});
+}
+
+}  // namespace
+
+std::string MissingGpus(const Node& node) {
+  if (!node.relabelled || node.next_labels.gpu_count >= node.labels.gpu_count) return "";
+  return "gpus " + std::to_string(node.next_labels.gpu_count) + " of " + std::to_string(node.labels.gpu_count);
+}
+
+void HearLabels(const ClusterState& state, Node& row, const NodeLabels& seen) {
+  const bool waits = seen.gpu_count < row.labels.gpu_count || (RunsSomething(state, row) && !(seen == row.labels));
+  row.relabelled = waits;
+  row.next_labels = waits ? seen : NodeLabels{};
+  if (!waits) row.labels = seen;
+}
+
+void SettleLabels(Changes& changes, const Node& before) {
+  const NodeId id = before.id;
+  const Node& node = changes.node(id);
+  if (node.relabelled) {
+    if (before.relabelled && before.next_labels == node.next_labels) return;  // told again
+    NoteLabels(changes, id, NodeLabels(node.next_labels), "when " + ToString(node.holder) + " has released it");
+  } else if (!(node.labels == before.labels)) {
+    NoteLabels(changes, id, NodeLabels(node.labels), "");
+    DropUnfit(changes, id, changes.node(id).claim, before.labels);
+    DropUnfit(changes, id, changes.node(id).holder, before.labels);
+  }
+}
+
+void ApplyNextLabels(Changes& changes, NodeId id) {
+  const Node& node = changes.node(id);
+  if (!node.relabelled || !MissingGpus(node).empty()) return;
+  const NodeLabels before = node.labels;
+  changes.EditNode(id, [](Node& row) {
+    row.labels = row.next_labels;
+    row.relabelled = false;
+    row.next_labels = {};
+  });
+  NoteLabels(changes, id, NodeLabels(changes.node(id).labels), "");
+  DropUnfit(changes, id, changes.node(id).claim, before);
+}
+
+}  // namespace glim::core

@@ -1,0 +1,16 @@
+// What changes when a node's state does: the jobs on it, those that want it, and those whose saves it has.
+#pragma once
+
+#include <string>
+
+#include "scheduler/core/lifecycle/changes.h"
+
+namespace glim::core {
+
+void SetNodeState(Changes& changes, NodeId node, NodeState state, const std::string& message);
+// Its stream ended, or nothing is heard of it.
+void FallSilent(Changes& changes, NodeId node, const std::string& why);
+// Nobody holds on to a node that is not there: its holder fails, its claimant looks elsewhere.
+void Abandon(Changes& changes, NodeId node, const std::string& why);
+
+}  // namespace glim::core

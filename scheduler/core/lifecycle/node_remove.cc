@@ -1,0 +1,79 @@
+#include "scheduler/core/lifecycle/node_remove.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/lifecycle/save_place.h"
+
+namespace glim::core {
+namespace {
+
+Status InUse(const Node& node, AttemptId attempt) {
+  const std::string job = std::to_string(attempt.job.value);
+  return Status(StatusCode::kFailedPrecondition, "node " + node.name + " is in use by job " + job)
+      .WithReason("NODE_IN_USE")
+      .WithField("node")
+      .WithFix("wait until that job has left the node, or cancel it: glim cancel " + job);
+}
+
+Status IsConnected(const Node& node) {
+  return Status(StatusCode::kFailedPrecondition, "the agent of node " + node.name + " is connected")
+      .WithReason("NODE_CONNECTED")
+      .WithField("node")
+      .WithFix("stop that agent first, or give --connected: then it registers anew at once");
+}
+
+std::vector<AttemptId> LiveAttempts(const ClusterState& state) {
+  std::vector<AttemptId> all;
+  for (const auto& [pool, attempts] : state.index().live) all.insert(all.end(), attempts.begin(), attempts.end());
+  return all;
+}
+
+bool Names(const Attempt& attempt, NodeId node) {
+  return std::find(attempt.nodes.begin(), attempt.nodes.end(), node) != attempt.nodes.end();
+}
+
+// Its memory takes nobody's copies any more.
+void LeaveReplicas(Changes& changes, NodeId node) {
+  if (!changes.state().index().replica_copies.contains(node)) return;
+  for (const AttemptId id : LiveAttempts(changes.state())) {
+    changes.EditAttempt(
+        id, [&](Attempt& attempt) { std::replace(attempt.replicas.begin(), attempt.replicas.end(), node, NodeId{}); });
+  }
+}
+
+}  // namespace
+
+Status NoSuchNode(const std::string& name) {
+  return Status(StatusCode::kNotFound, "no node " + name)
+      .WithReason("NO_SUCH_NODE")
+      .WithField("node")
+      .WithFix("glim nodes lists the nodes");
+}
+
+void ApplyRemove(Changes& changes, const RemoveNode& event) {
+  const auto known = changes.state().index().node_by_name.find(event.name);
+  if (known == changes.state().index().node_by_name.end()) {
+    changes.reply().status = NoSuchNode(event.name);
+    return;
+  }
+  const NodeId id = known->second;
+  const Node node = changes.node(id);
+  for (const AttemptId attempt : LiveAttempts(changes.state())) {
+    if (!Names(changes.attempt(attempt), id)) continue;
+    changes.reply().status = InUse(node, attempt);
+    return;
+  }
+  if (changes.liveness(id).session != 0 && !event.connected) {
+    changes.reply().status = IsConnected(node);
+    return;
+  }
+  changes.Note(HistoryKind::kNodeRemoved, {}, id, "", {.node_names = {node.name}});
+  LeaveReplicas(changes, id);
+  changes.Sync(id);  // its stream ends
+  changes.EraseNode(id);
+  SettleSavesOn(changes, id);
+}
+
+}  // namespace glim::core

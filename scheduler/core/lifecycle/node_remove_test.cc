@@ -1,0 +1,147 @@
+// An operator takes a node out of the cluster: what must be over before, and what goes with it.
+#include "scheduler/core/lifecycle/node_remove.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/testing/cluster_builder.h"
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Labels;
+using testing::Spec;
+using testing::SpecWith;
+using testing::Zones;
+
+constexpr NodeId kGone{1}, kStays{2};
+
+Reply Register(Cluster& c, const std::string& machine) {
+  NodeConnected hello;
+  hello.session = 99;
+  hello.name = "n1";
+  hello.machine_id = machine;
+  hello.labels = Labels("z1", "z1-l1");
+  return c.Do(hello);
+}
+
+TEST(RemoveNodeOrder, GivesTheNameToAnotherMachine) {
+  Cluster c;
+  c.Silence(kGone, true);
+  ASSERT_EQ(Register(c, "another").status.reason(), "NODE_NAME_TAKEN");
+  EXPECT_TRUE(c.Do(RemoveNode{"n1"}).status.ok());
+  EXPECT_EQ(c.state().FindNode(kGone), nullptr);
+  EXPECT_EQ(c.Noted(HistoryKind::kNodeRemoved), 1);
+  const Reply reply = Register(c, "another");
+  EXPECT_TRUE(reply.status.ok());
+  EXPECT_EQ(reply.node, NodeId(3)) << "no node gets another's number";
+  EXPECT_EQ(c.node(reply.node).name, "n1");
+}
+
+TEST(RemoveNodeOrder, IsRefusedWhileAJobHasTheNode) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  for (const bool connected : {false, true}) {
+    const Reply reply = c.Do(RemoveNode{"n1", connected});
+    EXPECT_EQ(reply.status.reason(), "NODE_IN_USE");
+    EXPECT_EQ(reply.status.field(), "node");
+    EXPECT_NE(reply.status.fix().find("glim cancel 1"), std::string::npos);
+  }
+  c.Exit(job, 0, 0);
+  ASSERT_TRUE(IsFree(c.node(kGone)));
+  EXPECT_EQ(c.Do(RemoveNode{"n1", true}).status.reason(), "NODE_IN_USE") << "its gang is not over yet";
+  c.Exit(job, 1, 0);
+  EXPECT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
+}
+
+TEST(RemoveNodeOrder, IsRefusedWhileItsAgentIsConnectedUnlessItSaysSo) {
+  Cluster c;
+  const Reply refused = c.Do(RemoveNode{"n1"});
+  EXPECT_EQ(refused.status.reason(), "NODE_CONNECTED");
+  EXPECT_NE(refused.status.fix().find("--connected"), std::string::npos);
+  EXPECT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
+  EXPECT_TRUE(c.unsynced().contains(kGone)) << "its stream is to end";
+  // What is under way from the old stream is nobody's.
+  c.Do(NodeReported{kGone, c.session(kGone), true, {}});
+  c.Do(NodeDisconnected{kGone, c.session(kGone)});
+  EXPECT_EQ(c.state().FindNode(kGone), nullptr);
+}
+
+TEST(RemoveNodeOrder, KnowsItsNodes) {
+  Cluster c;
+  const Reply reply = c.Do(RemoveNode{"n9"});
+  EXPECT_EQ(reply.status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(reply.status.field(), "node");
+}
+
+TEST(RemoveNodeOrder, LeavesFewerGpusBehindThanWereLabelled) {
+  Cluster c;
+  c.Connect("n1", Labels("z1", "z1-l1", 7));
+  ASSERT_EQ(c.node(kGone).state, NodeState::kQuarantined);
+  EXPECT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
+  const Reply again = c.Connect("n1", Labels("z1", "z1-l1", 7));
+  EXPECT_EQ(c.node(again.node).labels.gpu_count, 7u);
+  EXPECT_TRUE(IsFree(c.node(again.node)));
+}
+
+// A job whose save lies on n1 alone waits, n2 being all that is left.
+struct SavedThere {
+  explicit SavedThere(IfUnreachable otherwise) {
+    job = c.Submit(SpecWith(1, [&](JobSpec& s) { s.if_unreachable = otherwise; }));
+    c.script(job).own_folder = true;
+    c.Settle();
+    c.Save(job, 30);
+    c.Suspend(job);
+    c.Settle();
+    c.Silence(kGone, true);
+    c.Resume(job);
+  }
+  Cluster c{Zones{.nodes = 2}, testing::Patient()};
+  JobId job;
+};
+
+TEST(RemoveNodeOrder, GivesUpTheSavesThatLieThereAlone) {
+  for (const IfUnreachable otherwise : {IfUnreachable::kOlder, IfUnreachable::kWait}) {
+    SavedThere s(otherwise);
+    ASSERT_EQ(s.c.job(s.job).waits_for_save, kGone);
+    EXPECT_TRUE(s.c.Do(RemoveNode{"n1"}).status.ok());
+    EXPECT_FALSE(s.c.job(s.job).waits_for_save) << "it will not be heard again";
+    s.c.Settle();
+    EXPECT_EQ(s.c.job(s.job).state, JobState::kRunning);
+    EXPECT_EQ(s.c.attempt(s.job).nodes, std::vector{kStays});
+    EXPECT_EQ(s.c.attempt(s.job).base.step, -1);
+    EXPECT_EQ(s.c.Noted(HistoryKind::kSaveGivenUp), 1);
+  }
+}
+
+TEST(RemoveNodeOrder, OfANeighbourLeavesItsCopiesToNobody) {
+  Cluster c(Zones{.zones = 0});
+  for (int n = 0; n < 2; ++n) c.AddNode(Labels("z1", "z1-l1"), "somewhere:7010");
+  const JobId job = c.Submit(Spec(1));
+  c.Settle();
+  ASSERT_EQ(c.attempt(job).replicas, std::vector{kStays});
+  EXPECT_TRUE(c.Do(RemoveNode{"n2", true}).status.ok());
+  EXPECT_EQ(c.attempt(job).replicas, std::vector{NodeId{}});
+  EXPECT_TRUE(c.state().index().replica_copies.empty());
+}
+
+TEST(RemoveNodeOrder, ForgetsItsBlameToo) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Submit(Spec(1));
+  c.script(job).runs = false;
+  const auto not_there = [](ObservedTask& task) {
+    task.phase = TaskPhase::kReleased;
+    task.start_failed = task.path_missing = true;
+  };
+  c.Settle();
+  c.Edit(job, 0, not_there);
+  EXPECT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
+  c.Advance(c.policy().start_backoff);
+  c.Settle();
+  c.Edit(job, 0, not_there);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed) << "a second node has said the same";
+}
+
+}  // namespace
+}  // namespace glim::core

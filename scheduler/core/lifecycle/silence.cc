@@ -1,0 +1,152 @@
+#include "scheduler/core/lifecycle/silence.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/core/lifecycle/node_loss.h"
+#include "scheduler/core/lifecycle/suspicion.h"
+
+namespace glim::core {
+namespace {
+
+TimePoint HeardAt(const ClusterState& state, NodeId id) {
+  const auto live = state.liveness.find(id);
+  return std::max(live == state.liveness.end() ? TimePoint{} : live->second.last_heard, state.leader_since);
+}
+
+// A refused node is no silent one: its agent speaks, in words that are not understood.
+bool IsHeard(const Node& node) { return node.state == NodeState::kReady || node.state == NodeState::kRefused; }
+bool IsJudged(const Node& node) { return node.state != NodeState::kLost && node.state != NodeState::kQuarantined; }
+
+void Lose(Changes& changes, NodeId id) {
+  SetNodeState(changes, id, NodeState::kLost, "nothing heard from its agent");
+  Suspect(changes, id);
+  changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
+  Abandon(changes, id, "node " + changes.node(id).name + " was lost");
+}
+
+struct SilentLeaf {
+  TimePoint due;   // it is judged lost then
+  TimePoint wake;  // and looked at: not before anybody else was heard
+  std::vector<NodeId> nodes;
+};
+
+// Leaves of which nobody is heard, while a node of another leaf is.
+std::vector<SilentLeaf> SilentLeaves(const ClusterState& state, const Policy& policy) {
+  struct Leaf {
+    SilentLeaf silent;
+    bool heard = false;
+  };
+  std::map<std::pair<std::string, std::string>, Leaf> leaves;
+  TimePoint heard;  // the newest word of anybody
+  state.tables().nodes.ForEach([&](NodeId id, const Node& node) {
+    if (!IsJudged(node)) return;
+    Leaf& leaf = leaves[{node.labels.zone, node.labels.leaf}];
+    leaf.silent.nodes.push_back(id);
+    leaf.silent.due = std::max(leaf.silent.due, HeardAt(state, id) + policy.leaf_lost_after);
+    if (!IsHeard(node)) return;
+    leaf.heard = true;
+    heard = std::max(heard, HeardAt(state, id));
+  });
+  std::vector<SilentLeaf> silent;
+  for (auto& [name, leaf] : leaves) {
+    if (!heard || leaf.heard) continue;
+    leaf.silent.wake = std::max(leaf.silent.due, heard + Milliseconds(1));
+    silent.push_back(std::move(leaf.silent));
+  }
+  return silent;
+}
+
+struct Silence {
+  std::size_t judged = 0, silent = 0;
+  std::vector<NodeId> overdue;
+};
+
+// Who has not been heard for long enough falls silent.
+Silence LookForSilence(Changes& changes) {
+  Silence found;
+  std::vector<NodeId> all;
+  changes.state().tables().nodes.ForEach([&](NodeId id, const Node& node) {
+    if (IsJudged(node)) all.push_back(id);
+  });
+  for (const NodeId id : all) {
+    ++found.judged;
+    const Duration silence = changes.now() - HeardAt(changes.state(), id);
+    if (IsHeard(changes.node(id)) && silence >= changes.policy().node_lost_after / 4) {
+      FallSilent(changes, id, "nothing heard from its agent");
+    }
+    if (changes.node(id).state == NodeState::kSilent) ++found.silent;
+    if (silence >= changes.policy().node_lost_after) found.overdue.push_back(id);
+  }
+  return found;
+}
+
+void SetOutage(Changes& changes, bool outage, std::size_t silent, const std::string& why) {
+  changes.Note(outage ? HistoryKind::kOutageBegan : HistoryKind::kOutageEnded, {}, {}, why,
+               {.nodes = static_cast<std::uint32_t>(silent)});
+  changes.SetOutage(outage);
+  changes.MarkDirty();
+}
+
+}  // namespace
+
+void JudgeSilence(Changes& changes) {
+  if (changes.state().silence_known && changes.state().silence_due && changes.now() < changes.state().silence_due)
+    return;
+  changes.ForgetSilence();
+  const Silence found = LookForSilence(changes);
+  // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to
+  // fall due is alone for a moment in every outage.
+  const bool outage = !found.overdue.empty() && found.silent >= 2 &&
+                      found.silent * 100 > found.judged * changes.policy().outage_percent;
+  if (outage != changes.state().outage) SetOutage(changes, outage, found.silent, "");
+  if (!outage) {
+    for (const NodeId id : found.overdue) Lose(changes, id);
+    return;
+  }
+  for (const SilentLeaf& leaf : SilentLeaves(changes.state(), changes.policy())) {
+    if (changes.now() < leaf.due) continue;
+    for (const NodeId id : leaf.nodes) Lose(changes, id);
+  }
+}
+
+TimePoint NextSilence(const ClusterState& state, const Policy& policy) {
+  if (state.silence_known) return state.silence_due;
+  TimePoint due;
+  const auto earliest = [&](TimePoint candidate) {
+    if (candidate && (!due || candidate < due)) due = candidate;
+  };
+  for (const auto& [id, live] : state.liveness) {
+    const Node* node = state.FindNode(id);
+    if (!node || !IsJudged(*node)) continue;
+    // In an outage the silent are judged again when those that are heard fall due.
+    if (state.outage && node->state == NodeState::kSilent) continue;
+    const TimePoint heard = HeardAt(state, id);
+    earliest(heard + (IsHeard(*node) ? policy.node_lost_after / 4 : policy.node_lost_after));
+  }
+  if (state.outage) {
+    for (const SilentLeaf& leaf : SilentLeaves(state, policy)) earliest(leaf.wake);
+  }
+  state.silence_due = due;
+  state.silence_known = true;
+  return due;
+}
+
+void ApplyResolveOutage(Changes& changes) {
+  JudgeSilence(changes);
+  if (!changes.state().outage) {
+    changes.reply().status = Status(StatusCode::kFailedPrecondition, "there is no outage")
+                                 .WithReason("NO_OUTAGE")
+                                 .WithFix("nothing is to be done: a node that stays silent is judged lost by itself");
+    return;
+  }
+  const Silence found = LookForSilence(changes);
+  SetOutage(changes, false, found.silent, "resolved by an operator: the silent are judged lost");
+  for (const NodeId id : found.overdue) Lose(changes, id);
+  changes.reply().nodes = static_cast<std::uint32_t>(found.overdue.size());
+}
+
+}  // namespace glim::core

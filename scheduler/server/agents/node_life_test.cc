@@ -1,0 +1,77 @@
+// Nodes in trouble, through the server: a task without its supervisor, a machine that was installed anew.
+#include "scheduler/server/testing/fake_agent.h"
+#include "scheduler/server/testing/test_server.h"
+
+namespace glim::server {
+namespace {
+
+using v1::ObservedTask;
+
+class NodeLifeTest : public ServerTest {
+ protected:
+  v1::Hello Hello(const std::string& name) { return MakeHello(server_->cluster_id(), name); }
+  std::unique_ptr<FakeAgent> Connect(const std::string& name) {
+    auto agent = std::make_unique<FakeAgent>(channel_, Hello(name));
+    EXPECT_TRUE(agent->WaitWelcome());
+    return agent;
+  }
+  grpc::Status Remove(const std::string& node, bool connected) {
+    grpc::ClientContext context;
+    v1::RemoveNodeRequest request;
+    request.set_node(node);
+    request.set_connected(connected);
+    v1::RemoveNodeResponse response;
+    return admin_->RemoveNode(&context, request, &response);
+  }
+};
+
+// Its supervisor was killed, its ranks train on: whoever got the node would share its GPUs with them.
+TEST_F(NodeLifeTest, ALostTaskIsStoppedAndItsNodeKeptUntilTheRelease) {
+  const auto agent = Connect("node-1");
+  const std::uint64_t job = MustSubmit(Spec("loses-its-shim"));
+  ASSERT_TRUE(agent->WaitLaunch(job));
+  agent->Report({Observed(job, 1, 0, ObservedTask::RUNNING, 5)});
+  WaitState(job, "running");
+  const std::uint64_t next = MustSubmit(Spec("next"));
+  ObservedTask task = Observed(job, 1, 0, ObservedTask::EXITED, 5);
+  task.set_lost(true);
+  task.mutable_ranks(0)->set_exited(false);
+  task.add_pids(4711);
+  agent->Report({task});
+  EXPECT_TRUE(agent->WaitStop(job)) << "what is left of it is stopped";
+  EXPECT_EQ(GetNode("node-1").holder().job_id(), job);
+  task.set_phase(ObservedTask::RELEASED);
+  task.clear_pids();
+  agent->Report({task});
+  EXPECT_TRUE(agent->WaitLaunch(next));
+}
+
+TEST_F(NodeLifeTest, ANodeThatWasRemovedRegistersAnew) {
+  const auto agent = Connect("node-1");
+  v1::Hello another = Hello("node-1");
+  another.set_machine_id("installed-anew");
+  {
+    FakeAgent refused(channel_, another);
+    EXPECT_EQ(refused.WaitEnd().value_or(grpc::Status::OK).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  }
+  EXPECT_EQ(DetailOf(Remove("", false)).field(), "node");
+  EXPECT_EQ(DetailOf(Remove("node-1", false)).reason(), "NODE_CONNECTED");
+  EXPECT_TRUE(Remove("node-1", true).ok());
+  const auto end = agent->WaitEnd();
+  ASSERT_TRUE(end) << "the stream of a node that is no more ends";
+  EXPECT_EQ(end->error_code(), grpc::StatusCode::UNAVAILABLE) << "its agent comes again at once";
+  EXPECT_EQ(GetNode("node-1").name(), "");
+  FakeAgent anew(channel_, another);
+  EXPECT_TRUE(anew.WaitWelcome());
+  EXPECT_EQ(Remove("node-2", false).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(NodeLifeTest, WithoutAnOutageThereIsNothingToResolve) {
+  grpc::ClientContext context;
+  v1::ResolveOutageResponse response;
+  const grpc::Status status = admin_->ResolveOutage(&context, v1::ResolveOutageRequest(), &response);
+  EXPECT_EQ(DetailOf(status).reason(), "NO_OUTAGE");
+}
+
+}  // namespace
+}  // namespace glim::server
