@@ -45,12 +45,8 @@ class SnapshotGauges final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     const SnapshotPtr snapshot = loop_->snapshot();
     Counts jobs, nodes;
-    snapshot->tables.jobs.ForEach([&](core::JobId, const core::Job& job) {
-      ++jobs[{job.spec->pool, core::ToString(job.state)}];
-    });
-    snapshot->tables.nodes.ForEach([&](core::NodeId, const core::Node& node) {
-      ++nodes[{node.labels.zone, core::ToString(node.state)}];
-    });
+    for (const auto& [key, count] : snapshot->counts->jobs) jobs[{key.first, core::ToString(key.second)}] = count;
+    for (const auto& [key, count] : snapshot->counts->nodes) nodes[{key.first, core::ToString(key.second)}] = count;
     std::vector<prometheus::MetricFamily> families;
     families.push_back(ByState("glim_jobs", "Jobs that the scheduler keeps, by state.", "pool", jobs));
     families.push_back(ByState("glim_nodes", "Registered nodes, by state.", "zone", nodes));

@@ -25,7 +25,7 @@ struct Options {
   std::uint32_t nodes = 10'000;
   std::uint32_t gang = 512;
   std::uint32_t attempts = 1'000;
-  std::uint32_t seconds = 180;
+  std::uint32_t seconds = 120;
 };
 
 double ThreadMilliseconds() {
@@ -68,7 +68,7 @@ class World {
     return std::move(result.replies);
   }
 
-  JobId Submit(std::uint32_t nodes) {
+  JobId Submit(std::uint32_t nodes, std::uint32_t jobs = 1) {
     SubmitJobs submit;
     submit.user = "ann";
     JobSpec spec;
@@ -76,7 +76,7 @@ class World {
     spec.workdir = "/";
     spec.run = "train";
     spec.nodes = nodes;
-    submit.specs.push_back(spec);
+    submit.specs.assign(jobs, spec);
     return Do(submit).jobs.at(0);
   }
 
@@ -140,7 +140,7 @@ class World {
 
 void MeasureSteps(const Options& options, std::uint32_t nodes_a_job) {
   World world(options.nodes);
-  for (std::uint32_t i = 0; i < options.nodes / nodes_a_job; ++i) world.Submit(nodes_a_job);
+  world.Submit(nodes_a_job, options.nodes / nodes_a_job);
   world.Settle();
   world.StepAll(1);  // the first step ends a start, and is stored
   const std::size_t before = world.rows();
@@ -198,6 +198,7 @@ int main(int argc, char** argv) {
   app.add_option("--attempts", options.attempts)->check(CLI::Range(1, 100'000))->capture_default_str();
   app.add_option("--seconds", options.seconds)->check(CLI::Range(1, 100'000))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a figure is told as soon as it is known
   MeasureSteps(options, 1);
   MeasureSteps(options, std::min(options.gang, options.nodes));
   MeasureAttempts(options);

@@ -180,12 +180,29 @@ void ClusterState::IndexNode(const Node& row, bool add) {
   }
 }
 
+void ClusterState::ListJob(const Job* old, const std::shared_ptr<const Job>& row) {
+  if (old) {
+    const JobPlace was = PlaceOf(*old);
+    if (!row || was != PlaceOf(*row) || old->user != row->user) {
+      tables_.listed.Erase(was);
+      tables_.listed_by_user.Erase({old->user, was});
+    }
+    index_.counts.Count(*old, false);
+  }
+  if (!row) return;
+  const JobPlace place = PlaceOf(*row);
+  tables_.listed.Put(place, row);
+  tables_.listed_by_user.Put({row->user, place}, row);
+  index_.counts.Count(*row, true);
+}
+
 std::shared_ptr<const Job> ClusterState::Put(Job row) {
   const Job* old = FindJob(row.id);
   const bool alike = old && IndexedAlike(*old, row);
   if (old && !alike) IndexJob(*old, false);
   newest = std::max({newest, row.submitted_at, row.queued_at, row.ended_at});
   auto stored = std::make_shared<const Job>(std::move(row));
+  ListJob(old, stored);
   tables_.jobs.Put(stored->id, stored);
   if (!alike) IndexJob(*stored, true);
   if (stored->id >= next_job_id) next_job_id = JobId(stored->id.value + 1);
@@ -219,6 +236,10 @@ std::shared_ptr<const Node> ClusterState::Put(Node row) {
   if (old && !alike) IndexNode(*old, false);
   if (!old || !(old->labels == row.labels && old->allowed_folders == row.allowed_folders)) layouts_ = nullptr;
   newest = std::max(newest, row.use_since);
+  if (old) index_.counts.Count(*old, false);
+  index_.counts.Count(row, true);
+  if (old && old->name != row.name) tables_.node_ids.Erase(old->name);
+  if (!old || old->name != row.name) tables_.node_ids.Put(row.name, std::make_shared<const NodeId>(row.id));
   auto stored = std::make_shared<const Node>(std::move(row));
   tables_.nodes.Put(stored->id, stored);
   if (!alike) IndexNode(*stored, true);
@@ -287,6 +308,7 @@ void ClusterState::EraseJob(JobId id) {
   for (const auto& task : tasks) tables_.tasks.Erase(task);
   for (const auto& attempt : attempts) tables_.attempts.Erase(attempt);
   IndexJob(*job, false);
+  ListJob(job, nullptr);
   tables_.jobs.Erase(id);
 }
 
@@ -304,11 +326,13 @@ ClusterState ClusterState::Of(const Tables& tables) {
   state.tables_ = tables;
   tables.jobs.ForEach([&](JobId id, const Job& row) {
     state.IndexJob(row, true);
+    state.index_.counts.Count(row, true);
     state.next_job_id = JobId(id.value + 1);
   });
   tables.attempts.ForEach([&](const AttemptId&, const Attempt& row) { state.IndexAttempt(row, true); });
   tables.nodes.ForEach([&](NodeId id, const Node& row) {
     state.IndexNode(row, true);
+    state.index_.counts.Count(row, true);
     state.next_node_id = NodeId(id.value + 1);
   });
   tables.shares.ForEach([&](const ShareId&, const Share& row) { state.index_.team_service.Put(row); });

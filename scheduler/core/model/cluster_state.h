@@ -16,9 +16,11 @@
 
 #include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/cow_table.h"
+#include "scheduler/core/model/job_place.h"
 #include "scheduler/core/model/pool_layout.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/service_history.h"
+#include "scheduler/core/model/state_counts.h"
 #include "scheduler/core/model/team_service.h"
 
 namespace glim::core {
@@ -30,6 +32,11 @@ struct Tables {
   CowTable<NodeId, Node> nodes;
   CowTable<ShareId, Share> shares;
   CowTable<LifeTableId, LifeTable> life_tables;
+  // The jobs once more, in the order of the list that people see; and the nodes' numbers by their names. Derived, and
+  // here so that snapshots have them.
+  CowTable<JobPlace, Job> listed;
+  CowTable<UserPlace, Job> listed_by_user;
+  CowTable<std::string, NodeId> node_ids;
 };
 
 // Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
@@ -106,6 +113,7 @@ struct Index {
   std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
   std::map<NodeId, std::uint32_t> replica_copies;  // of attempts that have not ended, by who takes them
   std::uint32_t unfinished = 0;
+  StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
 };
 
@@ -169,6 +177,7 @@ class ClusterState {
   void IndexAttempt(const Attempt& row, bool add);
   void IndexNode(const Node& row, bool add);
   void CountCopies(const Attempt& row, bool add);
+  void ListJob(const Job* old, const std::shared_ptr<const Job>& row);
 
   Tables tables_;
   Index index_;

@@ -89,10 +89,8 @@ Status AgentLogStream::Introduce() {
         .WithField("cluster_id");
   }
   const SnapshotPtr snapshot = owner_->loop->snapshot();
-  const core::Node* node = nullptr;
-  snapshot->tables.nodes.ForEach([&](core::NodeId, const core::Node& row) {
-    if (row.name == in_.node_name()) node = &row;
-  });
+  const core::NodeId* id = snapshot->tables.node_ids.Find(in_.node_name());
+  const core::Node* node = id ? snapshot->tables.nodes.Find(*id) : nullptr;
   if (!node) {
     return Status(StatusCode::kFailedPrecondition, "the node is not known yet")
         .WithReason("NO_SUCH_NODE")

@@ -22,33 +22,26 @@ grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerC
                                                            const v1::GetSchedulerStatusRequest*,
                                                            v1::GetSchedulerStatusResponse* response) {
   const SnapshotPtr snapshot = loop_->snapshot();
-  std::uint32_t queued = 0, live = 0, ready = 0, silent = 0;
-  snapshot->tables.jobs.ForEach([&](core::JobId, const core::Job& job) {
-    if (job.state == core::JobState::kQueued) {
-      ++queued;
-    } else if (!core::IsTerminal(job.state) && job.state != core::JobState::kHeld) {
-      ++live;
-    }
-  });
-  snapshot->tables.nodes.ForEach([&](core::NodeId, const core::Node& node) {
-    ready += node.state == core::NodeState::kReady ? 1 : 0;
-    silent += node.state == core::NodeState::kSilent ? 1 : 0;
-  });
+  const core::StateCounts& counts = *snapshot->counts;
+  std::uint64_t live = 0;
+  for (const auto& [key, count] : counts.jobs) {
+    const core::JobState state = key.second;
+    const bool waits = state == core::JobState::kQueued || state == core::JobState::kHeld;
+    live += waits || core::IsTerminal(state) ? 0 : count;
+  }
   response->set_epoch(snapshot->epoch);
   response->set_revision(snapshot->revision);
-  response->set_jobs_queued(queued);
-  response->set_jobs_live(live);
+  response->set_jobs_queued(static_cast<std::uint32_t>(counts.JobsIn(core::JobState::kQueued)));
+  response->set_jobs_live(static_cast<std::uint32_t>(live));
   response->set_nodes(static_cast<std::uint32_t>(snapshot->tables.nodes.size()));
-  response->set_nodes_ready(ready);
-  response->set_nodes_silent(silent);
+  response->set_nodes_ready(static_cast<std::uint32_t>(counts.NodesIn(core::NodeState::kReady)));
+  response->set_nodes_silent(static_cast<std::uint32_t>(counts.NodesIn(core::NodeState::kSilent)));
   response->set_last_pass_us(snapshot->last_pass_us);
   response->set_store(loop_->store_name());
   response->set_outage(snapshot->outage);
   response->set_store_away_since_ms(snapshot->stale_since.ms);
-  if (const auto report = MakeReport(snapshot->tables, "pool", loop_->Now()); report.ok()) {
-    *response->mutable_uses() = report->total();
-    response->set_simulated_gpus(report->simulated_gpus());
-  }
+  UsesToProto(counts.UsesUntil(loop_->Now()), response->mutable_uses());
+  response->set_simulated_gpus(counts.nodes_simulated > 0);
   auto* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;

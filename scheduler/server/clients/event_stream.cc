@@ -41,10 +41,10 @@ Status EventStream::Check() {
   query_.limit = kEventsMax;
   if (request_.node().empty()) return Status::Ok();
   const SnapshotPtr snapshot = feed_->loop().snapshot();
-  snapshot->tables.nodes.ForEach([&](core::NodeId id, const core::Node& node) {
-    if (node.name == request_.node()) query_.node = id;
-  });
-  if (query_.node) return Status::Ok();
+  if (const core::NodeId* id = snapshot->tables.node_ids.Find(request_.node())) {
+    query_.node = *id;
+    return Status::Ok();
+  }
   return Status(StatusCode::kNotFound, "no node " + Printable(request_.node()))
       .WithReason("NO_SUCH_NODE")
       .WithField("node")

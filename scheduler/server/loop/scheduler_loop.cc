@@ -80,6 +80,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   first->verdicts = loop->state_->verdicts;
   first->policy = loop->policy_;
   first->liveness = std::make_shared<const LivenessMap>();
+  first->counts = std::make_shared<const core::StateCounts>(loop->state_->index().counts);
   first->epoch = loop->epoch_;
   loop->snapshot_.store(std::move(first));
 
@@ -337,6 +338,7 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   if (before->outage != state_->outage) LogOutage(state_->outage);
   auto next = std::make_shared<Snapshot>();
   next->tables = rows || liveness_due ? state_->tables() : before->tables;  // steps change without a commit
+  next->counts = rows ? std::make_shared<const core::StateCounts>(state_->index().counts) : before->counts;
   next->verdicts = state_->verdicts;
   next->policy = policy_;
   next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;

@@ -17,9 +17,10 @@ using LivenessMap = std::map<core::NodeId, core::Liveness>;
 
 struct Snapshot {
   core::Tables tables;
-  std::shared_ptr<const core::Verdicts> verdicts;  // never null
-  std::shared_ptr<const core::Policy> policy;      // never null; what the commit was decided by
-  std::shared_ptr<const LivenessMap> liveness;     // never null; last_heard may be up to a second old
+  std::shared_ptr<const core::Verdicts> verdicts;   // never null
+  std::shared_ptr<const core::Policy> policy;       // never null; what the commit was decided by
+  std::shared_ptr<const core::StateCounts> counts;  // never null
+  std::shared_ptr<const LivenessMap> liveness;      // never null; last_heard may be up to a second old
   bool outage = false;
   std::uint64_t epoch = 0;
   std::uint64_t revision = 0;     // commits since this leader began
