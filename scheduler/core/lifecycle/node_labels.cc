@@ -4,6 +4,7 @@
 
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/replica_leave.h"
 #include "scheduler/core/model/feasibility.h"
 
 namespace glim::core {
@@ -30,6 +31,14 @@ void NoteLabels(Changes& changes, NodeId id, const NodeLabels& labels, const std
                {.gpus = labels.gpu_count, .pool = labels.pool, .zone = labels.zone});
 }
 
+// The node has other labels than before, and nothing runs there.
+void SeeNewLabels(Changes& changes, NodeId id, const NodeLabels& before) {
+  NoteLabels(changes, id, NodeLabels(changes.node(id).labels), "");
+  DropUnfit(changes, id, changes.node(id).claim, before);
+  DropUnfit(changes, id, changes.node(id).holder, before);
+  if (changes.node(id).labels.zone != before.zone) LeaveReplicas(changes, id);
+}
+
 }  // namespace
 
 std::string MissingGpus(const Node& node) {
@@ -51,9 +60,7 @@ void SettleLabels(Changes& changes, const Node& before) {
     if (before.relabelled && before.next_labels == node.next_labels) return;  // told again
     NoteLabels(changes, id, NodeLabels(node.next_labels), "when " + ToString(node.holder) + " has released it");
   } else if (!(node.labels == before.labels)) {
-    NoteLabels(changes, id, NodeLabels(node.labels), "");
-    DropUnfit(changes, id, changes.node(id).claim, before.labels);
-    DropUnfit(changes, id, changes.node(id).holder, before.labels);
+    SeeNewLabels(changes, id, before.labels);
   }
 }
 
@@ -66,8 +73,7 @@ void ApplyNextLabels(Changes& changes, NodeId id) {
     row.relabelled = false;
     row.next_labels = {};
   });
-  NoteLabels(changes, id, NodeLabels(changes.node(id).labels), "");
-  DropUnfit(changes, id, changes.node(id).claim, before);
+  SeeNewLabels(changes, id, before);
 }
 
 }  // namespace glim::core

@@ -62,6 +62,15 @@ TEST(NewLabels, OfALostNodeHoldWhenItIsWrittenOff) {
   EXPECT_EQ(c.node(kLabelled).labels.pool, "other");
 }
 
+TEST(NewLabels, OfANeighbourInAnotherZoneTakeItsCopiesAway) {
+  Cluster c(Zones{.zones = 0});
+  for (int n = 0; n < 2; ++n) c.AddNode(Labels("z1", "z1-l1"), "somewhere:7010");
+  const JobId job = c.Running(Spec(1));
+  ASSERT_EQ(c.attempt(job).replicas, std::vector{kOther});
+  c.Connect("n2", Labels("z2", "z2-l1"), "somewhere:7010");
+  EXPECT_EQ(c.attempt(job).replicas, std::vector{NodeId{}});
+}
+
 // A low job makes room for an urgent one on a node that moves to another pool meanwhile.
 struct Claimed {
   explicit Claimed(bool acks) {

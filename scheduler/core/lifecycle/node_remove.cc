@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
+#include "scheduler/core/lifecycle/replica_leave.h"
 #include "scheduler/core/lifecycle/save_place.h"
 
 namespace glim::core {
@@ -24,23 +24,8 @@ Status IsConnected(const Node& node) {
       .WithFix("stop that agent first, or give --connected: then it registers anew at once");
 }
 
-std::vector<AttemptId> LiveAttempts(const ClusterState& state) {
-  std::vector<AttemptId> all;
-  for (const auto& [pool, attempts] : state.index().live) all.insert(all.end(), attempts.begin(), attempts.end());
-  return all;
-}
-
 bool Names(const Attempt& attempt, NodeId node) {
   return std::find(attempt.nodes.begin(), attempt.nodes.end(), node) != attempt.nodes.end();
-}
-
-// Its memory takes nobody's copies any more.
-void LeaveReplicas(Changes& changes, NodeId node) {
-  if (!changes.state().index().replica_copies.contains(node)) return;
-  for (const AttemptId id : LiveAttempts(changes.state())) {
-    changes.EditAttempt(
-        id, [&](Attempt& attempt) { std::replace(attempt.replicas.begin(), attempt.replicas.end(), node, NodeId{}); });
-  }
 }
 
 }  // namespace
