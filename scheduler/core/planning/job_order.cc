@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace glim::core {
@@ -47,9 +48,7 @@ std::int64_t PreemptGain(const Policy& policy) {
 }
 
 bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting) {
-  if (waiting.share + 1 < running.share) return true;
-  if (running.share + 1 < waiting.share) return false;
-  return waiting.score + preempt_gain < running.score;
+  return std::tuple(waiting.share, waiting.score) < std::tuple(running.share, running.score - preempt_gain);
 }
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {
