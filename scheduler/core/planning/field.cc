@@ -86,7 +86,7 @@ void SumUp(Field& field) {
 }  // namespace
 
 Duration LimitForHolds(const Policy& policy, const Job& job) {
-  return policy.enforce_time_limits ? job.spec->time_limit : Duration{};
+  return policy.enforce_time_limits ? LimitClass(job.spec->time_limit) : Duration{};
 }
 
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {

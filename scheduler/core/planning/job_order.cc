@@ -20,10 +20,6 @@ std::int64_t Score(const Policy& policy, const Kind& kind, Duration service, std
          index;
 }
 
-const RuntimePrediction& RuntimePredictionOf(const ClusterState& state, const Policy& policy, const Kind& kind) {
-  return state.index().history.RuntimePredictionOf(kind, policy.switch_cost, policy.quantum_max);
-}
-
 }  // namespace
 
 std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t decayed_gpu_ms) {
@@ -35,11 +31,12 @@ std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t
 }
 
 std::int64_t ScoreOfWaiting(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
-  return Score(policy, kind, service, RuntimePredictionOf(state, policy, kind).waiting[ServiceBucket(service)]);
+  const std::size_t bucket = ServiceBucket(service);
+  return Score(policy, kind, service, state.index().history.IndexOfWaiting(kind, bucket, policy.switch_cost));
 }
 
 std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
-  return Score(policy, kind, service, RuntimePredictionOf(state, policy, kind).running[ServiceBucket(service)]);
+  return Score(policy, kind, service, state.index().history.IndexOfRunning(kind, ServiceBucket(service)));
 }
 
 std::int64_t PreemptGain(const Policy& policy) {
@@ -53,8 +50,9 @@ bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urge
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {
   if (!starved) return policy.quantum_min;
-  const RuntimePrediction& prediction = RuntimePredictionOf(state, policy, KindOf(job));
-  const bool likely = prediction.ends_soon_permille[ServiceBucket(job.service)] > kLikelyPermille;
+  const ServiceHistory& history = state.index().history;
+  const std::size_t bucket = ServiceBucket(job.service);
+  const bool likely = history.EndsWithinPermille(KindOf(job), bucket, policy.quantum_max) > kLikelyPermille;
   return likely ? policy.quantum_max : policy.quantum_min;
 }
 
