@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "scheduler/core/model/history_words.h"
+#include "scheduler/core/planning/job_order.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
 namespace glim::core {
@@ -197,11 +198,58 @@ TEST(Drive, TheSameEventsGiveTheSameBytes) {
   EXPECT_EQ(first, Record());
 }
 
+// A long life: more kinds of jobs have ended than any cache holds, and passes looked at them all the while.
+struct LongLife {
+  LongLife() {
+    policy.node_lost_after = Hours(1'000'000);
+    policy.starvation_bound = Hours(1'000'000);
+    for (std::uint32_t n = 1; n <= 4; ++n) state.Put(testing::NodeRow(n));
+    for (std::uint64_t id = 1; id <= kEnded; ++id) {
+      Job job = testing::JobRow(id, Spec(1 + static_cast<std::uint32_t>(id) % 4), UserOf(id));
+      job.state = JobState::kSucceeded;
+      job.service = Seconds(static_cast<std::int64_t>(1 + id * 7'919 % 40'000));
+      job.ended_at = now;
+      state.Put(std::move(job));
+      now = now + Milliseconds(100);
+      if (id % 100 == 0) Queue(kEnded + id, id);
+      if (id % 50 == 0) MakePlan(state, policy, now);
+    }
+  }
+  static std::string UserOf(std::uint64_t id) { return "u" + std::to_string(id % 6'000); }
+  void Queue(std::uint64_t id, std::uint64_t like) {
+    Job job = testing::JobRow(id, Spec(1 + static_cast<std::uint32_t>(like) % 4), UserOf(like));
+    job.submitted_at = job.queued_at = now;
+    job.service = Seconds(static_cast<std::int64_t>(like % 5) * 600);
+    state.Put(std::move(job));
+  }
+  static constexpr std::uint64_t kEnded = 24'000;
+  ClusterState state;
+  Policy policy;
+  TimePoint now = kNow;
+};
+
 TEST(Drive, ALoadedStateDecidesLikeTheOneThatWasStored) {
+  LongLife life;
+  const ClusterState loaded = ClusterState::Of(life.state.tables());
+  ASSERT_EQ(loaded.index(), life.state.index());
+  for (const auto& [shape, queue] : life.state.index().queue) {
+    const auto score = [&](const ClusterState& state) {
+      return ScoreOfWaiting(state, life.policy, KindOf(shape), BucketBegin(shape.service_bucket));
+    };
+    ASSERT_EQ(score(life.state), score(loaded)) << shape.user << " " << shape.nodes;
+  }
+  const Plan here = MakePlan(life.state, life.policy, life.now);
+  const Plan there = MakePlan(loaded, life.policy, life.now);
+  EXPECT_FALSE(here.starts.empty());
+  EXPECT_EQ(here.starts, there.starts);
+  EXPECT_EQ(*here.verdicts, *there.verdicts);
+}
+
+TEST(Drive, ALoadedStateGoesOnWithWhatRan) {
   Cluster c(Zones{.nodes = 3});
   const JobId low = c.Running(Spec(2, PriorityClass::kLow));
   c.Save(low, 10);
-  c.Submit(Spec(4 - 1, PriorityClass::kNormal), "bob");
+  c.Submit(Spec(3, PriorityClass::kNormal), "bob");
   ClusterState loaded = c.store().Load();
   EXPECT_EQ(loaded.index(), c.state().index());
   const Plan here = MakePlan(c.state(), c.policy(), c.now() + Hours(1));

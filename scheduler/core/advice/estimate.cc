@@ -51,9 +51,8 @@ class Forecast {
   Duration Remaining(const Job& job, Duration service) const {
     const Policy& policy = pass_.policy();
     const ServiceHistory& history = pass_.state().index().history;
-    const RuntimePrediction& known = history.RuntimePredictionOf(KindOf(job), policy.switch_cost, policy.quantum_max);
-    const std::uint8_t bucket = ServiceBucket(service);
-    Duration left{luck_ == Luck::kGood ? known.remaining_p10_ms[bucket] : known.remaining_p90_ms[bucket]};
+    const RemainingTime known = history.RemainingOf(KindOf(job), ServiceBucket(service));
+    Duration left = luck_ == Luck::kGood ? known.p10 : known.p90;
     const Duration limit = job.spec->time_limit;
     if (limit.ms > 0 && policy.enforce_time_limits) left = std::min(left, std::max(Duration{}, limit - service));
     return left;

@@ -178,7 +178,13 @@ void EndAttempt(Changes& changes, AttemptId id) {
     }
   });
   ForgetShards(changes, id);
-  if (was) NoteLeft(changes, changes.attempt(id), *was);
+  if (was) {
+    NoteLeft(changes, changes.attempt(id), *was);
+    changes.EditJob(id.job, [&](Job& row) {
+      const Duration took = changes.now() - was->requested_at;
+      row.leave_time = {row.leave_time.ms + (took.ms - row.leave_time.ms) / static_cast<std::int64_t>(++row.leaves)};
+    });
+  }
   if (LosesAtRisk(ending)) {
     for (const Task* task : TasksOf(changes.state(), id)) LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);
   }

@@ -162,7 +162,8 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
     if (answers) {
       ++job.saves_done;
       const Agreement& open = *after.open_agreement();
-      job.save_cost = changes.now() - (open.agreed_at ? open.agreed_at : open.requested_at);
+      const Duration took = changes.now() - (open.agreed_at ? open.agreed_at : open.requested_at);
+      job.save_cost = {job.save_cost.ms + (took.ms - job.save_cost.ms) / static_cast<std::int64_t>(job.saves_done)};
     }
   });
 }

@@ -52,6 +52,12 @@ bool IndexedAlike(const Job& a, const Job& b) {
          a.user == b.user && a.team == b.team && a.request_id == b.request_id;
 }
 
+// What the pool's means are made of.
+bool SavesAlike(const Job& a, const Job& b) {
+  return a.saves_asked == b.saves_asked && a.saves_done == b.saves_done && a.save_cost == b.save_cost &&
+         a.leaves == b.leaves && a.leave_time == b.leave_time;
+}
+
 bool IndexedAlike(const Attempt& a, const Attempt& b) {
   const Agreement *x = a.open_agreement(), *y = b.open_agreement();
   const bool agreements_alike = x && y ? x->time_limit == y->time_limit : x == y;
@@ -85,14 +91,20 @@ DearSave DearSaveOf(const Job& job) {
 
 Shape ShapeOf(const Job& job) {
   const JobSpec& spec = *job.spec;
-  return {spec.pool,      spec.priority,   job.user,
-          job.team,       spec.nodes,      spec.gpus_per_node,
-          spec.placement, spec.time_limit, ServiceBucket(job.service),
+  return {spec.pool,
+          spec.priority,
+          job.user,
+          job.team,
+          spec.nodes,
+          spec.gpus_per_node,
+          spec.placement,
+          LimitClass(spec.time_limit),
+          ServiceBucket(job.service),
           DearSaveOf(job)};
 }
 
 Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
-Kind KindOf(const Job& job) { return {job.user, job.spec->nodes, job.spec->time_limit}; }
+Kind KindOf(const Job& job) { return {job.user, job.spec->nodes, LimitClass(job.spec->time_limit)}; }
 
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
   return live && live->started_at ? job.service + (now - live->started_at) : job.service;
@@ -196,8 +208,33 @@ void ClusterState::ListJob(const Job* old, const std::shared_ptr<const Job>& row
   index_.counts.Count(*row, true);
 }
 
+void ClusterState::CountSaves(const Job& row, bool add) {
+  if (row.saves_asked == 0) return;
+  PoolSaves& pool = index_.saves[row.spec->pool];
+  const std::int64_t sign = add ? 1 : -1;
+  pool.asked += sign * row.saves_asked;
+  pool.done += sign * row.saves_done;
+  pool.save_ms += sign * row.save_cost.ms * row.saves_done;
+  pool.leaves += sign * row.leaves;
+  pool.leave_ms += sign * row.leave_time.ms * row.leaves;
+  if (pool == PoolSaves()) index_.saves.erase(row.spec->pool);
+}
+
+void ClusterState::CountInterval(const Attempt& row, bool add) {
+  if (row.save_interval.ms == 0 || row.state == AttemptState::kEnded) return;
+  const std::string& name = FindJob(row.id.job)->spec->pool;
+  PoolSaves& pool = index_.saves[name];
+  pool.intervals += add ? 1 : -1;
+  pool.interval_ms += add ? row.save_interval.ms : -row.save_interval.ms;
+  if (pool == PoolSaves()) index_.saves.erase(name);
+}
+
 std::shared_ptr<const Job> ClusterState::Put(Job row) {
   const Job* old = FindJob(row.id);
+  if (!old || !SavesAlike(*old, row)) {
+    if (old) CountSaves(*old, false);
+    CountSaves(row, true);
+  }
   const bool alike = old && IndexedAlike(*old, row);
   if (old && !alike) IndexJob(*old, false);
   newest = std::max({newest, row.submitted_at, row.queued_at, row.ended_at});
@@ -211,6 +248,8 @@ std::shared_ptr<const Job> ClusterState::Put(Job row) {
 
 std::shared_ptr<const Attempt> ClusterState::Put(Attempt row) {
   const Attempt* old = FindAttempt(row.id);
+  if (old) CountInterval(*old, false);
+  CountInterval(row, true);
   const bool alike = old && IndexedAlike(*old, row);
   if (old && !alike) IndexAttempt(*old, false);
   newest =
@@ -297,6 +336,7 @@ void ClusterState::EraseJob(JobId id) {
     if (key.job != id) return false;
     attempts.push_back(key);
     IndexAttempt(row, false);
+    CountInterval(row, false);
     return true;
   });
   std::vector<TaskId> tasks;
@@ -309,6 +349,7 @@ void ClusterState::EraseJob(JobId id) {
   for (const auto& attempt : attempts) tables_.attempts.Erase(attempt);
   IndexJob(*job, false);
   ListJob(job, nullptr);
+  CountSaves(*job, false);
   tables_.jobs.Erase(id);
 }
 
@@ -316,6 +357,8 @@ void ClusterState::EraseNode(NodeId id) {
   const Node* node = FindNode(id);
   if (!node) return;
   IndexNode(*node, false);
+  index_.counts.Count(*node, false);
+  tables_.node_ids.Erase(node->name);
   layouts_ = nullptr;
   liveness.erase(id);
   tables_.nodes.Erase(id);
@@ -327,9 +370,13 @@ ClusterState ClusterState::Of(const Tables& tables) {
   tables.jobs.ForEach([&](JobId id, const Job& row) {
     state.IndexJob(row, true);
     state.index_.counts.Count(row, true);
+    state.CountSaves(row, true);
     state.next_job_id = JobId(id.value + 1);
   });
-  tables.attempts.ForEach([&](const AttemptId&, const Attempt& row) { state.IndexAttempt(row, true); });
+  tables.attempts.ForEach([&](const AttemptId&, const Attempt& row) {
+    state.IndexAttempt(row, true);
+    state.CountInterval(row, true);
+  });
   tables.nodes.ForEach([&](NodeId id, const Node& row) {
     state.IndexNode(row, true);
     state.index_.counts.Count(row, true);

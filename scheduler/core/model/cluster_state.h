@@ -71,6 +71,16 @@ struct QueueKey {
   friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
 };
 
+// What the jobs of a pool have shown of their saves, in sums: means cost a pass nothing. Of jobs that are known, and of
+// live attempts.
+struct PoolSaves {
+  std::int64_t asked = 0, done = 0;             // interrupts that asked for one; that were answered by one
+  std::int64_t save_ms = 0;                     // what those took
+  std::int64_t leaves = 0, leave_ms = 0;        // interrupts that are over; from request to release
+  std::int64_t intervals = 0, interval_ms = 0;  // between periodic saves
+  friend bool operator==(const PoolSaves&, const PoolSaves&) = default;
+};
+
 using Verdicts = std::map<Shape, std::vector<Blocker>>;
 
 struct Liveness {
@@ -112,6 +122,7 @@ struct Index {
   std::map<AttemptId, std::set<NodeId>> claims;                                      // nodes whose claim it is
   std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
   std::map<NodeId, std::uint32_t> replica_copies;  // of attempts that have not ended, by who takes them
+  std::map<std::string, PoolSaves> saves;          // by pool
   std::uint32_t unfinished = 0;
   StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
@@ -178,6 +189,8 @@ class ClusterState {
   void IndexNode(const Node& row, bool add);
   void CountCopies(const Attempt& row, bool add);
   void ListJob(const Job* old, const std::shared_ptr<const Job>& row);
+  void CountSaves(const Job& row, bool add);
+  void CountInterval(const Attempt& row, bool add);
 
   Tables tables_;
   Index index_;

@@ -97,7 +97,9 @@ struct Job {
   bool save_in_memory = false;  // every node that has its newest save is lost, but neighbours may hold copies in memory
   std::uint32_t restore_failures = 0;  // in a row: its save could not be had
   std::int64_t steps_lost = 0;
-  Duration save_cost;     // measured at its last interrupt; 0: unknown
+  Duration save_cost;   // the mean of its saves_done; 0: unknown
+  Duration leave_time;  // the mean of its `leaves`: from an interrupt's request to the release of all nodes
+  std::uint32_t leaves = 0;
   Duration restore_cost;  // measured at its last resume; 0: unknown
   std::uint32_t saves_asked = 0;
   std::uint32_t saves_done = 0;

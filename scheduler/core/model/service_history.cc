@@ -9,10 +9,10 @@ namespace {
 constexpr std::int64_t kPriorWeight = 5;      // pseudo-observations of the coarser table
 constexpr std::int64_t kMillion = 1'000'000;  // probabilities are in parts per million
 constexpr std::size_t kCacheMax = 20'000;
-constexpr std::uint32_t kRenewalsPerChange = 4;
 constexpr std::uint32_t kObservationsMax = 20'000;  // of a table; then the older ones count for half
 constexpr std::size_t kTablesOfUserMax = 500;       // of the finest ones
 constexpr std::size_t kTablesMax = 50'000;
+constexpr std::int32_t kUnknown = std::numeric_limits<std::int32_t>::min();
 // Until something has ended here: heavy-tailed, as jobs everywhere are (a Pareto tail of index 0.7: a bucket that grows
 // the age by a quarter is left with 1 - 1.25^-0.7), and one in five ends in the first half minute.
 constexpr std::uint32_t kPriorHazard = 144'600;
@@ -93,6 +93,14 @@ std::uint8_t ServiceBucket(Duration service) {
 
 Duration BucketBegin(std::size_t bucket) { return {kEdges[std::min(bucket, kServiceBuckets)]}; }
 
+Duration LimitClass(Duration limit) {
+  if (limit.ms <= 0) return {};
+  const std::int64_t minutes = (limit.ms + 59'999) / 60'000;
+  std::int64_t step = 1;
+  while (step * 16 <= minutes) step *= 2;
+  return Minutes((minutes + step - 1) / step * step);
+}
+
 std::int64_t FixedLog2(std::uint64_t x) {
   if (x <= 1) return 0;
   const std::int64_t whole = 63 - __builtin_clzll(x);
@@ -117,11 +125,6 @@ ServiceHistory::Key ServiceHistory::Finest(const Kind& kind) {
 std::array<ServiceHistory::Key, 4> ServiceHistory::Chain(const Kind& kind) {
   const std::uint32_t size = SizeClass(kind.nodes);
   return {Key{0, "", 0, 0}, Key{1, "", size, 0}, Key{2, kind.user, size, 0}, Finest(kind)};
-}
-
-void ServiceHistory::Changed() {
-  ++changes_;
-  renewals_left_ = kRenewalsPerChange;
 }
 
 std::vector<LifeTable> ServiceHistory::With(const Kind& kind, Duration service, TimePoint now) const {
@@ -171,13 +174,12 @@ void ServiceHistory::Put(const LifeTable& row) {
     table.ended[i] = row.ended[i];
     table.total += row.ended[i];
   }
-  // Each job changes its whole chain: it counts once.
-  if (row.id.level == 0) Changed();
+  ++changes_;
 }
 
 void ServiceHistory::Erase(const LifeTableId& id) {
   tables_.erase(id);
-  Changed();
+  ++changes_;
 }
 
 std::uint32_t ServiceHistory::observed() const {
@@ -185,53 +187,71 @@ std::uint32_t ServiceHistory::observed() const {
   return all == tables_.end() ? 0 : all->second.total;
 }
 
-Hazard ServiceHistory::Hazards(const Kind& kind) const {
-  Hazard hazard;
-  hazard.fill(kPriorHazard);
-  hazard[0] = kPriorFirstHazard;
-  for (const Key& key : Chain(kind)) {
-    const auto it = tables_.find(key);
-    if (it == tables_.end()) continue;
-    std::int64_t at_risk = it->second.total;
-    for (std::size_t i = 0; i < kServiceBuckets; ++i) {
-      const std::int64_t ended = it->second.ended[i];
-      hazard[i] = static_cast<std::uint32_t>((ended * kMillion + kPriorWeight * hazard[i]) / (at_risk + kPriorWeight));
-      at_risk -= ended;
-    }
-  }
-  // Behind its own limit a job is asked to leave.
-  for (std::size_t i = 0; kind.time_limit.ms > 0 && i < kServiceBuckets; ++i) {
-    if (kEdges[i] >= kind.time_limit.ms) hazard[i] = std::max<std::uint32_t>(hazard[i], 900'000);
+ServiceHistory::Hazard ServiceHistory::Refined(Hazard hazard, const Key& key) const {
+  const auto it = tables_.find(key);
+  if (it == tables_.end()) return hazard;
+  std::int64_t at_risk = it->second.total;
+  for (std::size_t i = 0; i < kServiceBuckets; ++i) {
+    const std::int64_t ended = it->second.ended[i];
+    hazard[i] = static_cast<std::uint32_t>((ended * kMillion + kPriorWeight * hazard[i]) / (at_risk + kPriorWeight));
+    at_risk -= ended;
   }
   return hazard;
 }
 
-const RuntimePrediction& ServiceHistory::RuntimePredictionOf(const Kind& kind, Duration switch_cost,
-                                                             Duration soon) const {
-  const auto table = tables_.find(Finest(kind));
-  const std::uint32_t own = table == tables_.end() ? 0 : table->second.total;
+// All but the finest level, which many kinds share.
+const ServiceHistory::Hazard& ServiceHistory::CoarseHazard(const Kind& kind) const {
+  const auto chain = Chain(kind);
+  if (coarse_.size() > kCacheMax) coarse_.clear();
+  auto& [changes, hazard] = coarse_[chain[2]];
+  if (changes == changes_) return hazard;
+  changes = changes_;
+  hazard.fill(kPriorHazard);
+  hazard[0] = kPriorFirstHazard;
+  for (std::size_t level = 0; level < 3; ++level) hazard = Refined(hazard, chain[level]);
+  return hazard;
+}
+
+ServiceHistory::Cached& ServiceHistory::CachedOf(const Kind& kind) const {
   if (cache_.size() > kCacheMax) cache_.clear();
-  const auto [it, fresh] = cache_.try_emplace(kind);
-  Cached& cached = it->second;
-  // All tables have learnt a tenth more than then (at least 50 jobs), or this one has (at least one job).
-  const bool much = changes_ - cached.changes >= std::max<std::uint64_t>(50, cached.changes / 10);
-  const bool mine = own > cached.own + cached.own / 10 || own < cached.own;
-  if (!fresh && !mine) {
-    if (!much || renewals_left_ == 0) return cached.prediction;
-    --renewals_left_;
-  }
+  Cached& cached = cache_[kind];
+  if (cached.changes == changes_) return cached;
   cached.changes = changes_;
-  cached.own = own;
-  const Hazard hazard = Hazards(kind);
-  for (std::size_t i = 0; i < kServiceBuckets; ++i) {
-    cached.prediction.running[i] = IndexFrom(hazard, i, 0);
-    cached.prediction.waiting[i] = IndexFrom(hazard, i, switch_cost.ms);
-    cached.prediction.ends_soon_permille[i] = ChanceWithin(hazard, i, soon.ms);
-    cached.prediction.remaining_p10_ms[i] = TimeUntil(hazard, i, kMillion / 10);
-    cached.prediction.remaining_p50_ms[i] = TimeUntil(hazard, i, kMillion / 2);
-    cached.prediction.remaining_p90_ms[i] = TimeUntil(hazard, i, kMillion * 9 / 10);
+  cached.running.fill(kUnknown);
+  cached.waiting.fill(kUnknown);
+  cached.hazard = Refined(CoarseHazard(kind), Finest(kind));
+  // Behind its own limit a job is asked to leave.
+  for (std::size_t i = 0; kind.time_limit.ms > 0 && i < kServiceBuckets; ++i) {
+    if (kEdges[i] >= kind.time_limit.ms) cached.hazard[i] = std::max<std::uint32_t>(cached.hazard[i], 900'000);
   }
-  return cached.prediction;
+  return cached;
+}
+
+std::int32_t ServiceHistory::IndexOfRunning(const Kind& kind, std::size_t bucket) const {
+  Cached& cached = CachedOf(kind);
+  std::int32_t& index = cached.running[bucket];
+  if (index == kUnknown) index = IndexFrom(cached.hazard, bucket, 0);
+  return index;
+}
+
+std::int32_t ServiceHistory::IndexOfWaiting(const Kind& kind, std::size_t bucket, Duration switch_cost) const {
+  Cached& cached = CachedOf(kind);
+  if (cached.switch_cost != switch_cost) cached.waiting.fill(kUnknown);
+  cached.switch_cost = switch_cost;
+  std::int32_t& index = cached.waiting[bucket];
+  if (index == kUnknown) index = IndexFrom(cached.hazard, bucket, switch_cost.ms);
+  return index;
+}
+
+std::uint16_t ServiceHistory::EndsWithinPermille(const Kind& kind, std::size_t bucket, Duration within) const {
+  return ChanceWithin(CachedOf(kind).hazard, bucket, within.ms);
+}
+
+RemainingTime ServiceHistory::RemainingOf(const Kind& kind, std::size_t bucket) const {
+  const Hazard& hazard = CachedOf(kind).hazard;
+  return {{TimeUntil(hazard, bucket, kMillion / 10)},
+          {TimeUntil(hazard, bucket, kMillion / 2)},
+          {TimeUntil(hazard, bucket, kMillion * 9 / 10)}};
 }
 
 }  // namespace glim::core

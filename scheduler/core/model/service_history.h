@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/core/model/learnt_rows.h"
@@ -29,20 +30,21 @@ Duration BucketBegin(std::size_t bucket);  // of kServiceBuckets: the end of the
 // 1024 x the binary logarithm of x >= 1, rounded down to about 1/1024.
 std::int64_t FixedLog2(std::uint64_t x);
 
+// A job's time limit, rounded up to one of a few: whole minutes up to 16, then eight to a doubling. 0 (none) stays.
+// Kinds and shapes are told apart by it, and so limits in milliseconds do not make many of them.
+Duration LimitClass(Duration limit);
+
 // What a job is known by before it has run.
 struct Kind {
   std::string user;
   std::uint32_t nodes = 1;
-  Duration time_limit;  // 0: none
+  Duration time_limit;  // its LimitClass; 0: none
   friend auto operator<=>(const Kind&, const Kind&) = default;
 };
 
-struct RuntimePrediction {
-  // 1024 x log2 of the index (chance a millisecond, scaled alike for all), by service bucket.
-  std::array<std::int32_t, kServiceBuckets> running{};  // it goes on
-  std::array<std::int32_t, kServiceBuckets> waiting{};  // it must be started first, which costs `switch_cost`
-  std::array<std::uint16_t, kServiceBuckets> ends_soon_permille{};  // the chance that it ends within `soon`
-  std::array<std::int64_t, kServiceBuckets> remaining_p10_ms{}, remaining_p50_ms{}, remaining_p90_ms{};
+// How long such a job still takes: in the shortest tenth of cases, in half of them, in all but a tenth.
+struct RemainingTime {
+  Duration p10, p50, p90;
 };
 
 class ServiceHistory {
@@ -61,9 +63,14 @@ class ServiceHistory {
     for (const LifeTable& row : With(kind, service, now)) Put(row);
   }
 
-  // Valid until the next call that is not const. Computed anew when a tenth more has been learnt since, but only a few
-  // for each job that ends: no pass pays for all kinds at once.
-  const RuntimePrediction& RuntimePredictionOf(const Kind& kind, Duration switch_cost, Duration soon) const;
+  // 1024 x log2 of the index (chance a millisecond, scaled alike for all) of one with service in that bucket: it goes
+  // on, or must be started first, which costs `switch_cost`. These, and what follows, are functions of what was added
+  // and not removed, and of nothing else: an answer that is kept is that answer, until something is added or removed.
+  std::int32_t IndexOfRunning(const Kind& kind, std::size_t bucket) const;
+  std::int32_t IndexOfWaiting(const Kind& kind, std::size_t bucket, Duration switch_cost) const;
+  // The chance that it ends within `within`.
+  std::uint16_t EndsWithinPermille(const Kind& kind, std::size_t bucket, Duration within) const;
+  RemainingTime RemainingOf(const Kind& kind, std::size_t bucket) const;
 
   // Of how many ended jobs it knows.
   std::uint32_t observed() const;
@@ -77,24 +84,27 @@ class ServiceHistory {
     TimePoint updated_at;
     friend bool operator==(const Table&, const Table&) = default;
   };
+  using Hazard = std::array<std::uint32_t, kServiceBuckets>;
   struct Cached {
-    std::uint64_t changes = 0;  // of all tables, when it was computed
-    std::uint32_t own = 0;      // observations of the finest table then
-    RuntimePrediction prediction;
+    std::uint64_t changes = 0;  // when it was computed
+    Hazard hazard{};
+    Duration switch_cost;
+    std::array<std::int32_t, kServiceBuckets> running{}, waiting{};  // kUnknown: not asked for yet
   };
   using Key = LifeTableId;
 
   static Key Finest(const Kind& kind);
   static std::array<Key, 4> Chain(const Kind& kind);
-  void Changed();
   template <typename Iterator>
   static Iterator OldestOf(Iterator begin, Iterator end);
-  std::array<std::uint32_t, kServiceBuckets> Hazards(const Kind& kind) const;
+  Hazard Refined(Hazard coarser, const Key& key) const;
+  const Hazard& CoarseHazard(const Kind& kind) const;
+  Cached& CachedOf(const Kind& kind) const;
 
   std::map<Key, Table> tables_;
-  std::uint64_t changes_ = 0;
-  mutable std::uint32_t renewals_left_ = 0;
+  std::uint64_t changes_ = 1;
   mutable std::map<Kind, Cached> cache_;
+  mutable std::map<Key, std::pair<std::uint64_t, Hazard>> coarse_;  // with `changes` then; of users' sizes
 };
 
 }  // namespace glim::core

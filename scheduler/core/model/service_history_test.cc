@@ -2,13 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 namespace glim::core {
 namespace {
 
 const Kind kAnn{"ann", 1, {}};
 
-const RuntimePrediction& Of(const ServiceHistory& history, const Kind& kind) {
-  return history.RuntimePredictionOf(kind, Minutes(5), Hours(4));
+std::int32_t Running(const ServiceHistory& history, const Kind& kind, std::size_t bucket) {
+  return history.IndexOfRunning(kind, bucket);
+}
+
+std::int32_t Waiting(const ServiceHistory& history, const Kind& kind, std::size_t bucket) {
+  return history.IndexOfWaiting(kind, bucket, Minutes(5));
 }
 
 TEST(FixedLog2, IsTheLogarithmToAThousandth) {
@@ -34,28 +42,28 @@ TEST(ServiceBucket, GrowsWithTheServiceAndHoldsIt) {
 
 TEST(ServiceHistory, WithoutAnyTheOldComeLast) {
   const ServiceHistory history;
-  const auto& running = Of(history, kAnn).running;
-  for (std::size_t i = 2; i + 1 < 50; ++i) EXPECT_GE(running[i], running[i + 1]) << i;
+  for (std::size_t i = 2; i + 1 < 50; ++i) EXPECT_GE(Running(history, kAnn, i), Running(history, kAnn, i + 1)) << i;
 }
 
 TEST(ServiceHistory, StartingCostsWhatGoingOnDoesNot) {
   const ServiceHistory history;
-  const RuntimePrediction& prediction = Of(history, kAnn);
-  for (std::size_t i = 0; i < kServiceBuckets; ++i) EXPECT_LE(prediction.waiting[i], prediction.running[i]) << i;
+  for (std::size_t i = 0; i < kServiceBuckets; ++i) {
+    EXPECT_LE(Waiting(history, kAnn, i), Running(history, kAnn, i)) << i;
+  }
 }
 
 // Jobs that all take two hours are not like heavy tails: the older one is nearer to its end.
 TEST(ServiceHistory, LearnsThatTheOldMayBeNearTheEnd) {
   ServiceHistory history;
   for (int i = 0; i < 100; ++i) history.Add(kAnn, Hours(2));
-  const RuntimePrediction& prediction = Of(history, kAnn);
-  EXPECT_GT(prediction.running[ServiceBucket(Minutes(100))], prediction.running[ServiceBucket(Minutes(10))]);
+  EXPECT_GT(Running(history, kAnn, ServiceBucket(Minutes(100))), Running(history, kAnn, ServiceBucket(Minutes(10))));
   const std::size_t young = ServiceBucket(Minutes(10));
-  EXPECT_NEAR(static_cast<double>(prediction.remaining_p50_ms[young]), static_cast<double>(Minutes(110).ms),
+  const RemainingTime remaining = history.RemainingOf(kAnn, young);
+  EXPECT_NEAR(static_cast<double>(remaining.p50.ms), static_cast<double>(Minutes(110).ms),
               static_cast<double>(Minutes(30).ms));
-  EXPECT_LE(prediction.remaining_p10_ms[young], prediction.remaining_p50_ms[young]);
-  EXPECT_LE(prediction.remaining_p50_ms[young], prediction.remaining_p90_ms[young]);
-  EXPECT_GT(prediction.ends_soon_permille[young], 900);
+  EXPECT_LE(remaining.p10, remaining.p50);
+  EXPECT_LE(remaining.p50, remaining.p90);
+  EXPECT_GT(history.EndsWithinPermille(kAnn, young, Hours(4)), 900);
 }
 
 TEST(ServiceHistory, AUsersOwnJobsTellMoreThanOthers) {
@@ -63,14 +71,45 @@ TEST(ServiceHistory, AUsersOwnJobsTellMoreThanOthers) {
   const Kind bob{"bob", 1, {}};
   for (int i = 0; i < 200; ++i) history.Add(kAnn, Minutes(2));
   for (int i = 0; i < 20; ++i) history.Add(bob, Hours(20));
-  EXPECT_GT(Of(history, kAnn).running[0], Of(history, bob).running[0] + 1024) << "a doubling at least";
+  EXPECT_GT(Running(history, kAnn, 0), Running(history, bob, 0) + 1024) << "a doubling at least";
 }
 
 TEST(ServiceHistory, ATimeLimitTellsWhereItEnds) {
   const ServiceHistory history;
   const Kind limited{"ann", 1, Hours(1)};
   const std::size_t late = ServiceBucket(Minutes(58));
-  EXPECT_GT(Of(history, limited).running[late], Of(history, kAnn).running[late]);
+  EXPECT_GT(Running(history, limited, late), Running(history, kAnn, late));
+}
+
+// Whatever was asked before, and of however many kinds: an answer depends on what is in the tables alone.
+TEST(ServiceHistory, AnswersDoNotDependOnEarlierQuestions) {
+  ServiceHistory asked, fresh;
+  const auto kind_of = [](int i) {
+    return Kind{"u" + std::to_string(i % 500), 1 + static_cast<std::uint32_t>(i) % 64, {}};
+  };
+  for (int i = 0; i < 30'000; ++i) {
+    const Duration service = Seconds(20 + i % 5'000);
+    asked.Add(kind_of(i), service);
+    fresh.Add(kind_of(i), service);
+    if (i % 3 == 0) Waiting(asked, kind_of(i * 7), static_cast<std::size_t>(i) % kServiceBuckets);
+    if (i % 1'000 == 0) asked.IndexOfWaiting(kAnn, 3, Hours(1));  // under another policy
+  }
+  for (int i = 0; i < 32'000; ++i) ASSERT_EQ(Waiting(asked, kind_of(i), 5), Waiting(fresh, kind_of(i), 5)) << i;
+}
+
+TEST(LimitClass, LimitsThatAreNearlyAlikeAreOne) {
+  EXPECT_EQ(LimitClass({}), Duration{});
+  EXPECT_EQ(LimitClass(Milliseconds(1)), Minutes(1));
+  EXPECT_EQ(LimitClass(Minutes(15)), Minutes(15));
+  std::set<std::int64_t> classes;
+  for (std::int64_t s = 1; s < 86'400 * 30; s += 7) {
+    const Duration limit = Seconds(s), of = LimitClass(limit);
+    ASSERT_GE(of, limit) << "never shorter than what the job may take";
+    ASSERT_LE(of.ms, limit.ms + std::max<std::int64_t>(limit.ms / 7, 60'000));
+    ASSERT_EQ(LimitClass(of), of);
+    classes.insert(of.ms);
+  }
+  EXPECT_LT(classes.size(), 120u) << "a month of limits in seconds";
 }
 
 TEST(ServiceHistory, IsWhatItsRowsSay) {

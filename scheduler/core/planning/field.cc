@@ -91,6 +91,10 @@ void SumUp(Field& field) {
 
 }  // namespace
 
+Duration LimitForHolds(const Policy& policy, const Job& job) {
+  return policy.enforce_time_limits ? LimitClass(job.spec->time_limit) : Duration{};
+}
+
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!asker.may_interrupt) return std::nullopt;
   if (holder.row->state == AttemptState::kClaimed) {
@@ -107,8 +111,7 @@ Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, cons
   field.ask = &ask;
   std::vector<Offer> offers(view.attempts.size());
   field.candidates.reserve(ask.nodes.size());
-  // Whoever is gone again before the rest is there does no harm to a backfill hold.
-  const Duration limit = terms.policy.enforce_time_limits ? asker.job->spec->time_limit : Duration{};
+  const Duration limit = LimitForHolds(terms.policy, *asker.job);
   for (const std::uint32_t i : ask.nodes) {
     const PassNode& node = view.nodes[i];
     if (!node.usable || node.taken) continue;

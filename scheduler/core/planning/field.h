@@ -49,6 +49,10 @@ struct PassTerms {
   std::int64_t preempt_gain = 0;  // job_order.h
 };
 
+// How long it would be there at most: whoever is gone again before the rest is there does no harm to a hold. 0: nobody
+// can tell.
+Duration LimitForHolds(const Policy& policy, const Job& job);
+
 // From when on that attempt gives way to the asker, be it that it is interrupted or loses its claims; 0: now, none:
 // never while it is as it is.
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms);

@@ -240,9 +240,13 @@ std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& as
   return best;
 }
 
+bool MayHoldBack(const Pass& pass, const Asker& asker) {
+  return asker.starved || pass.now() - asker.job->queued_at >= pass.policy().backfill_hold_after;
+}
+
 void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field) {
   const JobSpec& spec = *asker.job->spec;
-  if (!asker.starved && pass.now() - asker.job->queued_at < pass.policy().backfill_hold_after) return;
+  if (!MayHoldBack(pass, asker)) return;
   const Hold hold = HoldChoice(pass, asker, field).Best(Crosses(pass, spec, field));
   if (hold.from == kNever) return;
   pass.HoldBack(spec.pool, hold.nodes, std::max(hold.from, pass.now() + Milliseconds(1)));

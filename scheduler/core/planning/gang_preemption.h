@@ -24,6 +24,9 @@ struct GangPreemption {
 // be had otherwise.
 std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& asker, const Field& field);
 
+// Has it waited long enough to?
+bool MayHoldBack(const Pass& pass, const Asker& asker);
+
 // A job that has what it needs as soon as protections end keeps the free nodes of its best zone (or of two, and the
 // link between them), and whom it waits for, from those behind it in the order.
 void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "scheduler/core/model/interrupt_terms.h"
@@ -21,10 +22,6 @@ std::int64_t Score(const Policy& policy, const Kind& kind, Duration service, std
          index;
 }
 
-const RuntimePrediction& RuntimePredictionOf(const ClusterState& state, const Policy& policy, const Kind& kind) {
-  return state.index().history.RuntimePredictionOf(kind, policy.switch_cost, policy.quantum_max);
-}
-
 }  // namespace
 
 std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t decayed_gpu_ms) {
@@ -36,11 +33,12 @@ std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t
 }
 
 std::int64_t ScoreOfWaiting(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
-  return Score(policy, kind, service, RuntimePredictionOf(state, policy, kind).waiting[ServiceBucket(service)]);
+  const std::size_t bucket = ServiceBucket(service);
+  return Score(policy, kind, service, state.index().history.IndexOfWaiting(kind, bucket, policy.switch_cost));
 }
 
 std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
-  return Score(policy, kind, service, RuntimePredictionOf(state, policy, kind).running[ServiceBucket(service)]);
+  return Score(policy, kind, service, state.index().history.IndexOfRunning(kind, ServiceBucket(service)));
 }
 
 std::int64_t PreemptGain(const Policy& policy) {
@@ -49,16 +47,15 @@ std::int64_t PreemptGain(const Policy& policy) {
 }
 
 bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting) {
-  if (waiting.share + 1 < running.share) return true;
-  if (running.share + 1 < waiting.share) return false;
-  return waiting.score + preempt_gain < running.score;
+  return std::tuple(waiting.share, waiting.score) < std::tuple(running.share, running.score - preempt_gain);
 }
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {
   Duration quantum = policy.quantum_min;
   if (starved) {
-    const RuntimePrediction& prediction = RuntimePredictionOf(state, policy, KindOf(job));
-    const bool likely = prediction.ends_soon_permille[ServiceBucket(job.service)] > kLikelyPermille;
+    const ServiceHistory& history = state.index().history;
+    const std::size_t bucket = ServiceBucket(job.service);
+    const bool likely = history.EndsWithinPermille(KindOf(job), bucket, policy.quantum_max) > kLikelyPermille;
     if (likely) quantum = policy.quantum_max;
   }
   return DoubledQuantum(quantum, job.quantum_doublings);

@@ -28,8 +28,9 @@ std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t
 std::int64_t ScoreOfWaiting(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service);
 std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service);
 
-// Does a running one give way to a waiting one of its class? Shares must differ by more than a doubling to count here,
-// and scores by preempt_gain: what is nearly alike is left alone.
+// Does a running one give way to a waiting one of its class? To one of a team with a share of fewer doublings, and
+// among equals to one whose score is better by preempt_gain: what is nearly alike is left alone. An order: whoever
+// comes earlier preempts all that a later one does, and three teams never preempt each other in a circle.
 bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting);
 // What that takes of the policy: preempt_gain in the scores' unit.
 std::int64_t PreemptGain(const Policy& policy);

@@ -63,7 +63,7 @@ class Mover {
         field_(field),
         crosses_(MayCrossIn(pass, spec_)) {}
 
-  std::optional<Move> Find(std::int64_t gain_gpu_ms) {
+  std::optional<Move> Find(std::int64_t gain_gpu_ms, bool* considered) {
     // Two jobs on what is free and what the moved one holds: without that many free ones there is no room for both.
     std::size_t free = 0;
     for (const PassNode& node : view_.nodes) free += IsFree(node, asker_.priority) ? 1 : 0;
@@ -71,6 +71,7 @@ class Mover {
     Gather();
     std::size_t tried = 0;
     for (const auto& [preemption_cost, holder] : Options()) {
+      *considered = true;
       if (preemption_cost * pass_.policy().move_gain_permille > gain_gpu_ms * 1000 || ++tried > kMovesTriedMax) break;
       if (auto move = Try(view_.attempts[holder])) return move;
     }
@@ -172,10 +173,11 @@ class Mover {
 
 }  // namespace
 
-std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum) {
+std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum,
+                                 bool* considered) {
   if (pass.policy().move_gain_permille == 0) return std::nullopt;
   const JobSpec& spec = *asker.job->spec;
-  return Mover(pass, asker, field).Find(std::int64_t{spec.nodes} * spec.gpus_per_node * quantum.ms);
+  return Mover(pass, asker, field).Find(std::int64_t{spec.nodes} * spec.gpus_per_node * quantum.ms, considered);
 }
 
 void KeepPlaces(Pass& pass) {

@@ -22,7 +22,9 @@ struct Move {
 // The move with the least preemption cost, if that is at most 1 / move_gain of the GPU-time of the asker's quantum.
 // Whoever may be moved is of its class or a lower one, past its quantum (of a lower one: its min_run), and has room
 // elsewhere; that room is kept in the pass.
-std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum);
+// `considered` becomes true if there was anybody to be moved: what was too dear for this asker may not be for another.
+std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum,
+                                 bool* considered);
 
 // At the beginning of a pass: whoever is on its way since an earlier one finds its place.
 void KeepPlaces(Pass& pass);

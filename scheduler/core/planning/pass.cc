@@ -89,7 +89,14 @@ void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, Time
     node->hold_until = until;
     node->hold_from = moved.row->charged;
   }
+  holds_.insert(until);
   TakeLink(view, nodes);
+}
+
+TimePoint Pass::HoldPassed(const Job& job) const {
+  const Duration limit = LimitForHolds(policy(), job);
+  const auto first = limit.ms > 0 ? holds_.lower_bound(now() + limit) : holds_.end();
+  return first == holds_.end() ? TimePoint{} : *first;
 }
 
 void Pass::HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until) {
@@ -104,6 +111,7 @@ void Pass::HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, T
       view.attempts[node->holder].spoken_for = true;
     }
   }
+  holds_.insert(until);
   TakeLink(view, nodes);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,9 @@ class Pass {
   // Keeps the free ones of these nodes for it, and the attempts on the others, until `until`; and the link, if they are
   // of two zones.
   void HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
+  // The first of the pass's holds that the job does not outlast, by the moment at which it ends: it passes that one and
+  // those behind it. 0: none.
+  TimePoint HoldPassed(const Job& job) const;
   // Nobody behind it has that attempt interrupted.
   void SpeakFor(const std::string& pool, AttemptId attempt) { AttemptIn(PoolOf(pool), attempt).spoken_for = true; }
 
@@ -68,6 +72,7 @@ class Pass {
   ZoneLinks links_;
   Supplies supplies_;
   std::vector<AttemptId> moving_;
+  std::set<TimePoint> holds_;  // when they end
 };
 
 }  // namespace glim::core

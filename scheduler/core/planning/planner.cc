@@ -42,7 +42,8 @@ struct Head {
 
 class Planner {
  public:
-  Planner(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), pass_(state, policy, now) {}
+  Planner(const ClusterState& state, const Policy& policy, TimePoint now, bool shortcuts)
+      : state_(state), shortcuts_(shortcuts), pass_(state, policy, now) {}
 
   Plan Make() {
     KeepPlaces(pass_);
@@ -62,14 +63,17 @@ class Planner {
   }
 
  private:
-  // All but the number of nodes and the urgency. In a pass there is only ever less to have: what failed for an asker
-  // fails for whoever asks the same behind it for as many nodes.
-  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, DearSave,
-                              std::vector<bool>>;
-  Question QuestionOf(const Asker& asker, bool large) {
+  // All that an answer reads, but for the number of nodes and the urgency. In a pass there is only ever less to have,
+  // and whoever comes earlier preempts all that a later one does: what failed for an asker fails for whoever asks the
+  // same behind it for as many nodes. (A move depends on more, and a displaced claim may give up a link: see TryStart.)
+  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, bool,
+                              TimePoint, DearSave, std::vector<bool>>;
+  Question QuestionOf(const Asker& asker) {
     const JobSpec& spec = *asker.job->spec;
-    return {spec.pool,           spec.gpus_per_node, spec.placement, asker.priority,         asker.starved,
-            asker.may_interrupt, asker.swap_aborted, large,          DearSaveOf(*asker.job), pass_.GivenTo(spec)};
+    const bool may_cross = pass_.AskOf(spec).MayCross(spec, pass_.policy());
+    return {spec.pool,     spec.gpus_per_node,           spec.placement,         asker.priority,
+            asker.starved, asker.may_interrupt,          asker.swap_aborted,     MayHoldBack(pass_, asker),
+            may_cross,     pass_.HoldPassed(*asker.job), DearSaveOf(*asker.job), pass_.GivenTo(spec)};
   }
 
   void Push(const Shape& shape, Queue::const_iterator at, Queue::const_iterator end) {
@@ -120,10 +124,9 @@ class Planner {
     const JobSpec& spec = *asker.job->spec;
     if (pass_.AskOf(spec).Largest(spec, pass_.policy()) < spec.nodes) return Refuse(asker, blockers);
     const bool holds_back = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
-    if (pass_.AtMost(asker, false) < spec.nodes && !holds_back) return Refuse(asker, blockers);
-    const bool large = spec.nodes >= pass_.policy().cross_zone_nodes_min;
-    const auto [refused, fresh] = refused_nodes_.try_emplace(QuestionOf(asker, large), kNobody);
-    if (spec.nodes >= refused->second) return Refuse(asker, blockers);
+    const Question question = QuestionOf(asker);
+    const bool refused = (pass_.AtMost(asker, false) < spec.nodes && !holds_back) || IsRefused(question, spec.nodes);
+    if (refused && shortcuts_) return Refuse(asker, blockers);
     Field field = pass_.FieldFor(asker);
     if (auto wait = WaitForSave(pass_, asker, &field)) {
       LookAgain(wait->until);
@@ -133,18 +136,23 @@ class Planner {
     PlannedStart start;
     start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
     start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross
+    moves_considered_ = false;
     if (start.nodes.empty() && asker.may_interrupt) MakeRoom(asker, field, start);
     if (start.nodes.empty()) {
       LookAgain(field.protected_until);
-      blockers = Explain(pass_, asker, field);             // 8. Explain
+      blockers = Explain(pass_, asker, field);  // 8. Explain
+      if (refused) return std::nullopt;
       if (holds_back) MaybeHoldBack(pass_, asker, field);  // 7. Hold back
-      refused->second = spec.nodes;
+      // What a move is worth depends on the nodes and on whose they are to be: nobody is refused by that for others.
+      if (!moves_considered_) refused_nodes_[question] = spec.nodes;
       return std::nullopt;
     }
     start.job = asker.job->id;
     start.charged = asker.priority;
     start.borrowed = !asker.may_interrupt;
     pass_.Take(start, *asker.job);
+    const auto crosses = [&](AttemptId id) { return Crosses(*state_.FindAttempt(id)); };
+    if (std::any_of(start.displaced.begin(), start.displaced.end(), crosses)) refused_nodes_.clear();
     return start;
   }
 
@@ -152,7 +160,9 @@ class Planner {
     auto preemption = CheapestGangPreemption(pass_, asker, field);  // 5. Interrupt
     std::optional<Move> move;                                       // 6. Move
     // Whoever has nothing but the link in the way is better off where it can go on.
-    if (!preemption || preemption->for_link) move = CheapestMove(pass_, asker, field, start.quantum);
+    if (!preemption || preemption->for_link) {
+      move = CheapestMove(pass_, asker, field, start.quantum, &moves_considered_);
+    }
     if (move) {
       start.nodes = std::move(move->nodes);
       start.victims = {move->moved};
@@ -166,7 +176,7 @@ class Planner {
 
   // 8. Explain. Shapes that differ in what the words do not say share the field.
   std::nullopt_t Refuse(const Asker& asker, std::vector<Blocker>& blockers) {
-    auto& [starts, field] = fields_[QuestionOf(asker, false)];
+    auto& [starts, field] = fields_[QuestionOf(asker)];
     const std::uint64_t starts_now = pass_.PoolOf(asker.job->spec->pool).starts;
     if (starts != starts_now) {
       starts = starts_now;
@@ -177,12 +187,19 @@ class Planner {
     return std::nullopt;
   }
 
+  bool IsRefused(const Question& question, std::uint32_t nodes) const {
+    const auto it = refused_nodes_.find(question);
+    return it != refused_nodes_.end() && nodes >= it->second;
+  }
+
   void LookAgain(TimePoint at) {
     if (at > pass_.now() && (!plan_.look_again || at < plan_.look_again)) plan_.look_again = at;
   }
 
   const ClusterState& state_;
+  const bool shortcuts_;
   Pass pass_;
+  bool moves_considered_ = false;  // for the present asker
   Plan plan_;
   std::shared_ptr<Verdicts> verdicts_ = std::make_shared<Verdicts>();
   std::priority_queue<Head> heads_;
@@ -195,7 +212,11 @@ class Planner {
 }  // namespace
 
 Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now) {
-  return Planner(state, policy, now).Make();
+  return Planner(state, policy, now, true).Make();
+}
+
+Plan MakePlanAskingEverybody(const ClusterState& state, const Policy& policy, TimePoint now) {
+  return Planner(state, policy, now, false).Make();
 }
 
 }  // namespace glim::core

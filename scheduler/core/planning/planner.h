@@ -27,4 +27,7 @@ namespace glim::core {
 
 Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now);
 
+// The same without the sums and the earlier answers that refuse most of a queue unseen: for tests of these. Slow.
+Plan MakePlanAskingEverybody(const ClusterState& state, const Policy& policy, TimePoint now);
+
 }  // namespace glim::core

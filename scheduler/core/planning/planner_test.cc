@@ -351,16 +351,33 @@ TEST(BackfillHoldStep, AStarvedJobKeepsWhatIsFreeUntilTheRestGivesWay) {
   EXPECT_EQ(c.job(large).state, JobState::kStarting);
 }
 
+// The one that ends in time comes last by every measure: it passes for its limit alone.
 TEST(BackfillHoldStep, WhatEndsInTimePasses) {
+  for (const auto& [limit, passes] : {std::pair(Duration{}, false), {Minutes(6), false}, {Minutes(4), true}}) {
+    Cluster c(Zones{.nodes = 2}, SoonStarved());
+    c.Running(Spec(1));
+    const JobId large = c.Submit(Spec(2));
+    c.Advance(Minutes(5));
+    ASSERT_EQ(c.Blockers(large).back().kind, BlockerKind::kTimeSlice) << "it has what it needs in five minutes";
+    const JobId job = c.Submit(SpecWith(1, [&](JobSpec& s) { s.time_limit = limit; }));
+    EXPECT_EQ(c.job(job).state == JobState::kStarting, passes) << limit.ms;
+    if (passes) continue;
+    EXPECT_EQ(c.Blockers(job).back().kind, BlockerKind::kBackfillHold);
+  }
+}
+
+// Both ask for one node in one pass; the one that does not end in time is looked at first, and refused.
+TEST(BackfillHoldStep, WhoIsRefusedFirstDoesNotSpeakForWhoEndsInTime) {
   Cluster c(Zones{.nodes = 2}, SoonStarved());
   c.Running(Spec(1));
   c.Submit(Spec(2));
   c.Advance(Minutes(5));
-  JobSpec brief = Spec(1), longer = Spec(1);
-  brief.time_limit = Minutes(4);
-  longer.time_limit = Minutes(6);
-  EXPECT_EQ(c.job(c.Submit(longer)).state, JobState::kQueued);
-  EXPECT_EQ(c.job(c.Submit(brief)).state, JobState::kStarting);
+  const auto limited = [](Duration limit) { return SpecWith(1, [&](JobSpec& s) { s.time_limit = limit; }); };
+  const Reply reply =
+      c.Do(SubmitJobs{"bob", "team", "", {limited({}), limited(Minutes(6)), limited(Minutes(4))}, false});
+  EXPECT_EQ(c.job(reply.jobs.at(0)).state, JobState::kQueued);
+  EXPECT_EQ(c.job(reply.jobs.at(1)).state, JobState::kQueued);
+  EXPECT_EQ(c.job(reply.jobs.at(2)).state, JobState::kStarting);
 }
 
 TEST(BackfillHoldStep, HoldsBackNothingFromAHigherClass) {

@@ -4,6 +4,7 @@
 #include "scheduler/core/planning/job_order.h"
 #include "scheduler/core/testing/cluster_builder.h"
 #include "scheduler/core/testing/specs.h"
+#include "sdk/base/rng.h"
 
 namespace glim::core {
 namespace {
@@ -19,15 +20,38 @@ void PassTime(Cluster& c) {
   c.Settle();
 }
 
-TEST(IsPreemptedBy, ScoresMustDifferByTheGainAndSharesByMoreThanADoubling) {
+TEST(IsPreemptedBy, SharesDecideFirstAndScoresMustDifferByTheGain) {
   Policy policy;
   policy.preempt_gain_permille = 2000;
   EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 1024}, {0, 0}));
   EXPECT_TRUE(IsPreemptedBy(PreemptGain(policy), {0, 1025}, {0, 0}));
   EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 0}, {0, 5000}));
   EXPECT_TRUE(IsPreemptedBy(PreemptGain(policy), {2, 0}, {0, 5000})) << "its team had four times as much";
-  EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {1, 0}, {0, 5000}));
+  EXPECT_TRUE(IsPreemptedBy(PreemptGain(policy), {1, 0}, {0, 5000})) << "a doubling counts, in turns and in preemption";
   EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 5000}, {2, 0}));
+}
+
+Urgency AnyUrgency(Rng& rng) { return {static_cast<std::int32_t>(rng.Between(0, 6)), rng.Between(-4000, 4000)}; }
+
+// Of random teams: nobody preempts itself, no two each other, no three in a circle; and whoever comes earlier in the
+// queue preempts all that a later one does.
+TEST(IsPreemptedBy, IsAStrictWeakOrderThatAgreesWithTheQueues) {
+  const std::int64_t gain = PreemptGain(Policy());
+  Rng rng(11);
+  for (int i = 0; i < 200'000; ++i) {
+    const Urgency a = AnyUrgency(rng), b = AnyUrgency(rng), c = AnyUrgency(rng);
+    const auto beats = [&](const Urgency& waiting, const Urgency& running) {
+      return IsPreemptedBy(gain, running, waiting);
+    };
+    ASSERT_FALSE(beats(a, a));
+    ASSERT_FALSE(beats(a, b) && beats(b, a)) << a.share << " " << b.share;
+    ASSERT_FALSE(beats(a, b) && beats(b, c) && !beats(a, c)) << a.share << " " << b.share << " " << c.share;
+    ASSERT_FALSE(beats(a, b) && beats(b, c) && beats(c, a)) << a.share << " " << b.share << " " << c.share;
+    ASSERT_FALSE(a < b && beats(b, c) && !beats(a, c)) << "the earlier one is refused what the later one gets";
+    // Who runs stands at one place in the queue's order: whom nobody tells apart there is told apart by nobody.
+    const Urgency place{c.share, c.score - gain};
+    ASSERT_EQ(beats(a, c), a < place);
+  }
 }
 
 TEST(Slicing, ANewJobTakesTurnsWithAnOldOneAfterItsQuantum) {
@@ -46,15 +70,19 @@ TEST(Slicing, ANewJobTakesTurnsWithAnOldOneAfterItsQuantum) {
 }
 
 TEST(Slicing, NobodyIsInterruptedWhereNobodyStarts) {
-  Cluster c(Zones{.nodes = 2}, Patient());
+  Policy policy = Patient();
+  policy.starvation_bound = Hours(1);  // the large one may interrupt whom it likes, and would still lack a node
+  Cluster c(Zones{.nodes = 3}, policy);
   const JobId one = c.Running(Spec(1));
   const JobId other = c.Running(Spec(1));
-  JobSpec large = Spec(2);
-  large.placement.gpu_type = "none such";
-  c.Advance(Hours(3));
+  c.Silence(NodeId(3), true);
+  const JobId large = c.Submit(Spec(3));  // all of the pool, and a node of it is silent
+  ASSERT_EQ(c.job(large).state, JobState::kQueued);
+  for (int turn = 0; turn < 200; ++turn) PassTime(c);  // past every quantum, and old enough to give way
+  ASSERT_EQ(c.job(large).state, JobState::kQueued);
   EXPECT_EQ(c.job(one).state, JobState::kRunning);
   EXPECT_EQ(c.job(other).state, JobState::kRunning);
-  EXPECT_EQ(c.job(one).interrupts, 0u);
+  EXPECT_EQ(c.job(one).interrupts + c.job(other).interrupts, 0u);
 }
 
 // Ten jobs that never end share one node for four days: each waits no longer than it is promised, and no two evict each

@@ -11,14 +11,7 @@ constexpr std::uint64_t kSupplyStale = 16;  // a sixteenth of the starts may be 
 // Of attempts of one class, the least urgent first: all that IsPreemptedBy could be true of, and perhaps more.
 template <typename Own>
 auto EndOfPreemptible(const Own& own, const Urgency& asker) {
-  const std::int32_t share = own.front().first.share;
-  if (share != own.back().first.share) {
-    return std::partition_point(own.begin(), own.end(),
-                                [&](const auto& a) { return a.first.share + 1 >= asker.share; });
-  }
-  if (share > asker.share + 1) return own.end();
-  if (share + 1 < asker.share) return own.begin();
-  return std::partition_point(own.begin(), own.end(), [&](const auto& a) { return a.first.score > asker.score; });
+  return std::partition_point(own.begin(), own.end(), [&](const auto& a) { return a.first > asker; });
 }
 
 }  // namespace

@@ -10,8 +10,14 @@ namespace {
 
 constexpr std::int64_t kSaveSuccessAtFirstPermille = 800;
 
-Duration SaveCost(const Job& job, const Policy& policy) {
-  return job.save_cost.ms > 0 ? job.save_cost : policy.default_save_cost;
+Duration SaveCost(const Job& job, const PoolSaves& pool, const Policy& policy) {
+  if (job.save_cost.ms > 0) return job.save_cost;
+  return pool.done > 0 ? Duration{pool.save_ms / pool.done} : policy.default_save_cost;
+}
+
+std::int64_t SuccessPermille(const Job& job, const PoolSaves& pool) {
+  if (job.saves_asked > 0) return std::int64_t{1000} * job.saves_done / job.saves_asked;
+  return pool.asked > 0 ? 1000 * pool.done / pool.asked : kSaveSuccessAtFirstPermille;
 }
 
 Duration RestoreCost(const Job& job, const Policy& policy) {
@@ -22,13 +28,18 @@ Duration RestoreCost(const Job& job, const Policy& policy) {
 
 std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
   const Job& job = *state.FindJob(attempt.id.job);
+  const auto found = state.index().saves.find(job.spec->pool);
+  const PoolSaves pool = found == state.index().saves.end() ? PoolSaves() : found->second;
   std::int64_t gpus = 0;
   for (const NodeId node : attempt.nodes) gpus += state.FindNode(node)->labels.gpu_count;
-  const TimePoint since = std::max(attempt.started_at, attempt.durable_at);
-  const Duration age = std::min(now - since, policy.median_checkpoint_interval);
-  const std::int64_t p =
-      job.saves_asked > 0 ? std::int64_t{1000} * job.saves_done / job.saves_asked : kSaveSuccessAtFirstPermille;
-  return gpus * (p * SaveCost(job, policy).ms + (1000 - p) * age.ms) / 1000 + gpus * RestoreCost(job, policy).ms;
+  const std::int64_t p = SuccessPermille(job, pool);
+  const std::int64_t interval =
+      pool.intervals > 0 ? pool.interval_ms / pool.intervals : policy.median_checkpoint_interval.ms;
+  const std::int64_t age = std::min((now - std::max(attempt.started_at, attempt.durable_at)).ms, interval);
+  const std::int64_t known = job.leaves > 0 ? job.leave_time.ms : pool.leaves > 0 ? pool.leave_ms / pool.leaves : 0;
+  const std::int64_t save = p * SaveCost(job, pool, policy).ms / 1000;
+  const Duration start = attempt.running_at ? attempt.running_at - attempt.started_at : Duration{};
+  return gpus * (std::max(known, save) + (1000 - p) * age / 1000 + start.ms + RestoreCost(job, policy).ms);
 }
 
 TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt) {

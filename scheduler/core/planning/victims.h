@@ -1,8 +1,12 @@
 // Whom to interrupt, and what it would cost them.
 //
-// preemption cost = GPUs x (p x save + (1 - p) x age + restore), p the job's observed success at saving when asked; age
-// (since the last durable save) is capped at the pool's median checkpoint interval, so that never saving gives no
-// shelter.
+// preemption cost = GPUs x (leave + (1 - p) x age + start + restore)
+//   leave    what it takes to leave: p x save, or the part of its grace that the job is known to use, if that is more:
+//            the successor's nodes wait for it all that time
+//   p        the job's observed success at saving when asked; the pool's, until the job has been asked
+//   age      since the last durable save, at most the pool's mean checkpoint interval: never saving gives no shelter
+//   start    what its last start took until every task was seen running
+// The policy's numbers stand in where the pool has shown nothing yet.
 #pragma once
 
 #include <cstdint>

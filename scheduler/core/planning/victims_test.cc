@@ -12,6 +12,7 @@ using testing::AttemptRow;
 using testing::JobRow;
 using testing::Labels;
 using testing::NodeRow;
+using testing::SpecWith;
 
 constexpr TimePoint kHeldSince{1'000'000};
 
@@ -67,6 +68,59 @@ TEST(PreemptionCost, NeverSavingGivesNoShelter) {
   const std::int64_t capped = 12 * (h.policy.median_checkpoint_interval.ms + 500);
   EXPECT_EQ(h.PreemptionCostAfter(Minutes(5)), capped);
   EXPECT_EQ(h.PreemptionCostAfter(Hours(100)), capped);
+}
+
+// The successor's nodes wait for the whole of it.
+TEST(PreemptionCost, HasTheGraceThatTheJobIsKnownToUse) {
+  Holder h;
+  h.job.saves_asked = h.job.saves_done = h.job.leaves = 1;
+  h.job.save_cost = Seconds(4);
+  h.job.leave_time = Minutes(3);
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(10)), 12 * (180'000 + 500));
+  h.job.leave_time = Seconds(2);
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(10)), 12 * (4'000 + 500)) << "no less than its save";
+}
+
+TEST(PreemptionCost, HasTheCostOfStartingAgain) {
+  Holder h;
+  h.job.saves_asked = h.job.saves_done = 1;
+  h.job.save_cost = Milliseconds(500);
+  h.attempt.running_at = kHeldSince + Seconds(40);
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (500 + 40'000 + 500));
+}
+
+// Jobs 2 and 3 of the pool have shown what job 1 has not.
+TEST(PreemptionCost, WhatAJobHasNotShownIsThePoolsMean) {
+  Holder h;
+  Job other = JobRow(2);
+  other.saves_asked = 4;
+  other.saves_done = 2;
+  other.save_cost = Seconds(6);
+  h.state.Put(other);
+  other = JobRow(3);
+  other.saves_asked = other.saves_done = 2;
+  other.save_cost = Seconds(2);
+  h.state.Put(other);
+  other = JobRow(4, SpecWith(1, [](JobSpec& s) { s.pool = "another"; }));
+  other.saves_asked = 100;
+  h.state.Put(other);
+  // p = 4/6, a save takes 4 s: 12 x (0.666 x 4 s + 0.334 x 100 s + 500 ms)
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (2'664 + 33'400 + 500));
+}
+
+TEST(PreemptionCost, TheCapOfAgeIsThePoolsMeanInterval) {
+  Holder h;
+  h.job.saves_asked = 1;  // never saves when asked
+  for (std::uint64_t id = 2; id <= 3; ++id) {
+    Job other = JobRow(id);
+    other.attempts = 1;
+    h.state.Put(other);
+    Attempt saving = AttemptRow({JobId(id), 1}, AttemptState::kRunning, {NodeId(1)});
+    saving.save_interval = Seconds(id == 2 ? 30 : 50);
+    h.state.Put(saving);
+  }
+  EXPECT_EQ(h.PreemptionCostAfter(Hours(1)), 12 * (40'000 + 500));
+  EXPECT_EQ(h.state.index(), h.state.RebuildIndex());
 }
 
 TEST(ProtectedUntilRule, TenTimesSaveAndRestore) {

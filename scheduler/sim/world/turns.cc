@@ -12,7 +12,7 @@ using core::BlockerKind;
 bool AsksNoMore(const core::Shape& shape, const core::JobSpec& spec) {
   return shape.pool == spec.pool && shape.priority == spec.priority && shape.nodes <= spec.nodes &&
          shape.gpus_per_node <= spec.gpus_per_node && shape.placement == spec.placement &&
-         shape.time_limit == spec.time_limit && !shape.save.node;
+         shape.time_limit == core::LimitClass(spec.time_limit) && !shape.save.node;
 }
 
 bool WithinQuota(const core::ClusterState& state, const core::Shape& shape) {

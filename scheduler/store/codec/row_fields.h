@@ -147,6 +147,8 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("restore_failures", row.restore_failures);
   io.Field("steps_lost", row.steps_lost);
   io.Field("save_cost_ms", row.save_cost);
+  io.Field("leave_time_ms", row.leave_time);
+  io.Field("leaves", row.leaves);
   io.Field("restore_cost_ms", row.restore_cost);
   io.Field("saves_asked", row.saves_asked);
   io.Field("saves_done", row.saves_done);
