@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
@@ -30,6 +31,7 @@ struct Dispatch {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
     changes.MarkDirty();
   }
+  void operator()(const ChangeAccounts& e) const { ApplyAccounts(changes, e); }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 

@@ -69,6 +69,12 @@ void Changes::EraseJob(JobId id) {
   transition_.mutations.emplace_back(DeleteJob{id});
 }
 
+void Changes::SetAccounts(Accounts accounts, std::vector<AccountChange> done) {
+  state_.SetAccounts(std::move(accounts));
+  for (AccountChange& change : done) transition_.mutations.emplace_back(std::move(change));
+  state_.dirty = true;
+}
+
 JobId Changes::NewJobId() {
   const JobId id = state_.next_job_id;
   state_.next_job_id = JobId(id.value + 1);

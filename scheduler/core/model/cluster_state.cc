@@ -157,6 +157,9 @@ void ClusterState::IndexAttempt(const Attempt& row, bool add) {
     if (!row.started_at) return;
     const std::int64_t gpus = static_cast<std::int64_t>(row.nodes.size()) * job->spec->gpus_per_node;
     index_.team_service.Count(job->team, gpus, row.started_at, row.ended_at, add);
+    if (!job->team.empty()) {
+      index_.user_service.Count(UserInTeam(job->team, job->user), gpus, row.started_at, row.ended_at, add);
+    }
     return;
   }
   AddTo(index_.live, job->spec->pool, row.id, add);
@@ -231,6 +234,10 @@ std::shared_ptr<const Node> ClusterState::Put(Node row) {
   if (!alike) IndexNode(*stored, true);
   if (stored->id >= next_node_id) next_node_id = NodeId(stored->id.value + 1);
   return stored;
+}
+
+void ClusterState::SetAccounts(Accounts accounts) {
+  tables_.accounts = std::make_shared<const Accounts>(std::move(accounts));
 }
 
 void ClusterState::EraseJob(JobId id) {

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/cow_table.h"
 #include "scheduler/core/model/pool_layout.h"
@@ -28,6 +29,7 @@ struct Tables {
   CowTable<AttemptId, Attempt> attempts;
   CowTable<TaskId, Task> tasks;
   CowTable<NodeId, Node> nodes;
+  std::shared_ptr<const Accounts> accounts = std::make_shared<const Accounts>();  // never null
 };
 
 // Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
@@ -80,6 +82,7 @@ struct Index {
   std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for
   ServiceHistory history;                       // of the jobs in `finished` that had run
   TeamService team_service;                     // of ended attempts
+  TeamService user_service;                     // the same inside teams that have a name, by "team/user"
   std::map<std::string, std::set<AttemptId>> live;   // attempts that have not ended, by pool
   std::set<std::pair<TimePoint, AttemptId>> limits;  // when running attempts reach their jobs' time limits
   std::set<AttemptId> attention;                     // live and not simply running: their timers count
@@ -106,6 +109,8 @@ class ClusterState {
   const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
   const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
+  // Users, teams and quotas. Valid until they change.
+  const Accounts& accounts() const { return *tables_.accounts; }
   // Valid until a node's labels, or the folders that a node gives to jobs, change.
   const Layouts& layouts() const;
 
@@ -117,6 +122,7 @@ class ClusterState {
   std::shared_ptr<const Attempt> Put(Attempt row);
   std::shared_ptr<const Task> Put(Task row);
   std::shared_ptr<const Node> Put(Node row);
+  void SetAccounts(Accounts accounts);
   void EraseJob(JobId id);  // with its attempts and tasks
 
   // Ids grow for ever; the store brings back the highest used.

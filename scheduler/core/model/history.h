@@ -50,6 +50,9 @@ enum class HistoryKind : std::uint8_t {
   kRootNotSeen,
   kOutageBegan,
   kOutageEnded,
+  kUserChanged,
+  kTeamChanged,
+  kQuotaChanged,
 };
 const char* ToString(HistoryKind kind);
 

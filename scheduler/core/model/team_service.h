@@ -27,6 +27,9 @@ class TeamService {
   std::map<std::string, std::map<std::int64_t, std::int64_t>> by_hour_;  // team -> hour since the epoch -> GPU-ms
 };
 
+// The key of a user's own part of a team's service: a team's name has no slash.
+inline std::string UserInTeam(const std::string& team, const std::string& user) { return team + "/" + user; }
+
 // The same for an attempt that still runs.
 std::int64_t DecayedSpan(std::int64_t gpus, TimePoint begin, TimePoint end, TimePoint now);
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/status.h"
@@ -22,7 +23,7 @@ struct PutIds {
 };
 
 using Mutation = std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                              std::shared_ptr<const Node>, DeleteJob, PutIds, HistoryEntry>;
+                              std::shared_ptr<const Node>, DeleteJob, PutIds, HistoryEntry, AccountChange>;
 
 struct Reply {
   Status status;

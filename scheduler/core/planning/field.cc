@@ -17,7 +17,7 @@ struct Verdict {
 
 Verdict StandingOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!holder.steady || holder.gone || holder.spoken_for) return {};
-  const PriorityClass charged = holder.row->charged;
+  const PriorityClass charged = holder.priority;
   TimePoint until;
   if (charged < asker.priority || (holder.borrowed && charged <= asker.priority)) {
     if (asker.priority != PriorityClass::kExtremeHigh) until = holder.min_run_until;
@@ -41,7 +41,7 @@ struct Offer {
 
 Offer OfferOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms, Field& field) {
   Offer offer{true, {}, {}};
-  const PriorityClass charged = holder.row->charged;
+  const PriorityClass charged = holder.priority;
   if (holder.row->state == AttemptState::kClaimed) {
     if (asker.may_interrupt && charged < asker.priority && !holder.gone) offer.tier = Tier::kDisplaced;
   } else if (!holder.steady) {

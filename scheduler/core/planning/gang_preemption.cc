@@ -32,7 +32,7 @@ std::vector<VictimOption> VictimOptions(Pass& pass, const std::string& pool, con
   for (const AttemptId holder : holders) {
     if (options.empty() || options.back().attempt != holder) {
       const PassAttempt& attempt = pass.WithPreemptionCost(pool, holder);
-      options.push_back({holder, attempt.row->charged, attempt.borrowed, attempt.preemption_cost_gpu_ms, 0});
+      options.push_back({holder, attempt.priority, attempt.borrowed, attempt.preemption_cost_gpu_ms, 0});
     }
     ++options.back().nodes;
   }

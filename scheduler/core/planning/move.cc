@@ -83,7 +83,7 @@ class Mover {
  private:
   bool MayBeMoved(const PassAttempt& a) const {
     const bool lower = a.row->charged < asker_.priority;
-    if (!a.steady || a.gone || a.spoken_for || a.borrowed || a.row->charged > asker_.priority) return false;
+    if (!a.steady || a.gone || a.spoken_for || a.borrowed || a.priority > asker_.priority) return false;
     return pass_.now() >= (lower ? a.min_run_until : a.quantum_until) && !a.save_due;
   }
 

@@ -20,7 +20,8 @@ constexpr std::size_t kStarvedMax = 512;  // of a pool and class are looked at i
 
 // A shape's queue from some job on, or one starved job; waiting for its turn in the pass.
 struct Head {
-  PriorityClass priority;
+  PriorityClass priority;   // that counts: of what is beyond a quota, low
+  bool borrows;             // it comes behind all of its class
   TimePoint starved_since;  // 0: not
   Urgency urgency;
   QueueKey key;
@@ -31,7 +32,7 @@ struct Head {
   bool operator<(const Head& other) const {
     const auto order = [](const Head& h) {
       const bool starves = static_cast<bool>(h.starved_since);
-      return std::tuple(!starves, h.starved_since, h.key.not_swap_aborted, h.urgency, h.key);
+      return std::tuple(h.borrows, !starves, h.starved_since, h.key.not_swap_aborted, h.urgency, h.key);
     };
     return priority != other.priority ? priority < other.priority : order(other) < order(*this);
   }
@@ -51,6 +52,7 @@ class Planner {
       TakeTurn(head);
     }
     for (const auto& [pool, priority] : blocked_) LookAgain(pass_.NextTurn(pool, priority));
+    plan_.borrowed = pass_.quota().Changed();
     plan_.verdicts = std::move(verdicts_);
     return std::move(plan_);
   }
@@ -69,7 +71,9 @@ class Planner {
   void Push(const Shape& shape, std::set<QueueKey>::const_iterator at, std::set<QueueKey>::const_iterator end) {
     while (at != end && started_.contains(at->id)) ++at;
     if (at == end) return;
-    heads_.push({pass_.quota().ClassOf(*state_.FindJob(at->id)), {}, pass_.UrgencyOf(shape), *at, &shape, at, end});
+    const QuotaTurn turn = pass_.quota().TurnOf(*state_.FindJob(at->id));
+    const bool borrows = turn.standing != QuotaStanding::kWithin;
+    heads_.push({turn.order, borrows, {}, pass_.UrgencyOf(shape), *at, &shape, at, end});
   }
 
   void PushStarved(const std::set<std::pair<TimePoint, JobId>>& waiting) {
@@ -79,28 +83,35 @@ class Planner {
       if (since > since_max || ++pushed > kStarvedMax) return;
       const Job& job = *state_.FindJob(id);
       const Shape& shape = state_.index().queue.find(ShapeOf(job))->first;
-      heads_.push({pass_.quota().ClassOf(job), since, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}});
+      const QuotaTurn turn = pass_.quota().TurnOf(job);
+      if (turn.standing != QuotaStanding::kWithin) continue;  // no start is promised to it
+      heads_.push({turn.order, false, since, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}});
     }
   }
 
   void TakeTurn(const Head& head) {
     if (started_.contains(head.key.id)) return Advance(head);
     const Job& job = *state_.FindJob(head.key.id);
-    const PriorityClass priority = pass_.quota().ClassOf(job);
-    if (priority != head.priority) {  // an earlier start used up the class that it was to get
+    const QuotaTurn turn = pass_.quota().TurnOf(job);  // 2. Quota
+    const bool within = turn.standing == QuotaStanding::kWithin;
+    if (turn.order != head.priority ||
+        head.borrows == within) {  // an earlier start used up the class that it was to get
       if (!head.starved_since) Push(*head.shape, head.at, head.end);
       return;
     }
-    const bool within = pass_.quota().Fits(job, priority);  // 2. Quota
+    if (turn.standing == QuotaStanding::kNotAllowed) {
+      verdicts_->try_emplace(*head.shape, std::vector{QuotaBlocker(pass_, job)});
+      return;
+    }
     const Asker asker{
-        &job, priority, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
+        &job, turn.order, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
     std::vector<Blocker> blockers;
     if (auto start = TryStart(asker, blockers)) {
       started_.insert(job.id);
       plan_.starts.push_back(std::move(*start));
       return Advance(head);
     }
-    blocked_.insert({job.spec->pool, priority});
+    blocked_.insert({job.spec->pool, turn.order});
     // For all of the shape; what a starved one was told holds for those behind it.
     verdicts_->try_emplace(*head.shape, std::move(blockers));
   }
@@ -134,7 +145,7 @@ class Planner {
       return std::nullopt;
     }
     start.job = asker.job->id;
-    start.charged = asker.priority;
+    start.charged = pass_.quota().TurnOf(*asker.job).charged;
     start.borrowed = !asker.may_interrupt;
     pass_.Take(start, *asker.job);
     return start;

@@ -18,6 +18,10 @@ auto EndOfPreemptible(const Own& own, const Urgency& asker) {
   }
   if (share > asker.share + 1) return own.end();
   if (share + 1 < asker.share) return own.begin();
+  if (own.front().first.user_share != 0 || own.back().first.user_share != 0 || asker.user_share != 0) {
+    return std::partition_point(own.begin(), own.end(),
+                                [&](const auto& a) { return a.first.user_share + 1 >= asker.user_share; });
+  }
   return std::partition_point(own.begin(), own.end(), [&](const auto& a) { return a.first.score > asker.score; });
 }
 
@@ -37,13 +41,13 @@ const Supplies::Supply& Supplies::SupplyOf(const std::string& pool, const PoolVi
                              view.attempts[owner].row->state != AttemptState::kClaimed)) {
       ++supply.loose;
     } else if (view.attempts[owner].row->state == AttemptState::kClaimed && !view.attempts[owner].gone) {
-      ++supply.claimed[view.attempts[owner].row->charged];
+      ++supply.claimed[view.attempts[owner].priority];
     }
   }
   for (const std::uint32_t at : view.least_urgent_first) {
     const PassAttempt& a = view.attempts[at];
     if (a.gone || a.spoken_for) continue;
-    Supply::Level& level = supply.levels[a.row->charged];
+    Supply::Level& level = supply.levels[a.priority];
     level.later += a.nodes;
     if (now_ >= a.min_run_until) level.now += a.nodes;
     if (a.borrowed) level.borrowed += a.nodes;

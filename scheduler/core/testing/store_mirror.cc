@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <variant>
 
 namespace glim::core::testing {
@@ -28,6 +29,11 @@ struct StoreMirror::Apply {
   }
   void operator()(const DeleteJob& gone) const { store.rows_.EraseJob(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
+  void operator()(const AccountChange& change) const {
+    Accounts accounts = store.rows_.accounts();
+    accounts.Change(change);
+    store.rows_.SetAccounts(std::move(accounts));
+  }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }
 };
 
@@ -43,6 +49,7 @@ std::string StoreMirror::Difference(const ClusterState& state) const {
   if (!Same(mine.attempts, theirs.attempts)) return "the committed attempts are not the state's";
   if (!Same(mine.tasks, theirs.tasks)) return "the committed tasks are not the state's";
   if (!Same(mine.nodes, theirs.nodes)) return "the committed nodes are not the state's";
+  if (rows_.accounts() != state.accounts()) return "the committed accounts are not the state's";
   if (ids_.next_job != state.next_job_id) return "the committed job id is not the state's";
   if (ids_.next_node != state.next_node_id) return "the committed node id is not the state's";
   return "";
@@ -54,6 +61,7 @@ ClusterState StoreMirror::Load() const {
   rows_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& row) { state.Put(row); });
   rows_.tables().tasks.ForEach([&](const TaskId&, const Task& row) { state.Put(row); });
   rows_.tables().nodes.ForEach([&](NodeId, const Node& row) { state.Put(row); });
+  state.SetAccounts(rows_.accounts());
   state.next_job_id = ids_.next_job;
   state.next_node_id = ids_.next_node;
   return state;

@@ -19,6 +19,8 @@ struct CommitBatch {
   std::map<core::JobId, const core::Job*> jobs;
   std::map<core::AttemptId, const core::Attempt*> attempts;
   std::map<core::TaskId, const core::Task*> tasks;
+  // Users, teams and quotas; null: the row goes.
+  std::map<core::AccountKey, const core::AccountRow*> accounts;
   std::vector<const core::HistoryEntry*> history;  // in order
   std::optional<core::PutIds> ids;                 // the highest
 };

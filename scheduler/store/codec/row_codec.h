@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/contract/ended_job.h"
@@ -21,6 +22,7 @@ std::string EncodeTask(const core::Task& row);
 std::string EncodeNode(const core::Node& row);
 std::string EncodeHistory(const core::HistoryEntry& row);
 std::string EncodeEndedJob(const EndedJob& row);
+std::string EncodeAccount(const core::AccountRow& row);
 
 // The history's own columns, for stores that have them: one row of `history`. What is left out of `facts` has its
 // default.
@@ -43,6 +45,9 @@ Result<core::Node> DecodeNode(core::NodeId id, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(HistoryColumns columns);
 Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body);
+
+// Of the kinds that KeyOf (accounts.h) gives.
+Result<core::AccountRow> DecodeAccount(const core::AccountKey& key, std::string_view body);
 
 // What a text column may hold in every dialect: UTF-8 without NUL.
 std::string CleanText(std::string_view text);

@@ -27,6 +27,9 @@ Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
   for (const auto& [id, body] : data_->tasks) {
     if (Status s = loader.AddTask(id, body); !s.ok()) return s;
   }
+  for (const auto& [key, body] : data_->accounts) {
+    if (Status s = loader.AddAccount(key, body); !s.ok()) return s;
+  }
   return std::move(loader).Finish(data_->ids);
 }
 
@@ -67,6 +70,13 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   for (const auto& [id, row] : batch.jobs) data_->jobs[id] = EncodeJob(*row);
   for (const auto& [id, row] : batch.attempts) data_->attempts[id] = EncodeAttempt(*row);
   for (const auto& [id, row] : batch.tasks) data_->tasks[id] = EncodeTask(*row);
+  for (const auto& [key, row] : batch.accounts) {
+    if (row != nullptr) {
+      data_->accounts[key] = EncodeAccount(*row);
+    } else {
+      data_->accounts.erase(key);
+    }
+  }
   for (const core::HistoryEntry* entry : batch.history) {
     core::HistoryEntry clean = *entry;
     clean.text = CleanText(entry->text);

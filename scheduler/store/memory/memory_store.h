@@ -23,6 +23,7 @@ struct MemoryData {
   std::map<core::JobId, std::string> jobs;
   std::map<core::AttemptId, std::string> attempts;
   std::map<core::TaskId, std::string> tasks;
+  std::map<core::AccountKey, std::string> accounts;
   std::map<std::uint64_t, std::string> history;
   std::uint64_t last_history = 0;
   std::map<core::JobId, std::string> ended_jobs;

@@ -46,6 +46,11 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) "
      "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
      "state = excluded.state, body = excluded.body"},
+    {"put_accounts",
+     "INSERT INTO accounts (kind, name, body) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) "
+     "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
+    {"delete_accounts", "DELETE FROM accounts WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
+    {"load_accounts", "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",

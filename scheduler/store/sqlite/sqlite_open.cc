@@ -152,6 +152,25 @@ Status SqliteStore::Prepare() {
     if (!prepared.ok()) return prepared.status();
     statement = std::move(prepared).value();
   }
+  return PrepareAccounts();
+}
+
+Status SqliteStore::PrepareAccounts() {
+  const struct {
+    SqliteStatement& statement;
+    const char* sql;
+  } all[] = {
+      {sql_.put_account,
+       "INSERT INTO accounts (kind, name, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
+      {sql_.delete_account, "DELETE FROM accounts WHERE kind = ?1 AND name = ?2"},
+      {sql_.load_accounts, "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
+  };
+  for (const auto& [statement, sql] : all) {
+    auto prepared = db_->Prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    statement = std::move(prepared).value();
+  }
   return Status::Ok();
 }
 

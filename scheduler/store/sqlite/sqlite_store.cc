@@ -81,8 +81,13 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
   status = each(attempts, [&] { return loader.AddAttempt(attempt_id(attempts), attempts.Text(2)); });
   if (!status.ok()) return status;
   auto& tasks = sql_.load_tasks;
-  return each(tasks, [&] {
+  status = each(tasks, [&] {
     return loader.AddTask({attempt_id(tasks), static_cast<std::uint32_t>(tasks.Int(2))}, tasks.Text(3));
+  });
+  if (!status.ok()) return status;
+  auto& accounts = sql_.load_accounts;
+  return each(accounts, [&] {
+    return loader.AddAccount({std::string(accounts.Text(0)), std::string(accounts.Text(1))}, accounts.Text(2));
   });
 }
 
@@ -116,6 +121,11 @@ Status SqliteStore::Write(const CommitBatch& batch) {
   }
   for (const auto& [id, row] : batch.tasks) {
     Status s = sql_.put_task.Run(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
+    if (!s.ok()) return s;
+  }
+  for (const auto& [key, row] : batch.accounts) {
+    Status s = row != nullptr ? sql_.put_account.Run(key.kind, key.name, EncodeAccount(*row))
+                              : sql_.delete_account.Run(key.kind, key.name);
     if (!s.ok()) return s;
   }
   for (const core::HistoryEntry* entry : batch.history) {

@@ -48,6 +48,7 @@ class SqliteStore final : public Store {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
     SqliteStatement delete_job, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks;
+    SqliteStatement put_account, delete_account, load_accounts;
     SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
     SqliteStatement ended_jobs, ended_jobs_of_user;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
@@ -56,6 +57,7 @@ class SqliteStore final : public Store {
   SqliteStore(SqliteFile file, std::unique_ptr<SqliteDb> db) : file_(std::move(file)), db_(std::move(db)) {}
 
   Status Prepare();
+  Status PrepareAccounts();
   Result<std::string> Meta(const char* key);
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);
