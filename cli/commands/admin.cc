@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/commands/admin_accounts.h"
 #include "cli/commands/command.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
@@ -109,6 +110,7 @@ void AddAdmin(Syntax app, Selection* selection) {
 
   AddAdminConfig(admin, selection);
   AddAdminReport(admin, selection);
+  AddAdminAccounts(admin, selection);
 
   const auto node_name = std::make_shared<std::string>();
   Syntax node = admin.AddGroup("node", "About one node");

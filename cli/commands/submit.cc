@@ -64,6 +64,8 @@ void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::Sub
     document["request_id"] = request.request_id();
     document["saves"] = Json::array();
     for (const std::string& words : response.saves()) document["saves"].push_back(words);
+    document["notes"] = Json::array();
+    for (const std::string& words : response.notes()) document["notes"].push_back(words);
     output.Data(DumpJson(document));
     return;
   }
@@ -72,6 +74,7 @@ void ReportSubmitted(const glim::v1::SubmitRequest& request, const glim::v1::Sub
     output.Data(fmt::format("{}\n", response.job_ids(i)));
   }
   for (const std::string& words : response.saves()) output.Note(Escaped(words));
+  for (const std::string& words : response.notes()) output.Note(Escaped(words));
 }
 
 // The first job that did not succeed is the verdict on all.

@@ -13,10 +13,10 @@ namespace glim::cli {
 namespace {
 
 constexpr SpecKey kTop[] = {
-    {"apiVersion"},      {"kind"},         {"name"},    {"pool"},   {"priority"}, {"nodes"},    {"gpus_per_node"},
-    {"placement"},       {"image"},        {"workdir"}, {"code"},   {"run"},      {"launcher"}, {"env"},
-    {"interrupt"},       {"checkpoint"},   {"restart"}, {"mounts"}, {"limits"},   {"after"},    {"watchdog", false},
-    {"services", false}, {"compat", false}};
+    {"apiVersion"},      {"kind"},          {"name"},    {"pool"},   {"priority"}, {"nodes"},    {"gpus_per_node"},
+    {"placement"},       {"image"},         {"workdir"}, {"code"},   {"run"},      {"launcher"}, {"env"},
+    {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"}, {"limits"},   {"after"},    {"watchdog", false},
+    {"services", false}, {"compat", false}, {"team"}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};

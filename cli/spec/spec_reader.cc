@@ -87,6 +87,7 @@ class DocumentReader {
     spec_.set_run(top.RequiredText("run", "add a line such as 'run: python train.py'"));
     spec_.set_pool(Given(top, "pool", "default"));
     spec_.set_priority(Given(top, "priority", "normal"));
+    spec_.set_team(Given(top, "team", ""));
     spec_.set_nodes(top.Count("nodes", 1));
     spec_.set_gpus_per_node(top.Count("gpus_per_node", 8));
     spec_.set_image(Given(top, "image", "host"));

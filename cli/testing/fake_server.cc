@@ -301,6 +301,20 @@ class FakeServer::AdminService : public AdminApi::Service {
     return Status::OK;
   }
 
+  Status ListAccounts(ServerContext* context, const ListAccountsRequest*, ListAccountsResponse* response) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    *response = state->accounts;
+    return Status::OK;
+  }
+
+  Status ChangeAccount(ServerContext* context, const ChangeAccountRequest* request, ChangeAccountResponse*) override {
+    const Handle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->account_changes.push_back(*request);
+    return Status::OK;
+  }
+
   Status GetReport(ServerContext* context, const GetReportRequest* request, GetReportResponse* response) override {
     const Handle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;

@@ -28,6 +28,8 @@ struct FakeState {
   std::vector<glim::v1::PolicyChange> policy_changes;
   std::vector<std::string> policy_warnings;
   glim::v1::GetReportResponse report;
+  glim::v1::ListAccountsResponse accounts;
+  std::vector<glim::v1::ChangeAccountRequest> account_changes;
   std::string events_error;                   // sent after two events, as UNAVAILABLE, once
   bool hold_events = false;                   // a followed stream stays open until the call is cancelled
   std::map<std::uint32_t, std::string> logs;  // by attempt

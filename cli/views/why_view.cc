@@ -13,6 +13,10 @@ std::string WhyText(const glim::v1::Job& job, bool colour) {
                                  Tint(Escaped(job.state()), StateStyle(job.state()), colour));
   const std::string note = job.state() == "queued" ? "" : JobNote(job);
   text += note.empty() ? "\n" : fmt::format(": {}\n", Escaped(note));
+  const bool lives = job.state() == "starting" || job.state() == "running" || job.state() == "interrupting";
+  if (lives && job.attempts_size() > 0 && job.attempts(job.attempts_size() - 1).borrowed()) {
+    text += "it is beyond a quota: it counts as class low, and gives its nodes back first\n";
+  }
   return text + BlockersTable(job.blockers(), colour, 0);
 }
 

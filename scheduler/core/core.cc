@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/job_machine.h"
@@ -38,6 +39,7 @@ struct Dispatch {
     BeginCrossings(changes);  // the links may carry more now
     changes.MarkDirty();
   }
+  void operator()(const ChangeAccounts& e) const { ApplyAccounts(changes, e); }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 

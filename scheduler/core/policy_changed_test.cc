@@ -10,17 +10,15 @@ using testing::Cluster;
 using testing::Spec;
 using testing::Zones;
 
-TEST(PolicyChangedTest, AQuotaThatIsRaisedTakesBackWhatWasBorrowed) {
+TEST(AccountsChangedTest, AQuotaThatIsRaisedTakesBackWhatWasBorrowed) {
   Policy policy;
-  policy.default_user_quota.nodes[PriorityClass::kNormal] = 0;
+  policy.default_user_quota.nodes[PriorityClass::kNormal] = 1;
   Cluster c(Zones{.nodes = 2}, policy);
   const JobId borrows = c.Running(Spec(2), "kim");
   ASSERT_TRUE(c.attempt(borrows).borrowed);
   const JobId waits = c.Submit(Spec(2), "lee");
   EXPECT_EQ(c.job(waits).attempts, 0u);
-  c.policy().user_quota["lee"].nodes[PriorityClass::kNormal] = 2;
-  EXPECT_EQ(c.job(waits).attempts, 0u) << "nobody has told the core";
-  EXPECT_TRUE(c.Do(PolicyChanged{"quotas.users.lee.normal added: 2"}).status.ok());
+  c.SetQuota("lee", PriorityClass::kNormal, 2);
   EXPECT_EQ(c.job(borrows).state, JobState::kInterrupting);
   c.Settle();
   EXPECT_EQ(c.job(waits).state, JobState::kRunning);

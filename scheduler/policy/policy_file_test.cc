@@ -81,16 +81,16 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage,
                leaf_lost, suspect_for, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
-  EXPECT_EQ(default_user.For(core::PriorityClass::kHigh), 2u);
-  EXPECT_EQ(default_user.For(core::PriorityClass::kLow), core::kUnlimited);
-  EXPECT_EQ(users.at("kim").For(core::PriorityClass::kAboveNormal), 3u);
+  EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
+  EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
+  EXPECT_EQ(users.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
   EXPECT_TRUE(users.at("007").nodes.empty());
-  EXPECT_EQ(users.at("null-ish.x_y").For(core::PriorityClass::kLow), 0u);
-  EXPECT_EQ(team_users.at("vision").For(core::PriorityClass::kHigh), 2u);
-  EXPECT_EQ(team_total.at("vision").For(core::PriorityClass::kHigh), 16u);
+  EXPECT_EQ(users.at("null-ish.x_y").nodes.at(core::PriorityClass::kLow), 0u);
+  EXPECT_EQ(team_users.at("vision").nodes.at(core::PriorityClass::kHigh), 2u);
+  EXPECT_EQ(team_total.at("vision").nodes.at(core::PriorityClass::kHigh), 16u);
   EXPECT_FALSE(team_total.contains("audio"));
   EXPECT_EQ(weights, (std::map<std::string, std::uint32_t>{{"audio", 50}, {"vision", 200}}));
-  EXPECT_EQ(pools.at("default").For(core::PriorityClass::kExtremeHigh), 32u);
+  EXPECT_EQ(pools.at("default").nodes.at(core::PriorityClass::kExtremeHigh), 32u);
   ASSERT_EQ(links.size(), 1u);
   EXPECT_EQ(links[0].zone_b, "B");
   EXPECT_EQ(links[0].jobs_max, 2u);

@@ -46,9 +46,9 @@ policy:
   EXPECT_EQ(config.policy.min_run_factor, 0);
   EXPECT_EQ(config.policy.outage_percent, 35u);
   EXPECT_EQ(config.policy.master_port_last, 31000);
-  EXPECT_EQ(config.policy.default_user_quota.For(core::PriorityClass::kHigh), 2u);
-  EXPECT_EQ(config.policy.default_user_quota.For(core::PriorityClass::kLow), core::kUnlimited);
-  EXPECT_EQ(config.policy.user_quota.at("kim").For(core::PriorityClass::kAboveNormal), 3u);
+  EXPECT_EQ(config.policy.default_user_quota.nodes.at(core::PriorityClass::kHigh), 2u);
+  EXPECT_FALSE(config.policy.default_user_quota.nodes.contains(core::PriorityClass::kLow));
+  EXPECT_EQ(config.policy.user_quota.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
   ASSERT_EQ(config.policy.links.size(), 1u);
   EXPECT_EQ(config.policy.links[0].pairs_max, 4u);
   EXPECT_TRUE(CheckConfig(config).ok());

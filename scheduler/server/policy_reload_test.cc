@@ -106,6 +106,23 @@ TEST_F(PolicyReloadTest, AReloadChangesWhatIsDecidedAndIsTold) {
   EXPECT_EQ(Events("policy_reloaded").size(), 1u);
 }
 
+// Quotas are rows: a file whose quotas were imported and then changed is refused, with the commands to use.
+TEST_F(PolicyReloadTest, ChangedQuotasAreRefusedWithTheCommandToUse) {
+  Use("quotas: {users: {kim: {high: 4}}}\n");
+  WritePolicy("quantum_min: 9m\nquotas: {users: {kim: {high: 4}}}\n");
+  const v1::ReloadPolicyResponse same = MustReload();
+  EXPECT_TRUE(same.applied());
+  ASSERT_EQ(same.warnings_size(), 1);
+  EXPECT_THAT(same.warnings(0), HasSubstr("imported before"));
+  WritePolicy("quantum_min: 8m\nquotas: {users: {kim: {high: 5}}}\n");
+  v1::ReloadPolicyResponse response;
+  const grpc::Status refused = Reload(&response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(DetailOf(refused).field(), "quotas");
+  EXPECT_THAT(DetailOf(refused).fix(), HasSubstr("glim admin quota set user:kim high 5"));
+  EXPECT_THAT(Show(), HasSubstr("quantum_min: 9m\n")) << "nothing of it is in force";
+}
+
 TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
   Use("zones: [A, B]\nlinks: [{zone_a: A, zone_b: B, jobs_max: 0}]\ncross_zone_nodes_min: 2\n");
   auto hello = MakeHello(server_->cluster_id(), "node-2");

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "scheduler/policy/quota_import.h"
 #include "scheduler/server/agents/agent_service.h"
 #include "scheduler/server/clients/admin_service.h"
 #include "scheduler/server/clients/client_service.h"
@@ -103,6 +104,14 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   options.ended_jobs_max = config.ended_jobs_max;
   options.observer = &metrics;
   options.on_fatal = std::move(on_fatal);
+  options.import_quotas =
+      [policy = config.policy](const core::Accounts& accounts) -> Result<std::optional<core::ChangeAccounts>> {
+    auto plan = PlanQuotaImport(accounts, policy);
+    if (!plan.ok()) return plan.status();
+    for (const std::string& words : plan->words) LogInfo("quotas imported from the policy row=\"{}\"", words);
+    if (!plan->warning.empty()) LogWarning("policy warning=\"{}\"", plan->warning);
+    return std::move(plan->event);
+  };
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
   if (!opened.ok()) return opened.status();
   loop = std::move(opened).value();

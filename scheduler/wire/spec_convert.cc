@@ -89,6 +89,7 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   const v1::TaskLimits& limits = proto.limits();
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   spec.time_limit = Milliseconds(proto.time_limit_ms());
+  spec.team = proto.team();
   for (int i = 0; i < proto.after_size(); ++i) {
     core::Dependency& dependency = spec.after.emplace_back();
     dependency.job = core::JobId(proto.after(i).job_id());
@@ -145,6 +146,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   MountsToProto(spec, proto->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
   proto->set_time_limit_ms(spec.time_limit.ms);
+  proto->set_team(spec.team);
   for (const core::Dependency& dependency : spec.after) {
     auto* added = proto->add_after();
     added->set_job_id(dependency.job.value);

@@ -17,7 +17,7 @@ default_restore_cost: 50ms
 kill_after_term: 1s
 start_backoff: 200ms
 quotas:
-  default_user: {normal: 0}
+  default_user: {normal: 1}
 """
 
 
@@ -47,15 +47,19 @@ def test_a_quota_that_is_raised_lets_a_waiting_job_start(own):
     cluster.wait_state(waits, "queued", 10)
     assert glim.job(borrows)["state"] == "running"
 
+    assert glim.job(borrows)["priority"] == "low" and "borrowed" in glim.text("status", borrows)
+
+    # The file's quotas became rows: a changed text is refused, with the command that makes the change.
     write_policy(own, POLICY + "  users: {lee: {normal: 4}}\n")
-    told = glim.run("admin", "config", "reload", "--dry-run")
-    assert told.returncode == 0 and "quotas.users.lee.normal" in told.stdout, told.stderr
-    assert glim.job(waits)["state"] == "queued", "a dry run changes nothing"
-    answer = glim.json("admin", "config", "reload")
-    assert answer["applied"] and [change["field"] for change in answer["changes"]] == ["quotas.users.lee.normal"]
+    told = glim.run("admin", "config", "reload")
+    assert told.returncode != 0 and "glim admin quota set user:lee normal 4" in told.stderr, told.stderr
+    glim.run("admin", "quota", "set", "user:lee", "normal", "4")
     cluster.wait_state(waits, "running", 30)
     assert glim.job(borrows)["interrupts"] == 1
-    assert "policy reloaded: quotas.users.lee.normal added: 4" in glim.text("events")
+    assert "quota of user lee at normal: 4" in glim.text("events")
+    assert glim.json("admin", "quota", "list")["quotas"][0]["nodes"] == 4
+    refused = glim.run("submit", own.examples.make("above", "true", nodes=1, priority="high"))
+    assert refused.returncode != 0 and "not allowed" in refused.stderr, refused.stderr
 
 
 def test_a_bad_file_is_refused_and_the_old_policy_stays(own):
@@ -94,12 +98,12 @@ def test_a_restart_begins_with_the_new_policy_and_what_is_shown_reads_back(own):
     glim, cluster = own.glim, own.cluster
     write_policy(
         own,
-        POLICY + "  teams: {vision: {total: {high: 16}, weight: 200}}\nquantum_min: 3m\nzones: [C]\n"
+        POLICY + "quantum_min: 3m\nzones: [C]\n"
         "links: [{zone_a: A, zone_b: B}, {zone_a: B, zone_b: C, pairs_max: 2}]\n",
     )
     assert glim.json("admin", "config", "reload")["applied"]
     shown = glim.text("admin", "config", "show")
-    assert "quantum_min: 3m\n" in shown and "vision: {total: {high: 16}, weight: 200}" in shown
+    assert "quantum_min: 3m\n" in shown and "default_user: {normal: 1}" in shown
     write_policy(own, shown)
     for flags in (["--dry-run"], []):
         answer = glim.json("admin", "config", "reload", *flags)
@@ -114,6 +118,7 @@ def test_every_gpu_second_is_in_one_class(own):
     glim, cluster = own.glim, own.cluster
     low = glim.submit(own.examples.make("low", "exec sleep 600", nodes=2, priority="low", interrupt=SIGNAL), user="kim")
     cluster.wait_state(low, "running", 30)
+    assert glim.run("admin", "quota", "set", "user:lee", "high", "4").returncode == 0
     high = glim.submit(own.examples.make("high", "sleep 1", nodes=4, priority="high"), user="lee")
     cluster.wait_state(high, "succeeded", 60)
     cluster.wait_state(low, "running", 60)

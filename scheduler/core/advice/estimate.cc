@@ -19,7 +19,7 @@ class Forecast {
       : pass_(pass),
         job_(job),
         luck_(luck),
-        priority_(pass.quota().ClassOf(job)),
+        priority_(pass.quota().TurnOf(job).order),
         urgency_(pass.UrgencyOf(ShapeOf(job))) {
     AddNodes();
   }
@@ -70,10 +70,10 @@ class Forecast {
       return agreement ? std::max(now, agreement->deadline + kill) : now;
     }
     const TimePoint ends = now + Remaining(*holder.job, ServiceOf(*holder.job, holder.row, now));
-    const bool lower = attempt.charged < priority_ || (holder.borrowed && attempt.charged <= priority_);
+    const bool lower = holder.priority < priority_ || (holder.borrowed && holder.priority <= priority_);
     if (lower) return std::min(ends, std::max(now, holder.min_run_until));
     const bool is_preempted =
-        attempt.charged == priority_ && IsPreemptedBy(pass_.preempt_gain(), holder.urgency, urgency_);
+        holder.priority == priority_ && IsPreemptedBy(pass_.preempt_gain(), holder.urgency, urgency_);
     return luck_ == Luck::kGood && is_preempted ? std::min(ends, std::max(now, holder.quantum_until)) : ends;
   }
 
@@ -137,7 +137,7 @@ Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint
     return estimate;
   }
   estimate.earliest = std::max(from, earliest);
-  if (!pass.quota().Fits(job, pass.quota().ClassOf(job))) {
+  if (pass.quota().TurnOf(job).standing != QuotaStanding::kWithin) {
     estimate.unknown = "beyond its quota it starts only on nodes that nobody else needs";
     return estimate;
   }

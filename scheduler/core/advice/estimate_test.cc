@@ -138,7 +138,7 @@ TEST(Estimate, ALowerClassGivesItsNodesUpAfterItsMinRun) {
 
 TEST(Estimate, BeyondQuotaTheLatestIsUnknown) {
   Policy policy;
-  policy.default_user_quota.nodes = {{PriorityClass::kNormal, 1}};
+  policy.default_user_quota.nodes = {{PriorityClass::kNormal, 2}, {PriorityClass::kExtremeHigh, 1}};
   Cluster c(Zones{.nodes = 2}, policy);
   Teach(c, 20, Hours(1));
   c.Submit(Urgent(1));

@@ -1,4 +1,5 @@
 #include "scheduler/core/advice/what_if.h"
+#include "scheduler/core/lifecycle/accounts_change.h"
 
 #include <algorithm>
 #include <array>
@@ -131,7 +132,7 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   const std::size_t named = std::min(ahead.first.size(), kAheadNamedMax);
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
   const bool promised =
-      job.waits_for.empty() && !job.waits_for_save && pass.quota().Fits(job, pass.quota().ClassOf(job));
+      job.waits_for.empty() && !job.waits_for_save && pass.quota().TurnOf(job).standing == QuotaStanding::kWithin;
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);
   return outlook;
@@ -179,7 +180,7 @@ void WhatIf::TryZones(const Job& job, std::vector<Counterfactual>& found) {
 
 // The lowest of the classes above its own that is enough.
 void WhatIf::TryClasses(const Job& job, std::vector<Counterfactual>& found) {
-  const PriorityClass own = Pass(state_, policy_, now_).quota().ClassOf(job);
+  const PriorityClass own = Pass(state_, policy_, now_).quota().TurnOf(job).charged;
   for (const PriorityClass higher : kClasses) {
     if (higher <= own) continue;
     JobSpec spec = *job.spec;
@@ -221,7 +222,8 @@ std::vector<WhatIf::Planned> WhatIf::Plan(const std::string& user, const std::st
     Job& job = jobs.emplace_back();
     job.id = state_.next_job_id;
     job.user = user;
-    job.team = team;
+    const auto own = TeamFor(state_.accounts(), user, spec.team);
+    job.team = own.ok() && (team.empty() || !spec.team.empty()) ? *own : team;
     job.spec = std::make_shared<const JobSpec>(spec);
     job.priority = spec.priority;
     job.submitted_at = job.queued_at = now_;

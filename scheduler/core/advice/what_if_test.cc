@@ -227,7 +227,7 @@ TEST(WhatIf, WhatAPlanSaysIsWhatASubmissionDoes) {
     Rng rng(seed);
     Policy policy;
     policy.cross_zone_nodes_min = 3;
-    policy.default_user_quota.nodes = {{PriorityClass::kHigh, 4}};
+    policy.default_user_quota.nodes = {{PriorityClass::kHigh, 4}, {PriorityClass::kExtremeHigh, 2}};
     Cluster c(Zones{.zones = 2, .leaves = 2, .nodes = 2}, policy);
     constexpr PriorityClass kAny[] = {PriorityClass::kAuto, PriorityClass::kLow, PriorityClass::kNormal,
                                       PriorityClass::kHigh, PriorityClass::kExtremeHigh};

@@ -4,14 +4,15 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
+#include "scheduler/core/check/quota_check.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/ledger.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/time_limit.h"
-#include "scheduler/core/planning/quota_use.h"
 
 namespace glim::core {
 namespace {
@@ -24,7 +25,7 @@ class Checker {
     state_.tables().nodes.ForEach([&](NodeId, const Node& node) { CheckNode(node); });
     state_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& attempt) { CheckAttempt(attempt); });
     state_.tables().jobs.ForEach([&](JobId, const Job& job) { CheckJob(job); });
-    CheckQuota();
+    for (std::string& violation : CheckQuotas(state_)) violations_.push_back(std::move(violation));
     CheckLinks();
     return std::move(violations_);
   }
@@ -184,22 +185,6 @@ class Checker {
       const std::vector<Dependency>& asked = job.spec->after;
       const bool was_asked = std::find(asked.begin(), asked.end(), dependency) != asked.end();
       Expect(was_asked, who, " waits for what it did not ask for");
-    }
-  }
-
-  void CheckQuota() {
-    std::map<std::pair<std::pair<std::string, std::string>, PriorityClass>, std::uint32_t> used;  // (user, team)
-    for (const auto& [pool, attempts] : state_.index().live) {
-      for (const AttemptId id : attempts) {
-        const Attempt& attempt = *state_.FindAttempt(id);
-        if (attempt.borrowed) continue;
-        const Job& job = *state_.FindJob(id.job);
-        used[{{job.user, job.team}, attempt.charged}] += static_cast<std::uint32_t>(attempt.nodes.size());
-      }
-    }
-    for (const auto& [subject, nodes] : used) {
-      const Quota& quota = UserQuotaOf(policy_, subject.first.first, subject.first.second);
-      Expect(nodes <= quota.For(subject.second), "user ", subject.first.first, " is beyond quota, unborrowed");
     }
   }
 

@@ -18,8 +18,8 @@ namespace glim::core {
 //   - an attempt has at most one open agreement, its last; the agreements of one that is over are over
 //   - an attempt goes on from a save of an earlier one, which its job still has
 //   - every queued job has a blocker (once a pass has run)
-//   - nobody is beyond quota unborrowed; links carry no more jobs that have processes on both
-//     sides than they may
+//   - nobody is beyond quota unborrowed, and what is borrowed counts as low (quota_check.h)
+//   - links carry no more jobs that have processes on both sides than they may
 //   - every node's ledger sums to the GPU-time that it has been registered for; nothing in a ledger is negative
 // Beside it, ClusterState::RebuildIndex() == index() holds; it costs as much as the queue is long.
 std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now);

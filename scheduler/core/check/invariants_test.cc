@@ -20,6 +20,8 @@ const AttemptId kRunning{JobId(1), 1};
 const AttemptId kClaimed{JobId(2), 1};
 
 // Job 1 is being interrupted on nodes 1 and 2 for job 2, which also holds node 3; job 3 waits; node 4 is silent.
+using enum PriorityClass;
+
 struct Sound {
   Sound() : c(Zones{.nodes = 4}) {
     c.Silence(NodeId(4), true);
@@ -41,6 +43,11 @@ struct Sound {
     Node row = c.node(id);
     change(row);
     c.state().Put(row);
+  }
+  void Give(const QuotaGroup& group, PriorityClass priority, std::uint32_t nodes) {
+    Accounts accounts = c.state().accounts();
+    accounts.Change({QuotaRow{group, priority, nodes}});
+    c.state().SetAccounts(std::move(accounts));
   }
   std::vector<std::string> Violations() { return CheckInvariants(c.state(), c.policy(), c.now()); }
   Cluster c;
@@ -113,8 +120,36 @@ const Violation kViolations[] = {
        (*verdicts)[ShapeOf(s.c.job(JobId(3)))].clear();
        s.c.state().verdicts = verdicts;
      }},
-    {"user ann is beyond quota", [](Sound& s) { s.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1; }},
-    {"user bob is beyond quota", [](Sound& s) { s.c.policy().default_user_quota.nodes[PriorityClass::kHigh] = 2; }},
+    {"user ann is beyond quota at normal, unborrowed",
+     [](Sound& s) {
+       s.Give({QuotaOf::kUser, "ann"}, kNormal, 1);
+     }},
+    {"(bob) is beyond quota at high, unborrowed",
+     [](Sound& s) {
+       s.Give({QuotaOf::kDefaultUser, ""}, kHigh, 2);
+     }},
+    {"team team is beyond quota at low, unborrowed",
+     [](Sound& s) {
+       s.Give({QuotaOf::kTeam, "team"}, kLow, 3);
+     }},
+    {"each user of team team (bob) is beyond quota at normal",
+     [](Sound& s) {
+       s.Give({QuotaOf::kTeamUser, "team"}, kNormal, 2);
+     }},
+    {"everybody together in pool default has nodes at high, which is not allowed",
+     [](Sound& s) {
+       s.Give({QuotaOf::kEverybody, "", "default"}, kNormal, 100);
+     }},
+    {"attempt 1.1 is beyond a quota, and keeps class normal",
+     [](Sound& s) {
+       s.Give({QuotaOf::kUser, "ann"}, kNormal, 1);
+       s.Edit(kRunning, [](Attempt& a) { a.borrowed = true; });
+     }},
+    {"attempt 1.1 counts as beyond a quota, and every quota has room",
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) { a.borrowed = true; });
+       s.Edit(JobId(1), [](Job& j) { j.priority = kLow; });
+     }},
     {"attempt 1.1 was interrupted twice: an agreement is open before its last",
      [](Sound& s) {
        s.Edit(kRunning, [](Attempt& a) {
@@ -215,8 +250,9 @@ TEST(Invariants, AClaimOnANodeThatNobodyIsLeavingIsFound) {
 
 TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   Sound borrowed;
-  borrowed.c.policy().user_quota["ann"].nodes[PriorityClass::kNormal] = 1;
+  borrowed.Give({QuotaOf::kUser, "ann"}, kNormal, 1);
   borrowed.Edit(kRunning, [](Attempt& a) { a.borrowed = true; });
+  borrowed.Edit(JobId(1), [](Job& j) { j.priority = kLow; });
   EXPECT_THAT(borrowed.Violations(), IsEmpty()) << "beyond quota, but borrowed";
 
   Sound planning;

@@ -81,7 +81,8 @@ class Walk {
  private:
   static Policy WalkPolicy() {
     Policy policy;
-    policy.default_user_quota.nodes = {{PriorityClass::kHigh, 3}, {PriorityClass::kNormal, 5}};
+    policy.default_user_quota.nodes = {
+        {PriorityClass::kExtremeHigh, 2}, {PriorityClass::kHigh, 3}, {PriorityClass::kNormal, 5}};
     policy.cross_zone_nodes_min = 3;
     return policy;
   }

@@ -119,6 +119,12 @@ void Changes::EraseNode(NodeId id) {
   transition_.mutations.emplace_back(DeleteNode{id});
 }
 
+void Changes::SetAccounts(Accounts accounts, std::vector<AccountChange> done) {
+  state_.SetAccounts(std::move(accounts));
+  for (AccountChange& change : done) transition_.mutations.emplace_back(std::move(change));
+  state_.dirty = true;
+}
+
 JobId Changes::NewJobId() {
   const JobId id = state_.next_job_id;
   state_.next_job_id = JobId(id.value + 1);

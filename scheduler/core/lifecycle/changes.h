@@ -71,6 +71,8 @@ class Changes {
   void Erase(const ShareId& id);
   void Erase(const LifeTableId& id);
   void EraseNode(NodeId id);
+  // `done` are the changes that made these of the accounts before.
+  void SetAccounts(Accounts accounts, std::vector<AccountChange> done);
   // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 

@@ -190,6 +190,7 @@ void BeginWait(Changes& changes, JobId id, TimePoint not_before) {
     job.state = JobState::kQueued;
     job.queued_at = changes.now();
     job.not_before = not_before;
+    if (job.spec->priority != PriorityClass::kAuto) job.priority = job.spec->priority;  // low while it was borrowed
   });
 }
 

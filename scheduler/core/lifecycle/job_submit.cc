@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
@@ -55,6 +56,17 @@ std::string AtIndex(const SubmitJobs& event, std::size_t i, const std::string& f
   return event.specs.size() == 1 ? field : "specs[" + std::to_string(i) + "]." + field;
 }
 
+// Whose team the job is for; of jobs that the event gives to a team, that one.
+Result<std::string> TeamOf(const ClusterState& state, const SubmitJobs& event, const JobSpec& spec) {
+  if (!event.team.empty() && spec.team.empty()) return event.team;
+  return TeamFor(state.accounts(), event.user, spec.team);
+}
+
+Status CheckAccounts(const ClusterState& state, const SubmitJobs& event, const JobSpec& spec) {
+  const auto team = TeamOf(state, event, spec);
+  return team.ok() ? CheckQuotaAllows(state.accounts(), event.user, *team, spec) : team.status();
+}
+
 Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
     const JobSpec& spec = event.specs[i];
@@ -62,6 +74,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
     Status s = CheckFeasible(state, policy, spec);
     if (s.ok()) s = CheckGrace(policy, spec);
     if (s.ok()) s = CheckDependencies(state, spec);
+    if (s.ok()) s = CheckAccounts(state, event, spec);
     if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
   }
   return Status::Ok();
@@ -88,7 +101,7 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     Job job;
     job.id = changes.NewJobId();
     job.user = event.user;
-    job.team = event.team;
+    job.team = TeamOf(changes.state(), event, *spec).value();
     job.request_id = event.request_id;
     job.request_index = static_cast<std::uint32_t>(i);
     job.request_size = static_cast<std::uint32_t>(event.specs.size());

@@ -112,6 +112,11 @@ std::uint32_t GatewayAmong(const Changes& changes, const Attempt& attempt, std::
   return best;
 }
 
+// What is beyond a quota counts as low, whatever was asked for.
+PriorityClass InForce(PriorityClass charged, bool borrowed) {
+  return borrowed && !Planted(PlantedBug::kBorrowedKeepsItsClass) ? PriorityClass::kLow : charged;
+}
+
 Attempt NewAttempt(const Changes& changes, const Job& job, const PlannedStart& start) {
   Attempt attempt;
   attempt.id = {job.id, job.attempts + 1};
@@ -170,7 +175,7 @@ void Start(Changes& changes, const PlannedStart& start) {
     row.state = JobState::kStarting;
     row.save_in_memory = false;
     row.attempts = id.number;
-    row.priority = start.charged;
+    row.priority = InForce(start.charged, start.borrowed);
   });
   changes.Write(std::move(attempt));
   Displace(changes, start, id);
@@ -199,6 +204,12 @@ void Start(Changes& changes, const PlannedStart& start) {
 }  // namespace
 
 void ApplyPlan(Changes& changes, const Plan& plan) {
+  for (const auto& [id, borrowed] : plan.borrowed) {
+    const Attempt* attempt = changes.state().FindAttempt(id);
+    if (!attempt || attempt->state == AttemptState::kEnded) continue;
+    changes.EditJob(id.job, [&](Job& row) { row.priority = InForce(attempt->charged, borrowed); });
+    changes.EditAttempt(id, [&](Attempt& row) { row.borrowed = borrowed; });
+  }
   bool all = true;
   for (const PlannedStart& start : plan.starts) {
     if (StillHolds(changes.state(), start)) {

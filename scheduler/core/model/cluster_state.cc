@@ -328,6 +328,10 @@ void ClusterState::EraseAttempt(AttemptId id) {
   tables_.attempts.Erase(id);
 }
 
+void ClusterState::SetAccounts(Accounts accounts) {
+  tables_.accounts = std::make_shared<const Accounts>(std::move(accounts));
+}
+
 void ClusterState::EraseJob(JobId id) {
   const Job* job = FindJob(id);
   if (!job) return;

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/cow_table.h"
 #include "scheduler/core/model/job_place.h"
@@ -37,6 +38,7 @@ struct Tables {
   CowTable<JobPlace, Job> listed;
   CowTable<UserPlace, Job> listed_by_user;
   CowTable<std::string, NodeId> node_ids;
+  std::shared_ptr<const Accounts> accounts = std::make_shared<const Accounts>();  // never null
 };
 
 // Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
@@ -137,6 +139,8 @@ class ClusterState {
   const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
   const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
+  // Users, teams and quotas. Valid until they change.
+  const Accounts& accounts() const { return *tables_.accounts; }
   // Valid until a node's labels, or the folders that a node gives to jobs, change.
   const Layouts& layouts() const;
 
@@ -150,6 +154,7 @@ class ClusterState {
   std::shared_ptr<const Node> Put(Node row);
   std::shared_ptr<const Share> Put(Share row);
   std::shared_ptr<const LifeTable> Put(LifeTable row);
+  void SetAccounts(Accounts accounts);
   void EraseJob(JobId id);  // with its attempts and tasks
   void EraseNode(NodeId id);
   void EraseAttempt(AttemptId id);  // one that has ended, with its tasks

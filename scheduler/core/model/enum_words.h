@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/rows.h"
@@ -39,6 +40,15 @@ inline constexpr auto kEnumWords<PriorityClass> = std::to_array<EnumWord<Priorit
     {PriorityClass::kHigh, "high"},
     {PriorityClass::kVeryHigh, "very_high"},
     {PriorityClass::kExtremeHigh, "extreme_high"},
+});
+
+template <>
+inline constexpr auto kEnumWords<QuotaOf> = std::to_array<EnumWord<QuotaOf>>({
+    {QuotaOf::kUser, "user"},
+    {QuotaOf::kTeam, "team"},
+    {QuotaOf::kTeamUser, "team_user"},
+    {QuotaOf::kDefaultUser, "default_user"},
+    {QuotaOf::kEverybody, "everybody"},
 });
 
 template <>
@@ -241,6 +251,9 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kOutageBegan, "outage_began"},
     {HistoryKind::kOutageEnded, "outage_ended"},
     {HistoryKind::kNodeRefused, "node_refused"},
+    {HistoryKind::kUserChanged, "user_changed"},
+    {HistoryKind::kTeamChanged, "team_changed"},
+    {HistoryKind::kQuotaChanged, "quota_changed"},
 });
 
 template <typename E>

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/rows.h"
 
@@ -16,7 +17,7 @@ struct LeaderStarted {};
 
 struct SubmitJobs {
   std::string user;
-  std::string team;
+  std::string team;            // of all the jobs, whoever is in it; empty: their specs and the user say
   std::string request_id;      // empty: no idempotency asked for
   std::vector<JobSpec> specs;  // all or none; ValidateSpec has passed
   bool validate_only = false;
@@ -114,6 +115,12 @@ struct PolicyChanged {
   std::string words;
 };
 
+// Users, teams and quotas: all changes or none.
+struct ChangeAccounts {
+  std::vector<AccountChange> changes;
+  std::string by;  // who asked, for the history; empty: the scheduler itself
+};
+
 struct PlanDecided {
   Plan plan;
 };
@@ -123,7 +130,7 @@ struct Event {
   TimePoint now;
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
-               PlanDecided>
+               PlanDecided, ChangeAccounts>
       what;
 };
 

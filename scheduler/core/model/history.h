@@ -53,6 +53,9 @@ enum class HistoryKind : std::uint8_t {
   kOutageBegan,
   kOutageEnded,
   kNodeRefused,
+  kUserChanged,
+  kTeamChanged,
+  kQuotaChanged,
 };
 const char* ToString(HistoryKind kind);
 

@@ -107,6 +107,9 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kJobCancelled:
     case HistoryKind::kSaveWaitedFor:
     case HistoryKind::kSaveGivenUp:
+    case HistoryKind::kUserChanged:
+    case HistoryKind::kTeamChanged:
+    case HistoryKind::kQuotaChanged:
     case HistoryKind::kPolicyReloaded: return OfJob(entry);
     case HistoryKind::kAttemptClaimed:
     case HistoryKind::kAttemptStarting:

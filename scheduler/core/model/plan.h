@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
@@ -23,7 +24,9 @@ struct PlannedStart {
 };
 
 struct Plan {
-  std::vector<PlannedStart> starts;          // in the order in which they were decided
+  std::vector<PlannedStart> starts;  // in the order in which they were decided
+  // Live attempts whose standing is not what their rows say: beyond their quota now (true), or within it again.
+  std::vector<std::pair<AttemptId, bool>> borrowed;
   std::shared_ptr<const Verdicts> verdicts;  // a blocker for every shape that still waits
   TimePoint look_again;                      // when a blocker of time ends; 0: only events can help
 };

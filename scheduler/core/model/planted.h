@@ -9,19 +9,20 @@ namespace glim::core {
 
 enum class PlantedBug : std::uint8_t {
   kNone,
-  kLostRelease,        // a node that somebody claims is not given on when its agent says that it is empty
-  kDoubleClaim,        // a displaced attempt keeps its claims beside those of the one that displaced it
-  kStaleEpoch,         // the store takes a commit of a leader whose time is over
-  kHalfGang,           // an attempt starts when it holds all its nodes but one
-  kInterruptedTwice,   // a second agreement is opened beside an open one
-  kDroppedSubmission,  // a job that only waits is not stored
-  kNoBlocker,          // a job that may cross between zones is not told what is busy
-  kLedgerLeak,         // GPU-time of stopping is booked for the node and not for the job
-  kMovedStop,          // S moves on with the ranks' progress after it was committed
-  kStaleCheckpoint,    // the save of a written-off task becomes its job's newest
-  kStarvedCutOff,      // a pass looks at one starved shape and leaves the others to their usual turn
-  kLinkFreeTooEarly,   // who has all its nodes begins, though another still crosses its link
-  kLostMeansReleased,  // the node of a lost task is given on while its ranks may live
+  kLostRelease,            // a node that somebody claims is not given on when its agent says that it is empty
+  kDoubleClaim,            // a displaced attempt keeps its claims beside those of the one that displaced it
+  kStaleEpoch,             // the store takes a commit of a leader whose time is over
+  kHalfGang,               // an attempt starts when it holds all its nodes but one
+  kInterruptedTwice,       // a second agreement is opened beside an open one
+  kDroppedSubmission,      // a job that only waits is not stored
+  kNoBlocker,              // a job that may cross between zones is not told what is busy
+  kLedgerLeak,             // GPU-time of stopping is booked for the node and not for the job
+  kMovedStop,              // S moves on with the ranks' progress after it was committed
+  kBorrowedKeepsItsClass,  // what is beyond a quota counts as the class that was asked for
+  kStaleCheckpoint,        // the save of a written-off task becomes its job's newest
+  kStarvedCutOff,          // a pass looks at one starved shape and leaves the others to their usual turn
+  kLinkFreeTooEarly,       // who has all its nodes begins, though another still crosses its link
+  kLostMeansReleased,      // the node of a lost task is given on while its ranks may live
 };
 
 #ifdef GLIM_PLANTED_BUGS

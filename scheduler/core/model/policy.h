@@ -15,13 +15,9 @@ namespace glim::core {
 
 inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
-// Concurrent nodes by class. A class that is not named is unlimited.
+// Nodes by class, as a policy file has them; quota_bounds.h says what they mean.
 struct Quota {
   std::map<PriorityClass, std::uint32_t> nodes;
-  std::uint32_t For(PriorityClass c) const {
-    const auto it = nodes.find(c);
-    return it == nodes.end() ? kUnlimited : it->second;
-  }
 };
 
 // A duration for each class.
@@ -43,8 +39,8 @@ struct ZoneLink {
 };
 
 struct Policy {
-  // Quota. A user's nodes count against the user's own quota (or the default) and against the team's and the pool's;
-  // all must fit, or the gang is borrowed.
+  // What the policy file's `quotas:` say. The planner does not read them: they become rows (policy_accounts.h), and the
+  // rows decide (quota_bounds.h).
   Quota default_user_quota;  // of a user who has no row of their own and whose team sets none
   std::map<std::string, Quota> user_quota;
   std::map<std::string, Quota> team_user_quota;  // of each user of the team who has no row of their own

@@ -186,7 +186,7 @@ struct Attempt {
   std::vector<std::uint32_t> gateways;  // node ranks, one a zone; empty unless it crosses
   std::vector<NodeId> replicas;         // by node rank: whose memory takes the copy of its shards; empty: nobody's
   PriorityClass charged = PriorityClass::kNormal;
-  bool borrowed = false;  // beyond its subject's quota: first to give back
+  bool borrowed = false;  // beyond a quota at the last pass: it counts as class low, and gives back first
   std::uint32_t nodes_held = 0;
   Duration quantum;  // from its start; its own class does not interrupt it before
   std::uint16_t master_port = 0;

@@ -114,6 +114,7 @@ struct JobSpec {
   Duration time_limit;            // of running, over all attempts; 0: none
   std::vector<Dependency> after;  // all of them
   CodeSnapshot snapshot;
+  std::string team;  // whose share and quota it counts for; empty: the user's first
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

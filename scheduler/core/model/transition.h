@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
@@ -41,7 +42,7 @@ struct DeleteLifeTable {
 using Mutation =
     std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
                  std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry, std::shared_ptr<const Share>,
-                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable>;
+                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable, AccountChange>;
 
 struct Reply {
   Status status;

@@ -20,18 +20,6 @@ std::string Ids(const Field& field) {
   return text;
 }
 
-Blocker QuotaBlocker(const Pass& pass, const Job& job, PriorityClass priority) {
-  const QuotaUse::Left quota = pass.quota().LeftFor(job, priority);
-  const std::int64_t left = quota.nodes;
-  const std::int64_t need = job.spec->nodes;
-  return {BlockerKind::kQuota,
-          "quota of " + quota.of + " at " + ToString(priority) + ": " + Nodes(left) + " left, " + std::to_string(need) +
-              " needed; beyond it the job starts only on nodes that nobody else needs",
-          left,
-          need,
-          {}};
-}
-
 Blocker BusyBlocker(const Pass& pass, const Job& job, const Field& field, bool one_zone) {
   const auto have = static_cast<std::int64_t>(one_zone ? field.free_in_best_zone : field.free);
   std::string where = one_zone && have > 0 ? " in zone " + pass.ZoneName(field.best_zone) : "";
@@ -113,12 +101,35 @@ Blocker ProtectedBlocker(const Field& field, std::int64_t left_s) {
 
 }  // namespace
 
+Blocker QuotaBlocker(const Pass& pass, const Job& job) {
+  const QuotaTurn turn = pass.quota().TurnOf(job);
+  const QuotaUse::Left quota = pass.quota().LeftFor(job, turn.charged);
+  const std::int64_t left = quota.nodes;
+  const std::int64_t need = job.spec->nodes;
+  if (turn.standing == QuotaStanding::kNotAllowed) {
+    return {BlockerKind::kQuota,
+            "quota of " + quota.of + ": class " + ToString(turn.charged) +
+                " is not allowed any more (0 nodes); the job waits until an operator changes the quota: cancel it and "
+                "submit it in a lower class, or ask for more",
+            0,
+            need,
+            {}};
+  }
+  return {BlockerKind::kQuota,
+          "quota of " + quota.of + " at " + ToString(quota.at) + ": " + Nodes(left) + " left, " + std::to_string(need) +
+              " needed; beyond it the job counts as class low, starts only on nodes that nobody else needs, and gives "
+              "them back first; no start is promised",
+          left,
+          need,
+          {}};
+}
+
 std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field) {
   const Job& job = *asker.job;
   std::vector<Blocker> blockers;
   const std::size_t largest = field.ask->Largest(*job.spec, pass.policy());
   if (largest < job.spec->nodes) return {InfeasibleBlocker(job, field, largest)};
-  if (!asker.may_interrupt) blockers.push_back(QuotaBlocker(pass, job, asker.priority));
+  if (!asker.may_interrupt) blockers.push_back(QuotaBlocker(pass, job));
   AddBusy(pass, job, field, blockers);
   if (field.held_back > 0) {
     const auto kept = static_cast<std::int64_t>(field.held_back);

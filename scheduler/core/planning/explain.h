@@ -8,6 +8,9 @@
 namespace glim::core {
 
 // Never empty.
+// Of a job that is beyond a quota: which one, what is left of it, and what follows.
+Blocker QuotaBlocker(const Pass& pass, const Job& job);
+
 std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field);
 
 }  // namespace glim::core

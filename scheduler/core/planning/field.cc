@@ -18,7 +18,7 @@ struct Verdict {
 
 Verdict StandingOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!holder.steady || holder.gone || holder.spoken_for) return {};
-  const PriorityClass charged = holder.row->charged;
+  const PriorityClass charged = holder.priority;
   TimePoint until;
   if (charged < asker.priority || (holder.borrowed && charged <= asker.priority)) {
     if (asker.priority != PriorityClass::kExtremeHigh) until = holder.min_run_until;
@@ -44,7 +44,7 @@ struct Offer {
 
 Offer OfferOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms, Field& field) {
   Offer offer{true, {}, {}};
-  const PriorityClass charged = holder.row->charged;
+  const PriorityClass charged = holder.priority;
   if (holder.row->state == AttemptState::kClaimed) {
     if (asker.may_interrupt && charged < asker.priority && !holder.gone) offer.tier = Tier::kDisplaced;
   } else if (!holder.steady) {
@@ -98,7 +98,7 @@ Duration LimitForHolds(const Policy& policy, const Job& job) {
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!asker.may_interrupt) return std::nullopt;
   if (holder.row->state == AttemptState::kClaimed) {
-    if (holder.row->charged < asker.priority && !holder.gone) return TimePoint{};
+    if (holder.priority < asker.priority && !holder.gone) return TimePoint{};
     return std::nullopt;
   }
   const Verdict verdict = StandingOf(holder, asker, terms);

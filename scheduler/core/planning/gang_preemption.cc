@@ -24,7 +24,7 @@ bool Crosses(const Pass& pass, const JobSpec& spec, const Field& field) {
 
 VictimOption OptionOf(Pass& pass, const std::string& pool, AttemptId holder, std::uint32_t nodes) {
   const PassAttempt& attempt = pass.WithPreemptionCost(pool, holder);
-  return {holder, attempt.row->charged, attempt.borrowed, attempt.preemption_cost_gpu_ms, nodes};
+  return {holder, attempt.priority, attempt.borrowed, attempt.preemption_cost_gpu_ms, nodes};
 }
 
 // Those that must go in any case are left out.

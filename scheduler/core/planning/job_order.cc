@@ -14,7 +14,6 @@ namespace {
 constexpr Duration kAgeFloor = Minutes(10);     // younger ones are all alike
 constexpr std::uint16_t kLikelyPermille = 400;  // to end within quantum_max: then a starved job is let end
 constexpr std::int64_t kGpuHour = Hours(1).ms;
-constexpr std::int64_t kWeightOfTeams = 100;  // where the policy gives none
 
 std::int64_t Score(const Policy& policy, const Kind& kind, Duration service, std::int64_t index) {
   const auto age = static_cast<std::uint64_t>(std::max(service, kAgeFloor).ms);
@@ -24,12 +23,15 @@ std::int64_t Score(const Policy& policy, const Kind& kind, Duration service, std
 
 }  // namespace
 
-std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t decayed_gpu_ms) {
-  const auto weight = policy.team_weight.find(team);
-  const std::int64_t per =
-      weight == policy.team_weight.end() ? kWeightOfTeams : std::max<std::int64_t>(weight->second, 1);
-  const std::int64_t hours = decayed_gpu_ms / kGpuHour * kWeightOfTeams / per;
+std::int32_t ShareOf(std::uint32_t weight, std::int64_t decayed_gpu_ms) {
+  const std::int64_t hours = decayed_gpu_ms / kGpuHour * kTeamWeight / weight;
   return static_cast<std::int32_t>(FixedLog2(static_cast<std::uint64_t>(hours) + 1) / 1024);
+}
+
+std::int32_t UserShareOf(std::int64_t user_gpu_ms, std::int64_t team_gpu_ms, std::size_t users) {
+  const auto log = [](std::int64_t gpu_ms) { return FixedLog2(static_cast<std::uint64_t>(gpu_ms / kGpuHour) + 1); };
+  const auto mean = team_gpu_ms / static_cast<std::int64_t>(std::max<std::size_t>(users, 1));
+  return static_cast<std::int32_t>((log(user_gpu_ms) - log(mean)) / 1024);
 }
 
 std::int64_t ScoreOfWaiting(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service) {
@@ -47,7 +49,8 @@ std::int64_t PreemptGain(const Policy& policy) {
 }
 
 bool IsPreemptedBy(std::int64_t preempt_gain, const Urgency& running, const Urgency& waiting) {
-  return std::tuple(waiting.share, waiting.score) < std::tuple(running.share, running.score - preempt_gain);
+  return std::tuple(waiting.share, waiting.user_share, waiting.score) <
+         std::tuple(running.share, running.user_share, running.score - preempt_gain);
 }
 
 Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& job, bool starved) {

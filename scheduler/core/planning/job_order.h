@@ -1,29 +1,40 @@
 // Who comes first inside a class: the recipe's step 1, below the class itself.
 //
 //   share   the team's decayed service over its weight, in doublings: whoever had less comes first
+//   user    the user's decayed service against the mean of the team's users, in doublings; of teams that have a name
 //   score   the job's expected time to an end, in 1024ths of doublings: size and age over the Gittins index
 //           (service_history.h). A job that waits is charged the cost of starting it, one that runs is not
 //
 // Pure functions of rows, policy and time.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
 
 namespace glim::core {
 
-// Lower comes first.
+// Lower comes first: by share, then user_share, then score.
 struct Urgency {
   std::int32_t share = 0;
   std::int64_t score = 0;
-  friend auto operator<=>(const Urgency&, const Urgency&) = default;
+  std::int32_t user_share = 0;
+  friend bool operator==(const Urgency&, const Urgency&) = default;
+  friend std::strong_ordering operator<=>(const Urgency& a, const Urgency& b) {
+    return std::tie(a.share, a.user_share, a.score) <=> std::tie(b.share, b.user_share, b.score);
+  }
 };
 
-// `decayed_gpu_ms`: of the whole team, live attempts included.
-std::int32_t ShareOf(const Policy& policy, const std::string& team, std::int64_t decayed_gpu_ms);
+// `decayed_gpu_ms`: of the whole team, live attempts included. `weight`: the team's.
+std::int32_t ShareOf(std::uint32_t weight, std::int64_t decayed_gpu_ms);
+// Of one user inside a team: how many doublings more than the mean of its `users` they have had. Compared with the
+// mean, so that one order holds over all teams.
+std::int32_t UserShareOf(std::int64_t user_gpu_ms, std::int64_t team_gpu_ms, std::size_t users);
 
 std::int64_t ScoreOfWaiting(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service);
 std::int64_t ScoreOfRunning(const ClusterState& state, const Policy& policy, const Kind& kind, Duration service);

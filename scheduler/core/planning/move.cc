@@ -39,7 +39,7 @@ std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const s
   std::vector<Candidate> candidates;
   for (const std::uint32_t i : pass.AskOf(spec).nodes) {
     const PassNode& node = view.nodes[i];
-    if (!IsHeldBy(node, index) && !IsFree(node, moved.row->charged)) continue;
+    if (!IsHeldBy(node, index) && !IsFree(node, moved.priority)) continue;
     if (std::binary_search(without.begin(), without.end(), node.id)) continue;
     candidates.push_back(CandidateOf(node, Tier::kFree, {}));
   }
@@ -80,8 +80,8 @@ class Mover {
 
  private:
   bool MayBeMoved(const PassAttempt& a) const {
-    const bool lower = a.row->charged < asker_.priority;
-    if (!a.steady || a.gone || a.spoken_for || a.borrowed || a.row->charged > asker_.priority) return false;
+    const bool lower = a.priority < asker_.priority;
+    if (!a.steady || a.gone || a.spoken_for || a.borrowed || a.priority > asker_.priority) return false;
     return pass_.now() >= (lower ? a.min_run_until : a.quantum_until) && !a.save_due;
   }
 

@@ -147,7 +147,7 @@ TEST(Moved, FindsItsPlaceThoughOthersCameMeanwhile) {
   h.c.Submit(Spec(4));
   ASSERT_TRUE(IsMoved(h.c, h.in_a));
   std::vector<JobId> others;
-  for (std::uint32_t nodes : {2u, 1u, 1u}) others.push_back(h.c.Submit(Spec(nodes), "bob"));
+  for (std::uint32_t nodes : {2u, 1u, 1u}) others.push_back(h.c.Submit(Spec(nodes)));
   for (const JobId other : others) {
     ASSERT_EQ(h.c.job(other).state, JobState::kQueued);
     EXPECT_EQ(h.c.Blockers(other).back().kind, BlockerKind::kBackfillHold);
@@ -162,7 +162,7 @@ TEST(Moved, FindsItsPlaceUnderANewLeader) {
   h.c.Submit(Spec(4));
   h.c.RestartScheduler();
   for (std::uint32_t n = 1; n <= 8; ++n) h.c.Return(NodeId(n));
-  const JobId other = h.c.Submit(Spec(2), "bob");
+  const JobId other = h.c.Submit(Spec(2));
   EXPECT_EQ(h.c.job(other).state, JobState::kQueued);
   h.c.Settle();
   EXPECT_EQ(h.c.job(h.in_a).state, JobState::kRunning);
@@ -171,8 +171,8 @@ TEST(Moved, FindsItsPlaceUnderANewLeader) {
 TEST(Moved, KeepsNothingFromAHigherClassAndComesFirstOfItsOwn) {
   Halves h;
   h.c.Submit(Spec(4));
-  const JobId urgent = h.c.Submit(Spec(2, kHigh), "bob");
-  const JobId later = h.c.Submit(Spec(2), "bob");
+  const JobId urgent = h.c.Submit(Spec(2, kHigh));
+  const JobId later = h.c.Submit(Spec(2));
   h.c.Settle();
   EXPECT_EQ(h.c.job(urgent).state, JobState::kRunning);
   ASSERT_EQ(h.c.job(h.in_a).state, JobState::kQueued);

@@ -12,7 +12,7 @@ TimePoint NextTurnIn(const ClusterState& state, const Policy& policy, TimePoint 
   };
   const TimePoint soonest = now + policy.replan_interval;
   for (const PassAttempt& a : view.attempts) {
-    if (!a.steady || a.gone || a.row->charged != priority) continue;
+    if (!a.steady || a.gone || a.priority != priority) continue;
     const Duration service = ServiceOf(*a.job, a.row, now);
     const Duration left = BucketBegin(ServiceBucket(service) + std::size_t{1}) - service;
     // It may give way already, and be in its quantum; or come to give way as it grows older.

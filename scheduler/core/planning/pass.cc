@@ -10,7 +10,7 @@ namespace glim::core {
 Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now)
     : state_(state),
       terms_{policy, now, PreemptGain(policy)},
-      quota_(state, policy),
+      quota_(state),
       urgencies_(state, policy, now),
       pools_(state, policy, now, quota_, urgencies_),
       links_(state, policy),
@@ -87,7 +87,7 @@ void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, Time
     PassNode* node = NodeIn(view, id);
     if (!node || node->holder != kNobody) continue;  // its own: nobody else gets them (OfferOf)
     node->hold_until = until;
-    node->hold_from = moved.row->charged;
+    node->hold_from = moved.priority;
   }
   holds_.insert(until);
   TakeLink(view, nodes);

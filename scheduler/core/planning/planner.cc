@@ -22,7 +22,8 @@ using Waiting = std::set<std::pair<TimePoint, JobId>>;
 // A shape's queue from some job on, in the order of submission, or its starved ones from some on, who waited longest in
 // front; waiting for its turn in the pass. Jobs of a shape are told alike, and so 100,000 that starve count as one.
 struct Head {
-  PriorityClass priority;
+  PriorityClass priority;   // that counts: of what is beyond a quota, low
+  bool borrows;             // it comes behind all of its class
   TimePoint starved_since;  // 0: not
   Urgency urgency;
   QueueKey key;
@@ -34,7 +35,7 @@ struct Head {
   bool operator<(const Head& other) const {
     const auto order = [](const Head& h) {
       const bool starves = static_cast<bool>(h.starved_since);
-      return std::tuple(!starves, h.starved_since, h.key.not_swap_aborted, h.urgency, h.key);
+      return std::tuple(h.borrows, !starves, h.starved_since, h.key.not_swap_aborted, h.urgency, h.key);
     };
     return priority != other.priority ? priority < other.priority : order(other) < order(*this);
   }
@@ -58,6 +59,7 @@ class Planner {
       TakeTurn(head);
     }
     for (const auto& [pool, priority] : blocked_) LookAgain(pass_.NextTurn(pool, priority));
+    plan_.borrowed = pass_.quota().Changed();
     plan_.verdicts = std::move(verdicts_);
     return std::move(plan_);
   }
@@ -79,35 +81,42 @@ class Planner {
   void Push(const Shape& shape, Queue::const_iterator at, Queue::const_iterator end) {
     while (at != end && started_.contains(at->id)) ++at;
     if (at == end) return;
-    heads_.push(
-        {pass_.quota().ClassOf(*state_.FindJob(at->id)), {}, pass_.UrgencyOf(shape), *at, &shape, at, end, {}, {}});
+    const QuotaTurn turn = pass_.quota().TurnOf(*state_.FindJob(at->id));
+    const bool borrows = turn.standing != QuotaStanding::kWithin;
+    heads_.push({turn.order, borrows, {}, pass_.UrgencyOf(shape), *at, &shape, at, end, {}, {}});
   }
 
   void PushStarved(const Shape& shape, Waiting::const_iterator at, Waiting::const_iterator end) {
     while (at != end && started_.contains(at->second)) ++at;
     if (at == end || at->first > pass_.now() - pass_.policy().starvation_bound) return;
     const Job& job = *state_.FindJob(at->second);
-    heads_.push(
-        {pass_.quota().ClassOf(job), at->first, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}, at, end});
+    const QuotaTurn turn = pass_.quota().TurnOf(job);
+    if (turn.standing != QuotaStanding::kWithin) return;  // no start is promised to them
+    heads_.push({turn.order, false, at->first, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}, at, end});
   }
 
   void TakeTurn(const Head& head) {
     if (started_.contains(head.key.id)) return Advance(head);
     const Job& job = *state_.FindJob(head.key.id);
-    const PriorityClass priority = pass_.quota().ClassOf(job);
-    if (priority != head.priority) {  // an earlier start used up the class that it was to get
+    const QuotaTurn turn = pass_.quota().TurnOf(job);  // 2. Quota
+    const bool within = turn.standing == QuotaStanding::kWithin;
+    if (turn.order != head.priority ||
+        head.borrows == within) {  // an earlier start used up the class that it was to get
       return Advance(head);
     }
-    const bool within = pass_.quota().Fits(job, priority);  // 2. Quota
+    if (turn.standing == QuotaStanding::kNotAllowed) {
+      verdicts_->try_emplace(*head.shape, std::vector{QuotaBlocker(pass_, job)});
+      return;
+    }
     const Asker asker{
-        &job, priority, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
+        &job, turn.order, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
     std::vector<Blocker> blockers;
     if (auto start = TryStart(asker, blockers)) {
       started_.insert(job.id);
       plan_.starts.push_back(std::move(*start));
       return Advance(head);
     }
-    blocked_.insert({job.spec->pool, priority});
+    blocked_.insert({job.spec->pool, turn.order});
     // For all of the shape; what a starved one was told holds for those behind it.
     verdicts_->try_emplace(*head.shape, std::move(blockers));
   }
@@ -148,7 +157,7 @@ class Planner {
       return std::nullopt;
     }
     start.job = asker.job->id;
-    start.charged = asker.priority;
+    start.charged = pass_.quota().TurnOf(*asker.job).charged;
     start.borrowed = !asker.may_interrupt;
     pass_.Take(start, *asker.job);
     const auto crosses = [&](AttemptId id) { return Crosses(*state_.FindAttempt(id)); };

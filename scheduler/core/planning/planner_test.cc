@@ -96,11 +96,11 @@ TEST(QuotaRule, AGangIsWholeWithinItOrWhollyBorrowed) {
 }
 
 TEST(QuotaRule, AUsersOwnRowReplacesTheDefault) {
-  Policy policy = WithQuota({{kNormal, 0}});
+  Policy policy = WithQuota({{kNormal, 1}});
   policy.user_quota["ann"].nodes = {{kNormal, 2}};
-  Cluster c(Zones{.nodes = 2}, policy);
-  EXPECT_FALSE(c.attempt(c.Submit(Spec(1), "ann")).borrowed);
-  EXPECT_TRUE(c.attempt(c.Submit(Spec(1), "bob")).borrowed);
+  Cluster c(Zones{.nodes = 4}, policy);
+  EXPECT_FALSE(c.attempt(c.Submit(Spec(2), "ann")).borrowed);
+  EXPECT_TRUE(c.attempt(c.Submit(Spec(2), "bob")).borrowed);
 }
 
 TEST(QuotaRule, WhatIsBorrowedIsGivenBackFirstEvenToItsOwnClass) {
@@ -116,9 +116,9 @@ TEST(QuotaRule, WhatIsBorrowedIsGivenBackFirstEvenToItsOwnClass) {
 }
 
 TEST(QuotaRule, ABorrowerInterruptsNobody) {
-  Cluster c(Zones{.nodes = 1}, WithQuota({{kHigh, 0}}));
-  const JobId low = c.Running(Spec(1, kLow));
-  const JobId high = c.Submit(Spec(1, kHigh), "bob");
+  Cluster c(Zones{.nodes = 2}, WithQuota({{kHigh, 1}}));
+  const JobId low = c.Running(Spec(2, kLow));
+  const JobId high = c.Submit(Spec(2, kHigh), "bob");
   EXPECT_EQ(c.job(high).state, JobState::kQueued);
   EXPECT_EQ(c.job(low).state, JobState::kRunning);
 }
@@ -132,7 +132,7 @@ TEST(QuotaRule, NothingStartsUnborrowedBeyondItInOnePass) {
 }
 
 TEST(Auto, IsTheHighestClassWithQuotaLeftFrozenAtDispatch) {
-  Cluster c(Zones{.nodes = 4}, WithQuota({{kHigh, 1}, {kNormal, 2}}));
+  Cluster c(Zones{.nodes = 4}, WithQuota({{kHigh, 1}, {kNormal, 3}}));
   const JobId first = c.Submit(Spec(1, kAuto));
   const JobId second = c.Submit(Spec(2, kAuto));
   const JobId third = c.Submit(Spec(1, kAuto));
@@ -150,7 +150,7 @@ TEST(Auto, WithoutSharesIsNormal) {
 }
 
 TEST(Auto, SeveralInOnePassUseTheSharesUp) {
-  Cluster c(Zones{.nodes = 3}, WithQuota({{kHigh, 1}, {kNormal, 1}}));
+  Cluster c(Zones{.nodes = 3}, WithQuota({{kHigh, 1}, {kNormal, 2}}));
   c.Do(SubmitJobs{"ann", "", "", {Spec(1, kAuto), Spec(1, kAuto), Spec(1, kAuto)}, false});
   EXPECT_EQ(c.attempt(JobId(1)).charged, kHigh);
   EXPECT_EQ(c.attempt(JobId(2)).charged, kNormal);

@@ -4,6 +4,7 @@
 
 #include "scheduler/core/model/allowed_paths.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/planning/victims.h"
 
 namespace glim::core {
@@ -55,6 +56,7 @@ void PoolViews::AddAttempts(const std::string& pool, PoolView& view) const {
     a.job = state_.FindJob(id.job);
     a.nodes = static_cast<std::uint32_t>(a.row->nodes.size());
     a.borrowed = quota_.Borrowed(id);
+    a.priority = a.borrowed && !Planted(PlantedBug::kBorrowedKeepsItsClass) ? PriorityClass::kLow : a.row->charged;
     const bool begun = a.row->state == AttemptState::kStarting || a.row->state == AttemptState::kRunning;
     a.steady = begun && a.row->stop == StopCause::kNone && !a.row->open_agreement();
     if (!a.steady) continue;

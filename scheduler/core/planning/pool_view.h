@@ -34,7 +34,8 @@ struct PassAttempt {
   const Job* job = nullptr;
   bool steady = false;  // starting or running, and not asked to leave
   bool borrowed = false;
-  bool gone = false;        // a victim or displaced in this pass
+  PriorityClass priority = PriorityClass::kNormal;  // that counts: what is borrowed is low
+  bool gone = false;                                // a victim or displaced in this pass
   bool spoken_for = false;  // somebody earlier in the order waits for it to become interruptible
   TimePoint min_run_until;  // no class but extreme_high interrupts it before
   TimePoint quantum_until;  // its own class does not

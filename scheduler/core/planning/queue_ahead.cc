@@ -8,13 +8,15 @@ namespace glim::core {
 namespace {
 
 // As Head in planner.cc.
-using OrderKey = std::tuple<std::int32_t, bool, TimePoint, bool, Urgency, QueueKey>;
+using OrderKey = std::tuple<std::int32_t, bool, bool, TimePoint, bool, Urgency, QueueKey>;
 
 OrderKey TurnOf(const Pass& pass, const Job& job, const Urgency& urgency) {
-  const std::int32_t less_urgent = -static_cast<std::int32_t>(pass.quota().ClassOf(job));
-  const bool starves = job.queued_at <= pass.now() - pass.policy().starvation_bound;
+  const QuotaTurn turn = pass.quota().TurnOf(job);
+  const std::int32_t less_urgent = -static_cast<std::int32_t>(turn.order);
+  const bool borrows = turn.standing != QuotaStanding::kWithin;
+  const bool starves = !borrows && job.queued_at <= pass.now() - pass.policy().starvation_bound;
   const QueueKey key = QueueKeyOf(job);
-  return {less_urgent, !starves, starves ? job.queued_at : TimePoint{}, key.not_swap_aborted, urgency, key};
+  return {less_urgent, borrows, !starves, starves ? job.queued_at : TimePoint{}, key.not_swap_aborted, urgency, key};
 }
 
 }  // namespace

@@ -1,76 +1,111 @@
 #include "scheduler/core/planning/quota_use.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace glim::core {
+namespace {
 
-const Quota& UserQuotaOf(const Policy& policy, const std::string& user, const std::string& team) {
-  if (const auto own = policy.user_quota.find(user); own != policy.user_quota.end()) return own->second;
-  if (const auto each = policy.team_user_quota.find(team); each != policy.team_user_quota.end()) return each->second;
-  return policy.default_user_quota;
+std::uint32_t AtAndAbove(const std::map<PriorityClass, std::uint32_t>& used, PriorityClass priority) {
+  std::uint32_t sum = 0;
+  for (auto it = used.lower_bound(priority); it != used.end(); ++it) sum += it->second;
+  return sum;
 }
 
-QuotaUse::QuotaUse(const ClusterState& state, const Policy& policy) : policy_(policy) {
-  const bool any = !policy.default_user_quota.nodes.empty() || !policy.user_quota.empty() ||
-                   !policy.team_quota.empty() || !policy.team_user_quota.empty() || !policy.pool_quota.empty();
-  if (!any) return;
+}  // namespace
+
+QuotaUse::QuotaUse(const ClusterState& state) : accounts_(state.accounts()) {
   std::vector<const Attempt*> live;
   for (const auto& [pool, attempts] : state.index().live) {
-    for (const AttemptId id : attempts) live.push_back(state.FindAttempt(id));
+    for (const AttemptId id : attempts) {
+      const Attempt* attempt = state.FindAttempt(id);
+      if (!accounts_.quotas.empty()) {
+        live.push_back(attempt);
+      } else if (attempt->borrowed) {  // the quota is gone
+        changed_.emplace_back(id, false);
+      }
+    }
   }
   std::sort(live.begin(), live.end(), [](const Attempt* a, const Attempt* b) {
     return std::tuple(a->borrowed, a->claimed_at, a->id) < std::tuple(b->borrowed, b->claimed_at, b->id);
   });
   for (const Attempt* attempt : live) {
     const Job& job = *state.FindJob(attempt->id.job);
-    if (Fits(job, attempt->charged)) {
+    const bool fits = Fits(job, attempt->charged);
+    if (fits) {
       Charge(job, attempt->charged);
     } else {
       borrowed_.insert(attempt->id);
     }
+    if (fits == attempt->borrowed) changed_.emplace_back(attempt->id, !fits);
   }
 }
 
-void QuotaUse::Charge(const Job& job, PriorityClass priority) {
-  const std::uint32_t nodes = job.spec->nodes;
-  used_[{Subject::kUser, job.user, priority}] += nodes;
-  if (!policy_.team_quota.empty()) used_[{Subject::kTeam, job.team, priority}] += nodes;
-  if (!policy_.pool_quota.empty()) used_[{Subject::kPool, job.spec->pool, priority}] += nodes;
+QuotaUse::Bounds& QuotaUse::BoundsFor(const Job& job) const {
+  const auto [it, fresh] = bounds_.try_emplace({job.user, job.team, job.spec->pool});
+  if (!fresh) return it->second;
+  for (QuotaBound& bound : BoundsOf(accounts_, job.user, job.team, job.spec->pool)) {
+    Used& used = used_[{bound.group, bound.who}];
+    it->second.push_back({std::move(bound), &used});
+  }
+  return it->second;
 }
 
-std::uint32_t QuotaUse::Used(Subject subject, const std::string& name, PriorityClass priority) const {
-  const auto it = used_.find({subject, name, priority});
-  return it == used_.end() ? 0 : it->second;
+void QuotaUse::Charge(const Job& job, PriorityClass priority) {
+  if (accounts_.quotas.empty()) return;
+  for (Counted& counted : BoundsFor(job)) (*counted.used)[priority] += job.spec->nodes;
 }
 
 QuotaUse::Left QuotaUse::LeftFor(const Job& job, PriorityClass priority) const {
   Left left;
-  const auto bound = [&](const Quota& quota, Subject subject, const std::string& name, const std::string& words) {
-    const std::uint32_t all = quota.For(priority);
-    if (all == kUnlimited) return;
-    const std::uint32_t used = Used(subject, name, priority);
-    const std::uint32_t rest = all > used ? all - used : 0;
-    if (rest < left.nodes) left = {rest, words + name};
+  if (accounts_.quotas.empty()) return left;
+  const auto bound_by = [&](const QuotaBound& bound, PriorityClass at, std::uint32_t number, std::uint32_t used) {
+    const std::uint32_t rest = number > used ? number - used : 0;
+    // Of two that leave nothing the one that allows nothing is told.
+    if (std::pair(rest, number) < std::pair(left.nodes, left.of_nodes)) left = {rest, number, at, Whose(bound)};
   };
-  bound(UserQuotaOf(policy_, job.user, job.team), Subject::kUser, job.user, "");
-  if (const auto it = policy_.team_quota.find(job.team); it != policy_.team_quota.end()) {
-    bound(it->second, Subject::kTeam, job.team, "team ");
-  }
-  if (const auto it = policy_.pool_quota.find(job.spec->pool); it != policy_.pool_quota.end()) {
-    bound(it->second, Subject::kPool, job.spec->pool, "pool ");
+  for (const Counted& counted : BoundsFor(job)) {
+    const ClassNumbers& numbers = *counted.bound.numbers;
+    if (NumberFor(numbers, priority) == 0) bound_by(counted.bound, priority, 0, 0);
+    for (const auto& [named, number] : numbers) {
+      if (named <= priority) bound_by(counted.bound, named, number, AtAndAbove(*counted.used, named));
+    }
   }
   return left;
 }
 
-PriorityClass QuotaUse::ClassOf(const Job& job) const {
-  if (job.spec->priority != PriorityClass::kAuto) return job.spec->priority;
-  // The highest class of which the user was given a share and has enough left; without shares, normal.
-  const auto& quota = UserQuotaOf(policy_, job.user, job.team).nodes;
-  for (auto it = quota.rbegin(); it != quota.rend(); ++it) {
-    if (it->second != kUnlimited && Fits(job, it->first)) return it->first;
+bool QuotaUse::Fits(const Job& job, PriorityClass priority) const {
+  return LeftFor(job, priority).nodes >= job.spec->nodes;
+}
+
+// The highest class that the user's own quota names and that has enough left; else low. Without a quota, normal.
+PriorityClass QuotaUse::ResolveAuto(const Job& job) const {
+  std::set<PriorityClass> named;
+  for (const Counted& counted : BoundsFor(job)) {
+    const QuotaOf of = counted.bound.group.of;
+    if (of == QuotaOf::kTeam || of == QuotaOf::kEverybody) continue;
+    for (const auto& [priority, nodes] : *counted.bound.numbers) named.insert(priority);
   }
-  return quota.empty() ? PriorityClass::kNormal : PriorityClass::kLow;
+  for (auto it = named.rbegin(); it != named.rend(); ++it) {
+    if (Fits(job, *it)) return *it;
+  }
+  return named.empty() && Fits(job, PriorityClass::kNormal) ? PriorityClass::kNormal : PriorityClass::kLow;
+}
+
+QuotaTurn QuotaUse::TurnOf(const Job& job) const {
+  QuotaTurn turn;
+  turn.charged = job.spec->priority;
+  if (accounts_.quotas.empty()) {
+    if (turn.charged == PriorityClass::kAuto) turn.charged = PriorityClass::kNormal;
+    turn.order = turn.charged;
+    return turn;
+  }
+  if (turn.charged == PriorityClass::kAuto) turn.charged = ResolveAuto(job);
+  const Left left = LeftFor(job, turn.charged);
+  turn.order = turn.charged;
+  if (left.nodes >= job.spec->nodes) return turn;
+  turn.order = PriorityClass::kLow;
+  turn.standing = left.of_nodes == 0 ? QuotaStanding::kNotAllowed : QuotaStanding::kBorrows;
+  return turn;
 }
 
 }  // namespace glim::core

@@ -1,49 +1,76 @@
-// The recipe's step 2: what is used of the quotas, and what is left for a job.
+// The recipe's step 2: what is used of the quotas, and what is left for a job (quota_bounds.h says which bound it).
 //
-// Three quotas bound a job's class: its user's (the user's own row, else what the team sets for each of its users, else
-// the default), its team's and its pool's. All must fit; a gang beyond them is borrowed as a whole, and counts against
-// none. What was borrowed is so no longer once there is room for it: first those that began within quota are charged,
-// then the others in the order in which they began.
+// All must fit; a gang beyond them is borrowed as a whole, and counts against none. What was borrowed is so no longer
+// once there is room for it: first those that began within quota are charged, then the others in the order in which
+// they began.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
+#include "scheduler/core/model/quota_bounds.h"
 
 namespace glim::core {
 
-const Quota& UserQuotaOf(const Policy& policy, const std::string& user, const std::string& team);
+enum class QuotaStanding : std::uint8_t {
+  kWithin,
+  kBorrows,    // a number above 0 is used up
+  kNotAllowed  // a number is 0
+};
+
+// How a waiting job stands now.
+struct QuotaTurn {
+  PriorityClass charged = PriorityClass::kNormal;  // that it would start in; auto is resolved
+  PriorityClass order = PriorityClass::kNormal;    // that counts: what borrows is low
+  QuotaStanding standing = QuotaStanding::kWithin;
+};
 
 class QuotaUse {
  public:
-  QuotaUse(const ClusterState& state, const Policy& policy);
+  explicit QuotaUse(const ClusterState& state);  // lent, and outlives it
 
   struct Left {
     std::uint32_t nodes = kUnlimited;
-    std::string of;  // whose quota is the tightest: "kim", "team vision", "pool a100"
+    std::uint32_t of_nodes = kUnlimited;        // the number that it is left of
+    PriorityClass at = PriorityClass::kNormal;  // where that number is named
+    std::string of;                             // whose quota is the tightest: "kim", "team vision", "pool a100"
   };
   Left LeftFor(const Job& job, PriorityClass priority) const;
-  bool Fits(const Job& job, PriorityClass priority) const { return LeftFor(job, priority).nodes >= job.spec->nodes; }
-  // The class that it would start in: resolves auto to the highest class with a quota that has enough left.
-  PriorityClass ClassOf(const Job& job) const;
+  QuotaTurn TurnOf(const Job& job) const;
 
   // Is that live attempt beyond quota now?
   bool Borrowed(AttemptId attempt) const { return borrowed_.contains(attempt); }
+  // The live attempts whose rows say otherwise, and what they should say.
+  const std::vector<std::pair<AttemptId, bool>>& Changed() const { return changed_; }
 
   void Charge(const Job& job, PriorityClass priority);
 
  private:
-  enum class Subject : std::uint8_t { kUser, kTeam, kPool };
-  std::uint32_t Used(Subject subject, const std::string& name, PriorityClass priority) const;
+  using Used = std::map<PriorityClass, std::uint32_t>;
+  struct Counted {
+    QuotaBound bound;
+    Used* used = nullptr;  // of used_
+  };
+  using Bounds = std::vector<Counted>;
 
-  const Policy& policy_;
+  Bounds& BoundsFor(const Job& job) const;
+  bool Fits(const Job& job, PriorityClass priority) const;
+  PriorityClass ResolveAuto(const Job& job) const;
+
+  const Accounts& accounts_;
   std::set<AttemptId> borrowed_;
-  std::map<std::tuple<Subject, std::string, PriorityClass>, std::uint32_t> used_;
+  std::vector<std::pair<AttemptId, bool>> changed_;
+  // Made when they are first asked for.
+  mutable std::map<std::pair<QuotaGroup, std::string>, Used> used_;
+  mutable std::map<std::tuple<std::string, std::string, std::string>, Bounds> bounds_;  // by user, team and pool
 };
 
 }  // namespace glim::core

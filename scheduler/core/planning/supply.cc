@@ -30,13 +30,13 @@ const Supplies::Supply& Supplies::SupplyOf(const std::string& pool, const PoolVi
                              view.attempts[owner].row->state != AttemptState::kClaimed)) {
       ++supply.loose;
     } else if (view.attempts[owner].row->state == AttemptState::kClaimed && !view.attempts[owner].gone) {
-      ++supply.claimed[view.attempts[owner].row->charged];
+      ++supply.claimed[view.attempts[owner].priority];
     }
   }
   for (const std::uint32_t at : view.least_urgent_first) {
     const PassAttempt& a = view.attempts[at];
     if (a.gone || a.spoken_for) continue;
-    Supply::Level& level = supply.levels[a.row->charged];
+    Supply::Level& level = supply.levels[a.priority];
     level.later += a.nodes;
     if (now_ >= a.min_run_until) level.now += a.nodes;
     if (a.borrowed) level.borrowed += a.nodes;

@@ -1,5 +1,8 @@
 #include "scheduler/core/planning/urgencies.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace glim::core {
 
 Urgencies::Urgencies(const ClusterState& state, const Policy& policy, TimePoint now)
@@ -7,39 +10,68 @@ Urgencies::Urgencies(const ClusterState& state, const Policy& policy, TimePoint 
   AddShares();
 }
 
-// Shares tell teams apart: where there is one team, all are alike.
+// Shares tell teams apart, and the users of a team that has a name: where there is one of them, all are alike.
 void Urgencies::AddShares() {
-  std::map<std::string, std::int64_t> decayed;
-  for (const auto& [shape, queue] : state_.index().queue) decayed.emplace(shape.team, 0);
-  for (const auto& [pool, attempts] : state_.index().live) {
-    for (const AttemptId id : attempts) decayed.emplace(state_.FindJob(id.job)->team, 0);
-  }
-  if (decayed.size() < 2) return;
-  for (auto& [team, gpu_ms] : decayed) gpu_ms = state_.index().team_service.Decayed(team, now_);
+  std::map<std::string, OfTeam> teams;
+  for (const auto& [shape, queue] : state_.index().queue) teams[shape.team].users[shape.user];
+  struct Live {
+    OfTeam* team;
+    std::int64_t* user;  // its service in that team
+    const Job* job;
+    TimePoint started_at;
+  };
+  std::vector<Live> live;
   for (const auto& [pool, attempts] : state_.index().live) {
     for (const AttemptId id : attempts) {
-      const Attempt& attempt = *state_.FindAttempt(id);
-      if (!attempt.started_at) continue;
       const Job& job = *state_.FindJob(id.job);
-      const std::int64_t gpus = std::int64_t{job.spec->gpus_per_node} * job.spec->nodes;
-      decayed[job.team] += DecayedSpan(gpus, attempt.started_at, now_, now_);
+      OfTeam& team = teams[job.team];
+      live.push_back({&team, &team.users[job.user], &job, state_.FindAttempt(id)->started_at});
     }
   }
-  for (const auto& [team, gpu_ms] : decayed) shares_[team] = ShareOf(policy_, team, gpu_ms);
+  const bool users_differ = std::any_of(teams.begin(), teams.end(),
+                                        [](const auto& team) { return TellsUsersApart(team.first, team.second); });
+  if (teams.size() < 2 && !users_differ) return;
+  for (auto& [name, team] : teams) {
+    team.gpu_ms = state_.index().team_service.Decayed(name, now_);
+    if (!TellsUsersApart(name, team)) continue;
+    for (auto& [user, gpu_ms] : team.users) gpu_ms = state_.index().team_service.Decayed(ShareId{name, user}, now_);
+  }
+  for (const Live& one : live) {
+    if (!one.started_at) continue;
+    const std::int64_t gpus = std::int64_t{one.job->spec->gpus_per_node} * one.job->spec->nodes;
+    const std::int64_t span = DecayedSpan(gpus, one.started_at, now_, now_);
+    one.team->gpu_ms += span;
+    *one.user += span;
+  }
+  for (const auto& [name, team] : teams) {
+    if (teams.size() > 1) shares_[name] = ShareOf(state_.accounts().WeightOf(name), team.gpu_ms);
+    if (!TellsUsersApart(name, team)) continue;
+    std::int64_t sum = 0;
+    for (const auto& [user, gpu_ms] : team.users) sum += gpu_ms;
+    for (const auto& [user, gpu_ms] : team.users)
+      user_shares_[name][user] = UserShareOf(gpu_ms, sum, team.users.size());
+  }
 }
 
-std::int32_t Urgencies::ShareOfTeam(const std::string& team) const {
-  const auto it = shares_.find(team);
-  return it == shares_.end() ? 0 : it->second;
+Urgency Urgencies::SharesOf(const std::string& team, const std::string& user) const {
+  Urgency urgency;
+  if (const auto it = shares_.find(team); it != shares_.end()) urgency.share = it->second;
+  if (const auto it = user_shares_.find(team); it != user_shares_.end()) {
+    if (const auto own = it->second.find(user); own != it->second.end()) urgency.user_share = own->second;
+  }
+  return urgency;
 }
 
 Urgency Urgencies::OfWaiting(const Shape& shape) const {
-  return {ShareOfTeam(shape.team), ScoreOfWaiting(state_, policy_, KindOf(shape), BucketBegin(shape.service_bucket))};
+  Urgency urgency = SharesOf(shape.team, shape.user);
+  urgency.score = ScoreOfWaiting(state_, policy_, KindOf(shape), BucketBegin(shape.service_bucket));
+  return urgency;
 }
 
 Urgency Urgencies::OfRunning(const Job& job, const Attempt& attempt) const {
-  const Duration service = ServiceOf(job, &attempt, now_);
-  return {ShareOfTeam(job.team), ScoreOfRunning(state_, policy_, KindOf(job), service)};
+  Urgency urgency = SharesOf(job.team, job.user);
+  urgency.score = ScoreOfRunning(state_, policy_, KindOf(job), ServiceOf(job, &attempt, now_));
+  return urgency;
 }
 
 }  // namespace glim::core

@@ -19,13 +19,23 @@ class Urgencies {
   Urgency OfRunning(const Job& job, const Attempt& attempt) const;
 
  private:
+  // GPU-milliseconds that somebody has had lately.
+  struct OfTeam {
+    std::int64_t gpu_ms = 0;
+    std::map<std::string, std::int64_t> users;
+  };
+  static bool TellsUsersApart(const std::string& name, const OfTeam& team) {
+    return !name.empty() && team.users.size() > 1;
+  }
+
   void AddShares();
-  std::int32_t ShareOfTeam(const std::string& team) const;
+  Urgency SharesOf(const std::string& team, const std::string& user) const;
 
   const ClusterState& state_;
   const Policy& policy_;
   const TimePoint now_;
-  std::map<std::string, std::int32_t> shares_;
+  std::map<std::string, std::int32_t> shares_;                              // by team
+  std::map<std::string, std::map<std::string, std::int32_t>> user_shares_;  // by team and user
 };
 
 }  // namespace glim::core

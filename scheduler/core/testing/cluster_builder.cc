@@ -9,10 +9,12 @@
 #include "scheduler/core/check/invariants.h"
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/lifecycle/timers.h"
+#include "scheduler/core/model/policy_accounts.h"
 
 namespace glim::core::testing {
 
 Cluster::Cluster(Zones shape, Policy policy, PlanFn make_plan) : policy_(std::move(policy)), make_plan_(make_plan) {
+  if (auto accounts = AccountsOf(policy_); !accounts.empty()) Do(ChangeAccounts{std::move(accounts), ""});
   for (int z = 1; z <= shape.zones; ++z) {
     for (int l = 1; l <= shape.leaves; ++l) {
       const std::string zone = "z" + std::to_string(z);
@@ -46,6 +48,11 @@ Reply Cluster::Do(decltype(Event::what) what) {
 void Cluster::Check() const {
   EXPECT_THAT(CheckInvariants(state_, policy_, now_), ::testing::IsEmpty());
   EXPECT_EQ(store_.Difference(state_), "");
+}
+
+void Cluster::SetQuota(const std::string& user, PriorityClass priority, std::uint32_t nodes) {
+  const Reply reply = Do(ChangeAccounts{{{QuotaRow{{QuotaOf::kUser, user}, priority, nodes}}}, "op"});
+  EXPECT_TRUE(reply.status.ok()) << reply.status.message();
 }
 
 JobId Cluster::Submit(JobSpec spec, const std::string& user) {

@@ -40,6 +40,9 @@ class Cluster {
   void Check() const;
 
   // --- users
+  // The quota of a user, from the next event on.
+  void SetQuota(const std::string& user, PriorityClass priority, std::uint32_t nodes);
+
   JobId Submit(JobSpec spec, const std::string& user = "ann");
   Reply Cancel(JobId job, const std::string& user = "ann");
   Reply Suspend(JobId job, const std::string& user = "ann");

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "scheduler/core/model/policy_accounts.h"
 #include "scheduler/core/testing/golden_line.h"
 #include "scheduler/core/testing/specs.h"
 
@@ -309,6 +310,9 @@ GoldenInput ReadGoldenInput(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && !line.starts_with('#')) input.fault = reader.Read(line, number);
   }
+  Accounts accounts;
+  for (const AccountChange& change : AccountsOf(input.policy)) accounts.Change(change);
+  input.state.SetAccounts(std::move(accounts));
   return input;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <variant>
 
 #include "scheduler/core/model/progress.h"
@@ -36,6 +37,11 @@ struct StoreMirror::Apply {
   void operator()(const DeleteLifeTable& gone) const { store.rows_.Erase(gone.id); }
   void operator()(const DeleteNode& gone) const { store.rows_.EraseNode(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
+  void operator()(const AccountChange& change) const {
+    Accounts accounts = store.rows_.accounts();
+    accounts.Change(change);
+    store.rows_.SetAccounts(std::move(accounts));
+  }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }
 };
 
@@ -53,6 +59,7 @@ std::string StoreMirror::Difference(const ClusterState& state) const {
   if (!Same(mine.nodes, theirs.nodes)) return "the committed nodes are not the state's";
   if (!Same(mine.shares, theirs.shares)) return "the committed shares are not the state's";
   if (!Same(mine.life_tables, theirs.life_tables)) return "the committed life tables are not the state's";
+  if (rows_.accounts() != state.accounts()) return "the committed accounts are not the state's";
   if (ids_.next_job != state.next_job_id) return "the committed job id is not the state's";
   if (ids_.next_node != state.next_node_id) return "the committed node id is not the state's";
   return "";
@@ -66,6 +73,7 @@ ClusterState StoreMirror::Load() const {
   rows_.tables().nodes.ForEach([&](NodeId, const Node& row) { state.Put(row); });
   rows_.tables().shares.ForEach([&](const ShareId&, const Share& row) { state.Put(row); });
   rows_.tables().life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.Put(row); });
+  state.SetAccounts(rows_.accounts());
   state.next_job_id = ids_.next_job;
   state.next_node_id = ids_.next_node;
   return state;

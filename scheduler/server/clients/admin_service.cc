@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "scheduler/server/convert/account_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "sdk/log/log.h"
@@ -123,6 +124,36 @@ grpc::ServerUnaryReactor* AdminService::ReloadPolicy(grpc::CallbackServerContext
     response->set_applied(reloaded->applied);
     reactor->Finish(grpc::Status::OK);
   });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::ListAccounts(grpc::CallbackServerContext* context,
+                                                     const v1::ListAccountsRequest*,
+                                                     v1::ListAccountsResponse* response) {
+  AccountsToProto(*loop_->snapshot()->tables.accounts, response);
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::ChangeAccount(grpc::CallbackServerContext* context,
+                                                      const v1::ChangeAccountRequest* request,
+                                                      v1::ChangeAccountResponse*) {
+  auto* reactor = context->DefaultReactor();
+  auto user = CallerOf(*context);
+  auto change = AccountChangeFromProto(*request);
+  Status status = user.ok() ? change.status() : user.status();
+  if (status.ok() && request->only_new()) status = CheckIsNew(*loop_->snapshot()->tables.accounts, change->row);
+  if (!status.ok()) {
+    reactor->Finish(ToGrpc(status));
+    return reactor;
+  }
+  core::ChangeAccounts event{{std::move(change).value()}, std::move(user).value()};
+  const Status posted = loop_->Post(std::move(event), [reactor, peer = context->peer()](const core::Reply& reply) {
+    if (reply.status.ok()) LogInfo("users, teams or quotas changed by an operator peer={}", peer);
+    reactor->Finish(ToGrpc(reply.status));
+  });
+  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
   return reactor;
 }
 

@@ -25,6 +25,10 @@ class AdminService final : public v1::AdminApi::CallbackService {
                                       v1::GetPolicyResponse* response) override;
   grpc::ServerUnaryReactor* ReloadPolicy(grpc::CallbackServerContext* context, const v1::ReloadPolicyRequest* request,
                                          v1::ReloadPolicyResponse* response) override;
+  grpc::ServerUnaryReactor* ListAccounts(grpc::CallbackServerContext* context, const v1::ListAccountsRequest* request,
+                                         v1::ListAccountsResponse* response) override;
+  grpc::ServerUnaryReactor* ChangeAccount(grpc::CallbackServerContext* context, const v1::ChangeAccountRequest* request,
+                                          v1::ChangeAccountResponse* response) override;
   grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context, const v1::GetReportRequest* request,
                                       v1::GetReportResponse* response) override;
 

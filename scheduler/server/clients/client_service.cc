@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle/root_check.h"
+#include "scheduler/core/model/quota_bounds.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/validate_spec.h"
 #include "scheduler/server/clients/advice.h"
@@ -18,6 +19,7 @@ namespace glim::server {
 namespace {
 
 constexpr std::size_t kRequestIdMax = 128;
+constexpr std::size_t kNotesMax = 8;
 
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Status& status) {
   auto* reactor = context->DefaultReactor();
@@ -79,6 +81,29 @@ std::vector<std::string> SavesOf(const core::SubmitJobs& event, const std::strin
   return all;
 }
 
+// Of jobs that have just been taken in: that a quota is used up, and what follows; each once.
+std::vector<std::string> QuotaNotes(const Snapshot& snapshot, const std::vector<core::JobId>& jobs) {
+  std::vector<std::string> notes;
+  if (snapshot.tables.accounts->quotas.empty()) return notes;
+  const auto add = [&notes](std::string words) {
+    if (std::find(notes.begin(), notes.end(), words) == notes.end()) notes.push_back(std::move(words));
+  };
+  for (const core::JobId id : jobs) {
+    if (notes.size() >= kNotesMax) break;
+    const core::Job* job = snapshot.tables.jobs.Find(id);
+    if (!job) continue;
+    const core::Attempt* attempt = snapshot.tables.attempts.Find({id, job->attempts});
+    if (attempt && attempt->borrowed) add(core::kBorrowedWords);
+    if (job->state != core::JobState::kQueued) continue;
+    const auto verdict = snapshot.verdicts->find(core::ShapeOf(*job));
+    if (verdict == snapshot.verdicts->end()) continue;
+    for (const core::Blocker& blocker : verdict->second) {
+      if (blocker.kind == core::BlockerKind::kQuota) add(blocker.message);
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* ClientService::Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
@@ -89,11 +114,13 @@ grpc::ServerUnaryReactor* ClientService::Submit(grpc::CallbackServerContext* con
   if (!event.ok()) return Answer(context, event.status());
   auto* reactor = context->DefaultReactor();
   auto saves = SavesOf(*event, loop_->policy()->checkpoint_root);
-  const Status posted = loop_->Post(std::move(event).value(), [reactor, response, saves](const core::Reply& reply) {
-    for (const core::JobId id : reply.jobs) response->add_job_ids(id.value);
-    for (const std::string& words : saves) response->add_saves(words);
-    reactor->Finish(ToGrpc(reply.status));
-  });
+  const Status posted =
+      loop_->Post(std::move(event).value(), [this, reactor, response, saves](const core::Reply& reply) {
+        for (const core::JobId id : reply.jobs) response->add_job_ids(id.value);
+        for (const std::string& words : QuotaNotes(*loop_->snapshot(), reply.jobs)) response->add_notes(words);
+        for (const std::string& words : saves) response->add_saves(words);
+        reactor->Finish(ToGrpc(reply.status));
+      });
   if (!posted.ok()) reactor->Finish(ToGrpc(posted));
   return reactor;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "scheduler/policy/quota_import.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
 
@@ -39,11 +40,19 @@ void PolicyKeeper::End() {
   reloading_ = false;
 }
 
-bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file, Reloaded* out) {
+bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file,
+                           std::optional<core::ChangeAccounts>* accounts, Reloaded* out) {
   auto read = origin_.read();
   Status status = read.status();
   if (read.ok()) {
     status = CheckNames(read->names, NamesOf(loop_->snapshot()->tables), &out->warnings);
+    if (status.ok()) {
+      auto import = PlanQuotaImport(*loop_->snapshot()->tables.accounts, read->policy);
+      status = import.status();
+      if (import.ok()) *accounts = std::move(import->event);
+      if (import.ok() && !import->warning.empty()) out->warnings.push_back(import->warning);
+      if (import.ok()) out->warnings.insert(out->warnings.end(), import->words.begin(), import->words.end());
+    }
     if (!status.ok()) status = yaml::InSource(origin_.path, status);
   }
   if (!status.ok()) {
@@ -74,10 +83,11 @@ void PolicyKeeper::Reload(bool dry_run, Done done) {
   }
   const auto file = std::make_shared<PolicyFile>();
   Reloaded out;
-  if (!Prepare(dry_run, done, file.get(), &out)) return End();
+  std::optional<core::ChangeAccounts> accounts;
+  if (!Prepare(dry_run, done, file.get(), &accounts, &out)) return End();
   const std::string words = ChangesInWords(out.changes);
   out.applied = true;
-  const Status posted = loop_->SetPolicy(file->policy, words, [=, this](const core::Reply& reply) {
+  const Status posted = loop_->SetPolicy(file->policy, words, std::move(accounts), [=, this](const core::Reply& reply) {
     if (reply.status.ok()) {
       std::lock_guard lock(mutex_);
       in_force_ = std::move(*file);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,9 @@ class PolicyKeeper {
   const std::string& source() const { return origin_.path; }
 
  private:
-  // Answers, or fills `file` and `out` and returns true if there is something to apply.
-  bool Prepare(bool dry_run, const Done& done, PolicyFile* file, Reloaded* out);
+  // Answers, or fills `file`, `accounts` and `out` and returns true if there is something to apply.
+  bool Prepare(bool dry_run, const Done& done, PolicyFile* file, std::optional<core::ChangeAccounts>* accounts,
+               Reloaded* out);
   void End();
 
   SchedulerLoop* const loop_;

@@ -75,6 +75,13 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
     loop->options_.clock = [clock = loop->options_.clock, behind] { return clock() + behind; };
   }
 
+  std::optional<core::ChangeAccounts> imported;
+  if (loop->options_.import_quotas) {
+    auto import = loop->options_.import_quotas(loop->state_->accounts());
+    if (!import.ok()) return import.status();
+    imported = std::move(import).value();
+  }
+
   auto first = std::make_shared<Snapshot>();
   first->tables = loop->state_->tables();
   first->verdicts = loop->state_->verdicts;
@@ -86,8 +93,12 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
 
   Status started;
   const auto on_fatal = std::exchange(loop->options_.on_fatal, nullptr);  // a failed start is this call's answer
+  const auto keep_fault = [&started](const core::Reply& reply) {
+    if (started.ok()) started = reply.status;
+  };
   std::vector<Item> items;
-  items.push_back({core::LeaderStarted{}, [&started](const core::Reply& reply) { started = reply.status; }, false});
+  if (imported) items.push_back({std::move(*imported), keep_fault, false});
+  items.push_back({core::LeaderStarted{}, keep_fault, false});
   loop->RunBatch(std::move(items), false, loop->Now());
   if (!started.ok()) return started;
   if (Status told = loop->TellStart(); !told.ok()) return told;
@@ -182,19 +193,22 @@ Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   return Status::Ok();
 }
 
-Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, Done done) {
+Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, std::optional<core::ChangeAccounts> accounts,
+                                Done done) {
   auto next = std::make_shared<const core::Policy>(std::move(policy));
   std::lock_guard lock(mutex_);
   if (closed_) return LoopIsStopping();
   // Under the lock, as in Read.
-  boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), done = std::move(done)]() mutable {
-    TakePolicy(std::move(next), std::move(words), std::move(done));
+  boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), accounts = std::move(accounts),
+                          done = std::move(done)]() mutable {
+    TakePolicy(std::move(next), std::move(words), std::move(accounts), std::move(done));
   });
   return Status::Ok();
 }
 
 // A batch of its own: what came before was decided by the old policy.
-void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done) {
+void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words,
+                               std::optional<core::ChangeAccounts> accounts, Done done) {
   if (failed_ || held_) {
     core::Reply reply;
     reply.status = failed_ ? LoopIsStopping() : RefusedWhileAway(held_->now, options_.clock());
@@ -203,6 +217,7 @@ void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::
   policy_ = std::move(policy);
   const TimePoint now = std::max(options_.clock(), last_now_);
   std::vector<Item> items;
+  if (accounts) items.push_back({std::move(*accounts), nullptr, false});
   items.push_back({core::PolicyChanged{std::move(words)}, std::move(done), false});
   if (RunBatch(std::move(items), false, now)) ArmTimer(now);
 }

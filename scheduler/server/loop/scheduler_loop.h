@@ -54,6 +54,8 @@ class SchedulerLoop {
 
   struct Options {
     core::Policy policy;  // until SetPolicy gives another
+    // What the policy's quotas do to the rows that were loaded, before anything else is decided. May be empty.
+    std::function<Result<std::optional<core::ChangeAccounts>>(const core::Accounts&)> import_quotas;
     Clock clock;
     std::size_t inbox_max = 20'000;  // events of clients that wait
     std::size_t batch_max = 2'000;   // events a commit
@@ -95,7 +97,8 @@ class SchedulerLoop {
   // (STOPPING, STORE_UNREACHABLE).
   Status Read(std::function<void(store::Store&)> read);
   // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
-  Status SetPolicy(core::Policy policy, std::string words, Done done);
+  // With `accounts`, these changes of users, teams and quotas come first.
+  Status SetPolicy(core::Policy policy, std::string words, std::optional<core::ChangeAccounts> accounts, Done done);
   // The store says that another leader came after us (leader_check.h).
   void FailAsStale(std::uint64_t newer_epoch);
 
@@ -136,7 +139,8 @@ class SchedulerLoop {
   bool RetryHeld();
   void RetryLater();
   void GiveUpHeld();
-  void TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words, Done done);
+  void TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words,
+                  std::optional<core::ChangeAccounts> accounts, Done done);
   void Publish(const core::DriveResult& result, bool membership, TimePoint now);
   Status TellStart();
   void ArmTimer(TimePoint now);

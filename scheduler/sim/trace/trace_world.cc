@@ -8,6 +8,7 @@
 
 #include "scheduler/core/advice/what_if.h"
 #include "scheduler/core/check/invariants.h"
+#include "scheduler/core/model/policy_accounts.h"
 #include "scheduler/core/planning/job_order.h"
 
 namespace glim::sim {
@@ -92,6 +93,7 @@ void TraceWorld::After(Duration wait, Kind kind, core::AttemptId attempt, std::u
 
 void TraceWorld::Boot() {
   now_ = kBoot;
+  Post(core::ChangeAccounts{core::AccountsOf(policy_), ""}, kNoRow);
   Post(core::LeaderStarted{}, kNoRow);
   nodes_.resize(options_.nodes);
   std::vector<std::uint32_t> of_zone(options_.zones);

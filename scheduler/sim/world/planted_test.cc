@@ -36,6 +36,7 @@ const Bug kBugs[] = {
     {PlantedBug::kNoBlocker, "NoBlocker", "is queued without a blocker"},
     {PlantedBug::kLedgerLeak, "LedgerLeak", "the ledger leaks"},
     {PlantedBug::kMovedStop, "MovedStop", "S changed after it was committed"},
+    {PlantedBug::kBorrowedKeepsItsClass, "BorrowedKeepsItsClass", "is beyond a quota, and keeps class"},
     {PlantedBug::kStaleCheckpoint, "StaleCheckpoint", "its save became its job's newest after its end"},
     {PlantedBug::kLinkFreeTooEarly, "LinkFreeTooEarly", "too many jobs cross"},
     {PlantedBug::kStarvedCutOff, "StarvedCutOff", "has starved and asks for no more"},

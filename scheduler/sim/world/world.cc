@@ -5,6 +5,7 @@
 
 #include "scheduler/core/check/invariants.h"
 #include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/policy_accounts.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/sim/world/turns.h"
 
@@ -27,6 +28,12 @@ core::Policy MakePolicy(Rng& rng) {
   if (rng.OneIn(2)) {
     policy.default_user_quota.nodes = {
         {core::PriorityClass::kExtremeHigh, 2}, {core::PriorityClass::kVeryHigh, 4}, {core::PriorityClass::kHigh, 6}};
+  }
+  if (rng.OneIn(2)) {
+    policy.team_quota["t1"].nodes = {{core::PriorityClass::kVeryHigh, 3}, {core::PriorityClass::kLow, 8}};
+    policy.team_user_quota["t2"].nodes = {{core::PriorityClass::kExtremeHigh, 1}, {core::PriorityClass::kNormal, 5}};
+    policy.team_weight = {{"t1", 300}};
+    policy.pool_quota["default"].nodes = {{core::PriorityClass::kExtremeHigh, 6}};
   }
   if (rng.OneIn(3)) policy.links = {{"z0", "z1", static_cast<std::uint32_t>(rng.Between(0, 2)), 1}};
   return policy;
@@ -310,6 +317,7 @@ void World::UserActs() {
   } else {
     core::SubmitJobs submit;
     submit.user = user;
+    submit.team = rng_.OneIn(4) ? "" : rng_.OneIn(2) ? "t1" : "t2";
     const std::int64_t count = rng_.OneIn(5) ? rng_.Between(2, 4) : 1;
     for (std::int64_t i = 0; i < count; ++i) {
       next_scripts_.push_back(MakeScript(rng_, nodes));
@@ -369,6 +377,7 @@ std::string World::Unfinished() const {
 }
 
 WorldReport World::Run() {
+  Post(core::ChangeAccounts{core::AccountsOf(policy_), ""});
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });

@@ -56,6 +56,9 @@ struct Backward {
     batch.ids->next_job = std::max(batch.ids->next_job, ids.next_job);
     batch.ids->next_node = std::max(batch.ids->next_node, ids.next_node);
   }
+  void operator()(const core::AccountChange& change) {
+    batch.accounts.try_emplace(core::KeyOf(change.row), change.removed ? nullptr : &change.row);
+  }
   void operator()(const core::HistoryEntry& entry) { batch.history.push_back(&entry); }
 };
 

@@ -26,6 +26,8 @@ struct CommitBatch {
   std::map<core::TaskId, const core::Task*> tasks;
   std::map<core::ShareId, const core::Share*> shares;
   std::map<core::LifeTableId, const core::LifeTable*> life_tables;
+  // Users, teams and quotas; null: the row goes.
+  std::map<core::AccountKey, const core::AccountRow*> accounts;
   std::vector<const core::HistoryEntry*> history;  // in order
   std::optional<core::PutIds> ids;                 // the highest
 };

@@ -1,6 +1,7 @@
 #include "scheduler/store/codec/row_codec.h"
 
 #include <algorithm>
+#include <variant>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -90,6 +91,25 @@ std::string EncodeLifeTable(const core::LifeTable& row) { return Encode(row, 256
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
 std::string EncodeHistoryFacts(const core::HistoryFacts& facts) { return Encode(facts, 160); }
 std::string EncodeEndedJob(const EndedJob& row) { return Encode(row, 640 + row.message.size()); }
+
+std::string EncodeAccount(const core::AccountRow& row) {
+  return std::visit([](const auto& one) { return Encode(one, 128); }, row);
+}
+
+Result<core::AccountRow> DecodeAccount(const core::AccountKey& key, std::string_view body) {
+  const auto as = [&](auto row) -> Result<core::AccountRow> {
+    auto decoded = Decode(std::move(row), body, "accounts", key.kind + " " + key.name);
+    if (!decoded.ok()) return decoded.status();
+    core::AccountRow account(std::move(decoded).value());
+    if (core::KeyOf(account) != key) return Broken("accounts", key.kind + " " + key.name, "the body is another row's");
+    return account;
+  };
+  if (key.kind == "user") return as(core::User{});
+  if (key.kind == "team") return as(core::Team{});
+  if (key.kind == "quota") return as(core::QuotaRow{});
+  if (key.kind == "import") return as(core::QuotaImport{});
+  return Broken("accounts", key.kind + " " + key.name, "kind: unknown name \"" + key.kind.substr(0, 64) + "\"");
+}
 
 Result<core::Job> DecodeJob(core::JobId id, std::string_view body) {
   core::Job row;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
@@ -24,6 +25,7 @@ std::string EncodeShare(const core::Share& row);
 std::string EncodeLifeTable(const core::LifeTable& row);
 std::string EncodeHistory(const core::HistoryEntry& row);
 std::string EncodeEndedJob(const EndedJob& row);
+std::string EncodeAccount(const core::AccountRow& row);
 
 // The history's own columns, for stores that have them: one row of `history`. What is left out of `facts` has its
 // default.
@@ -48,6 +50,9 @@ Result<core::LifeTable> DecodeLifeTable(core::LifeTableId id, std::string_view b
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(HistoryColumns columns);
 Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body);
+
+// Of the kinds that KeyOf (accounts.h) gives.
+Result<core::AccountRow> DecodeAccount(const core::AccountKey& key, std::string_view body);
 
 // What a text column may hold in every dialect: UTF-8 without NUL.
 std::string CleanText(std::string_view text);

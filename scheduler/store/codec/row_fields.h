@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
@@ -85,6 +86,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("time_limit_ms", row.time_limit);
   io.Field("after", row.after);
   io.Field("snapshot", row.snapshot);
+  io.Field("team", row.team);
 }
 
 template <typename Io>
@@ -319,6 +321,32 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("registered_at_ms", row.registered_at);
   io.Field("registered_gpu_ms_before", row.registered_gpu_ms_before);
   io.Field("ledger_gpu_ms", row.ledger);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::User> row) {
+  io.Required("name", row.name);
+  io.Field("teams", row.teams);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Team> row) {
+  io.Required("name", row.name);
+  io.Field("weight", row.weight);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::QuotaRow> row) {
+  io.Required("of", row.group.of);
+  io.Field("subject", row.group.subject);
+  io.Required("pool", row.group.pool);
+  io.Required("class", row.priority);
+  io.Required("nodes", row.nodes);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::QuotaImport> row) {
+  io.Required("text", row.text);
 }
 
 template <typename Io>

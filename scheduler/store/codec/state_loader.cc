@@ -65,7 +65,15 @@ Status StateLoader::AddLifeTable(core::LifeTableId id, std::string_view body) {
   return Status::Ok();
 }
 
+Status StateLoader::AddAccount(const core::AccountKey& key, std::string_view body) {
+  auto row = DecodeAccount(key, body);
+  if (!row.ok()) return row.status();
+  accounts_.Change({std::move(row).value()});
+  return Status::Ok();
+}
+
 std::unique_ptr<core::ClusterState> StateLoader::Finish(core::PutIds stored) && {
+  state_->SetAccounts(std::move(accounts_));
   state_->next_job_id = std::max(stored.next_job, core::JobId{last_job_.value + 1});
   state_->next_node_id = std::max(stored.next_node, core::NodeId{last_node_.value + 1});
   return std::move(state_);

@@ -19,12 +19,14 @@ class StateLoader {
   Status AddTask(core::TaskId id, std::string_view body);
   Status AddShare(core::ShareId id, std::string_view body);
   Status AddLifeTable(core::LifeTableId id, std::string_view body);
+  Status AddAccount(const core::AccountKey& key, std::string_view body);
 
   // `stored` are the ids last put; none is ever given out again, whatever the rows say.
   std::unique_ptr<core::ClusterState> Finish(core::PutIds stored) &&;
 
  private:
   std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
+  core::Accounts accounts_;
   core::JobId last_job_;
   core::NodeId last_node_;
 };

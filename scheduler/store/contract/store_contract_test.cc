@@ -62,6 +62,7 @@ struct Model {
   std::map<AttemptId, core::Attempt> attempts;
   std::map<TaskId, core::Task> tasks;
   std::map<NodeId, core::Node> nodes;
+  core::Accounts accounts;
   std::vector<core::HistoryEntry> history;
 
   void Delete(JobId id) {
@@ -92,16 +93,38 @@ struct Model {
       ASSERT_NE(state.FindNode(id), nullptr);
       ASSERT_EQ(*state.FindNode(id), row);
     }
+    ASSERT_EQ(state.accounts(), accounts);
     ASSERT_EQ(state.index(), state.RebuildIndex());
   }
 };
+
+core::AccountChange RandomAccountChange(Rng& rng) {
+  const std::string name = "n" + std::to_string(rng.Between(1, 4));
+  core::AccountChange change;
+  change.removed = rng.OneIn(3);
+  switch (rng.Between(0, 3)) {
+    case 0: change.row = core::User{name, {"vision", "b" + name}}; break;
+    case 1: change.row = core::Team{name, static_cast<std::uint32_t>(rng.Between(1, 1000))}; break;
+    case 2: change.row = core::QuotaImport{"quotas:\n  users: {\"" + name + "\": {high: 1}}\n"}; break;
+    default:
+      change.row = core::QuotaRow{{static_cast<core::QuotaOf>(rng.Between(0, 4)), name, rng.OneIn(2) ? "*" : "a100"},
+                                  rng.OneIn(2) ? core::PriorityClass::kHigh : core::PriorityClass::kLow,
+                                  static_cast<std::uint32_t>(rng.Between(0, 9))};
+  }
+  return change;
+}
 
 // Changes the model by one random mutation and returns it.
 core::Mutation RandomMutation(Rng& rng, Model& model) {
   const JobId job_id(static_cast<std::uint64_t>(rng.Between(1, 8)));
   const AttemptId attempt_id{job_id, static_cast<std::uint32_t>(rng.Between(1, 3))};
   const TaskId task_id{attempt_id, static_cast<std::uint32_t>(rng.Between(0, 2))};
-  const auto kind = rng.Between(0, 9);
+  const auto kind = rng.Between(0, 10);
+  if (kind == 10) {
+    const core::AccountChange change = RandomAccountChange(rng);
+    model.accounts.Change(change);
+    return change;
+  }
   if (kind == 0 && model.jobs.contains(job_id)) {
     model.Delete(job_id);
     return core::DeleteJob{job_id};
@@ -167,6 +190,22 @@ TEST_P(StoreContract, TheLaterMutationOfARowWins) {
   Commit({Put(JobWith(1, "third"))});
   Reopen();
   EXPECT_EQ(Load()->FindJob(JobId(1))->message, "third");
+}
+
+TEST_P(StoreContract, UsersTeamsAndQuotasComeBackAndGo) {
+  const core::QuotaRow quota{{core::QuotaOf::kDefaultUser, ""}, core::PriorityClass::kHigh, 4};
+  Commit({core::AccountChange{core::Team{"vision", 50}}, core::AccountChange{core::User{"kim", {"vision"}}},
+          core::AccountChange{quota}});
+  Reopen();
+  core::Accounts accounts = Load()->accounts();
+  EXPECT_EQ(accounts.teams.at("vision").weight, 50u);
+  EXPECT_EQ(accounts.users.at("kim").teams, std::vector<std::string>{"vision"});
+  EXPECT_EQ(accounts.quotas.at(quota.group).at(quota.priority), 4u);
+  Commit({core::AccountChange{quota, true}, core::AccountChange{core::User{"kim", {}}}});
+  Reopen();
+  accounts = Load()->accounts();
+  EXPECT_TRUE(accounts.quotas.empty());
+  EXPECT_TRUE(accounts.users.at("kim").teams.empty());
 }
 
 TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {

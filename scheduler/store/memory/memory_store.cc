@@ -33,6 +33,9 @@ Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
   for (const auto& [id, body] : data_->life_tables) {
     if (Status s = loader.AddLifeTable(id, body); !s.ok()) return s;
   }
+  for (const auto& [key, body] : data_->accounts) {
+    if (Status s = loader.AddAccount(key, body); !s.ok()) return s;
+  }
   return std::move(loader).Finish(data_->ids);
 }
 
@@ -88,6 +91,13 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   for (const auto& [id, row] : batch.tasks) data_->tasks[id] = EncodeTask(*row);
   for (const auto& [id, row] : batch.shares) data_->shares[id] = EncodeShare(*row);
   for (const auto& [id, row] : batch.life_tables) data_->life_tables[id] = EncodeLifeTable(*row);
+  for (const auto& [key, row] : batch.accounts) {
+    if (row != nullptr) {
+      data_->accounts[key] = EncodeAccount(*row);
+    } else {
+      data_->accounts.erase(key);
+    }
+  }
   for (const core::HistoryEntry* entry : batch.history) {
     core::HistoryEntry clean = *entry;
     clean.text = CleanText(entry->text);

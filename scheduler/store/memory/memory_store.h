@@ -25,6 +25,7 @@ struct MemoryData {
   std::map<core::TaskId, std::string> tasks;
   std::map<core::ShareId, std::string> shares;
   std::map<core::LifeTableId, std::string> life_tables;
+  std::map<core::AccountKey, std::string> accounts;
   std::map<std::uint64_t, std::string> history;
   std::uint64_t last_history = 0;
   std::map<core::JobId, std::string> ended_jobs;

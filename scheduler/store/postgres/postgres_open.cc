@@ -21,6 +21,11 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"load_shares", "SELECT team, user_name, body FROM shares"},
     {"load_life_tables", "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables"},
     {"delete_nodes", "DELETE FROM nodes WHERE id = ANY ($1::bigint[])"},
+    {"put_accounts",
+     "INSERT INTO accounts (kind, name, body) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) "
+     "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
+    {"delete_accounts", "DELETE FROM accounts WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
+    {"load_accounts", "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",

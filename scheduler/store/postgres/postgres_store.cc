@@ -93,6 +93,17 @@ std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<
     }
   }
   {
+    PostgresArrays put("put_accounts", writes);
+    PostgresArrays gone("delete_accounts", writes);
+    for (const auto& [key, row] : batch.accounts) {
+      if (row != nullptr) {
+        put.Row(key.kind, key.name, EncodeAccount(*row));
+      } else {
+        gone.Row(key.kind, key.name);
+      }
+    }
+  }
+  {
     PostgresArrays history("add_history", writes);
     for (const core::HistoryEntry* entry : batch.history) {
       history.Row(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt, entry->node.value,
@@ -175,6 +186,10 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
     return loader.AddTask({AttemptOf(row), row[2].as<std::uint32_t>()}, Text(row[3]));
   });
   if (!status.ok()) return status;
+  for (const pqxx::row& row : snapshot.exec_prepared("load_accounts")) {
+    status = loader.AddAccount({row[0].as<std::string>(), row[1].as<std::string>()}, Text(row[2]));
+    if (!status.ok()) return status;
+  }
   return LoadLearnt(snapshot, loader);
 }
 

@@ -162,6 +162,7 @@ Status SqliteStore::Prepare() {
        "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?2 OFFSET ?1)"},
   };
   if (Status s = PrepareLearnt(); !s.ok()) return s;
+  if (Status s = PrepareAccounts(); !s.ok()) return s;
   return PrepareAll(*db_, all);
 }
 
@@ -183,6 +184,17 @@ Status SqliteStore::PrepareLearnt() {
       {sql_.load_life_tables,
        "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables "
        "ORDER BY level, user_name, nodes, limit_minutes"},
+  };
+  return PrepareAll(*db_, all);
+}
+
+Status SqliteStore::PrepareAccounts() {
+  const NamedSql all[] = {
+      {sql_.put_account,
+       "INSERT INTO accounts (kind, name, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
+      {sql_.delete_account, "DELETE FROM accounts WHERE kind = ?1 AND name = ?2"},
+      {sql_.load_accounts, "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
   };
   return PrepareAll(*db_, all);
 }

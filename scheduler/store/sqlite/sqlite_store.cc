@@ -91,10 +91,15 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
   });
   if (!status.ok()) return status;
   auto& tables = sql_.load_life_tables;
-  return each(tables, [&] {
+  status = each(tables, [&] {
     core::LifeTableId id{static_cast<std::uint8_t>(tables.Int(0)), std::string(tables.Text(1)),
                          static_cast<std::uint32_t>(tables.Int(2)), tables.Int(3)};
     return loader.AddLifeTable(std::move(id), tables.Text(4));
+  });
+  if (!status.ok()) return status;
+  auto& accounts = sql_.load_accounts;
+  return each(accounts, [&] {
+    return loader.AddAccount({std::string(accounts.Text(0)), std::string(accounts.Text(1))}, accounts.Text(2));
   });
 }
 
@@ -160,6 +165,11 @@ Status SqliteStore::Write(const CommitBatch& batch) {
   }
   for (const auto& [id, row] : batch.tasks) {
     Status s = sql_.put_task.Run(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
+    if (!s.ok()) return s;
+  }
+  for (const auto& [key, row] : batch.accounts) {
+    Status s = row != nullptr ? sql_.put_account.Run(key.kind, key.name, EncodeAccount(*row))
+                              : sql_.delete_account.Run(key.kind, key.name);
     if (!s.ok()) return s;
   }
   for (const core::HistoryEntry* entry : batch.history) {

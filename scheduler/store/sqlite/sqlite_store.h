@@ -50,6 +50,7 @@ class SqliteStore final : public Store {
     SqliteStatement delete_job, delete_node, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
     SqliteStatement delete_attempt, delete_tasks, put_share, put_life_table, delete_share, delete_life_table;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks, load_shares, load_life_tables;
+    SqliteStatement put_account, delete_account, load_accounts;
     SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
     SqliteStatement ended_jobs, ended_jobs_of_user;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
@@ -59,6 +60,7 @@ class SqliteStore final : public Store {
 
   Status Prepare();
   Status PrepareLearnt();
+  Status PrepareAccounts();
   Result<std::string> Meta(const char* key);
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);

@@ -113,8 +113,8 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team);
   }
   void Fill(core::CodeSnapshot& row) {
     auto& [path, sha256, revision, bytes] = row;
@@ -172,7 +172,8 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-                  older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings);
+                  older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields,
+                  doublings);
   own = id;
   return row;
 }

@@ -1,0 +1,21 @@
+// Changes of users, teams and quotas, as operators ask for them.
+#pragma once
+
+#include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/model/event.h"
+
+namespace glim::core {
+
+// All changes or none. What is refused names the row, what is wrong and how to mend it; a change that changes nothing
+// is none.
+void ApplyAccounts(Changes& changes, const ChangeAccounts& event);
+
+// Of the job's submission: the team that it counts for. `spec.team` must be one of the user's; empty: the user's first,
+// or none.
+Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, const std::string& asked);
+
+// May a job of that class start at all? What refuses it names class, subject and number.
+Status CheckQuotaAllows(const Accounts& accounts, const std::string& user, const std::string& team,
+                        const JobSpec& spec);
+
+}  // namespace glim::core

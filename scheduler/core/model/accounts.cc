@@ -1,0 +1,141 @@
+#include "scheduler/core/model/accounts.h"
+
+#include <algorithm>
+
+namespace glim::core {
+namespace {
+
+constexpr std::size_t kNameMax = 64;
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
+std::string NodesText(std::uint32_t nodes) { return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"); }
+
+struct Key {
+  AccountKey operator()(const User& row) const { return {"user", row.name}; }
+  AccountKey operator()(const Team& row) const { return {"team", row.name}; }
+  AccountKey operator()(const QuotaRow& row) const {
+    const QuotaGroup& group = row.group;
+    return {"quota", std::string(ToString(group.of)) + "/" + group.subject + "/" + group.pool + "/" +
+                         std::string(ToString(row.priority))};
+  }
+  AccountKey operator()(const QuotaImport&) const { return {"import", "quotas"}; }
+};
+
+struct Changer {
+  Accounts& accounts;
+  bool removed;
+  void operator()(const User& row) const {
+    if (removed) {
+      accounts.users.erase(row.name);
+    } else {
+      accounts.users[row.name] = row;
+    }
+  }
+  void operator()(const Team& row) const {
+    if (removed) {
+      accounts.teams.erase(row.name);
+    } else {
+      accounts.teams[row.name] = row;
+    }
+  }
+  void operator()(const QuotaRow& row) const {
+    ClassNumbers& numbers = accounts.quotas[row.group];
+    if (removed) {
+      numbers.erase(row.priority);
+    } else {
+      numbers[row.priority] = row.nodes;
+    }
+    if (numbers.empty()) accounts.quotas.erase(row.group);
+  }
+  void operator()(const QuotaImport& row) const { accounts.imported = removed ? "" : row.text; }
+};
+
+struct Command {
+  bool removed;
+  std::string operator()(const User& row) const {
+    std::string text = std::string("glim admin user ") + (removed ? "remove " : "set ") + row.name;
+    std::string teams;
+    for (const std::string& team : row.teams) teams += (teams.empty() ? " --team " : ",") + team;
+    return removed ? text : text + teams;
+  }
+  std::string operator()(const Team& row) const {
+    const std::string weight = removed ? "" : " --weight " + std::to_string(row.weight);
+    return std::string("glim admin team ") + (removed ? "remove " : "set ") + row.name + weight;
+  }
+  std::string operator()(const QuotaRow& row) const {
+    std::string text = std::string("glim admin quota ") + (removed ? "remove " : "set ") + SubjectWord(row.group) +
+                       " " + ToString(row.priority);
+    if (!removed) text += " " + std::to_string(row.nodes);
+    return row.group.pool == kAllPools ? text : text + " --pool " + row.group.pool;
+  }
+  std::string operator()(const QuotaImport&) const { return ""; }
+};
+
+}  // namespace
+
+AccountKey KeyOf(const AccountRow& row) { return std::visit(Key{}, row); }
+
+void Accounts::Change(const AccountChange& change) { std::visit(Changer{*this, change.removed}, change.row); }
+
+std::vector<AccountRow> Accounts::Rows() const {
+  std::vector<AccountRow> rows;
+  for (const auto& [name, team] : teams) rows.emplace_back(team);
+  for (const auto& [name, user] : users) rows.emplace_back(user);
+  for (const auto& [group, numbers] : quotas) {
+    for (const auto& [priority, nodes] : numbers) rows.emplace_back(QuotaRow{group, priority, nodes});
+  }
+  if (!imported.empty()) rows.emplace_back(QuotaImport{imported});
+  return rows;
+}
+
+std::uint32_t Accounts::WeightOf(const std::string& team) const {
+  const auto it = teams.find(team);
+  return it == teams.end() ? kTeamWeight : std::max<std::uint32_t>(it->second.weight, 1);
+}
+
+bool IsAccountName(const std::string& name) {
+  return !name.empty() && name.size() <= kNameMax && std::all_of(name.begin(), name.end(), IsNameCharacter);
+}
+
+std::string InWords(const QuotaGroup& group) {
+  const std::string where = group.pool == kAllPools ? "" : " in pool " + group.pool;
+  switch (group.of) {
+    case QuotaOf::kUser: return "user " + group.subject + where;
+    case QuotaOf::kTeam: return "team " + group.subject + where;
+    case QuotaOf::kTeamUser: return "each user of team " + group.subject + where;
+    case QuotaOf::kDefaultUser: return "each user without a quota of their own" + where;
+    case QuotaOf::kEverybody: return "everybody together" + where;
+  }
+  return "";
+}
+
+std::string MeaningOf(const ClassNumbers& numbers) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  bool barred = false;
+  for (const auto& [priority, nodes] : numbers) {
+    barred = nodes == 0;
+    add(barred ? std::string(ToString(priority)) + " and above: not allowed"
+               : "at most " + NodesText(nodes) + " at " + ToString(priority) + " and above");
+    if (barred) break;
+  }
+  if (numbers.empty()) return "no limit";
+  const PriorityClass highest = numbers.rbegin()->first, lowest = numbers.begin()->first;
+  if (!barred && highest != PriorityClass::kExtremeHigh)
+    add(std::string("above ") + ToString(highest) + ": not allowed");
+  if (lowest != PriorityClass::kLow) add(std::string("below ") + ToString(lowest) + ": no limit");
+  return text;
+}
+
+std::string SubjectWord(const QuotaGroup& group) {
+  std::string word = ToString(group.of);
+  std::replace(word.begin(), word.end(), '_', '-');
+  return group.subject.empty() ? word : word + ":" + group.subject;
+}
+
+std::string CommandFor(const AccountChange& change) { return std::visit(Command{change.removed}, change.row); }
+
+}  // namespace glim::core

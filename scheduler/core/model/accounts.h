@@ -1,0 +1,103 @@
+// Accounts: users, teams and quotas, as rows that operators change while the scheduler runs (docs/policy.md, Quotas).
+//
+// Values. A quota is what (subject, pool) gives: nodes by class. Rows are changed by the event ChangeAccounts alone.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "scheduler/core/model/spec.h"
+
+namespace glim::core {
+
+struct User {
+  std::string name;
+  std::vector<std::string> teams;  // the first is the default
+  friend bool operator==(const User&, const User&) = default;
+};
+
+inline constexpr std::uint32_t kTeamWeight = 100;  // where none is given
+inline constexpr std::uint32_t kTeamWeightMax = 1'000'000;
+
+struct Team {
+  std::string name;
+  std::uint32_t weight = kTeamWeight;  // its service counts as service / weight
+  friend bool operator==(const Team&, const Team&) = default;
+};
+
+// Whose quota it is. kTeamUser: each user of the team for themselves; kDefaultUser: each user for whom nothing nearer
+// says anything; kEverybody: all users together.
+enum class QuotaOf : std::uint8_t { kUser, kTeam, kTeamUser, kDefaultUser, kEverybody };
+const char* ToString(QuotaOf of);
+
+inline constexpr char kAllPools[] = "*";  // the sum over pools
+inline constexpr std::uint32_t kQuotaNodesMax = 10'000'000;
+
+struct QuotaGroup {
+  QuotaOf of = QuotaOf::kUser;
+  std::string subject;           // the user or the team; empty: kDefaultUser, kEverybody
+  std::string pool = kAllPools;  // or one pool
+  friend auto operator<=>(const QuotaGroup&, const QuotaGroup&) = default;
+};
+
+using ClassNumbers = std::map<PriorityClass, std::uint32_t>;
+
+struct QuotaRow {
+  QuotaGroup group;
+  PriorityClass priority = PriorityClass::kNormal;  // never kAuto
+  std::uint32_t nodes = 0;
+  friend bool operator==(const QuotaRow&, const QuotaRow&) = default;
+};
+
+// The policy file's `quotas:` that became rows, as text: the same text is known again.
+struct QuotaImport {
+  std::string text;
+  friend bool operator==(const QuotaImport&, const QuotaImport&) = default;
+};
+
+using AccountRow = std::variant<User, Team, QuotaRow, QuotaImport>;
+
+// What tells rows apart, in a store too: ("quota", "user/kim/*/high"). Names have no slash.
+struct AccountKey {
+  std::string kind;
+  std::string name;
+  friend auto operator<=>(const AccountKey&, const AccountKey&) = default;
+};
+AccountKey KeyOf(const AccountRow& row);
+
+// Puts the row, or takes it away; of a row that goes only the key counts.
+struct AccountChange {
+  AccountRow row;
+  bool removed = false;
+  friend bool operator==(const AccountChange&, const AccountChange&) = default;
+};
+
+struct Accounts {
+  std::map<std::string, User> users;
+  std::map<std::string, Team> teams;
+  std::map<QuotaGroup, ClassNumbers> quotas;  // no group is empty
+  std::string imported;                       // QuotaImport; empty: nothing was
+  void Change(const AccountChange& change);
+  std::vector<AccountRow> Rows() const;
+  std::uint32_t WeightOf(const std::string& team) const;
+  friend bool operator==(const Accounts&, const Accounts&) = default;
+};
+
+// 1 to 64 characters of A-Z a-z 0-9 . _ -
+bool IsAccountName(const std::string& name);
+
+// "user kim", "each user of team vision in pool a100".
+std::string InWords(const QuotaGroup& group);
+// What the numbers of one quota mean, class by class: "at most 8 nodes at normal and above; above high: not allowed;
+// below normal: no limit".
+std::string MeaningOf(const ClassNumbers& numbers);
+// As an operator writes them: "user:kim", "team-user:vision", "default-user".
+std::string SubjectWord(const QuotaGroup& group);
+// The command line that makes the change: "glim admin quota set user:kim high 4 --pool a100".
+std::string CommandFor(const AccountChange& change);
+
+}  // namespace glim::core

@@ -1,0 +1,17 @@
+// Users, teams and quotas as operators ask for them and are shown them.
+#pragma once
+
+#include "glim/v1/admin_api.pb.h"
+#include "scheduler/core/model/accounts.h"
+#include "sdk/base/result.h"
+
+namespace glim::server {
+
+// Words are looked at here; names and amounts by the core.
+Result<core::AccountChange> AccountChangeFromProto(const v1::ChangeAccountRequest& request);
+void AccountsToProto(const core::Accounts& accounts, v1::ListAccountsResponse* out);
+
+// For a change that must make a new row: refused if there is one with its key.
+Status CheckIsNew(const core::Accounts& accounts, const core::AccountRow& row);
+
+}  // namespace glim::server
