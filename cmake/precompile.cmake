@@ -40,6 +40,11 @@ function(glim_precompiled_set name)
     target_compile_options(glim_pch_${name} PRIVATE ${glim_less})
   endif()
   target_precompile_headers(glim_pch_${name} PRIVATE ${glim_std_headers} ${arg_HEADERS})
+  if(GLIM_CCACHE)
+    # By what the preprocessor makes of the headers: by their list ccache has given the set of before a .proto changed.
+    get_target_property(launcher glim_pch_${name} CXX_COMPILER_LAUNCHER)
+    set_target_properties(glim_pch_${name} PROPERTIES CXX_COMPILER_LAUNCHER "env;CCACHE_NODIRECT=1;${launcher}")
+  endif()
 endfunction()
 
 # Every library that `target` is compiled against, our own followed.

@@ -131,7 +131,7 @@ TEST(ServiceHistory, OldObservationsGiveWay) {
   for (int i = 0; i < 30'000; ++i) history.Add(kAnn, Minutes(2));
   EXPECT_LE(history.observed(), 20'001u);
   for (int i = 0; i < 30'000; ++i) history.Add(kAnn, Hours(20));
-  EXPECT_LT(Of(history, kAnn).ends_soon_permille[0], 300) << "most jobs are long by now";
+  EXPECT_LT(history.EndsWithinPermille(kAnn, 0, Hours(4)), 300) << "most jobs are long by now";
 }
 
 // Limits in minutes make kinds cheap to invent: whoever does so loses their own, and nobody else's.

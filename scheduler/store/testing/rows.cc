@@ -170,10 +170,11 @@ std::string WithoutNul(std::string text) {
 core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-         older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings] = row;
+         older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
+         leave_time, leaves] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
-                  older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields,
-                  doublings);
+                  older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
+                  leave_time, leaves);
   own = id;
   return row;
 }
