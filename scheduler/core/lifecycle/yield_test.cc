@@ -92,7 +92,10 @@ TEST(Yield, LeavingInsideAnOpenRoundIsNone) {
 }
 
 void LoseNode(Cluster& c, JobId job) {
-  c.Edit(job, 0, [](ObservedTask& task) { task.lost = true; });
+  c.Edit(job, 0, [](ObservedTask& task) {
+    task.lost = true;
+    task.phase = TaskPhase::kReleased;
+  });
   c.Advance(Milliseconds(1));
   c.Settle();
 }

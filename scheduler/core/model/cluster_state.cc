@@ -300,72 +300,8 @@ std::shared_ptr<const LifeTable> ClusterState::Put(LifeTable row) {
   return stored;
 }
 
-void ClusterState::Erase(const ShareId& id) {
-  index_.team_service.Erase(id);
-  tables_.shares.Erase(id);
-}
-
-void ClusterState::Erase(const LifeTableId& id) {
-  index_.history.Erase(id);
-  tables_.life_tables.Erase(id);
-}
-
-void ClusterState::EraseTasks(AttemptId id) {
-  std::vector<TaskId> tasks;
-  tables_.tasks.VisitFrom({id, 0}, [&](const TaskId& key, const Task&) {
-    if (key.attempt != id) return false;
-    tasks.push_back(key);
-    return true;
-  });
-  for (const TaskId& task : tasks) tables_.tasks.Erase(task);
-}
-
-void ClusterState::EraseAttempt(AttemptId id) {
-  const Attempt* attempt = FindAttempt(id);
-  if (!attempt) return;
-  EraseTasks(id);
-  IndexAttempt(*attempt, false);
-  tables_.attempts.Erase(id);
-}
-
 void ClusterState::SetAccounts(Accounts accounts) {
   tables_.accounts = std::make_shared<const Accounts>(std::move(accounts));
-}
-
-void ClusterState::EraseJob(JobId id) {
-  const Job* job = FindJob(id);
-  if (!job) return;
-  std::vector<AttemptId> attempts;
-  tables_.attempts.VisitFrom({id, 0}, [&](const AttemptId& key, const Attempt& row) {
-    if (key.job != id) return false;
-    attempts.push_back(key);
-    IndexAttempt(row, false);
-    CountInterval(row, false);
-    return true;
-  });
-  std::vector<TaskId> tasks;
-  tables_.tasks.VisitFrom({{id, 0}, 0}, [&](const TaskId& key, const Task&) {
-    if (key.attempt.job != id) return false;
-    tasks.push_back(key);
-    return true;
-  });
-  for (const auto& task : tasks) tables_.tasks.Erase(task);
-  for (const auto& attempt : attempts) tables_.attempts.Erase(attempt);
-  IndexJob(*job, false);
-  ListJob(job, nullptr);
-  CountSaves(*job, false);
-  tables_.jobs.Erase(id);
-}
-
-void ClusterState::EraseNode(NodeId id) {
-  const Node* node = FindNode(id);
-  if (!node) return;
-  IndexNode(*node, false);
-  index_.counts.Count(*node, false);
-  tables_.node_ids.Erase(node->name);
-  layouts_ = nullptr;
-  liveness.erase(id);
-  tables_.nodes.Erase(id);
 }
 
 ClusterState ClusterState::Of(const Tables& tables) {

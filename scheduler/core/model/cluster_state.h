@@ -3,6 +3,8 @@
 //
 // One thread (the server's strand, the simulator's loop) owns a ClusterState and writes through Put and Erase alone,
 // so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
+//
+// Sources: cluster_state.cc, cluster_state_erase.cc (rows that go)
 #pragma once
 
 #include <cstdint>

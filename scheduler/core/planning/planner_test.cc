@@ -1,4 +1,4 @@
-// The planning pass, step by step: order, quota, place, cross, interrupt, reserve. (Blockers: planner_explain_test.)
+// The planning pass, step by step. (Blockers: explain_test.cc.)
 #include "scheduler/core/planning/planner.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,6 @@ using enum PriorityClass;
 std::uint32_t FirstNode(Cluster& c, JobId job) { return c.attempt(job).nodes.at(0).value; }
 
 // --- 1. order
-
 TEST(Order, ClassThenFirstSubmission) {
   Cluster c(Zones{.nodes = 1}, Patient());
   const JobId running = c.Submit(Spec(1, kExtremeHigh));

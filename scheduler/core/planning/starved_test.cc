@@ -100,11 +100,12 @@ TEST(StarvationBound, TheLongestWaitIsServedFirstOverAllShapes) {
 
 TEST(Infeasible, AJobThatNoNodeFitsAnyMoreWaitsAndIsNotFailed) {
   Cluster c(Zones{.nodes = 2}, Patient());
-  c.Running(Spec(2));
+  const JobId running = c.Running(Spec(2));
   const JobId waiting = c.Submit(SpecWith(2, [](JobSpec& s) { s.placement.gpu_type = "a100"; }));
   NodeLabels changed = Labels("z1", "z1-l1");
   changed.gpu_type = "h100";
   c.Connect("n1", changed);
+  c.Finish(running);  // labels of a held node count from its release on
   EXPECT_EQ(c.job(waiting).state, JobState::kQueued);
   ASSERT_EQ(c.Blockers(waiting).size(), 1u);
   EXPECT_EQ(c.Blockers(waiting)[0].kind, BlockerKind::kInfeasible);
@@ -145,8 +146,8 @@ TEST(Infeasible, ItStartsWhenTheNodesAreThereAgain) {
   const JobId other = c.Running(Spec(1));
   const JobId next = c.Submit(SpecWith(1, [](JobSpec& s) { s.placement.gpu_type = "a100"; }));
   c.Connect("n1", changed);
-  ASSERT_EQ(c.Blockers(next)[0].kind, BlockerKind::kInfeasible);
   c.Finish(other);
+  ASSERT_EQ(c.Blockers(next)[0].kind, BlockerKind::kInfeasible);
   EXPECT_EQ(c.job(next).state, JobState::kQueued);
   c.AddNode(Labels("z1", "z1-l1"));
   EXPECT_EQ(c.job(next).state, JobState::kStarting);

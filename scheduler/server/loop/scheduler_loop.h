@@ -11,7 +11,7 @@
 // store_retry. Until then clients' changes are refused as UNAVAILABLE, agents' reports wait, and reads go on from the
 // last snapshot, which says since when it is stale.
 //
-// Sources: scheduler_loop.cc, scheduler_loop_away.cc (the store is away)
+// Sources: scheduler_loop.cc, scheduler_loop_open.cc (its beginning), scheduler_loop_away.cc (the store is away)
 #pragma once
 
 #include <atomic>
