@@ -5,7 +5,6 @@
 
 #include "nodeagent/sync/reconnect.h"
 
-
 namespace glim::nodeagent {
 namespace {
 

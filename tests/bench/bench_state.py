@@ -1,7 +1,7 @@
 """tests/bench/run state: the state that changes all the time (glim-bench-state).
 
-Rows stored a second while every rank of 10,000 nodes steps each second, of 1-node jobs and of gangs; and what is kept of
-a 512-node job after 1,000 attempts: bytes of its rows, and how long a start takes to read them.
+Rows stored a second while every rank of 10,000 nodes steps each second, of 1-node jobs and of gangs; and what is kept
+of a 512-node job after 1,000 attempts: bytes of its rows, and how long a start takes to read them.
 """
 
 import json

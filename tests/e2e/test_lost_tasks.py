@@ -1,5 +1,5 @@
-"""A task's supervisor (glim-shim) is killed while its ranks train on: the node goes to nobody before the last of them is
-gone. In both runtimes."""
+"""A task's supervisor (glim-shim) is killed while its ranks train on: the node goes to nobody before the last of them
+is gone. In both runtimes."""
 
 import json
 import os

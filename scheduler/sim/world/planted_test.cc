@@ -30,7 +30,7 @@ const Bug kBugs[] = {
     {PlantedBug::kLostRelease, "LostRelease", "its node was released by the agent, and it still holds the node"},
     {PlantedBug::kDoubleClaim, "DoubleClaim", "neither holds nor claims"},
     {PlantedBug::kStaleEpoch, "StaleEpoch", "the store took a commit of a leader whose time is over"},
-    {PlantedBug::kHalfGang, "HalfGang", "is claimed by an attempt that is not claimed"},
+    {PlantedBug::kHalfGang, "HalfGang", "a task and the holder of its node disagree"},
     {PlantedBug::kInterruptedTwice, "InterruptedTwice", "was interrupted twice"},
     {PlantedBug::kDroppedSubmission, "DroppedSubmission", "acknowledged job"},
     {PlantedBug::kNoBlocker, "NoBlocker", "is queued without a blocker"},
