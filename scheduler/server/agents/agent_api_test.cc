@@ -213,6 +213,26 @@ TEST_F(AgentApiTest, ACancelledJobIsStoppedThroughItsAgent) {
   WaitState(job, "cancelled");
 }
 
+v1::Agreement ExpectSavedAt44(const v1::Job& interrupted) {
+  EXPECT_EQ(interrupted.state(), "queued");
+  EXPECT_EQ(interrupted.interrupts(), 1u);
+  EXPECT_EQ(interrupted.durable_step(), 44);
+  EXPECT_EQ(interrupted.durable_path(), "/ckpt/44");
+  EXPECT_EQ(interrupted.attempts(0).outcome(), "interrupted");
+  EXPECT_EQ(interrupted.attempts(0).save(), "saved");
+  EXPECT_EQ(interrupted.attempts(0).steps_lost(), 0);
+  const v1::Agreement& agreement = interrupted.attempts(0).agreements(0);
+  EXPECT_EQ(agreement.stop_step(), 44);
+  EXPECT_EQ(agreement.grace_ms(), 60'000);
+  for (const std::int64_t phase :
+       {agreement.times().notify_ms(), agreement.times().agree_ms(), agreement.times().save_ms(),
+        agreement.times().leave_ms(), agreement.times().release_ms()}) {
+    EXPECT_GE(phase, 0);
+    EXPECT_LT(phase, 10'000);
+  }
+  return agreement;
+}
+
 // The whole of an interrupt: flag, acknowledgement, stop step, save, leave, release, and the preemptor's launch.
 TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   const auto agent = Connect("node-1");
@@ -252,24 +272,8 @@ TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   agent->Report({task});
   ASSERT_TRUE(agent->WaitLaunch(urgent));
 
-  const v1::Job interrupted = GetJob(victim);
-  EXPECT_EQ(interrupted.state(), "queued");
-  EXPECT_EQ(interrupted.interrupts(), 1u);
-  EXPECT_EQ(interrupted.durable_step(), 44);
-  EXPECT_EQ(interrupted.durable_path(), "/ckpt/44");
-  EXPECT_EQ(interrupted.attempts(0).outcome(), "interrupted");
-  EXPECT_EQ(interrupted.attempts(0).save(), "saved");
-  EXPECT_EQ(interrupted.attempts(0).steps_lost(), 0);
-  const v1::Agreement& agreement = interrupted.attempts(0).agreements(0);
-  EXPECT_EQ(agreement.stop_step(), 44);
+  const v1::Agreement agreement = ExpectSavedAt44(GetJob(victim));
   EXPECT_EQ(agreement.preemptor().job_id(), urgent);
-  EXPECT_EQ(agreement.grace_ms(), 60'000);
-  for (const std::int64_t phase :
-       {agreement.times().notify_ms(), agreement.times().agree_ms(), agreement.times().save_ms(),
-        agreement.times().leave_ms(), agreement.times().release_ms()}) {
-    EXPECT_GE(phase, 0);
-    EXPECT_LT(phase, 10'000);
-  }
 
   agent->Report({Observed(urgent, 1, 0, ObservedTask::RUNNING)});
   const v1::StartTimes start = WaitState(urgent, "running").attempts(0).start();
