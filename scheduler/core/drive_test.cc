@@ -232,7 +232,8 @@ TEST(Drive, ALoadedStateDecidesLikeTheOneThatWasStored) {
   LongLife life;
   const ClusterState loaded = ClusterState::Of(life.state.tables());
   ASSERT_EQ(loaded.index(), life.state.index());
-  for (const auto& [shape, queue] : life.state.index().queue) {
+  for (const auto& queue : life.state.index().queue) {
+    const Shape& shape = queue.first;
     const auto score = [&](const ClusterState& state) {
       return ScoreOfWaiting(state, life.policy, KindOf(shape), BucketBegin(shape.service_bucket));
     };

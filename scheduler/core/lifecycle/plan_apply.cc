@@ -201,15 +201,17 @@ void Start(Changes& changes, const PlannedStart& start) {
   if (held == start.nodes.size()) BeginWhenItMay(changes, id);
 }
 
+void SetBorrowed(Changes& changes, AttemptId id, bool borrowed) {
+  const Attempt* attempt = changes.state().FindAttempt(id);
+  if (!attempt || attempt->state == AttemptState::kEnded) return;
+  changes.EditJob(id.job, [&](Job& row) { row.priority = InForce(attempt->charged, borrowed); });
+  changes.EditAttempt(id, [&](Attempt& row) { row.borrowed = borrowed; });
+}
+
 }  // namespace
 
 void ApplyPlan(Changes& changes, const Plan& plan) {
-  for (const auto& [id, borrowed] : plan.borrowed) {
-    const Attempt* attempt = changes.state().FindAttempt(id);
-    if (!attempt || attempt->state == AttemptState::kEnded) continue;
-    changes.EditJob(id.job, [&](Job& row) { row.priority = InForce(attempt->charged, borrowed); });
-    changes.EditAttempt(id, [&](Attempt& row) { row.borrowed = borrowed; });
-  }
+  for (const auto& [id, borrowed] : plan.borrowed) SetBorrowed(changes, id, borrowed);
   bool all = true;
   for (const PlannedStart& start : plan.starts) {
     if (StillHolds(changes.state(), start)) {

@@ -358,7 +358,7 @@ TEST(BackfillHoldStep, WhatEndsInTimePasses) {
     const JobId large = c.Submit(Spec(2));
     c.Advance(Minutes(5));
     ASSERT_EQ(c.Blockers(large).back().kind, BlockerKind::kTimeSlice) << "it has what it needs in five minutes";
-    const JobId job = c.Submit(SpecWith(1, [&](JobSpec& s) { s.time_limit = limit; }));
+    const JobId job = c.Submit(SpecWith(1, [limit = limit](JobSpec& s) { s.time_limit = limit; }));
     EXPECT_EQ(c.job(job).state == JobState::kStarting, passes) << limit.ms;
     if (passes) continue;
     EXPECT_EQ(c.Blockers(job).back().kind, BlockerKind::kBackfillHold);
