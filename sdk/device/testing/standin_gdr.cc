@@ -6,13 +6,17 @@
 #include "sdk/device/testing/standin_cuda.h"
 #include "sdk/device/testing/standin_memory.h"
 
-namespace glim::device::standin {
-namespace {
+namespace glim::device {
 
-// As gdrapi.h has gdr_mh_t.
+// As gdr_copy.h has it, whose functions are called through pointers of this very type.
 struct GdrHandle {
   unsigned long h = 0;
 };
+
+}  // namespace glim::device
+
+namespace glim::device::standin {
+namespace {
 
 struct Pin {
   std::uintptr_t begin = 0;
