@@ -208,15 +208,23 @@ void ClusterState::ListJob(const Job* old, const std::shared_ptr<const Job>& row
   index_.counts.Count(*row, true);
 }
 
+namespace {
+
+// Bounds within which the sums of a million jobs fit, whatever a row says.
+std::int64_t Counted(std::uint32_t times) { return std::min<std::int64_t>(times, 100'000); }
+std::int64_t Counted(Duration time) { return std::clamp<std::int64_t>(time.ms, 0, Hours(24).ms); }
+
+}  // namespace
+
 void ClusterState::CountSaves(const Job& row, bool add) {
   if (row.saves_asked == 0) return;
   PoolSaves& pool = index_.saves[row.spec->pool];
   const std::int64_t sign = add ? 1 : -1;
-  pool.asked += sign * row.saves_asked;
-  pool.done += sign * row.saves_done;
-  pool.save_ms += sign * row.save_cost.ms * row.saves_done;
-  pool.leaves += sign * row.leaves;
-  pool.leave_ms += sign * row.leave_time.ms * row.leaves;
+  pool.asked += sign * Counted(row.saves_asked);
+  pool.done += sign * Counted(row.saves_done);
+  pool.save_ms += sign * Counted(row.save_cost) * Counted(row.saves_done);
+  pool.leaves += sign * Counted(row.leaves);
+  pool.leave_ms += sign * Counted(row.leave_time) * Counted(row.leaves);
   if (pool == PoolSaves()) index_.saves.erase(row.spec->pool);
 }
 
@@ -225,7 +233,7 @@ void ClusterState::CountInterval(const Attempt& row, bool add) {
   const std::string& name = FindJob(row.id.job)->spec->pool;
   PoolSaves& pool = index_.saves[name];
   pool.intervals += add ? 1 : -1;
-  pool.interval_ms += add ? row.save_interval.ms : -row.save_interval.ms;
+  pool.interval_ms += add ? Counted(row.save_interval) : -Counted(row.save_interval);
   if (pool == PoolSaves()) index_.saves.erase(name);
 }
 

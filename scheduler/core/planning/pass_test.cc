@@ -31,7 +31,7 @@ struct Strangers {
 
 TEST(APass, GivesAwayNoNodeOfAnotherPool) {
   Strangers s;
-  Pass pass(s.c.state(), Patient(), s.c.now());
+  Pass pass(s.c.state(), s.c.policy(), s.c.now());
   PlannedStart start;
   start.job = s.waiting;
   start.nodes = s.nodes;
@@ -42,7 +42,7 @@ TEST(APass, GivesAwayNoNodeOfAnotherPool) {
 
 TEST(APass, HoldsBackNoNodeOfAnotherPool) {
   Strangers s;
-  Pass pass(s.c.state(), Patient(), s.c.now());
+  Pass pass(s.c.state(), s.c.policy(), s.c.now());
   const TimePoint until = s.c.now() + Minutes(1);
   pass.HoldBack("default", s.nodes, until);
   EXPECT_EQ(pass.PoolOf("default").nodes[1].hold_until, until);
@@ -51,7 +51,7 @@ TEST(APass, HoldsBackNoNodeOfAnotherPool) {
 
 TEST(APass, KeepsNoNodeOfAnotherPoolForAJobThatIsMoved) {
   Strangers s;
-  Pass pass(s.c.state(), Patient(), s.c.now());
+  Pass pass(s.c.state(), s.c.policy(), s.c.now());
   const TimePoint until = s.c.now() + Minutes(1);
   pass.Keep(AttemptIn(pass.PoolOf("default"), s.c.attempt(s.running).id), s.nodes, until);
   EXPECT_EQ(pass.PoolOf("default").nodes[1].hold_until, until);
@@ -60,7 +60,7 @@ TEST(APass, KeepsNoNodeOfAnotherPoolForAJobThatIsMoved) {
 
 TEST(APass, KnowsNoNodeOfAPoolThatIsNotThere) {
   Strangers s;
-  Pass pass(s.c.state(), Patient(), s.c.now());
+  Pass pass(s.c.state(), s.c.policy(), s.c.now());
   EXPECT_EQ(NodeIn(pass.PoolOf("nowhere"), NodeId(1)), nullptr);
   EXPECT_EQ(NodeIn(pass.PoolOf("default"), NodeId(3)), nullptr);
   EXPECT_EQ(NodeIn(pass.PoolOf("default"), NodeId(2))->id, NodeId(2));
