@@ -14,7 +14,7 @@ using testing::Script;
 using testing::Spec;
 using testing::Zones;
 
-constexpr int kSeeds = 25;
+constexpr int kSeeds = 32;
 constexpr int kSteps = 500;
 constexpr std::uint32_t kUnfinishedMax = 9;  // few enough to meet again and again
 
