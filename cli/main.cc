@@ -37,20 +37,27 @@ CommandLine Split(int argc, char** argv) {
 
 struct GlobalFlags {
   ConfigLayer layer;
+  bool insecure = false;
   Duration call_timeout = kDefaultCallTimeout;
 };
 
 void AddGlobals(Syntax program, GlobalFlags* flags) {
   ConfigLayer& layer = flags->layer;
   program.Option("--server", &layer.server, "the scheduler's HOST:PORT (GLIM_SERVER; 127.0.0.1:7601)");
-  program.Option("--as", &layer.user, "the user who asks (GLIM_USER; your login name)");
+  program.Option("--ca", &layer.ca, "the file with its authority's certificate (GLIM_CA; what 'glim login' kept)");
+  program.Option("--token-file", &layer.token_file,
+                 "the file with your token (GLIM_TOKEN_FILE; what 'glim login' kept)");
+  program.Flag("--insecure-without-identity", &flags->insecure,
+               "without TLS and tokens, as the scheduler has to be started, too");
+  program.Option("--as", &layer.user, "with it alone: the user who asks (GLIM_USER; your login name)");
   program.Option("-o,--output", &layer.output, "table or json (GLIM_OUTPUT; table)");
   AddDurationOption(program, "--timeout", &flags->call_timeout, "how long one call may take (10s)");
 }
 
 void AddCommands(Syntax program, Selection* selection) {
-  for (const auto add : {AddSubmit, AddPlan, AddQueue, AddStatus, AddWhy, AddLogs, AddCancel, AddSuspend, AddResume,
-                         AddEvents, AddHistory, AddNodes, AddWait, AddCkpt, AddVersion, AddAdmin}) {
+  for (const auto add :
+       {AddSubmit,  AddPlan,  AddQueue, AddStatus, AddWhy,   AddLogs,   AddCancel, AddSuspend, AddResume,  AddEvents,
+        AddHistory, AddNodes, AddWait,  AddCkpt,   AddLogin, AddLogout, AddWhoami, AddSecret,  AddVersion, AddAdmin}) {
     add(program, selection);
   }
 }
@@ -99,6 +106,7 @@ int Main(int argc, char** argv) {
     return Fail(early, UsageError("only 'glim submit' and 'glim plan' take a command after '--'"));
   }
 
+  if (flags.insecure) flags.layer.insecure = true;
   Result<Settings> settings =
       LoadSettings(flags.layer, DefaultConfigPaths(), [&early](const std::string& warning) { early.Note(warning); });
   if (!settings.ok()) return Fail(early, settings.status());
@@ -111,7 +119,8 @@ int Main(int argc, char** argv) {
   const Status status = selection.run(context);
   const Status written = output.Finish();
   if (client.stale_since()) {
-    output.Note("the scheduler's database cannot be reached: this is as of " + FormatRfc3339(client.stale_since()));
+    output.Note("the scheduler's database takes no changes (see glim admin status): this is as of " +
+                FormatRfc3339(client.stale_since()));
   }
   if (!status.ok()) return Leave(Fail(output, status));
   if (!written.ok()) return Leave(Fail(output, written));

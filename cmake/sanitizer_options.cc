@@ -37,6 +37,7 @@ const char* __tsan_default_suppressions() {
       "race:^grpc::internal::CallbackWithSuccessTag::Clear(\n"
       "race:^grpc::internal::ServerCallbackCall::Unref(\n"
       "race:^grpc::internal::ClientCallbackReaderWriterFactory<\n"
+      "race:^grpc::internal::ClientCallbackUnaryImpl::MaybeFinish(\n"
       "race:^grpc::Status::\n"
       "race_top:^std::function<void (bool)>\n"
       "race_top:^std::_Function_base::\n"

@@ -7,7 +7,6 @@
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/boot_clock.h"
 #include "nodeagent/os/processes.h"
-
 #include "nodeagent/sync/message_sizes.h"
 #include "sdk/base/version_range.h"
 #include "sdk/log/log.h"
@@ -17,6 +16,11 @@ namespace {
 
 constexpr VersionRange kProtocolVersions{1, 1};  // docs/protocols/agent-sync.md
 constexpr const char* kVersion = GLIM_VERSION;
+
+TimePoint WallNow() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
+}
 
 // A scheduler of the first release tells no version: it speaks 1.
 Status CheckVersion(const v1::Welcome& welcome) {
@@ -31,17 +35,24 @@ Status CheckVersion(const v1::Welcome& welcome) {
 
 }  // namespace
 
-Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
-             v1::AgentApi::StubInterface* stub, std::uint64_t seed)
+Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus, StubSource stub,
+             std::uint64_t seed)
     : io_(io),
       options_(std::move(options)),
       gpus_(std::move(gpus)),
-      stub_(stub),
+      stub_(std::move(stub)),
       seed_(seed),
       watch_(io),
+      log_export_(io, options_.state_dir + "/logs", {},
+                  [this](const LogExport::Attempt& a) { return tasks_->LogIsOpen(a.job, a.number); }),
       saves_(options_),
-      root_(io, {}, options_.runtime == "runc" ? options_.mount_allow : std::vector<std::string>(),
-            [this] { sync_->Changed(Urgency::kNow); }) {}
+      root_(io, BesideShim(options_, "glim-paths"), {},
+            options_.in_containers() ? options_.mount_allow : std::vector<std::string>(),
+            [this] { sync_->Changed(Urgency::kNow); }),
+      collector_(
+          io, options_, stub_, {},
+          {[this](std::uint64_t job) { return tasks_->HasTaskOf(job); }, [this] { return tasks_->revision().epoch; }}) {
+}
 
 Agent::~Agent() = default;
 
@@ -52,7 +63,10 @@ Status Agent::Start() {
   if (Status status = watch_.Start(); !status.ok()) return status;
   NodeTasks::Hooks hooks;
   hooks.report_changed = [this](Urgency urgency) { sync_->Changed(urgency); };
-  hooks.task_ended = [this](std::uint64_t job, std::uint32_t attempt) { logs_->TaskEnded(job, attempt); };
+  hooks.task_ended = [this](std::uint64_t job, std::uint32_t attempt) {
+    logs_->TaskEnded(job, attempt);
+    log_export_.TaskEnded(job, attempt);
+  };
   tasks_ = std::make_unique<NodeTasks>(io_, options_, watch_, *gpus_, boot_id_, std::move(hooks));
   if (Status status = tasks_->Start(); !status.ok()) return status;
   epochs_ = std::make_unique<EpochBound>(tasks_->revision().epoch, BootNow());
@@ -67,9 +81,14 @@ void Agent::MakeStreams() {
   sync.report = [this] { return MakeReport(); };
   sync.believe = [this](const v1::SchedulerMessage& message) { return Believe(message); };
   sync.on_open = [this] { logs_->Up(); };
-  sync.on_welcome = [this](const v1::Welcome& welcome) { root_.OnWelcome(welcome); };
+  sync.on_welcome = [this](const v1::Welcome& welcome) {
+    root_.OnWelcome(welcome);
+    log_export_.OnWelcome(welcome);
+    collector_.OnWelcome();
+    if (on_welcome_) on_welcome_(welcome);
+  };
   sync.on_closed = [this] { logs_->Down(); };
-  sync.on_desired = [this](v1::DesiredState set) { OnDesired(std::move(set)); };
+  sync.on_desired = [this](v1::DesiredState set) { tasks_->Accept(std::move(set)); };
   sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
   LogService::Hooks logs;
   logs.introduction = [this] { return MakeIntroduction(); };
@@ -92,13 +111,19 @@ Status Agent::StartReplica() {
   return replica_->Start();
 }
 
+void Agent::Reconnect() {
+  if (sync_) sync_->Restart();
+}
+
 void Agent::Stop() {
   if (std::exchange(stopped_, true)) return;
   replica_->Stop();
   saves_.Stop();
   root_.Stop();
+  collector_.Stop();
   sync_->Stop();
   logs_->Down();
+  log_export_.Stop();
   tasks_->Stop();
   watch_.Stop();
 }
@@ -108,14 +133,7 @@ Status Agent::Believe(const v1::SchedulerMessage& message) {
     if (Status status = CheckVersion(message.welcome()); !status.ok()) return status;
   }
   const std::uint64_t epoch = message.has_welcome() ? message.welcome().epoch() : message.desired().epoch();
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  const TimePoint wall_now{std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
-  return epochs_->Believe(epoch, wall_now, BootNow());
-}
-
-// A set that could not be kept is sent again after a reconnect, and by then there may be room.
-void Agent::OnDesired(v1::DesiredState set) {
-  if (!tasks_->Accept(std::move(set)).ok()) sync_->Restart();
+  return epochs_->Believe(epoch, WallNow(), BootNow());
 }
 
 v1::Hello Agent::MakeHello() const {
@@ -140,12 +158,14 @@ v1::Hello Agent::MakeHello() const {
   hello.set_address(options_.address);
   hello.set_agent_version(kVersion);
   hello.set_runtime(tasks_->runtime_name());
+  hello.set_census(tasks_->census_is_exact() ? "groups" : "best_effort");
   hello.set_replica_address(replica_->address());
-  if (options_.runtime == "runc") {  // plain processes see the whole node
+  if (options_.in_containers()) {  // plain processes see the whole node
     for (const std::string& folder : options_.mount_allow) hello.add_allowed_folders(folder);
   }
   saves_.Introduce(&hello);
   hello.set_epoch(tasks_->revision().epoch);
+  hello.set_clock_ms(WallNow().ms);
   return hello;
 }
 

@@ -5,40 +5,50 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/control/node_tasks.h"
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/os/folder_watch.h"
 #include "nodeagent/os/gpu_inventory.h"
+#include "nodeagent/services/log_export.h"
 #include "nodeagent/services/log_service.h"
 #include "nodeagent/services/replica_supervisor.h"
 #include "nodeagent/services/root_watch.h"
+#include "nodeagent/services/save_collector.h"
 #include "nodeagent/services/save_service.h"
 #include "nodeagent/sync/epoch_bound.h"
+#include "nodeagent/sync/stub_source.h"
 #include "nodeagent/sync/sync_session.h"
 
 namespace glim::nodeagent {
 
 class Agent {
  public:
-  // `options` are complete; `stub` outlives the agent, and the loop runs until Stop has let everything end.
-  Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus,
-        v1::AgentApi::StubInterface* stub, std::uint64_t seed);
+  // `options` are complete; the loop runs until Stop has let everything end.
+  Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus, StubSource stub,
+        std::uint64_t seed);
   ~Agent();
 
   // Adopts what is there, and connects when the node's replica service has told its address, or does not come.
   Status Start();
+  // `stub` gives another one from now on: connects again by it. Tasks notice nothing.
+  void Reconnect();
+  // What else is done with each Welcome. Before Start.
+  void set_on_welcome(std::function<void(const v1::Welcome&)> on_welcome) { on_welcome_ = std::move(on_welcome); }
   // The agent goes, the tasks and the replica service stay. After a Start that succeeded.
   void Stop();
+  // After Start: the folder of the control group below which each task has its own; empty: they have none.
+  const std::string& task_groups() const { return tasks_->groups(); }
 
  private:
   void MakeStreams();
   Status StartReplica();
   Status Believe(const v1::SchedulerMessage& message);
-  void OnDesired(v1::DesiredState set);
   v1::Hello MakeHello() const;
   v1::NodeReport MakeReport() const;
   v1::LogChunk MakeIntroduction() const;
@@ -46,7 +56,7 @@ class Agent {
   boost::asio::io_context& io_;
   const AgentOptions options_;
   const std::unique_ptr<GpuInventory> gpus_;
-  v1::AgentApi::StubInterface* const stub_;
+  const StubSource stub_;
   const std::uint64_t seed_;
   std::string boot_id_;
   FolderWatch watch_;
@@ -54,9 +64,12 @@ class Agent {
   std::unique_ptr<EpochBound> epochs_;
   std::unique_ptr<SyncSession> sync_;
   std::unique_ptr<LogService> logs_;
+  LogExport log_export_;
   std::unique_ptr<ReplicaSupervisor> replica_;
   SaveService saves_;
   RootWatch root_;
+  SaveCollector collector_;
+  std::function<void(const v1::Welcome&)> on_welcome_;
   bool connecting_ = false;
   bool stopped_ = false;
 };

@@ -139,7 +139,7 @@ class AgentHungSnapshotTest : public AgentSnapshotTest {
   AgentHungSnapshotTest() {
     const std::string bin = folder_ + "/bin";
     fs::create_directory(bin);
-    for (const char* program : {"glim-init", "glim-task", "glim-shim"}) {
+    for (const char* program : {"glim-init", "glim-paths", "glim-task", "glim-shim"}) {
       fs::create_symlink(std::string(GLIM_BINARY_DIR "/bin/") + program, bin + "/" + program);
     }
     Write(bin + "/glim-unpack", "#!/bin/sh\necho $$ > " + folder_ + "/unpacking\nexec sleep 1000\n", 0755);

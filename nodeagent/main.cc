@@ -1,18 +1,34 @@
 // glim-agent: the daemon of one node. It goes on SIGTERM and SIGINT; the tasks stay, and its next life adopts them.
+// `glim-agent enrol` makes the machine a node and ends; with --login-socket it serves users' logins, and no tasks.
 #include <fcntl.h>
-#include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "nodeagent/agent.h"
+#include "nodeagent/identity/certificate_renewal.h"
+#include "nodeagent/identity/enrol.h"
+#include "nodeagent/identity/identity_folder.h"
+#include "nodeagent/identity/login_socket.h"
+#include "nodeagent/identity/scheduler_link.h"
+#include "nodeagent/options/command_line.h"
+#include "nodeagent/options/identity_options.h"
+#include "nodeagent/os/clock_watch.h"
 #include "nodeagent/sync/desired_store.h"
 #include "nodeagent/sync/message_sizes.h"
+#include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/log/log.h"
@@ -20,82 +36,6 @@
 
 namespace glim::nodeagent {
 namespace {
-
-void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
-  app.add_option("--replica-memory", o.replica_memory_bytes,
-                 "memory for copies of other nodes' checkpoints (units: KiB, MiB, GiB), held by a glim-replica that "
-                 "this agent starts and that outlives it (0: none)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--replica-secret-file", o.replica_secret_file,
-                 "of the cluster's secret, readable by its owner alone; jobs' tokens for replicas are made of it");
-  app.add_option("--replica-listen", o.replica_listen,
-                 "HOST:PORT of that glim-replica, port 0: a free one (a free one "
-                 "of --address)");
-  app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, here and in tasks (all)");
-  app.add_option("--replica-device", o.replica_device,
-                 "the network card for replicas, here and in tasks, as UCX names it: mlx5_0:1 (all)");
-  app.add_option("--replica-service-level", o.replica_service_level,
-                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
-      ->check(CLI::Range(0, 15));
-}
-
-void AddOptions(CLI::App& app, AgentOptions& o) {
-  app.set_version_flag("--version", GLIM_VERSION);
-  app.add_option("--scheduler", o.scheduler, "where the scheduler listens for agents, HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--cluster-id", o.cluster_id,
-                 "the cluster that this node belongs to, as `glim version` shows it (the state folder's own)");
-  app.add_option("--node-name", o.node_name, "this node's name in the cluster (the host's name)");
-  app.add_option("--state-dir", o.state_dir, "the agent's own folder, private (0700); made when it is missing")
-      ->required();
-  app.add_option("--pool", o.pool, "the pool that this node belongs to")->capture_default_str();
-  app.add_option("--zone", o.zone, "the fabric that this node is in")->capture_default_str();
-  app.add_option("--leaf", o.leaf, "the leaf switch that this node hangs on")->capture_default_str();
-  app.add_option("--gpu-type", o.gpu_type, "what GPUs the node has, as jobs ask for them");
-  app.add_option("--gpus", o.gpus, "how many GPUs the node has")->capture_default_str();
-  app.add_flag("--simulated-gpus", o.simulated_gpus, "no real GPUs are behind --gpus: they are numbers to schedule by");
-  app.add_option("--nvlink", o.nvlink, "none, pair or full")->capture_default_str();
-  app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();
-  app.add_option("--address", o.address, "where other nodes reach this one's tasks (MASTER_ADDR)")
-      ->capture_default_str();
-  app.add_option("--hfreduce-device", o.hfreduce_device,
-                 "the network card that tasks' glim.hfreduce uses, as UCX names it: mlx5_0:1 (all)");
-  app.add_option("--hfreduce-service-level", o.hfreduce_service_level,
-                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
-      ->check(CLI::Range(0, 15));
-  app.add_option("--saves-listen", o.saves_listen,
-                 "HOST:PORT where other nodes' agents copy jobs' saves from this "
-                 "node, port 0: a free one; none: they cannot (a free one of --address)");
-  AddReplicaOptions(app, o);
-  app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
-  app.add_option("--sdk", o.sdk,
-                 "the SDK's folder, which every task gets: `import glim` and glim-task work in it; "
-                 "none: no SDK (../share/glim/sdk beside this program)");
-  app.add_option("--runtime", o.runtime,
-                 "what tasks run in: runc (containers), process, or auto: runc for root where it "
-                 "is installed, else process")
-      ->capture_default_str();
-  app.add_option("--runc", o.runc, "the program runc (looked for in the usual folders)");
-  app.add_option("--cgroup-parent", o.cgroup_parent,
-                 "the control group below which the tasks' are; this agent's alone (one below /glim)");
-  app.add_option("--task-user", o.task_user_text, "UID:GID that containers' processes run as")->capture_default_str();
-  app.add_option("--mount-allow", o.mount_allow,
-                 "folders of this node that jobs may name as workdir, checkpoint.dir or "
-                 "in mounts, with all below; for containers")
-      ->capture_default_str();
-  app.add_option("--log-level", o.log_level, "debug, info, warn or error")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
-      ->capture_default_str();
-  app.add_option("--machine-id", o.machine_id,
-                 "tells this machine from another under the same name (/etc/machine-id and the state folder)");
-  app.add_option("--log-file-bytes", o.log_limits.file_bytes_max, "size at which a rank's log file is rotated")
-      ->capture_default_str();
-  app.add_option("--log-files", o.log_limits.files_max, "how many files of a rank's log are kept")
-      ->capture_default_str();
-  app.add_option("--logs-bytes", o.logs_bytes_max, "how much all finished attempts' logs may take")
-      ->capture_default_str();
-  app.add_option("--logs-attempts", o.log_folders_max, "of how many attempts logs are kept")->capture_default_str();
-}
 
 // Held as long as the agent lives, whatever way it ends.
 Result<UniqueFd> LockStateFolder(const std::string& state_dir) {
@@ -110,61 +50,185 @@ Result<UniqueFd> LockStateFolder(const std::string& state_dir) {
   return fd;
 }
 
-std::shared_ptr<grpc::Channel> Connect(const AgentOptions& options) {
-  grpc::ChannelArguments arguments;
-  // The agent's own pauses decide when to try again, not the channel's, which grow to two minutes.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 3000);  // in truth the time a connection attempt may take
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Pings rarer than servers tolerate by default; the timeout is also TCP's for unacknowledged data, so that a
-  // scheduler whose machine vanished is noticed by the next reports.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(kDesiredMessageBytesMax));
-  return grpc::CreateCustomChannel(options.scheduler, grpc::InsecureChannelCredentials(), arguments);
+// As a supervisor would after its end, but in place: the process id stays, and the tasks and replicas anyway. Whoever
+// is connected sees the connection end, as when the agent is killed. Returns only if that cannot be.
+void StartAnew(char** argv) {
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);  // those too that a library opened without it
+  ::execv("/proc/self/exe", argv);
+  LogError("event=not_started_anew error={}", Quoted(std::strerror(errno)));
 }
 
-int Fail(const Status& status) {
+// What is wrong in the options or in their file: no start mends that, so systemd tries no other one (deploy/systemd).
+constexpr int kUsage = 2;
+constexpr int kFailed = 1;
+
+int Fail(const Status& status, int code = kFailed) {
   std::fprintf(stderr, "glim-agent: %s%s%s\n", status.message().c_str(), status.fix().empty() ? "" : ": ",
                status.fix().c_str());
-  return 1;
+  return code;
 }
 
-int Main(int argc, char** argv) {
-  AgentOptions options;
-  CLI::App app("The agent of one Glim node: runs the tasks that the scheduler gives it");
-  AddOptions(app, options);
-  CLI11_PARSE(app, argc, argv);
-  ::umask(077);
-  StartLog("ts=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v", options.log_level);
-  if (Status status = CompleteOptions(&options); !status.ok()) return Fail(status);
-  Result<std::unique_ptr<GpuInventory>> gpus = MakeGpuInventory(options.gpus, options.simulated_gpus);
-  if (!gpus.ok()) return Fail(gpus.status());
-  Result<UniqueFd> lock = LockStateFolder(options.state_dir);
-  if (!lock.ok()) return Fail(lock.status());
-  Result<std::string> cluster = DesiredStore(options.state_dir).Claim(options.cluster_id);
-  if (!cluster.ok()) return Fail(cluster.status());
-  options.cluster_id = *cluster;
-  ::signal(SIGPIPE, SIG_IGN);
+// By the certificate it is known who this node is: what was left out is filled in.
+Result<std::optional<NodeCredentials>> TakeIdentity(AgentOptions* options) {
+  if (options->insecure_without_identity) return std::optional<NodeCredentials>();
+  if (options->state_dir.empty()) {
+    return InvalidArgument("--state-dir", "--state-dir is missing", "name a folder for the agent's own use");
+  }
+  const IdentityFolder folder(options->state_dir);
+  auto credentials = folder.Read();
+  if (!credentials.ok()) return credentials.status();
+  const std::string& node = credentials->certificate.node();
+  if (options->node_name.empty()) options->node_name = node;
+  if (options->node_name != node) {
+    return InvalidArgument("--node-name", "this node's certificate is of " + node + ", not of " + options->node_name,
+                           "leave --node-name out, or invite and enrol it as " + options->node_name);
+  }
+  if (options->cluster_id.empty()) options->cluster_id = credentials->certificate.cluster();
+  if (options->scheduler.empty()) options->scheduler = folder.Scheduler();
+  return std::optional(std::move(credentials).value());
+}
 
+// The token alone: up to the line's end, without blanks.
+std::string ReadToken() {
+  std::string token;
+  for (int c = std::getchar(); c != EOF && c != '\n' && token.size() < 1024; c = std::getchar()) {
+    if (c > ' ') token += static_cast<char>(c);
+  }
+  return token;
+}
+
+int RunEnrol(EnrolOrder order) {
+  std::error_code error;
+  if (order.state_dir.empty()) {
+    return Fail(InvalidArgument("--state-dir", "--state-dir is missing", "name the agent's own folder"), kUsage);
+  }
+  if (Status status = MakePrivateFolder(std::filesystem::absolute(order.state_dir, error).string()); !status.ok()) {
+    return Fail(status);
+  }
+  order.state_dir = std::filesystem::canonical(order.state_dir, error).string();
+  if (order.machine_id.empty()) order.machine_id = MachineIdOf(order.state_dir);
+  const Result<Enrolled> enrolled = Enrol(order, ReadToken());
+  if (!enrolled.ok()) {
+    return Fail(enrolled.status(), enrolled.status().code() == StatusCode::kInvalidArgument ? kUsage : kFailed);
+  }
+  std::printf("enrolled as %s %s of cluster %s; its agent finds the scheduler at %s\n",
+              enrolled->login ? "login host" : "node", enrolled->node.c_str(), enrolled->cluster_id.c_str(),
+              enrolled->listen_agents.c_str());
+  return 0;
+}
+
+// Ends on SIGTERM and SIGINT, when `stop` has let everything end.
+class Signals {
+ public:
+  Signals(boost::asio::io_context& io, const char* note, std::function<void()> stop) : signals_(io, SIGTERM, SIGINT) {
+    signals_.async_wait([note, stop = std::move(stop)](boost::system::error_code error, int signal) {
+      if (error) return;
+      LogInfo("event=stopping signal={} note=\"{}\"", signal, note);
+      stop();
+    });
+  }
+
+ private:
+  boost::asio::signal_set signals_;
+};
+
+// A host where users log in: no tasks, no Hello. Its certificate is renewed four times a day, for nobody tells it of
+// another authority.
+int RunLogins(const AgentOptions& options, const NodeCredentials& credentials) {
   boost::asio::io_context io(1);
-  const std::unique_ptr<v1::AgentApi::Stub> stub = v1::AgentApi::NewStub(Connect(options));
-  Agent agent(io, options, std::move(gpus).value(), stub.get(), std::random_device()());
+  SchedulerLink link(options.scheduler, credentials, kDesiredMessageBytesMax);
+  std::vector<pki::Certificate> authorities = credentials.authorities;
+  CertificateRenewal::Times times;
+  times.at_most = Hours(6);
+  CertificateRenewal renewal(io, IdentityFolder(options.state_dir), credentials, times,
+                             {[&link] { return link.stub(); }, WallTime,
+                              [&](const NodeCredentials& next) {
+                                authorities = next.authorities;
+                                link.Use(next);
+                              }});
+  auto socket = LoginSocket::Open(io, options.login_socket,
+                                  {[&link] { return link.stub(); }, [&] { return pki::PemOf(authorities); }});
+  if (!socket.ok()) return Fail(socket.status(), kUsage);
+  renewal.Start();
+  const Signals signals(io, "nobody logs in here meanwhile", [&] {
+    (*socket)->Stop();
+    renewal.Stop();
+  });
+  LogInfo("event=started login_socket={} host={} scheduler={}", Quoted(options.login_socket),
+          credentials.certificate.node(), options.scheduler);
+  io.run();
+  return 0;
+}
+
+int RunAgent(const AgentOptions& options, std::unique_ptr<GpuInventory> gpus,
+             const std::optional<NodeCredentials>& credentials, char** argv) {
+  boost::asio::io_context io(1);
+  SchedulerLink link(options.scheduler, credentials, kDesiredMessageBytesMax);
+  Agent agent(
+      io, options, std::move(gpus), [&link] { return link.stub(); }, std::random_device()());
+  std::optional<CertificateRenewal> renewal;
+  if (credentials) {
+    renewal.emplace(io, IdentityFolder(options.state_dir), *credentials, CertificateRenewal::Times(),
+                    CertificateRenewal::Hooks{[&link] { return link.stub(); }, WallTime,
+                                              [&link, &agent](const NodeCredentials& next) {
+                                                link.Use(next);
+                                                agent.Reconnect();
+                                              }});
+    agent.set_on_welcome([&](const v1::Welcome& welcome) { renewal->OnAuthorities(welcome.authorities()); });
+  }
+  ClockWatch clock(io, [argv](Duration by) {
+    LogWarning("event=clock_set_back by_ms={} note=\"the agent starts anew: what waits would wait for as much longer\"",
+               by.ms);
+    StartAnew(argv);
+  });
+  clock.Start();
   // Before the start: whoever hears the agent's first word may already stop it.
-  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&](boost::system::error_code error, int signal) {
-    if (error) return;
-    LogInfo("event=stopping signal={} note=\"tasks and replicas stay\"", signal);
+  const Signals signals(io, "tasks and replicas stay", [&] {
+    clock.Stop();
+    if (renewal) renewal->Stop();
     agent.Stop();
   });
   if (Status status = agent.Start(); !status.ok()) return Fail(status);
-  LogInfo("event=started node={} cluster={} scheduler={} runtime={} state_dir={} gpus={} simulated={}",
-          options.node_name, options.cluster_id, options.scheduler, options.runtime, Quoted(options.state_dir),
-          options.gpus, options.simulated_gpus);
+  if (renewal) renewal->Start();
+  LogInfo(
+      "event=started node={} cluster={} scheduler={} identity={} runtime={} state_dir={} groups={} gpus={} "
+      "simulated={}",
+      options.node_name, options.cluster_id, options.scheduler, credentials.has_value(), options.runtime,
+      Quoted(options.state_dir), Quoted(agent.task_groups()), options.gpus, options.simulated_gpus);
   io.run();
   return 0;
+}
+
+int Main(int argc, char** argv) {
+  ::setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // why there is no connection the agent says itself
+  Result<CommandLine> line = ParseCommandLine(argc, argv);
+  if (!line.ok()) return Fail(line.status(), kUsage);
+  if (line->exit_code) return *line->exit_code;
+  AgentOptions& options = line->options;
+  ::umask(077);
+  ::signal(SIGPIPE, SIG_IGN);
+  StartLog("ts=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v", options.log_level);
+  const auto refuse = [&](const Status& status) {
+    return Fail(line->places.Placed(status), status.code() == StatusCode::kInvalidArgument ? kUsage : kFailed);
+  };
+  if (line->enrol) return RunEnrol(*line->enrol);
+  auto credentials = TakeIdentity(&options);
+  if (!credentials.ok()) return refuse(credentials.status());
+  if (!options.login_socket.empty()) {
+    if (Status status = CompleteLoginOptions(&options); !status.ok()) return refuse(status);
+    return RunLogins(options, **credentials);
+  }
+  Status complete = CompleteOptions(&options);
+  if (complete.ok()) complete = CheckIdentityOptions(options);
+  if (!complete.ok()) return refuse(complete);
+  Result<std::unique_ptr<GpuInventory>> gpus = MakeGpuInventory(options.gpus, options.simulated_gpus);
+  if (!gpus.ok()) return Fail(gpus.status());  // a driver may come later than the agent
+  Result<UniqueFd> lock = LockStateFolder(options.state_dir);
+  if (!lock.ok()) return Fail(lock.status());
+  Result<std::string> cluster = DesiredStore(options.state_dir).Claim(options.cluster_id);
+  if (!cluster.ok()) return Fail(cluster.status(), cluster.status().field() == "--cluster-id" ? kUsage : kFailed);
+  options.cluster_id = *cluster;
+  return RunAgent(options, std::move(gpus).value(), *credentials, argv);
 }
 
 }  // namespace

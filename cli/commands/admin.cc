@@ -1,6 +1,4 @@
-// glim admin status, glim admin node return and remove, glim admin outage resolve, and what else operators ask.
-#include <memory>
-
+// glim admin status, glim admin outage resolve, and the groups of what else operators ask.
 #include <fmt/format.h>
 
 #include "cli/commands/admin_accounts.h"
@@ -28,8 +26,8 @@ std::string StatusLines(const glim::v1::GetSchedulerStatusResponse& status) {
   text += fmt::format("revision    {}\n", status.revision());
   text += fmt::format("store       {}\n", Escaped(status.store()));
   if (status.store_away_since_ms() > 0) {
-    text += fmt::format("            cannot be reached since {}: nothing can be changed, what is shown is of then\n",
-                        FormatRfc3339(TimePoint{status.store_away_since_ms()}));
+    text += fmt::format("            nothing can be changed since {}, and what is shown is of then:\n            {}\n",
+                        FormatRfc3339(TimePoint{status.store_away_since_ms()}), Escaped(status.store_away_why()));
   }
   text += fmt::format("jobs        {} queued, {} live\n", status.jobs_queued(), status.jobs_live());
   text += fmt::format("nodes       {}, {} ready\n", status.nodes(), status.nodes_ready());
@@ -50,39 +48,6 @@ Status RunStatus(CommandContext& context) {
     context.output.Data(DumpJson(document));
   } else {
     context.output.Data(StatusLines(*response));
-  }
-  return Status::Ok();
-}
-
-Status RunReturn(CommandContext& context, const std::string& node) {
-  glim::v1::ReturnNodeRequest request;
-  request.set_node(node);
-  Result<glim::v1::ReturnNodeResponse> response = context.client.Call(&glim::v1::AdminApi::Stub::ReturnNode, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = node;
-    document["state"] = response->state();
-    context.output.Data(DumpJson(document));
-  } else {
-    context.output.Note(fmt::format("node {} is {}", node, response->state()));
-  }
-  return Status::Ok();
-}
-
-Status RunRemove(CommandContext& context, const std::string& node, bool connected) {
-  glim::v1::RemoveNodeRequest request;
-  request.set_node(node);
-  request.set_connected(connected);
-  Result<glim::v1::RemoveNodeResponse> response = context.client.Call(&glim::v1::AdminApi::Stub::RemoveNode, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = node;
-    document["removed"] = true;
-    context.output.Data(DumpJson(document));
-  } else {
-    context.output.Note(fmt::format("node {} is removed: a machine of that name may register", node));
   }
   return Status::Ok();
 }
@@ -111,20 +76,11 @@ void AddAdmin(Syntax app, Selection* selection) {
   AddAdminConfig(admin, selection);
   AddAdminReport(admin, selection);
   AddAdminAccounts(admin, selection);
-
-  const auto node_name = std::make_shared<std::string>();
-  Syntax node = admin.AddGroup("node", "About one node");
-  Syntax command = node.AddCommand("return", "Make a quarantined or lost node schedulable again");
-  command.Option("NODE", node_name.get(), "the node's name", Presence::kRequired);
-  command.OnChosen(
-      [=] { selection->run = [node_name](CommandContext& context) { return RunReturn(context, *node_name); }; });
-
-  const auto connected = std::make_shared<bool>(false);
-  Syntax remove = node.AddCommand("remove", "Take a node out of the cluster: a machine of its name may register");
-  remove.Option("NODE", node_name.get(), "the node's name", Presence::kRequired);
-  remove.Flag("--connected", connected.get(), "also while its agent is connected: it registers anew at once");
-  remove.OnChosen(
-      [=] { selection->run = [=](CommandContext& context) { return RunRemove(context, *node_name, *connected); }; });
+  AddAdminUsers(admin, selection);
+  AddAdminToken(admin, selection);
+  AddAdminNode(admin, selection);
+  AddAdminAudit(admin, selection);
+  AddAdminCa(admin, selection);
 
   Syntax outage = admin.AddGroup("outage", "So many nodes silent at once that none is declared lost");
   outage.AddCommand("resolve", "Judge the silent nodes lost: their jobs restart elsewhere").OnChosen([=] {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cli/text/render_json.h"
+#include "cli/commands/account_change.h"
 #include "cli/text/text.h"
 #include "cli/views/accounts_view.h"
 
@@ -17,55 +17,18 @@ namespace {
 
 using glim::v1::AdminApi;
 using glim::v1::ChangeAccountRequest;
-using glim::v1::ListAccountsResponse;
 
 struct AccountOptions {
   std::string name;
-  std::vector<std::string> teams;
-  std::uint32_t weight = 100;
+  std::optional<std::int64_t> weight;
+  std::optional<std::string> pools;
+  std::optional<std::string> default_pool;
   std::string subject;
   std::string priority;
   std::uint32_t nodes = 0;
   std::string pool = "*";
 };
 using Options = std::shared_ptr<AccountOptions>;
-
-using TableFn = std::string (*)(const ListAccountsResponse&, bool);
-
-Status RunList(CommandContext& context, const char* key, const char* none, TableFn table) {
-  Result<ListAccountsResponse> response =
-      context.client.Call(&AdminApi::Stub::ListAccounts, glim::v1::ListAccountsRequest());
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    const Json all = MessageJson(*response);
-    Json document = NewDocument();
-    document[key] = all.contains(key) ? all[key] : Json::array();
-    context.output.Data(DumpJson(document));
-    return Status::Ok();
-  }
-  const int rows = std::string_view(key) == "users"   ? response->users_size()
-                   : std::string_view(key) == "teams" ? response->teams_size()
-                                                      : response->quotas_size();
-  if (rows == 0) {
-    context.output.Note(none);
-  } else {
-    context.output.Data(table(*response, context.output.colour()));
-  }
-  return Status::Ok();
-}
-
-Status RunChange(CommandContext& context, const ChangeAccountRequest& request, const std::string& done) {
-  const auto response = context.client.Call(&AdminApi::Stub::ChangeAccount, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["done"] = done;
-    context.output.Data(DumpJson(document));
-  } else {
-    context.output.Note(done);
-  }
-  return Status::Ok();
-}
 
 enum class Verb { kAdd, kSet, kRemove };
 
@@ -76,24 +39,35 @@ ChangeAccountRequest RequestFor(Verb verb) {
   return request;
 }
 
-Status ChangeUser(CommandContext& context, Verb verb, const AccountOptions& options) {
-  ChangeAccountRequest request = RequestFor(verb);
-  request.mutable_user()->set_name(options.name);
-  for (const std::string& team : options.teams) request.mutable_user()->add_teams(team);
-  const std::string teams =
-      options.teams.empty() ? "in no team" : fmt::format("teams {}", fmt::join(options.teams, ", "));
-  return RunChange(context, request,
-                   verb == Verb::kRemove ? fmt::format("user {} is removed; quotas of theirs stay", options.name)
-                                         : fmt::format("user {}: {}", options.name, teams));
+// What is in force, with what was given of it changed.
+Status FillTeam(CommandContext& context, Verb verb, const AccountOptions& options, glim::v1::AccountTeam* team) {
+  team->set_name(options.name);
+  team->set_weight(100);
+  if (verb == Verb::kRemove) return Status::Ok();
+  if (verb == Verb::kSet) {
+    const auto known = context.client.Call(&AdminApi::Stub::ListAccounts, glim::v1::ListAccountsRequest());
+    if (!known.ok()) return known.status();
+    for (const auto& row : known->teams()) {
+      if (row.name() == options.name) *team = row;
+    }
+  }
+  if (options.weight) team->set_weight(static_cast<std::uint32_t>(*options.weight));
+  if (options.default_pool) team->set_default_pool(*options.default_pool);
+  if (!options.pools) return Status::Ok();
+  team->clear_pools();
+  for (const std::string& pool : WordsOf(*options.pools)) team->add_pools(pool);
+  return Status::Ok();
 }
 
 Status ChangeTeam(CommandContext& context, Verb verb, const AccountOptions& options) {
   ChangeAccountRequest request = RequestFor(verb);
-  request.mutable_team()->set_name(options.name);
-  request.mutable_team()->set_weight(options.weight);
-  return RunChange(context, request,
-                   verb == Verb::kRemove ? fmt::format("team {} is removed", options.name)
-                                         : fmt::format("team {}: weight {}", options.name, options.weight));
+  glim::v1::AccountTeam* team = request.mutable_team();
+  if (Status filled = FillTeam(context, verb, options, team); !filled.ok()) return filled;
+  if (verb == Verb::kRemove) return RunAccountChange(context, request, fmt::format("team {} is removed", options.name));
+  std::string done = fmt::format("team {}: weight {}", options.name, team->weight());
+  if (team->pools_size() > 0) done += fmt::format(", pools {}", fmt::join(team->pools(), ", "));
+  if (!team->default_pool().empty()) done += fmt::format(", by default {}", team->default_pool());
+  return RunAccountChange(context, request, done);
 }
 
 // "user:kim", "team-user:vision", "default-user".
@@ -114,10 +88,10 @@ Status ChangeQuota(CommandContext& context, Verb verb, const AccountOptions& opt
   quota->set_nodes(options.nodes);
   const std::string where = options.pool == "*" ? "" : fmt::format(" in pool {}", options.pool);
   const std::string what = fmt::format("quota of {} at {}{}", options.subject, options.priority, where);
-  return RunChange(context, request,
-                   verb == Verb::kRemove
-                       ? fmt::format("{} is removed", what)
-                       : fmt::format("{}: {} nodes{}", what, options.nodes, options.nodes == 0 ? ", not allowed" : ""));
+  const char* const none = options.nodes == 0 ? ", not allowed" : "";
+  return RunAccountChange(context, request,
+                          verb == Verb::kRemove ? fmt::format("{} is removed", what)
+                                                : fmt::format("{}: {} nodes{}", what, options.nodes, none));
 }
 
 using ChangeFn = Status (*)(CommandContext&, Verb, const AccountOptions&);
@@ -129,41 +103,18 @@ Syntax AddVerb(Syntax group, Selection* selection, const Options& options, Verb 
   return command;
 }
 
-void AddList(Syntax group, Selection* selection, const char* key, const char* none, const char* help, TableFn table) {
-  group.AddCommand("list", help).OnChosen([=] {
-    selection->run = [=](CommandContext& context) { return RunList(context, key, none, table); };
-  });
-}
-
-void AddUsers(Syntax admin, Selection* selection, const Options& options) {
-  Syntax user = admin.AddGroup("user", "Who is in which team");
-  AddList(user, selection, "users", "no user is in a team", "List the users that have teams", UsersTable);
-  for (const Verb verb : {Verb::kAdd, Verb::kSet}) {
-    Syntax command = AddVerb(user, selection, options, verb,
-                             verb == Verb::kAdd ? "Add a user" : "Add a user, or change the user's teams", ChangeUser);
-    command.Option("NAME", &options->name, "the user's name", Presence::kRequired);
-    command.ParsedOption("--team", "the user's teams, with commas between; the first is the default",
-                         [options](const std::string& word) {
-                           for (std::size_t at = 0; at <= word.size();) {
-                             const std::size_t end = std::min(word.find(',', at), word.size());
-                             options->teams.push_back(word.substr(at, end - at));
-                             at = end + 1;
-                           }
-                           return std::string();
-                         });
-  }
-  AddVerb(user, selection, options, Verb::kRemove, "Remove a user from all teams", ChangeUser)
-      .Option("NAME", &options->name, "the user's name", Presence::kRequired);
-}
-
 void AddTeams(Syntax admin, Selection* selection, const Options& options) {
   Syntax team = admin.AddGroup("team", "Teams, and what they weigh");
-  AddList(team, selection, "teams", "there are no teams", "List the teams", TeamsTable);
+  AddAccountList(team, selection, "teams", "there are no teams", "List the teams", TeamsTable);
   for (const Verb verb : {Verb::kAdd, Verb::kSet}) {
     Syntax command = AddVerb(team, selection, options, verb,
-                             verb == Verb::kAdd ? "Add a team" : "Add a team, or change its weight", ChangeTeam);
+                             verb == Verb::kAdd ? "Add a team" : "Add a team, or change what is given", ChangeTeam);
     command.Option("NAME", &options->name, "the team's name", Presence::kRequired);
-    command.BoundedOption("--weight", &options->weight, "its share grows with it (100)", 1, 1'000'000);
+    command.ParsedOption("--weight", "its share grows with it (100)", [options](const std::string& word) {
+      return ReadWhole(word, 1, 1'000'000, &options->weight.emplace());
+    });
+    command.Option("--pools", &options->pools, "the pools that its jobs may use, with commas between; '': all");
+    command.Option("--default-pool", &options->default_pool, "of its jobs that name none; '': the usual one");
   }
   AddVerb(team, selection, options, Verb::kRemove, "Remove a team that nobody is in", ChangeTeam)
       .Option("NAME", &options->name, "the team's name", Presence::kRequired);
@@ -171,8 +122,8 @@ void AddTeams(Syntax admin, Selection* selection, const Options& options) {
 
 void AddQuotas(Syntax admin, Selection* selection, const Options& options) {
   Syntax quota = admin.AddGroup("quota", "Who may have how many nodes of each class");
-  AddList(quota, selection, "quotas", "there are no quotas: nobody is limited", "List the quotas, and what they mean",
-          QuotasTable);
+  AddAccountList(quota, selection, "quotas", "there are no quotas: nobody is limited",
+                 "List the quotas, and what they mean", QuotasTable);
   for (const Verb verb : {Verb::kSet, Verb::kRemove}) {
     const bool set = verb == Verb::kSet;
     Syntax command =
@@ -196,7 +147,6 @@ void AddQuotas(Syntax admin, Selection* selection, const Options& options) {
 
 void AddAdminAccounts(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<AccountOptions>();
-  AddUsers(admin, selection, options);
   AddTeams(admin, selection, options);
   AddQuotas(admin, selection, options);
 }

@@ -1,5 +1,5 @@
-// glim admin user, glim admin team, glim admin quota: who is in which team, what teams weigh, and who may have how many
-// nodes of each class.
+// glim admin team, glim admin quota: what teams weigh and where their jobs run, and who may have how many nodes of each
+// class.
 #pragma once
 
 #include "cli/commands/command.h"

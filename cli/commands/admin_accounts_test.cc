@@ -73,8 +73,9 @@ TEST_F(AdminAccountsTest, TheListsAreTablesOrJson) {
       quota->set_meaning("at most 4 nodes");
     }
   }
-  EXPECT_EQ(Glim({"admin", "user", "list"}).out, "USER  TEAMS\nkim   vision\n");
-  EXPECT_EQ(Glim({"admin", "team", "list"}).out, "TEAM    WEIGHT  USERS\nvision     200      1\n");
+  EXPECT_EQ(Glim({"admin", "user", "list"}).out, "USER  ROLE  UID  TEAMS   NOTE\nkim   user    -  vision\n");
+  EXPECT_EQ(Glim({"admin", "team", "list"}).out,
+            "TEAM    WEIGHT  USERS  POOLS  BY DEFAULT\nvision     200      1  all    -\n");
   EXPECT_EQ(Glim({"admin", "quota", "list"}).out,
             "SUBJECT           POOL  CLASS   NODES  MEANING\n"
             "team-user:vision  *     normal      4  at most 4 nodes\n"

@@ -164,7 +164,7 @@ TEST_F(CliTest, AnUnreachableServerIsToldAtOnce) {
     arguments.insert(arguments.begin(), {"--server", "127.0.0.1:1"});
     const GlimResult result = Glim(arguments);
     EXPECT_EQ(result.exit_code, 8) << result.err;
-    EXPECT_LT(result.took.count(), 3000) << line[0];
+    EXPECT_LT(result.took.count(), 15'000) << line[0];
     EXPECT_THAT(result.err, HasSubstr("127.0.0.1:1 cannot be reached"));
     EXPECT_THAT(result.err, HasSubstr("[UNREACHABLE]"));
   }
@@ -313,6 +313,8 @@ TEST_F(CliTest, FlagsBeatEnvironmentBeatsFiles) {
   EXPECT_EQ(server_.Lock()->user, "from-env");
   Glim({"--as", "from-flag", "queue"});
   EXPECT_EQ(server_.Lock()->user, "from-flag");
+  Write(".glim.yaml", "insecure_without_identity: true\n");
+  EXPECT_THAT(Glim({"queue", "-o", "table"}).err, HasSubstr("does not say whom to trust"));
   Write(".glim.yaml", "sever: 127.0.0.1:1\n");
   const GlimResult bad = Glim({"queue", "-o", "table"});
   EXPECT_EQ(bad.exit_code, 2);
@@ -331,8 +333,8 @@ TEST_F(CliTest, ALocalConfigThatOthersMayWriteIsLeftOut) {
 
 TEST_F(CliTest, AFullDiskIsAFailure) {
   AddJob(server_.Lock().state, 1, "running");
-  const std::string command = std::string(GLIM_BINARY_DIR "/bin/glim --server ") + server_.address() +
-                              " queue >/dev/full 2>" + folder_ + "/err";
+  const std::string glim = GLIM_BINARY_DIR "/bin/glim --insecure-without-identity --server ";
+  const std::string command = glim + server_.address() + " queue >/dev/full 2>" + folder_ + "/err";
   const int status = std::system(command.c_str());  // NOLINT: a shell's redirection is what is tested
   EXPECT_EQ(WEXITSTATUS(status), 1);
 }

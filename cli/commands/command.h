@@ -1,8 +1,9 @@
 // What every command has in common: it adds itself to the command line, and if it is the one chosen, main runs it.
 // One command, one file.
 //
-// Sources: command.cc, admin.cc, admin_config.cc, admin_report.cc, cancel.cc, events.cc, history.cc, logs.cc,
-// nodes.cc, plan.cc, queue.cc, resume.cc, status.cc, submit.cc, suspend.cc, version.cc, wait.cc, why.cc
+// Sources: command.cc, admin.cc, admin_audit.cc, admin_ca.cc, admin_config.cc, admin_node.cc, admin_report.cc,
+// admin_token.cc, admin_users.cc, cancel.cc, events.cc, history.cc, login.cc, logout.cc, logs.cc, nodes.cc, plan.cc,
+// queue.cc, resume.cc, secret.cc, status.cc, submit.cc, suspend.cc, version.cc, wait.cc, whoami.cc, why.cc
 #pragma once
 
 #include <cstdint>
@@ -49,11 +50,20 @@ void AddHistory(Syntax app, Selection* selection);
 void AddNodes(Syntax app, Selection* selection);
 void AddWait(Syntax app, Selection* selection);
 void AddCkpt(Syntax app, Selection* selection);  // ckpt.h has its commands
+void AddLogin(Syntax app, Selection* selection);
+void AddLogout(Syntax app, Selection* selection);
+void AddWhoami(Syntax app, Selection* selection);
+void AddSecret(Syntax app, Selection* selection);
 void AddVersion(Syntax app, Selection* selection);
 void AddAdmin(Syntax app, Selection* selection);
 // The parts of `admin` that have files of their own.
 void AddAdminConfig(Syntax admin, Selection* selection);
 void AddAdminReport(Syntax admin, Selection* selection);
+void AddAdminUsers(Syntax admin, Selection* selection);
+void AddAdminToken(Syntax admin, Selection* selection);
+void AddAdminNode(Syntax admin, Selection* selection);
+void AddAdminAudit(Syntax admin, Selection* selection);
+void AddAdminCa(Syntax admin, Selection* selection);
 
 // Adds the argument JOB, a job's number, to `command`.
 void AddJobArgument(Syntax command, std::uint64_t* job_id, Presence presence = Presence::kRequired);

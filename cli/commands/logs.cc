@@ -57,6 +57,8 @@ class LogReader {
     rank_ = options_.rank == kAnyRank ? 0 : options_.rank;
     if (options_.rank != kAnyRank) return Status::Ok();
     Result<glim::v1::Job> job = context_.client.GetJob(options_.job_id);
+    // The ends of its logs may outlive what the scheduler knows of a job.
+    if (job.status().code() == StatusCode::kNotFound) return Status::Ok();
     if (!job.ok()) return job.status();
     const std::uint32_t number = options_.attempt != 0 ? options_.attempt : NextWithLog(*job, 0);
     for (const auto& attempt : job->attempts()) {

@@ -73,8 +73,8 @@ Result<std::vector<glim::v1::JobSpec>> CollectSpecs(const SpecArguments& argumen
 }
 
 std::string DescribeSpec(const glim::v1::JobSpec& spec) {
-  return fmt::format("{}: {} x {} GPUs, pool {}, priority {}", spec.name(), spec.nodes(), spec.gpus_per_node(),
-                     spec.pool(), spec.priority());
+  return fmt::format("{}: {} x {} GPUs{}, priority {}", spec.name(), spec.nodes(), spec.gpus_per_node(),
+                     spec.pool().empty() ? "" : ", pool " + spec.pool(), spec.priority());
 }
 
 }  // namespace glim::cli

@@ -39,6 +39,7 @@ Status RunStatus(CommandContext& context, std::uint64_t job_id) {
   }
   Json document = NewDocument();
   document["job"] = JobJson(*job);
+  document["attempts_left_out"] = AttemptsLeftOut(*job);
   document["receipts"] = Json::array();
   for (const Receipt& receipt : receipts) document["receipts"].push_back(ReceiptJson(receipt));
   document["hint"] = HintFor(*job);

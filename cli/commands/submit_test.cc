@@ -19,7 +19,7 @@ TEST_F(SubmitTest, SubmitsAFileAndPrintsTheIdAlone) {
   const GlimResult result = Glim({"submit", "sub/job.yaml"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "1\n");
-  EXPECT_EQ(result.err, "submitted sft: 2 x 8 GPUs, pool default, priority normal\n");
+  EXPECT_EQ(result.err, "submitted sft: 2 x 8 GPUs, priority normal\n");
   const auto state = server_.Lock();
   ASSERT_EQ(state->submits.size(), 1u);
   EXPECT_EQ(state->submits[0].specs(0).workdir(), folder_ + "/sub");

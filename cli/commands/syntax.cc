@@ -97,14 +97,14 @@ void Syntax::ParsedOption(const std::string& names, const std::string& help, Wor
       ->required(presence == Presence::kRequired);
 }
 
-void Syntax::ParsedOptions(const std::string& names, const std::string& help, WordCheck take) {
+void Syntax::ParsedOptions(const std::string& names, const std::string& help, WordCheck take, Presence presence) {
   app_->add_option_function<std::vector<std::string>>(
           names,
           [names, take = std::move(take)](const std::vector<std::string>& words) {
             for (const std::string& word : words) Take(names, take, word);
           },
           help)
-      ->required();
+      ->required(presence == Presence::kRequired);
 }
 
 Parser::Parser(const std::string& name, const std::string& description, const std::string& version)

@@ -47,8 +47,9 @@ class Syntax {
   // `take` keeps what the word says.
   void ParsedOption(const std::string& names, const std::string& help, WordCheck take,
                     Presence presence = Presence::kOptional);
-  // One word or more, each taken by `take`.
-  void ParsedOptions(const std::string& names, const std::string& help, WordCheck take);
+  // One word or more, each taken by `take`; optional: or none.
+  void ParsedOptions(const std::string& names, const std::string& help, WordCheck take,
+                     Presence presence = Presence::kRequired);
 
  private:
   CLI::App* app_;

@@ -2,13 +2,16 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "cli/rpc/connection_fault.h"
 #include "cli/rpc/grpc_status.h"
+#include "sdk/pki/sign.h"
 
 namespace glim::cli {
 namespace {
@@ -16,7 +19,10 @@ namespace {
 constexpr int kConnectMs = 2000;
 constexpr int kResponseBytesMax = 64 * 1024 * 1024;
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
+// `authorities`: PEM; empty: plaintext.
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& server, const std::string& authorities) {
+  // What went wrong is told by this program: gRPC's own lines would come in between. (Not for who asks for them.)
+  ::setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   grpc::ChannelArguments arguments;
   // How long one attempt to connect may last: a server that does not answer at all is noticed by then.
   arguments.SetInt("grpc.min_reconnect_backoff_ms", kConnectMs);
@@ -30,20 +36,60 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kResponseBytesMax);
   arguments.SetUserAgentPrefix("glim-cli/" GLIM_VERSION);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  if (authorities.empty()) return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  // It has this name by whatever address it is reached, and its authority gives it to schedulers alone.
+  arguments.SetSslTargetNameOverride(pki::kSchedulerName);
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = authorities;
+  return grpc::CreateCustomChannel(server, grpc::SslCredentials(options), arguments);
+}
+
+TimePoint WallNow() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
+
+Status NoToken(const std::string& server) {
+  return Status(StatusCode::kUnauthenticated, fmt::format("you are not logged in to the scheduler at {}", server))
+      .WithReason("NO_TOKEN")
+      .WithFix("'glim login' on a host for logins, 'glim login --oidc', or 'glim login --token' with a token of yours");
 }
 
 }  // namespace
 
 Client::Client(const Settings& settings, Interruption* interruption)
-    : settings_(settings),
-      interruption_(interruption),
-      channel_(Connect(settings.server)),
-      client_(glim::v1::ClientApi::NewStub(channel_)),
-      admin_(glim::v1::AdminApi::NewStub(channel_)) {}
+    : settings_(settings), interruption_(interruption) {
+  if (settings_.insecure) identity_.emplace();
+}
+
+Client::Client(const Settings& settings, Identity identity, Interruption* interruption)
+    : settings_(settings), identity_(std::move(identity)), needs_token_(false), interruption_(interruption) {}
+
+Result<Identity> Client::identity() {
+  if (!identity_) {
+    Result<Identity> found = FindIdentity(settings_, OperatorFolders());
+    if (!found.ok()) return found.status();
+    identity_ = *std::move(found);
+  }
+  return *identity_;
+}
+
+Status Client::Connect() {
+  if (channel_) return Status::Ok();
+  if (Result<Identity> found = identity(); !found.ok()) return found.status();
+  if (!settings_.insecure && needs_token_ && identity_->token.empty()) return NoToken(settings_.server);
+  channel_ = OpenChannel(settings_.server, settings_.insecure ? "" : identity_->authorities);
+  client_ = glim::v1::ClientApi::NewStub(channel_);
+  admin_ = glim::v1::AdminApi::NewStub(channel_);
+  return Status::Ok();
+}
 
 void Client::Prepare(grpc::ClientContext* context, bool bounded) const {
-  context->AddMetadata("glim-user", settings_.user);
+  if (settings_.insecure) {
+    context->AddMetadata("glim-user", settings_.user);
+  } else if (!identity_->token.empty()) {
+    context->AddMetadata("authorization", "Bearer " + identity_->token);
+  }
   if (!bounded) return;
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(settings_.call_timeout.ms));
 }
@@ -66,6 +112,9 @@ Status Client::Explain(const grpc::Status& status) const {
   const bool unreachable = cut || status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                            (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && !connected);
   if (unreachable && status.error_details().empty()) {
+    Status fault = connected ? Status::Ok()
+                             : TlsFault(settings_.server, settings_.insecure ? "" : identity_->authorities, WallNow());
+    if (!fault.ok()) return fault;
     return Status(StatusCode::kUnavailable,
                   fmt::format("the scheduler at {} cannot be reached\n{}", settings_.server, status.error_message()))
         .WithReason("UNREACHABLE")
@@ -81,6 +130,7 @@ Status Client::Explain(const grpc::Status& status) const {
 template <typename Reader, typename Request, typename Response>
 Status Client::Stream(Reader (glim::v1::ClientApi::Stub::*method)(grpc::ClientContext*, const Request&),
                       const Request& request, const std::function<void(const Response&)>& take) {
+  if (Status begun = Connect(); !begun.ok()) return begun;
   grpc::ClientContext context;
   Prepare(&context, /*bounded=*/!request.follow());
   const Interruption::Watch watch(interruption_, &context);

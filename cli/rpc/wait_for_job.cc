@@ -50,8 +50,13 @@ Result<glim::v1::Job> WaitForJob(Client& client, Interruption& interruption, Out
     } else {
       const StatusCode code = job.status().code();
       const bool away = code == StatusCode::kUnavailable || code == StatusCode::kDeadlineExceeded;
-      if (!away || !heard || now - *heard > kOutageMax) return job.status();
-      if (!std::exchange(told, true)) output.Note("the scheduler is away; waiting for it to come back");
+      const bool busy = job.status().reason() == "OVERLOADED";  // many of this user's wait at the same time
+      if (!(away || busy) || !heard || now - *heard > kOutageMax) return job.status();
+      if (!std::exchange(told, true)) {
+        output.Note(busy ? "the scheduler has too many requests of ours: asking again more slowly"
+                         : "the scheduler is away; waiting for it to come back");
+      }
+      if (busy) pause = kPauseMax;
     }
     if (timeout && now - begin >= *timeout) return TimedOut(job_id, state);
     const Duration left = timeout ? *timeout - (now - begin) : pause;

@@ -13,16 +13,17 @@ namespace glim::cli {
 namespace {
 
 constexpr SpecKey kTop[] = {
-    {"apiVersion"},      {"kind"},          {"name"},    {"pool"},   {"priority"}, {"nodes"},    {"gpus_per_node"},
-    {"placement"},       {"image"},         {"workdir"}, {"code"},   {"run"},      {"launcher"}, {"env"},
-    {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"}, {"limits"},   {"after"},    {"watchdog", false},
-    {"services", false}, {"compat", false}, {"team"}};
+    {"apiVersion"},      {"kind"},          {"name"},    {"pool"},    {"priority"}, {"nodes"},    {"gpus_per_node"},
+    {"placement"},       {"image"},         {"workdir"}, {"code"},    {"run"},      {"launcher"}, {"env"},
+    {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"},  {"limits"},   {"after"},    {"watchdog", false},
+    {"services", false}, {"compat", false}, {"team"},    {"secrets"}, {"api"}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};
 constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", false}};
 
 constexpr SpecKey kMount[] = {{"source"}, {"target"}, {"read_only"}};
+constexpr SpecKey kSecret[] = {{"name"}, {"env"}};
 constexpr SpecKey kLimits[] = {{"memory"}, {"cpus"}, {"pids"}, {"shm"}, {"time"}};
 
 constexpr SpecSection kSections[] = {{"", kTop},
@@ -31,6 +32,7 @@ constexpr SpecSection kSections[] = {{"", kTop},
                                      {"checkpoint", kCheckpoint},
                                      {"restart", kRestart},
                                      {"mounts[]", kMount},
+                                     {"secrets[]", kSecret},
                                      {"limits", kLimits}};
 
 // What other schedulers call the same thing.

@@ -60,6 +60,7 @@ class DocumentReader {
     WithSection(top, "limits", [this](FieldReader& section) { ReadLimits(section); });
     ReadMounts(top);
     ReadAfter(top);
+    ReadSecrets(top);
     if (status_.ok()) {
       const Status fault = Validate(spec_);
       if (!fault.ok()) top.Fail(root_.PlaceOf(fault.field()), fault);
@@ -85,7 +86,7 @@ class DocumentReader {
     top.OneOf("kind", "Job", kKinds);
     spec_.set_name(top.RequiredText("name", "add a line such as 'name: my-job'"));
     spec_.set_run(top.RequiredText("run", "add a line such as 'run: python train.py'"));
-    spec_.set_pool(Given(top, "pool", "default"));
+    spec_.set_pool(Given(top, "pool", ""));
     spec_.set_priority(Given(top, "priority", "normal"));
     spec_.set_team(Given(top, "team", ""));
     spec_.set_nodes(top.Count("nodes", 1));
@@ -99,6 +100,7 @@ class DocumentReader {
                                              "use 'node' or 'per-gpu'"));
     }
     spec_.set_launcher(LauncherOf(top.OneOf("launcher", "node", kLaunchers)));
+    spec_.set_api(top.Flag("api", false));
   }
 
   // On the wire an empty text is "not said": what is said must not be empty.
@@ -240,6 +242,28 @@ class DocumentReader {
       mount->set_source(item.RequiredText("source", "name a folder of the nodes"));
       mount->set_target(item.Text("target", mount->source()));
       mount->set_read_only(item.Flag("read_only", false));
+    }
+  }
+
+  // A name, or {name, env}.
+  void ReadSecrets(FieldReader& top) {
+    const yaml::Node* list = top.Section("secrets");
+    if (list == nullptr || !status_.ok()) return;
+    if (list->kind != yaml::Node::Kind::kSequence) {
+      return top.Fail(list->mark, "secrets", fmt::format("{} found, a list wanted", yaml::DescribeFound(*list)),
+                      "write [NAME] or [{name: NAME, env: VARIABLE}]; values are set by glim secret set NAME");
+    }
+    for (std::size_t i = 0; i < list->items.size() && status_.ok(); ++i) {
+      const std::string field = fmt::format("secrets[{}]", i);
+      glim::v1::SecretUse* secret = spec_.add_secrets();
+      if (list->items[i]->kind == yaml::Node::Kind::kScalar) {
+        secret->set_name(top.ScalarText(*list->items[i], field, "text"));
+        continue;
+      }
+      FieldReader item(source_.name, field, *list->items[i], &status_);
+      if (!status_.ok()) return;
+      secret->set_name(item.RequiredText("name", "name a secret that glim secret set has made"));
+      secret->set_env(Given(item, "env", ""));
     }
   }
 

@@ -30,6 +30,17 @@ glim::v1::JobSpec ReadOne(const std::string& text) {
 // A spec that is right but for one more line.
 std::string SpecWithLine(const std::string& line) { return "name: a\nrun: x\n" + line + "\n"; }
 
+TEST(SpecReader, SecretsAreNamesOrNamesWithAVariable) {
+  const glim::v1::JobSpec spec = ReadOne(SpecWithLine("secrets: [wandb-key, {name: hf, env: HF_TOKEN}]\napi: true"));
+  ASSERT_EQ(spec.secrets_size(), 2);
+  EXPECT_EQ(spec.secrets(0).name(), "wandb-key");
+  EXPECT_EQ(spec.secrets(0).env(), "");
+  EXPECT_EQ(spec.secrets(1).name(), "hf");
+  EXPECT_EQ(spec.secrets(1).env(), "HF_TOKEN");
+  EXPECT_TRUE(spec.api());
+  EXPECT_FALSE(ReadOne(SpecWithLine("")).api());
+}
+
 constexpr char kFull[] = R"(apiVersion: glim/v1
 kind: Job
 name: llama-sft
@@ -87,7 +98,7 @@ TEST(SpecReader, ReadsEveryKey) {
 
 TEST(SpecReader, FillsInEveryDefault) {
   const glim::v1::JobSpec spec = ReadOne("name: a\nrun: x\n");
-  EXPECT_EQ(spec.pool(), "default");
+  EXPECT_EQ(spec.pool(), "") << "the server says: its team's, or default";
   EXPECT_EQ(spec.priority(), "normal");
   EXPECT_EQ(spec.nodes(), 1u);
   EXPECT_EQ(spec.gpus_per_node(), 8u);

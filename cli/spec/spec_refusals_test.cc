@@ -106,6 +106,11 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     MountsAndLimits, BadSpecTest,
     testing::Values(
+        BadSpec{"secrets_text", With("secrets: key"), "'key' found, a list wanted", "secrets", "glim secret set"},
+        BadSpec{"secret_name", With("secrets: [{env: X}]"), "'secrets[0].name' is missing", "secrets[0].name", ""},
+        BadSpec{"secret_key", With("secrets: [{name: a, value: x}]"), "unknown key 'value'", "secrets[0].value", ""},
+        BadSpec{"secret_path", With("secrets: [a, ../b]"), "other characters than letters", "secrets[1]", "only these"},
+        BadSpec{"api_word", With("api: yes"), "'yes' found, true or false wanted", "api", ""},
         BadSpec{"mounts_text", With("mounts: /data"), "'/data' found, a list wanted", "mounts", "write [{source"},
         BadSpec{"mount_text", With("mounts: [/data]"), "found, a mapping (key: value) wanted", "mounts[0]", ""},
         BadSpec{"no_source", With("mounts: [{target: /d}]"), "'mounts[0].source' is missing", "mounts[0].source", ""},

@@ -1,4 +1,5 @@
-// The real program against a fake scheduler on a real socket: a folder and a server of its own for every test.
+// The real program against a fake scheduler on a real socket: a folder and a server of its own for every test. Without
+// TLS; identity_fixture.h has it.
 #pragma once
 
 #include <cstdlib>
@@ -33,6 +34,7 @@ class CliTest : public testing::Test {
     GlimOptions options;
     options.env = env_;
     options.env.emplace("GLIM_SERVER", server_.address());
+    options.env.emplace("GLIM_INSECURE_WITHOUT_IDENTITY", "true");
     options.folder = folder_;
     options.input = std::move(input);
     return options;

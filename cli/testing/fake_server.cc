@@ -8,21 +8,14 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
+#include "cli/testing/fake_identity.h"
+
 namespace glim::cli {
 namespace {
 
 using grpc::ServerContext;
 using grpc::Status;
 using namespace glim::v1;  // NOLINT(build/namespaces): a test double made of little else
-
-// What every call does first: notes who asks, and refuses if the test says so.
-Status Enter(const ServerContext& context, FakeState* state) {
-  const auto found = context.client_metadata().find("glim-user");
-  state->user = found == context.client_metadata().end() ? "" : std::string(found->second.data(), found->second.size());
-  if (state->refusal.ok() || state->refusals_left == 0) return Status::OK;
-  if (state->refusals_left > 0) --state->refusals_left;
-  return state->refusal;
-}
 
 Status NoJob(std::uint64_t id) {
   return Refusal(grpc::StatusCode::NOT_FOUND, "no job " + std::to_string(id), "NO_SUCH_JOB", "job_id",
@@ -31,21 +24,12 @@ Status NoJob(std::uint64_t id) {
 
 }  // namespace
 
-grpc::Status Refusal(grpc::StatusCode code, const std::string& message, const std::string& reason,
-                     const std::string& field, const std::string& fix) {
-  ErrorDetail detail;
-  detail.set_reason(reason);
-  detail.set_field(field);
-  detail.set_fix(fix);
-  return Status(code, message, detail.SerializeAsString());
-}
-
-class FakeServer::ClientService : public ClientApi::Service {
+class FakeServer::ClientService : public FakeUserCalls {
  public:
-  explicit ClientService(FakeServer* owner) : owner_(owner) {}
+  explicit ClientService(FakeDesk* owner) : FakeUserCalls(owner), owner_(owner) {}
 
   Status Submit(ServerContext* context, const SubmitRequest* request, SubmitResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->submits.push_back(*request);
     if (request->validate_only()) return Status::OK;
@@ -83,7 +67,7 @@ class FakeServer::ClientService : public ClientApi::Service {
 
   // One job a page, so that the client has to turn pages.
   Status ListJobs(ServerContext* context, const ListJobsRequest* request, ListJobsResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     const std::uint64_t after = request->page_token().empty() ? 0 : std::stoull(request->page_token());
     for (auto it = state->jobs.upper_bound(after); it != state->jobs.end(); ++it) {
@@ -99,7 +83,7 @@ class FakeServer::ClientService : public ClientApi::Service {
   }
 
   Status GetJob(ServerContext* context, const GetJobRequest* request, GetJobResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     const auto found = state->jobs.find(request->job_id());
     if (found == state->jobs.end()) return NoJob(request->job_id());
@@ -108,7 +92,7 @@ class FakeServer::ClientService : public ClientApi::Service {
   }
 
   Status ExplainJob(ServerContext* context, const ExplainJobRequest* request, ExplainJobResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     const auto found = state->jobs.find(request->job_id());
     if (found == state->jobs.end()) return NoJob(request->job_id());
@@ -118,7 +102,7 @@ class FakeServer::ClientService : public ClientApi::Service {
   }
 
   Status PlanJob(ServerContext* context, const PlanJobRequest* request, PlanJobResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->plans.push_back(*request);
     *response = state->plan;
@@ -126,7 +110,7 @@ class FakeServer::ClientService : public ClientApi::Service {
   }
 
   Status ListNodes(ServerContext* context, const ListNodesRequest*, ListNodesResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     for (const Node& node : state->nodes) *response->add_nodes() = node;
     return Status::OK;
@@ -139,7 +123,7 @@ class FakeServer::ClientService : public ClientApi::Service {
     std::string error;
     bool hold = false;
     {
-      const Handle state = owner_->Lock();
+      const FakeHandle state = owner_->Lock();
       if (Status status = Enter(*context, state.state); !status.ok()) return status;
       state->log_requests.push_back(*request);
       if (!state->jobs.contains(request->job_id())) return NoJob(request->job_id());
@@ -161,7 +145,7 @@ class FakeServer::ClientService : public ClientApi::Service {
     std::string error;
     bool hold = false;
     {
-      const Handle state = owner_->Lock();
+      const FakeHandle state = owner_->Lock();
       if (Status status = Enter(*context, state.state); !status.ok()) return status;
       state->event_requests.push_back(*request);
       events = state->events;
@@ -185,7 +169,7 @@ class FakeServer::ClientService : public ClientApi::Service {
   // At most two jobs a page.
   Status ListHistory(ServerContext* context, const ListHistoryRequest* request,
                      ListHistoryResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->history_requests.push_back(*request);
     std::size_t at = request->page_token().empty() ? 0 : std::stoull(request->page_token());
@@ -196,7 +180,7 @@ class FakeServer::ClientService : public ClientApi::Service {
   }
 
   Status GetVersion(ServerContext* context, const GetVersionRequest*, GetVersionResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     response->set_version("9.8.7");
     response->set_protocol_version(1);
@@ -209,7 +193,7 @@ class FakeServer::ClientService : public ClientApi::Service {
  private:
   template <typename Response>
   Status Change(const ServerContext& context, std::uint64_t job_id, const char* to, Response* response) {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(context, state.state); !status.ok()) return status;
     const auto found = state->jobs.find(job_id);
     if (found == state->jobs.end()) return NoJob(job_id);
@@ -239,16 +223,16 @@ class FakeServer::ClientService : public ClientApi::Service {
     --owner_->Lock()->log_streams_open;
   }
 
-  FakeServer* owner_;
+  FakeDesk* owner_;
 };
 
-class FakeServer::AdminService : public AdminApi::Service {
+class FakeServer::AdminService : public FakeOperatorCalls {
  public:
-  explicit AdminService(FakeServer* owner) : owner_(owner) {}
+  explicit AdminService(FakeDesk* owner) : FakeOperatorCalls(owner), owner_(owner) {}
 
   Status GetSchedulerStatus(ServerContext* context, const GetSchedulerStatusRequest*,
                             GetSchedulerStatusResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     response->set_epoch(3);
     response->set_store("sqlite");
@@ -260,7 +244,7 @@ class FakeServer::AdminService : public AdminApi::Service {
   }
 
   Status ReturnNode(ServerContext* context, const ReturnNodeRequest* request, ReturnNodeResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->returned_nodes.push_back(request->node());
     response->set_state("ready");
@@ -268,21 +252,21 @@ class FakeServer::AdminService : public AdminApi::Service {
   }
 
   Status RemoveNode(ServerContext* context, const RemoveNodeRequest* request, RemoveNodeResponse*) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->removed_nodes.push_back(*request);
     return Status::OK;
   }
 
   Status ResolveOutage(ServerContext* context, const ResolveOutageRequest*, ResolveOutageResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     response->set_nodes_lost(std::exchange(state->nodes_silent, 0));
     return Status::OK;
   }
 
   Status GetPolicy(ServerContext* context, const GetPolicyRequest*, GetPolicyResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     response->set_yaml(state->policy_yaml);
     response->set_source("/etc/glim/policy.yaml");
@@ -291,7 +275,7 @@ class FakeServer::AdminService : public AdminApi::Service {
 
   Status ReloadPolicy(ServerContext* context, const ReloadPolicyRequest* request,
                       ReloadPolicyResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->reloads.push_back(request->dry_run());
     for (const auto& change : state->policy_changes) *response->add_changes() = change;
@@ -302,21 +286,21 @@ class FakeServer::AdminService : public AdminApi::Service {
   }
 
   Status ListAccounts(ServerContext* context, const ListAccountsRequest*, ListAccountsResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     *response = state->accounts;
     return Status::OK;
   }
 
   Status ChangeAccount(ServerContext* context, const ChangeAccountRequest* request, ChangeAccountResponse*) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->account_changes.push_back(*request);
     return Status::OK;
   }
 
   Status GetReport(ServerContext* context, const GetReportRequest* request, GetReportResponse* response) override {
-    const Handle state = owner_->Lock();
+    const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
     state->reports_by.push_back(request->by());
     *response = state->report;
@@ -324,14 +308,14 @@ class FakeServer::AdminService : public AdminApi::Service {
   }
 
  private:
-  FakeServer* owner_;
+  FakeDesk* owner_;
 };
 
-FakeServer::FakeServer()
-    : client_(std::make_unique<ClientService>(this)), admin_(std::make_unique<AdminService>(this)) {
+FakeServer::FakeServer(std::shared_ptr<grpc::ServerCredentials> credentials)
+    : client_(std::make_unique<ClientService>(&desk_)), admin_(std::make_unique<AdminService>(&desk_)) {
   int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort("127.0.0.1:0", credentials ? credentials : grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(client_.get());
   builder.RegisterService(admin_.get());
   server_ = builder.BuildAndStart();

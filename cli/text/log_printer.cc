@@ -15,6 +15,12 @@ constexpr std::size_t kLineBytesMax = 64 * 1024;
 
 void LogPrinter::Take(const glim::v1::StreamLogResponse& part) {
   if (part.attempt() != 0) attempt_ = part.attempt();
+  if (!part.kept_of_node().empty()) {
+    output_->Note(
+        fmt::format("node {} is gone, or has this log no more: what follows is the end of attempt {}'s log, as the "
+                    "scheduler has kept it",
+                    part.kept_of_node(), part.attempt()));
+  }
   if (part.data().empty()) return;
   std::string data = part.data();
   if (part.offset() > offset_) {

@@ -73,4 +73,11 @@ std::string ShellQuote(std::string_view argument) {
   return out + "'";
 }
 
+std::string Trimmed(std::string_view text) {
+  constexpr char kBlanks[] = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1));
+}
+
 }  // namespace glim::cli

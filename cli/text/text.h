@@ -21,6 +21,9 @@ std::string Shorten(std::string_view text, int columns);
 // A stranger's text as an error quotes it: escaped, and at most 64 columns.
 std::string Shown(std::string_view text);
 
+// Without the white space around it.
+std::string Trimmed(std::string_view text);
+
 // One shell word that stands for `argument` exactly.
 std::string ShellQuote(std::string_view argument);
 

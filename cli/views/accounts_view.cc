@@ -20,21 +20,29 @@ std::string SubjectOf(const glim::v1::AccountQuota& quota) {
 }  // namespace
 
 std::string UsersTable(const glim::v1::ListAccountsResponse& accounts, bool colour) {
-  Table table({{"USER"}, {"TEAMS", false, 100}});
+  Table table({{"USER"}, {"ROLE"}, {"UID", true}, {"TEAMS", false, 100}, {"NOTE"}});
   for (const auto& user : accounts.users()) {
     const std::vector<std::string> teams(user.teams().begin(), user.teams().end());
-    table.AddRow({user.name(), teams.empty() ? "-" : fmt::format("{}", fmt::join(teams, ", "))});
+    std::string note = user.disabled() ? "disabled" : "";
+    if (user.admin_of_size() > 0) {
+      note += fmt::format("{}admin of {}", note.empty() ? "" : ", ", fmt::join(user.admin_of(), ", "));
+    }
+    table.AddRow({user.name(), user.role().empty() ? "user" : user.role(),
+                  user.has_uid() ? std::to_string(user.uid()) : "-",
+                  teams.empty() ? "-" : fmt::format("{}", fmt::join(teams, ", ")), note});
   }
   return table.Render(colour);
 }
 
 std::string TeamsTable(const glim::v1::ListAccountsResponse& accounts, bool colour) {
-  Table table({{"TEAM"}, {"WEIGHT", true}, {"USERS", true}});
+  Table table({{"TEAM"}, {"WEIGHT", true}, {"USERS", true}, {"POOLS", false, 60}, {"BY DEFAULT"}});
   for (const auto& team : accounts.teams()) {
     const auto users = std::count_if(accounts.users().begin(), accounts.users().end(), [&](const auto& user) {
       return std::find(user.teams().begin(), user.teams().end(), team.name()) != user.teams().end();
     });
-    table.AddRow({team.name(), std::to_string(team.weight()), std::to_string(users)});
+    const std::string pools = team.pools_size() == 0 ? "all" : fmt::format("{}", fmt::join(team.pools(), ", "));
+    table.AddRow({team.name(), std::to_string(team.weight()), std::to_string(users), pools,
+                  team.default_pool().empty() ? "-" : team.default_pool()});
   }
   return table.Render(colour);
 }

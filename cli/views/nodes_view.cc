@@ -10,17 +10,62 @@
 namespace glim::cli {
 namespace {
 
+constexpr const char* kBestEffort = "best_effort";
+
 std::string RefText(const glim::v1::AttemptRef& ref) {
   return ref.job_id() == 0 ? "-" : fmt::format("{}.{}", ref.job_id(), ref.number());
 }
 
-std::string NodeNote(const glim::v1::Node& node) {
+// What its agent says of it and does not hold yet: "pool h100, zone B"; only what is another.
+std::string LabelsThatWait(const glim::v1::Node& node) {
+  if (!node.has_next_labels()) return "";
+  const auto& now = node.labels();
+  const auto& next = node.next_labels();
+  std::string text;
+  const auto add = [&text](const char* label, const std::string& before, const std::string& after) {
+    if (before == after) return;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, after.empty() ? "none" : after);
+  };
+  add("pool", now.pool(), next.pool());
+  add("zone", now.zone(), next.zone());
+  add("leaf", now.leaf(), next.leaf());
+  add("gpus", GpuText(now.gpu_count(), now.simulated_gpus()), GpuText(next.gpu_count(), next.simulated_gpus()));
+  add("type", now.gpu_type(), next.gpu_type());
+  add("nvlink", now.nvlink(), next.nvlink());
+  add("nic", now.nic(), next.nic());
+  return text;
+}
+
+// A node that looks free and is given to nobody.
+std::string SuspectText(const glim::v1::Node& node, TimePoint now) {
+  const TimePoint until{node.suspect_until_ms()};
+  if (until <= now) return "";
+  const std::string why = node.suspect_why().empty() ? "" : ": " + node.suspect_why();
+  return fmt::format("suspect until {}, used only where nothing else fits{}", FormatRfc3339(until), why);
+}
+
+std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
   std::string note = node.message();
+  if (const std::string suspect = SuspectText(node, now); !suspect.empty()) {
+    note += (note.empty() ? "" : "; ") + suspect;
+  }
+  if (const std::string waits = LabelsThatWait(node); !waits.empty()) {
+    note += fmt::format("{}at its release: {}", note.empty() ? "" : "; ", waits);
+  }
   if (node.orphans_size() > 0) {
     note +=
         fmt::format("{}{} task(s) that Glim does not know, left alone", note.empty() ? "" : "; ", node.orphans_size());
   }
+  // Whoever relies on a node's release should know where the kernel does not vouch for it.
+  if (node.census() == kBestEffort) note += fmt::format("{}census is best effort", note.empty() ? "" : "; ");
   return note;
+}
+
+std::string CensusText(const std::string& census) {
+  if (census == "groups") return "exact: tasks' processes are known by their control groups";
+  if (census != kBestEffort) return census;
+  return "best effort: tasks' processes are known by their environment and their parents (the agent has no control "
+         "groups)";
 }
 
 // A folder a line: paths may be long.
@@ -42,13 +87,14 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
     if (!value.empty()) text += fmt::format("{:<11} {}\n", label, Escaped(value));
   };
   text += fmt::format("{:<11} {}\n", "state", Tint(Escaped(node.state()), StateStyle(node.state()), colour));
-  add("note", NodeNote(node));
+  add("note", NodeNote(node, now));
   add("pool", labels.pool());
   add("zone", fmt::format("{}, leaf {}", labels.zone(), labels.leaf()));
   const std::string type = labels.gpu_type().empty() ? "" : " " + labels.gpu_type();
   add("gpus", GpuText(labels.gpu_count(), labels.simulated_gpus()) + type);
   add("links", fmt::format("nvlink {}, nic {}", labels.nvlink(), labels.nic()));
   add("runtime", node.runtime());
+  add("census", CensusText(node.census()));
   add("agent", node.agent_version());
   add("holder", RefText(node.holder()));
   add("claim", RefText(node.claim()));
@@ -76,7 +122,7 @@ std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, 
     table.AddRow({node.name(), Cell(node.state(), StateStyle(node.state())), labels.pool(), labels.zone(),
                   labels.leaf(), GpuText(labels.gpu_count(), labels.simulated_gpus()), labels.gpu_type(),
                   labels.nvlink(), labels.nic(), node.runtime(), RefText(node.holder()), RefText(node.claim()),
-                  FormatAgo({node.last_heard_ms()}, now), NodeNote(node)});
+                  FormatAgo({node.last_heard_ms()}, now), NodeNote(node, now)});
   }
   return table.Render(colour);
 }

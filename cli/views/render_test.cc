@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/text/render_json.h"
+#include "cli/text/time_text.h"
 #include "cli/text/words.h"
 #include "cli/views/outlook_text.h"
 #include "cli/views/receipt.h"
@@ -163,57 +164,62 @@ TEST(QueueView, Golden) {
             "  9  llama-sft  \\x1b[2J  a100  normal    running      1              8     -  1 h ago\n");
 }
 
-TEST(NodesView, Golden) {
-  glim::v1::Node node;
-  node.set_name("gpu-001");
-  node.set_state("ready");
-  node.mutable_labels()->set_pool("a100");
-  node.mutable_labels()->set_zone("A");
-  node.mutable_labels()->set_leaf("l1");
-  node.mutable_labels()->set_gpu_type("A100");
-  node.mutable_labels()->set_gpu_count(8);
-  node.mutable_labels()->set_nvlink("pair");
-  node.mutable_labels()->set_nic("infiniband");
-  node.mutable_labels()->set_simulated_gpus(true);
-  node.set_runtime("runc");
-  node.mutable_holder()->set_job_id(7);
-  node.mutable_holder()->set_number(2);
-  node.set_last_heard_ms((kNow - Seconds(2)).ms);
-  glim::v1::Node lost = node;
-  lost.set_name("gpu-002");
-  lost.set_state("lost");
-  lost.clear_holder();
-  lost.mutable_labels()->set_simulated_gpus(false);
-  lost.set_message("unheard for 60 s");
-  lost.add_orphans()->set_job_id(3);
-  EXPECT_EQ(
-      NodesTable({node, lost}, kNow, false),
-      "NODE     STATE  POOL  ZONE  LEAF           GPUS  TYPE  NVLINK  NIC         RUNTIME  HOLDER  CLAIM  HEARD    "
-      "NOTE\n"
-      "gpu-001  ready  a100  A     l1    8 (simulated)  A100  pair    infiniband  runc     7.2     -      2 s ago\n"
-      "gpu-002  lost   a100  A     l1                8  A100  pair    infiniband  runc     -       -      2 s ago"
-      "  unheard for 60 s; 1 task(s) that Glim does not know, left alone\n");
+TEST(StatusView, SaysThatOlderAttemptsAreLeftOutAndWhereTheyAre) {
+  glim::v1::Job job = InterruptedJob();
+  EXPECT_EQ(AttemptsLeftOut(job), 0u);
+  job.mutable_attempts()->DeleteSubrange(0, 1);
+  EXPECT_EQ(AttemptsLeftOut(job), 1u);
+  EXPECT_NE(StatusText(job, {}, kNow, false).find("\nattempt 1 is left out here: glim events 7 tells of all attempts"),
+            std::string::npos);
+  job.mutable_attempts(0)->mutable_ref()->set_number(93);
+  EXPECT_NE(StatusText(job, {}, kNow, false).find("\nattempts 1 to 92 are left out here: "), std::string::npos);
 }
 
-TEST(NodesView, OneNodeShowsTheFoldersThatItGives) {
+// Whoever relies on a node's release is told where the kernel does not vouch for it.
+TEST(StatusView, SaysUntilWhenAnEndedJobsSavesStay) {
+  glim::v1::Job job = InterruptedJob();
+  EXPECT_EQ(StatusText(job, {}, kNow, false).find("saves are kept"), std::string::npos);
+  job.set_saves_kept_until_ms((kNow + Hours(24)).ms);
+  EXPECT_NE(StatusText(job, {}, kNow, false).find("saves are kept until " + FormatRfc3339(kNow + Hours(24)) + ", then"),
+            std::string::npos);
+  job.set_saves_kept_until_ms((kNow - Hours(24)).ms);
+  EXPECT_NE(StatusText(job, {}, kNow, false)
+                .find("saves were kept until " + FormatRfc3339(kNow - Hours(24)) +
+                      ": being removed, or gone (glim events 7 tells when)"),
+            std::string::npos);
+}
+
+TEST(NodesView, ABestEffortCensusIsSaid) {
   glim::v1::Node node;
   node.set_name("n1");
   node.set_state("ready");
-  node.mutable_labels()->set_pool("default");
-  node.mutable_labels()->set_zone("A");
-  node.mutable_labels()->set_leaf("a1");
-  node.mutable_labels()->set_gpu_count(8);
-  node.mutable_labels()->set_nvlink("none");
-  node.mutable_labels()->set_nic("ethernet");
-  node.set_runtime("runc");
-  node.set_last_heard_ms(kNow.ms - 2000);
-  const std::string before =
-      "node n1\nstate       ready\npool        default\nzone        A, leaf a1\ngpus        8\n"
-      "links       nvlink none, nic ethernet\nruntime     runc\nholder      -\nclaim       -\nheard       2 s ago\n";
-  EXPECT_EQ(NodeText(node, kNow, false), before + "allowed     any folder\n");
-  node.add_allowed_folders("/home");
-  node.add_allowed_folders("/data");
-  EXPECT_EQ(NodeText(node, kNow, false), before + "allowed     /home\n            /data\n");
+  node.set_census("groups");
+  EXPECT_EQ(NodesTable({node}, kNow, false).find("census"), std::string::npos);
+  EXPECT_NE(NodeText(node, kNow, false).find("census      exact: "), std::string::npos);
+  node.set_census("best_effort");
+  EXPECT_NE(NodesTable({node}, kNow, false).find("  census is best effort\n"), std::string::npos);
+  EXPECT_NE(NodeText(node, kNow, false).find("census      best effort: "), std::string::npos);
+}
+
+// A node that looks free and is given to nobody.
+TEST(NodesView, ASuspectSaysUntilWhenAndWhy) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.set_state("ready");
+  node.set_suspect_until_ms((kNow + Minutes(30)).ms);
+  node.set_suspect_why("its last start (7.1) failed: runc was killed");
+  const std::string note = "suspect until " + FormatRfc3339(kNow + Minutes(30)) +
+                           ", used only where nothing else fits: its last start (7.1) failed: runc was killed";
+  EXPECT_NE(NodeText(node, kNow, false).find("note        " + note + "\n"), std::string::npos);
+  EXPECT_NE(NodesTable({node}, kNow, false).find("  suspect until "), std::string::npos);
+  EXPECT_EQ(NodesTable({node}, kNow + Minutes(30), false).find("suspect"), std::string::npos) << "it is over";
+}
+
+TEST(StatusView, AnExitThatNobodyKnowsIsNoZero) {
+  glim::v1::Job job = InterruptedJob();
+  job.mutable_attempts(0)->mutable_tasks(0)->set_exit_code(-1);
+  EXPECT_NE(StatusText(job, {}, kNow, false).find("released   500     -\n"), std::string::npos)
+      << StatusText(job, {}, kNow, false);
 }
 
 TEST(StatusView, AKnownFailureComesWithItsHint) {

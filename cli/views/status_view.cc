@@ -29,6 +29,16 @@ std::string Durable(const glim::v1::Job& job) {
   return fmt::format("step {} in {}", job.durable_step(), job.durable_path());
 }
 
+std::string KeptUntil(const glim::v1::Job& job, TimePoint now) {
+  const TimePoint until{job.saves_kept_until_ms()};
+  if (!until) return "";
+  const std::string date = FormatRfc3339(until);
+  if (until <= now) {
+    return fmt::format("saves were kept until {}: being removed, or gone (glim events {} tells when)", date, job.id());
+  }
+  return fmt::format("saves are kept until {}, then Glim removes them (the policy's checkpoint_retention)", date);
+}
+
 std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   std::string text = fmt::format("job {} {}\n", job.id(), Tint(Escaped(job.spec().name()), Style::kBold, colour));
   const std::string note = JobNote(job);
@@ -44,6 +54,7 @@ std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   AddLine("", job.protection(), &text);
   AddLine("checkpoint", Durable(job), &text);
   AddLine("", job.saves(), &text);
+  AddLine("", KeptUntil(job, now), &text);
   if (const std::string uses = UsesLine(job.uses()); !uses.empty()) {
     AddLine("gpu time", uses + (HasSimulatedGpus(job) ? " (simulated)" : ""), &text);
   }
@@ -94,8 +105,8 @@ std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_n
                {"EXIT", true},
                {"NOTE", false, 80}});
   for (const auto& task : attempt.tasks()) {
-    const bool never_ran = attempt.outcome() == "start_failed" && task.exit_code() == 0;
-    const bool ended = !never_ran && (task.phase() == "exited" || task.phase() == "released");
+    const bool never_ran = attempt.outcome() == "start_failed" && task.exit_code() == 0;  // of earlier schedulers
+    const bool ended = !never_ran && task.exit_code() >= 0 && (task.phase() == "exited" || task.phase() == "released");
     table.AddRow({std::to_string(task.index()), task.node(), task.zone(), GpuText(gpus_per_node, task.simulated_gpus()),
                   task.phase(), task.step() >= 0 ? std::to_string(task.step()) : "-",
                   ended ? std::to_string(task.exit_code()) : "-", task.message()});
@@ -103,10 +114,23 @@ std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_n
   return table.empty() ? "" : table.Render(colour, 2);
 }
 
+// The scheduler keeps the newest attempts; the history has all of them.
+std::string LeftOut(const glim::v1::Job& job) {
+  const std::uint32_t count = AttemptsLeftOut(job);
+  if (count == 0) return "";
+  const std::string which = count == 1 ? "attempt 1 is" : fmt::format("attempts 1 to {} are", count);
+  return fmt::format("\n{} left out here: glim events {} tells of all attempts, and on which nodes they were\n", which,
+                     job.id());
+}
+
 }  // namespace
 
+std::uint32_t AttemptsLeftOut(const glim::v1::Job& job) {
+  return job.attempts_size() == 0 ? 0 : std::max(1u, job.attempts(0).ref().number()) - 1;
+}
+
 std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& receipts, TimePoint now, bool colour) {
-  std::string text = Header(job, now, colour);
+  std::string text = Header(job, now, colour) + LeftOut(job);
   for (const auto& attempt : job.attempts()) {
     text += fmt::format("\nattempt {}: {}{}{}, {}{}\n", attempt.ref().number(),
                         Tint(Escaped(AttemptVerdict(attempt)), AttemptStyle(attempt), colour), Escaped(Zones(attempt)),

@@ -28,6 +28,8 @@ std::string WhyText(const glim::v1::ExplainJobResponse& why, TimePoint now, bool
 std::string PlanText(const glim::v1::PlanJobResponse& plan, TimePoint now, bool colour);
 // The job, then attempt by attempt with nodes and receipts.
 std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& receipts, TimePoint now, bool colour);
+// How many of its first attempts the message lacks, for the scheduler no longer keeps them.
+std::uint32_t AttemptsLeftOut(const glim::v1::Job& job);
 // One line and a newline: time, of whom, what, why.
 std::string EventLine(const glim::v1::Event& event, bool colour);
 std::string PolicyChangesTable(const std::vector<glim::v1::PolicyChange>& changes, bool colour);

@@ -8,12 +8,13 @@ from .folders import remove_folder, tag_of
 from .glim_cli import Glim
 from .network import Network, remove_control_groups
 from .processes import NotInTime, all_pids, environment_of, kill_process, start_time, wait_until
+from .tokens import Tokens
 
 
 def cancel_queue(glim):
-    """Each job in its owner's name: nobody else may."""
+    """The operator may; without identity each job's owner alone."""
     for job in reversed(glim.json("queue")["jobs"]):
-        glim.run("cancel", job["id"], user=job["user"])
+        glim.run("cancel", job["id"], user=None if glim.tokens else job["user"])
 
 
 def stop_remembered(folder):
@@ -24,7 +25,10 @@ def stop_remembered(folder):
             state = json.load(file)
     except OSError:
         raise SystemExit(f"{folder} is not the folder of a cluster that --keep left running") from None
-    glim = Glim(os.path.join(state["bin"], "glim"), state["server"], folder)
+    tokens = None
+    if state["secure"]:
+        tokens = Tokens(os.path.join(folder, "scheduler", "operator"), os.path.join(folder, "users"))
+    glim = Glim(os.path.join(state["bin"], "glim"), state["server"], folder, tokens)
     try:
         cancel_queue(glim)
         wait_until(lambda: not any(n["holder"] for n in glim.nodes().values()), 30, "every node is free")
@@ -47,7 +51,7 @@ def stop_remembered(folder):
     if state["prefix"]:
         tag = tag_of(folder)
         Network(tag, state["nodes"], state["prefix"]).remove()
-        remove_control_groups(f"/glim/{tag}")
+    remove_control_groups(f"/glim/{tag_of(folder)}")
     remove_folder(folder)
 
 

@@ -1,18 +1,18 @@
 """One scheduler and its agents on this machine, in one private folder. Run by root, each agent has a network namespace
-of its own and runs its tasks in containers (runc); otherwise all share the loopback address and tasks are processes."""
+of its own and runs its tasks in containers; otherwise all share the loopback address and tasks are processes."""
 
 import json
 import os
 
+from .agent_commands import CONTAINERS, AgentCommands
 from .allowed import allowed_folders
 from .folders import read_word, size_of, tag_of, write_secret
 from .glim_cli import Glim
 from .leftovers import cancel_queue, kill_replicas_under, kill_tasks_under
 from .network import Network, remove_control_groups
 from .processes import Child, tail, wait_until
-from .spec import parts_for_jobs, sdk_folder
+from .tokens import Tokens
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENDED = ("succeeded", "failed", "cancelled")
 
 # Jobs here run for seconds: the guards that spare long ones from being interrupted too often are set accordingly.
@@ -28,7 +28,7 @@ policy:
   links: [{zone_a: A, zone_b: B, jobs_max: 1, pairs_max: 1}]
 """
 
-# name: (zone, leaf)
+# name: (zone, leaf), or (zone, leaf, pool)
 FOUR_NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("B", "b1"), "n4": ("B", "b1")}
 
 
@@ -37,11 +37,13 @@ def default_runtime():
     return os.environ.get("GLIM_TEST_RUNTIME") or ("runc" if os.geteuid() == 0 else "process")
 
 
-class LocalCluster:
+class LocalCluster(AgentCommands):
     """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent.
     `replica_memory` ("64MiB"): each agent starts a glim-replica with so much memory for copies of checkpoints.
     `allow`: folders that jobs may name beside the cluster's own. `checkpoint_root`: the nodes share a folder for saves;
-    otherwise each keeps them in its own."""
+    otherwise each keeps them in its own. `store`: the scheduler's, otherwise a file of SQLite in the folder;
+    `scheduler_prefix`: words that begin the scheduler's command; `agent_prefix(node)`: those of an agent's;
+    `agent_options`: words that end each agent's. `secure=False`: without TLS and tokens, and so without containers."""
 
     def __init__(
         self,
@@ -55,10 +57,18 @@ class LocalCluster:
         replica_memory=None,
         allow=(),
         checkpoint_root=False,
+        store=None,
+        scheduler_prefix=(),
+        agent_prefix=None,
+        agent_options=(),
+        secure=True,
     ):
+        self.secure = secure
+        self.store, self.scheduler_prefix = store or f"sqlite:{folder}/glim.db", scheduler_prefix
+        self.agent_prefix, self.agent_options = agent_prefix or (lambda node: ()), tuple(agent_options)
         self.replica_memory, self.allow = replica_memory, allowed_folders(allow, folder)
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
-        self.runtime = runtime or default_runtime()
+        self.runtime = runtime or (default_runtime() if secure else "process")
         self.tag = tag_of(folder)
         self.node_places = dict(FOUR_NODES if nodes is None else nodes)
         self.logs, self.jobs = os.path.join(folder, "logs"), os.path.join(folder, "jobs")
@@ -75,13 +85,19 @@ class LocalCluster:
             write_secret(self.replica_secret)
         self.scheduler, self.agents = None, {}
         self.away = set()  # daemons that a test has ended and will start again: no alarm
-        self.port, self.cluster_id, self.glim = None, None, None
-        self.network = Network(self.tag, self.node_places) if self.runtime == "runc" else None
+        self.port, self.agents_port, self.cluster_id, self.glim = None, None, None, None
+        self.state_dir = os.path.join(folder, "scheduler")
+        os.makedirs(self.state_dir, mode=0o700, exist_ok=True)
+        self.network = Network(self.tag, self.node_places) if self.runtime in CONTAINERS else None
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
 
     @property
     def server(self):
         return f"{self.host}:{self.port}"
+
+    @property
+    def agents_server(self):
+        return f"{self.host}:{self.agents_port}"
 
     @property
     def host(self):
@@ -107,6 +123,7 @@ class LocalCluster:
                 self.network.create()
             self.start_scheduler()
             for name in self.node_places:
+                self.enrol(name)
                 self.start_agent(name)
             self.wait_ready()
             self.remember()
@@ -116,20 +133,30 @@ class LocalCluster:
         return self
 
     def start_scheduler(self, cluster_id=None):
-        port_file = os.path.join(self.folder, "port")
-        if os.path.exists(port_file):
-            os.unlink(port_file)
+        port_file, agents_port_file = os.path.join(self.folder, "port"), os.path.join(self.folder, "agents-port")
+        for path in (port_file, agents_port_file):
+            if os.path.exists(path):
+                os.unlink(path)
         argv = [
+            *self.scheduler_prefix,
             self.program("glim-scheduler"),
             "--config",
             self.config,
             "--listen",
             f"{self.host}:{self.port or 0}",
-            *(["--allow-insecure-listen"] if self.network else []),
+            "--listen-agents",
+            f"{self.host}:{self.agents_port or 0}",
+            "--state-dir",
+            self.state_dir,
+            "--key-file",
+            os.path.join(self.state_dir, "cluster.key"),
+            *([] if self.secure else ["--insecure-without-identity"]),
             "--store",
-            f"sqlite:{self.folder}/glim.db",
+            self.store,
             "--port-file",
             port_file,
+            "--agents-port-file",
+            agents_port_file,
             "--log-level",
             self.log_level,
             *(["--cluster-id", cluster_id] if cluster_id else []),
@@ -142,8 +169,9 @@ class LocalCluster:
                 lambda: "glim-scheduler serves:\n" + tail(self.scheduler.log),
             )
         )
+        self.agents_port = int(read_word(agents_port_file))  # written before the other one
         if self.glim is None:
-            self.glim = Glim(self.program("glim"), self.server, self.jobs)
+            self.glim = Glim(self.program("glim"), self.server, self.jobs, self.tokens())
         wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")
         self.cluster_id = self.cluster_id or self._ask_cluster_id()
 
@@ -152,68 +180,13 @@ class LocalCluster:
         result = self.glim.run("-o", "json", "version")
         return _find(json.loads(result.stdout), "cluster_id") if result.returncode == 0 else None
 
-    def agent_command(self, name, state_dir=None, cluster_id=None):
-        zone, leaf = self.node_places[name]
-        return [
-            *(self.network.inside(name) if self.network else []),
-            self.program("glim-agent"),
-            "--scheduler",
-            self.server,
-            "--cluster-id",
-            cluster_id or self.cluster_id,
-            "--node-name",
-            name,
-            "--state-dir",
-            state_dir or os.path.join(self.folder, name),
-            "--zone",
-            zone,
-            "--leaf",
-            leaf,
-            "--gpus",
-            str(self.gpus),
-            "--simulated-gpus",
-            "--log-level",
-            self.log_level,
-            *self.runtime_options(name),
-            *self.sdk_options(name),
-            *self.replica_options(),
-        ]
+    def tokens(self):
+        if not self.secure:
+            return None
+        return Tokens(os.path.join(self.state_dir, "operator"), os.path.join(self.folder, "users"))
 
-    def runtime_options(self, name):
-        """Jobs may have the examples, what lies in the folder of jobs, and what was allowed; not the cluster's own
-        folders."""
-        if self.runtime != "runc":
-            return ["--runtime", self.runtime]
-        shared = [self.checkpoint_root] if self.checkpoint_root else []
-        allowed = [self.jobs, *shared, *parts_for_jobs(ROOT), *self.allow]
-        return [
-            "--runtime",
-            "runc",
-            "--address",
-            self.network.address(name),
-            "--cgroup-parent",
-            f"{self.control_group}/{name}",
-            "--mount-allow",
-            *allowed,
-        ]
-
-    def sdk_options(self, name):
-        """By itself an agent takes the one beside its program, which a build without Python's parts lacks."""
-        return ["--sdk", sdk_folder(ROOT)] if os.environ.get("GLIM_TEST_SDK") else []
-
-    def replica_options(self):
-        """By TCP alone: UCX would take the nodes of one machine for one node, and use shared memory."""
-        if not self.replica_memory:
-            return []
-        return [
-            "--replica-memory",
-            self.replica_memory,
-            "--replica-secret-file",
-            self.replica_secret,
-            "--replica-tls",
-            "tcp",
-            *(["--replica-device", "eth0"] if self.network else []),
-        ]
+    def agent_state(self, name):
+        return os.path.join(self.folder, name)
 
     def start_agent(self, name):
         log = os.path.join(self.logs, f"agent-{name}.log")
@@ -338,6 +311,7 @@ class LocalCluster:
         left = kill_tasks_under(self.folder)
         kill_replicas_under(self.folder)
         self.remove_network()
+        remove_control_groups(self.control_group)
         if left and cancel:
             faults.append(f"tasks' processes had to be killed: {left}")
         return faults
@@ -345,13 +319,13 @@ class LocalCluster:
     def remove_network(self):
         if self.network:
             self.network.remove()
-            remove_control_groups(self.control_group)
 
     def remember(self):
         """What a later process needs to stop a cluster that is left running."""
         children = [*self.agents.values(), self.scheduler]
         state = {
             "server": self.server,
+            "secure": self.secure,
             "bin": self.bin,
             "nodes": self.node_places,
             "runtime": self.runtime,

@@ -88,7 +88,7 @@ def tell_story(stage, steps, seed):
 def folder_for_a_job(cluster):
     """One that jobs may have, and that is the caller's."""
     home = os.path.realpath(os.path.expanduser("~"))
-    return "~/first" if home in cluster.allow or cluster.runtime != "runc" else os.path.join(cluster.jobs, "first")
+    return "~/first" if home in cluster.allow or cluster.runtime == "process" else os.path.join(cluster.jobs, "first")
 
 
 def print_ways(cluster):
@@ -96,7 +96,8 @@ def print_ways(cluster):
     print(
         f"""
 The cluster is left running. A job of your own, from a folder of your own; then an urgent one, for which it makes room:
-    export GLIM_SERVER={cluster.server} PATH={cluster.bin}:$PATH
+    export GLIM_SERVER={cluster.server} GLIM_CA={cluster.glim.tokens.authority} PATH={cluster.bin}:$PATH
+    export GLIM_TOKEN_FILE={cluster.glim.tokens.file_of("ana", cluster.glim)}    # you are ana; beside it lies ben's
     mkdir -p {own} && cd {own} && cp {examples}/first/* . && job=$(glim submit job.yaml)
     sleep 10; glim submit --wait {examples}/urgent/job.yaml
     glim status $job            # who interrupted it, what that cost, where it went on
@@ -156,6 +157,7 @@ def run(args, steps, folder):
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
         steps.say(f"tasks will run {runtime_words(cluster.runtime)}")
+        steps.say("every call is TLS and has a token; the nodes are enrolled; the users are ana and ben")
         stage = Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, steps.say)
         reference, main, others, problems = tell_story(stage, steps, args.seed)
         print()

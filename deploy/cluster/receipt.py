@@ -85,6 +85,7 @@ def wait_line(job):
 def runtime_words(runtime):
     return {
         "runc": "in containers (runc), each node with a network of its own",
+        "crun": "in containers (crun), each node with a network of its own",
         "process": "as plain processes (containers need root)",
     }[runtime]
 

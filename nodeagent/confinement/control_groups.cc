@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -26,6 +28,18 @@ std::vector<std::string> Trees() {
   return trees;
 }
 
+// The deepest first; none where there is no such group.
+std::vector<std::string> GroupsUpTo(const std::string& group) {
+  std::error_code error, gone;
+  if (!std::filesystem::exists(group, error)) return {};
+  std::vector<std::string> groups = {group};
+  for (std::filesystem::recursive_directory_iterator it(group, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_directory(gone)) groups.push_back(it->path().string());
+  }
+  std::reverse(groups.begin(), groups.end());
+  return groups;
+}
+
 void KillAllIn(const std::string& group) {
   const auto pids = ReadFile(group + "/cgroup.procs", kProcsBytesMax);
   if (!pids.ok()) return;
@@ -39,18 +53,20 @@ void KillAllIn(const std::string& group) {
 
 bool RemoveControlGroup(const std::string& path) {
   bool gone = true;
-  std::error_code error;
   for (const std::string& tree : Trees()) {
-    const std::string group = tree + path;
-    if (!std::filesystem::exists(group, error) || ::rmdir(group.c_str()) == 0) continue;
-    KillAllIn(group);
-    gone = ::rmdir(group.c_str()) == 0 && gone;
+    for (const std::string& group : GroupsUpTo(tree + path)) {
+      if (::rmdir(group.c_str()) == 0) continue;
+      KillAllIn(group);
+      gone = (::rmdir(group.c_str()) == 0 || errno == ENOENT) && gone;
+    }
   }
   return gone;
 }
 
 void RemoveEmptyControlGroup(const std::string& path) {
-  for (const std::string& tree : Trees()) (void)::rmdir((tree + path).c_str());
+  for (const std::string& tree : Trees()) {
+    for (const std::string& group : GroupsUpTo(tree + path)) (void)::rmdir(group.c_str());
+  }
 }
 
 std::vector<std::string> ControlGroupsIn(const std::string& parent) {

@@ -6,8 +6,8 @@
 
 namespace glim::nodeagent {
 
-// Removes the group `path` ("/glim/NODE/7.1.0") wherever it is, and kills what is still in it. False when something has
-// not let go yet: to be repeated. A few file operations.
+// Removes the group `path` ("/glim/NODE/7.1.0") wherever it is, with those below it, and kills what is still in them.
+// False when something has not let go yet: to be repeated. A few file operations.
 bool RemoveControlGroup(const std::string& path);
 // Only where nothing is in it.
 void RemoveEmptyControlGroup(const std::string& path);

@@ -1,8 +1,7 @@
 #include "nodeagent/confinement/process_confinement.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
+#include <utility>
 
 #include "nodeagent/confinement/confinement.h"
 #include "nodeagent/task/start_fault.h"
@@ -24,36 +23,60 @@ Status RefuseLimit(const char* field, std::int64_t amount) {
   return NotHere(field, std::string(field) + " cannot be kept on this node, which runs plain processes");
 }
 
+std::string FieldOfMount(std::size_t index) { return "mounts[" + std::to_string(index) + "]"; }
+
 class ProcessConfinement final : public Confinement {
  public:
+  explicit ProcessConfinement(std::string state_dir) : state_dir_(std::move(state_dir)) {}
+
   std::string name() const override { return "process"; }
 
-  Status Prepare(const TaskPaths&, LaunchSpec* spec) const override {
+  PathOrder PathsOf(const LaunchSpec& spec) const override {
+    PathOrder order;
+    for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
+      order.wishes.push_back({FieldOfMount(i) + ".source", spec.mounts[i].source, false});
+    }
+    if (!IsOwnCheckpointFolder(state_dir_, spec)) {
+      order.wishes.push_back({"checkpoint.dir", spec.checkpoint_folder, true});
+    }
+    // The shim says what is wrong with it; but it must not hang there.
+    if (spec.code_folder.empty()) order.wishes.push_back({"workdir", spec.workdir, false});
+    return order;
+  }
+
+  Status Prepare(const TaskPaths&, const PathAnswers& found, LaunchSpec* spec) const override {
     for (std::size_t i = 0; i < spec->mounts.size(); ++i) {
       const Mount& mount = spec->mounts[i];
-      const std::string field = "mounts[" + std::to_string(i) + "]";
+      const std::string field = FieldOfMount(i);
       if (mount.source != mount.target) {
         return NotHere(field + ".target",
                        field + ": this node runs plain processes, which see " + mount.source + " at its own path only");
       }
-      struct stat info {};
-      if (::stat(mount.source.c_str(), &info) == 0) continue;
-      return errno == ENOENT ? PathMissing(field + ".source", mount.source) : FileError("mount", mount.source, errno);
+      const int error = found.at(field + ".source").error;
+      if (error == 0) continue;
+      return error == ENOENT ? PathMissing(field + ".source", mount.source) : FileError("mount", mount.source, error);
     }
     for (const Status& status :
          {RefuseLimit("limits.memory", spec->limits.memory_bytes), RefuseLimit("limits.cpus", spec->limits.cpu_millis),
           RefuseLimit("limits.pids", spec->limits.pids), RefuseLimit("limits.shm", spec->limits.shm_bytes)}) {
       if (!status.ok()) return status;
     }
-    return MakeFolders(spec->checkpoint_folder);
+    if (IsOwnCheckpointFolder(state_dir_, *spec)) return MakeFolders(spec->checkpoint_folder);
+    const int error = found.at("checkpoint.dir").error;
+    return error == 0 ? Status::Ok() : FileError("create folder", spec->checkpoint_folder, error);
   }
 
   void Sweep(const LaunchSpec&) const override {}
   void SweepOthers(const std::set<std::string>&) const override {}
+
+ private:
+  const std::string state_dir_;
 };
 
 }  // namespace
 
-std::unique_ptr<Confinement> MakeProcessConfinement() { return std::make_unique<ProcessConfinement>(); }
+std::unique_ptr<Confinement> MakeProcessConfinement(std::string state_dir) {
+  return std::make_unique<ProcessConfinement>(std::move(state_dir));
+}
 
 }  // namespace glim::nodeagent

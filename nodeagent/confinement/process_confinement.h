@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "nodeagent/confinement/confinement.h"
 
 namespace glim::nodeagent {
 
 // Refuses mounts that are not where they already are, and limits: it could not keep them.
-std::unique_ptr<Confinement> MakeProcessConfinement();
+// `state_dir`: the agent's, where the checkpoint folders are of jobs that name none.
+std::unique_ptr<Confinement> MakeProcessConfinement(std::string state_dir);
 
 }  // namespace glim::nodeagent

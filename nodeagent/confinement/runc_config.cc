@@ -35,7 +35,7 @@ json Mounts(const ContainerPlan& plan) {
   return mounts;
 }
 
-json Resources(const TaskLimits& limits, bool swap_counts) {
+json Resources(const TaskLimits& limits, bool swap_counts, bool ends_together) {
   json resources = {{"devices", {{{"allow", false}, {"access", "rwm"}}}}};
   if (limits.memory_bytes > 0) resources["memory"] = {{"limit", limits.memory_bytes}};
   // "swap" is the two together: no more by swapping.
@@ -44,6 +44,8 @@ json Resources(const TaskLimits& limits, bool swap_counts) {
     resources["cpu"] = {{"period", kCpuPeriodUs}, {"quota", limits.cpu_millis * kCpuPeriodUs / 1000}};
   }
   if (limits.pids > 0) resources["pids"] = {{"limit", limits.pids}};
+  // A rank that lost a helper would else wait for it, and its gang for the rank.
+  if (ends_together) resources["unified"] = {{"memory.oom.group", "1"}};
   return resources;
 }
 
@@ -83,11 +85,13 @@ std::string RuncConfig(const ContainerPlan& plan) {
                        {"mounts", Mounts(plan)},
                        {"linux",
                         {{"cgroupsPath", plan.cgroup},
-                         {"resources", Resources(plan.limits, plan.swap_counts)},
+                         {"resources", Resources(plan.limits, plan.swap_counts, plan.ends_together)},
                          {"namespaces", Namespaces()},
                          {"maskedPaths", masked},
                          {"readonlyPaths", read_only},
-                         {"rootfsPropagation", "private"},
+                         // Of all mounts, also those below "/", which systemd shares: nothing that is mounted for
+                         // the container is then mounted on the node.
+                         {"rootfsPropagation", "rslave"},
                          {"seccomp", SeccompProfile()}}}};
   return config.dump(1, ' ', false, json::error_handler_t::replace);
 }

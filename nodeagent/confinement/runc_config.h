@@ -1,4 +1,4 @@
-// A container's config.json (Open Container Initiative runtime specification 1.0.2), as runc takes it. Pure.
+// A container's config.json (Open Container Initiative runtime specification 1.0.2), as runc and crun take it. Pure.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +22,7 @@ struct ContainerPlan {
   std::vector<std::string> masked;  // paths that it is not to see, beside the usual ones
   std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK, both; what registered memory counts against
   bool swap_counts = false;         // the kernel can hold memory and swap together to the limit
+  bool ends_together = false;       // who has used up the memory is killed with all others; version 2 alone can
   uid_t uid = 0;
   gid_t gid = 0;
 };

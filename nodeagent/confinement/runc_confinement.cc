@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -30,10 +28,6 @@ constexpr const char* kSystemFolders[] = {"/usr", "/etc", "/opt"};
 constexpr const char* kReservedTargets[] = {"/usr",   "/etc",    "/opt",  "/bin", "/sbin", "/lib", "/lib32",
                                             "/lib64", "/libx32", "/proc", "/sys", "/dev",  "/run"};
 constexpr const char* kTopLinks[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
-
-bool IsWithin(const std::string& path, const std::string& folder) {
-  return folder == "/" || path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
-}
 
 bool IsReserved(const std::string& target) {
   return target == "/" || std::any_of(std::begin(kReservedTargets), std::end(kReservedTargets),
@@ -65,20 +59,50 @@ std::uint64_t MemlockAllowed() {
   return ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_max : 0;
 }
 
+// Control groups of version 2 alone: all of a group's files are in one place.
+bool IsUnified() { return ::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0; }
+
+// Whether the kernel accounts for swap, so that memory and swap can be held to the limit together: control groups of
+// version 1, and of version 2, whose root does not say it, but any other group that has memory's controller.
+bool SwapCounts() {
+  if (!IsUnified()) return ::access("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) == 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/sys/fs/cgroup", error), end; !error && it != end; it.increment(error)) {
+    if (::access((it->path() / "memory.swap.max").c_str(), F_OK) == 0) return true;
+  }
+  return false;
+}
+
 class RuncConfinement final : public Confinement {
  public:
   explicit RuncConfinement(RuncOptions options)
       : options_(std::move(options)),
         masked_(PrivateFiles("/etc")),
         memlock_bytes_(MemlockAllowed()),
-        swap_counts_(std::filesystem::exists("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes")) {}
+        swap_counts_(SwapCounts()),
+        unified_(IsUnified()) {}
 
-  std::string name() const override { return "runc"; }
+  std::string name() const override { return options_.name; }
 
-  Status Prepare(const TaskPaths& paths, LaunchSpec* spec) const override {
-    Status status = MakeCheckpointFolder(*spec);
+  PathOrder PathsOf(const LaunchSpec& spec) const override {
+    PathOrder order;
+    order.rules = Rules();
+    for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
+      order.wishes.push_back({"mounts[" + std::to_string(i) + "].source", spec.mounts[i].source, false});
+    }
+    if (!IsOwn(spec) && !IsReserved(spec.checkpoint_folder)) {
+      order.wishes.push_back({"checkpoint.dir", spec.checkpoint_folder, true});
+    }
+    if (spec.code_folder.empty() && !IsSeen(spec.workdir, spec)) {
+      order.wishes.push_back({"workdir", spec.workdir, false});
+    }
+    return order;
+  }
+
+  Status Prepare(const TaskPaths& paths, const PathAnswers& found, LaunchSpec* spec) const override {
+    Status status = MakeCheckpointFolder(*spec, found);
     if (!status.ok()) return status;
-    Result<std::vector<Mount>> binds = Binds(paths, *spec);
+    Result<std::vector<Mount>> binds = Binds(paths, *spec, found);
     if (!binds.ok()) return binds.status();
     status = MakeRootfs(paths);
     if (status.ok()) status = MakeFolder(paths.tmp());
@@ -88,7 +112,8 @@ class RuncConfinement final : public Confinement {
     if (!status.ok()) return status;
     ContainerPlan plan;
     plan.hostname = options_.hostname;
-    plan.cgroup = options_.cgroup_parent + "/" + spec->task;
+    const std::string cgroup = options_.cgroup_parent + "/" + spec->task;
+    plan.cgroup = ContainerGroupOf(cgroup);
     plan.rootfs = paths.bundle() + "/rootfs";
     plan.args = {kInitTarget};
     // What a census knows the task's processes by: everything in the container is below this one.
@@ -100,17 +125,21 @@ class RuncConfinement final : public Confinement {
     plan.masked = masked_;
     plan.memlock_bytes = memlock_bytes_;
     plan.swap_counts = swap_counts_;
-    spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(), plan.cgroup};
+    plan.ends_together = unified_;
+    spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(), cgroup};
     return WriteFileAtomically(paths.bundle() + "/config.json", RuncConfig(plan), Durability::kProcess);
   }
 
   void Sweep(const LaunchSpec& spec) const override {
-    if (!spec.container) return;
-    (void)RemoveControlGroup(spec.container->cgroup);
+    // What is known of it by its number alone is enough: its launch file may have been of no use.
+    (void)RemoveControlGroup(spec.container ? spec.container->cgroup : options_.cgroup_parent + "/" + spec.task);
+    // By the program that started it: an agent may be started anew with another one.
+    const std::string program = spec.container ? spec.container->runc : options_.runc;
+    const std::string root = spec.container ? spec.container->root : RuncRoot();
     std::error_code ignored;
-    if (!std::filesystem::exists(spec.container->root + "/" + spec.container->id, ignored)) return;
+    if (!std::filesystem::exists(root + "/" + spec.task, ignored)) return;
     // In the background: it takes its time, and nobody waits for it.
-    RunInBackground({spec.container->runc, "--root", spec.container->root, "delete", "--force", spec.container->id});
+    RunInBackground({program, "--root", root, "delete", "--force", spec.task});
   }
 
   void SweepOthers(const std::set<std::string>& tasks) const override {
@@ -121,22 +150,11 @@ class RuncConfinement final : public Confinement {
   }
 
  private:
-  std::string RuncRoot() const { return options_.state_dir + "/runc"; }
+  std::string RuncRoot() const { return options_.state_dir + "/" + options_.name; }
 
   Status GiveToUser(const std::string& folder) const {
     if (::lchown(folder.c_str(), options_.user.uid, options_.user.gid) == 0) return Status::Ok();
     return FileError("give the task's user", folder, errno);
-  }
-
-  // Whatever the operator's list says, a job gets neither the agent's own folder, nor one that holds it, nor the
-  // kernel's.
-  bool IsAllowed(const std::string& real) const {
-    if (IsWithin(real, options_.state_dir) || IsWithin(options_.state_dir, real)) return false;
-    for (const char* folder : {"/proc", "/sys", "/dev"}) {
-      if (IsWithin(real, folder)) return false;
-    }
-    return std::any_of(options_.mount_allow.begin(), options_.mount_allow.end(),
-                       [&](const std::string& folder) { return IsWithin(real, folder); });
   }
 
   Status RefuseFolder(const std::string& field, const std::string& path) const {
@@ -144,30 +162,26 @@ class RuncConfinement final : public Confinement {
                            "use one that is, or ask the operator for --mount-allow on the node's agent");
   }
 
-  // The one that the agent gives a job which names none.
-  bool IsOwnCheckpointFolder(const LaunchSpec& spec) const {
-    const std::string job = spec.task.substr(0, spec.task.find('.'));
-    return spec.checkpoint_folder == options_.state_dir + "/checkpoints/" + job;
-  }
+  bool IsOwn(const LaunchSpec& spec) const { return IsOwnCheckpointFolder(options_.state_dir, spec); }
 
-  // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
-  Status MakeCheckpointFolder(const LaunchSpec& spec) const {
+  MakeRules Rules() const { return {options_.mount_allow, options_.state_dir, options_.user}; }
+
+  Status MakeCheckpointFolder(const LaunchSpec& spec, const PathAnswers& found) const {
     const std::string& path = spec.checkpoint_folder;
-    std::error_code error;
     if (IsReserved(path)) return RefuseFolder("checkpoint.dir", path);
-    if (std::filesystem::exists(path, error)) return Status::Ok();
-    if (!IsOwnCheckpointFolder(spec)) {
-      std::filesystem::path above = path;
-      while (above.has_relative_path() && !std::filesystem::exists(above, error)) above = above.parent_path();
-      const std::string real = std::filesystem::canonical(above, error).string();
-      if (error || !IsAllowed(real)) return RefuseFolder("checkpoint.dir", path);
+    if (!IsOwn(spec)) {
+      const PathAnswer& answer = found.at("checkpoint.dir");
+      if (answer.refused) return RefuseFolder("checkpoint.dir", path);
+      return answer.error == 0 ? Status::Ok() : Unusable("checkpoint.dir", path, answer.error);
     }
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return Status::Ok();
     if (Status status = MakeFolders(path); !status.ok()) return status;
     return GiveToUser(path);
   }
 
   // The system's folders first, then by path: a folder is mounted before what lies in it.
-  Result<std::vector<Mount>> Binds(const TaskPaths& paths, const LaunchSpec& spec) const {
+  Result<std::vector<Mount>> Binds(const TaskPaths& paths, const LaunchSpec& spec, const PathAnswers& found) const {
     std::vector<Mount> binds;
     for (const char* folder : kSystemFolders) {
       if (std::filesystem::is_directory(folder)) binds.push_back({folder, folder, true});
@@ -179,14 +193,29 @@ class RuncConfinement final : public Confinement {
     } else if (!IsReserved(options_.task_program) && ::access(options_.task_program.c_str(), X_OK) == 0) {
       own.push_back({options_.task_program, options_.task_program, true});
     }
-    if (Status status = AddAsked(spec, &own); !status.ok()) return status;
+    if (!spec.secrets_folder.empty()) own.push_back({spec.secrets_folder, kPrivateTarget, true});
+    if (Status status = AddAsked(spec, found, &own); !status.ok()) return status;
     std::stable_sort(own.begin(), own.end(), [](const Mount& a, const Mount& b) { return a.target < b.target; });
     binds.insert(binds.end(), own.begin(), own.end());
-    return binds;
+    return WithoutRepeats(binds);
+  }
+
+  // What another bind shows at the same place, in the same way, is not mounted again: behind a folder of the user's, on
+  // a server that trusts nobody's root, the runtime could not find the place. `binds`: a folder before what lies in it.
+  static std::vector<Mount> WithoutRepeats(const std::vector<Mount>& binds) {
+    std::vector<Mount> kept;
+    for (const Mount& bind : binds) {
+      const auto above = std::find_if(kept.rbegin(), kept.rend(),
+                                      [&](const Mount& other) { return IsWithin(bind.target, other.target); });
+      const bool repeats = above != kept.rend() && above->read_only == bind.read_only &&
+                           above->source + bind.target.substr(above->target.size()) == bind.source;
+      if (!repeats) kept.push_back(bind);
+    }
+    return kept;
   }
 
   // What the job itself names: mounts, workdir, checkpoint folder.
-  Status AddAsked(const LaunchSpec& spec, std::vector<Mount>* own) const {
+  Status AddAsked(const LaunchSpec& spec, const PathAnswers& found, std::vector<Mount>* own) const {
     for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
       const std::string field = "mounts[" + std::to_string(i) + "]";
       const Mount& mount = spec.mounts[i];
@@ -194,18 +223,18 @@ class RuncConfinement final : public Confinement {
         return InvalidArgument(field + ".target", field + ".target " + mount.target + " belongs to the image",
                                "mount it elsewhere, for example at /data");
       }
-      if (Status status = Add(field + ".source", mount, own); !status.ok()) return status;
+      if (Status status = Add(field + ".source", mount, found, own); !status.ok()) return status;
     }
     const Mount checkpoints{spec.checkpoint_folder, spec.checkpoint_folder, false};
-    if (IsOwnCheckpointFolder(spec)) {
+    if (IsOwn(spec)) {
       if (std::filesystem::is_symlink(spec.checkpoint_folder))
         return RefuseFolder("checkpoint.dir", checkpoints.source);
       own->push_back(checkpoints);
-    } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, own); !status.ok()) {
+    } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, found, own); !status.ok()) {
       return status;
     }
     if (!spec.code_folder.empty()) return AddCode(spec, own);
-    return AddUnlessSeen("workdir", {spec.workdir, spec.workdir, false}, spec, own);
+    return AddUnlessSeen("workdir", {spec.workdir, spec.workdir, false}, spec, found, own);
   }
 
   // The job's code, where the job expects its workdir: over whatever else is mounted there.
@@ -219,24 +248,27 @@ class RuncConfinement final : public Confinement {
     return Status::Ok();
   }
 
-  Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, std::vector<Mount>* own) const {
-    // It is in the image, or in one of the job's mounts, and then it has to be there.
-    const bool in_image = IsReserved(mount.target) || mount.target == "/tmp";
-    const bool in_mount = std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
+  // It is in the image, or in one of the job's mounts, and then it has to be there.
+  static bool IsSeen(const std::string& target, const LaunchSpec& spec) {
+    if (IsReserved(target) || target == "/tmp") return true;
+    return std::any_of(spec.mounts.begin(), spec.mounts.end(), [&](const Mount& m) {
       const bool code_hides =
-          !spec.code_folder.empty() && IsWithin(mount.target, spec.workdir) && IsWithin(spec.workdir, m.target);
-      return IsWithin(mount.target, m.target) && !code_hides;
+          !spec.code_folder.empty() && IsWithin(target, spec.workdir) && IsWithin(spec.workdir, m.target);
+      return IsWithin(target, m.target) && !code_hides;
     });
-    return in_image || in_mount ? Status::Ok() : Add(field, mount, own);
   }
 
-  Status Add(const std::string& field, const Mount& mount, std::vector<Mount>* own) const {
-    // Without symbolic links, so that no link leads out of what is allowed.
-    char real[PATH_MAX];
-    if (::realpath(mount.source.c_str(), real) == nullptr) return Unusable(field, mount.source, errno);
-    const std::string source = real;
-    if (!IsAllowed(source)) return RefuseFolder(field, mount.source);
-    own->push_back({source, mount.target, mount.read_only});
+  Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, const PathAnswers& found,
+                       std::vector<Mount>* own) const {
+    return IsSeen(mount.target, spec) ? Status::Ok() : Add(field, mount, found, own);
+  }
+
+  // Without symbolic links, so that no link leads out of what is allowed.
+  Status Add(const std::string& field, const Mount& mount, const PathAnswers& found, std::vector<Mount>* own) const {
+    const PathAnswer& answer = found.at(field);
+    if (answer.error != 0) return Unusable(field, mount.source, answer.error);
+    if (!IsAllowed(Rules(), answer.real)) return RefuseFolder(field, mount.source);
+    own->push_back({answer.real, mount.target, mount.read_only});
     return Status::Ok();
   }
 
@@ -272,6 +304,7 @@ class RuncConfinement final : public Confinement {
   const std::vector<std::string> masked_;
   const std::uint64_t memlock_bytes_;
   const bool swap_counts_;
+  const bool unified_;
 };
 
 }  // namespace

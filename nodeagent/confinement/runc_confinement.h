@@ -1,4 +1,4 @@
-// Tasks in containers, under runc.
+// Tasks in containers, under runc or a runtime with its command line, such as crun.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,11 @@ namespace glim::nodeagent {
 
 // Where a container sees its node's SDK.
 inline constexpr const char* kSdkTarget = "/run/glim/sdk";
+// And the task's secrets and its token, if it has any.
+inline constexpr const char* kPrivateTarget = "/run/glim/private";
 
 struct RuncOptions {
+  std::string name;           // runc or crun: what users are told, and its folder in the state folder
   std::string runc;           // the program
   std::string init;           // the program glim-init
   std::string task_program;   // glim-task, shown at its own path to tasks without an SDK
@@ -25,7 +28,7 @@ struct RuncOptions {
   std::string sdk;  // shown to the task, with its glim-task, at kSdkTarget; empty: none
 };
 
-// A container for each task, under runc, with the node's own /usr, /etc and /opt, read-only, as its system ("image:
+// A container for each task, with the node's own /usr, /etc and /opt, read-only, as its system ("image:
 // host"). It sees its workdir, its checkpoint folder and its mounts, which must lie in `mount_allow`, a /tmp of its
 // own, and nothing else of the node.
 std::unique_ptr<Confinement> MakeRuncConfinement(RuncOptions options);

@@ -1,5 +1,7 @@
 #include "nodeagent/control/node_tasks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
@@ -9,11 +11,12 @@
 #include "nodeagent/confinement/runc_confinement.h"
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/boot_clock.h"
+#include "nodeagent/os/unified_group.h"
 #include "nodeagent/runtime/shim_runtime.h"
 #include "nodeagent/saves/save_tree.h"
 #include "nodeagent/task/log_files.h"
-#include "sdk/io/read_file.h"
-#include "sdk/io/write_file.h"
+#include "nodeagent/task/sealed_file.h"
+#include "sdk/io/io_error.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 
@@ -21,13 +24,23 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr int kTasksMax = 256;
-constexpr std::size_t kRecordBytesMax = 64 * 1024;
 
 std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
-  if (options.runtime != "runc") return MakeProcessConfinement();
-  return MakeRuncConfinement({options.runc, BesideShim(options, "glim-init"), BesideShim(options, "glim-task"),
-                              options.state_dir, options.cgroup_parent, options.node_name, options.mount_allow,
-                              options.task_user, options.sdk});
+  if (!options.in_containers()) return MakeProcessConfinement(options.state_dir);
+  return MakeRuncConfinement({options.runtime, options.runc, BesideShim(options, "glim-init"),
+                              BesideShim(options, "glim-task"), options.state_dir, options.cgroup_parent,
+                              options.node_name, options.mount_allow, options.task_user, options.sdk});
+}
+
+// Empty: the kernel keeps no account here of who is in a task.
+std::string TaskGroups(const AgentOptions& options) {
+  if (::geteuid() != 0) return "";
+  const Result<std::string> parent = OpenGroupParent(options.cgroup_parent);
+  if (parent.ok()) return *parent;
+  LogWarning(
+      "event=no_groups note=\"what belongs to a task is known by its environment and its parents alone\" error={}",
+      Quoted(parent.status().message()));
+  return "";
 }
 
 }  // namespace
@@ -37,46 +50,57 @@ NodeTasks::NodeTasks(boost::asio::io_context& io, const AgentOptions& options, F
     : io_(io),
       options_(options),
       hooks_(std::move(hooks)),
+      boot_id_(boot_id),
+      groups_(TaskGroups(options)),
       store_(options.state_dir),
-      runtime_(std::make_unique<ShimRuntime>(io, watch, gpus, options.state_dir, options.shim, boot_id,
+      runtime_(std::make_unique<ShimRuntime>(io, watch, gpus,
+                                             ShimRuntime::Place{options.state_dir,
+                                                                options.shim,
+                                                                boot_id,
+                                                                groups_,
+                                                                {::geteuid(), options.task_user.uid},
+                                                                std::chrono::seconds(3 * options.path_seconds)},
                                              MakeConfinement(options),
                                              [this](const TaskKey& key) { OnRuntimeChange(key); })),
       wake_(io),
-      starter_(io, options, *runtime_, tasks_, {hooks_.report_changed, [this] { StepSoon(); }}) {}
+      disk_(io, options.state_dir,
+            {[this] { hooks_.report_changed(Urgency::kNow); },
+             [this] {
+               if (unsaved_) Keep(*unsaved_, true);
+             }}),
+      starter_(io, options, *runtime_, tasks_,
+               {hooks_.report_changed, [this] { StepSoon(); },
+                [this](const TaskKey& key, const Status& status) { BlameDisk(key, status); }}),
+      tmp_(io, options.tmp_bytes_max,
+           {[this] { return TmpFolders(); },
+            [this](const TaskKey& key, const std::string& reason) {
+              if (!tasks_.contains(key)) return;
+              LogWarning("event=tmp_too_large task={} reason={}", ToString(key), Quoted(reason));
+              runtime_->Condemn(key, reason);
+            }}) {}
 
 NodeTasks::~NodeTasks() = default;
 
 Status NodeTasks::Start() {
-  Result<v1::DesiredState> wanted = store_.Load();
-  if (!wanted.ok()) return wanted.status();
-  desired_ = FromProto(*wanted, BootNow(), false);
-  launches_ = TakeLaunches(&*wanted);
+  DesiredStore::Kept kept = store_.Load();
+  desired_ = FromProto(kept.set, BootNow(), false);
+  launches_ = TakeLaunches(&kept.set);
+  const std::set<TaskKey> cut_off = starter_.EndOldHooks(boot_id_);
+  if (kept.boot_id == boot_id_) RemoveUnbegun(cut_off);
   if (Status status = AdoptTasks(); !status.ok()) return status;
+  ReportLostStarts(kept.boot_id);
+  if (kept.boot_id == boot_id_) again_ = launches_;
+  // One that waited for its save is lost: the scheduler chooses the save anew. So is one with secrets, which the agent
+  // before had in memory alone.
+  std::erase_if(again_, [](const auto& order) { return !CanBeginAgain(order.second); });
+  std::set<TaskKey> adopted;
+  for (const auto& [key, task] : tasks_) adopted.insert(key);
+  SweepSecrets(options_, adopted);
   starter_.Start();
   PruneOldLogs();
+  disk_.Start();
+  tmp_.Start();
   StepSoon();
-  return Status::Ok();
-}
-
-Status NodeTasks::AdoptTasks() {
-  Result<std::vector<TaskKey>> keys = runtime_->Adopt();
-  if (!keys.ok()) return keys.status();
-  for (const TaskKey& key : *keys) {
-    AgentTask& task = tasks_[key];
-    task.seen.key = key;
-    task.in_runtime = true;
-    const Result<std::string> text = ReadFile(TaskPaths(runtime_->FolderOf(key)).record(), kRecordBytesMax);
-    if (text.ok()) {
-      const Result<TaskRecord> record = ParseTaskRecord(*text);
-      if (!record.ok()) return record.status();
-      task.record = *record;
-    }
-    // Its ranks cannot be heard without a socket, but they run on, and stopping them works.
-    if (Status status = starter_.OpenSocket(task); !status.ok()) {
-      LogError("event=task_socket_failed task={} error={}", ToString(key), Quoted(status.message()));
-    }
-    LogInfo("event=task_adopted task={}", ToString(key));
-  }
   return Status::Ok();
 }
 
@@ -87,31 +111,49 @@ void NodeTasks::Stop() {
     if (task.socket) task.socket->Close();
   }
   starter_.Stop();
+  disk_.Stop();
+  tmp_.Stop();
   runtime_->Stop();
 }
 
-Status NodeTasks::Accept(v1::DesiredState set) {
+void NodeTasks::Accept(v1::DesiredState set) {
   const Revision incoming{set.epoch(), set.revision()};
   const Revision accepted = desired_.revision;
   if (!Accepts(accepted, incoming)) {
     LogWarning("event=stale_set_ignored epoch={} revision={} accepted_epoch={} accepted_revision={}", incoming.epoch,
                incoming.revision, accepted.epoch, accepted.revision);
-    return Status::Ok();
+    return;
   }
   if (set.tasks_size() > kTasksMax) {
     LogError("event=desired_state_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
-    return Status::Ok();
+    return;
   }
+  SecretsByTask secrets = TakeSecrets(&set);  // before anything of the set is written down
+  LookAgain(&set);
   Desired desired = FromProto(set, BootNow(), true);
-  if (Status status = store_.Save(set, NeedsDurability(desired)); !status.ok()) {
-    LogError("event=desired_state_not_saved error={}", Quoted(status.message()));
-    return status;
-  }
+  Keep(WithAwaited(set), NeedsDurability(desired));
   desired_ = std::move(desired);
   launches_ = TakeLaunches(&set);
+  secrets_ = std::move(secrets);
   Step();
   hooks_.report_changed(Urgency::kNow);
-  return Status::Ok();
+}
+
+// Told in the log once, however often the scheduler says the same or the disk is asked again.
+void NodeTasks::Keep(const v1::DesiredState& set, bool durable) {
+  const bool again = unsaved_ != nullptr;
+  const Status status = store_.Save(set, boot_id_, durable, disk_.spare());
+  disk_.Wrote(status);
+  if (status.ok()) {
+    unsaved_.reset();
+  } else if (&set != unsaved_.get()) {
+    unsaved_ = std::make_unique<v1::DesiredState>(set);
+  }
+  if (status.ok() && again) LogInfo("event=desired_state_saved");
+  if (!status.ok() && !again) {
+    LogError("event=desired_state_not_saved error={} note=\"stops are obeyed, nothing is started\"",
+             Quoted(status.message()));
+  }
 }
 
 // Whether acting on it starts or stops something that was not started or stopped before.
@@ -127,8 +169,19 @@ void NodeTasks::OnRuntimeChange(const TaskKey& key) {
   const auto it = tasks_.find(key);
   if (it == tasks_.end()) return;
   if (it->second.in_runtime && runtime_->Inspect(key).ended) hooks_.task_ended(key.job, key.attempt);
+  if (it->second.in_runtime && !it->second.start_judged) {
+    const Inspection inspection = runtime_->Inspect(key);
+    if (inspection.start_failed) BlameDisk(key, StartFailure(inspection.fault, inspection.message));
+  }
   hooks_.report_changed(Urgency::kNow);
   StepSoon();
+}
+
+// Before anybody hears of a failed start: whether the disk is to blame, and not the job, nor the node for long.
+void NodeTasks::BlameDisk(const TaskKey& key, const Status& failure) {
+  AgentTask& task = tasks_.at(key);
+  if (std::exchange(task.start_judged, true) || FaultOf(failure) != StartFault::kNode) return;
+  task.disk_fault = disk_.Failed(failure);
 }
 
 void NodeTasks::StepSoon() {
@@ -140,13 +193,32 @@ void NodeTasks::StepSoon() {
 }
 
 void NodeTasks::Step() {
+  for (auto& [key, task] : tasks_) {
+    if (InspectTask(*runtime_, key, task).phase != Phase::kReleased) continue;
+    if (!std::exchange(task.secrets_removed, true)) RemoveSecrets(options_, key);
+    if (task.in_runtime) starter_.RunEpilog(key);
+  }
   for (const Action& action : Reconcile(desired_, Observe(), BootNow())) CarryOut(action);
+  LogPhases();
   const TimePoint due = NextWake(Observe());
   if (!due) return;
   wake_.expires_after(std::chrono::milliseconds(std::max<std::int64_t>(1, (due - BootNow()).ms)));
   wake_.async_wait([this](boost::system::error_code error) {
     if (!error && !stopped_) Step();
   });
+}
+
+// What the scheduler is told of each task, whenever that changes.
+void NodeTasks::LogPhases() {
+  for (auto& [key, task] : tasks_) {
+    v1::ObservedTask told;
+    ToProto(key, InspectTask(*runtime_, key, task), nullptr, {}, &told);
+    const std::string words = v1::ObservedTask::Phase_Name(told.phase()) + (told.lost() ? " lost" : "") +
+                              (told.start_failed() ? " start_failed" : "") + (told.pids_size() > 0 ? " pids" : "");
+    if (std::exchange(task.logged, words) == words) continue;
+    LogInfo("event=task_phase task={} phase={} exit_code={} message={}", ToString(key), Quoted(words), told.exit_code(),
+            Quoted(told.message()));
+  }
 }
 
 Observed NodeTasks::Observe() const {
@@ -193,8 +265,15 @@ void NodeTasks::CarryOut(const Action& action) {
 void NodeTasks::Launch(const TaskKey& key) {
   const auto order = launches_.find(key);
   GLIM_CHECK(order != launches_.end(), "a launch that nobody asked for: " + ToString(key));
-  starter_.Launch(key, tasks_[key], std::move(order->second));
+  if (const std::string fault = disk_.Fault(); !fault.empty()) {
+    starter_.RefuseLaunch(key, tasks_[key], fault);
+  } else {
+    AgentTask& task = tasks_[key];
+    if (const auto it = secrets_.find(key); it != secrets_.end()) task.secrets = std::move(it->second);
+    starter_.Launch(key, task, std::move(order->second));
+  }
   launches_.erase(order);
+  secrets_.erase(key);
 }
 
 void NodeTasks::ReportLost(const TaskKey& key) {
@@ -212,6 +291,8 @@ void NodeTasks::SendSignal(AgentTask& task, const Interrupt& interrupt) {
   const std::optional<int> signal = SignalNumber(interrupt.signal);
   // Noted first: a second signal would end a job that is already saving.
   Status status = SaveRecord(task);
+  // But a job must not lose its work to a full disk: the agent would have to be restarted before there is room again.
+  if (IsDiskFull(status)) status = Status::Ok();
   if (!signal) {
     status = InvalidArgument("interrupt.signal", interrupt.signal + " is no signal");
   } else if (status.ok()) {
@@ -250,8 +331,8 @@ void NodeTasks::Forget(const TaskKey& key) {
 }
 
 Status NodeTasks::SaveRecord(const AgentTask& task) const {
-  Status status = WriteFileAtomically(TaskPaths(runtime_->FolderOf(task.seen.key)).record(), ToJson(task.record),
-                                      Durability::kProcess);
+  Status status =
+      WriteSealed(TaskPaths(runtime_->FolderOf(task.seen.key)).record(), ToJson(task.record), Durability::kProcess);
   if (!status.ok()) {
     LogError("event=record_not_written task={} error={}", ToString(task.seen.key), Quoted(status.message()));
   }
@@ -261,6 +342,8 @@ Status NodeTasks::SaveRecord(const AgentTask& task) const {
 void NodeTasks::Report(v1::NodeReport* report) const {
   report->set_epoch(desired_.revision.epoch);
   report->set_revision(desired_.revision.revision);
+  disk_.Report(report);
+  report->set_site_fault(starter_.site_fault());
   for (const auto& [key, task] : tasks_) {
     const TaskSocket* socket = task.socket.get();
     v1::ObservedTask* out = report->add_tasks();
@@ -280,6 +363,23 @@ bool NodeTasks::LogIsOpen(std::uint64_t job, std::uint32_t attempt) const {
     if (it->second.in_runtime && !runtime_->Inspect(it->first).ended) return true;
   }
   return false;
+}
+
+bool NodeTasks::HasTaskOf(std::uint64_t job) const {
+  const auto it = tasks_.lower_bound(TaskKey{job, 0, 0});
+  if (it != tasks_.end() && it->first.job == job) return true;
+  return std::any_of(desired_.tasks.begin(), desired_.tasks.end(),
+                     [job](const DesiredTask& task) { return task.key.job == job; });
+}
+
+TmpWatch::Folders NodeTasks::TmpFolders() const {
+  TmpWatch::Folders folders;
+  for (const auto& [key, task] : tasks_) {
+    if (!task.in_runtime || !runtime_->SpecOf(key).container || runtime_->Inspect(key).phase != Phase::kRunning)
+      continue;
+    folders.emplace_back(key, TaskPaths(runtime_->FolderOf(key)).tmp());
+  }
+  return folders;
 }
 
 void NodeTasks::PruneOldLogs() {

@@ -2,17 +2,22 @@
 //
 // Every event (a desired state, a rank's word, an exit, a timer) changes what is observed and asks for a step:
 // Reconcile says what to do, NodeTasks does it, and a report tells the scheduler. On the agent's loop; no locks.
+//
+// Sources: node_tasks.cc, node_tasks_adopt.cc (the tasks of the agent before this one)
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/control/agent_task.h"
+#include "nodeagent/control/state_disk.h"
 #include "nodeagent/control/task_starter.h"
+#include "nodeagent/control/tmp_watch.h"
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/os/folder_watch.h"
@@ -41,20 +46,34 @@ class NodeTasks {
   // The agent goes, the tasks stay.
   void Stop();
 
-  // A set came in. It is carried out unless it is older than the newest one. Not OK: it could not be kept on the disk
-  // and is not acted on; to be sent again.
-  Status Accept(v1::DesiredState set);
+  // A set came in. It is carried out unless it is older than the newest one. One that cannot be kept on the disk is
+  // carried out too, but starts nothing, and is written down as soon as that can be done.
+  void Accept(v1::DesiredState set);
 
   Revision revision() const { return desired_.revision; }
   std::string runtime_name() const { return runtime_->name(); }
+  // Whether the kernel knows who is in a task, and not only what can be read in /proc.
+  bool census_is_exact() const { return !groups_.empty(); }
+  // The folder below which each task has its group; empty: there are none.
+  const std::string& groups() const { return groups_; }
   void Report(v1::NodeReport* report) const;
   // Whether more output may come: a task of this attempt is on the node and has not ended.
   bool LogIsOpen(std::uint64_t job, std::uint32_t attempt) const;
+  // Whether any task of the job is on the node, ended or not, or is to be.
+  bool HasTaskOf(std::uint64_t job) const;
 
  private:
   Status AdoptTasks();
+  void RemoveUnbegun(const std::set<TaskKey>& cut_off);
+  void AdoptTask(const TaskKey& key);
+  void ReportLostStarts(const std::string& boot_id);
   void OnRuntimeChange(const TaskKey& key);
+  void BlameDisk(const TaskKey& key, const Status& failure);
   bool NeedsDurability(const Desired& desired) const;
+  void Keep(const v1::DesiredState& set, bool durable);
+  bool WaitsToBegin(const TaskKey& key) const;
+  v1::DesiredState WithAwaited(const v1::DesiredState& set) const;
+  void LookAgain(v1::DesiredState* set) const;
 
   void StepSoon();
   void Step();
@@ -67,17 +86,26 @@ class NodeTasks {
   void Forget(const TaskKey& key);
   Status SaveRecord(const AgentTask& task) const;
   void PruneOldLogs();
+  void LogPhases();
+  TmpWatch::Folders TmpFolders() const;
 
   boost::asio::io_context& io_;
   const AgentOptions& options_;
   const Hooks hooks_;
+  const std::string boot_id_;
+  const std::string groups_;  // the folder of the group above the tasks' groups; empty: there are none
   DesiredStore store_;
   const std::unique_ptr<Runtime> runtime_;
   boost::asio::steady_timer wake_;
   Desired desired_;        // as accepted
   LaunchOrders launches_;  // how its tasks are launched that are not there yet
+  SecretsByTask secrets_;  // of these launches, which have their names alone
+  LaunchOrders again_;     // of tasks whose paths the agent before this one was looking at: nothing was started
+  StateDisk disk_;
+  std::unique_ptr<v1::DesiredState> unsaved_;  // what the disk did not take
   TaskTable tasks_;
   TaskStarter starter_;
+  TmpWatch tmp_;
   bool step_pending_ = false;
   bool stopped_ = false;
 };

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -22,7 +23,13 @@ constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended befo
 
 // Who a snapshot's files will belong to; none: the agent's own user.
 std::optional<TaskUser> UserOfFiles(const AgentOptions& options) {
-  return options.runtime == "runc" ? std::optional(options.task_user) : std::nullopt;
+  return options.in_containers() ? std::optional(options.task_user) : std::nullopt;
+}
+
+void EndUnstarted(AgentTask& task, const std::string& message) {
+  task.fixed.phase = Phase::kReleased;
+  task.fixed.exit_code = kStoppedCode;
+  task.fixed.message = message;
 }
 
 void FailStart(AgentTask& task, const std::string& message) {
@@ -41,28 +48,68 @@ TaskStarter::TaskStarter(boost::asio::io_context& io, const AgentOptions& option
       tasks_(tasks),
       hooks_(std::move(hooks)),
       base_variables_(BaseVariables(options.address)),
+      paths_(io, BesideShim(options, "glim-paths"), std::chrono::seconds(options.path_seconds),
+             [this](const TaskKey& key, const PathOutcome& outcome) { OnPaths(key, outcome); }),
       saves_(
           io, options, [this] { hooks_.report_changed(Urgency::kProgress); },
           [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
-      unpacker_(io, BesideShim(options, "glim-unpack"), UserOfFiles(options)) {}
+      unpacker_(io, BesideShim(options, "glim-unpack"), UserOfFiles(options)),
+      site_(io, options, [this] { hooks_.report_changed(Urgency::kNow); }) {}
 
-void TaskStarter::Start() { saves_.Start(); }
+void TaskStarter::Start() {
+  saves_.Start();
+  site_.Start();
+}
 
 void TaskStarter::Stop() {
   stopped_ = true;
+  paths_.Stop();
   saves_.Stop();
   unpacker_.Stop();
+  site_.Stop();
 }
 
 void TaskStarter::Launch(const TaskKey& key, AgentTask& task, v1::TaskLaunch order) {
   task.seen.key = key;
   task.launch = std::move(order);
-  // What cannot be carried out is refused before a save is copied for it.
-  const Status plan = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch).status();
-  task.waits_for_save = plan.ok() && saves_.Begin(key, task.launch);
-  if (!task.waits_for_save) return StartTask(key, task);
   task.fixed.phase = Phase::kStarting;
   task.fixed.controllable = true;  // it can be stopped: StopBeforeStart
+  // What cannot be carried out is refused before anything is looked at or copied for it.
+  const Result<LaunchSpec> spec = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch);
+  if (!spec.ok()) return StartTask(key, task);
+  PathOrder paths = runtime_.PathsOf(*spec);
+  if (paths.wishes.empty()) return StartWithSave(key, task);
+  paths_.Begin(key, std::move(paths));
+}
+
+void TaskStarter::OnPaths(const TaskKey& key, const PathOutcome& outcome) {
+  const auto it = tasks_.find(key);
+  if (stopped_ || it == tasks_.end()) return;
+  AgentTask& task = it->second;
+  if (outcome.stopped) {
+    EndUnstarted(task, "it was stopped before it was started; it never ran");
+  } else if (!outcome.status.ok()) {
+    FailStart(task, WithFix(outcome.status));
+    task.fixed.hung_path = outcome.hung_path;
+  } else {
+    task.found = outcome.answers;
+    StartWithSave(key, task);
+  }
+  hooks_.report_changed(Urgency::kNow);
+  hooks_.step();
+}
+
+void TaskStarter::StartWithSave(const TaskKey& key, AgentTask& task) {
+  task.waits_for_save = saves_.Begin(key, task.launch);
+  if (!task.waits_for_save) StartTask(key, task);
+}
+
+void TaskStarter::RefuseLaunch(const TaskKey& key, AgentTask& task, const std::string& fault) {
+  LogError("event=launch_refused task={} error={}", ToString(key), Quoted(fault));
+  task.seen.key = key;
+  FailStart(task, fault);
+  task.disk_fault = true;
+  hooks_.report_changed(Urgency::kNow);
 }
 
 void TaskStarter::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
@@ -72,9 +119,7 @@ void TaskStarter::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
   task.waits_for_save = false;
   task.fixed = {};
   if (outcome.stopped) {
-    task.fixed.phase = Phase::kReleased;
-    task.fixed.exit_code = kStoppedCode;
-    task.fixed.message = "it was stopped before its save was there; it never ran";
+    EndUnstarted(task, "it was stopped before its save was there; it never ran");
   } else if (outcome.missing) {
     task.save_missing = true;
     FailStart(task, outcome.message);
@@ -87,14 +132,18 @@ void TaskStarter::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
 
 void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
   Result<LaunchSpec> spec = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch);
-  const Status status = spec.ok() ? runtime_.Create(key, *spec) : spec.status();
+  Status status = spec.ok() ? CheckSecrets(options_, task.launch, task.secrets) : spec.status();
+  if (status.ok()) status = runtime_.Create(key, *spec, task.found);
   if (!status.ok()) {
     LogError("event=launch_failed task={} error={}", ToString(key), Quoted(status.message()));
     task.fixed.fault = FaultOf(status);
-    return FailStart(task, WithFix(status));
+    FailStart(task, WithFix(status));
+    return hooks_.failed(key, status);
   }
   task.in_runtime = true;
-  Status ready = WriteReplicaToken(options_, key, TaskPaths(runtime_.FolderOf(key)));
+  Status ready = WriteSecrets(options_, key, task.launch, task.secrets);
+  task.secrets = {};
+  if (ready.ok()) ready = WriteReplicaToken(options_, key, TaskPaths(runtime_.FolderOf(key)));
   if (ready.ok()) ready = WriteGangFiles(options_, task.launch, TaskPaths(runtime_.FolderOf(key)));
   if (ready.ok()) ready = OpenSocket(task);
   // Raised while the task waited for its save.
@@ -107,11 +156,27 @@ void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
   LogInfo("event=task_launched task={} job={} ranks={}", ToString(key), Quoted(spec->job_name), spec->ranks.size());
 }
 
-// At once, or when its code is unpacked.
+// At once, or when its prolog has ended.
 void TaskStarter::Begin(const TaskKey& key, const std::string& snapshot) {
+  const AgentTask& task = tasks_.at(key);
+  site_.RunProlog(key, task.launch, runtime_.FolderOf(key), [this, key, snapshot](const Status& ready) {
+    if (stopped_) return;
+    if (tasks_.at(key).record.terminated) {
+      runtime_.Refuse(key, "it was stopped while its prolog ran");
+    } else if (!ready.ok()) {
+      runtime_.Refuse(key, ready.message());
+    } else {
+      BeginCode(key, snapshot);
+    }
+  });
+}
+
+// At once, or when its code is unpacked.
+void TaskStarter::BeginCode(const TaskKey& key, const std::string& snapshot) {
   if (snapshot.empty()) return runtime_.Start(key);
-  const Status status = unpacker_.Start(key, snapshot, TaskPaths(runtime_.FolderOf(key)),
-                                        [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
+  const Status status =
+      unpacker_.Start(key, snapshot, TaskPaths(runtime_.FolderOf(key)), EntryGroupOf(runtime_.SpecOf(key)),
+                      [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
   if (!status.ok()) runtime_.Refuse(key, status.message());
 }
 
@@ -134,7 +199,7 @@ Status TaskStarter::OpenSocket(AgentTask& task) {
   options.state_path = paths.ranks();
   options.task = ToString(task.seen.key);
   for (const RankLaunch& rank : runtime_.SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
-  options.peer_uid = options_.runtime == "runc" ? options_.task_user.uid : ::geteuid();
+  options.peer_uid = options_.in_containers() ? options_.task_user.uid : ::geteuid();
   options.now = BootNow;
   options.version = GLIM_VERSION;
   options.on_news = [this](RankNews news) {
@@ -154,9 +219,12 @@ void TaskStarter::StopBeforeStart(AgentTask& task, const Action& action) {
   task.record.terminated = true;
   task.record.kill_at = action.kill_at;
   if (action.kind == ActionKind::kKill) task.seen.killed_at = BootNow();
-  saves_.Cancel(action.key);
+  Cancel(action.key);
 }
 
-void TaskStarter::Cancel(const TaskKey& key) { saves_.Cancel(key); }
+void TaskStarter::Cancel(const TaskKey& key) {
+  paths_.Cancel(key);
+  saves_.Cancel(key);
+}
 
 }  // namespace glim::nodeagent

@@ -87,8 +87,12 @@ std::vector<Action> Reconcile(const Desired& desired, const Observed& observed, 
   for (const ObservedTask& task : observed.tasks) pairs[task.key].second = &task;
   for (const auto& [key, pair] : pairs) {
     const auto& [wanted, task] = pair;
-    if (task) {
+    // Whether it is listed no more the scheduler says: the set on the disk may be older than the task, or none.
+    const bool is_told = wanted || desired.confirmed;
+    if (task && is_told) {
       ReconcileKnown(wanted, *task, now, &actions);
+    } else if (task) {
+      if (task->phase != Phase::kReleased) ReconcileStop(nullptr, *task, now, &actions);
     } else if (!desired.confirmed) {
       continue;
     } else if (wanted->launch && !wanted->stop) {

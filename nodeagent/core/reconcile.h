@@ -9,8 +9,9 @@
 //                           |    SIGTERM at once, SIGKILL at kill_at, again every kKillRepeat                    |
 //                           +---------------------------------------------------------------------> unlisted: forgotten
 //
-// Rules: sets are compared by (epoch, revision); absence never kills; nothing is started twice; a stop that began
-// completes, whether or not the scheduler is still there; the agent has no grace deadline of its own.
+// Rules: sets are compared by (epoch, revision); absence never kills, and in a set that was read back from disk it
+// means nothing; nothing is started twice; a stop that began completes, whether or not the scheduler is still there;
+// the agent has no grace deadline of its own.
 #pragma once
 
 #include <compare>

@@ -81,6 +81,19 @@ TEST(Reconcile, AbsenceNeverKills) {
   EXPECT_EQ(Kinds(Set({Listed()}), {In(Phase::kReleased)}), Expected{}) << "listed: reported until it is not";
 }
 
+// The set on the disk may be older than the task, or damaged and gone: how the task ended would never be told.
+TEST(Reconcile, OnlyTheSchedulersWordMakesATaskForgotten) {
+  Desired from_disk = Set({});
+  from_disk.confirmed = false;
+  EXPECT_EQ(Kinds(from_disk, {In(Phase::kReleased)}), Expected{});
+  EXPECT_EQ(Kinds(from_disk, {Running()}), Expected{});
+  ObservedTask dying = Running();
+  dying.terminated = true;
+  dying.kill_at = kNow;
+  EXPECT_EQ(Kinds(from_disk, {dying}), Expected{ActionKind::kKill}) << "a stop that began goes on";
+  EXPECT_EQ(Kinds(Set({}), {In(Phase::kReleased)}), Expected{ActionKind::kForget});
+}
+
 TEST(Reconcile, AnOlderSetIsIgnored) {
   for (Revision old : {Revision{1, 4}, Revision{0, 99}}) {
     EXPECT_FALSE(Accepts({1, 5}, old));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "nodeagent/launch/node_folders.h"
+#include "nodeagent/launch/task_secrets.h"
 #include "nodeagent/launch/task_variables.h"
 #include "nodeagent/saves/save_tree.h"
 #include "scheduler/core/model/spec_limits.h"
@@ -105,7 +106,7 @@ Status CheckFitsExec(const TaskVariables& variables, const std::string& run) {
 void PlanCode(const AgentOptions& options, const TaskPaths& paths, const v1::TaskLaunch& launch, LaunchSpec* spec) {
   if (launch.snapshot().empty()) return;
   spec->code_folder = paths.code();
-  if (options.runtime != "runc") spec->workdir = spec->code_folder;
+  if (!options.in_containers()) spec->workdir = spec->code_folder;
 }
 
 std::string Shell() { return ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"; }
@@ -126,6 +127,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& 
   spec.log_limits = options.log_limits;
   spec.gpus = launch.gpus();
   spec.checkpoint_folder = CheckpointFolder(options, key, launch);
+  PlanSecrets(options, key, launch, &spec);
   for (const v1::Mount& mount : launch.mounts()) {
     spec.mounts.push_back({mount.source(), mount.target(), mount.read_only()});
   }

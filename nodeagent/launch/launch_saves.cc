@@ -1,13 +1,12 @@
 #include "nodeagent/launch/launch_saves.h"
 
-#include <sys/stat.h>
-
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <optional>
 
+#include "nodeagent/task/user_paths.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 #include "sdk/task_environment/variables.h"
@@ -30,17 +29,18 @@ std::string ValueOf(const v1::TaskLaunch& launch, TaskVariable variable) {
 }
 
 // Empty: there is something, or whether there is can only be told by the task's user.
-std::string WhyUnseen(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 || errno == EACCES || errno == EPERM) return "";
-  return std::strerror(errno);
+std::string WhyUnseen(const PathOrder& order, const ChildWork::Outcome& outcome) {
+  const PathRecords records = ReadPathRecords(order, outcome.output);
+  if (records.answers.empty()) return outcome.in_time ? "nobody could look" : "the storage does not answer";
+  const int error = records.answers.begin()->second.error;
+  return error == 0 || error == EACCES || error == EPERM ? "" : std::strerror(error);
 }
 
 CopyPlace PlaceOf(const AgentOptions& options) {
   CopyPlace place;
   place.state_dir = options.state_dir;
   place.node = options.node_name;
-  if (options.runtime == "runc") place.owner = options.task_user;
+  if (options.in_containers()) place.owner = options.task_user;
   return place;
 }
 
@@ -61,7 +61,7 @@ CopyOrder OrderOf(const TaskKey& key, const v1::TaskLaunch& launch) {
 
 struct LaunchSaves::Wait {
   std::shared_ptr<CopyProgress> copy;
-  std::unique_ptr<ApartCall<std::string>> look;
+  ChildWork::Id look = 0;
   steady_clock::time_point begun = steady_clock::now();
   std::int64_t told_bytes = 0;
   std::int64_t copy_ms = 0;
@@ -81,6 +81,7 @@ LaunchSaves::LaunchSaves(boost::asio::io_context& io, const AgentOptions& option
       progress_(std::move(progress)),
       done_(std::move(done)),
       timer_(io),
+      children_(io),
       mailbox_(std::make_shared<Mailbox>()) {
   mailbox_->owner = this;
 }
@@ -98,6 +99,7 @@ void LaunchSaves::Stop() {
     mailbox_->owner = nullptr;
   }
   timer_.cancel();
+  children_.Stop();
   waits_.clear();
   copier_.reset();
 }
@@ -135,15 +137,23 @@ void LaunchSaves::BeginCopy(const TaskKey& key, Wait& wait, const v1::TaskLaunch
 }
 
 void LaunchSaves::BeginLook(const TaskKey& key, Wait& wait, const std::string& path) {
-  wait.look = std::make_unique<ApartCall<std::string>>(
-      io_, [path] { return WhyUnseen(path); }, kLookLimit,
-      [this, key, path](std::optional<std::string> why) {
-        SaveOutcome outcome;
-        outcome.missing = !why || !why->empty();
-        outcome.message = "its save " + path +
-                          " cannot be seen on this node: " + (why ? *why : std::string("the storage does not answer"));
-        End(key, std::move(outcome));
-      });
+  const PathOrder order{{{"save", path, false}}, std::nullopt};
+  const auto end = [this, key, path](const std::string& why) {
+    SaveOutcome outcome;
+    outcome.missing = !why.empty();
+    outcome.message = "its save " + path + " cannot be seen on this node: " + why;
+    End(key, std::move(outcome));
+  };
+  const Result<ChildWork::Id> look =
+      children_.Start({BesideShim(options_, "glim-paths"), "job"}, ToJson(order), kLookLimit,
+                      [end, order](const ChildWork::Outcome& outcome) { end(WhyUnseen(order, outcome)); });
+  if (look.ok()) {
+    wait.look = *look;
+  } else {
+    boost::asio::post(io_, [mailbox = mailbox_, end, why = look.status().message()] {
+      if (mailbox->owner != nullptr) end(why);
+    });
+  }
 }
 
 void LaunchSaves::Cancel(const TaskKey& key) {
@@ -151,7 +161,7 @@ void LaunchSaves::Cancel(const TaskKey& key) {
   if (it == waits_.end() || it->second.over || std::exchange(it->second.cancelled, true)) return;
   Wait& wait = it->second;
   if (wait.copy && !copier_->Cancel(wait.copy)) return;  // it ends, and tells
-  wait.look.reset();
+  children_.Cancel(wait.look);
   boost::asio::post(io_, [mailbox = mailbox_, key] {
     if (mailbox->owner != nullptr) mailbox->owner->End(key, {});
   });

@@ -1,7 +1,7 @@
 // Sees to it that the save which a launch goes on from is on this node before the task starts.
 //
 // A launch with `base` waits while its save is copied; one that names its save by path alone (GLIM_RESUME_PATH) waits
-// for a look at that path. On the agent's loop: the copying and the looking are done by threads. What was under way
+// for a look at that path. On the agent's loop: threads copy, and a program of its own looks. What was under way
 // when the agent ended is forgotten, and the half copy removed: the task was never started.
 #pragma once
 
@@ -16,8 +16,8 @@
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/options/agent_options.h"
+#include "nodeagent/os/child_work.h"
 #include "nodeagent/saves/save_copier.h"
-#include "sdk/threads/apart_call.h"
 
 namespace glim::nodeagent {
 
@@ -62,6 +62,7 @@ class LaunchSaves {
   const std::function<void()> progress_;
   const Done done_;
   boost::asio::steady_timer timer_;
+  ChildWork children_;  // that look whether a save is there
   std::map<TaskKey, Wait> waits_;
   std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<SaveCopier> copier_;

@@ -40,14 +40,15 @@ SnapshotUnpacker::SnapshotUnpacker(boost::asio::io_context& io, std::string prog
 
 SnapshotUnpacker::~SnapshotUnpacker() { Stop(); }
 
-Status SnapshotUnpacker::Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths, Done done) {
+Status SnapshotUnpacker::Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths,
+                               const std::string& group, Done done) {
   std::vector<std::string> arguments = {program_, archive, paths.code()};
   if (user_) {
     arguments.push_back(std::to_string(user_->uid));
     arguments.push_back(std::to_string(user_->gid));
   }
   const Result<pid_t> pid =
-      StartProgram(arguments, {AssignmentOf(TaskVariable::kSocket, paths.socket())}, paths.unpack_log());
+      StartProgram(arguments, {AssignmentOf(TaskVariable::kSocket, paths.socket())}, paths.unpack_log(), {}, group);
   if (!pid.ok()) return pid.status();
   UniqueFd process(OpenPidfd(*pid));
   if (!process) {

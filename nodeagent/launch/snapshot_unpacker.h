@@ -29,9 +29,11 @@ class SnapshotUnpacker {
   SnapshotUnpacker(boost::asio::io_context& io, std::string program, std::optional<TaskUser> user);
   ~SnapshotUnpacker();
 
-  // From `archive` into paths.code(), which is there and empty. `done` comes once, later and on the loop, unless Stop
-  // comes first. A Status that is not OK: nothing was begun, and `done` does not come.
-  Status Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths, Done done);
+  // From `archive` into paths.code(), which is there and empty, in the control group `group` (empty: the agent's).
+  // `done` comes once, later and on the loop, unless Stop comes first. A Status that is not OK: nothing was begun, and
+  // `done` does not come.
+  Status Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths, const std::string& group,
+               Done done);
   bool IsUnpacking(const TaskKey& key) const { return running_.contains(key); }
   // The agent goes: ends what still runs.
   void Stop();

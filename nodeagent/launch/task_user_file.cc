@@ -11,7 +11,7 @@ namespace glim::nodeagent {
 
 Status WriteForTask(const AgentOptions& options, const std::string& path, std::string_view bytes) {
   if (Status status = WriteFileAtomically(path, bytes, Durability::kProcess); !status.ok()) return status;
-  if (options.runtime != "runc") return Status::Ok();
+  if (!options.in_containers()) return Status::Ok();
   if (::lchown(path.c_str(), options.task_user.uid, options.task_user.gid) == 0) return Status::Ok();
   return FileError("give the task's user", path, errno);
 }

@@ -12,6 +12,7 @@
 
 #include "nodeagent/confinement/runc_confinement.h"
 #include "nodeagent/launch/node_folders.h"
+#include "nodeagent/launch/task_secrets.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/task/task_files.h"
 
@@ -39,8 +40,6 @@ std::string InterfaceOf(const std::string& address) {
   return name;
 }
 
-bool InContainer(const AgentOptions& options) { return options.runtime == "runc"; }
-
 // The ranks of several nodes must go on from the same save: none of them may choose another in a folder of its own.
 bool IsLocalToOneOfMany(const v1::TaskLaunch& launch, const TaskVariables& variables) {
   const auto nodes = variables.find(NameOf(TaskVariable::kNodes));
@@ -58,7 +57,8 @@ NodeEnvironment NodeEnvironmentOf(const AgentOptions& options, const TaskKey& ke
   // Where saves lie in this node's own folder, the agent alone knows the path of the one that the task goes on from.
   if (launch.has_base()) node.resume_path = BasePath(node.checkpoint_dir, launch.base());
   node.gpus_simulated = options.simulated_gpus && options.gpus > 0;
-  if (!options.sdk.empty()) node.sdk = InContainer(options) ? kSdkTarget : options.sdk;
+  if (!options.sdk.empty()) node.sdk = options.in_containers() ? kSdkTarget : options.sdk;
+  TellSecrets(options, key, launch, &node);
   if (launch.per_gpu()) node.local_ranks = launch.ranks();
   node.hfreduce_device = options.hfreduce_device;
   node.hfreduce_service_level = options.hfreduce_service_level;
@@ -115,7 +115,7 @@ TaskVariables BaseVariables(const std::string& address) {
 
 std::string HomeOf(const AgentOptions& options, const TaskVariables& base) {
   // A container has no home of its own; its /tmp is there, writable and its own.
-  return InContainer(options) ? "/tmp" : base.at(NameOf(TaskVariable::kHome));
+  return options.in_containers() ? "/tmp" : base.at(NameOf(TaskVariable::kHome));
 }
 
 Result<TaskVariables> PlanVariables(const AgentOptions& options, const TaskVariables& base, const TaskKey& key,

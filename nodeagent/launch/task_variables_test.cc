@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "nodeagent/options/testing/sdk.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/task_environment/testing/forms.h"
@@ -54,6 +57,10 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
   options.replica_tls = "rc,self";
   options.replica_device = "mlx5_1:1";
   options.replica_service_level = 5;
+  options.state_dir = folder.path();
+  options.secrets_dir = "/dev/shm/glim-secrets";
+  std::filesystem::create_directory(folder.path() + "/identity");
+  std::ofstream(folder.path() + "/identity/authorities.pem") << "-----BEGIN CERTIFICATE-----";
   const TaskVariables base = {{"PATH", "/bin"},
                               {"HOME", "/home/a"},
                               {"USER", "a"},
@@ -65,6 +72,8 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
   for (const bool per_gpu : {false, true}) {
     v1::TaskLaunch launch = Order(per_gpu);
     launch.mutable_base()->set_local("attempt-1/step-7");
+    launch.add_secrets()->set_name("hf");
+    launch.set_api(true);
     const TaskVariables variables = VariablesOf(options, base, launch);
     EXPECT_THAT(glim::testing::Misfits(variables, kSetByAgent, per_gpu, true), IsEmpty());
     EXPECT_EQ(variables.at("GLIM_GPUS_SIMULATED"), "1");

@@ -1,23 +1,36 @@
 #include "nodeagent/options/agent_options.h"
 
 #include <limits.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <set>
 
+#include "nodeagent/options/address_check.h"
 #include "nodeagent/options/sdk_folder.h"
+#include "nodeagent/options/secrets_folder.h"
+#include "nodeagent/os/child_work.h"
+#include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_socket.h"
+#include "nodeagent/task/user_paths.h"
 #include "sdk/checkpoint/replica/token.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/read_file.h"
+#include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
 namespace {
 
+constexpr std::chrono::seconds kVersionLimit{5};  // for runc to tell its version
 constexpr std::size_t kNameBytesMax = 63;
 constexpr std::size_t kMountAllowMax = 64;  // of which a Hello tells
 
@@ -100,6 +113,8 @@ std::string FindProgram(const std::string& name) {
   return "";
 }
 
+std::string RuntimeProgram(const AgentOptions& options) { return options.runtime == "crun" ? "crun" : "runc"; }
+
 bool IsFolderPath(const std::string& path) {
   return path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("/../") == std::string::npos &&
          path.find("//") == std::string::npos;
@@ -115,6 +130,34 @@ Status ParseTaskUser(const std::string& text, TaskUser* user) {
   return Status::Ok();
 }
 
+// Where the folders' links lead, by name. The storage behind one may hang, and the agent must start all the same: that
+// one is left as it is named. FAILED_PRECONDITION: nobody can look.
+Result<std::map<std::string, std::string>> RealFolders(const AgentOptions& options) {
+  PathOrder order;
+  for (const std::string& folder : options.mount_allow) order.wishes.push_back({folder, folder, false});
+  std::map<std::string, std::string> real;
+  while (!order.wishes.empty()) {
+    boost::asio::io_context io;
+    ChildWork work(io);
+    PathRecords records;
+    const auto look = work.Start({BesideShim(options, "glim-paths"), "job"}, ToJson(order),
+                                 std::chrono::seconds(options.path_seconds), [&](const ChildWork::Outcome& outcome) {
+                                   records = ReadPathRecords(order, outcome.output);
+                                   io.stop();
+                                 });
+    if (!look.ok()) return look.status();
+    io.run();
+    for (const auto& [folder, answer] : records.answers) real[folder] = answer.real;
+    if (!records.looking_at) break;
+    LogWarning("event=mount_allow_hangs folder={} note=\"its links are not followed\"",
+               Quoted(records.looking_at->path));
+    std::erase_if(order.wishes, [&](const PathWish& wish) {
+      return wish.path == records.looking_at->path || records.answers.contains(wish.field);
+    });
+  }
+  return real;
+}
+
 // Jobs' paths are compared after their links are followed, so a folder that is a link needs what it leads to beside it.
 // The folder itself stays: the scheduler, which sees no links, goes by the names that jobs use.
 Status CompleteMountAllow(AgentOptions* options) {
@@ -124,10 +167,18 @@ Status CompleteMountAllow(AgentOptions* options) {
       return InvalidArgument("--mount-allow", "--mount-allow \"" + folder + "\" is no absolute path",
                              "name folders like /data");
     }
-    std::error_code error;
-    const std::string real = std::filesystem::canonical(folder, error).string();
+  }
+  const Result<std::map<std::string, std::string>> real = RealFolders(*options);
+  if (!real.ok()) return real.status();
+  const std::vector<std::string> defaults = AgentOptions().mount_allow;
+  for (const auto& [folder, target] : *real) {
+    const bool by_default = std::find(defaults.begin(), defaults.end(), folder) != defaults.end();
+    if (target.empty() && !by_default) {
+      LogWarning("event=mount_allow_missing folder={} note=\"there is no such folder here now: is it mounted?\"",
+                 Quoted(folder));
+    }
     std::vector<std::string>& all = options->mount_allow;
-    if (!error && std::find(all.begin(), all.end(), real) == all.end()) all.push_back(real);
+    if (!target.empty() && std::find(all.begin(), all.end(), target) == all.end()) all.push_back(target);
   }
   if (options->mount_allow.size() <= kMountAllowMax) return Status::Ok();
   return InvalidArgument("--mount-allow",
@@ -136,29 +187,69 @@ Status CompleteMountAllow(AgentOptions* options) {
                          "name " + std::to_string(kMountAllowMax) + " at most: a folder gives all below it");
 }
 
-// Containers need root (control groups, mounts) and runc. `auto` takes what there is and says so in the node's record.
-Status CompleteRuntime(AgentOptions* options) {
-  if (options->runc.empty()) options->runc = FindProgram("runc");
-  const bool possible = ::geteuid() == 0 && !options->runc.empty() && ::access(options->runc.c_str(), X_OK) == 0;
-  if (options->runtime == "auto") options->runtime = possible ? "runc" : "process";
-  if (Status status = ParseTaskUser(options->task_user_text, &options->task_user); !status.ok()) return status;
-  if (options->runtime == "process") {
-    if (options->task_user_text == "0:0") return Status::Ok();
-    return InvalidArgument("--task-user", "--task-user: plain processes run as the agent's own user",
-                           "use --runtime runc, or leave it out");
-  }
-  if (!possible) {
-    return InvalidArgument(
-        "--runtime",
-        ::geteuid() == 0 ? "--runtime runc: there is no program runc" : "--runtime runc: only root may make containers",
-        ::geteuid() == 0 ? "install runc, or name it with --runc" : "run the agent as root, or use --runtime process");
-  }
+// Root's tasks are in groups in both runtimes.
+Status CompleteGroups(AgentOptions* options) {
   if (options->cgroup_parent.empty()) {
     options->cgroup_parent = "/glim/" + options->machine_id.substr(options->machine_id.rfind('-') + 1);
   }
-  if (!IsFolderPath(options->cgroup_parent)) {
-    return InvalidArgument("--cgroup-parent", "--cgroup-parent \"" + options->cgroup_parent + "\" is no absolute path",
-                           "for example /glim");
+  if (IsFolderPath(options->cgroup_parent)) return Status::Ok();
+  return InvalidArgument("--cgroup-parent", "--cgroup-parent \"" + options->cgroup_parent + "\" is no absolute path",
+                         "for example /glim");
+}
+
+// crun takes control groups of version 2, or of version 1, but no mixture of both; runc takes that, too.
+bool AreGroupsMixed() {
+  struct statfs info {};
+  return ::statfs("/sys/fs/cgroup", &info) == 0 && info.f_type != CGROUP2_SUPER_MAGIC &&
+         ::statfs("/sys/fs/cgroup/unified", &info) == 0 && info.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+// Containers need root (control groups, mounts) and a runc or crun that works. Empty: they can be made. Not OK: nobody
+// can say now.
+Result<std::string> WhyNoContainers(const AgentOptions& options) {
+  if (options.runtime == "process") return std::string("nobody asks for them");
+  if (::geteuid() != 0) return std::string("only root may make containers");
+  if (options.runc.empty()) return "there is no program " + RuntimeProgram(options) + " in the usual folders";
+  if (::access(options.runc.c_str(), X_OK) != 0) return "there is no program " + options.runc;
+  const Result<int> code = RunProgramFor(kVersionLimit, {options.runc, "--version"}, "/dev/null");
+  if (!code.ok() && code.status().code() == StatusCode::kDeadlineExceeded) {
+    return Status(StatusCode::kDeadlineExceeded, "--runtime " + options.runtime + ": " + options.runc +
+                                                     " --version did not end within " +
+                                                     std::to_string(kVersionLimit.count()) + " s")
+        .WithField("--runc")
+        .WithFix("try it by hand; name a " + RuntimeProgram(options) + " that works with --runc");
+  }
+  if (!code.ok()) return code.status().message();
+  if (*code != 0) return options.runc + " --version ends with status " + std::to_string(*code);
+  if (options.runtime != "crun" || !AreGroupsMixed()) return std::string();
+  return std::string("crun does not take control groups of versions 1 and 2 side by side, which this machine has");
+}
+
+// Where the operator named the program, that is what there is to mend.
+Status AboutRunc(const Status& refusal, bool runc_named) {
+  if (!runc_named || ::geteuid() != 0) return refusal;
+  return Status(refusal.code(), refusal.message()).WithField("--runc").WithFix(refusal.fix());
+}
+
+Status CompleteRuntime(AgentOptions* options) {
+  const bool runc_named = !options->runc.empty();
+  if (!runc_named) options->runc = FindProgram(RuntimeProgram(*options));
+  const Result<std::string> why_none = WhyNoContainers(*options);
+  if (!why_none.ok()) return why_none.status();
+  Result<std::string> runtime = ChooseRuntime(options->runtime, ::geteuid() == 0, *why_none);
+  if (!runtime.ok()) return AboutRunc(runtime.status(), runc_named);
+  options->runtime = std::move(runtime).value();
+  if (Status status = ParseTaskUser(options->task_user_text, &options->task_user); !status.ok()) return status;
+  if (Status status = CompleteGroups(options); !status.ok()) return status;
+  if (options->runtime == "process") {
+    if (options->tmp_bytes_max > 0) {
+      return InvalidArgument("--tmp-bytes",
+                             "--tmp-bytes: plain processes have the node's own /tmp, which it cannot bound",
+                             "use --runtime runc, or leave it out");
+    }
+    if (options->task_user_text == "0:0") return Status::Ok();
+    return InvalidArgument("--task-user", "--task-user: plain processes run as the agent's own user",
+                           "use --runtime runc, or leave it out");
   }
   return CompleteMountAllow(options);
 }
@@ -220,8 +311,23 @@ Status CompleteReplica(AgentOptions* options) {
 
 }  // namespace
 
+Status CompleteHooks(const AgentOptions& o) {
+  for (const auto& [option, program] : {std::pair("--prolog", o.prolog), std::pair("--epilog", o.epilog)}) {
+    struct stat info {};
+    const bool there =
+        ::stat(program.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(program.c_str(), X_OK) == 0;
+    if (program.empty() || (program[0] == '/' && there)) continue;
+    return InvalidArgument(option, program + " is no program that can be run",
+                           "give the absolute path of an executable file");
+  }
+  if (o.hook_seconds >= 1 && o.hook_seconds <= 3600) return Status::Ok();
+  return InvalidArgument("--hook-seconds", std::to_string(o.hook_seconds) + " is out of range", "choose 1 to 3600");
+}
+
 Status CompleteOptions(AgentOptions* options) {
   if (Status status = CompletePaths(options); !status.ok()) return status;
+  if (options->scheduler.empty()) options->scheduler = kSchedulerByDefault;
+  options->secrets_dir = SecretsFolder(options->state_dir);
   if (options->node_name.empty()) options->node_name = HostName();
   if (options->machine_id.empty()) options->machine_id = MachineId(options->state_dir);
   const AgentOptions& o = *options;
@@ -234,7 +340,7 @@ Status CompleteOptions(AgentOptions* options) {
       CheckName("--gpu-type", o.gpu_type, true),
       CheckOneOf("--nvlink", o.nvlink, {"none", "pair", "full"}),
       CheckOneOf("--nic", o.nic, {"infiniband", "roce", "ethernet"}),
-      CheckOneOf("--runtime", o.runtime, {"auto", "process", "runc"}),
+      CheckOneOf("--runtime", o.runtime, {"auto", "crun", "process", "runc"}),
   };
   for (const Status& status : checks) {
     if (!status.ok()) return status;
@@ -246,13 +352,8 @@ Status CompleteOptions(AgentOptions* options) {
   if (!IsPrintable(o.machine_id, 128)) {
     return InvalidArgument("--machine-id", "--machine-id must be 1 to 128 printable ASCII characters without blanks");
   }
-  if (!IsPrintable(o.address, 253)) {
-    return InvalidArgument("--address", "--address must be a host name or an IP address that other nodes can reach");
-  }
-  const std::size_t colon = o.scheduler.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == o.scheduler.size()) {
-    return InvalidArgument("--scheduler", "--scheduler \"" + o.scheduler + "\" is no address", "use HOST:PORT");
-  }
+  if (Status status = CheckHost("--address", o.address); !status.ok()) return status;
+  if (Status status = CheckTarget("--scheduler", o.scheduler); !status.ok()) return status;
   if (o.log_limits.file_bytes_max < 4096 || o.log_limits.files_max < 2 || o.log_limits.files_max > 1000) {
     return InvalidArgument("--log-file-bytes", "a rank's log needs 2 to 1000 files of at least 4096 bytes");
   }
@@ -260,7 +361,25 @@ Status CompleteOptions(AgentOptions* options) {
     if (Status status = CheckListen("--saves-listen", o.saves_listen); !status.ok()) return status;
   }
   if (Status status = CompleteReplica(options); !status.ok()) return status;
+  if (Status status = CompleteHooks(o); !status.ok()) return status;
   return CompleteRuntime(options);
+}
+
+std::string MachineIdOf(const std::string& state_dir) { return MachineId(state_dir); }
+
+Result<std::string> ChooseRuntime(const std::string& asked, bool root, const std::string& why_no_containers) {
+  if (asked == "process") return asked;
+  if (why_no_containers.empty()) return asked == "crun" ? asked : std::string("runc");
+  if (asked == "auto" && !root) return std::string("process");
+  if (!root) {
+    return InvalidArgument("--runtime", "--runtime " + asked + ": " + why_no_containers,
+                           "run the agent as root, or use --runtime process");
+  }
+  const std::string program = asked == "crun" ? "crun" : "runc", other = asked == "crun" ? "runc" : "crun";
+  return InvalidArgument(
+      "--runtime", "--runtime " + asked + ": " + why_no_containers,
+      "install " + program + ", or name it with --runc, or use --runtime " + other +
+          "; --runtime process runs jobs without containers, and each job is then root on this node");
 }
 
 std::string BesideShim(const AgentOptions& options, const char* program) {

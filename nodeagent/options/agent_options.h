@@ -1,4 +1,4 @@
-// What the agent is told on its command line. Plain values.
+// What the agent is told on its command line and in its configuration file (agent_config.h). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,21 @@
 
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/task/task_user.h"
+#include "sdk/base/result.h"
 #include "sdk/base/status.h"
 
 namespace glim::nodeagent {
 
+inline constexpr const char* kSchedulerByDefault = "127.0.0.1:7603";
+
 struct AgentOptions {
-  std::string scheduler = "127.0.0.1:7601";
-  std::string cluster_id;  // empty: the one that the state folder was first used for
-  std::string node_name;   // empty: the host's name
+  std::string config_file;  // empty: none
+  std::string scheduler;    // the agents' port; empty: where this node was enrolled, or 127.0.0.1:7603
+  bool insecure_without_identity =
+      false;                 // no TLS: whoever reaches the scheduler's port, or answers there, is believed
+  std::string login_socket;  // of a host where users log in: serves this and runs no tasks; empty: none
+  std::string cluster_id;    // empty: the one that the state folder was first used for
+  std::string node_name;     // empty: the host's name
   std::string state_dir;
   std::string pool = "default";
   std::string zone = "zone-1";
@@ -39,22 +46,39 @@ struct AgentOptions {
   std::string replica_program;             // empty: glim-replica beside the shim
   std::string sdk;               // of tasks: a folder, or "none"; completed: its path, or empty for none (sdk_folder.h)
   std::string shim;              // empty: beside the agent's own program
-  std::string runtime = "auto";  // process, runc, or auto: runc for root where it is there
-  std::string runc;              // the program; empty: looked for in the usual folders
+  std::string runtime = "auto";  // process, runc, crun, or auto: runc for root, process for others
+  std::string runc;              // the program of runc or crun; empty: looked for in the usual folders
   std::string cgroup_parent;     // of the tasks' control groups; empty: one of the agent's own below /glim
   std::string task_user_text = "0:0";
   TaskUser task_user;  // of containers' processes, from the text
   std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
+  std::int64_t tmp_bytes_max = 0;   // of a container's own /tmp; 0: as much as the disk has
+  std::uint32_t path_seconds = 10;  // how long a path that a job names may take to answer
   std::string log_level = "info";
-  std::string machine_id;  // empty: /etc/machine-id and the state folder's path
+  std::string machine_id;           // empty: /etc/machine-id and the state folder's path
+  std::string secrets_dir;          // of tasks' secrets, on tmpfs (secrets_folder.h); completed; empty: there is none
+  std::string prolog;               // the operator's program before a task's first process; empty: none
+  std::string epilog;               // and after its last one
+  std::uint32_t hook_seconds = 30;  // how long either may take
   LogLimits log_limits;
   std::int64_t logs_bytes_max = std::int64_t{4} << 30;  // of all attempts' logs together
   std::uint32_t log_folders_max = 1000;
+
+  // Whether tasks run in containers; once `runtime` is completed.
+  bool in_containers() const { return runtime == "runc" || runtime == "crun"; }
 };
 
 // Fills in what was left out (also what `auto` stands for), makes the state folder (private), and checks everything.
 // The error names the option.
 Status CompleteOptions(AgentOptions* options);
+
+// What `asked` (process, runc, crun or auto) comes to. `why_no_containers`: empty where there may be containers. Root's
+// tasks are in containers unless the operator says otherwise in so many words: a runc that is missing must not make
+// every job root.
+Result<std::string> ChooseRuntime(const std::string& asked, bool root, const std::string& why_no_containers);
+
+// The agent's own name for its machine: told apart by machine and state folder.
+std::string MachineIdOf(const std::string& state_dir);
 
 // A program's path: the programs of a node lie in one folder.
 std::string BesideShim(const AgentOptions& options, const char* program);

@@ -2,12 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <functional>
 
+#include "nodeagent/options/identity_options.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/testing/sdk.h"
 #include "sdk/io/testing/temp_folder.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -33,11 +38,87 @@ TEST(SdkFolder, BesideTheProgramsOrNamedOrNone) {
   EXPECT_TRUE(complete("/nonexistent").starts_with("--sdk --sdk /nonexistent is no SDK"));
 }
 
+// Whoever answers at the scheduler's address gives it orders, and containers are made by root.
+TEST(AgentOptions, WithoutIdentityThereAreNoContainersForASchedulerElsewhere) {
+  AgentOptions options;
+  options.insecure_without_identity = true;
+  options.scheduler = "head:7603";
+  for (const char* runtime : {"runc", "crun"}) {
+    options.runtime = runtime;
+    EXPECT_EQ(CheckIdentityOptions(options).field(), "--insecure-without-identity") << runtime;
+  }
+  options.scheduler = "127.0.0.1:7603";
+  EXPECT_TRUE(CheckIdentityOptions(options).ok());
+  options.scheduler = "head:7603";
+  options.runtime = "process";
+  EXPECT_TRUE(CheckIdentityOptions(options).ok());
+  options.runtime = "runc";
+  options.insecure_without_identity = false;
+  EXPECT_TRUE(CheckIdentityOptions(options).ok());
+}
+
+// A runc that is missing or broken must not make every job root.
+TEST(AgentOptions, RootsJobsAreInContainersUnlessTheOperatorSaysOtherwise) {
+  const auto chosen = [](const std::string& asked, bool root, const std::string& why) {
+    const Result<std::string> runtime = ChooseRuntime(asked, root, why);
+    return runtime.ok() ? *runtime : runtime.status().field() + "|" + runtime.status().message();
+  };
+  EXPECT_EQ(chosen("auto", true, ""), "runc");
+  EXPECT_EQ(chosen("auto", true, "there is no program runc"), "--runtime|--runtime auto: there is no program runc");
+  EXPECT_EQ(chosen("process", true, "there is no program runc"), "process");
+  EXPECT_EQ(chosen("runc", true, "there is no program runc"), "--runtime|--runtime runc: there is no program runc");
+  EXPECT_EQ(chosen("crun", true, ""), "crun");
+  EXPECT_EQ(chosen("crun", true, "there is no program crun"), "--runtime|--runtime crun: there is no program crun");
+  EXPECT_EQ(chosen("auto", false, "only root may"), "process");
+  EXPECT_EQ(chosen("runc", false, "only root may"), "--runtime|--runtime runc: only root may");
+  const std::string crun = ChooseRuntime("crun", true, "there is no program crun").status().fix();
+  EXPECT_TRUE(crun.starts_with("install crun, or name it with --runc, or use --runtime runc;")) << crun;
+  const std::string fix = ChooseRuntime("auto", true, "there is none").status().fix();
+  EXPECT_NE(fix.find("--runtime process"), std::string::npos) << fix;
+  EXPECT_NE(fix.find("each job is then root"), std::string::npos) << fix;
+}
+
+TEST(AgentOptions, ARuncThatDoesNotWorkIsNone) {
+  TempFolder folder;
+  const auto refusal = [&](const std::string& runc) {
+    AgentOptions options;
+    options.state_dir = folder.path() + "/state";
+    options.shim = GLIM_BINARY_DIR "/bin/glim-shim";
+    options.node_name = "node-1";
+    options.runtime = "runc";
+    options.runc = runc;
+    const Status status = CompleteOptions(&options);
+    EXPECT_EQ(status.field(), ::geteuid() == 0 ? "--runc" : "--runtime") << "who named the program mends that";
+    return status.message();
+  };
+  const bool root = ::geteuid() == 0;
+  EXPECT_EQ(refusal("/nonexistent/runc"), root ? "--runtime runc: there is no program /nonexistent/runc"
+                                               : "--runtime runc: only root may make containers");
+  EXPECT_EQ(refusal("/bin/false"), root ? "--runtime runc: /bin/false --version ends with status 1"
+                                        : "--runtime runc: only root may make containers");
+}
+
+TEST(AgentOptions, ARuncThatDoesNotTellItsVersionIsNotWaitedFor) {
+  if (::geteuid() != 0) return;  // only root may make containers, and only root's runc is asked
+  TempFolder folder;
+  AgentOptions options;
+  options.state_dir = folder.path() + "/state";
+  options.shim = GLIM_BINARY_DIR "/bin/glim-shim";
+  options.node_name = "node-1";
+  options.runtime = "runc";
+  options.runc = folder.path() + "/runc";
+  ASSERT_TRUE(WriteFileAtomically(options.runc, "#!/bin/sh\nexec sleep 1000\n", Durability::kProcess).ok());
+  ASSERT_EQ(::chmod(options.runc.c_str(), 0700), 0);
+  const Status status = CompleteOptions(&options);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << "another start may do better";
+  EXPECT_EQ(status.message(), "--runtime runc: " + options.runc + " --version did not end within 5 s");
+}
+
 TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
   TempFolder folder;
   AgentOptions good;
   good.state_dir = folder.path() + "/state";
-  good.shim = "/bin/true";
+  good.shim = GLIM_BINARY_DIR "/bin/glim-shim";
   good.node_name = "node-1";
   AgentOptions complete = good;
   ASSERT_TRUE(CompleteOptions(&complete).ok()) << CompleteOptions(&complete).message();
@@ -57,12 +138,19 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
       {"--task-user", [](auto& o) { o.task_user_text = "kim"; }},
       {"--task-user", [](auto& o) { o.task_user_text = "1000:1000x"; }},
       {"--task-user", [](auto& o) { o.runtime = "process", o.task_user_text = "1000:1000"; }},
+      {"--tmp-bytes", [](auto& o) { o.runtime = "process", o.tmp_bytes_max = 1 << 20; }},
+      {"--address", [](auto& o) { o.address = "10.0.0.300"; }},
+      {"--scheduler", [](auto& o) { o.scheduler = "head:port"; }},
       {"--nvlink", [](auto& o) { o.nvlink = "some"; }},
       {"--nic", [](auto& o) { o.nic = "pigeon"; }},
       {"--scheduler", [](auto& o) { o.scheduler = "host"; }},
       {"--machine-id", [](auto& o) { o.machine_id = "a b"; }},
       {"--saves-listen", [](auto& o) { o.saves_listen = "host"; }},
       {"--saves-listen", [](auto& o) { o.saves_listen = "0.0.0.0:7610"; }},
+      {"--prolog", [](auto& o) { o.prolog = "true"; }},
+      {"--prolog", [](auto& o) { o.prolog = "/nonexistent"; }},
+      {"--epilog", [](auto& o) { o.epilog = "/etc/passwd"; }},
+      {"--hook-seconds", [](auto& o) { o.hook_seconds = 0; }},
       {"--log-file-bytes", [](auto& o) { o.log_limits.file_bytes_max = 10; }},
   };
   for (const auto& [field, change] : cases) {

@@ -1,6 +1,7 @@
 #include "nodeagent/os/processes.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -8,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include "sdk/io/read_file.h"
@@ -96,6 +96,11 @@ std::vector<ProcessInfo> ListProcesses() {
 
 int OpenPidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
+bool IsOver(int pidfd) {
+  pollfd ended{pidfd, POLLIN, 0};
+  return ::poll(&ended, 1, 0) > 0;
+}
+
 UniqueFd OpenProcess(const ProcessIdentity& identity, const std::string& boot_id_now) {
   if (identity.pid <= 0 || identity.boot_id != boot_id_now) return UniqueFd();
   UniqueFd fd(OpenPidfd(identity.pid));
@@ -110,13 +115,17 @@ std::vector<ProcessInfo> Descendants(const std::vector<ProcessInfo>& all, pid_t 
   return Below(all, {root}, false);
 }
 
+std::vector<ProcessInfo> WithDescendants(const std::vector<ProcessInfo>& all, const std::set<pid_t>& roots) {
+  return roots.empty() ? std::vector<ProcessInfo>() : Below(all, roots, true);
+}
+
 std::vector<ProcessInfo> Marked(const std::vector<ProcessInfo>& all, const std::string& marker) {
   std::set<pid_t> roots;
   for (const ProcessInfo& process : all) {
     const auto block = ReadFile("/proc/" + std::to_string(process.pid) + "/environ", kEnvironBytesMax);
     if (block.ok() && HasEntry(*block, marker)) roots.insert(process.pid);
   }
-  return roots.empty() ? std::vector<ProcessInfo>() : Below(all, roots, true);
+  return WithDescendants(all, roots);
 }
 
 bool SignalProcess(const ProcessInfo& process, int signal) {

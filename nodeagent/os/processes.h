@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ UniqueFd OpenProcess(const ProcessIdentity& identity, const std::string& boot_id
 
 // The processes below `root`, without it.
 std::vector<ProcessInfo> Descendants(const std::vector<ProcessInfo>& all, pid_t root);
+// `roots` and the processes below them.
+std::vector<ProcessInfo> WithDescendants(const std::vector<ProcessInfo>& all, const std::set<pid_t>& roots);
 // Those whose environment holds `marker` ("GLIM_SOCKET=/state/tasks/7.1.0/task.sock") and everything below them.
 std::vector<ProcessInfo> Marked(const std::vector<ProcessInfo>& all, const std::string& marker);
 
@@ -47,5 +50,8 @@ bool SignalProcess(const ProcessInfo& process, int signal);
 bool QueueSignal(int pidfd, int signal, int value);
 
 int OpenPidfd(pid_t pid);
+// Whether the process of a pidfd has ended. Asio's waits alone do not say so: one may end for no reason, by an event of
+// a descriptor that had the same place before.
+bool IsOver(int pidfd);
 
 }  // namespace glim::nodeagent

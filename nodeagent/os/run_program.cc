@@ -1,6 +1,7 @@
 #include "nodeagent/os/run_program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -9,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "nodeagent/os/processes.h"
+#include "nodeagent/os/spawn_process.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
@@ -16,17 +19,25 @@ namespace {
 
 constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-}  // namespace
-
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
+Result<pid_t> StartInGroup(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                           const std::string& output, const std::vector<std::pair<int, int>>& fds,
+                           const std::string& group) {
+  const UniqueFd none(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd words(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  SpawnPlan plan{arguments, environment, "", group, {{none.get(), 0}, {words.get(), 1}, {words.get(), 2}}};
+  plan.fds.insert(plan.fds.end(), fds.begin(), fds.end());
+  pid_t pid = 0;
+  const int error = none && words ? SpawnProcess(plan, &pid) : errno;
+  if (error == 0) return pid;
+  return Status(StatusCode::kFailedPrecondition, "cannot start " + arguments[0] + ": " + std::strerror(error));
 }
 
+}  // namespace
+
 Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                           const std::string& output, const std::vector<std::pair<int, int>>& fds) {
+                           const std::string& output, const std::vector<std::pair<int, int>>& fds,
+                           const std::string& group) {
+  if (!group.empty()) return StartInGroup(arguments, environment, output, fds, group);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -62,11 +73,30 @@ Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std:
 }
 
 Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
-                       const std::vector<std::pair<int, int>>& fds) {
-  const Result<pid_t> pid = StartProgram(arguments, {kPath}, output, fds);
+                       const std::vector<std::pair<int, int>>& fds, const std::string& group) {
+  const Result<pid_t> pid = StartProgram(arguments, {kPath}, output, fds, group);
   if (!pid.ok()) return pid.status();
   int wait_status = 0;
   while (::waitpid(*pid, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+Result<int> RunProgramFor(std::chrono::milliseconds limit, const std::vector<std::string>& arguments,
+                          const std::string& output) {
+  const Result<pid_t> pid = StartProgram(arguments, {kPath}, output);
+  if (!pid.ok()) return pid.status();
+  const UniqueFd process(OpenPidfd(*pid));
+  pollfd ended{process.get(), POLLIN, 0};
+  const bool in_time = process && ::poll(&ended, 1, static_cast<int>(limit.count())) > 0;
+  if (!in_time) ::kill(-*pid, SIGKILL);
+  int wait_status = 0;
+  // One that hangs in the kernel is left to the next parent.
+  while (::waitpid(*pid, &wait_status, in_time ? 0 : WNOHANG) < 0 && errno == EINTR) {
+  }
+  if (!in_time) {
+    return Status(StatusCode::kDeadlineExceeded,
+                  arguments[0] + " did not end within " + std::to_string(limit.count()) + " ms");
   }
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,18 +12,21 @@
 
 namespace glim::nodeagent {
 
-// As exec wants them: with a null at the end. Valid as long as `words` is.
-std::vector<char*> Pointers(std::vector<std::string>& words);
-
 // In a session of its own, with no signal blocked or ignored, exactly `environment` ("NAME=VALUE"), and no descriptor
 // but those of `fds` ({ours, theirs}; theirs from 3 up); input from /dev/null, output to `output`, appended. The caller
 // reaps it. FAILED_PRECONDITION: it cannot be started.
+// `group`: the folder of the control group that it begins in (spawn_process.h); empty: the caller's.
 Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                           const std::string& output, const std::vector<std::pair<int, int>>& fds = {});
+                           const std::string& output, const std::vector<std::pair<int, int>>& fds = {},
+                           const std::string& group = "");
 
 // The same with PATH alone in its environment, and waits for its end. Returns the exit status, 128 + n after signal n.
 Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
-                       const std::vector<std::pair<int, int>>& fds = {});
+                       const std::vector<std::pair<int, int>>& fds = {}, const std::string& group = "");
+
+// The same, but no longer than `limit`: what runs then is killed with its session's processes. DEADLINE_EXCEEDED.
+Result<int> RunProgramFor(std::chrono::milliseconds limit, const std::vector<std::string>& arguments,
+                          const std::string& output);
 
 // The same without waiting for its end; nobody hears of how it ends.
 void RunInBackground(const std::vector<std::string>& arguments);

@@ -16,6 +16,7 @@
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/task/rank_causes.h"
 #include "nodeagent/task/task_files.h"
+#include "nodeagent/task/user_paths.h"
 #include "sdk/base/result.h"
 
 namespace glim::nodeagent {
@@ -32,7 +33,8 @@ struct Inspection {
   std::int64_t first_output_ms = 0;
   std::vector<RankStatus> ranks;
   RankCauses causes;
-  std::vector<pid_t> pids;  // what is still there of it, once its ranks have ended; bounded
+  std::vector<pid_t> pids;  // what is there of it after its ranks have ended, or after a SIGKILL; bounded
+  std::string hung_path;    // with start_failed: it did not answer in time
 };
 
 class Runtime {
@@ -46,7 +48,9 @@ class Runtime {
   virtual Result<std::vector<TaskKey>> Adopt() = 0;
   // Makes the task known and its folder, and starts nothing yet: the caller puts its own files and the task socket
   // there first. The task must not be known. After a failure it is not.
-  virtual Status Create(const TaskKey& key, const LaunchSpec& spec) = 0;
+  virtual Status Create(const TaskKey& key, const LaunchSpec& spec, const PathAnswers& found) = 0;
+  // What the task names of the node's file systems: `found` of Create answers it. Create itself touches none of it.
+  virtual PathOrder PathsOf(const LaunchSpec& spec) const = 0;
   // Starts a task that was created; once.
   virtual void Start(const TaskKey& key) = 0;
   // Instead of Start: it ends as start_failed, for this reason.
@@ -55,8 +59,9 @@ class Runtime {
   virtual Status Signal(const TaskKey& key, int signal) = 0;
   virtual void Terminate(const TaskKey& key) = 0;  // SIGTERM to all of it
   virtual void Kill(const TaskKey& key) = 0;       // SIGKILL to all of it; to be repeated until it is released
+  // Kill, for a fault of its own that its ranks' exits will be told with. Once.
+  virtual void Condemn(const TaskKey& key, const std::string& reason) = 0;
   virtual Inspection Inspect(const TaskKey& key) const = 0;
-  virtual std::vector<pid_t> Census(const TaskKey& key) const = 0;
   virtual const LaunchSpec& SpecOf(const TaskKey& key) const = 0;
   virtual std::string FolderOf(const TaskKey& key) const = 0;
   // Drops a released task with its folder; its logs stay.

@@ -1,25 +1,22 @@
 #include "nodeagent/runtime/shim_runtime.h"
 
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <set>
 
-#include "nodeagent/os/run_program.h"
+#include "nodeagent/os/unified_group.h"
 #include "nodeagent/runtime/spawn_shim.h"
+#include "nodeagent/task/sealed_file.h"
 #include "nodeagent/task/shim_control.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
-#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -27,37 +24,25 @@ namespace {
 namespace asio = boost::asio;
 constexpr std::size_t kPidsReportedMax = 32;
 constexpr int kDirectKillAfter = 10;
+constexpr int kKillsWithoutEvidence = 2;  // whoever dies of a SIGKILL is gone by then
 constexpr int kEmptyLooksWhenLost = 2;
-constexpr std::chrono::milliseconds kLookWaiting{50};  // the longest pause while a release is waited for
-constexpr std::chrono::milliseconds kLookIdle{1000};   // and while nothing but evidence is
-constexpr const char* kTrashPrefix = ".removed-";
-
-bool ParseKey(const std::string& name, TaskKey* key) {
-  unsigned long long job = 0;
-  int end = 0;
-  if (std::sscanf(name.c_str(), "%llu.%u.%u%n", &job, &key->attempt, &key->index, &end) != 3) return false;
-  key->job = job;
-  return ToString(*key) == name && static_cast<std::size_t>(end) == name.size();
-}
-
-// A task's /tmp may hold millions of files, or folders deeper than a program can follow with open descriptors.
-void RemoveInBackground(const std::string& folder) { RunInBackground({"/bin/rm", "-rf", "--", folder}); }
-
-bool LockIsHeld(const TaskPaths& paths) { return !LockShimFile(paths.lock()).ok(); }
+constexpr std::chrono::milliseconds kLookWaiting{50};   // the longest pause while a release is waited for
+constexpr std::chrono::milliseconds kLookIdle{1000};    // and while nothing but evidence is
+constexpr std::chrono::milliseconds kFlushAfter{2000};  // by then most ends have been heard, and their folders removed
 
 }  // namespace
 
-ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, std::string state_dir,
-                         std::string shim, std::string boot_id, std::unique_ptr<Confinement> confinement,
-                         OnChange on_change)
+ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory& gpus, Place place,
+                         std::unique_ptr<Confinement> confinement, OnChange on_change)
     : io_(io),
       watch_(watch),
       gpus_(gpus),
-      tasks_dir_(state_dir + "/tasks"),
-      shim_(std::move(shim)),
-      boot_id_(std::move(boot_id)),
+      place_(std::move(place)),
+      tasks_dir_(place_.state_dir + "/tasks"),
+      census_(place_.users),
       confinement_(std::move(confinement)),
-      on_change_(std::move(on_change)) {}
+      on_change_(std::move(on_change)),
+      flusher_(kFlushAfter) {}
 
 ShimRuntime::~ShimRuntime() = default;
 
@@ -79,67 +64,37 @@ std::unique_ptr<ShimTask> ShimRuntime::NewTask(const TaskKey& key, LaunchSpec sp
   return std::make_unique<ShimTask>(io_, key, FolderOf(key), std::move(spec));
 }
 
-Result<std::vector<TaskKey>> ShimRuntime::Adopt() {
-  if (Status status = MakePrivateFolder(tasks_dir_); !status.ok()) return status;
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(tasks_dir_, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
-  if (error) return FileError("read", tasks_dir_, error.value());
-  std::vector<TaskKey> adopted;
-  for (const std::string& name : names) {
-    TaskKey key;
-    const std::string folder = tasks_dir_ + "/" + name;
-    if (name.starts_with(kTrashPrefix)) RemoveInBackground(folder);
-    if (!ParseKey(name, &key)) continue;
-    if (Status status = AdoptFolder(key, folder); !status.ok()) return status;
-    if (tasks_.contains(key)) adopted.push_back(key);
-  }
-  std::set<std::string> known;
-  for (const TaskKey& key : adopted) known.insert(ToString(key));
-  confinement_->SweepOthers(known);
-  return adopted;
-}
-
-Status ShimRuntime::AdoptFolder(const TaskKey& key, const std::string& folder) {
-  const TaskPaths paths(folder);
-  const Result<std::string> text = ReadFile(paths.launch(), kLaunchBytesMax);
-  // Without a launch file nothing was ever started from this folder.
-  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return RemoveFolder(folder);
-  Result<LaunchSpec> spec = text.ok() ? ParseLaunchSpec(*text) : Result<LaunchSpec>(text.status());
-  if (!spec.ok()) return Status(spec.status().code(), folder + ": " + spec.status().message());
-  ShimTask& task = *tasks_.emplace(key, NewTask(key, std::move(*spec))).first->second;
-  WatchStatus(task);
-  task.ReadStatus();
-  if (std::filesystem::exists(paths.identity())) {
-    AttachShim(task);
-  } else if (LockIsHeld(paths)) {
-    LookLater(task);  // the shim is just being born
-  } else if (task.status.ended) {
-    OnShimGone(task);
-  } else {
-    Refuse(key, "the node's agent stopped before the task was started");
-  }
-  return Status::Ok();
-}
-
-Status ShimRuntime::Create(const TaskKey& key, const LaunchSpec& spec) {
+Status ShimRuntime::Create(const TaskKey& key, const LaunchSpec& spec, const PathAnswers& found) {
   GLIM_CHECK(!tasks_.contains(key), "created twice: " + ToString(key));
-  const TaskPaths paths(FolderOf(key));
   LaunchSpec confined = spec;
-  Status status = MakeFolder(paths.folder);
-  if (status.ok()) status = MakeFolder(paths.run());
-  if (status.ok()) status = MakeFolders(spec.log_folder);
-  if (status.ok() && !spec.code_folder.empty()) status = MakeFolder(spec.code_folder);
-  if (status.ok()) status = confinement_->Prepare(paths, &confined);
-  if (status.ok()) status = WriteFileAtomically(paths.launch(), ToJson(confined), Durability::kProcess);
-  if (!status.ok()) {
-    (void)RemoveFolder(paths.folder);
+  if (Status status = Prepare(key, found, &confined); !status.ok()) {
+    (void)RemoveFolder(FolderOf(key));
+    if (!confined.group.empty()) (void)RemoveGroup(confined.group);
     return status;
   }
-  WatchStatus(*tasks_.emplace(key, NewTask(key, std::move(confined))).first->second);
+  ShimTask& task = *tasks_.emplace(key, NewTask(key, std::move(confined))).first->second;
+  WatchFiles(task);
   return Status::Ok();
+}
+
+Status ShimRuntime::Prepare(const TaskKey& key, const PathAnswers& found, LaunchSpec* spec) {
+  const TaskPaths paths(FolderOf(key));
+  Status status = MakeFolder(paths.folder);
+  if (status.ok()) status = MakeFolder(paths.run());
+  if (status.ok()) status = MakeFolders(spec->log_folder);
+  if (status.ok() && !spec->code_folder.empty()) status = MakeFolder(spec->code_folder);
+  if (status.ok()) status = confinement_->Prepare(paths, found, spec);
+  if (status.ok() && !place_.groups.empty()) {
+    spec->group = place_.groups + "/" + ToString(key);
+    if (LookAtGroup(spec->group) == GroupState::kPopulated) {
+      return Status(StatusCode::kFailedPrecondition,
+                    "processes run in the task's group " + spec->group + " before it is started");
+    }
+    status = MakeGroup(spec->group);
+    if (status.ok() && spec->container) status = MakeGroup(StartGroupOf(spec->group));
+  }
+  // Not synced: after a power cut the task is lost whatever stands here, and a start does not wait for the disk twice.
+  return status.ok() ? WriteSealed(paths.launch(), ToJson(*spec), Durability::kProcess) : status;
 }
 
 void ShimRuntime::Start(const TaskKey& key) {
@@ -153,14 +108,14 @@ void ShimRuntime::Refuse(const TaskKey& key, const std::string& message) {
   task.status.ended = true;
   task.status.message = message;
   // Written down so that a restart of the agent says the same; if that fails, so will every start here.
-  (void)WriteFileAtomically(task.paths.status(), ToJson(task.status), Durability::kProcess);
+  (void)WriteSealed(task.paths.status(), ToJson(task.status), Durability::kProcess);
   OnShimGone(task);
 }
 
 Status ShimRuntime::Spawn(ShimTask& task) {
   Result<UniqueFd> lock = LockShimFile(task.paths.lock());
   if (!lock.ok()) return lock.status();
-  Result<pid_t> pid = SpawnShim(shim_, task.paths, lock->get());
+  Result<pid_t> pid = SpawnShim(place_.shim, task.paths, lock->get());
   if (!pid.ok()) return pid.status();
   task.spawner_pid = *pid;
   UniqueFd fd(OpenPidfd(*pid));
@@ -196,31 +151,68 @@ void ShimRuntime::OnSpawned(ShimTask& task) {
 }
 
 void ShimRuntime::AttachShim(ShimTask& task) {
-  const Result<std::string> text = ReadFile(task.paths.identity(), kStatusBytesMax);
+  const Result<std::string> text = ReadSealed(task.paths.identity(), kStatusBytesMax);
   Result<ProcessIdentity> identity = text.ok() ? ParseProcessIdentity(*text) : Result<ProcessIdentity>(text.status());
   if (identity.ok()) task.identity = *identity;
-  UniqueFd fd = OpenProcess(task.identity, boot_id_);
+  UniqueFd fd = OpenProcess(task.identity, place_.boot_id);
   task.ReadStatus();
   if (!fd) {
     OnShimGone(task);
     return;
   }
   task.shim.assign(fd.Release());
-  task.shim.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ShimRuntime::OnShimGone));
+  WaitForShim(task);
   if (task.all_exited()) Look(task);
+  AwaitStart(task);
+}
+
+void ShimRuntime::AwaitStart(ShimTask& task) {
+  if (task.status.started || task.status.start_failed) return;
+  task.start_limit.expires_after(place_.start_limit);
+  task.start_limit.async_wait(WithTask(task, &ShimRuntime::OnLate));
+}
+
+// Storage began to hang after it was looked at: nobody's fault. What hangs in the kernel dies when the storage answers.
+void ShimRuntime::OnLate(ShimTask& task) {
+  (void)task.ReadStatus();
+  if (task.shim_gone || task.status.started || task.status.start_failed) return;
+  std::string paths = "workdir " + task.spec.workdir;
+  for (const Mount& mount : task.spec.mounts) paths += ", mount " + mount.source;
+  task.late = "the task's supervisor could not start it within " + std::to_string(place_.start_limit.count()) +
+              " s: one of the paths that it names does not answer on this node (" + paths + ")";
+  task.stopping = true;
+  if (task.shim.is_open()) {
+    (void)::syscall(SYS_pidfd_send_signal, task.shim.native_handle(), SIGKILL, nullptr, 0);
+  }
+  task.SignalLeftovers(place_.boot_id, census_, SIGKILL);
+  Look(task);
+  Notify(task.key);
+}
+
+void ShimRuntime::WaitForShim(ShimTask& task) {
+  task.shim.async_wait(asio::posix::stream_descriptor::wait_read, WithTask(task, &ShimRuntime::OnShimEvent));
+}
+
+void ShimRuntime::OnShimEvent(ShimTask& task) {
+  if (!IsOver(task.shim.native_handle())) return WaitForShim(task);
+  OnShimGone(task);
 }
 
 void ShimRuntime::OnShimGone(ShimTask& task) {
   boost::system::error_code ignored;
+  task.start_limit.cancel();
   task.shim.close(ignored);
   task.ReadStatus();
   task.shim_gone = true;
+  // The scheduler that hears of the end writes it down. For one that is away it is kept over a power cut, too.
+  flusher_.Push(task.paths.status());
+  task.last_look = census_.looks();  // an earlier look may have been before its death
   task.pause = kLookFirst;
   Look(task);
   Notify(task.key);
 }
 
-void ShimRuntime::WatchStatus(ShimTask& task) {
+void ShimRuntime::WatchFiles(ShimTask& task) {
   Result<FolderWatch::Id> watch = watch_.Add(task.paths.folder, [this, &task] {
     if (!task.ReadStatus()) return;
     if (task.all_exited() && !task.shim_gone) LookLater(task);
@@ -232,20 +224,29 @@ void ShimRuntime::WatchStatus(ShimTask& task) {
   } else {
     LookLater(task);
   }
+  if (!task.spec.group.empty()) WatchGroup(task);
+}
+
+// The kernel tells of a change of cgroup.events as it tells of any file's: when the last process has gone, too.
+void ShimRuntime::WatchGroup(ShimTask& task) {
+  Result<FolderWatch::Id> watch = watch_.Add(task.spec.group, [this, &task] {
+    if (task.shim_gone) Look(task);
+  });
+  if (watch.ok()) task.group_watch = *watch;
 }
 
 // Looks at what is left, once the ranks have ended or the shim is gone, and comes back while anything is.
 void ShimRuntime::Look(ShimTask& task) {
   if (task.released) return;
-  const std::vector<pid_t> before = std::exchange(task.pids, {});
-  for (const ProcessInfo& process : task.Find(boot_id_)) {
-    if (task.pids.size() < kPidsReportedMax) task.pids.push_back(process.pid);
-  }
-  if (task.shim_gone && task.pids.empty()) {
-    // Nobody vouches for a task whose shim was killed, and a process that forks can slip through one scan.
-    const bool sure = !task.lost() || ++task.empty_looks >= kEmptyLooksWhenLost;
+  const std::vector<pid_t> before = task.pids;
+  const bool populated = task.IsPopulated(place_.boot_id, census_, kPidsReportedMax, &task.pids);
+  if (task.shim_gone && !populated) {
+    // Without a group nobody vouches for a task whose shim was killed: a process that forks slips through one look.
+    const bool seen_again = !task.spec.group.empty() || task.IsOfAnotherBoot(place_.boot_id) || !task.lost() ||
+                            (std::exchange(task.last_look, census_.looks()) != census_.looks() &&
+                             ++task.empty_looks >= kEmptyLooksWhenLost);
     task.gpu_busy = task.spec.gpus > 0 && !gpus_.MemoryFree();
-    task.released = sure && !task.gpu_busy;
+    task.released = seen_again && !task.gpu_busy;
   } else {
     task.empty_looks = 0;
   }
@@ -254,13 +255,18 @@ void ShimRuntime::Look(ShimTask& task) {
 }
 
 void ShimRuntime::LookLater(ShimTask& task) {
+  // A group tells by itself that it is empty; the clock is for what it tells not, and brings the evidence up to date.
+  const bool is_told = task.group_watch != 0 && !task.gpu_busy;
+  const bool waits = (task.stopping || task.shim_gone) && !is_told;
   task.timer.expires_after(task.pause);
-  task.pause = std::min(task.pause * 2, task.stopping || task.shim_gone ? kLookWaiting : kLookIdle);
+  task.pause = std::min(task.pause * 2, waits ? kLookWaiting : kLookIdle);
   task.timer.async_wait(WithTask(task, &ShimRuntime::OnTimer));
 }
 
 void ShimRuntime::OnTimer(ShimTask& task) {
-  if (task.shim.is_open() || task.shim_gone) {
+  if (!task.broken.empty() && !task.shim.is_open() && !task.shim_gone) {
+    Meet(task);
+  } else if (task.shim.is_open() || task.shim_gone) {
     if (task.ReadStatus()) Notify(task.key);
     if (task.shim_gone || task.all_exited()) {
       Look(task);
@@ -272,8 +278,10 @@ void ShimRuntime::OnTimer(ShimTask& task) {
   } else if (std::filesystem::exists(task.paths.identity())) {
     AttachShim(task);
     Notify(task.key);
-  } else if (LockIsHeld(task.paths)) {
+  } else if (ShimFileIsLocked(task.paths.lock())) {
     LookLater(task);
+  } else if (task.status.ended || task.status.started) {
+    OnShimGone(task);  // it told how it went, and what it had written of itself was of no use
   } else {
     Refuse(task.key, "glim-shim ended before it could start the task");
   }
@@ -289,7 +297,7 @@ void ShimRuntime::Terminate(const TaskKey& key) {
   ShimTask& task = Get(key);
   task.stopping = true;
   if (!task.shim.is_open() || !QueueSignal(task.shim.native_handle(), TerminateSignal(), 0)) {
-    task.SignalLeftovers(boot_id_, SIGTERM);
+    task.SignalLeftovers(place_.boot_id, census_, SIGTERM);
   }
 }
 
@@ -303,25 +311,41 @@ void ShimRuntime::Kill(const TaskKey& key) {
     (void)::syscall(SYS_pidfd_send_signal, task.shim.native_handle(), SIGCONT, nullptr, 0);
     told = QueueSignal(task.shim.native_handle(), KillSignal(), 0);
   }
-  if (!told || task.kills > kDirectKillAfter) task.SignalLeftovers(boot_id_, SIGKILL);
+  // All of a group in one step; the shim looks for what a task of root's has moved out of it. One that is just starting
+  // its ranks is left to end the task in its own words.
+  const bool at_once = !task.spec.group.empty() && task.status.started;
+  if (at_once || !told || task.kills > kDirectKillAfter) task.SignalLeftovers(place_.boot_id, census_, SIGKILL);
+  if (task.kills > kKillsWithoutEvidence) SeeWhoStays(task);
 }
 
-Inspection ShimRuntime::Inspect(const TaskKey& key) const { return Get(key).Inspect(boot_id_); }
-
-std::vector<pid_t> ShimRuntime::Census(const TaskKey& key) const {
-  std::vector<pid_t> pids;
-  for (const ProcessInfo& process : Get(key).Find(boot_id_)) pids.push_back(process.pid);
-  return pids;
+// A rank that hangs in the kernel has not exited, and its shim waits: nobody else would look at who is left.
+void ShimRuntime::SeeWhoStays(ShimTask& task) {
+  if (task.shim_gone || task.all_exited()) return;  // Look does
+  const std::vector<pid_t> before = task.pids;
+  (void)task.IsPopulated(place_.boot_id, census_, kPidsReportedMax, &task.pids);
+  std::erase(task.pids, task.identity.pid);
+  if (task.pids != before) Notify(task.key);
 }
+
+void ShimRuntime::Condemn(const TaskKey& key, const std::string& reason) {
+  ShimTask& task = Get(key);
+  if (!task.condemned.empty()) return;
+  task.condemned = reason;
+  Kill(key);
+}
+
+Inspection ShimRuntime::Inspect(const TaskKey& key) const { return Get(key).Inspect(place_.boot_id); }
 
 void ShimRuntime::Cleanup(const TaskKey& key) {
   ShimTask& task = Get(key);
   GLIM_CHECK(task.released, "cleanup of a task that is still there: " + ToString(key));
   watch_.Remove(task.watch);
+  watch_.Remove(task.group_watch);
   confinement_->Sweep(task.spec);
+  if (!task.spec.group.empty()) (void)RemoveGroup(task.spec.group);
   // Renamed first: a half-removed folder must not look like a task to the next agent.
-  const std::string trash = tasks_dir_ + "/" + kTrashPrefix + ToString(key);
-  if (::rename(task.paths.folder.c_str(), trash.c_str()) == 0) RemoveInBackground(trash);
+  const std::string trash = tasks_dir_ + "/" + kRemovedPrefix + ToString(key);
+  if (::rename(task.paths.folder.c_str(), trash.c_str()) == 0) RemoveTree(trash);
   tasks_.erase(key);
 }
 
@@ -331,7 +355,9 @@ void ShimRuntime::Stop() {
     task->shim.close(ignored);
     task->spawner.close(ignored);
     task->timer.cancel();
+    task->start_limit.cancel();
     watch_.Remove(task->watch);
+    watch_.Remove(task->group_watch);
   }
 }
 

@@ -1,17 +1,19 @@
 #include "nodeagent/runtime/shim_task.h"
 
-#include <set>
+#include <signal.h>
+
 #include <utility>
 
+#include "nodeagent/os/unified_group.h"
+#include "nodeagent/task/sealed_file.h"
 #include "sdk/io/read_file.h"
-#include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 
 bool ShimTask::ReadStatus() {
   if (shim_gone) return false;
   const Result<std::string> text = ReadFile(paths.status(), kStatusBytesMax);
-  if (!text.ok() || *text == status_text) return false;
+  if (!text.ok() || *text == status_text || !CheckSeal(paths.status(), *text).ok()) return false;
   Result<TaskStatus> read = ParseTaskStatus(*text);
   if (!read.ok()) return false;
   status_text = *text;
@@ -20,24 +22,28 @@ bool ShimTask::ReadStatus() {
   return true;
 }
 
-std::vector<ProcessInfo> ShimTask::Find(const std::string& boot_id) const {
-  // After a reboot nothing of it can be there, and a pid would be somebody else's.
-  if (!identity.boot_id.empty() && identity.boot_id != boot_id) return {};
-  const std::vector<ProcessInfo> all = ListProcesses();
-  // The socket's path, not GLIM_TASK: two clusters on one machine have tasks of the same number.
-  std::vector<ProcessInfo> found = Marked(all, AssignmentOf(TaskVariable::kSocket, paths.socket()));
-  std::set<pid_t> known;
-  for (const ProcessInfo& process : found) known.insert(process.pid);
-  if (shim.is_open()) {
-    for (const ProcessInfo& process : Descendants(all, identity.pid)) {
-      if (known.insert(process.pid).second) found.push_back(process);
-    }
+bool ShimTask::IsPopulated(const std::string& boot_id, ProcessCensus& census, std::size_t max,
+                           std::vector<pid_t>* pids) const {
+  pids->clear();
+  if (!spec.group.empty()) {
+    if (LookAtGroup(spec.group) != GroupState::kPopulated) return false;
+    *pids = GroupMembers(spec.group, max);
+    return true;
   }
-  return found;
+  if (IsOfAnotherBoot(boot_id)) return false;
+  // By the socket's path, not GLIM_TASK: two clusters on one machine have tasks of the same number.
+  for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0)) {
+    if (pids->size() < max) pids->push_back(process.pid);
+  }
+  return !pids->empty();
 }
 
-void ShimTask::SignalLeftovers(const std::string& boot_id, int signal) const {
-  for (const ProcessInfo& process : Find(boot_id)) SignalProcess(process, signal);
+void ShimTask::SignalLeftovers(const std::string& boot_id, ProcessCensus& census, int signal) const {
+  if (!spec.group.empty()) return signal == SIGKILL ? KillGroup(spec.group) : SignalGroup(spec.group, signal);
+  if (IsOfAnotherBoot(boot_id)) return;
+  for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0)) {
+    SignalProcess(process, signal);
+  }
 }
 
 Inspection ShimTask::Inspect(const std::string& boot_id) const {
@@ -46,7 +52,7 @@ Inspection ShimTask::Inspect(const std::string& boot_id) const {
                  : shim_gone || all_exited() ? Phase::kExited
                  : status.started            ? Phase::kRunning
                                              : Phase::kStarting;
-  result.controllable = shim.is_open() || shim_gone;
+  result.controllable = shim.is_open() || shim_gone || !broken.empty();
   result.start_failed = status.start_failed;
   result.fault = status.fault;
   result.ended = shim_gone;
@@ -57,10 +63,25 @@ Inspection ShimTask::Inspect(const std::string& boot_id) const {
     result.message = identity.boot_id == boot_id ? "the task's supervisor was killed: how its ranks ended is not known"
                                                  : "the node was started anew while the task ran";
   }
+  if (!broken.empty()) result.message = broken;
   if (!released && gpu_busy) result.message = "its processes are gone, but GPU memory is still in use";
   result.first_output_ms = status.first_output_ms;
   result.ranks = status.ranks;
   result.causes = causes;
+  if (!condemned.empty()) {
+    result.message = condemned;
+    for (const RankStatus& rank : status.ranks) {
+      if (rank.exit_code != 0) result.causes[rank.rank] = condemned;
+    }
+  }
+  if (!late.empty()) {
+    if (!released) result.phase = Phase::kExited;
+    result.lost = false;
+    result.start_failed = true;
+    result.fault = StartFault::kNode;
+    result.message = late;
+    result.hung_path = spec.workdir;
+  }
   result.pids = pids;
   return result;
 }

@@ -17,6 +17,11 @@ Result<UniqueFd> LockShimFile(const std::string& path) {
   return fd;
 }
 
+bool ShimFileIsLocked(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
 Result<pid_t> SpawnShim(const std::string& shim, const TaskPaths& paths, int lock) {
   const Result<pid_t> pid = StartProgram({shim, paths.folder}, {}, paths.shim_log(), {{lock, 3}});
   if (pid.ok()) return *pid;

@@ -13,6 +13,7 @@ namespace glim::nodeagent {
 // from before the shim's first instruction to its end; an agent that starts anew can tell "never started" from
 // "starting right now". ALREADY_EXISTS when it is held.
 Result<UniqueFd> LockShimFile(const std::string& path);
+bool ShimFileIsLocked(const std::string& path);
 
 // The pid of a child that exits with 0 as soon as the shim's identity is written, and otherwise with the reason in
 // the shim's log. The caller reaps it.

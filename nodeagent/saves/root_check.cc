@@ -6,10 +6,10 @@
 #include <cerrno>
 
 #include "sdk/io/io_error.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/io/write_file.h"
-#include "sdk/tokens/fetch_token.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -43,10 +43,18 @@ Result<std::string> ReadMarker(int root, const std::string& path, const std::str
 // Of all agents that make it at once, one does.
 Status MakeMarker(int root, const std::string& name) {
   // Everybody may read it: the command line compares it with what it sees itself.
-  return CreateFileIn(root, name, MakeSaveKey().substr(0, kMarkerDigits) + "\n", {Durability::kMachine, 0644}).status();
+  return CreateFileIn(root, name, RandomHex(kMarkerDigits / 2) + "\n", {Durability::kMachine, 0644}).status();
 }
 
 }  // namespace
+
+std::string ToRecord(const RootAnswer& answer) { return answer.marker + "\n" + answer.error; }
+
+RootAnswer ParseRootRecord(const std::string& record) {
+  const std::size_t end = record.find('\n');
+  if (end == std::string::npos) return {"", "nobody could look at the checkpoint root"};
+  return {record.substr(0, end), record.substr(end + 1)};
+}
 
 RootAnswer CheckRoot(const std::string& root, const std::string& marker) {
   if (root.empty() || root[0] != '/') return {"", "the checkpoint root \"" + root + "\" is no absolute path"};

@@ -19,4 +19,8 @@ struct RootAnswer {
 // all read that one's. Never makes the root: an unmounted folder must not look like a shared one.
 RootAnswer CheckRoot(const std::string& root, const std::string& marker);
 
+// What one process tells another of it.
+std::string ToRecord(const RootAnswer& answer);
+RootAnswer ParseRootRecord(const std::string& record);
+
 }  // namespace glim::nodeagent

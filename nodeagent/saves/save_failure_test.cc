@@ -182,11 +182,10 @@ TEST_F(SaveFailureTest, ACancelledCopyEndsSoonAndLeavesNothing) {
   while (progress->bytes == 0) std::this_thread::yield();
   const auto waiting = copier.Start(Order("t", {stalled.source()}), [](const Status&) { FAIL() << "it never began"; });
   EXPECT_TRUE(copier.Cancel(waiting)) << "it had not begun";
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(copier.Cancel(progress));
   std::unique_lock lock(mutex);
-  ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(5), [&] { return ended.has_value(); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << "not only after the stall";
+  ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(15), [&] { return ended.has_value(); }))
+      << "not only after the stall of 20 s";
   EXPECT_EQ(ended->code(), StatusCode::kCancelled);
   EXPECT_THAT(here_.Jobs(), IsEmpty());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 #include "nodeagent/task/log_files.h"
@@ -16,9 +17,9 @@ constexpr std::int64_t kWaitMsMax = 5 * 60 * 1000;
 
 }  // namespace
 
-LogService::LogService(boost::asio::io_context& io, v1::AgentApi::StubInterface* stub, FolderWatch& watch,
-                       std::uint64_t seed, Hooks hooks)
-    : io_(io), stub_(stub), watch_(watch), hooks_(std::move(hooks)), reconnect_(seed), connect_timer_(io) {}
+LogService::LogService(boost::asio::io_context& io, StubSource stub, FolderWatch& watch, std::uint64_t seed,
+                       Hooks hooks)
+    : io_(io), stub_(std::move(stub)), watch_(watch), hooks_(std::move(hooks)), reconnect_(seed), connect_timer_(io) {}
 
 void LogService::Up() {
   if (std::exchange(up_, true) || stream_) return;
@@ -43,7 +44,7 @@ void LogService::Connect() {
   };
   handlers.on_done = [this](const grpc::Status& status) { OnDone(status); };
   stream_ = Stream::Open(
-      io_, [this](grpc::ClientContext* context, Stream* reactor) { stub_->async()->ServeLogs(context, reactor); },
+      io_, [this](grpc::ClientContext* context, Stream* reactor) { stub_()->async()->ServeLogs(context, reactor); },
       std::move(handlers));
   Send(hooks_.introduction());
 }

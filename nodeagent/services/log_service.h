@@ -16,6 +16,7 @@
 #include "nodeagent/os/folder_watch.h"
 #include "nodeagent/sync/bidi_stream.h"
 #include "nodeagent/sync/reconnect.h"
+#include "nodeagent/sync/stub_source.h"
 
 namespace glim::nodeagent {
 
@@ -32,8 +33,7 @@ class LogService {
   };
 
   // References outlive the service.
-  LogService(boost::asio::io_context& io, v1::AgentApi::StubInterface* stub, FolderWatch& watch, std::uint64_t seed,
-             Hooks hooks);
+  LogService(boost::asio::io_context& io, StubSource stub, FolderWatch& watch, std::uint64_t seed, Hooks hooks);
 
   // While up, a stream that breaks is opened again. Up and down follow Sync: the scheduler knows the node by that.
   void Up();
@@ -59,7 +59,7 @@ class LogService {
   void Clear();
 
   boost::asio::io_context& io_;
-  v1::AgentApi::StubInterface* const stub_;
+  const StubSource stub_;
   FolderWatch& watch_;
   const Hooks hooks_;
   Reconnect reconnect_;

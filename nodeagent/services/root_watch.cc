@@ -6,16 +6,14 @@
 #include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
-namespace {
-
-// A folder that hangs is not asked again and again by more and more threads.
-constexpr int kHangingMax = 4;
-
-}  // namespace
-
-RootWatch::RootWatch(boost::asio::io_context& io, RootTimes times, std::vector<std::string> allowed,
-                     std::function<void()> changed)
-    : io_(io), times_(times), allowed_(std::move(allowed)), changed_(std::move(changed)), timer_(io) {}
+RootWatch::RootWatch(boost::asio::io_context& io, std::string program, RootTimes times,
+                     std::vector<std::string> allowed, std::function<void()> changed)
+    : program_(std::move(program)),
+      times_(times),
+      allowed_(std::move(allowed)),
+      changed_(std::move(changed)),
+      timer_(io),
+      children_(io) {}
 
 bool RootWatch::IsAllowed() const {
   return allowed_.empty() || std::any_of(allowed_.begin(), allowed_.end(), [this](const std::string& folder) {
@@ -29,13 +27,12 @@ void RootWatch::OnWelcome(const v1::Welcome& welcome) {
     marker_ = welcome.checkpoint_marker();
     answer_.reset();
   }
-  look_.reset();
   timer_.cancel();
   if (!root_.empty()) Look();
 }
 
 void RootWatch::Stop() {
-  look_.reset();
+  children_.Stop();
   timer_.cancel();
 }
 
@@ -43,19 +40,23 @@ void RootWatch::Look() {
   if (!IsAllowed()) {
     return OnAnswer(RootAnswer{"", root_ + " is in no folder that this node gives to jobs: add it to --mount-allow"});
   }
-  if (*hanging_ >= kHangingMax) return OnAnswer(std::nullopt);
-  ++*hanging_;
-  look_ = std::make_unique<ApartCall<RootAnswer>>(
-      io_,
-      [root = root_, marker = marker_, hanging = hanging_] {
-        RootAnswer answer = CheckRoot(root, marker);
-        --*hanging;
-        return answer;
-      },
-      times_.limit, [this](std::optional<RootAnswer> answer) { OnAnswer(std::move(answer)); });
+  const std::string asked = root_ + "/" + marker_;
+  if (asked == asked_ && waiting_) return;
+  // A folder that hangs is not asked by more and more processes.
+  if (asked == asked_ && children_.IsThere(look_)) return OnAnswer(std::nullopt);
+  children_.Cancel(look_);
+  asked_ = asked;
+  const Result<ChildWork::Id> look =
+      children_.Start({program_, "root", root_, marker_}, "", times_.limit, [this](const ChildWork::Outcome& outcome) {
+        OnAnswer(outcome.in_time ? std::optional(ParseRootRecord(outcome.output)) : std::nullopt);
+      });
+  if (!look.ok()) return OnAnswer(RootAnswer{"", look.status().message()});
+  look_ = *look;
+  waiting_ = true;
 }
 
 void RootWatch::OnAnswer(std::optional<RootAnswer> answer) {
+  waiting_ = false;
   if (!answer) {
     answer = RootAnswer{"", root_ + " does not answer within " +
                                 std::to_string(std::chrono::duration_cast<std::chrono::seconds>(times_.limit).count()) +

@@ -2,19 +2,17 @@
 // on. On the agent's loop, which storage that hangs does not hold up.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "glim/v1/agent_api.pb.h"
+#include "nodeagent/os/child_work.h"
 #include "nodeagent/saves/root_check.h"
-#include "sdk/threads/apart_call.h"
 
 namespace glim::nodeagent {
 
@@ -25,9 +23,9 @@ struct RootTimes {
 
 class RootWatch {
  public:
-  // `allowed`: folders one of which must hold the root, since tasks get nothing else; empty: anything will do.
-  // `changed`: the answer is another one.
-  RootWatch(boost::asio::io_context& io, RootTimes times, std::vector<std::string> allowed,
+  // `program`: glim-paths, which looks. `allowed`: folders one of which must hold the root, since tasks get nothing
+  // else; empty: anything will do. `changed`: the answer is another one.
+  RootWatch(boost::asio::io_context& io, std::string program, RootTimes times, std::vector<std::string> allowed,
             std::function<void()> changed);
 
   void OnWelcome(const v1::Welcome& welcome);
@@ -40,17 +38,18 @@ class RootWatch {
   void Look();
   void OnAnswer(std::optional<RootAnswer> answer);
 
-  boost::asio::io_context& io_;
+  const std::string program_;
   const RootTimes times_;
   const std::vector<std::string> allowed_;
   const std::function<void()> changed_;
   boost::asio::steady_timer timer_;
   std::string root_;
   std::string marker_;
+  std::string asked_;     // the root and the marker that `look_` is about
+  bool waiting_ = false;  // for its answer
   std::optional<RootAnswer> answer_;
-  std::unique_ptr<ApartCall<RootAnswer>> look_;
-  // Threads that have not come back.
-  std::shared_ptr<std::atomic<int>> hanging_ = std::make_shared<std::atomic<int>>(0);
+  ChildWork children_;
+  ChildWork::Id look_ = 0;  // the newest; 0: none yet
 };
 
 }  // namespace glim::nodeagent

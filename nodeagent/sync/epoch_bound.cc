@@ -4,6 +4,17 @@
 #include <string>
 
 namespace glim::nodeagent {
+namespace {
+
+constexpr std::uint64_t kYearS = 365ULL * 24 * 3600;
+
+// An epoch far beyond is nobody's clock.
+std::string BehindText(std::uint64_t behind_s) {
+  if (behind_s > 10 * kYearS) return "";
+  return "the clock of this node is " + std::to_string(behind_s / 3600) + " h behind the scheduler's: ";
+}
+
+}  // namespace
 
 Status EpochBound::Believe(std::uint64_t epoch, TimePoint wall, TimePoint now) {
   if (epoch <= base_) return Status::Ok();
@@ -20,9 +31,10 @@ Status EpochBound::Believe(std::uint64_t epoch, TimePoint wall, TimePoint now) {
     return Status::Ok();
   }
   return Status(StatusCode::kFailedPrecondition,
-                "the scheduler's epoch " + std::to_string(epoch) + " is more than a day ahead of this node's clock (" +
-                    std::to_string(clock_s) + " s since 1970) and more than " + std::to_string(kStepsMax) +
-                    " above the last one accepted (" + std::to_string(base_) + ")")
+                BehindText(epoch - clock_s) + "the scheduler's epoch " + std::to_string(epoch) +
+                    " is more than a day ahead of this node's clock (" + std::to_string(clock_s) +
+                    " s since 1970) and more than " + std::to_string(kStepsMax) + " above the last one accepted (" +
+                    std::to_string(base_) + ")")
       .WithReason("EPOCH_AHEAD")
       .WithField("epoch")
       .WithFix(

@@ -28,6 +28,12 @@ TEST(EpochBound, IsADayAheadOfTheNodesClock) {
   EXPECT_NE(refused.fix().find("clock"), std::string::npos) << refused.fix();
 }
 
+TEST(EpochBound, SaysHowFarTheNodesClockIsBehind) {
+  EpochBound fresh(1, kBoot);
+  const Status refused = fresh.Believe(kClockS + std::int64_t{30} * 3600, kWall, kBoot);
+  EXPECT_EQ(refused.message().find("the clock of this node is 30 h behind the scheduler's: "), 0u) << refused.message();
+}
+
 TEST(EpochBound, AClusterWhoseEpochsRanAheadGoesOnCounting) {
   constexpr std::uint64_t kFar = 3'000'000'000;
   EpochBound bound(kFar, kBoot);

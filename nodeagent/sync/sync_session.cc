@@ -1,6 +1,7 @@
 #include "nodeagent/sync/sync_session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "glim/v1/common.pb.h"
 #include "sdk/log/log.h"
@@ -22,17 +23,21 @@ grpc::Status RefusalOf(const Status& disbelief) {
   return {static_cast<grpc::StatusCode>(disbelief.code()), disbelief.message(), detail.SerializeAsString()};
 }
 
-// What the scheduler says is to be done about its refusal.
-std::string FixOf(const grpc::Status& status) {
+// What the scheduler says of its refusal: a word for it, and what is to be done.
+v1::ErrorDetail DetailOf(const grpc::Status& status) {
   v1::ErrorDetail detail;
-  return detail.ParseFromString(status.error_details()) ? detail.fix() : "";
+  return detail.ParseFromString(status.error_details()) ? detail : v1::ErrorDetail();
 }
 
 }  // namespace
 
-SyncSession::SyncSession(boost::asio::io_context& io, v1::AgentApi::StubInterface* stub, std::uint64_t seed,
-                         Hooks hooks)
-    : io_(io), stub_(stub), hooks_(std::move(hooks)), reconnect_(seed), connect_timer_(io), report_timer_(io) {}
+SyncSession::SyncSession(boost::asio::io_context& io, StubSource stub, std::uint64_t seed, Hooks hooks)
+    : io_(io),
+      stub_(std::move(stub)),
+      hooks_(std::move(hooks)),
+      reconnect_(seed),
+      connect_timer_(io),
+      report_timer_(io) {}
 
 void SyncSession::Start() { Connect(); }
 
@@ -53,7 +58,7 @@ void SyncSession::Connect() {
   handlers.on_written = [this] { OnWritten(); };
   handlers.on_done = [this](const grpc::Status& status) { OnDone(status); };
   stream_ = Stream::Open(
-      io_, [this](grpc::ClientContext* context, Stream* reactor) { stub_->async()->Sync(context, reactor); },
+      io_, [this](grpc::ClientContext* context, Stream* reactor) { stub_()->async()->Sync(context, reactor); },
       std::move(handlers));
   v1::AgentMessage message;
   *message.mutable_hello() = hooks_.hello();
@@ -142,8 +147,9 @@ void SyncSession::OnDone(const grpc::Status& status) {
 void SyncSession::LogEnd(bool was_open, bool refused, const grpc::Status& status) {
   const std::string why = std::to_string(status.error_code()) + " " + status.error_message();
   if (refused && why != last_refusal_) {
-    LogError("event=refused code={} error={} fix={}", static_cast<int>(status.error_code()),
-             Quoted(status.error_message()), Quoted(FixOf(status)));
+    const v1::ErrorDetail detail = DetailOf(status);
+    LogError("event=refused code={} reason={} error={} fix={}", static_cast<int>(status.error_code()),
+             Quoted(detail.reason()), Quoted(status.error_message()), Quoted(detail.fix()));
   } else if (!refused && (was_open || why != last_refusal_)) {
     LogWarning("event=disconnected code={} error={}", static_cast<int>(status.error_code()),
                Quoted(status.error_message()));

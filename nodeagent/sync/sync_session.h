@@ -14,6 +14,7 @@
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/sync/bidi_stream.h"
 #include "nodeagent/sync/reconnect.h"
+#include "nodeagent/sync/stub_source.h"
 #include "nodeagent/sync/urgency.h"
 #include "sdk/base/status.h"
 
@@ -31,15 +32,14 @@ class SyncSession {
     std::function<void(v1::DesiredState)> on_desired;
   };
 
-  // `stub` outlives the session.
-  SyncSession(boost::asio::io_context& io, v1::AgentApi::StubInterface* stub, std::uint64_t seed, Hooks hooks);
+  SyncSession(boost::asio::io_context& io, StubSource stub, std::uint64_t seed, Hooks hooks);
 
   void Start();
   void Stop();
   // Something in the report has changed. At most one report is under way; changes meanwhile go out together.
   // A step alone waits until a quarter of a second has passed since the last report.
   void Changed(Urgency urgency);
-  // The connection is of no more use: begin anew.
+  // The connection is of no more use, or there are new credentials: begin anew.
   void Restart();
 
  private:
@@ -56,7 +56,7 @@ class SyncSession {
   void Beat();
 
   boost::asio::io_context& io_;
-  v1::AgentApi::StubInterface* const stub_;
+  const StubSource stub_;
   const Hooks hooks_;
   std::shared_ptr<Stream> stream_;
   Reconnect reconnect_;

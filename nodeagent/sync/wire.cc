@@ -102,6 +102,8 @@ void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector
   out->set_start_failed(inspection.start_failed);
   out->set_job_fault(inspection.fault == StartFault::kJob);
   out->set_path_missing(inspection.fault == StartFault::kPathMissing);
+  out->set_disk_fault(inspection.fault == StartFault::kDisk);
+  out->set_hung_path(inspection.hung_path);
   out->set_first_output_ms(inspection.first_output_ms);
   if (!ranks) return;
   for (const RankState& state : *ranks) {

@@ -15,12 +15,16 @@ const char* ToWord(StartFault fault) {
     case StartFault::kNode: return "node";
     case StartFault::kJob: return "job";
     case StartFault::kPathMissing: return "path";
+    case StartFault::kDisk: return "disk";
   }
   return "node";
 }
 
 StartFault StartFaultOf(const std::string& word) {
-  return word == "job" ? StartFault::kJob : word == "path" ? StartFault::kPathMissing : StartFault::kNode;
+  for (const StartFault fault : {StartFault::kJob, StartFault::kPathMissing, StartFault::kDisk}) {
+    if (word == ToWord(fault)) return fault;
+  }
+  return StartFault::kNode;
 }
 
 StartFault FaultOf(const Status& status) {
@@ -37,7 +41,8 @@ Status PathMissing(const std::string& field, const std::string& path) {
 
 Status StartFailure(StartFault fault, const std::string& message) {
   switch (fault) {
-    case StartFault::kNode: return Status(StatusCode::kFailedPrecondition, message);
+    case StartFault::kNode:
+    case StartFault::kDisk: return Status(StatusCode::kFailedPrecondition, message);
     case StartFault::kJob: return Status(StatusCode::kInvalidArgument, message);
     case StartFault::kPathMissing: return Status(StatusCode::kNotFound, message).WithReason(kMissing);
   }

@@ -12,9 +12,10 @@ enum class StartFault {
   kNode,         // another node may do better
   kJob,          // no node would: the order itself cannot be carried out
   kPathMissing,  // a path that the job names is not there: the job's fault, or a file system that this node lacks
+  kDisk,         // the disk of the agent's state folder takes nothing: nobody's, and nothing is counted
 };
 
-// "node", "job", "path".
+// "node", "job", "path", "disk".
 const char* ToWord(StartFault fault);
 StartFault StartFaultOf(const std::string& word);  // kNode for what is none
 

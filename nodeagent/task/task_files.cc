@@ -82,11 +82,16 @@ Result<T> Parse(const std::string& what, const std::string& text, Read read) {
 
 }  // namespace
 
+bool IsOwnCheckpointFolder(const std::string& state_dir, const LaunchSpec& spec) {
+  return spec.checkpoint_folder == state_dir + "/checkpoints/" + spec.task.substr(0, spec.task.find('.'));
+}
+
 std::string ToJson(const LaunchSpec& spec) {
   json ranks = json::array();
   for (const RankLaunch& rank : spec.ranks) ranks.push_back({{"rank", rank.rank}, {"env", EnvToJson(rank.env)}});
   return Dump({{"format", kFormat},
                {"task", spec.task},
+               {"group", spec.group},
                {"job_name", spec.job_name},
                {"workdir", spec.workdir},
                {"run", spec.run},
@@ -97,6 +102,8 @@ std::string ToJson(const LaunchSpec& spec) {
                {"gpus", spec.gpus},
                {"env", EnvToJson(spec.env)},
                {"checkpoint_folder", spec.checkpoint_folder},
+               {"secrets_folder", spec.secrets_folder},
+               {"secret_env", EnvToJson(spec.secret_env)},
                {"code_folder", spec.code_folder},
                {"mounts", MountsToJson(spec.mounts)},
                {"limits", LimitsToJson(spec.limits)},
@@ -108,6 +115,7 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
   return Parse<LaunchSpec>("launch.json", text, [](const json& value) -> Result<LaunchSpec> {
     LaunchSpec spec;
     spec.task = value.at("task").get<std::string>();
+    spec.group = value.value("group", "");  // not in the files of earlier versions
     spec.job_name = value.at("job_name").get<std::string>();
     spec.workdir = value.at("workdir").get<std::string>();
     spec.run = value.at("run").get<std::string>();
@@ -118,6 +126,8 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
     spec.gpus = value.at("gpus").get<std::uint32_t>();
     spec.env = EnvFromJson(value.at("env"));
     spec.checkpoint_folder = value.at("checkpoint_folder").get<std::string>();
+    spec.secrets_folder = value.value("secrets_folder", "");
+    spec.secret_env = EnvFromJson(value.value("secret_env", json::array()));
     spec.code_folder = value.value("code_folder", "");  // not in the files of earlier versions
     spec.mounts = MountsFromJson(value.at("mounts"));
     spec.limits = LimitsFromJson(value.at("limits"));

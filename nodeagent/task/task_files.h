@@ -2,11 +2,14 @@
 // 0600 and replaced by rename, so either side may die and come back at any moment.
 //
 //   STATE_DIR/tasks/JOB.ATTEMPT.INDEX/
-//     launch.json   the agent, before the shim starts: what to run. May hold secrets: never in argv.
+//     launch.json   the agent, before the shim starts: what to run. May hold secrets that
+//                   users wrote into `env`: never in argv. Of `secrets` it holds the names (launch/task_secrets.h)
 //     shim.json     the shim, first of all: its identity
 //     status.json   the shim: ranks started, each exit (synced), the end (synced)
 //     record.json   the agent: how far a stop and the signals have got
 //     ranks.json    the agent: what the ranks said on the task socket
+//     status.json.spare, status.json.last-spare, ranks.json.spare
+//                                         room for these two when the disk is full (sdk/io/spare_file.h)
 //     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
 //     run/replica-token  the agent, before the shim starts: the job's token, for the task's user alone
 //     run/hosts, run/zones  the agent, before the shim starts: who the gang is, for the task's user alone
@@ -60,15 +63,17 @@ struct TaskLimits {
 
 // The container that the shim has to start the ranks in.
 struct ContainerLaunch {
-  std::string runc;  // the program
-  std::string root;  // where runc keeps its own state
+  std::string runc;  // the program: runc, or one with its command line
+  std::string root;  // where it keeps its own state
   std::string id;
   std::string bundle;  // holds config.json
-  std::string cgroup;  // absolute, below each controller's root
+  std::string cgroup;  // the task's, absolute, below each controller's root; the container's own is below it
 };
 
 struct LaunchSpec {
   std::string task;  // job.attempt.index
+  // The folder of its group in the unified hierarchy, in which all its processes are; empty: this node has no groups.
+  std::string group;
   std::string job_name;
   std::string workdir;
   std::string run;
@@ -79,11 +84,18 @@ struct LaunchSpec {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<RankLaunch> ranks;
   std::string checkpoint_folder;
+  // With secrets: where they lie, on tmpfs; and which variables the ranks have from files in there (variable, the
+  // file's path as the ranks' parent sees it). No value stands in a launch file.
+  std::string secrets_folder;
+  std::vector<std::pair<std::string, std::string>> secret_env;
   std::string code_folder;  // where the agent unpacks the job's code; empty: the workdir is the node's own folder
   std::vector<Mount> mounts;
   TaskLimits limits;
   std::optional<ContainerLaunch> container;  // none: plain processes of the node
 };
+
+// Whether the job names no checkpoint folder: then it has one below the agent's own folder.
+bool IsOwnCheckpointFolder(const std::string& state_dir, const LaunchSpec& spec);
 
 struct RankStatus {
   std::uint32_t rank = 0;
@@ -124,6 +136,14 @@ struct TaskPaths {
   std::string lock() const { return folder + "/lock"; }
   std::string shim_log() const { return folder + "/shim.log"; }
 };
+
+// Below a container's group: where runc itself is while it starts the container, and the container's own.
+inline std::string StartGroupOf(const std::string& group) { return group + "/start"; }
+inline std::string ContainerGroupOf(const std::string& group) { return group + "/container"; }
+// Where what the agent and the shim start for the task begins; empty: there are no groups.
+inline std::string EntryGroupOf(const LaunchSpec& spec) {
+  return spec.group.empty() || !spec.container ? spec.group : StartGroupOf(spec.group);
+}
 
 std::string ToJson(const LaunchSpec& spec);
 Result<LaunchSpec> ParseLaunchSpec(const std::string& text);

@@ -10,10 +10,10 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "nodeagent/task/sealed_file.h"
 #include "nodeagent/task/task_peer.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
-#include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {
@@ -24,6 +24,7 @@ using nlohmann::json;
 using Protocol = asio::local::stream_protocol;
 
 constexpr std::size_t kStateBytesMax = 16 * 1024 * 1024;
+constexpr std::int64_t kSpareBytes = 64 * 1024;
 constexpr int kHelloSeconds = 10;
 constexpr std::chrono::seconds kPersistProgress{1};
 constexpr std::size_t kSpareConnections = 16;  // beyond two a rank: short-lived clients come and go
@@ -59,7 +60,11 @@ Status CheckSocketPath(const std::string& path) {
 }
 
 TaskSocket::TaskSocket(asio::io_context& io, Options options)
-    : io_(io), options_(std::move(options)), acceptor_(io), persist_timer_(io) {
+    : io_(io),
+      options_(std::move(options)),
+      acceptor_(io),
+      persist_timer_(io),
+      spare_(options_.state_path + ".spare", kSpareBytes) {
   for (std::uint32_t rank : options_.ranks) ranks_.emplace_back().rank = rank;
 }
 
@@ -67,7 +72,7 @@ TaskSocket::~TaskSocket() = default;
 
 Status TaskSocket::Open() {
   if (Status status = CheckSocketPath(options_.socket_path); !status.ok()) return status;
-  const Result<std::string> text = ReadFile(options_.state_path, kStateBytesMax);
+  const Result<std::string> text = ReadSealed(options_.state_path, kStateBytesMax);
   if (text.ok()) {
     const auto states = ParseRankStates(*text);
     if (!states.ok()) return states.status();
@@ -75,6 +80,7 @@ Status TaskSocket::Open() {
       if (RankState* rank = Find(state.rank)) *rank = state;
     }
   }
+  (void)spare_.Take();  // without it the ranks say again what could not be written
   ::unlink(options_.socket_path.c_str());
   boost::system::error_code error;
   acceptor_.open(Protocol(), error);
@@ -246,7 +252,8 @@ void TaskSocket::Tell(Peer& peer) {
 
 bool TaskSocket::Persist() {
   persist_pending_ = false;
-  const Status status = WriteFileAtomically(options_.state_path, ToJson(ranks_), Durability::kProcess);
+  const Status status = spare_.Write(options_.state_path, SealObject(ToJson(ranks_)), Durability::kProcess);
+  (void)spare_.Take();
   if (!status.ok()) LogError("event=ranks_not_written task={} error=\"{}\"", options_.task, status.message());
   return status.ok();
 }

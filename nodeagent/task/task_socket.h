@@ -19,6 +19,7 @@
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/task/rank_state.h"
 #include "sdk/base/result.h"
+#include "sdk/io/spare_file.h"
 
 namespace glim::nodeagent {
 
@@ -71,6 +72,7 @@ class TaskSocket : public std::enable_shared_from_this<TaskSocket> {
   boost::asio::steady_timer persist_timer_;
   bool persist_pending_ = false;
   std::vector<RankState> ranks_;
+  SpareFile spare_;  // for state_path, on a full disk
   std::optional<Interrupt> interrupt_;
   std::map<std::uint32_t, std::shared_ptr<Peer>> peers_;  // that have said hello, by rank
   std::set<std::shared_ptr<Peer>> connections_;           // all of them

@@ -11,6 +11,7 @@
 
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
+#include "nodeagent/os/unified_group.h"
 #include "nodeagent/task/log_files.h"
 #include "nodeagent/task/task_files.h"
 #include "sdk/io/read_file.h"
@@ -20,7 +21,7 @@ extern char** environ;
 namespace glim::nodeagent {
 
 bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit) {
-  const auto until = std::chrono::steady_clock::now() + limit;
+  const auto until = std::chrono::steady_clock::now() + Patience(limit);
   while (!check()) {
     if (std::chrono::steady_clock::now() >= until) return check();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -64,35 +65,73 @@ AgentTest::~AgentTest() {
   (void)RunProgram({"/bin/rm", "-rf", "--", root_}, "/dev/null");
 }
 
-// runc removes each container's, unless its shim was killed; the one above them is the agent's, which outlives every
-// container. One whose processes are just being killed is busy for a moment.
+// Where the groups begin: one tree with version 2 alone, else one for each controller.
+std::vector<std::string> GroupTrees() {
+  std::error_code error;
+  if (GroupsAreUnified()) return {"/sys/fs/cgroup"};
+  std::vector<std::string> trees;
+  for (const auto& tree : std::filesystem::directory_iterator("/sys/fs/cgroup", error)) trees.push_back(tree.path());
+  return trees;
+}
+
+// The one above them is the agent's, which outlives every task. One whose processes are just being killed is busy for a
+// moment.
 void AgentTest::RemoveControlGroups() {
-  if (!in_container()) return;
   const std::string name = "/glim/" + std::filesystem::path(root_).filename().string();
   const auto removed = [&] {
     bool all = true;
     std::error_code ignored;
-    for (const auto& controller : std::filesystem::directory_iterator("/sys/fs/cgroup", ignored)) {
-      const std::string group = controller.path().string() + name;
-      for (const auto& task : std::filesystem::directory_iterator(group, ignored)) {
-        if (task.is_directory(ignored)) std::filesystem::remove(task.path(), ignored);
-      }
-      std::filesystem::remove(group, ignored);
-      all = all && !std::filesystem::exists(group, ignored);
+    for (const std::string& tree : GroupTrees()) {
+      const std::string group = tree + name;
+      if (!std::filesystem::exists(group, ignored)) continue;
+      if (LookAtGroup(group) == GroupState::kPopulated) KillGroup(group);
+      all = RemoveGroup(group) && all;
     }
     return all;
   };
   EXPECT_TRUE(Eventually(removed, std::chrono::seconds(5))) << name;
 }
 
-std::vector<std::string> Runtimes() {
-  if (::geteuid() == 0) return {"process", "runc"};
-  return {"process"};
+void AgentTest::SignalShim(const TaskKey& key, int signal) const {
+  const auto text = ReadFile(TaskPaths(TaskFolder(key)).identity(), 1 << 16);
+  ASSERT_TRUE(text.ok()) << "the task has no shim";
+  const auto identity = ParseProcessIdentity(*text);
+  ASSERT_TRUE(identity.ok());
+  const UniqueFd shim = OpenProcess(*identity, *ReadBootId());
+  ASSERT_TRUE(shim) << "its shim is gone";
+  EXPECT_TRUE(QueueSignal(shim.get(), signal, 0));
 }
 
-std::vector<std::string> ContainerRuntimes() {
-  return ::geteuid() == 0 ? std::vector<std::string>{"runc"} : std::vector<std::string>{};
+bool AgentTest::NoGroup(const std::string& ending) const {
+  std::error_code error;
+  const std::string group = "/glim/" + std::filesystem::path(root_).filename().string() + ending;
+  for (const std::string& tree : GroupTrees()) {
+    if (std::filesystem::exists(tree + group, error)) return false;
+  }
+  return true;
 }
+
+std::string AgentTest::AgentLog() const {
+  const auto text = ReadFile(folder_ + "/agent.log", 1 << 20);
+  return text.ok() ? *text : "";
+}
+
+std::vector<std::string> Runtimes() {
+  std::vector<std::string> runtimes = {"process"};
+  for (const std::string& runtime : ContainerRuntimes()) runtimes.push_back(runtime);
+  return runtimes;
+}
+
+bool GroupsAreUnified() { return ::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0; }
+
+// crun wants control groups of version 2, and is on few machines.
+std::vector<std::string> ContainerRuntimes() {
+  if (::geteuid() != 0) return {};
+  const bool crun = ::access("/usr/bin/crun", X_OK) == 0 && GroupsAreUnified();
+  return crun ? std::vector<std::string>{"runc", "crun"} : std::vector<std::string>{"runc"};
+}
+
+std::vector<std::string> RuntimesWithMounts() { return ::geteuid() == 0 ? Runtimes() : std::vector<std::string>{}; }
 
 void AgentTest::KillTasks() {
   std::error_code error;
@@ -126,21 +165,13 @@ void AgentTest::KillReplica() {
   EXPECT_TRUE(Eventually([&] { return !IsRunning(identity->pid); }));
 }
 
-void AgentTest::StartAgent(const std::vector<std::string>& extra) {
-  const char* const bin = GLIM_BINARY_DIR "/bin/glim-agent";
-  std::vector<std::string> arguments = {bin,
-                                        "--scheduler",
-                                        scheduler_.address(),
-                                        "--state-dir",
-                                        state_,
-                                        "--node-name",
-                                        "node-1",
-                                        "--runtime",
-                                        GetParam(),
-                                        "--mount-allow",
-                                        "/tmp",
-                                        "--cgroup-parent",
-                                        "/glim/" + std::filesystem::path(root_).filename().string()};
+void AgentTest::StartAgent(const std::vector<std::string>& extra, const std::vector<std::string>& by) {
+  std::vector<std::string> arguments = by;
+  const std::string program = GLIM_BINARY_DIR "/bin/glim-agent";
+  arguments.insert(arguments.end(),
+                   {program, "--insecure-without-identity", "--scheduler", scheduler_.address(), "--state-dir", state_,
+                    "--node-name", "node-1", "--runtime", GetParam(), "--mount-allow", "/tmp", "--cgroup-parent",
+                    "/glim/" + std::filesystem::path(root_).filename().string()});
   if (!cluster_.empty()) arguments.insert(arguments.end(), {"--cluster-id", cluster_});
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   std::vector<char*> pointers;
@@ -150,7 +181,7 @@ void AgentTest::StartAgent(const std::vector<std::string>& extra) {
   posix_spawn_file_actions_init(&actions);
   const std::string log = folder_ + "/agent.log";
   posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ASSERT_EQ(::posix_spawn(&agent_, bin, &actions, nullptr, pointers.data(), environ), 0);
+  ASSERT_EQ(::posix_spawn(&agent_, pointers[0], &actions, nullptr, pointers.data(), environ), 0);
   posix_spawn_file_actions_destroy(&actions);
 }
 

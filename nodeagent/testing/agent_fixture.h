@@ -1,6 +1,6 @@
 // Starts the real glim-agent, with the real glim-shim and real processes, against a FakeScheduler. One folder a test,
 // removed with everything that still runs in it. Every test is a contract for each runtime: plain processes, and runc
-// where the tests run as root.
+// and crun where the tests run as root and the machine can.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ class AgentTest : public testing::TestWithParam<std::string> {
   AgentTest();
   ~AgentTest() override;
 
-  void StartAgent(const std::vector<std::string>& extra = {});
+  // `by`: the program that is to start it, with its arguments.
+  void StartAgent(const std::vector<std::string>& extra = {}, const std::vector<std::string>& by = {});
   // SIGKILL: nothing of the agent gets to say goodbye.
   void KillAgent();
   // SIGTERM; returns its exit status.
@@ -61,7 +62,12 @@ class AgentTest : public testing::TestWithParam<std::string> {
   pid_t WaitPid(const TaskKey& key, std::uint32_t rank, const std::string& prefix);
   // The replica service that the agent noted last; 0: none.
   pid_t ReplicaPid() const;
-  bool in_container() const { return GetParam() == "runc"; }
+  bool in_container() const { return GetParam() != "process"; }
+  // To the task's shim, which is there.
+  void SignalShim(const TaskKey& key, int signal) const;
+  // Whether no controller has a group of the agent's with this ending ("/7.1.0").
+  bool NoGroup(const std::string& ending) const;
+  std::string AgentLog() const;
 
   FakeScheduler scheduler_;
   std::string cluster_ = "test";
@@ -77,9 +83,12 @@ class AgentTest : public testing::TestWithParam<std::string> {
   void RemoveControlGroups();
 };
 
+// Whether the machine has control groups of version 2 alone.
+bool GroupsAreUnified();
 // The runtimes that can be tried here.
 std::vector<std::string> Runtimes();
-std::vector<std::string> ContainerRuntimes();  // of these, those with containers
+std::vector<std::string> ContainerRuntimes();   // of these, those with containers
+std::vector<std::string> RuntimesWithMounts();  // of these, those whose test may mount file systems: root's
 
 #define GLIM_FOR_EACH_RUNTIME(suite) \
   INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(Runtimes()), [](const auto& info) { return info.param; })
@@ -87,6 +96,12 @@ std::vector<std::string> ContainerRuntimes();  // of these, those with container
 #define GLIM_IN_CONTAINERS(suite)                                                   \
   GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                             \
   INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(ContainerRuntimes()), \
+                           [](const auto& info) { return info.param; })
+
+// What needs a file system of the test's own.
+#define GLIM_WITH_MOUNTS(suite)                                                      \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                              \
+  INSTANTIATE_TEST_SUITE_P(Runtimes, suite, testing::ValuesIn(RuntimesWithMounts()), \
                            [](const auto& info) { return info.param; })
 
 }  // namespace glim::nodeagent

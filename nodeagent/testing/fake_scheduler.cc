@@ -1,8 +1,16 @@
 #include "nodeagent/testing/fake_scheduler.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "sdk/base/check.h"
 
 namespace glim::nodeagent {
+
+std::chrono::milliseconds Patience(std::chrono::milliseconds bound) {
+  const char* slower = std::getenv("GLIM_TEST_SLOWER");
+  return bound * std::max(1, slower ? std::atoi(slower) : 1);
+}
 
 FakeScheduler::FakeScheduler() {
   grpc::ServerBuilder builder;
@@ -22,10 +30,25 @@ void FakeScheduler::set_report_every_ms(int ms) {
   report_every_ms_ = ms;
 }
 
+void FakeScheduler::NameLogsRoot(const std::string& root) {
+  std::lock_guard lock(mutex_);
+  logs_root_ = root;
+}
+
 void FakeScheduler::NameRoot(const std::string& root, const std::string& marker) {
   std::lock_guard lock(mutex_);
   root_ = root;
   marker_ = marker;
+}
+
+void FakeScheduler::AnswerSaves(SavesAnswer answer) {
+  std::lock_guard lock(mutex_);
+  saves_answer_ = std::move(answer);
+}
+
+grpc::Status FakeScheduler::ReviewSaves(grpc::ServerContext*, const v1::SavesHeld* held, v1::SavesVerdict* verdict) {
+  std::lock_guard lock(mutex_);  // who takes the answer away is not asked any more
+  return saves_answer_ ? saves_answer_(*held, verdict) : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
 }
 
 void FakeScheduler::set_epoch(std::uint64_t epoch) {
@@ -58,6 +81,7 @@ grpc::Status FakeScheduler::Sync(grpc::ServerContext* context, SyncStream* strea
     welcome.mutable_welcome()->set_report_every_ms(report_every_ms_);
     welcome.mutable_welcome()->set_checkpoint_root(root_);
     welcome.mutable_welcome()->set_checkpoint_marker(marker_);
+    welcome.mutable_welcome()->set_logs_root(logs_root_);
     stream->Write(welcome);
     if (wanted_) {
       v1::SchedulerMessage desired;
@@ -127,7 +151,7 @@ void FakeScheduler::Disconnect() {
 
 bool FakeScheduler::WaitHello(int count) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return hellos_ >= count; });
+  return changed_.wait_for(lock, Patience(std::chrono::seconds(20)), [&] { return hellos_ >= count; });
 }
 
 v1::Hello FakeScheduler::last_hello() {
@@ -135,10 +159,15 @@ v1::Hello FakeScheduler::last_hello() {
   return hello_;
 }
 
+int FakeScheduler::hellos() {
+  std::lock_guard lock(mutex_);
+  return hellos_;
+}
+
 std::optional<v1::NodeReport> FakeScheduler::WaitReport(const std::function<bool(const v1::NodeReport&)>& check,
                                                         std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
-  const bool seen = changed_.wait_for(lock, limit, [&] { return reports_ > 0 && check(newest_); });
+  const bool seen = changed_.wait_for(lock, Patience(limit), [&] { return reports_ > 0 && check(newest_); });
   return seen ? std::optional(newest_) : std::nullopt;
 }
 
@@ -154,7 +183,7 @@ v1::NodeReport FakeScheduler::newest() {
 
 std::optional<v1::LogChunk> FakeScheduler::Fetch(v1::LogRequest request) {
   std::unique_lock lock(mutex_);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto until = std::chrono::steady_clock::now() + Patience(std::chrono::seconds(20));
   // Asked again when the stream ends first: that of an agent just killed may still look alive.
   while (changed_.wait_until(lock, until, [&] { return logs_ != nullptr; })) {
     LogStream* const asked = logs_;
@@ -170,7 +199,7 @@ std::optional<v1::LogChunk> FakeScheduler::Fetch(v1::LogRequest request) {
 
 v1::LogChunk FakeScheduler::introduction() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::seconds(20), [&] { return logs_ != nullptr; });
+  changed_.wait_for(lock, Patience(std::chrono::seconds(20)), [&] { return logs_ != nullptr; });
   return introduction_;
 }
 

@@ -18,6 +18,9 @@
 
 namespace glim::nodeagent {
 
+// The bounds of waiting are for this project's machines. GLIM_TEST_SLOWER says how many times slower this one is.
+std::chrono::milliseconds Patience(std::chrono::milliseconds bound);
+
 class FakeScheduler final : public v1::AgentApi::Service {
  public:
   FakeScheduler();
@@ -28,6 +31,11 @@ class FakeScheduler final : public v1::AgentApi::Service {
   void set_report_every_ms(int ms);
   // What each Welcome from now on names as the cluster's checkpoint root.
   void NameRoot(const std::string& root, const std::string& marker);
+  // And as the folder for logs.
+  void NameLogsRoot(const std::string& root);
+  // Who answers agents that ask what may go of jobs' saves; without, that it is not known.
+  using SavesAnswer = std::function<grpc::Status(const v1::SavesHeld&, v1::SavesVerdict*)>;
+  void AnswerSaves(SavesAnswer answer);
   // What each Welcome from now on says of the scheduler's epoch.
   void set_epoch(std::uint64_t epoch);
   // And of the protocol's version; 0: nothing, as the first release.
@@ -43,6 +51,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
 
   bool WaitHello(int count);
   v1::Hello last_hello();
+  int hellos();  // how many streams were begun
   // The first report of the newest stream, from now on (its newest one included), for which `check` holds.
   std::optional<v1::NodeReport> WaitReport(const std::function<bool(const v1::NodeReport&)>& check,
                                            std::chrono::milliseconds limit = std::chrono::seconds(20));
@@ -59,6 +68,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
 
   grpc::Status Sync(grpc::ServerContext* context, SyncStream* stream) override;
   grpc::Status ServeLogs(grpc::ServerContext* context, LogStream* stream) override;
+  grpc::Status ReviewSaves(grpc::ServerContext* context, const v1::SavesHeld* held, v1::SavesVerdict* verdict) override;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -70,6 +80,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   std::uint32_t protocol_version_ = 1;
   std::string root_;
   std::string marker_;
+  std::string logs_root_;
+  SavesAnswer saves_answer_;
   SyncStream* sync_ = nullptr;
   grpc::ServerContext* sync_context_ = nullptr;
   LogStream* logs_ = nullptr;

@@ -77,7 +77,7 @@ Json FieldJson(const Message& message, const FieldDescriptor& field, int index) 
 
 bool IsPointInTime(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_INT64 && !field.is_repeated() &&
-         (field.name().ends_with("_at_ms") || field.name() == "last_heard_ms");
+         (field.name().ends_with("_at_ms") || field.name() == "last_heard_ms" || field.name() == "last_used_ms");
 }
 
 }  // namespace

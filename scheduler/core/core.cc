@@ -4,15 +4,18 @@
 #include <iterator>
 
 #include "scheduler/core/lifecycle/accounts_change.h"
-#include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
+#include "scheduler/core/lifecycle/link_review.h"
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/node_refused.h"
 #include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
+#include "scheduler/core/lifecycle/saves_removed.h"
 #include "scheduler/core/lifecycle/silence.h"
+#include "scheduler/core/lifecycle/stored_labels.h"
 #include "scheduler/core/lifecycle/timers.h"
 
 namespace glim::core {
@@ -36,10 +39,14 @@ struct Dispatch {
   void operator()(const ResolveOutage&) const { ApplyResolveOutage(changes); }
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
-    BeginCrossings(changes);  // the links may carry more now
+    ReviewLinks(changes);
     changes.MarkDirty();
   }
   void operator()(const ChangeAccounts& e) const { ApplyAccounts(changes, e); }
+  void operator()(const ChangeIdentity& e) const { ApplyIdentity(changes, e); }
+  void operator()(const TokensUsed& e) const { ApplyTokensUsed(changes, e); }
+  void operator()(const LabelNode& e) const { ApplyLabel(changes, e); }
+  void operator()(const SavesRemoved& e) const { NoteSavesRemoved(changes, e); }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 
@@ -77,13 +84,12 @@ Transition Apply(ClusterState& state, const Policy& policy, std::span<const Even
   return changes.Take();
 }
 
-DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Event> batch, const CommitFn& commit,
-                  PlanFn make_plan) {
-  DriveResult result;
-  std::vector<Mutation> mutations;
+Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event> batch, PlanFn make_plan) {
+  Decided decided;
+  auto& [mutations, result] = decided;
   if (batch.empty()) {
     result.wake_at = NextWake(state, policy);
-    return result;
+    return decided;
   }
   const TimePoint first = batch.front().now;
   if (state.promised_wake && first > state.promised_wake + policy.oversleep_max) {
@@ -114,11 +120,17 @@ DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Eve
     if (last) break;
   }
   result.mutations = mutations.size();
-  if (!mutations.empty()) result.commit = commit(mutations);
   result.wake_at = NextWake(state, policy);
   WakeFor(state.look_again, result.wake_at);
   state.promised_wake = result.wake_at;
-  return result;
+  return decided;
+}
+
+DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Event> batch, const CommitFn& commit,
+                  PlanFn make_plan) {
+  Decided decided = Decide(state, policy, batch, make_plan);
+  if (!decided.mutations.empty()) decided.result.commit = commit(decided.mutations);
+  return std::move(decided.result);
 }
 
 }  // namespace glim::core

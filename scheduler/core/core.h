@@ -3,7 +3,7 @@
 //   events --> Apply --> rows changed, nodes to sync, replies          (lifecycle/: one file an operation)
 //                 state marked dirty
 //   state, policy, now --> MakePlan --> Plan --> Apply(PlanDecided)    (planning/planner.h: the numbered recipe)
-//   a batch of events --> Drive --> ONE commit --> replies and wishes  (the loop that everyone runs)
+//   a batch of events --> Decide --> ONE commit --> replies and wishes (the loop that everyone runs; Drive is both)
 //
 // Same events, same binary: same bytes out. Ties break by id, iteration is ordered, decisions use integers.
 // CheckInvariants (check/invariants.h) says what holds after every event.
@@ -43,8 +43,15 @@ struct DriveResult {
 // What decides; the simulator compares others with MakePlan.
 using PlanFn = Plan (*)(const ClusterState& state, const Policy& policy, TimePoint now);
 
-// Applies a batch, plans if the state became dirty, and commits everything once. Server, simulator, what-if and tests
-// all run this.
+// Applies a batch, and plans if the state became dirty. `mutations` are the caller's to commit, at once and all or
+// none, with what it has to say of the replies.
+struct Decided {
+  std::vector<Mutation> mutations;
+  DriveResult result;
+};
+Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event> batch, PlanFn make_plan = MakePlan);
+
+// Decides, and commits everything once. Simulator, what-if and tests run this; the server's loop decides and commits.
 DriveResult Drive(ClusterState& state, const Policy& policy, std::span<const Event> batch, const CommitFn& commit,
                   PlanFn make_plan = MakePlan);
 

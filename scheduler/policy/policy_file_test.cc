@@ -39,9 +39,11 @@ start_max: 2m
 start_failures_max: 5
 start_backoff: 250ms
 checkpoint_root: /shared/glim
+logs_root: /shared/logs
 copy_bytes_per_s: 1000000000
 restore_backoff: 2s
 restore_backoff_max: 1m
+checkpoint_retention: {succeeded: 2d, failed: 3d, cancelled: 4h, bytes_max: 2TiB, every: 10m}
 node_lost_after: 1500ms
 oversleep_max: 1s
 outage_percent: 35
@@ -79,8 +81,9 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   const auto& [default_user, users, team_users, team_total, pools, weights, links, cross_zone, quantum_min, quantum_max,
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
-               start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, lost, oversleep, outage,
-               leaf_lost, suspect_for, unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
+               start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, retention, logs_root,
+               lost, oversleep, outage, leaf_lost, suspect_for, unfinished, unfinished_user, finished, reserve,
+               port_first, port_last] = p;
   EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
   EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
   EXPECT_EQ(users.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
@@ -108,6 +111,9 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(copy_rate, 1'000'000'000);
   EXPECT_EQ(restore_backoff, Seconds(2));
   EXPECT_EQ(restore_backoff_max, Minutes(1));
+  EXPECT_EQ(retention,
+            (core::SaveRetention{false, Hours(48), Hours(72), Hours(4), std::int64_t{2} << 40, Minutes(10)}));
+  EXPECT_EQ(logs_root, "/shared/logs");
   EXPECT_EQ(port_last, 31'000);
   EXPECT_EQ(leaf_lost, Minutes(20));
   EXPECT_EQ(suspect_for, Hours(2));
@@ -128,7 +134,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
 }
 
 TEST(PolicyFileTest, WhatIsShownReadsBackToTheSame) {
-  for (const char* text : {"", kEverything}) {
+  for (const char* text : {"", "checkpoint_retention: forever", kEverything}) {
     const auto file = ReadPolicyText(text, "p.yaml");
     ASSERT_TRUE(file.ok());
     const std::string shown = PolicyYaml(*file);
@@ -158,6 +164,10 @@ const Refusal kRefusals[] = {
     {"agree_max: 10", "1:12", "agree_max", "write it like 250ms"},
     {"agree_max: 99999999999999999999d", "1:12", "agree_max", "write it like"},
     {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},
+    {"checkpoint_retention: 30d", "1:23", "checkpoint_retention", "or forever to remove nothing"},
+    {"checkpoint_retention: {failed: 0s}", "1:32", "checkpoint_retention.failed", "use 1s to 3650d"},
+    {"checkpoint_retention: {bytes_max: 5}", "1:35", "checkpoint_retention.bytes_max", "like 2TiB, or none"},
+    {"checkpoint_retention: {done: 5d}", "1:24", "checkpoint_retention.done", "known here: "},
     {"quantum_min: [1s]", "1:14", "quantum_min", "write it like"},
     {"agree_max: 1s\nagree_max: 2s", "2:1", "agree_max", "keep one"},
     {"outage_percent: 101", "1:17", "outage_percent", "use 1 to 100"},

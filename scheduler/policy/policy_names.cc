@@ -4,12 +4,14 @@
 #include <cctype>
 #include <string_view>
 
+#include "sdk/base/printable.h"
 #include "sdk/base/suggest.h"
 
 namespace glim::server {
 namespace {
 
 constexpr std::size_t kNamesMax = 10'000;
+constexpr std::size_t kPoolsNamedMax = 16;
 
 std::string ListYaml(const char* key, const std::set<std::string>& names) {
   if (names.empty()) return "";
@@ -62,6 +64,35 @@ Status CheckNames(const PolicyNames& names, const KnownNames& known, std::vector
     warnings->push_back(refusal.message());
   }
   return Status::Ok();
+}
+
+std::set<std::string> PoolsThatExist(const PolicyNames& names, const KnownNames& known) {
+  std::set<std::string> pools = known.pools;
+  pools.insert(names.pools.begin(), names.pools.end());
+  for (const PolicyNames::Mention& mention : names.mentions) {
+    if (!mention.zone) pools.insert(mention.name);
+  }
+  return pools;
+}
+
+Status CheckPoolExists(const std::string& pool, const std::set<std::string>& existing) {
+  if (existing.contains(pool)) return Status::Ok();
+  const std::vector<std::string_view> words(existing.begin(), existing.end());
+  const std::string near = Nearest(pool, words);
+  std::string fix = near.empty() ? "" : "did you mean '" + near + "'? ";
+  std::string named;
+  std::size_t count = 0;
+  for (const std::string& name : existing) {
+    if (++count <= kPoolsNamedMax) named += (named.empty() ? "" : ", ") + name;
+  }
+  if (count > kPoolsNamedMax) named += " and " + std::to_string(count - kPoolsNamedMax) + " more";
+  fix += named.empty() ? "there are no pools yet: " : "the pools are " + named + "; ";
+  fix += "use '*' for all pools together, or add it to `pools` of the policy if it is still to come";
+  return Status(StatusCode::kNotFound, "pool: there is no pool '" + EscapedStart(pool, 64) +
+                                           "': no node is in it, and the policy does not name it")
+      .WithReason("NO_SUCH_POOL")
+      .WithField("pool")
+      .WithFix(std::move(fix));
 }
 
 std::string YamlName(const std::string& name) {

@@ -39,6 +39,11 @@ void Mention(bool zone, const std::string& name, yaml::Mark where, const std::st
 // `warnings`.
 Status CheckNames(const PolicyNames& names, const KnownNames& known, std::vector<std::string>* warnings);
 
+// The pools that there are: of nodes that have rows, declared by the file, or mentioned in it.
+std::set<std::string> PoolsThatExist(const PolicyNames& names, const KnownNames& known);
+// Refuses a pool that does not exist, by the field `pool`; the fix names those that do.
+Status CheckPoolExists(const std::string& pool, const std::set<std::string>& existing);
+
 // "kim", or "\"007\"" where YAML would take it for something else.
 std::string YamlName(const std::string& name);
 // The declared lists as the file would have them; nothing if there are none.

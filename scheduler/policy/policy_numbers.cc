@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/policy/policy_by_class.h"
+#include "scheduler/policy/policy_retention.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 
@@ -105,8 +106,12 @@ PolicySection Saves() {
           {Folder("checkpoint_root", &Policy::checkpoint_root),
            Count("copy_bytes_per_s", &Policy::copy_bytes_per_s, 1000, 1'000'000'000'000),
            Time("restore_backoff", &Policy::restore_backoff, {}, kDay),
-           Time("restore_backoff_max", &Policy::restore_backoff_max, {}, kDay)}};
+           Time("restore_backoff_max", &Policy::restore_backoff_max, {}, kDay),
+           {"checkpoint_retention", [](Policy* p) { return IntoSaveRetention(&p->checkpoint_retention); },
+            [](const Policy& p) { return SaveRetentionYaml(p.checkpoint_retention); }}}};
 }
+
+PolicySection Logs() { return {"Logs", {Folder("logs_root", &Policy::logs_root)}}; }
 
 PolicySection Nodes() {
   return {"Nodes",
@@ -129,7 +134,7 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Slicing(), CrossZone(), Interrupts(), Saves(), Nodes(), Bounds()};
+  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {

@@ -125,6 +125,53 @@ TEST_F(AccountsTest, WhatIsRefusedNamesTheField) {
   EXPECT_EQ(DetailOf(status).fix(), "change it with: glim admin team set");
 }
 
+// A number for a pool that is not there would bound nobody, in silence.
+TEST_F(AccountsTest, AQuotaIsForAPoolThatExists) {
+  v1::ChangeAccountRequest request;
+  auto* quota = request.mutable_quota();
+  quota->set_of("everybody");
+  quota->set_pool("a10");
+  quota->set_priority("high");
+  quota->set_nodes(4);
+  EXPECT_THAT(DetailOf(Change(request)).fix(), HasSubstr("there are no pools yet: use '*'"));
+  v1::Hello hello = MakeHello(server_->cluster_id(), "node-1");
+  hello.mutable_labels()->set_pool("a100");
+  FakeAgent agent(channel_, hello);
+  ASSERT_TRUE(agent.WaitWelcome());
+  const grpc::Status refused = Change(request);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(DetailOf(refused).field(), "pool");
+  EXPECT_THAT(refused.error_message(), HasSubstr("'a10'"));
+  EXPECT_THAT(DetailOf(refused).fix(), HasSubstr("did you mean 'a100'? the pools are a100; use '*'"));
+  EXPECT_EQ(Accounts().quotas_size(), 0);
+  quota->set_pool("a100");
+  EXPECT_TRUE(Change(request).ok());
+  quota->set_pool("*");
+  EXPECT_TRUE(Change(request).ok());
+
+  ASSERT_TRUE(Use("pools: [h100]\n").ok());
+  RestartServer();
+  quota->set_pool("h100");
+  EXPECT_TRUE(Change(request).ok()) << "the policy names it: it is to come";
+  request.set_remove(true);
+  ASSERT_TRUE(Use("{}\n").ok());
+  RestartServer();
+  EXPECT_TRUE(Change(request).ok()) << "what is there may be removed";
+}
+
+TEST_F(AccountsTest, AWrongClassIsRefusedAsTheClassWithAListOfThem) {
+  v1::ChangeAccountRequest request;
+  auto* quota = request.mutable_quota();
+  quota->set_of("everybody");
+  for (const char* wrong : {"hihg", "auto", ""}) {
+    quota->set_priority(wrong);
+    const grpc::Status refused = Change(request);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(DetailOf(refused).field(), "class") << wrong;
+    EXPECT_THAT(DetailOf(refused).fix(), HasSubstr("use one of low, ")) << wrong;
+  }
+}
+
 TEST_F(AccountsTest, ThePolicysQuotasBecomeRowsOnce) {
   ASSERT_TRUE(Use("quotas: {users: {kim: {high: 4}}}\n").ok());
   RestartServer();

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "scheduler/server/break_glass.h"
 #include "scheduler/server/config.h"
 
 namespace glim::server {
 
 struct CommandLine {
   Config config;
+  std::optional<BreakGlass> break_glass;  // the first word was break-glass: no scheduler is started
+  std::string token_file;                 // with it: gets the token (0600), instead of standard output
   std::optional<int> exit_code;  // --help, --version or a usage error: it has been said, the program ends with this
 };
 

@@ -1,15 +1,20 @@
 #include "scheduler/server/config.h"
 
-#include <spdlog/common.h>
-
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <utility>
 
+#include "scheduler/server/limits_file.h"
+#include "scheduler/server/oidc_file.h"
+#include "sdk/log/log.h"
 #include "sdk/yaml/fields.h"
 
 namespace glim::server {
 namespace {
+
+constexpr std::size_t kNamesMax = 32;
 
 Status Refuse(const std::string& field, const std::string& message, std::string fix = "") {
   return Status(StatusCode::kInvalidArgument, field + ": " + message)
@@ -30,16 +35,60 @@ bool SplitAddress(const std::string& address, std::string* host) {
   return error == std::errc() && at == end && port <= 65'535 && !host->empty();
 }
 
-Status CheckAddress(const char* field, const std::string& address, bool insecure_allowed) {
+Status CheckAddress(const char* field, const std::string& address) {
   std::string host;
-  if (!address.starts_with("unix:") && !SplitAddress(address, &host)) {
-    return Refuse(field, "'" + address + "' is not host:port", "write it like 127.0.0.1:7601");
+  if (address.starts_with("unix:") || SplitAddress(address, &host)) return Status::Ok();
+  return Refuse(field, "'" + address + "' is not host:port", "write it like 127.0.0.1:7601");
+}
+
+Status CheckMetrics(const Config& config) {
+  if (config.metrics == "none") return Status::Ok();
+  if (Status s = CheckAddress("metrics", config.metrics); !s.ok()) return s;
+  if (config.metrics.starts_with("unix:")) {
+    return Refuse("metrics", "cannot be a unix socket", "use host:port or none");
   }
-  if (!insecure_allowed && !IsLoopback(address)) {
-    return Refuse(field, address + " can be reached from other machines, and there are no tokens yet",
-                  "use 127.0.0.1, or --allow-insecure-listen on a network that you trust");
+  if (config.open_metrics || config.insecure_without_identity || IsLoopback(config.metrics)) return Status::Ok();
+  return Refuse("metrics", config.metrics + " can be reached from other machines, and asks for no token",
+                "use 127.0.0.1, or open_metrics: true on a network whose every user may see the figures");
+}
+
+// A name or an address, without a port.
+bool IsServerName(const std::string& name) {
+  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == ':' || c == '_';
+  });
+}
+
+Status CheckIdentity(const Config& config) {
+  for (const std::string& name : config.names) {
+    if (IsServerName(name)) continue;
+    return Refuse("names", "'" + name + "' is no host's name and no address", "write it like [head, 10.0.0.1]");
   }
-  return Status::Ok();
+  if (config.insecure_without_identity) return Status::Ok();
+  if (!StateFolder(config).empty()) return Status::Ok();
+  return Refuse("state_dir", "is needed with this store: the scheduler's keys and the operator's token have no place",
+                "name a folder of this machine, like /var/lib/glim");
+}
+
+yaml::Field IntoNames(std::vector<std::string>* out) {
+  return [out](const yaml::Node& value, const std::string& path) {
+    if (!value.IsSequence() || value.items.size() > kNamesMax) {
+      return yaml::RefuseAt(value, path, "must be a list of at most 32 names", "write it like [head, 10.0.0.1]");
+    }
+    out->clear();
+    for (const yaml::NodePtr& item : value.items) {
+      if (Status s = yaml::IntoText(&out->emplace_back())(*item, path); !s.ok()) return s;
+    }
+    return Status::Ok();
+  };
+}
+
+// What this key was called before there were tokens. Its meaning has gone with it.
+yaml::Field Renamed(const std::string& name) {
+  return [name](const yaml::Node& value, const std::string& path) {
+    return yaml::RefuseAt(value, path, "is no more: listening beyond this machine is fine, with TLS and tokens",
+                          "leave it out; without TLS and tokens, for everybody who reaches the port: " + name);
+  };
 }
 
 // The map `policy:`, over the defaults.
@@ -64,13 +113,23 @@ bool IsLoopback(const std::string& address) {
 
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
   const yaml::Fields fields = {{"listen", yaml::IntoText(&config->listen)},
+                               {"listen_agents", yaml::IntoText(&config->listen_agents)},
+                               {"state_dir", yaml::IntoText(&config->state_dir)},
+                               {"key_file", yaml::IntoText(&config->key_file)},
+                               {"names", IntoNames(&config->names)},
+                               {"insecure_without_identity", yaml::IntoBool(&config->insecure_without_identity)},
+                               {"open_metrics", yaml::IntoBool(&config->open_metrics)},
+                               {"allow_insecure_listen", Renamed("insecure_without_identity: true")},
                                {"metrics", yaml::IntoText(&config->metrics)},
                                {"store", yaml::IntoText(&config->store)},
-                               {"log_level", yaml::IntoText(&config->log_level)},
+                               {"log_level", yaml::IntoChecked(&config->log_level, CheckLogLevel)},
                                {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
                                {"cluster_id", yaml::IntoText(&config->cluster_id)},
                                {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
                                {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
+                               {"limits", ReadLimitsInto(&config->limits)},
+                               {"oidc", ReadOidcInto(&config->issuer)},
+                               {"log_tails_mib_max", yaml::IntoNumber(&config->log_tails_mib_max, 1, 1'000'000)},
                                {"policy_file", yaml::IntoText(&config->policy_file)},
                                {"policy", [config](const yaml::Node& value, const std::string& path) {
                                   return ReadPolicyInConfig(value, path, config);
@@ -125,24 +184,49 @@ Result<PolicyFile> ReadPolicyAgain(const PolicySource& source) {
 }
 
 Status CheckConfig(const Config& config) {
-  if (Status s = CheckAddress("listen", config.listen, config.allow_insecure_listen); !s.ok()) return s;
-  if (config.metrics != "none") {
-    if (Status s = CheckAddress("metrics", config.metrics, config.allow_insecure_listen); !s.ok()) return s;
-    if (config.metrics.starts_with("unix:")) {
-      return Refuse("metrics", "cannot be a unix socket", "use host:port or none");
-    }
-  }
+  if (Status s = CheckAddress("listen", config.listen); !s.ok()) return s;
+  if (Status s = CheckAddress("listen_agents", AgentsAddress(config)); !s.ok()) return s;
+  if (Status s = CheckMetrics(config); !s.ok()) return s;
   if (config.store.empty()) return Refuse("store", "is empty", "write it like sqlite:/var/lib/glim/glim.db");
-  if (spdlog::level::from_str(config.log_level) == spdlog::level::off && config.log_level != "off") {
-    return Refuse("log_level", "'" + config.log_level + "' is not a level",
-                  "use trace, debug, info, warning, error, critical or off");
-  }
+  if (const Status s = CheckLogLevel(config.log_level); !s.ok()) return Refuse("log_level", s.message(), s.fix());
   const bool name = config.cluster_id.size() <= 63 &&
                     std::all_of(config.cluster_id.begin(), config.cluster_id.end(), [](unsigned char c) {
                       return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
                     });
   if (!name) return Refuse("cluster_id", "is not an id", "use at most 63 letters, digits, '-', '_' and '.'");
+  if (Status s = CheckIdentity(config); !s.ok()) return s;
   return CheckPolicy(config.policy);
+}
+
+std::string AgentsAddress(const Config& config) {
+  if (!config.listen_agents.empty()) return config.listen_agents;
+  return config.listen.ends_with(":0") ? "127.0.0.1:0" : "127.0.0.1:7603";
+}
+
+std::string StateFolder(const Config& config) {
+  if (!config.state_dir.empty()) return config.state_dir;
+  constexpr std::string_view kSqlite = "sqlite:";
+  if (!config.store.starts_with(kSqlite)) return "";
+  const std::string folder = std::filesystem::path(config.store.substr(kSqlite.size())).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+std::string KeyFile(const Config& config, bool root) {
+  if (!config.key_file.empty()) return config.key_file;
+  return (root ? "/etc/glim" : StateFolder(config)) + "/cluster.key";
+}
+
+std::string ReachedAt(const Config& config, const std::string& bound, int port, const std::string& host_name) {
+  if (bound.starts_with("unix:")) return bound;
+  std::string host;
+  SplitAddress(bound, &host);
+  if (!config.names.empty()) {
+    host = config.names[0];
+  } else if (host == "0.0.0.0" || host == "::" || host == "*") {
+    host = host_name;
+  }
+  const std::string number = bound.ends_with(":0") ? std::to_string(port) : bound.substr(bound.rfind(':') + 1);
+  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + number;
 }
 
 Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home) {

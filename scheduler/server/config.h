@@ -2,9 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scheduler/core/model/policy.h"
+#include "scheduler/oidc/claims.h"
 #include "scheduler/policy/policy_file.h"
+#include "scheduler/server/limits/bounds.h"
 #include "sdk/base/result.h"
 
 namespace glim::server {
@@ -17,20 +20,30 @@ struct PolicySource {
 
 struct Config {
   std::string listen = "127.0.0.1:7601";   // port 0: the system chooses
+  std::string listen_agents;               // empty: AgentsAddress
   std::string metrics = "127.0.0.1:7602";  // "none": not served
   std::string store;                       // sqlite:/path or a PostgreSQL URL; never a password in argv: use the file
   std::string log_level = "info";
-  std::string port_file;  // gets the bound port, once calls are served
-  bool allow_insecure_listen = false;
+  std::string port_file;           // gets the bound port, once calls are served
+  std::string agents_port_file;    // gets the agents' port, before that
+  std::string state_dir;           // keys, and what the operator finds (docs/protocols/identity.md); empty: StateFolder
+  std::string key_file;            // what is secret in the store is sealed by it; empty: KeyFile
+  std::vector<std::string> names;  // by which the scheduler is reached; the first is told to invited nodes
+  // No TLS and no tokens: callers and agents are who they say they are, and everybody is an admin.
+  bool insecure_without_identity = false;
+  bool open_metrics = false;  // `metrics` may be reached from other machines, by anybody
   Duration history_kept = Hours(24 * 30);
   std::string cluster_id;                  // of a store that is new; empty: a random one
   std::uint32_t history_max = 1'000'000;   // events kept at most
   std::uint32_t ended_jobs_max = 200'000;  // jobs that `glim history` shows at most
+  std::uint32_t log_tails_mib_max = 1024;  // ends of logs that outlive their nodes, in all
   std::string policy_file;                 // a file of its own; then the configuration has no `policy:`
   core::Policy policy;                     // as ReadPolicy found it
   PolicyNames policy_names;
   bool policy_in_config = false;  // it has a map `policy:`
   PolicySource policy_source;
+  Bounds limits;        // of what callers may take
+  oidc::Issuer issuer;  // with whom users sign in; without an issuer nobody does
 };
 
 // Reads a file over `config`. Unknown keys, wrong types and amounts out of range are refused with line, column and path
@@ -46,8 +59,19 @@ Status ReadOwnPolicy(Config* config);
 // no such place, or it cannot be read.
 Result<PolicyFile> ReadPolicyAgain(const PolicySource& source);
 
-// What only the whole can tell: addresses that parse, no listening beyond this machine unless it was asked for, levels.
+// What only the whole can tell: addresses that parse, nothing without identity beyond this machine unless it was asked
+// for, a place for the keys, levels.
 Status CheckConfig(const Config& config);
+
+// Where agents are listened to: what the configuration says, or 127.0.0.1:7603; a free port if `listen` has one.
+std::string AgentsAddress(const Config& config);
+// The folder of what is kept beside the store: what the configuration says, or SQLite's own folder. Empty: neither.
+std::string StateFolder(const Config& config);
+// What the configuration says, or cluster.key: in /etc/glim for root, for others in StateFolder.
+std::string KeyFile(const Config& config, bool root);
+// HOST:PORT for another machine: `bound` (an address of this configuration, whose port 0 `port` stands for) with the
+// first of `names` as its host; without names the host that it listens on, or `host_name` where it listens on all.
+std::string ReachedAt(const Config& config, const std::string& bound, int port, const std::string& host_name);
 
 // sqlite:$XDG_STATE_HOME/glim/glim.db, or under ~/.local/state. FAILED_PRECONDITION if neither variable is set.
 Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home);

@@ -21,6 +21,7 @@ log_level: debug
 history_kept: 7d
 history_max: 50000
 ended_jobs_max: 2000
+log_tails_mib_max: 300
 policy:
   agree_max: 2s
   node_lost_after: 1500ms
@@ -41,6 +42,7 @@ policy:
   EXPECT_EQ(config.history_kept, Hours(24 * 7));
   EXPECT_EQ(config.history_max, 50'000u);
   EXPECT_EQ(config.ended_jobs_max, 2'000u);
+  EXPECT_EQ(config.log_tails_mib_max, 300u);
   EXPECT_EQ(config.policy.agree_max, Seconds(2));
   EXPECT_EQ(config.policy.node_lost_after, Milliseconds(1500));
   EXPECT_EQ(config.policy.min_run_factor, 0);
@@ -56,6 +58,26 @@ policy:
   EXPECT_EQ(CheckConfig(config).field(), "cluster_id");
 }
 
+TEST(ConfigTest, WhatCallersMayTakeIsSetByUserByPeerAndForAll) {
+  Config config;
+  const Status status = ReadConfigText(R"(
+limits:
+  user: {requests_per_second: 100, calls: 50, streams: 4, reads: 2, queued_mib: 8}
+  peer: {streams: 40, agent_streams: 16, agent_hellos: 8}
+  all: {queued_mib: 64}
+)",
+                                       "test", &config);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(config.limits.At(BoundOf::kUser, Bound::kRequests), 100u);
+  EXPECT_EQ(config.limits.At(BoundOf::kUser, Bound::kBytes), 8 * kMib);
+  EXPECT_EQ(config.limits.At(BoundOf::kPeer, Bound::kAgentHellos), 8u);
+  EXPECT_EQ(config.limits.At(BoundOf::kPeer, Bound::kCalls), Bounds().At(BoundOf::kPeer, Bound::kCalls));
+  EXPECT_EQ(config.limits.At(BoundOf::kAll, Bound::kBytes), 64 * kMib);
+  EXPECT_EQ(ReadConfigText("limits: {user: {agent_streams: 5}}", "t", &config).field(), "limits.user.agent_streams");
+  EXPECT_EQ(ReadConfigText("limits: {peer: {streams: 0}}", "t", &config).field(), "limits.peer.streams");
+  EXPECT_EQ(ReadConfigText("limits: {host: {streams: 1}}", "t", &config).field(), "limits.host");
+}
+
 TEST(ConfigTest, RefusalsNameThePath) {
   const struct {
     const char* text;
@@ -63,6 +85,7 @@ TEST(ConfigTest, RefusalsNameThePath) {
   } cases[] = {
       {"listn: 127.0.0.1:1", "listn"},
       {"history_max: 10", "history_max"},
+      {"log_tails_mib_max: 0", "log_tails_mib_max"},
       {"policy: {agree_maxx: 1s}", "policy.agree_maxx"},
       {"policy: {agree_max: soon}", "policy.agree_max"},
       {"policy: {agree_max: 10}", "policy.agree_max"},
@@ -91,20 +114,23 @@ TEST(ConfigTest, RefusalsNameThePath) {
   EXPECT_TRUE(ReadConfigText("", "test", &config).ok());
 }
 
-TEST(ConfigTest, ListeningBeyondThisMachineMustBeAskedFor) {
+TEST(ConfigTest, ListeningBeyondThisMachineIsFineWithIdentity) {
   Config config;
-  config.store = "memory";
+  config.store = "sqlite:/var/lib/glim/glim.db";
   for (const char* here : {"127.0.0.1:1", "127.8.9.1:0", "[::1]:80", "localhost:7601", "unix:/tmp/s"}) {
     EXPECT_TRUE(IsLoopback(here)) << here;
-    config.listen = here;
+    config.listen = config.listen_agents = here;
     EXPECT_TRUE(CheckConfig(config).ok()) << here;
   }
   for (const char* beyond : {"0.0.0.0:1", "[::]:1", "10.0.0.1:7601", "127.evil.example:1", "example.org:1"}) {
     EXPECT_FALSE(IsLoopback(beyond)) << beyond;
-    config.listen = beyond;
-    config.allow_insecure_listen = false;
-    EXPECT_EQ(CheckConfig(config).field(), "listen") << beyond;
-    config.allow_insecure_listen = true;
+    config.listen = config.listen_agents = beyond;
+    config.metrics = "none";
+    EXPECT_TRUE(CheckConfig(config).ok()) << beyond;
+    config.metrics = beyond;
+    config.open_metrics = false;
+    EXPECT_EQ(CheckConfig(config).field(), "metrics") << beyond << ": no token is asked for there";
+    config.open_metrics = true;
     EXPECT_TRUE(CheckConfig(config).ok()) << beyond;
   }
   for (const char* nonsense : {"", "7601", ":7601", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:7601x"}) {
@@ -112,8 +138,80 @@ TEST(ConfigTest, ListeningBeyondThisMachineMustBeAskedFor) {
     EXPECT_FALSE(CheckConfig(config).ok()) << nonsense;
   }
   config.listen = "127.0.0.1:0";
+  for (const char* nonsense : {"7603", ":7603", "127.0.0.1:99999"}) {
+    config.listen_agents = nonsense;
+    EXPECT_EQ(CheckConfig(config).field(), "listen_agents") << nonsense;
+  }
+  config.listen_agents = "";
   config.log_level = "loud";
   EXPECT_EQ(CheckConfig(config).field(), "log_level");
+}
+
+TEST(ConfigTest, AgentsHaveAPortOfTheirOwn) {
+  Config config;
+  EXPECT_EQ(AgentsAddress(config), "127.0.0.1:7603");
+  config.listen = "0.0.0.0:7601";
+  EXPECT_EQ(AgentsAddress(config), "127.0.0.1:7603") << "beyond this machine only when it is said";
+  config.listen = "127.0.0.1:0";
+  EXPECT_EQ(AgentsAddress(config), "127.0.0.1:0") << "many schedulers of tests on one machine";
+  config.listen_agents = "0.0.0.0:7603";
+  EXPECT_EQ(AgentsAddress(config), "0.0.0.0:7603");
+}
+
+TEST(ConfigTest, KeysLieBesideTheStoreOrWhereItIsSaid) {
+  Config config;
+  config.store = "sqlite:/var/lib/glim/glim.db";
+  EXPECT_EQ(StateFolder(config), "/var/lib/glim");
+  EXPECT_EQ(KeyFile(config, false), "/var/lib/glim/cluster.key");
+  EXPECT_EQ(KeyFile(config, true), "/etc/glim/cluster.key");
+  config.state_dir = "/srv/glim";
+  config.key_file = "/srv/key";
+  EXPECT_EQ(StateFolder(config), "/srv/glim");
+  EXPECT_EQ(KeyFile(config, true), "/srv/key");
+  config.state_dir = "";
+  for (const char* elsewhere : {"memory", "postgres:service=glim"}) {
+    config.store = elsewhere;
+    config.insecure_without_identity = false;
+    EXPECT_EQ(CheckConfig(config).field(), "state_dir") << elsewhere;
+    config.insecure_without_identity = true;
+    EXPECT_TRUE(CheckConfig(config).ok()) << "there are no keys";
+  }
+}
+
+TEST(ConfigTest, InvitedNodesAreToldWhereTheSchedulerIsReached) {
+  Config config;
+  EXPECT_EQ(ReachedAt(config, "127.0.0.1:0", 4711, "head"), "127.0.0.1:4711");
+  EXPECT_EQ(ReachedAt(config, "0.0.0.0:7601", 7601, "head"), "head:7601");
+  EXPECT_EQ(ReachedAt(config, "[::]:7601", 7601, "head"), "head:7601");
+  EXPECT_EQ(ReachedAt(config, "[::1]:7601", 7601, "head"), "[::1]:7601");
+  config.names = {"glim.example.org", "10.0.0.1"};
+  EXPECT_EQ(ReachedAt(config, "10.0.0.1:7601", 7601, "head"), "glim.example.org:7601");
+}
+
+TEST(ConfigTest, WhatOpenedThePortToEverybodyIsRefusedByItsOldName) {
+  Config config;
+  const Status old = ReadConfigText("allow_insecure_listen: true\n", "scheduler.yaml", &config);
+  EXPECT_FALSE(old.ok());
+  EXPECT_NE(old.fix().find("insecure_without_identity"), std::string::npos) << old.fix();
+  const Status read = ReadConfigText(
+      "insecure_without_identity: true\nnames: [head, 10.0.0.1]\nlisten_agents: 0.0.0.0:7603\nstate_dir: /srv/glim\n"
+      "key_file: /srv/key\n",
+      "scheduler.yaml", &config);
+  ASSERT_TRUE(read.ok()) << read.message();
+  EXPECT_TRUE(config.insecure_without_identity);
+  EXPECT_EQ(config.names, (std::vector<std::string>{"head", "10.0.0.1"}));
+  config.store = "memory";
+  EXPECT_TRUE(CheckConfig(config).ok());
+  config.names = {"http://head"};
+  EXPECT_EQ(CheckConfig(config).field(), "names");
+  EXPECT_FALSE(ReadConfigText("names: head\n", "scheduler.yaml", &config).ok());
+}
+
+TEST(ConfigTest, ALogLevelThatIsNoneIsRefusedWithItsPlace) {
+  Config config;
+  const Status status = ReadConfigText("store: sqlite:/x.db\nlog_level: loud\n", "scheduler.yaml", &config);
+  EXPECT_EQ(status.message(), "scheduler.yaml:2:12: log_level: 'loud' is not a level");
+  EXPECT_EQ(status.fix(), "use trace, debug, info, warning, error, critical or off");
 }
 
 TEST(ConfigTest, TheStoreHasAPlaceByDefault) {
@@ -145,7 +243,7 @@ class PolicyPlaceTest : public ::testing::Test {
 
 TEST_F(PolicyPlaceTest, AFileOfItsOwnBesideTheConfiguration) {
   const std::string policy = Write("policy.yaml", "agree_max: 3s\n");
-  const std::string config = Write("glim.yaml", "store: memory\npolicy_file: policy.yaml\n");
+  const std::string config = Write("glim.yaml", "store: sqlite:/x.db\npolicy_file: policy.yaml\n");
   const auto line = Parse({"--config", config.c_str()});
   ASSERT_TRUE(line.ok()) << line.status().message();
   EXPECT_EQ(line->config.policy.agree_max, Seconds(3));
@@ -160,7 +258,7 @@ TEST_F(PolicyPlaceTest, AFileOfItsOwnBesideTheConfiguration) {
 }
 
 TEST_F(PolicyPlaceTest, InTheConfigurationOrInAFileNotInBoth) {
-  const std::string config = Write("glim.yaml", "store: memory\npolicy: {agree_max: 2s}\n");
+  const std::string config = Write("glim.yaml", "store: sqlite:/x.db\npolicy: {agree_max: 2s}\n");
   const auto line = Parse({"--config", config.c_str()});
   ASSERT_TRUE(line.ok()) << line.status().message();
   EXPECT_EQ(line->config.policy_source.path, config);
@@ -173,16 +271,16 @@ TEST_F(PolicyPlaceTest, InTheConfigurationOrInAFileNotInBoth) {
 }
 
 TEST_F(PolicyPlaceTest, WhereItStandsItIsReadAgain) {
-  const std::string config = Write("glim.yaml", "store: memory\n");
+  const std::string config = Write("glim.yaml", "store: sqlite:/x.db\n");
   const auto line = Parse({"--config", config.c_str()});
   ASSERT_TRUE(line.ok());
-  Write("glim.yaml", "store: memory\npolicy: {agree_max: 7s}\n");
+  Write("glim.yaml", "store: sqlite:/x.db\npolicy: {agree_max: 7s}\n");
   const auto in_config = ReadPolicyAgain(line->config.policy_source);
   ASSERT_TRUE(in_config.ok()) << in_config.status().message();
   EXPECT_EQ(in_config->policy.agree_max, Seconds(7));
   // It has moved out of the configuration.
   const std::string own = Write("policy.yaml", "agree_max: 8s\n");
-  Write("glim.yaml", "store: memory\npolicy_file: policy.yaml\n");
+  Write("glim.yaml", "store: sqlite:/x.db\npolicy_file: policy.yaml\n");
   EXPECT_EQ(ReadPolicyAgain(line->config.policy_source)->policy.agree_max, Seconds(8));
   EXPECT_EQ(ReadPolicyAgain({own, false})->policy.agree_max, Seconds(8));
   std::filesystem::remove(own);
@@ -192,15 +290,15 @@ TEST_F(PolicyPlaceTest, WhereItStandsItIsReadAgain) {
 
 TEST_F(PolicyPlaceTest, ABadFileIsRefusedWithItsLine) {
   const std::string policy = Write("policy.yaml", "# words\nagree_max: soon\n");
-  const auto line = Parse({"--store", "memory", "--policy", policy.c_str()});
+  const auto line = Parse({"--store", "sqlite:/x.db", "--policy", policy.c_str()});
   ASSERT_FALSE(line.ok());
   EXPECT_EQ(line.status().message(), policy + ":2:12: agree_max: must be a duration");
-  EXPECT_FALSE(Parse({"--store", "memory", "--policy", "/nonexistent/p.yaml"}).ok());
+  EXPECT_FALSE(Parse({"--store", "sqlite:/x.db", "--policy", "/nonexistent/p.yaml"}).ok());
 }
 
 TEST(ConfigTest, FlagsGoOverTheFile) {
   const auto path = std::filesystem::temp_directory_path() / ("glim-server-config-" + std::to_string(::getpid()));
-  std::ofstream(path) << "listen: 127.0.0.1:1111\nmetrics: none\nstore: memory\n";
+  std::ofstream(path) << "listen: 127.0.0.1:1111\nmetrics: none\nstore: sqlite:/x.db\n";
   const std::string file = path.string();
   const char* argv[] = {"glim-scheduler", "--config",    file.c_str(), "--listen",
                         "127.0.0.1:2222", "--port-file", "/tmp/p"};
@@ -210,7 +308,7 @@ TEST(ConfigTest, FlagsGoOverTheFile) {
   EXPECT_FALSE(line->exit_code);
   EXPECT_EQ(line->config.listen, "127.0.0.1:2222");
   EXPECT_EQ(line->config.metrics, "none");
-  EXPECT_EQ(line->config.store, "memory");
+  EXPECT_EQ(line->config.store, "sqlite:/x.db");
   EXPECT_EQ(line->config.port_file, "/tmp/p");
   const char* missing[] = {"glim-scheduler", "--config", "/nonexistent/glim.yaml"};
   EXPECT_FALSE(ParseCommandLine(3, missing).ok());

@@ -1,5 +1,6 @@
 // glim-scheduler: wiring only. Exit codes: 0 stopped on request, 1 could not start, 2 usage, 3 had to end (the store
 // refused a commit, or another leader took over): the supervisor starts it again, and it loads what was durable.
+// `glim-scheduler break-glass` starts none (break_glass.h).
 #include <fmt/format.h>
 
 #include <boost/asio/io_context.hpp>
@@ -7,6 +8,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 #include "scheduler/server/command_line.h"
 #include "scheduler/server/server.h"
@@ -47,8 +50,12 @@ int Serve(const glim::server::Config& config) {
     });
   });
   if (!server.ok()) return SayError(server.status());
-  if (!WritePortFile(config.port_file, (*server)->port())) {
-    return SayError(Status(glim::StatusCode::kUnavailable, "cannot write " + config.port_file).WithReason("PORT_FILE"));
+  // Whoever waits for the port then finds the agents' one, too.
+  const std::pair<const std::string&, int> ports[] = {{config.agents_port_file, (*server)->agents_port()},
+                                                      {config.port_file, (*server)->port()}};
+  for (const auto& [path, port] : ports) {
+    if (WritePortFile(path, port)) continue;
+    return SayError(Status(glim::StatusCode::kUnavailable, "cannot write " + path).WithReason("PORT_FILE"));
   }
   io.run();
   (*server)->Stop();
@@ -56,9 +63,25 @@ int Serve(const glim::server::Config& config) {
   return exit_code;
 }
 
+int BreakGlass(const glim::server::CommandLine& line) {
+  const auto token = glim::server::RunBreakGlass(line.config, *line.break_glass);
+  if (!token.ok()) return SayError(token.status());
+  if (line.break_glass->new_keys) {
+    fmt::print(stderr, "all keys are forgotten: the next start of glim-scheduler is a first one\n");
+    return 0;
+  }
+  if (line.token_file.empty()) {
+    fmt::print("{}\n", *token);
+    return 0;
+  }
+  const Status written = glim::WriteFileAtomically(line.token_file, *token + "\n", glim::Durability::kMachine);
+  return written.ok() ? 0 : SayError(written);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // else each stranger's handshake is a line, in no form of ours
   auto line = glim::server::ParseCommandLine(argc, argv);
   if (!line.ok()) {
     SayError(line.status());
@@ -67,5 +90,5 @@ int main(int argc, char** argv) {
   if (line->exit_code) return *line->exit_code;
   std::signal(SIGPIPE, SIG_IGN);  // a log reader that went must not end the scheduler
   glim::StartLog("time=%Y-%m-%dT%H:%M:%S.%f%z level=%l %v", line->config.log_level);
-  return Serve(line->config);
+  return line->break_glass ? BreakGlass(*line) : Serve(line->config);
 }

@@ -56,7 +56,8 @@ class SnapshotGauges final : public prometheus::Collectable {
     Add(&families.back(), {}, static_cast<double>(snapshot->epoch));
     families.push_back(Gauge("glim_outage", "1 while so many nodes are silent that none is declared lost."));
     Add(&families.back(), {}, snapshot->outage ? 1 : 0);
-    families.push_back(Gauge("glim_store_away", "1 while the database cannot be reached and nothing can be changed."));
+    families.push_back(
+        Gauge("glim_store_away", "1 while the database cannot be reached, or has no room: nothing can be changed."));
     Add(&families.back(), {}, snapshot->stale_since ? 1 : 0);
     return families;
   }

@@ -1,4 +1,4 @@
-// What operators' tools rely on: health, reflection, metrics, a port that is ours alone.
+// What operators' tools rely on: health, metrics, a port that is ours alone.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -68,14 +68,11 @@ TEST_F(OperationsTest, HealthSaysServing) {
   EXPECT_EQ(response, std::string("\x08\x01"));  // HealthCheckResponse{status: SERVING}
 }
 
-TEST_F(OperationsTest, ReflectionListsTheApis) {
+TEST_F(OperationsTest, NobodyIsToldWhatIsOffered) {
   std::string response;  // ServerReflectionRequest{list_services: "*"}
   const grpc::Status status =
       Ask("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*", &response);
-  EXPECT_TRUE(status.ok()) << status.error_message();
-  for (const char* service : {"glim.v1.ClientApi", "glim.v1.AgentApi", "glim.v1.AdminApi"}) {
-    EXPECT_THAT(response, HasSubstr(service));
-  }
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(OperationsTest, MetricsCountJobsNodesPassesAndInterrupts) {
@@ -127,7 +124,7 @@ TEST_F(OperationsTest, StreamsAreEndedAtAStop) {
   ASSERT_TRUE(agent.WaitWelcome());
   const auto begin = std::chrono::steady_clock::now();
   server_->Stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15)) << "nobody waits for the other side";
   const auto end = agent.WaitEnd();
   ASSERT_TRUE(end);
   EXPECT_EQ(end->error_code(), grpc::StatusCode::UNAVAILABLE);

@@ -106,6 +106,23 @@ TEST_F(PolicyReloadTest, AReloadChangesWhatIsDecidedAndIsTold) {
   EXPECT_EQ(Events("policy_reloaded").size(), 1u);
 }
 
+TEST_F(PolicyReloadTest, AgentsAreToldWhereLogsAreCopiedAndAgainWhenThatIsAnotherFolder) {
+  Use("logs_root: /shared/logs\n");
+  FakeAgent agent(channel_, MakeHello(server_->cluster_id(), "node-1"));
+  const auto told = agent.WaitWelcome();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->logs_root(), "/shared/logs");
+  WritePolicy("logs_root: /shared/more\n");
+  EXPECT_TRUE(MustReload().applied());
+  agent.Report({});
+  ASSERT_TRUE(agent.WaitEnd());
+  EXPECT_EQ(agent.WaitEnd()->error_code(), grpc::StatusCode::UNAVAILABLE) << "so that it connects again";
+  FakeAgent again(channel_, MakeHello(server_->cluster_id(), "node-1"));
+  const auto told_anew = again.WaitWelcome();
+  ASSERT_TRUE(told_anew);
+  EXPECT_EQ(told_anew->logs_root(), "/shared/more");
+}
+
 // Quotas are rows: a file whose quotas were imported and then changed is refused, with the commands to use.
 TEST_F(PolicyReloadTest, ChangedQuotasAreRefusedWithTheCommandToUse) {
   Use("quotas: {users: {kim: {high: 4}}}\n");
@@ -202,9 +219,9 @@ TEST(PolicyKeeperTest, OneReloadAtATime) {
   PolicyKeeper keeper(loop->get(), {path.string(), [&] { return ReadPolicyAgain({path.string(), false}); }}, {});
   std::vector<Status> ends;  // before the strand runs on this thread, then on the strand's, which Stop joins
   const auto done = [&](const Result<PolicyKeeper::Reloaded>& r) { ends.push_back(r.status()); };
-  keeper.Reload(false, done);
+  keeper.Reload(false, {}, done);
   EXPECT_TRUE(ends.empty()) << "the strand does not run yet";
-  keeper.Reload(false, done);
+  keeper.Reload(false, {}, done);
   ASSERT_EQ(ends.size(), 1u);
   EXPECT_EQ(ends[0].reason(), "RELOADING");
   (*loop)->Start();
@@ -215,8 +232,8 @@ TEST(PolicyKeeperTest, OneReloadAtATime) {
   EXPECT_THAT(keeper.Yaml(), HasSubstr("quantum_min: 3m\n"));
   // A strand that has ended takes nothing in, and another reload may be asked for.
   std::ofstream(path) << "quantum_min: 4m\n";
-  keeper.Reload(false, done);
-  keeper.Reload(true, done);
+  keeper.Reload(false, {}, done);
+  keeper.Reload(true, {}, done);
   ASSERT_EQ(ends.size(), 4u);
   EXPECT_EQ(ends[2].code(), StatusCode::kUnavailable);
   EXPECT_TRUE(ends[3].ok());

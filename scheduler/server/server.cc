@@ -1,18 +1,28 @@
 #include "scheduler/server/server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
+#include "scheduler/oidc/https_get.h"
+#include "scheduler/oidc/verifier.h"
 #include "scheduler/policy/quota_import.h"
 #include "scheduler/server/agents/agent_service.h"
+#include "scheduler/server/agents/log_tail_keeper.h"
 #include "scheduler/server/clients/admin_service.h"
 #include "scheduler/server/clients/client_service.h"
+#include "scheduler/server/clients/enrol_service.h"
+#include "scheduler/server/convert/rpc_status.h"
+#include "scheduler/server/door/door.h"
+#include "scheduler/server/identity_parts.h"
+#include "scheduler/server/limits/caller_limits.h"
+#include "scheduler/server/listen/listener.h"
+#include "scheduler/server/login/oidc_affairs.h"
 #include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/metrics.h"
+#include "scheduler/server/secrets/secret_affairs.h"
 #include "scheduler/store/open_store.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/log/log.h"
@@ -20,62 +30,48 @@
 namespace glim::server {
 namespace {
 
-constexpr int kReceiveBytesMax = 16 << 20;  // kSpecsMax specs of 8 KiB
-constexpr int kStreamsPerConnectionMax = 1000;
-constexpr std::size_t kTransportBytesMax = std::size_t{1} << 30;
-constexpr int kHandshakeMsMax = 10'000;
+constexpr std::size_t kOwnReadsMax = 16;  // the feed of events, the check of the leader
 constexpr auto kStopGrace = std::chrono::seconds(3);
-
-// What is unpacked here has the size that was checked on the way in: 400 MiB of zeros are 400 KiB when they are packed.
-void RefuseCompression(grpc::ServerBuilder* builder) {
-  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
-  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
-  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-}
-
-// Beyond it gRPC reads no more from its peers until it has given memory back.
-void BoundMemory(grpc::ServerBuilder* builder) {
-  grpc::ResourceQuota quota("glim-scheduler");
-  quota.Resize(kTransportBytesMax);
-  builder->SetResourceQuota(quota);
-}
-
-// A peer that went without a word is noticed within half a minute; impatient pings of clients are put up with.
-void SetConnectionArguments(grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(kReceiveBytesMax);
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
-  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
-  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  // A second scheduler on the same port must fail, not share it.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-}
 
 }  // namespace
 
 struct Server::Parts {
   Metrics metrics;
+  std::unique_ptr<CallerLimits> limits;
   std::string cluster_id;
   std::unique_ptr<SchedulerLoop> loop;
   AgentStrand strand;
   std::unique_ptr<PolicyKeeper> policy;
   std::unique_ptr<AgentHub> hub;
   std::unique_ptr<LogBroker> broker;
+  std::unique_ptr<LogTailKeeper> tails;
   std::unique_ptr<EventFeed> feed;
+  std::unique_ptr<Door> door;
+  std::unique_ptr<IdentityParts> identity;
+  std::unique_ptr<StreamWatch> watch;
+  SecretSource secrets;
+  std::unique_ptr<SecretAffairs> user_secrets;
+  std::unique_ptr<OidcAffairs> sign_ins;
   Adviser adviser;
   std::unique_ptr<ClientService> client;
   std::unique_ptr<AgentService> agent;
+  std::unique_ptr<AgentService> second_agent;  // the same, for the second port without identity
   std::unique_ptr<AdminService> admin;
+  std::unique_ptr<EnrolService> enrol;
   std::unique_ptr<grpc::Server> grpc;
+  std::unique_ptr<grpc::Server> grpc_agents;
   int port = 0;
+  int agents_port = 0;
   std::unique_ptr<MetricsServer> metrics_server;
   bool stopped = false;
 
   Status OpenLoop(const Config& config, OnFatal on_fatal);
-  Status Serve(const std::string& listen);
+  void MakeParts(const Config& config);
+  void MakeUserAffairs(const Config& config);
+  void MakeServices();
+  Status Serve(const Config& config);
+  Status ListenForAll(const Config& config);
+  void EndStreams(const std::string& node, const Status& why);
 };
 
 Server::Server() : parts_(std::make_unique<Parts>()) {}
@@ -102,6 +98,11 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   // empty database is obeyed after an old one.
   options.epoch_at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(0, options.clock().ms / 1000));
   options.ended_jobs_max = config.ended_jobs_max;
+  // Callers are refused by their own bounds first; these hold if something else asks too much.
+  options.inbox_max = config.limits.At(BoundOf::kAll, Bound::kCalls);
+  options.reads_max =
+      config.limits.At(BoundOf::kAll, Bound::kReads) + config.limits.At(BoundOf::kAll, Bound::kStreams) + kOwnReadsMax;
+  limits = std::make_unique<CallerLimits>(config.limits, options.clock);
   options.observer = &metrics;
   options.on_fatal = std::move(on_fatal);
   options.import_quotas =
@@ -122,34 +123,90 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   return Status::Ok();
 }
 
-Status Server::Parts::Serve(const std::string& listen) {
-  hub = std::make_unique<AgentHub>(&strand, loop.get(), cluster_id);
+// Of this node's agent, whose certificate counts no more. Any thread.
+void Server::Parts::EndStreams(const std::string& node, const Status& why) {
+  strand.Post([this, node, status = ToGrpc(why)] {
+    const SnapshotPtr snapshot = loop->snapshot();
+    const core::NodeId* const id = snapshot->tables.node_ids.Find(node);
+    if (id == nullptr) return;
+    hub->EndNode(*id, status);
+    broker->EndNode(*id, status);
+  });
+}
+
+void Server::Parts::MakeParts(const Config& config) {
+  const Door::Mode mode = config.insecure_without_identity ? Door::Mode::kPlaintext : Door::Mode::kTokens;
+  door = std::make_unique<Door>(loop.get(), limits.get(), mode);
+  identity = std::make_unique<IdentityParts>(
+      config, IdentityParts::Around{loop.get(), &strand, cluster_id,
+                                    [this](AuditNote note, const Status& why) { door->Denied(std::move(note), why); },
+                                    [this](const std::string& node, const Status& why) { EndStreams(node, why); }});
+  hub = std::make_unique<AgentHub>(&strand, loop.get(), cluster_id, &identity->gate(),
+                                   [this] { return identity->authority(); });
   broker = std::make_unique<LogBroker>(&strand);
+  tails = std::make_unique<LogTailKeeper>(
+      &strand, broker.get(), loop.get(),
+      LogTailKeeper::Bounds{config.history_kept, std::int64_t{config.log_tails_mib_max} << 20});
   feed = std::make_unique<EventFeed>(&strand, loop.get());
-  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), &adviser, cluster_id);
-  agent = std::make_unique<AgentService>(hub.get(), broker.get());
-  admin = std::make_unique<AdminService>(loop.get(), policy.get());
+  watch = std::make_unique<StreamWatch>(&strand, door.get());
+}
+
+// Once the keys are open. Without identity there are no secrets, and nobody signs in.
+void Server::Parts::MakeUserAffairs(const Config& config) {
+  secrets.random = FillRandomly;
+  if (identity->keeper() != nullptr) secrets.key = identity->keeper()->key();
+  secrets.server = [this] { return identity->listen(); };
+  hub->set_secrets(&secrets);
+  user_secrets = std::make_unique<SecretAffairs>(loop.get(), &secrets);
+  std::unique_ptr<oidc::Verifier> verifier;
+  if (identity->identity() && !config.issuer.issuer.empty()) {
+    verifier = std::make_unique<oidc::Verifier>(config.issuer, oidc::HttpsGet, [this] { return loop->Now(); });
+  }
+  sign_ins = std::make_unique<OidcAffairs>(loop.get(), std::move(verifier), [this](AuditNote note, const Status& why) {
+    door->Denied(std::move(note), why);
+  });
+}
+
+// After that.
+void Server::Parts::MakeServices() {
+  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), &adviser, door.get(),
+                                           watch.get(), user_secrets.get(), sign_ins.get(), cluster_id);
+  for (auto* service : {&agent, &second_agent}) {
+    *service = std::make_unique<AgentService>(hub.get(), broker.get(), limits.get(), identity->enrolment(),
+                                              identity->logins());
+  }
+  admin =
+      std::make_unique<AdminService>(loop.get(), policy.get(), door.get(), &identity->nodes(), &identity->rotation());
+  if (identity->identity()) enrol = std::make_unique<EnrolService>(door.get(), identity->enrolment());
+}
+
+Status Server::Parts::Serve(const Config& config) {
+  MakeParts(config);
   loop->set_on_sync([this](const std::set<core::NodeId>& nodes) { hub->SyncNodes(nodes); });
   loop->set_on_history([this] { feed->Wake(); });
+  loop->set_on_attempts_ended(
+      [this](std::vector<core::AttemptId> attempts) { tails->AttemptsEnded(std::move(attempts)); });
   loop->Start();
+  tails->Start();
+  if (Status s = identity->OpenKeys(); !s.ok()) return s;
+  MakeUserAffairs(config);
+  MakeServices();
+  return ListenForAll(config);
+}
 
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::ServerBuilder builder;
-  SetConnectionArguments(&builder);
-  RefuseCompression(&builder);
-  BoundMemory(&builder);
-  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(client.get());
-  builder.RegisterService(agent.get());
-  builder.RegisterService(admin.get());
-  grpc = builder.BuildAndStart();
-  if (!grpc || (port == 0 && !listen.starts_with("unix:"))) {
-    return Status(StatusCode::kUnavailable, "cannot listen on " + listen)
-        .WithReason("BIND_FAILED")
-        .WithField("listen")
-        .WithFix("is another scheduler running? choose another --listen");
-  }
+// Users' port and agents' port. Without identity agents may come by either, as they did when there was one.
+Status Server::Parts::ListenForAll(const Config& config) {
+  std::vector<grpc::Service*> services = {client.get(), admin.get()};
+  if (enrol) services.push_back(enrol.get());
+  if (!identity->identity()) services.push_back(second_agent.get());
+  auto users = Listen({"listen", config.listen, identity->ForUsers(), std::move(services), true}, &port);
+  if (!users.ok()) return users.status();
+  grpc = std::move(users).value();
+  auto agents =
+      Listen({"listen_agents", AgentsAddress(config), identity->ForAgents(), {agent.get()}, false}, &agents_port);
+  if (!agents.ok()) return agents.status();
+  grpc_agents = std::move(agents).value();
+  identity->Bound(port, agents_port);
   return Status::Ok();
 }
 
@@ -158,14 +215,14 @@ Result<std::unique_ptr<Server>> Server::Start(const Config& config, OnFatal on_f
   std::unique_ptr<Server> server(new Server());
   Parts& parts = *server->parts_;
   if (Status s = parts.OpenLoop(config, std::move(on_fatal)); !s.ok()) return s;
-  if (Status s = parts.Serve(config.listen); !s.ok()) return s;
+  if (Status s = parts.Serve(config); !s.ok()) return s;
   if (config.metrics != "none") {
     auto metrics = MetricsServer::Start(config.metrics, parts.metrics, parts.loop.get());
     if (!metrics.ok()) return metrics.status();
     parts.metrics_server = std::move(metrics).value();
   }
-  LogInfo("serving listen={} port={} metrics_port={} cluster={} epoch={}", config.listen, parts.port,
-          server->metrics_port(), parts.cluster_id, parts.loop->epoch());
+  LogInfo("serving listen={} port={} agents_port={} metrics_port={} cluster={} epoch={}", config.listen, parts.port,
+          parts.agents_port, server->metrics_port(), parts.cluster_id, parts.loop->epoch());
   return server;
 }
 
@@ -174,12 +231,18 @@ Server::~Server() { Stop(); }
 void Server::Stop() {
   if (std::exchange(parts_->stopped, true)) return;
   if (parts_->hub) parts_->hub->EndAll({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
+  if (parts_->tails) parts_->strand.Post([tails = parts_->tails.get()] { tails->Stop(); });
   if (parts_->broker) parts_->strand.Post([broker = parts_->broker.get()] { broker->Stop(); });
   if (parts_->feed) parts_->strand.Post([feed = parts_->feed.get()] { feed->Stop(); });
+  if (parts_->watch) parts_->strand.Post([watch = parts_->watch.get()] { watch->Stop(); });
   parts_->adviser.Stop();  // before the calls that wait for it are waited for
-  if (parts_->grpc) {
-    parts_->grpc->Shutdown(std::chrono::system_clock::now() + kStopGrace);
-    parts_->grpc->Wait();
+  if (parts_->identity) parts_->identity->Stop();
+  if (parts_->sign_ins) parts_->sign_ins->Stop();
+  const auto until = std::chrono::system_clock::now() + kStopGrace;
+  for (auto* server : {&parts_->grpc, &parts_->grpc_agents}) {
+    if (!*server) continue;
+    (*server)->Shutdown(until);
+    (*server)->Wait();
   }
   if (parts_->loop) parts_->loop->Stop();
   parts_->strand.Stop();
@@ -187,6 +250,7 @@ void Server::Stop() {
 }
 
 int Server::port() const { return parts_->port; }
+int Server::agents_port() const { return parts_->agents_port; }
 int Server::metrics_port() const { return parts_->metrics_server ? parts_->metrics_server->port() : 0; }
 const std::string& Server::cluster_id() const { return parts_->cluster_id; }
 SnapshotPtr Server::snapshot() const { return parts_->loop->snapshot(); }

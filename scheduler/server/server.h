@@ -25,6 +25,7 @@ class Server {
   void Stop();
 
   int port() const;
+  int agents_port() const;
   int metrics_port() const;  // 0: not served
   const std::string& cluster_id() const;
   SnapshotPtr snapshot() const;

@@ -53,7 +53,7 @@ Status InterruptFromProto(const v1::InterruptPolicy& proto, core::JobSpec* out) 
 Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   core::JobSpec spec;
   spec.name = proto.name();
-  if (!proto.pool().empty()) spec.pool = proto.pool();
+  spec.pool = proto.pool();  // empty: its team's (account_access.h)
   if (!proto.priority().empty()) {
     auto priority = core::ParsePriority(proto.priority());
     if (!priority.ok()) return priority.status();
@@ -90,6 +90,8 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   spec.time_limit = Milliseconds(proto.time_limit_ms());
   spec.team = proto.team();
+  for (const auto& secret : proto.secrets()) spec.secrets.push_back({secret.name(), secret.env()});
+  spec.api = proto.api();
   for (int i = 0; i < proto.after_size(); ++i) {
     core::Dependency& dependency = spec.after.emplace_back();
     dependency.job = core::JobId(proto.after(i).job_id());
@@ -147,6 +149,12 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
   proto->set_time_limit_ms(spec.time_limit.ms);
   proto->set_team(spec.team);
+  for (const core::SecretUse& use : spec.secrets) {
+    auto* secret = proto->add_secrets();
+    secret->set_name(use.name);
+    secret->set_env(use.env);
+  }
+  proto->set_api(spec.api);
   for (const core::Dependency& dependency : spec.after) {
     auto* added = proto->add_after();
     added->set_job_id(dependency.job.value);

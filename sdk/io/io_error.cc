@@ -9,15 +9,19 @@
 namespace glim {
 namespace {
 
+constexpr const char* kDiskFull = "DISK_FULL";
+
 struct Meaning {
   StatusCode code;
   const char* fix;
+  const char* reason = "";
 };
 
 Meaning MeaningOf(int error) {
   switch (error) {
-    case ENOSPC: return {StatusCode::kResourceExhausted, "free space on this file system"};
-    case EDQUOT: return {StatusCode::kResourceExhausted, "remove files of this owner, or ask for a larger quota"};
+    case ENOSPC: return {StatusCode::kResourceExhausted, "free space on this file system", kDiskFull};
+    case EDQUOT:
+      return {StatusCode::kResourceExhausted, "remove files of this owner, or ask for a larger quota", kDiskFull};
     case EFBIG:
       return {StatusCode::kResourceExhausted,
               "raise the limit on the size of files (ulimit -f), or write smaller files"};
@@ -40,12 +44,16 @@ Meaning MeaningOf(int error) {
 
 Status IoError(int error, const std::string& doing) {
   const Meaning meaning = MeaningOf(error);
-  return Status(meaning.code, "cannot " + doing + ": " + std::generic_category().message(error)).WithFix(meaning.fix);
+  return Status(meaning.code, "cannot " + doing + ": " + std::generic_category().message(error))
+      .WithReason(meaning.reason)
+      .WithFix(meaning.fix);
 }
 
 Status FileError(std::string_view what, const std::string& path, int error) {
   return IoError(error, std::string(what) + " " + path);
 }
+
+bool IsDiskFull(const Status& status) { return status.reason() == kDiskFull; }
 
 std::string PathIn(int folder, const std::string& name) {
   std::array<char, 4096> buffer;

@@ -18,6 +18,8 @@ Status IoError(int error, const std::string& doing);
 Status FileError(std::string_view what, const std::string& path, int error);
 // The same for `name` in an open folder (empty: the folder itself), with the path as the field.
 Status ErrorIn(int folder, const std::string& name, const std::string& what, int error);
+// Whether a Status of these says that the disk or a quota has no room left, rather than another limit.
+bool IsDiskFull(const Status& status);
 // Where an open folder is now, for messages, and `name` in it.
 std::string PathIn(int folder, const std::string& name);
 

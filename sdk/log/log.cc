@@ -6,6 +6,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "sdk/base/printable.h"
+
 namespace glim {
 namespace {
 
@@ -22,10 +24,16 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 }  // namespace
 
+Status CheckLogLevel(const std::string& level) {
+  if (spdlog::level::from_str(level) != spdlog::level::off || level == "off") return Status::Ok();
+  return InvalidArgument("", "'" + Printable(level) + "' is not a level",
+                         "use trace, debug, info, warning, error, critical or off");
+}
+
 void StartLog(const std::string& pattern, const std::string& level) {
   auto logger = spdlog::stderr_logger_mt("glim");
   logger->set_pattern(pattern);
-  logger->set_level(spdlog::level::from_str(level));
+  logger->set_level(CheckLogLevel(level).ok() ? spdlog::level::from_str(level) : spdlog::level::info);
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
 }

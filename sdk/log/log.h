@@ -6,11 +6,17 @@
 
 #include <fmt/core.h>
 
+#include "sdk/base/status.h"
+
 namespace glim {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kCritical };
 
-// For main(): from now on the log goes to standard error, line by line. `pattern` and `level` are spdlog's words.
+// INVALID_ARGUMENT without a field: it is none of the words trace, debug, info, warning or warn, error, critical, off.
+Status CheckLogLevel(const std::string& level);
+
+// For main(): from now on the log goes to standard error, line by line. `pattern` is spdlog's. A level that
+// CheckLogLevel refuses stands for info: nothing but the word "off" turns the log off.
 void StartLog(const std::string& pattern, const std::string& level);
 
 // Formats `text` only if the logger takes this level.

@@ -32,7 +32,9 @@ bool SocketAddress::IsAny() const {
   return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr);
 }
 
-Result<SocketAddress> ResolveAddress(const std::string& host, std::uint16_t port) {
+namespace {
+
+Result<std::vector<SocketAddress>> ResolveAll(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -41,15 +43,26 @@ Result<SocketAddress> ResolveAddress(const std::string& host, std::uint16_t port
   if (error != 0 || found == nullptr) {
     return Status(StatusCode::kInvalidArgument, "no address for host '" + host + "': " + ::gai_strerror(error));
   }
-  SocketAddress address;
-  std::copy_n(reinterpret_cast<const char*>(found->ai_addr), found->ai_addrlen,
-              reinterpret_cast<char*>(&address.storage));
-  address.length = found->ai_addrlen;
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    SocketAddress& address = addresses.emplace_back();
+    std::copy_n(reinterpret_cast<const char*>(one->ai_addr), one->ai_addrlen,
+                reinterpret_cast<char*>(&address.storage));
+    address.length = one->ai_addrlen;
+  }
   ::freeaddrinfo(found);
-  return address;
+  return addresses;
 }
 
-Result<SocketAddress> ParseAddress(const std::string& text) {
+}  // namespace
+
+Result<SocketAddress> ResolveAddress(const std::string& host, std::uint16_t port) {
+  Result<std::vector<SocketAddress>> all = ResolveAll(host, port);
+  if (!all.ok()) return all.status();
+  return all->front();
+}
+
+Result<std::vector<SocketAddress>> ParseAddresses(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   std::uint16_t port = 0;
   if (colon != std::string::npos) {
@@ -57,10 +70,16 @@ Result<SocketAddress> ParseAddress(const std::string& text) {
     if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && port != 0) {
       std::string host = text.substr(0, colon);
       if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-      return ResolveAddress(host, port);
+      return ResolveAll(host, port);
     }
   }
   return Status(StatusCode::kInvalidArgument, "'" + text + "' is not an address of the form host:port");
+}
+
+Result<SocketAddress> ParseAddress(const std::string& text) {
+  Result<std::vector<SocketAddress>> all = ParseAddresses(text);
+  if (!all.ok()) return all.status();
+  return all->front();
 }
 
 }  // namespace glim::net

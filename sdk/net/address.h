@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sdk/base/result.h"
 
@@ -27,6 +28,8 @@ struct SocketAddress {
 
 // Any thread. Blocks as long as the resolver of host names does. INVALID_ARGUMENT: there is no such host.
 Result<SocketAddress> ResolveAddress(const std::string& host, std::uint16_t port);
+// What ParseAddress reads; a host's name may have several addresses, and not all of them need be served. Never empty.
+Result<std::vector<SocketAddress>> ParseAddresses(const std::string& text);
 // What ToString made; a name in the place of the address is resolved. INVALID_ARGUMENT: it has another form.
 Result<SocketAddress> ParseAddress(const std::string& text);
 

@@ -51,6 +51,9 @@ TaskVariables PerGpu() {
                                .resume_path = "/srv/node/checkpoints/12/attempt-2/step-500",
                                .gpus_simulated = true,
                                .sdk = "/run/glim/sdk",
+                               .secrets = "/run/glim/private/secrets",
+                               .api_token_file = "/run/glim/private/api-token",
+                               .api_ca_file = "/run/glim/private/ca.pem",
                                .local_ranks = 2,
                                .hfreduce_device = "mlx5_0:1",
                                .hfreduce_service_level = 3,
@@ -60,6 +63,7 @@ TaskVariables PerGpu() {
                                .replica_service_level = 5},
                &variables);
   AddVariables(RankEnvironment{.rank = 3, .local_rank = 1}, &variables);
+  variables[NameOf(TaskVariable::kServer)] = "head:7601";  // added with the token, when the launch is sent
   return variables;
 }
 

@@ -82,6 +82,18 @@ GLIM_TASK_VARIABLE(kGpusSimulated, "GLIM_GPUS_SIMULATED", Agent, Always, Flag, "
 GLIM_TASK_VARIABLE(kSdk, "GLIM_SDK", Agent, Sometimes, Path, "python glim-task",
                    "the folder of the node's SDK; not set: the node has none")
 
+// What the job's spec asks for (`secrets`, `api`).
+GLIM_TASK_VARIABLE(kSecrets, "GLIM_SECRETS", Agent, Sometimes, Path, "",
+                   "a folder with a file for each of the job's `secrets`, by name; not set: it has none")
+GLIM_TASK_VARIABLE(kApiTokenFile, "GLIM_API_TOKEN_FILE", Agent, Sometimes, Path, "",
+                   "holds the token of a job with `api: true`; not set: it may not speak to the scheduler")
+GLIM_TASK_VARIABLE(kTokenFile, "GLIM_TOKEN_FILE", Agent, Sometimes, Path, "",
+                   "`GLIM_API_TOKEN_FILE`, where `glim` looks for it")
+GLIM_TASK_VARIABLE(kServer, "GLIM_SERVER", Scheduler, Sometimes, Address, "",
+                   "with `api: true`: where the scheduler is, for `glim`")
+GLIM_TASK_VARIABLE(kCa, "GLIM_CA", Agent, Sometimes, Path, "",
+                   "with `api: true`: whose signature the scheduler's certificate has, for `glim`")
+
 // glim.hfreduce (protocols/task-socket.md).
 GLIM_TASK_VARIABLE(kHfreducePort, "GLIM_HFREDUCE_PORT", Scheduler, Always, Port, "hfreduce",
                    "`MASTER_PORT` + 1: where the ranks of a communicator meet")

@@ -3,7 +3,8 @@
 // gRPC calls a reactor only after the call was started, and OnDone only after every other callback. Debian's gRPC is
 // not instrumented, so the sanitizer sees neither its locks nor this order. What has come before HandOver(x) on one
 // thread is ordered before what follows TakeOver(x) on another. To be used where gRPC promises just that, and
-// nowhere else: a suppression would hide much more (cmake/sanitizer_options.cc).
+// for memory that the kernel maps anew (io_uring's rings), nowhere else: a suppression would hide much more
+// (cmake/sanitizer_options.cc).
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -107,6 +107,16 @@ Field IntoText(std::string* out) {
   };
 }
 
+Field IntoChecked(std::string* out, CheckText check) {
+  return [out, check = std::move(check)](const Node& value, const std::string& path) {
+    std::string text;
+    if (Status status = IntoText(&text)(value, path); !status.ok()) return status;
+    if (const Status status = check(text); !status.ok()) return RefuseAt(value, path, status.message(), status.fix());
+    *out = std::move(text);
+    return Status::Ok();
+  };
+}
+
 bool IsName(const std::string& text) {
   return !text.empty() && text.size() <= kNameMax && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return (c < 0x80 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '-';

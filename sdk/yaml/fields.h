@@ -38,6 +38,9 @@ Status ReadEntries(const Node& node, const std::string& path, const char* exampl
 
 // 1 to 4096 bytes.
 Field IntoText(std::string* out);
+// The same, if `check` takes it; a refusal's message and fix are told with the place.
+using CheckText = std::function<Status(const std::string& text)>;
+Field IntoChecked(std::string* out, CheckText check);
 // Whole numbers of an unsigned or signed type, within [low, high].
 template <typename Number>
 Field IntoNumber(Number* out, std::int64_t low, std::int64_t high);

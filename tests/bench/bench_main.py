@@ -15,23 +15,19 @@ sys.path.insert(0, os.path.join(ROOT, "deploy"))
 from bare_runc import BareRunc  # noqa: E402
 from cluster.folders import remove_folder  # noqa: E402
 from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
-from cluster.processes import Child, wait_until  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
-from cluster.story import PYTHON  # noqa: E402
 from figures import Figures, fdatasync_ms, filesystem_of  # noqa: E402
+from interrupts import Interrupts, Trainings, first_line  # noqa: E402
 
 BIN = os.path.join(ROOT, "build", "release", "bin")
 BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
 
 
-def first_line(path):
-    """The first line of a task's log, once it is whole; None before."""
-    try:
-        with open(path) as file:
-            text = file.read()
-    except FileNotFoundError:
-        return None
-    return text.split("\n")[0] if "\n" in text else None
+def bench_identity(cluster, users=8):
+    """What glim-bench-submit is to know: the authority, and a token for each client."""
+    tokens = cluster.glim.tokens
+    files = [tokens.file_of(f"bench-{number}", cluster.glim) for number in range(users)]
+    return ["--ca", tokens.authority, "--token-file", *files]
 
 
 class Bench:
@@ -111,85 +107,16 @@ class Bench:
 
     def interrupts(self, times, load):
         """One job on all nodes is interrupted again and again; `load` names what runs beside it."""
-        out = os.path.join(self.examples.folder, f"victim-{load}")
-        os.makedirs(out)
-        victim = self.glim.submit(
-            self.examples.make(
-                f"victim-{load}",
-                f"exec {PYTHON} {ROOT}/tests/bench/victim.py --out {out}",
-                nodes=4,
-                launcher="per-gpu",
-                checkpoint={"dir": os.path.join(self.examples.folder, "ckpt", "$GLIM_JOB_ID")},
-            )
-        )
-        visitor = self.examples.make("visitor", "echo $EPOCHREALTIME", nodes=4, priority="high")
-        visitors = []
-        for number in range(1, times + 1):
-            wait_until(
-                lambda: self.cluster.check() or len(self.events(out, "begins", number)) == 4,
-                60,
-                lambda: f"attempt {number}: {self.cluster.describe(self.glim.job(victim))}",
-                every=0.02,
-            )
-            self.cluster.wait_state(victim, "running", 60, every=0.02)
-            visitors.append(self.glim.submit(visitor))
-            self.cluster.wait_state(visitors[-1], "succeeded", 60, every=0.02)
-        self.tell_interrupts(victim, out, visitors, load)
-        self.glim.text("cancel", victim)
-        self.cluster.wait_idle(30)
-
-    def events(self, out, event, attempt):
-        times = []
-        for rank in range(4):
-            try:
-                with open(os.path.join(out, f"rank-{rank}.jsonl")) as file:
-                    notes = [json.loads(line) for line in file.read().split("\n")[:-1]]
-            except FileNotFoundError:
-                continue
-            times += [n["time"] * 1000 for n in notes if (n["event"], n["attempt"]) == (event, attempt)]
-        return times
-
-    def tell_interrupts(self, victim, out, visitors, load):
-        notices, starts, acks = [], [], []
-        attempts = {a["ref"]["number"]: a for a in self.glim.job(victim)["attempts"]}
-        for number, visitor in enumerate(visitors, 1):
-            agreement = attempts[number]["agreements"][-1]
-            notices += [at - agreement["requested_at_ms"] for at in self.events(out, "notice", number)]
-            acks.append(agreement["times"]["notify_ms"])
-            lines = [float(first_line(self.cluster.rank_log(visitor, 1, rank))) * 1000 for rank in range(4)]
-            starts.append(min(lines) - max(self.events(out, "leaving", number)))
-        self.percentiles("interrupt_request_to_notice", notices, {"p99": 50}, beside=load)
-        self.percentiles("interrupt_request_to_last_ack", acks, beside=load)
-        self.percentiles("last_leaving_to_first_line", starts, {"p99": 200}, beside=load)
+        interrupts = Interrupts(self.cluster, self.examples, load)
+        interrupts.run(times)
+        self.percentiles("interrupt_request_to_notice", interrupts.notices_ms(), {"p99": 50}, beside=load)
+        self.percentiles("interrupt_request_to_last_ack", interrupts.acks_ms(), beside=load)
+        self.percentiles("last_leaving_to_first_line", interrupts.switches_ms(), {"p99": 200}, beside=load)
+        interrupts.end()
 
     def interrupts_beside_training(self, times):
-        """Two trainings keep both cores busy."""
-        train = os.path.join(ROOT, "deploy", "examples", "digits", "train.py")
-        env = {
-            **os.environ,
-            "PYTHONPATH": self.examples.python_path,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        loads = []
-        try:
-            for number in range(os.cpu_count() or 2):
-                out = os.path.join(self.folder, f"load-{number}")
-                loads.append(
-                    Child(
-                        f"training {number}",
-                        [PYTHON, train, "--epochs", "100000", "--out", out],
-                        os.path.join(self.cluster.logs, f"load-{number}.log"),
-                        {**env, "MASTER_PORT": str(30100 + number)},
-                    )
-                )
-            for number, child in enumerate(loads):
-                path = os.path.join(self.folder, f"load-{number}", "rank-0.txt")
-                wait_until(lambda: child.check() or (os.path.exists(path) and os.path.getsize(path)), 60, "it trains")
+        with Trainings(self.cluster, self.examples, self.folder):
             self.interrupts(times, "training")
-        finally:
-            for child in loads:
-                child.stop()
 
     # ---- submissions
 
@@ -214,6 +141,7 @@ class Bench:
                 str(outstanding),
                 "--seconds",
                 str(seconds),
+                *bench_identity(self.cluster),
             ]
             result = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 90)
             if result.returncode != 0:

@@ -4,10 +4,10 @@ Rows stored a second while every rank of 10,000 nodes steps each second, of 1-no
 of a 512-node job after 1,000 attempts: bytes of its rows, and how long a start takes to read them.
 """
 
+import argparse
 import json
 import os
 import subprocess
-import sys
 
 BIN = os.path.join(os.path.dirname(__file__), "..", "..", "build", "release", "bin")
 PATIENCE_S = 1800
@@ -15,8 +15,14 @@ AIMS = {"rows_a_second": 200, "bytes": 2_000_000, "load_ms": 50}
 
 
 def main():
+    parser = argparse.ArgumentParser(
+        prog="tests/bench/run state",
+        usage="%(prog)s [--nodes N] [--gang N] [--attempts N] [--seconds S]",
+        description=__doc__,
+    )
+    _, options = parser.parse_known_args()
     result = subprocess.run(
-        [os.path.join(BIN, "glim-bench-state"), *sys.argv[1:]],
+        [os.path.join(BIN, "glim-bench-state"), *options],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

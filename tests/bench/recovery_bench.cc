@@ -60,7 +60,7 @@ int Measure(const MeasureOptions& options) {
   const grpc::Status listed = ListJobs(server, &jobs);
   const auto served = Clock::now();
   if (!listed.ok() || jobs == 0) return Fail("ListJobs: " + listed.error_message());
-  RecoveryAgents agents(server, options.agents,
+  RecoveryAgents agents("127.0.0.1:" + std::to_string(scheduler.AgentsPort()), options.agents,
                         [](std::uint32_t number) { return MakeHello(kClusterId, NodeName(number), number); });
   RecoveryAgents::Times times;
   if (!agents.Wait(kPatience, &times)) return Fail(agents.error());

@@ -24,11 +24,25 @@ constexpr std::chrono::seconds kPatience{120};
 
 SchedulerProcess::SchedulerProcess(const std::string& program, const std::string& store, const std::string& folder,
                                    const std::vector<std::string>& flags)
-    : port_file_(folder + "/port") {
+    : port_file_(folder + "/port"), agents_port_file_(folder + "/agents-port") {
   const std::string log = folder + "/scheduler.log";
   const std::string config = folder + "/scheduler.yaml";
-  std::vector<std::string> words = {program,    "--listen",    "127.0.0.1:0", "--store",  store, "--port-file",
-                                    port_file_, "--log-level", "error",       "--config", config};
+  std::vector<std::string> words = {program,
+                                    "--listen",
+                                    "127.0.0.1:0",
+                                    "--listen-agents",
+                                    "127.0.0.1:0",
+                                    "--store",
+                                    store,
+                                    "--port-file",
+                                    port_file_,
+                                    "--agents-port-file",
+                                    agents_port_file_,
+                                    "--log-level",
+                                    "error",
+                                    "--config",
+                                    config,
+                                    "--insecure-without-identity"};
   words.insert(words.end(), flags.begin(), flags.end());
   std::ofstream(config) << "metrics: none\n";
   ::unlink(port_file_.c_str());
@@ -64,6 +78,12 @@ int SchedulerProcess::WaitPort() {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
   return 0;
+}
+
+int SchedulerProcess::AgentsPort() const {
+  int port = 0;
+  std::ifstream(agents_port_file_) >> port;
+  return port;
 }
 
 double SchedulerProcess::CpuSeconds() const {

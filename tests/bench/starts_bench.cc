@@ -180,7 +180,8 @@ int Run(const Options& options) {
   Client client(server, options);
   Window window;
   {
-    StartsAgents agents({server, options.agents, !options.ends_only}, [](std::uint32_t number) {
+    const std::string agents_server = "127.0.0.1:" + std::to_string(scheduler.AgentsPort());
+    StartsAgents agents({agents_server, options.agents, !options.ends_only}, [](std::uint32_t number) {
       return MakeHello(kClusterId, "node-" + std::to_string(number), number);
     });
     if (!agents.WaitReported(kPatience)) return Fail(agents.error());

@@ -1,6 +1,6 @@
 // glim-bench-submit: how many durable submissions a second a scheduler takes. Each client has a connection of its own
 // and keeps so many requests outstanding on it, each on a thread; a submission counts when its answer has come, which
-// is after the commit. Prints one line of JSON.
+// is after the commit. --flood: refused calls are counted, and no fault. Prints one line of JSON.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,10 +31,20 @@ struct Options {
   int batch = 1;        // specs a request
   double seconds = 5;
   int nodes = 4;
+  bool flood = false;
+  std::string ca;                        // the authority's certificate; empty: without TLS and tokens
+  std::vector<std::string> token_files;  // the clients take them in turn
+  std::vector<std::string> tokens;       // what is in them
 };
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
 
 struct ThreadResult {
   std::int64_t jobs = 0;
+  std::int64_t refused = 0;
   std::vector<std::int64_t> latencies_us;
   std::string error;
 };
@@ -62,7 +74,22 @@ glim::v1::JobSpec MakeSpec(const Options& options) {
 std::shared_ptr<grpc::Channel> Connect(const Options& options) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // or all clients would share one connection
-  return grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+  if (options.ca.empty()) {
+    return grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+  }
+  arguments.SetSslTargetNameOverride("glim-scheduler");
+  grpc::SslCredentialsOptions tls;
+  tls.pem_root_certs = TextOf(options.ca);
+  return grpc::CreateCustomChannel(options.server, grpc::SslCredentials(tls), arguments);
+}
+
+void SayWho(const Options& options, int client, grpc::ClientContext* context) {
+  if (options.tokens.empty()) {
+    context->AddMetadata("glim-user", "bench-" + std::to_string(client));
+  } else {
+    const auto at = static_cast<std::size_t>(client) % options.tokens.size();
+    context->AddMetadata("authorization", "Bearer " + options.tokens[at]);
+  }
 }
 
 void RunThread(const Options& options, const std::shared_ptr<grpc::Channel>& channel, int thread,
@@ -75,11 +102,15 @@ void RunThread(const Options& options, const std::shared_ptr<grpc::Channel>& cha
   for (int number = 0; Clock::now() < until; ++number) {
     request.set_request_id(prefix + std::to_string(number));
     grpc::ClientContext context;
-    context.AddMetadata("glim-user", "bench-" + std::to_string(thread % options.clients));
+    SayWho(options, thread % options.clients, &context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
     glim::v1::SubmitResponse response;
     const auto began = Clock::now();
     const grpc::Status status = stub->Submit(&context, request, &response);
+    if (options.flood && status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+      ++result->refused;
+      continue;
+    }
     if (!status.ok() || response.job_ids_size() != options.batch) {
       result->error = status.ok() ? "the answer lacks ids" : status.error_message();
       return;
@@ -97,6 +128,7 @@ double Percentile(const std::vector<std::int64_t>& sorted, double share) {
 
 int Report(const Options& options, double seconds, const std::vector<ThreadResult>& results) {
   std::int64_t jobs = 0;
+  std::int64_t refused = 0;
   std::vector<std::int64_t> latencies;
   for (const ThreadResult& result : results) {
     if (!result.error.empty()) {
@@ -104,14 +136,18 @@ int Report(const Options& options, double seconds, const std::vector<ThreadResul
       return 1;
     }
     jobs += result.jobs;
+    refused += result.refused;
     latencies.insert(latencies.end(), result.latencies_us.begin(), result.latencies_us.end());
   }
   std::sort(latencies.begin(), latencies.end());
   std::printf(
       "{\"clients\": %d, \"outstanding\": %d, \"batch\": %d, \"seconds\": %.3f, \"jobs\": %lld, "
-      "\"per_second\": %.1f, \"rpc_p50_ms\": %.3f, \"rpc_p99_ms\": %.3f}\n",
+      "\"per_second\": %.1f, \"rpc_p50_ms\": %.3f, \"rpc_p99_ms\": %.3f, \"refused\": %lld, "
+      "\"calls_per_second\": %.1f}\n",
       options.clients, options.outstanding, options.batch, seconds, static_cast<long long>(jobs),
-      static_cast<double>(jobs) / seconds, Percentile(latencies, 0.50), Percentile(latencies, 0.99));
+      static_cast<double>(jobs) / seconds, Percentile(latencies, 0.50), Percentile(latencies, 0.99),
+      static_cast<long long>(refused),
+      static_cast<double>(static_cast<std::int64_t>(latencies.size()) + refused) / seconds);
   return 0;
 }
 
@@ -124,7 +160,15 @@ int Main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "specs in one atomic request [1]")->check(CLI::Range(1, 10'000));
   app.add_option("--seconds", options.seconds, "how long [5]")->check(CLI::Range(0.1, 600.0));
   app.add_option("--nodes", options.nodes, "nodes of each job [4]")->check(CLI::Range(1, 20'000));
+  app.add_flag("--flood", options.flood, "go on when calls are refused, and count them");
+  app.add_option("--ca", options.ca, "the authority's certificate: TLS [none]");
+  app.add_option("--token-file", options.token_files, "one or more, which the clients take in turn");
   CLI11_PARSE(app, argc, argv);
+  for (const std::string& path : options.token_files) {
+    std::string token = TextOf(path);
+    token.erase(token.find_last_not_of(" \n") + 1);
+    options.tokens.push_back(std::move(token));
+  }
 
   const int thread_count = options.clients * options.outstanding;
   std::vector<ThreadResult> results(static_cast<std::size_t>(thread_count));

@@ -2,6 +2,8 @@
 
     notice   the interrupt came, on the SDK's socket thread
     leaving  its answer was sent; the process ends now
+
+Times are in seconds; `cpu` is the processor time of the process until then.
 """
 
 import argparse
@@ -36,7 +38,8 @@ def main():
     with open(os.path.join(args.out, f"rank-{rank}.jsonl"), "a", buffering=1) as file:
 
         def note(event, at):
-            file.write(json.dumps({"attempt": attempt, "event": event, "time": at}) + "\n")
+            note = {"attempt": attempt, "event": event, "time": at, "cpu": time.process_time()}
+            file.write(json.dumps(note) + "\n")
 
         with NotingSession(note) as run:
             run.restore()

@@ -17,7 +17,7 @@ def literal(name, value):
     return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
 
 
-def call_headers(path, stream=1):
+def call_headers(path, stream=1, more=None):
     fields = [
         (":method", "POST"),
         (":scheme", "http"),
@@ -25,6 +25,7 @@ def call_headers(path, stream=1):
         (":authority", "localhost"),
         ("content-type", "application/grpc"),
         ("te", "trailers"),
+        *(more or {}).items(),
     ]
     return frame(HEADERS, END_HEADERS, stream, b"".join(literal(n, v) for n, v in fields))
 

@@ -5,6 +5,9 @@ import json
 import pytest
 import raw_http2 as h2
 
+from cluster.folders import make_folder, remove_folder
+from conftest import own_stage
+
 USAGE, NOT_FOUND, INFEASIBLE, UNREACHABLE = 2, 3, 6, 8
 
 # name: (fields of the spec, exit code, the field that is named, a word of the fix)
@@ -118,12 +121,27 @@ TORN = {
 }
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """Without TLS, so that what is written by hand gets as far as gRPC."""
+    folder = make_folder("glim-own-")
+    with own_stage(folder, nodes={"n1": ("A", "a1")}, secure=False) as stage:
+        yield stage
+    remove_folder(folder)
+
+
+def ports_of(cluster):
+    return (cluster.port, cluster.agents_port)
+
+
 @pytest.mark.parametrize("case", TORN)
-def test_torn_bytes_and_a_hang_up_harm_nobody(stage, cluster, glim, case):
-    for _ in range(5):
-        h2.drop(cluster.host, cluster.port, TORN[case])
-    job = glim.submit(stage.examples.make("after", "true"))
-    cluster.wait_state(job, "succeeded", 30)
+def test_torn_bytes_and_a_hang_up_harm_nobody(stage, plain, case):
+    for where in (stage, plain):
+        for port in ports_of(where.cluster):
+            for _ in range(5):
+                h2.drop(where.cluster.host, port, TORN[case])
+        job = where.glim.submit(where.examples.make("after", "true"))
+        where.cluster.wait_state(job, "succeeded", 30)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +154,12 @@ def test_torn_bytes_and_a_hang_up_harm_nobody(stage, cluster, glim, case):
         "/glim.v1.ClientApi/NoSuchCall",
     ],
 )
-def test_a_message_that_is_no_protobuf_is_answered(stage, cluster, glim, path):
+def test_a_message_that_is_no_protobuf_is_answered(plain, path):
     """Field 1 says that 127 bytes follow; two do."""
+    cluster, port = plain.cluster, ports_of(plain.cluster)["AgentApi" in path]
     sent = OPENING + h2.call_headers(path) + h2.frame(h2.DATA, h2.END_STREAM, 1, h2.message(b"\x0a\x7fab"))
-    answers = [(kind, flags) for kind, flags, stream, _ in h2.exchange(cluster.host, cluster.port, sent) if stream == 1]
+    answers = [(kind, flags) for kind, flags, stream, _ in h2.exchange(cluster.host, port, sent) if stream == 1]
     assert any(kind == h2.HEADERS and flags & h2.END_STREAM for kind, flags in answers), answers
     cluster.check()
-    job = glim.submit(stage.examples.make("after", "true"))
+    job = plain.glim.submit(plain.examples.make("after", "true"))
     cluster.wait_state(job, "succeeded", 30)

@@ -89,7 +89,7 @@ def cluster(fresh_folder):
 def submit_in(cluster, folder, spec):
     """`glim submit` as a user does it, in the spec's folder on shared storage."""
     argv = with_srv(cluster.srv, ["env", "-C", folder, cluster.glim.program, "-o", "json", "submit", spec])
-    return subprocess.run(argv, env=cluster.glim.env, capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, env=cluster.glim.env_of(), capture_output=True, text=True, timeout=60)
 
 
 def test_the_full_example_of_the_documents_runs(cluster):
@@ -97,6 +97,8 @@ def test_the_full_example_of_the_documents_runs(cluster):
     write(f"{cluster.srv}/llama/train.py", TRAIN)
     write(f"{cluster.srv}/llama/c.yaml", "")
     write(f"{cluster.srv}/data/words", "of the data")
+    for secret in ("wandb-key", "hf-token"):
+        cluster.glim.text("secret", "set", secret, stdin="of the test")
     submitted = submit_in(cluster, "/srv/llama", "job.yaml")
     assert submitted.returncode == 0, submitted.stderr
     job = json.loads(submitted.stdout)["job_ids"][0]

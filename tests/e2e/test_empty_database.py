@@ -34,6 +34,8 @@ def test_an_empty_database_kills_nothing(own):
     before = alive(cluster, jobs)
     lose_database(cluster)
     cluster.start_scheduler(cluster_id=cluster.cluster_id)
+    for name in cluster.node_places:  # the authority was in the database, too
+        cluster.enrol(name, anew=True)
     cluster.wait_ready()
 
     # The operator is told, node by node and as it happened.
@@ -56,8 +58,15 @@ def test_an_empty_database_kills_nothing(own):
     assert all(not node["orphans"] for node in own.glim.nodes().values())
 
 
-def test_another_clusters_scheduler_is_not_obeyed(own):
-    cluster = own.cluster
+@pytest.fixture
+def plain(fresh_folder):
+    """With TLS such a scheduler is not even spoken to: it has another authority."""
+    with own_stage(fresh_folder, cancel=False, secure=False) as stage:
+        yield stage
+
+
+def test_another_clusters_scheduler_is_not_obeyed(plain):
+    own, cluster = plain, plain.cluster
     job = own.glim.submit(own.examples.make("runs", "exec sleep 600", nodes=2))
     cluster.wait_state(job, "running", 30)
     before = alive(cluster, [job])

@@ -34,7 +34,8 @@ def test_a_node_is_kept_until_the_ranks_of_a_lost_task_are_gone(one_node):
     lost = glim.submit(examples.make("lost", STAYS))
     cluster.wait_state(lost, "running", 30)
     ranks = wait_until(lambda: processes_of(cluster.folder, lost, 1), 30, "its ranks run")
-    next_job = glim.submit(examples.make("next", "true"))
+    seen = one_node.path("seen")  # it stays until somebody has seen it there
+    next_job = glim.submit(examples.make("next", f"while [ ! -e {seen} ]; do sleep 0.05; done"))
     kill_shim(cluster, lost)
     assert processes_of(cluster.folder, lost, 1), f"the ranks live on: {ranks}"
 
@@ -46,6 +47,7 @@ def test_a_node_is_kept_until_the_ranks_of_a_lost_task_are_gone(one_node):
         return mine
 
     wait_until(handed_on, 60, "the node is handed on", every=0.02)
+    open(seen, "w").close()
     cluster.wait_state(next_job, "succeeded", 30)
     first = glim.job(lost)["attempts"][0]
     assert first["outcome"] == "node_failure", first

@@ -93,7 +93,7 @@ def test_ones_own_job_comes_back_on_other_nodes(own_cluster):
     steps = 100 + 25 * MOVES
     spec = write(home, "job.yaml", faster(readme_block("yaml"), steps))
     write(home, "train.py", readme_block("python"))
-    glim = Glim(os.path.join(BIN, "glim"), cluster.server, home)
+    glim = Glim(os.path.join(BIN, "glim"), cluster.server, home, cluster.glim.tokens)
 
     submitted = glim.run("submit", spec, user="kim")
     assert submitted.returncode == 0, submitted.stderr
@@ -126,7 +126,7 @@ def test_ones_own_job_comes_back_on_other_nodes(own_cluster):
 def test_a_node_that_is_lost_with_the_only_save_is_told(own_cluster):
     """The job goes on from what can be had, and says what that cost; with a shared folder nothing is lost."""
     cluster, home, shared = own_cluster
-    glim = Glim(os.path.join(BIN, "glim"), cluster.server, home)
+    glim = Glim(os.path.join(BIN, "glim"), cluster.server, home, cluster.glim.tokens)
     write(home, "train.py", readme_block("python"))
     spec = write(home, "job.yaml", faster(readme_block("yaml"), 60))
     job_id = glim.submit(spec, user="kim")

@@ -1,6 +1,7 @@
 """Agents that do not belong here are refused clearly, and everything else goes on."""
 
 import os
+import shutil
 
 from cluster.processes import Child, tail, wait_until
 
@@ -33,14 +34,19 @@ def still_running(cluster, job, before):
 
 def test_a_second_machine_under_the_same_name(stage, cluster, fresh_folder):
     job, before = long_job(stage, cluster)
-    argv = cluster.agent_command("n1", state_dir=os.path.join(fresh_folder, "n1"))
+    state_dir = os.path.join(fresh_folder, "n1")
+    os.makedirs(state_dir, mode=0o700)
+    shutil.copytree(os.path.join(cluster.agent_state("n1"), "identity"), os.path.join(state_dir, "identity"))
+    argv = cluster.agent_command("n1", state_dir=state_dir)
     refused(cluster, argv, fresh_folder, "n1", "another machine")
     still_running(cluster, job, before)
 
 
 def test_an_agent_of_another_cluster(stage, cluster, fresh_folder):
     job, before = long_job(stage, cluster)
-    argv = cluster.agent_command("n1", state_dir=os.path.join(fresh_folder, "x"), cluster_id="another-cluster")
+    state_dir = os.path.join(fresh_folder, "x")
+    cluster.enrol("n9", state_dir=state_dir)
+    argv = cluster.agent_command("n1", state_dir=state_dir, cluster_id="another-cluster")
     argv[argv.index("--node-name") + 1] = "n9"
     refused(cluster, argv, fresh_folder, "another-cluster", "cluster")
     still_running(cluster, job, before)

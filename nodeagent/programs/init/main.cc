@@ -49,7 +49,7 @@ class Init {
   bool StartRanks() {
     for (std::size_t i = 0; i < spec_.ranks.size(); ++i) {
       const int output = kFirstOutput + static_cast<int>(i);
-      const Result<pid_t> pid = SpawnRank(spec_, spec_.ranks[i], output);
+      const Result<pid_t> pid = SpawnRank(spec_, spec_.ranks[i], output, "");
       if (!pid.ok()) {
         Tell("failed " + std::to_string(i) + " " + ToWord(FaultOf(pid.status())) + " " + WithFix(pid.status()) + "\n");
         return false;
@@ -120,11 +120,20 @@ Result<LaunchSpec> ReceiveLaunch() {
   return ParseLaunchSpec(text);
 }
 
+// What it began with is a file for the words of the container's runtime; nothing bounds what else is written there.
+void LeaveOutput() {
+  const UniqueFd none(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (!none) return;
+  ::dup2(none.get(), STDOUT_FILENO);
+  ::dup2(none.get(), STDERR_FILENO);
+}
+
 int Main() {
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_BLOCK, &all, nullptr);
   ::fcntl(kControl, F_SETFD, FD_CLOEXEC);
+  LeaveOutput();
   // The ranks have init's user id; this keeps them from tracing it and from taking its descriptors.
   ::prctl(PR_SET_DUMPABLE, 0);
   Result<LaunchSpec> spec = ReceiveLaunch();

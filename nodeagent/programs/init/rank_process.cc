@@ -1,8 +1,6 @@
 #include "nodeagent/programs/init/rank_process.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,22 +8,15 @@
 #include <cstring>
 #include <map>
 
-#include "nodeagent/os/run_program.h"
+#include "nodeagent/os/spawn_process.h"
 #include "nodeagent/task/start_fault.h"
+#include "sdk/io/read_file.h"
 #include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
 namespace {
 
-// posix_spawn's attribute objects, released when they go out of scope.
-struct SpawnPlan {
-  SpawnPlan() { posix_spawn_file_actions_init(&actions), posix_spawnattr_init(&attributes); }
-  ~SpawnPlan() { posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes); }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
+constexpr std::size_t kSecretFileBytesMax = 64 << 10;
 
 Status CheckWorkdir(const std::string& workdir) {
   const std::string refused = "workdir " + workdir + " cannot be used on this node: ";
@@ -44,28 +35,20 @@ Status CheckWorkdir(const std::string& workdir) {
       .WithFix("let the user that jobs run as read it");
 }
 
-std::vector<std::string> Environment(const LaunchSpec& spec, const RankLaunch& rank) {
+// Secrets that the job wants as variables are read here, just before the program is started, and kept nowhere.
+Result<std::vector<std::string>> Environment(const LaunchSpec& spec, const RankLaunch& rank) {
   std::map<std::string, std::string> merged(spec.env.begin(), spec.env.end());
+  for (const auto& [name, path] : spec.secret_env) {
+    Result<std::string> value = ReadFile(path, kSecretFileBytesMax);
+    if (!value.ok()) return value.status();
+    merged[name] = std::move(*value);
+  }
   for (const auto& [name, value] : rank.env) merged[name] = value;
   // Marks every process of the task; first, where nothing that grows can push it out of sight.
   std::vector<std::string> entries = {AssignmentOf(TaskVariable::kTask, spec.task)};
   merged.erase(NameOf(TaskVariable::kTask));
   for (const auto& [name, value] : merged) entries.push_back(name + "=" + value);
   return entries;
-}
-
-void Prepare(SpawnPlan& plan, const LaunchSpec& spec, int output) {
-  posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&plan.actions, output, 1);
-  posix_spawn_file_actions_adddup2(&plan.actions, output, 2);
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions, 3);
-  posix_spawn_file_actions_addchdir_np(&plan.actions, spec.workdir.c_str());
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&plan.attributes, &none);
-  posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
 }  // namespace
@@ -80,15 +63,18 @@ Result<OutputPipe> MakeOutputPipe() {
   return pipe;
 }
 
-Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int output) {
+Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int output, const std::string& group) {
   if (Status status = CheckWorkdir(spec.workdir); !status.ok()) return status;
-  SpawnPlan plan;
-  Prepare(plan, spec, output);
-  std::vector<std::string> arguments = {spec.shell, "-c", spec.run};
-  std::vector<std::string> environment = Environment(spec, rank);
+  const UniqueFd input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Result<std::vector<std::string>> environment = Environment(spec, rank);
+  if (!environment.ok()) return environment.status();
+  const SpawnPlan plan{{spec.shell, "-c", spec.run},
+                       std::move(*environment),
+                       spec.workdir,
+                       group,
+                       {{input.get(), 0}, {output, 1}, {output, 2}}};
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, spec.shell.c_str(), &plan.actions, &plan.attributes, Pointers(arguments).data(),
-                                  Pointers(environment).data());
+  const int error = input ? SpawnProcess(plan, &pid) : errno;
   if (error == E2BIG) {
     return InvalidArgument("run", "run or the environment is too large to start a program with",
                            "keep `run` and every variable below 128 KiB, 2 MiB in all");
@@ -103,7 +89,7 @@ Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int outp
 Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank) {
   Result<OutputPipe> pipe = MakeOutputPipe();
   if (!pipe.ok()) return pipe.status();
-  const Result<pid_t> pid = SpawnRank(spec, rank, pipe->write.get());
+  const Result<pid_t> pid = SpawnRank(spec, rank, pipe->write.get(), spec.group);
   if (!pid.ok()) return pid.status();
   return RankProcess{rank.rank, *pid, std::move(pipe->read)};
 }

@@ -24,10 +24,10 @@ Result<OutputPipe> MakeOutputPipe();
 
 // Runs `SHELL -c RUN` in the workdir, in a session of its own, with stdin from /dev/null, both outputs to `output`, no
 // inherited descriptor, no inherited environment and every signal at its default. A failure says what is wrong for the
-// job's owner.
-Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int output);
+// job's owner. `group`: the folder of the control group that it begins in; empty: the caller's.
+Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int output, const std::string& group);
 
-// SpawnRank with a pipe of its own.
+// SpawnRank with a pipe of its own, in the task's group.
 Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank);
 
 }  // namespace glim::nodeagent

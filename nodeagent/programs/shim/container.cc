@@ -15,6 +15,7 @@
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/programs/init/protocol.h"
+#include "sdk/base/printable.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
 
@@ -22,17 +23,36 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kSmallFileMax = 64 * 1024;
-constexpr std::size_t kSocketHolds = 64 * 1024;  // less than half of Linux's default buffer
-constexpr int kRemoveTries = 100;                // the kernel takes a moment to let go of what was killed
+constexpr std::size_t kWordsMax = 1 << 20;
+constexpr std::size_t kLineMax = 400;
+constexpr int kRemoveTries = 100;  // the kernel takes a moment to let go of what was killed
 constexpr useconds_t kRemovePauseUs = 10'000;
 constexpr int kAnswerSeconds = 30;  // a rank starts within milliseconds; this bounds a machine that hangs
 
 constexpr const char* kSilent = "the container's first process does not answer";
 
-// The newest complaint in runc's log: a line of JSON with "level" and "msg".
-std::string RuncComplaint(const std::string& path) {
+// runc or crun.
+std::string NameOf(const std::string& program) { return program.substr(program.rfind('/') + 1); }
+
+// What the runtime writes to its standard output and error, while it starts the container.
+std::string WordsFile(const ContainerLaunch& launch) { return launch.bundle + "/runc.words"; }
+
+// The last line that is not empty; `none` without one.
+std::string LastWords(const std::string& path, const std::string& none) {
+  const Result<std::string> text = ReadFile(path, kWordsMax);
+  std::string last = none;
+  if (!text.ok()) return last;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  return EscapedStart(last, kLineMax);
+}
+
+// The newest complaint in the runtime's log: a line of JSON with "level" and "msg". Without one: its last words.
+std::string RuncComplaint(const std::string& path, const std::string& words_path) {
   const Result<std::string> log = ReadFile(path, kSmallFileMax);
-  std::string words = "no reason given";
+  std::string words = LastWords(words_path, "no reason given");
   if (!log.ok()) return words;
   std::istringstream lines(*log);
   for (std::string line; std::getline(lines, line);) {
@@ -100,43 +120,44 @@ Status Container::RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* rank
     outputs.push_back(std::move(pipe->write));
     ranks->push_back({rank.rank, 0, std::move(pipe->read)});
   }
-  if (Status status = SendLaunch(spec); !status.ok()) return status;
   const std::string pid_file = launch_.bundle + "/pid";
   const Result<int> code = RunProgram(
       {launch_.runc, "--root", launch_.root, "--log", RuncLog(), "--log-format", "json", "run", "--detach", "--bundle",
        launch_.bundle, "--pid-file", pid_file, "--preserve-fds", std::to_string(fds.size()), launch_.id},
-      "/dev/null", fds);  // init has the same output, and no bound on it
+      WordsFile(launch_), fds,  // init begins with the same output, and leaves it at once
+      EntryGroupOf(spec));
   if (!code.ok()) return code.status();
   if (*code > 128) {
-    return Status(StatusCode::kFailedPrecondition,
-                  "runc was killed by signal " + std::to_string(*code - 128) + " while it started the container");
+    return Status(StatusCode::kFailedPrecondition, NameOf(launch_.runc) + " was killed by signal " +
+                                                       std::to_string(*code - 128) + " while it started the container");
   }
   if (*code != 0) {
-    return Status(StatusCode::kFailedPrecondition, "runc could not start the container: " + RuncComplaint(RuncLog()));
+    return Status(StatusCode::kFailedPrecondition, NameOf(launch_.runc) + " could not start the container: " +
+                                                       RuncComplaint(RuncLog(), WordsFile(launch_)));
   }
   const Result<std::string> pid = ReadFile(pid_file, kSmallFileMax);
   if (!pid.ok()) return pid.status();
   init_ = static_cast<pid_t>(std::strtol(pid->c_str(), nullptr, 10));
-  if (init_ <= 0) return Status(StatusCode::kInternal, "runc did not say which process the container is");
+  if (init_ <= 0) {
+    return Status(StatusCode::kInternal, NameOf(launch_.runc) + " did not say which process the container is");
+  }
   memory_folder_ = MemoryFolder(init_);
   return Status::Ok();
 }
 
 Status Container::SendLaunch(const LaunchSpec& spec) {
   const std::string launch = ToJson(spec);
-  if (init_ == 0 && launch.size() > kSocketHolds) return Status::Ok();  // nobody would empty it
   const timeval limit{kAnswerSeconds, 0};
   ::setsockopt(control_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  launch_sent_ = SendAll(control_.get(), std::to_string(launch.size()) + "\n" + launch);
-  return launch_sent_ ? Status::Ok() : Status(StatusCode::kInternal, kSilent);
+  const bool sent = SendAll(control_.get(), std::to_string(launch.size()) + "\n" + launch);
+  return sent ? Status::Ok() : Status(StatusCode::kInternal, kSilent);
 }
 
 Status Container::StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* ranks) {
   const Status silent(StatusCode::kInternal, kSilent);
-  if (!launch_sent_) {
-    if (Status status = SendLaunch(spec); !status.ok()) return status;
-  }
+  // Not before runc has ended: what ranks fill at once is the disk that runc writes its last words to.
+  if (Status status = SendLaunch(spec); !status.ok()) return status;
   for (RankProcess& rank : *ranks) {
     const Result<std::string> line = ReadLine();
     if (!line.ok()) return silent;

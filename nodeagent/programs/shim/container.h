@@ -35,7 +35,7 @@ class Container {
  private:
   explicit Container(ContainerLaunch launch) : launch_(std::move(launch)) {}
 
-  // Gives init its order; at once, so that it need not wait for runc's end, if the socket holds it all.
+  // Gives init its order.
   Status SendLaunch(const LaunchSpec& spec);
   Status RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* ranks);
   Status StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* ranks);
@@ -47,7 +47,6 @@ class Container {
   UniqueFd control_;
   pid_t init_ = 0;
   std::string memory_folder_;  // of its control group; empty: there is none
-  bool launch_sent_ = false;
   std::string received_;
 };
 

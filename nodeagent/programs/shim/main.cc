@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <string>
 
+#include "nodeagent/os/oom_score.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/programs/shim/shim.h"
+#include "nodeagent/task/sealed_file.h"
 #include "nodeagent/task/task_files.h"
-#include "sdk/io/read_file.h"
-#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -27,12 +27,12 @@ Status WriteIdentity(const TaskPaths& paths) {
   if (!boot_id.ok()) return boot_id.status();
   const auto self = ReadProcess(::getpid());
   if (!self) return Status(StatusCode::kInternal, "cannot read /proc: is it mounted?");
-  return WriteFileAtomically(paths.identity(), ToJson(ProcessIdentity{*boot_id, self->pid, self->start_ticks}),
-                             Durability::kProcess);
+  return WriteSealed(paths.identity(), ToJson(ProcessIdentity{*boot_id, self->pid, self->start_ticks}),
+                     Durability::kProcess);
 }
 
 int RunTask(const TaskPaths& paths) {
-  const Result<std::string> text = ReadFile(paths.launch(), kLaunchBytesMax);
+  const Result<std::string> text = ReadSealed(paths.launch(), kLaunchBytesMax);
   Result<LaunchSpec> spec = text.ok() ? ParseLaunchSpec(*text) : Result<LaunchSpec>(text.status());
   if (!spec.ok()) {
     const Status written = ReportUnstartable(paths, spec.status().message());
@@ -62,6 +62,8 @@ int Main(const TaskPaths& paths) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || ::chdir("/") != 0) {
     return Fail(Status(StatusCode::kInternal, "cannot become the task's subreaper"));
   }
+  // Its ranks inherit that. The supervisor itself is small: the kernel chooses it last.
+  if (Status status = GiveUpOomProtection(); !status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
   if (Status status = WriteIdentity(paths); !status.ok()) return Fail(status);
   const ssize_t told = ::write(ready[1], "r", 1);
   ::close(ready[1]);

@@ -7,17 +7,30 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <set>
 
+#include "nodeagent/os/unified_group.h"
+#include "nodeagent/task/sealed_file.h"
 #include "nodeagent/task/shim_control.h"
 #include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {
 
-constexpr int kKillRepeatMs = 20;
+// A process that forks may slip through one look at /proc, and one that hangs in the kernel goes when it can: looked
+// for again and again, ever more rarely.
+constexpr std::int64_t kKillPauseFirstMs = 20;
+constexpr std::int64_t kKillPauseMaxMs = 1000;
+constexpr std::size_t kMembersMax = 100'000;
+constexpr int kSaveAgainMs = 500;
+constexpr std::int64_t kSpareBytes = 1 << 16;  // a status of as many ranks as a task may have
+constexpr useconds_t kSavePauseFirstUs = 20'000;
+constexpr useconds_t kSavePauseLongestUs = 2'000'000;
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr int kReadsPerTurn = 16;  // then another rank, or a signal, has its turn
 
@@ -27,31 +40,43 @@ std::int64_t NowMs() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
+// For pauses: never set back.
+std::int64_t NowTicks() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
 int ExitCode(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
 }  // namespace
 
-Shim::Shim(TaskPaths paths, LaunchSpec spec) : paths_(std::move(paths)), spec_(std::move(spec)) {}
+Shim::Shim(TaskPaths paths, LaunchSpec spec)
+    : paths_(std::move(paths)),
+      spec_(std::move(spec)),
+      spare_(paths_.status() + ".spare", kSpareBytes),
+      last_spare_(paths_.status() + ".last-spare", kSpareBytes) {}
 
 Status Shim::Run() {
   if (Status status = Start(); !status.ok()) return status;
   while (!childless_ || !Drained()) {
     std::vector<pollfd> waits = {{signals_.get(), POLLIN, 0}, {container_ ? container_->control() : -1, POLLIN, 0}};
     for (const Rank& rank : ranks_) waits.push_back({rank.process.output.get(), POLLIN, 0});  // -1: ignored
-    const int ready = ::poll(waits.data(), waits.size(), killing_ && !childless_ ? kKillRepeatMs : childless_ ? 0 : -1);
+    const int ready = ::poll(waits.data(), waits.size(), childless_ ? 0 : PauseMs());
     if (ready < 0 && errno != EINTR) return Status(StatusCode::kInternal, std::string("poll: ") + std::strerror(errno));
     HandleSignals();
     for (Rank& rank : ranks_) {
       if (rank.process.output) ReadOutput(rank);
     }
     Reap();
-    if (killing_ && !childless_) SignalDescendants(SIGKILL);
+    if (killing_ && !childless_ && NowTicks() >= next_kill_ms_) KillAgain();
+    if (unsaved_ && !childless_) SaveStatus();
   }
   if (container_) EndContainer();
   status_.ended = true;
-  SaveStatus(Durability::kMachine);
+  SaveLastStatus();
   return Status::Ok();
 }
 
@@ -61,8 +86,11 @@ Status Shim::Start() {
   for (int signal : {SIGCHLD, SignalRanksSignal(), TerminateSignal(), KillSignal()}) sigaddset(&wanted, signal);
   signals_.Reset(::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!signals_) return FileError("open", "signalfd", errno);
+  // Without them the status is written when there is room.
+  (void)spare_.Take();
+  (void)last_spare_.Take();
   StartRanks();
-  SaveStatus(Durability::kProcess);
+  SaveStatus();
   Reap();
   return Status::Ok();
 }
@@ -123,8 +151,11 @@ void Shim::HandleSignals() {
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SignalRanksSignal()) SignalRanks(info.ssi_int);
-    if (signal == TerminateSignal()) SignalDescendants(SIGTERM);
-    if (signal == KillSignal()) killing_ = true;
+    if (signal == TerminateSignal()) SignalAll(SIGTERM);
+    if (signal == KillSignal() && !killing_) {
+      killing_ = true;
+      next_kill_ms_ = 0;
+    }
   }
 }
 
@@ -143,7 +174,7 @@ void Shim::Reap() {
     }
   }
   // Without children the end follows at once and is written with the exits.
-  if (changed && !childless_) SaveStatus(Durability::kMachine);
+  if (changed && !childless_) SaveStatus();
 }
 
 void Shim::NoteExit(std::size_t index, int wait_status) {
@@ -212,8 +243,30 @@ bool Shim::Drained() const {
   return true;
 }
 
-void Shim::SignalDescendants(int signal) {
-  for (const ProcessInfo& process : Descendants(ListProcesses(), ::getpid())) SignalProcess(process, signal);
+// Those in its group, and those below the shim: a task of root's may have moved a process out of the group.
+void Shim::SignalAll(int signal) {
+  if (signal == SIGKILL && !spec_.group.empty()) KillGroup(spec_.group);
+  std::set<pid_t> told;
+  for (const ProcessInfo& process : Descendants(ListProcesses(), ::getpid())) {
+    if (SignalProcess(process, signal)) told.insert(process.pid);
+  }
+  if (signal == SIGKILL || spec_.group.empty()) return;
+  for (const pid_t pid : GroupMembers(spec_.group, kMembersMax)) {
+    const auto process = told.contains(pid) ? std::nullopt : ReadProcess(pid);
+    if (process) SignalProcess(*process, signal);
+  }
+}
+
+// How long to wait for anything else; -1: as long as it takes.
+int Shim::PauseMs() const {
+  if (!killing_) return unsaved_ ? kSaveAgainMs : -1;
+  return static_cast<int>(std::clamp<std::int64_t>(next_kill_ms_ - NowTicks(), 0, kKillPauseMaxMs));
+}
+
+void Shim::KillAgain() {
+  SignalAll(SIGKILL);
+  kill_pause_ms_ = std::clamp(kill_pause_ms_ * 2, kKillPauseFirstMs, kKillPauseMaxMs);
+  next_kill_ms_ = NowTicks() + kill_pause_ms_;
 }
 
 void Shim::SignalRanks(int signal) {
@@ -226,13 +279,32 @@ void Shim::SignalRanks(int signal) {
 
 void Shim::NoteFirstOutput() {
   status_.first_output_ms = NowMs();
-  SaveStatus(Durability::kProcess);
+  SaveStatus();
 }
 
-void Shim::SaveStatus(Durability durability) {
-  const Status status = WriteFileAtomically(paths_.status(), ToJson(status_), durability);
-  // A full disk must not end the supervision of a task; the next change is written again.
-  if (!status.ok()) std::fprintf(stderr, "glim-shim: task=%s %s\n", spec_.task.c_str(), status.message().c_str());
+// Not flushed: nobody waits for the disk between a task's end and its node's next. The agent does that later.
+void Shim::SaveStatus() {
+  const Status status = spare_.Write(paths_.status(), SealObject(ToJson(status_)), Durability::kProcess);
+  (void)spare_.Take();
+  // A full disk must not end the supervision of a task: it is tried again, and told once.
+  if (!status.ok() && !unsaved_) {
+    std::fprintf(stderr, "glim-shim: task=%s %s\n", spec_.task.c_str(), status.message().c_str());
+  }
+  unsaved_ = !status.ok() && status.code() != StatusCode::kNotFound;  // without its folder nobody asks for it any more
+}
+
+// Repeated until it is written: whoever ended well must not be taken for lost.
+void Shim::SaveLastStatus() {
+  SaveStatus();
+  if (unsaved_ && last_spare_.held()) {
+    unsaved_ = !last_spare_.Write(paths_.status(), SealObject(ToJson(status_)), Durability::kProcess).ok();
+  }
+  for (useconds_t pause = kSavePauseFirstUs; unsaved_; pause = std::min(2 * pause, kSavePauseLongestUs)) {
+    ::usleep(pause);
+    SaveStatus();
+  }
+  spare_.Drop();
+  last_spare_.Drop();
 }
 
 Status ReportUnstartable(const TaskPaths& paths, const std::string& message) {
@@ -240,7 +312,7 @@ Status ReportUnstartable(const TaskPaths& paths, const std::string& message) {
   status.start_failed = true;
   status.ended = true;
   status.message = message;
-  return WriteFileAtomically(paths.status(), ToJson(status), Durability::kMachine);
+  return WriteSealed(paths.status(), ToJson(status), Durability::kProcess);
 }
 
 }  // namespace glim::nodeagent

@@ -14,6 +14,7 @@
 #include "nodeagent/programs/shim/container.h"
 #include "nodeagent/task/log_files.h"
 #include "nodeagent/task/task_files.h"
+#include "sdk/io/spare_file.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/io/write_file.h"
 
@@ -45,10 +46,13 @@ class Shim {
   void EndContainer();
   void ReadOutput(Rank& rank);
   bool Drained() const;
-  void SignalDescendants(int signal);
+  void SignalAll(int signal);
+  int PauseMs() const;
+  void KillAgain();
   void SignalRanks(int signal);
   void NoteFirstOutput();
-  void SaveStatus(Durability durability);
+  void SaveStatus();
+  void SaveLastStatus();
 
   const TaskPaths paths_;
   const LaunchSpec spec_;
@@ -56,7 +60,12 @@ class Shim {
   std::vector<Rank> ranks_;
   std::unique_ptr<Container> container_;  // null: plain processes
   TaskStatus status_;
+  SpareFile spare_;       // for the status, on a full disk
+  SpareFile last_spare_;  // for the last one alone: what ranks fill at once may take the room of an earlier one
+  bool unsaved_ = false;  // the status file does not say all that is known
   bool killing_ = false;
+  std::int64_t next_kill_ms_ = 0;  // on the clock of NowTicks; while killing
+  std::int64_t kill_pause_ms_ = 0;
   bool childless_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/planning/job_order.h"
 
 namespace glim::core {
@@ -116,6 +117,12 @@ class Forecast {
 
 }  // namespace
 
+bool HasNodes(Pass& pass, const Job& job) {
+  const AskView& ask = pass.AskOf(*job.spec);
+  const NodesOut out = OutOf(pass.PoolOf(job.spec->pool), ask);
+  return MostTogether(ask, out, *job.spec, pass.policy(), pass.state().layouts().zone_names) >= job.spec->nodes;
+}
+
 Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by) {
   Estimate estimate;
   if (!job.waits_for.empty()) {
@@ -124,6 +131,14 @@ Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint
   }
   if (job.waits_for_save) {
     estimate.unknown = "it waits for a node to be heard again";
+    return estimate;
+  }
+  if (BarOf(pass.state().accounts(), job.user, job.team, job.spec->pool) != Bar::kNone) {
+    estimate.unknown = "it waits for an operator";
+    return estimate;
+  }
+  if (!HasNodes(pass, job)) {
+    estimate.unknown = "too few nodes that fit take jobs now";
     return estimate;
   }
   if (pass.state().index().history.observed() < kEndsKnownMin) {

@@ -24,6 +24,9 @@ struct Estimate {
   std::string unknown;  // why; empty where both are known
 };
 
+// Whether the nodes that take jobs would be enough, were they all free. While they are not nothing is promised.
+bool HasNodes(Pass& pass, const Job& job);
+
 // `promised_by`: the end of the promised wait; 0: none is promised. `ahead` has the first kAheadSimulatedMax.
 Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by);
 

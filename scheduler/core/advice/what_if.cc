@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/planning/job_order.h"
 #include "scheduler/core/planning/planner.h"
@@ -115,9 +116,8 @@ Trial WhatIf::Read(const core::Plan& plan, const Job& job) const {
   return trial;
 }
 
-Trial WhatIf::Try(Job job) {
+Trial WhatIf::Try(const Job& job) {
   const Job before = *state_.FindJob(job.id);
-  job.not_before = {};
   state_.Put(job);
   Trial trial = Read(MakePlan(state_, policy_, now_), job);
   state_.Put(before);
@@ -131,8 +131,9 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   outlook.ahead_count = ahead.count;
   const std::size_t named = std::min(ahead.first.size(), kAheadNamedMax);
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
-  const bool promised =
-      job.waits_for.empty() && !job.waits_for_save && pass.quota().TurnOf(job).standing == QuotaStanding::kWithin;
+  const bool promised = job.waits_for.empty() && !job.waits_for_save && HasNodes(pass, job) &&
+                        pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
+                        BarOf(state.accounts(), job.user, job.team, job.spec->pool) == Bar::kNone;
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);
   return outlook;
@@ -187,7 +188,7 @@ void WhatIf::TryClasses(const Job& job, std::vector<Counterfactual>& found) {
     spec.priority = higher;
     Job changed = WithSpec(job, spec);
     changed.priority = higher;
-    Trial trial = Try(std::move(changed));
+    Trial trial = Try(changed);
     if (!trial.start) continue;
     std::string message = std::string("at priority ") + ToString(higher) + " it " + StartText(trial);
     found.push_back({ChangeKind::kPriority, ToString(higher), std::move(message), std::move(trial)});
@@ -198,10 +199,12 @@ void WhatIf::TryClasses(const Job& job, std::vector<Counterfactual>& found) {
 Explanation WhatIf::Explain(JobId id) {
   const Job job = *state_.FindJob(id);
   Explanation explanation = OutlookOf(state_, policy_, job, now_);
+  if (job.not_before > now_) return explanation;  // no change of what it asks for ends its backoff
+  if (BarOf(state_.accounts(), job.user, job.team, job.spec->pool) != Bar::kNone) return explanation;  // an operator's
   if (!job.waits_for.empty()) {
     Job alone = job;
     alone.waits_for.clear();
-    Trial trial = Try(std::move(alone));
+    Trial trial = Try(alone);
     if (trial.start) {
       std::string message = "without the jobs that it waits for it " + StartText(trial);
       explanation.counterfactuals.push_back({ChangeKind::kAfter, "", std::move(message), std::move(trial)});
@@ -224,7 +227,9 @@ std::vector<WhatIf::Planned> WhatIf::Plan(const std::string& user, const std::st
     job.user = user;
     const auto own = TeamFor(state_.accounts(), user, spec.team);
     job.team = own.ok() && (team.empty() || !spec.team.empty()) ? *own : team;
-    job.spec = std::make_shared<const JobSpec>(spec);
+    JobSpec with_pool = spec;
+    if (spec.pool.empty()) with_pool.pool = DefaultPool(state_.accounts(), job.team);
+    job.spec = std::make_shared<const JobSpec>(std::move(with_pool));
     job.priority = spec.priority;
     job.submitted_at = job.queued_at = now_;
     job.waits_for = Unfulfilled(state_, spec);

@@ -80,7 +80,7 @@ class WhatIf {
   const ClusterState& state() const { return state_; }
 
  private:
-  Trial Try(Job job);
+  Trial Try(const Job& job);
   Trial Read(const core::Plan& plan, const Job& job) const;
   void TryFewerNodes(const Job& job, std::vector<Counterfactual>& found);
   void TryZones(const Job& job, std::vector<Counterfactual>& found);

@@ -9,6 +9,7 @@
 #include "scheduler/core/check/quota_check.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/ledger.h"
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/save_reach.h"
@@ -25,6 +26,7 @@ class Checker {
     state_.tables().nodes.ForEach([&](NodeId, const Node& node) { CheckNode(node); });
     state_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& attempt) { CheckAttempt(attempt); });
     state_.tables().jobs.ForEach([&](JobId, const Job& job) { CheckJob(job); });
+    state_.tables().identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { CheckToken(row); });
     for (std::string& violation : CheckQuotas(state_)) violations_.push_back(std::move(violation));
     CheckLinks();
     return std::move(violations_);
@@ -96,6 +98,15 @@ class Checker {
     }
   }
 
+  void CheckToken(const TokenRow& token) {
+    if (token.origin == TokenOrigin::kJob) {
+      const Attempt* attempt = state_.FindAttempt(token.attempt);
+      Expect(attempt && attempt->state != AttemptState::kEnded, "token ", token.id, " outlives its attempt");
+    } else {
+      Expect(state_.accounts().users.contains(token.user), "token ", token.id, " is of a user who is no more");
+    }
+  }
+
   void CheckReplicas(const Attempt& attempt) {
     const Attempt* who = &attempt;
     const bool whole = attempt.replicas.empty() || attempt.replicas.size() == attempt.nodes.size();
@@ -111,10 +122,13 @@ class Checker {
 
   void CheckAgreements(const Attempt& attempt) {
     const Attempt* who = &attempt;
+    const bool full = attempt.agreements.size() == kAgreementsKept;
+    const std::uint32_t first = full ? attempt.agreements.front().id : 1;
+    Expect(attempt.agreements.size() <= kAgreementsKept, who, " keeps all of its agreements");
     for (std::size_t i = 0; i < attempt.agreements.size(); ++i) {
       const Agreement& agreement = attempt.agreements[i];
       const bool over = agreement.state == AgreementState::kWithdrawn || agreement.state == AgreementState::kEnded;
-      Expect(agreement.id == i + 1, who, ": its agreements are not counted from one");
+      Expect(agreement.id == first + i, who, ": its agreements are not counted from one");
       Expect(over || i + 1 == attempt.agreements.size(), who,
              " was interrupted twice: an agreement is open before its last");
       Expect(over || attempt.state != AttemptState::kEnded, who, " is over, and its agreement is open");
@@ -124,6 +138,9 @@ class Checker {
 
   void CheckClaimed(const Attempt& attempt) {
     const Attempt* who = &attempt;
+    const Job& job = *state_.FindJob(attempt.id.job);
+    Expect(BarOf(state_.accounts(), job.user, job.team, job.spec->pool) == Bar::kNone, who,
+           " waits for nodes that its user or team may not have");
     std::uint32_t held = 0;
     for (const NodeId id : attempt.nodes) {
       const Node& node = *state_.FindNode(id);

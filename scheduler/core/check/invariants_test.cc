@@ -174,6 +174,28 @@ const Violation kViolations[] = {
     {"job 3 has a save of an attempt that was not yet",
      [](Sound& s) { s.Edit(JobId(3), [](Job& j) { j.durable.attempt = 1; }); }},
     {"job 1: a negative entry in the ledger", [](Sound& s) { s.Edit(JobId(1), [](Job& j) { j.ledger[7] = -5; }); }},
+    {"attempt 2.1 waits for nodes that its user or team may not have",
+     [](Sound& s) {
+       Accounts accounts = s.c.state().accounts();
+       User bob{"bob"};
+       bob.disabled = true;
+       accounts.Change({bob});
+       s.c.state().SetAccounts(accounts);
+     }},
+    {"token 1 outlives its attempt",
+     [](Sound& s) {
+       TokenRow token;
+       token.id = "1";
+       token.origin = TokenOrigin::kJob;
+       token.attempt = {JobId(9), 1};
+       s.c.state().ChangeIdentity({{token}});
+     }},
+    {"token 1 is of a user who is no more",
+     [](Sound& s) {
+       TokenRow token;
+       token.id = "1";
+       s.c.state().ChangeIdentity({{token}});
+     }},
     {"too many jobs cross a-z1",  // job 1 has processes on both sides, and job 2 has not begun
      [](Sound& s) {
        s.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });

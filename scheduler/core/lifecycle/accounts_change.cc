@@ -1,14 +1,23 @@
 #include "scheduler/core/lifecycle/accounts_change.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/identity_change.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/quota_bounds.h"
 
 namespace glim::core {
 namespace {
 
 constexpr std::size_t kNamedMax = 3;
+// What the kernel shows for whoever it cannot name: such a uid is anybody's.
+constexpr std::uint32_t kOverflowUid = 65534;
+constexpr std::uint32_t kNoUid = UINT32_MAX;
 
 Status NoSuch(const std::string& field, const std::string& what, const std::string& fix) {
   return Status(StatusCode::kNotFound, field + ": no " + what)
@@ -35,9 +44,37 @@ Status NoSuchTeam(const std::string& field, const std::string& team) {
                 "glim admin team list shows the teams; glim admin team add " + team + " makes it");
 }
 
+// Who has which uid, gone through once an event: a login socket tells users by it, so that no two may share one.
+class Uids {
+ public:
+  explicit Uids(const Accounts& accounts) : accounts_(accounts) {}
+  // The other user who has it; empty: nobody.
+  std::string OtherWith(std::uint32_t uid, const std::string& name) {
+    if (!gathered_) {
+      for (const auto& [other, user] : accounts_.users) {
+        if (user.uid) of_.emplace(*user.uid, other);
+      }
+      gathered_ = true;
+    }
+    const auto it = of_.find(uid);
+    if (it == of_.end() || it->second == name) return "";
+    const auto user = accounts_.users.find(it->second);  // it may have another one by now
+    return user != accounts_.users.end() && user->second.uid == uid ? it->second : "";
+  }
+  void Take(const User& user) {
+    if (user.uid) of_[*user.uid] = user.name;
+  }
+
+ private:
+  const Accounts& accounts_;
+  std::map<std::uint32_t, std::string> of_;
+  bool gathered_ = false;
+};
+
 // Looks at one change on the accounts as the changes before it leave them.
 struct Checker {
   const Accounts& accounts;
+  Uids& uids;
   bool removed;
 
   Status operator()(const User& row) const {
@@ -54,15 +91,58 @@ struct Checker {
       }
       if (!accounts.teams.contains(team)) return NoSuchTeam("teams", team);
     }
+    if (Status s = CheckRole(row); !s.ok()) return s;
+    return row.uid ? CheckUid(row) : Status::Ok();
+  }
+
+  static Status CheckRole(const User& row) {
+    if (row.role == Role::kNone || row.role == Role::kTeamAdmin) {
+      return InvalidArgument("role", "is no role of a user", "use viewer, user, operator or admin; and admin_of");
+    }
+    for (const std::string& team : row.admin_of) {
+      if (std::find(row.teams.begin(), row.teams.end(), team) != row.teams.end()) continue;
+      return InvalidArgument("admin_of", "user " + row.name + " is not in team " + team,
+                             "put the user into that team as well");
+    }
     return Status::Ok();
+  }
+
+  Status CheckUid(const User& row) const {
+    if (*row.uid == kOverflowUid || *row.uid == kNoUid) {
+      return InvalidArgument("uid", std::to_string(*row.uid) + " is nobody's", "give the user's own");
+    }
+    const std::string other = uids.OtherWith(*row.uid, row.name);
+    if (other.empty()) return Status::Ok();
+    return Status(StatusCode::kAlreadyExists, "uid: " + std::to_string(*row.uid) + " is user " + other + "'s")
+        .WithReason("UID_TAKEN")
+        .WithField("uid")
+        .WithFix("give the user's own, or remove " + other);
   }
 
   Status operator()(const Team& row) const {
     if (Status s = CheckName("team", row.name); !s.ok()) return s;
     if (removed) return CheckGone(row.name);
-    if (row.weight >= 1 && row.weight <= kTeamWeightMax) return Status::Ok();
-    return InvalidArgument("weight", std::to_string(row.weight) + " is out of range",
-                           "use 1 to " + std::to_string(kTeamWeightMax));
+    if (row.weight < 1 || row.weight > kTeamWeightMax) {
+      return InvalidArgument("weight", std::to_string(row.weight) + " is out of range",
+                             "use 1 to " + std::to_string(kTeamWeightMax));
+    }
+    return CheckPools(row);
+  }
+
+  static Status CheckPools(const Team& row) {
+    for (const std::string& pool : row.pools) {
+      if (Status s = CheckName("pools", pool); !s.ok()) return s;
+      if (std::count(row.pools.begin(), row.pools.end(), pool) > 1) {
+        return InvalidArgument("pools", "pool " + pool + " is given twice", "keep one");
+      }
+    }
+    if (row.default_pool.empty()) return Status::Ok();
+    if (Status s = CheckName("default_pool", row.default_pool); !s.ok()) return s;
+    const bool allowed =
+        row.pools.empty() || std::find(row.pools.begin(), row.pools.end(), row.default_pool) != row.pools.end();
+    return allowed ? Status::Ok()
+                   : InvalidArgument("default_pool", "team " + row.name + " may not use pool " + row.default_pool,
+                                     "add it to the team's pools, or choose one of them");
   }
 
   // A team goes when nobody is in it and no quota names it: a member's jobs would lose their team in silence.
@@ -117,6 +197,12 @@ struct Checker {
   Status operator()(const QuotaImport&) const { return Status::Ok(); }
 };
 
+std::string Listed(const std::vector<std::string>& names, const char* between = ", ") {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
+  return text;
+}
+
 // What happened, in words.
 struct Words {
   const Accounts& before;
@@ -124,12 +210,16 @@ struct Words {
 
   std::string operator()(const User& row) const {
     if (removed) return "user " + row.name + " removed";
-    std::string teams;
-    for (const std::string& team : row.teams) teams += (teams.empty() ? "" : ", ") + team;
-    return "user " + row.name + (row.teams.empty() ? ": in no team" : ": teams " + teams);
+    std::string words = "user " + row.name + (row.teams.empty() ? ": in no team" : ": teams " + Listed(row.teams));
+    if (row.role != Role::kUser) words += std::string(", role ") + ToString(row.role);
+    if (!row.admin_of.empty()) words += ", admin of " + Listed(row.admin_of);
+    return words + (row.disabled ? ", disabled" : "");
   }
   std::string operator()(const Team& row) const {
-    return "team " + row.name + (removed ? " removed" : ": weight " + std::to_string(row.weight));
+    if (removed) return "team " + row.name + " removed";
+    std::string words = "team " + row.name + ": weight " + std::to_string(row.weight);
+    if (!row.pools.empty()) words += ", pools " + Listed(row.pools);
+    return words + (row.default_pool.empty() ? "" : ", default pool " + row.default_pool);
   }
   std::string operator()(const QuotaRow& row) const {
     const auto group = before.quotas.find(row.group);
@@ -150,27 +240,56 @@ HistoryKind KindOfChange(const AccountRow& row) {
   return std::holds_alternative<Team>(row) ? HistoryKind::kTeamChanged : HistoryKind::kQuotaChanged;
 }
 
+bool StillWaits(const Attempt& attempt) { return attempt.state == AttemptState::kClaimed; }
+
+// What has its nodes runs on; what waits for them starts no more.
+void DropBarred(Changes& changes) {
+  const Accounts& accounts = changes.state().accounts();
+  if (accounts.users_disabled == 0 && accounts.teams_with_pools == 0) return;
+  std::vector<AttemptId> waiting;
+  for (const AttemptId id : changes.state().index().attention) {
+    if (StillWaits(changes.attempt(id))) waiting.push_back(id);
+  }
+  for (const AttemptId id : waiting) {
+    const Job& job = changes.job(id.job);
+    const Bar bar = BarOf(accounts, job.user, job.team, job.spec->pool);
+    if (bar == Bar::kNone || !StillWaits(changes.attempt(id))) continue;
+    DropClaims(changes, id,
+               bar == Bar::kUserDisabled ? "user " + job.user + " is disabled"
+                                         : "team " + job.team + " may not use its pool any more");
+    Requeue(changes, id.job, {});
+  }
+}
+
 }  // namespace
 
 void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
   Accounts after = changes.state().accounts();
+  Uids uids(after);
   std::vector<AccountChange> done;
-  std::vector<std::string> words;
+  std::vector<std::string> words, gone;
   for (const AccountChange& change : event.changes) {
-    if (Status s = std::visit(Checker{after, change.removed}, change.row); !s.ok()) {
+    if (Status s = std::visit(Checker{after, uids, change.removed}, change.row); !s.ok()) {
       changes.reply().status = std::move(s);
       return;
     }
-    const Accounts before = after;
-    after.Change(change);
-    if (after == before) continue;
+    if (!change.removed && after.Has(change.row)) continue;
+    words.push_back(std::visit(Words{after, change.removed}, change.row));
     done.push_back(change);
-    words.push_back(std::visit(Words{before, change.removed}, change.row));
+    after.Change(change);
+    if (const auto* user = std::get_if<User>(&change.row)) {
+      change.removed ? gone.push_back(user->name) : uids.Take(*user);
+    }
   }
+  // Whoever went and came back in one event is there.
+  std::erase_if(gone, [&](const std::string& name) { return after.users.contains(name); });
   for (std::size_t i = 0; i < done.size(); ++i) {
     changes.Note(KindOfChange(done[i].row), {}, {}, words[i] + (event.by.empty() ? "" : ", by " + event.by));
   }
-  if (!done.empty()) changes.SetAccounts(std::move(after), std::move(done));
+  if (done.empty()) return;
+  changes.SetAccounts(std::move(after), std::move(done));
+  ForgetUsers(changes, gone);
+  DropBarred(changes);
 }
 
 Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, const std::string& asked) {
@@ -186,6 +305,25 @@ Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, c
       .WithFix(teams.empty()
                    ? "leave team out, or ask an operator for: glim admin user set " + user + " --team " + asked
                    : "use one of " + mine);
+}
+
+Status CheckAccess(const Accounts& accounts, const std::string& user, const std::string& team,
+                   const std::string& pool) {
+  switch (BarOf(accounts, user, team, pool)) {
+    case Bar::kNone: return Status::Ok();
+    case Bar::kUserDisabled:
+      return Status(StatusCode::kPermissionDenied, "user " + user + " is disabled")
+          .WithReason("USER_DISABLED")
+          .WithField("user")
+          .WithFix("ask an operator for: glim admin user set " + user + " --enable");
+    case Bar::kPoolNotAllowed: break;
+  }
+  const std::vector<std::string>& pools = accounts.teams.at(team).pools;
+  return Status(StatusCode::kPermissionDenied, "pool: team " + team + " may not use pool " + pool)
+      .WithReason("POOL_NOT_ALLOWED")
+      .WithField("pool")
+      .WithFix("use one of " + Listed(pools) + ", or ask an operator for: glim admin team set " + team + " --pools " +
+               Listed(pools, ",") + "," + pool);
 }
 
 Status CheckQuotaAllows(const Accounts& accounts, const std::string& user, const std::string& team,

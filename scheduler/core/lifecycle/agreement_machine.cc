@@ -60,15 +60,18 @@ void NoteExtension(Changes& changes, AttemptId id, const Agreement& was) {
 void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& request) {
   const Job& job = changes.job(id.job);
   const bool by_signal = IsAskedBySignal(job);
-  const Duration grace = GraceOf(changes.policy(), *job.spec, changes.attempt(id).charged).grace;
+  const Duration capped = GraceOf(changes.policy(), *job.spec, job.priority).grace;
+  const Duration grace = Planted(PlantedBug::kGraceWithoutCap) ? job.spec->grace : capped;
   const Job* preemptor = request.preemptor ? changes.state().FindJob(request.preemptor.job) : nullptr;
   bool opened = false;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement* agreement = attempt.open_agreement();
     if (!agreement || Planted(PlantedBug::kInterruptedTwice)) {
       opened = true;
+      const std::uint32_t last = attempt.agreements.empty() ? 0 : attempt.agreements.back().id;
+      if (attempt.agreements.size() >= kAgreementsKept) attempt.agreements.erase(attempt.agreements.begin());
       agreement = &attempt.agreements.emplace_back();
-      agreement->id = static_cast<std::uint32_t>(attempt.agreements.size());
+      agreement->id = last + 1;
       agreement->state = by_signal ? AgreementState::kSignalled : AgreementState::kNotifying;
       agreement->requested_at = changes.now();
       agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, grace / 4);
@@ -99,11 +102,12 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
   const Attempt& before = changes.attempt(id);
   const Agreement* open = before.open_agreement();
   if (!open || before.state == AttemptState::kEnded || before.state == AttemptState::kClaimed) return;
-  const JobSpec& spec = *changes.job(id.job).spec;
+  const Job& job = changes.job(id.job);
+  const JobSpec& spec = *job.spec;
   const Answers answers = CollectAnswers(changes, before, open->id,
                                          static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
   const Agreement was = *open;
-  const Duration max_grace = GraceOf(changes.policy(), spec, before.charged).max_grace;
+  const Duration max_grace = GraceOf(changes.policy(), spec, job.priority).max_grace;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
     if (agreement.state == AgreementState::kNotifying && answers.all_acked) {
@@ -193,7 +197,8 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
 void GrantLeaderChange(Changes& changes, AttemptId id) {
   const Attempt& before = changes.attempt(id);
   if (!before.open_agreement()) return;
-  const Duration grace = GraceOf(changes.policy(), *changes.job(id.job).spec, before.charged).grace;
+  const Job& job = changes.job(id.job);
+  const Duration grace = GraceOf(changes.policy(), *job.spec, job.priority).grace;
   const Agreement was = *before.open_agreement();
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();

@@ -292,12 +292,40 @@ TEST(Grace, IsCutToTheClasssCapWhenARoundOpens) {
   EXPECT_EQ(c.agreement(job).deadline, requested + Seconds(50)) << "and so is what the job asks for";
 }
 
+// It counts as low for its eviction, and `glim status` says so.
+TEST(Grace, OfWhatIsBorrowedIsCutToTheCapOfLow) {
+  Cluster c;
+  c.policy().grace_cap.by_class[PriorityClass::kLow] = Seconds(20);
+  c.policy().max_grace_cap.by_class[PriorityClass::kLow] = Seconds(30);
+  c.SetQuota("ann", PriorityClass::kNormal, 1);
+  const JobId job = c.Running(Spec(2));
+  ASSERT_TRUE(c.attempt(job).borrowed);
+  const TimePoint requested = c.now();
+  c.Submit(Spec(2), "bob");
+  EXPECT_EQ(c.agreement(job).deadline, requested + Seconds(20));
+  c.Edit(job, 0, [](ObservedTask& task) { task.ranks[0].extend = Minutes(5); });
+  EXPECT_EQ(c.agreement(job).deadline, requested + Seconds(30));
+}
+
 TEST(Grace, ASubmissionAboveTheCapIsRefusedWithIt) {
   Cluster c;
   const JobSpec spec = SpecWith(1, [](JobSpec& s) { s.grace = s.max_grace = Hours(24); });
   const Reply reply = c.Do(SubmitJobs{"ann", "team", "", {spec}, false});
   EXPECT_EQ(reply.status.field(), "interrupt.grace");
   EXPECT_EQ(reply.status.message(), "1d is more than jobs of class normal may have, 5m");
+}
+
+// Whoever submits and cancels urgent jobs all day does not make the rows of others grow.
+TEST(Agreement, OnlyTheNewestAreKeptAndTheirNumbersGoOn) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  for (int i = 0; i < 50; ++i) c.Cancel(c.Submit(Spec(2, PriorityClass::kHigh), "bob"), "bob");
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  EXPECT_EQ(c.job(job).interrupts, 0u);
+  EXPECT_EQ(c.attempt(job).agreements.size(), kAgreementsKept);
+  c.Submit(Spec(2, PriorityClass::kHigh), "bob");
+  EXPECT_EQ(c.agreement(job).id, 51u) << "a rank that answered an earlier one has not answered this one";
+  EXPECT_EQ(c.attempt(job).agreements.size(), kAgreementsKept);
 }
 
 TEST(SuspendAgreement, HasNoPreemptorAndIsNotWithdrawn) {

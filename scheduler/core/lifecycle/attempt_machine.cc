@@ -9,6 +9,7 @@
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/failed_rank.h"
+#include "scheduler/core/lifecycle/hung_storage.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_place.h"
@@ -32,6 +33,7 @@ void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& 
     if (job.state == JobState::kStarting) job.state = JobState::kRunning;
     job.start_failures = 0;
   });
+  StorageAnswers(changes, id);
   NoteCopies(changes, changes.attempt(id));
   const Attempt& running = changes.attempt(id);
   changes.Note(HistoryKind::kAttemptRunning, id, {}, "", {.took = running.running_at - running.queued_at});

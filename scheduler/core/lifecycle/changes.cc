@@ -38,6 +38,7 @@ void Changes::Write(Attempt row) {
   const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->agreements.size() != row.agreements.size();
   if (dirty || link_given_up) state_.dirty = true;
   const AttemptId id = row.id;
+  if (row.state == AttemptState::kEnded) ForgetTokensOf(id);
   const bool same_use = old && UseByHolder(*old) == UseByHolder(row);
   transition_.mutations.emplace_back(state_.Put(std::move(row)));
   if (!same_use) BookNodesOf(id);
@@ -51,6 +52,15 @@ void Changes::BookNodesOf(AttemptId id) {
     const Node* node = state_.FindNode(id_of_node);
     if (node && node->holder == id && UseOf(state_, *node) != node->use) EditNode(id_of_node, [](Node&) {});
   }
+}
+
+// A job's own tokens are good for as long as the attempt that has them.
+void Changes::ForgetTokensOf(AttemptId id) {
+  const auto tokens = state_.index().job_tokens.find(id);
+  if (tokens == state_.index().job_tokens.end()) return;
+  std::vector<IdentityChange> gone;
+  for (const std::string& token : tokens->second) gone.push_back({*state_.identity().tokens.Find(token), true});
+  ChangeIdentity(std::move(gone));
 }
 
 Written Changes::Write(Task row) {
@@ -123,6 +133,16 @@ void Changes::SetAccounts(Accounts accounts, std::vector<AccountChange> done) {
   state_.SetAccounts(std::move(accounts));
   for (AccountChange& change : done) transition_.mutations.emplace_back(std::move(change));
   state_.dirty = true;
+}
+
+void Changes::ChangeIdentity(std::vector<IdentityChange> done) {
+  if (done.empty()) return;
+  state_.ChangeIdentity(done);
+  for (IdentityChange& change : done) {
+    change.expected.reset();
+    change.only_new = false;
+    transition_.mutations.emplace_back(std::move(change));
+  }
 }
 
 JobId Changes::NewJobId() {

@@ -73,6 +73,8 @@ class Changes {
   void EraseNode(NodeId id);
   // `done` are the changes that made these of the accounts before.
   void SetAccounts(Accounts accounts, std::vector<AccountChange> done);
+  // These changes, which hold.
+  void ChangeIdentity(std::vector<IdentityChange> done);
   // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 
@@ -110,6 +112,7 @@ class Changes {
  private:
   // After an attempt's row changed: its nodes' use may have.
   void BookNodesOf(AttemptId id);
+  void ForgetTokensOf(AttemptId id);
 
   template <typename Row>
   static const Row& Must(const Row* row) {

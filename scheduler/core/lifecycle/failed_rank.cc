@@ -45,7 +45,9 @@ std::string DescribeFailure(const std::string& node, const FailedRank& failed) {
       "rank " + std::to_string(failed.rank->rank) + " on node " + node + " " + DescribeExit(failed.rank->exit_code);
   const std::string& said = failed.task->message;  // what the node knows: that memory ran out
   if (!said.empty()) text += ": " + said;
-  if (!failed.rank->cause.empty()) text += (said.empty() ? ": " : "; ") + failed.rank->cause;
+  // Of what the node ended the rank for the node's word is the rank's cause, too: said once.
+  if (!failed.rank->cause.empty() && failed.rank->cause != said)
+    text += (said.empty() ? ": " : "; ") + failed.rank->cause;
   return text;
 }
 

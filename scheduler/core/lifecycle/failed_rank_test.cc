@@ -78,6 +78,8 @@ TEST(DescribeFailure, SaysWhoHowAndWhy) {
   EXPECT_EQ(DescribeFailure("n1", failed),
             "rank 2 on node n1 exited with code 137 (signal 9): out of memory: the "
             "kernel killed 1 process(es) of the task; step 7");
+  rank.cause = task.message = "its /tmp holds 6.0 MiB, and this node allows 4.0 MiB (tmp_bytes)";
+  EXPECT_EQ(DescribeFailure("n1", failed), "rank 2 on node n1 exited with code 137 (signal 9): " + rank.cause);
 }
 
 void FailRank(Cluster& c, JobId job, std::uint32_t index, TimePoint at, const char* cause) {

@@ -7,6 +7,7 @@
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/hung_storage.h"
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
@@ -20,8 +21,8 @@
 namespace glim::core {
 namespace {
 
-// The job if this user may change it; else null with the refusal in the reply.
-const Job* Mine(Changes& changes, JobId id, const std::string& user) {
+// The job if this user may change it, or has the right to change others'; else null with the refusal in the reply.
+const Job* Mine(Changes& changes, JobId id, const std::string& user, bool by_right) {
   const Job* job = changes.state().FindJob(id);
   if (!job) {
     changes.reply().status = Status(StatusCode::kNotFound, "no job " + std::to_string(id.value))
@@ -30,7 +31,7 @@ const Job* Mine(Changes& changes, JobId id, const std::string& user) {
                                  .WithFix("glim queue --all lists the jobs");
     return nullptr;
   }
-  if (job->user != user) {
+  if (job->user != user && !by_right) {
     changes.reply().status =
         Status(StatusCode::kPermissionDenied, "job " + std::to_string(id.value) + " belongs to " + job->user)
             .WithReason("NOT_YOURS")
@@ -82,16 +83,24 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
   ForgetFinished(changes, id);
 }
 
-void Hold(Changes& changes, JobId id) {
-  changes.EditJob(id, [](Job& job) {
+// `by`: who asked, if it was not its user.
+void Hold(Changes& changes, JobId id, const std::string& by = "") {
+  changes.EditJob(id, [&](Job& job) {
     job.state = JobState::kHeld;
     job.not_before = {};
     job.waits_for_save = {};
     job.save_in_memory = false;
     job.save_in_memory = false;
-    job.message = "suspended by its user";
+    job.message = "suspended by " + (by.empty() || by == job.user ? "its user" : by);
   });
   changes.Note(HistoryKind::kJobHeld, {id, changes.job(id).attempts}, {});
+}
+
+constexpr char kSuspendedBy[] = "suspended by ";
+
+std::string SuspendedBy(const Agreement* last) {
+  const bool told = last && last->suspend && last->reason.starts_with(kSuspendedBy);
+  return told ? last->reason.substr(sizeof kSuspendedBy - 1) : "";
 }
 
 void AfterInterrupt(Changes& changes, const Attempt& ended) {
@@ -111,7 +120,7 @@ void AfterInterrupt(Changes& changes, const Attempt& ended) {
     job.message = "left by itself without a step or a save: the next attempt waits for " + WriteDuration(pause);
   });
   if (hold) {
-    Hold(changes, ended.id.job);
+    Hold(changes, ended.id.job, SuspendedBy(last));
   } else {
     Requeue(changes, ended.id.job, pause.ms > 0 ? changes.now() + pause : TimePoint{});
   }
@@ -125,9 +134,15 @@ void FailForItsOwnFault(Changes& changes, JobId id, const StartVerdict& verdict)
   Finish(changes, id, JobState::kFailed, verdict.message);
 }
 
+// Why a node is left out for a while.
+std::string LastFailed(const char* what, AttemptId attempt, const std::string& message) {
+  return std::string("its last ") + what + " (" + ToString(attempt) + ") failed: " + message;
+}
+
 void AfterStartFailure(Changes& changes, const Attempt& ended) {
   const StartVerdict verdict = JudgeStart(changes.state(), ended);
   if (verdict.jobs_fault) return FailForItsOwnFault(changes, ended.id.job, verdict);
+  if (verdict.blameless) return Requeue(changes, ended.id.job, changes.now() + NoteHungStorage(changes, ended));
   const Policy& policy = changes.policy();
   std::uint32_t failures = 0;
   changes.EditJob(ended.id.job, [&](Job& job) {
@@ -135,7 +150,8 @@ void AfterStartFailure(Changes& changes, const Attempt& ended) {
     job.message = ended.message;
   });
   for (const Task* task : TasksOf(changes.state(), ended.id)) {
-    if (task->start_failed) Suspect(changes, task->node);
+    if (task->start_failed && !task->disk_fault)
+      Suspect(changes, task->node, LastFailed("start", ended.id, task->message));
   }
   if (failures >= policy.start_failures_max) {
     Finish(changes, ended.id.job, JobState::kFailed,
@@ -156,7 +172,9 @@ void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
   for (const Task* task : TasksOf(changes.state(), ended.id)) {
     const bool read = std::all_of(task->ranks.begin(), task->ranks.end(),
                                   [](const Rank& rank) { return rank.restore_failed.empty(); });
-    if (task->save_missing || !read) Suspect(changes, task->node);
+    if (task->save_missing || !read) {
+      Suspect(changes, task->node, LastFailed("restore", ended.id, task->save_missing ? task->message : ended.message));
+    }
   }
   Duration pause = policy.restore_backoff;
   for (std::uint32_t i = 1; i < failures && pause < policy.restore_backoff_max; ++i) pause = pause + pause;
@@ -185,19 +203,24 @@ void AfterNodeFailure(Changes& changes, const Attempt& ended) {
   }
 }
 
-void BeginWait(Changes& changes, JobId id, TimePoint not_before) {
+void BeginWait(Changes& changes, JobId id, TimePoint since, TimePoint not_before) {
   changes.EditJob(id, [&](Job& job) {
     job.state = JobState::kQueued;
-    job.queued_at = changes.now();
+    job.queued_at = since;
     job.not_before = not_before;
     if (job.spec->priority != PriorityClass::kAuto) job.priority = job.spec->priority;  // low while it was borrowed
   });
 }
 
-void NoteResumed(Changes& changes, JobId id, bool before_it_left) {
-  const Job& job = changes.job(id);
-  changes.Note(HistoryKind::kJobResumed, {id, job.attempts}, {}, "",
-               {.user = job.user, .before_it_left = before_it_left});
+// A job whose claims were dropped has not had its turn: its wait goes on, and with it what is promised about that.
+TimePoint WaitsSince(const Changes& changes, JobId id) {
+  const Attempt* newest = changes.state().FindAttempt({id, changes.job(id).attempts});
+  return newest && newest->outcome == Outcome::kClaimDropped ? newest->queued_at : changes.now();
+}
+
+void NoteResumed(Changes& changes, const ResumeJob& event, bool before_it_left) {
+  changes.Note(HistoryKind::kJobResumed, {event.job, changes.job(event.job).attempts}, {}, "",
+               {.user = event.user, .before_it_left = before_it_left});
 }
 
 }  // namespace
@@ -210,13 +233,13 @@ void FailBroken(Changes& changes, JobId id) {
 }
 
 void Requeue(Changes& changes, JobId id, TimePoint not_before) {
-  BeginWait(changes, id, not_before);
+  BeginWait(changes, id, WaitsSince(changes, id), not_before);
   changes.Note(HistoryKind::kJobQueued, {id, changes.job(id).attempts}, {}, changes.job(id).message);
   SettleSave(changes, id);
 }
 
 void ApplyCancel(Changes& changes, const CancelJob& event) {
-  const Job* job = Mine(changes, event.job, event.user);
+  const Job* job = Mine(changes, event.job, event.user, event.by_right);
   if (!job) return;
   const Attempt* live = changes.state().LiveAttempt(*job);
   if (IsTerminal(job->state)) {
@@ -237,7 +260,7 @@ void ApplyCancel(Changes& changes, const CancelJob& event) {
 }
 
 void ApplySuspend(Changes& changes, const SuspendJob& event) {
-  const Job* job = Mine(changes, event.job, event.user);
+  const Job* job = Mine(changes, event.job, event.user, event.by_right);
   if (!job) return;
   const Attempt* live = changes.state().LiveAttempt(*job);
   if (IsTerminal(job->state) || job->state == JobState::kCancelling) {
@@ -245,26 +268,26 @@ void ApplySuspend(Changes& changes, const SuspendJob& event) {
     return;
   }
   if (!live) {
-    Hold(changes, event.job);
+    Hold(changes, event.job, event.user);
   } else if (live->state == AttemptState::kClaimed) {
     DropClaims(changes, live->id, "its job was suspended");
-    Hold(changes, event.job);
+    Hold(changes, event.job, event.user);
   } else if (live->stop != StopCause::kNone) {
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kSuspending; });
   } else {
     const Agreement* agreement = live->open_agreement();
     const AttemptId preemptor = agreement ? agreement->preemptor : AttemptId{};
-    OpenAgreement(changes, live->id, {preemptor, "suspended by " + event.user, true});
+    OpenAgreement(changes, live->id, {preemptor, kSuspendedBy + event.user, true});
   }
   changes.reply().state = ToString(changes.job(event.job).state);
 }
 
 void ApplyResume(Changes& changes, const ResumeJob& event) {
-  const Job* job = Mine(changes, event.job, event.user);
+  const Job* job = Mine(changes, event.job, event.user, event.by_right);
   if (!job) return;
   if (job->state == JobState::kHeld) {
-    BeginWait(changes, event.job, {});
-    NoteResumed(changes, event.job, false);
+    BeginWait(changes, event.job, changes.now(), {});
+    NoteResumed(changes, event, false);
     SettleSave(changes, event.job);
   } else if (job->state == JobState::kSuspending) {
     // It leaves all the same, and queues again instead of being held.
@@ -273,7 +296,7 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
       changes.EditAttempt(live->id, [](Attempt& attempt) { attempt.open_agreement()->suspend = false; });
     }
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kInterrupting; });
-    NoteResumed(changes, event.job, true);
+    NoteResumed(changes, event, true);
   } else {
     Refuse(changes, *job, "resumed");
     return;

@@ -33,7 +33,7 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended);
 // FAILED, if one of the job's dependencies is broken and not to be kept; and those that wait for it in turn.
 void FailBroken(Changes& changes, JobId job);
 
-// QUEUED again, plannable at `not_before` (0: at once).
+// QUEUED again, plannable at `not_before` (0: at once). A new wait, unless the newest attempt's claims were dropped.
 void Requeue(Changes& changes, JobId job, TimePoint not_before);
 
 // Drops the oldest ended jobs beyond policy.finished_jobs_kept, but not the one that has just ended.

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <utility>
 
 #include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
+#include "scheduler/core/lifecycle/secret_rules.h"
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/interrupt_terms.h"
 
@@ -18,9 +21,17 @@ std::vector<JobId> FindRequest(const ClusterState& state, const SubmitJobs& even
   return {it->second.begin(), it->second.end()};
 }
 
+// A spec that says no pool is the same whatever pool its team had then.
+bool SameSpec(const JobSpec& stored, const JobSpec& asked) {
+  if (!asked.pool.empty() || stored.pool.empty()) return stored == asked;
+  JobSpec there = asked;
+  there.pool = stored.pool;
+  return stored == there;
+}
+
 Reply Repeat(const ClusterState& state, const SubmitJobs& event, const std::vector<JobId>& ids) {
   bool same = ids.size() == event.specs.size();
-  for (std::size_t i = 0; same && i < ids.size(); ++i) same = *state.FindJob(ids[i])->spec == event.specs[i];
+  for (std::size_t i = 0; same && i < ids.size(); ++i) same = SameSpec(*state.FindJob(ids[i])->spec, event.specs[i]);
   Reply reply;
   if (same) {
     reply.jobs = ids;
@@ -67,31 +78,41 @@ Status CheckAccounts(const ClusterState& state, const SubmitJobs& event, const J
   return team.ok() ? CheckQuotaAllows(state.accounts(), event.user, *team, spec) : team.status();
 }
 
+// Before anything is told about a pool.
+Status CheckBars(const ClusterState& state, const SubmitJobs& event, const JobSpec& spec) {
+  const auto team = TeamOf(state, event, spec);
+  return CheckAccess(state.accounts(), event.user, team.ok() ? *team : "", spec.pool);
+}
+
+bool SaysItsPool(const JobSpec& spec) { return !spec.pool.empty(); }
+
+// As it is stored: a spec that names no pool has its team's.
+SubmitJobs WithPools(const ClusterState& state, SubmitJobs event) {
+  for (JobSpec& spec : event.specs) {
+    if (SaysItsPool(spec)) continue;
+    const auto team = TeamOf(state, event, spec);  // one that is none is refused later
+    spec.pool = DefaultPool(state.accounts(), team.ok() ? *team : "");
+  }
+  return event;
+}
+
 Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
     const JobSpec& spec = event.specs[i];
     if (i > 0 && spec == event.specs[i - 1]) continue;
-    Status s = CheckFeasible(state, policy, spec);
+    Status s = CheckBars(state, event, spec);
+    if (s.ok()) s = CheckFeasible(state, policy, spec);
     if (s.ok()) s = CheckGrace(policy, spec);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);
+    if (s.ok()) s = CheckSecretsAreSet(state.identity(), event.user, spec);
     if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
   }
   return Status::Ok();
 }
 
-}  // namespace
-
-void ApplySubmit(Changes& changes, const SubmitJobs& event) {
+void TakeIn(Changes& changes, const SubmitJobs& event) {
   Reply& reply = changes.reply();
-  if (const auto earlier = FindRequest(changes.state(), event); !earlier.empty()) {
-    reply = Repeat(changes.state(), event, earlier);
-    return;
-  }
-  if (event.specs.empty()) {
-    reply.status = InvalidArgument("specs", "no job was given", "give at least one");
-    return;
-  }
   reply.status = CheckBounds(changes.state(), changes.policy(), event);
   if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event);
   if (!reply.status.ok() || event.validate_only) return;
@@ -101,6 +122,7 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     Job job;
     job.id = changes.NewJobId();
     job.user = event.user;
+    job.parent = event.parent;
     job.team = TeamOf(changes.state(), event, *spec).value();
     job.request_id = event.request_id;
     job.request_index = static_cast<std::uint32_t>(i);
@@ -120,6 +142,21 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     changes.Write(std::move(job));
   }
   for (const JobId id : reply.jobs) FailBroken(changes, id);
+}
+
+}  // namespace
+
+void ApplySubmit(Changes& changes, const SubmitJobs& event) {
+  Reply& reply = changes.reply();
+  if (const auto earlier = FindRequest(changes.state(), event); !earlier.empty()) {
+    reply = Repeat(changes.state(), event, earlier);
+  } else if (event.specs.empty()) {
+    reply.status = InvalidArgument("specs", "no job was given", "give at least one");
+  } else if (std::all_of(event.specs.begin(), event.specs.end(), SaysItsPool)) {
+    TakeIn(changes, event);
+  } else {
+    TakeIn(changes, WithPools(changes.state(), event));
+  }
 }
 
 }  // namespace glim::core

@@ -49,7 +49,10 @@ class LaunchEnvironment : public ::testing::Test {
     task.id = {{kLaunchedJob, 2}, 1};
     task.job = state_.FindJob(kLaunchedJob);
     task.attempt = state_.FindAttempt({kLaunchedJob, 2});
-    return LaunchVariables(tables, task, *state_.FindNode(NodeId(2)), GangEnvironmentOf(tables, *task.attempt));
+    TaskVariables variables =
+        LaunchVariables(tables, task, *state_.FindNode(NodeId(2)), GangEnvironmentOf(tables, *task.attempt));
+    variables[NameOf(TaskVariable::kServer)] = "head:7601";  // comes with the token, when the launch is sent
+    return variables;
   }
 
   JobSpec spec_;

@@ -38,6 +38,18 @@ TEST(Learnt, SharesAndPredictionsOutliveAFloodOfCancelledJobs) {
   EXPECT_EQ(c.state().index().history, predictions);
 }
 
+// What a user breaks off says nothing of how long such jobs take.
+TEST(Learnt, ACancelledJobTeachesNothingThoughItRan) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  c.Advance(Hours(2));
+  c.Cancel(job);
+  c.Settle();
+  ASSERT_EQ(c.job(job).state, JobState::kCancelled);
+  EXPECT_EQ(c.state().index().history.observed(), 0u);
+  EXPECT_GT(c.state().index().team_service.Decayed({c.job(job).team, "ann"}, c.now()), 0) << "it has had the nodes";
+}
+
 TEST(Learnt, AStoreFromBeforeThereWereSuchRowsIsReadOnce) {
   ClusterState state;
   Job job;

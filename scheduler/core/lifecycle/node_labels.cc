@@ -1,27 +1,24 @@
 #include "scheduler/core/lifecycle/node_labels.h"
 
+#include <algorithm>
 #include <string>
 
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/replica_leave.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/planted.h"
 
 namespace glim::core {
 namespace {
-
-// A claimed attempt has nothing running on the nodes that it has.
-bool RunsSomething(const ClusterState& state, const Node& node) {
-  const Attempt* holder = state.FindAttempt(node.holder);
-  return holder && holder->state != AttemptState::kClaimed;
-}
 
 void DropUnfit(Changes& changes, NodeId id, AttemptId claimant, const NodeLabels& before) {
   const Attempt* attempt = changes.state().FindAttempt(claimant);
   if (!attempt || attempt->state != AttemptState::kClaimed) return;
   const Node& node = changes.node(id);
   // Its zones and gateways were chosen with the old ones.
-  if (Fits(node.labels, *changes.job(claimant.job).spec) && node.labels.zone == before.zone) return;
+  const bool stays = Fits(node.labels, *changes.job(claimant.job).spec) && node.labels.zone == before.zone;
+  if (stays || Planted(PlantedBug::kClaimOutlivesPool)) return;
   DropClaims(changes, claimant, "node " + node.name + " has other labels now");
   Requeue(changes, claimant.job, {});
 }
@@ -39,7 +36,23 @@ void SeeNewLabels(Changes& changes, NodeId id, const NodeLabels& before) {
   if (changes.node(id).labels.zone != before.zone) LeaveReplicas(changes, id);
 }
 
+// Of a node with an identity: what the store says holds now.
+void TakeStoredAddress(Changes& changes, NodeId id) {
+  const Node& node = changes.node(id);
+  const NodeIdentity* stored = changes.state().identity().nodes.Find(node.name);
+  if (!stored || stored->address == node.address) return;
+  const auto& fields = stored->labelled_fields;
+  if (std::find(fields.begin(), fields.end(), "address") == fields.end()) return;
+  const std::string address = stored->address;
+  changes.EditNode(id, [&](Node& row) { row.address = address; });
+}
+
 }  // namespace
+
+bool RunsSomething(const ClusterState& state, const Node& node) {
+  const Attempt* holder = state.FindAttempt(node.holder);
+  return holder && holder->state != AttemptState::kClaimed;
+}
 
 std::string MissingGpus(const Node& node) {
   if (!node.relabelled || node.next_labels.gpu_count >= node.labels.gpu_count) return "";
@@ -65,6 +78,7 @@ void SettleLabels(Changes& changes, const Node& before) {
 }
 
 void ApplyNextLabels(Changes& changes, NodeId id) {
+  TakeStoredAddress(changes, id);
   const Node& node = changes.node(id);
   if (!node.relabelled || !MissingGpus(node).empty()) return;
   const NodeLabels before = node.labels;

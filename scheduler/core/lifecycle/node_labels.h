@@ -15,6 +15,8 @@ void HearLabels(const ClusterState& state, Node& row, const NodeLabels& seen);
 void SettleLabels(Changes& changes, const Node& before);
 // Nothing runs there any more: what it was told meanwhile holds now.
 void ApplyNextLabels(Changes& changes, NodeId node);
+// A claimed attempt has nothing running on the nodes that it has.
+bool RunsSomething(const ClusterState& state, const Node& node);
 // "gpus 7 of 8", or empty: it has as many as labelled.
 std::string MissingGpus(const Node& node);
 

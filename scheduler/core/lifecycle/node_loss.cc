@@ -23,16 +23,19 @@ void FallSilent(Changes& changes, NodeId id, const std::string& why) {
   changes.Note(HistoryKind::kNodeSilent, {}, id, why);
 }
 
-void Abandon(Changes& changes, NodeId id, const std::string& why) {
+void GiveUpClaims(Changes& changes, NodeId id, const std::string& why) {
   if (changes.node(id).claim) DropClaimOf(changes, id, why);
+  const AttemptId holder = changes.node(id).holder;
+  if (!holder || changes.attempt(holder).state != AttemptState::kClaimed) return;
+  DropClaims(changes, holder, why);
+  Requeue(changes, holder.job, {});
+}
+
+void Abandon(Changes& changes, NodeId id, const std::string& why) {
+  GiveUpClaims(changes, id, why);
   const AttemptId holder = changes.node(id).holder;
   if (!holder) return;
   const Attempt& attempt = changes.attempt(holder);
-  if (attempt.state == AttemptState::kClaimed) {
-    DropClaims(changes, holder, why);
-    Requeue(changes, holder.job, {});
-    return;
-  }
   const auto at = std::find(attempt.nodes.begin(), attempt.nodes.end(), id) - attempt.nodes.begin();
   StopAttempt(changes, holder, StopCause::kNodeFailure, why);
   WriteOffTask(changes, {holder, static_cast<std::uint32_t>(at)}, why);

@@ -5,11 +5,14 @@
 
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/attempt_progress.h"
+#include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/node_remove.h"
+#include "scheduler/core/lifecycle/quarantine.h"
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/lifecycle/stored_labels.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
@@ -37,6 +40,13 @@ Status GpusMissing(const std::string& name, const std::string& missing) {
           name);
 }
 
+Status IsLoginHost(const std::string& name) {
+  return Status(StatusCode::kFailedPrecondition, name + " is a host where users log in: it runs no jobs")
+      .WithReason("LOGIN_HOST")
+      .WithField("node_name")
+      .WithFix("stop this agent there; or remove the host and invite it without --login");
+}
+
 void MergeRank(Rank& row, const Rank& seen) {
   const Rank before = row;
   row = seen;
@@ -57,6 +67,7 @@ void MergeRank(Rank& row, const Rank& seen) {
 Written MergeTask(Changes& changes, const ObservedTask& seen) {
   const Attempt* attempt = changes.state().FindAttempt(seen.id.attempt);
   const bool copies_its_save = attempt && attempt->state == AttemptState::kStarting && !IsShared(attempt->base);
+  const bool is_stopped = attempt && attempt->stop != StopCause::kNone;
   return changes.EditTask(seen.id, [&](Task& task) {
     if (task.phase == TaskPhase::kReleased) return;
     // Its agent began anew while it copied the save: nothing of the task had begun, so nothing has failed.
@@ -68,6 +79,9 @@ Written MergeTask(Changes& changes, const ObservedTask& seen) {
     task.start_failed = seen.start_failed || never_began;
     task.job_fault = seen.job_fault;
     task.path_missing = seen.path_missing;
+    task.hung_path = seen.hung_path;
+    task.disk_fault = seen.disk_fault;
+    task.pids = is_stopped ? seen.pids : std::vector<std::int32_t>();
     task.save_missing = seen.save_missing || never_began;
     task.copy_time = std::max(task.copy_time, seen.copy_time);
     if (seen.copied_bytes > task.copied_bytes) {
@@ -117,6 +131,8 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
     }
     if (seen.phase == TaskPhase::kReleased) {
       changes.EditNode(node, [&](Node& row) { std::erase(row.stale_tasks, seen.id); });
+      GoneAtLast(changes, node, seen.id);
+      changes.Sync(node);  // it is listed no more: until the agent knows, it keeps the task's folder
     }
     return;
   }
@@ -162,8 +178,20 @@ void TakeOut(Changes& changes, NodeId id, const std::string& missing) {
   const Node& node = changes.node(id);
   if (node.state == NodeState::kQuarantined && node.message == missing) return;  // told again
   changes.Note(HistoryKind::kNodeQuarantined, node.holder, id, missing);
-  SetNodeState(changes, id, NodeState::kQuarantined, missing);
+  TakeOutForGood(changes, id, missing);
   Abandon(changes, id, "node " + changes.node(id).name + " has " + missing);
+}
+
+// A prolog or an epilog failed: nobody else comes, and what runs there runs on. An agent tells the same words again and
+// again: an operator who returns the node has seen them.
+void SeeSiteFault(Changes& changes, NodeId id, const std::string& fault) {
+  if (changes.node(id).site_fault == fault) return;
+  changes.EditNode(id, [&](Node& node) { node.site_fault = fault; });
+  if (fault.empty()) return;
+  const Node& node = changes.node(id);
+  if (node.state == NodeState::kQuarantined && node.stuck_tasks.empty()) return;
+  changes.Note(HistoryKind::kNodeQuarantined, node.holder, id, fault);
+  TakeOutForGood(changes, id, fault);
 }
 
 void HeardAgain(Changes& changes, NodeId id) {
@@ -182,6 +210,12 @@ void HeardAgain(Changes& changes, NodeId id) {
 }  // namespace
 
 void ApplyConnected(Changes& changes, const NodeConnected& event) {
+  const NodeIdentity* identity = changes.state().identity().nodes.Find(event.name);
+  const bool has_identity = identity != nullptr;
+  if (has_identity && identity->login) {
+    changes.reply().status = IsLoginHost(event.name);
+    return;
+  }
   const auto known = changes.state().index().node_by_name.find(event.name);
   Node node;
   if (known != changes.state().index().node_by_name.end()) {
@@ -190,25 +224,29 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
       changes.reply().status = SecondMachine(node);
       return;
     }
-  } else {
+  }
+  const LabelsInForce said = SettleHello(changes, event);
+  if (!node.id) {
     node.id = changes.NewNodeId();
     node.name = event.name;
     node.machine_id = event.machine_id;
+    node.labels = said.labels;
     changes.Note(HistoryKind::kNodeRegistered, {}, node.id, "",
-                 {.gpus = event.labels.gpu_count,
-                  .simulated_gpus = event.labels.simulated_gpus,
-                  .pool = event.labels.pool,
-                  .zone = event.labels.zone});
+                 {.gpus = said.labels.gpu_count,
+                  .simulated_gpus = said.labels.simulated_gpus,
+                  .pool = said.labels.pool,
+                  .zone = said.labels.zone});
   }
   const NodeId id = node.id;
-  if (known == changes.state().index().node_by_name.end()) node.labels = event.labels;
   const Node before = node;
-  HearLabels(changes.state(), node, event.labels);
+  HearLabels(changes.state(), node, said.seen);
   const std::string right_marker = RightMarker(changes.state());
   node.boot_id = event.boot_id;
-  node.address = event.address;
+  const bool keeps_address = has_identity && RunsSomething(changes.state(), node);  // else: at the release
+  if (!keeps_address) node.address = said.address;
   node.agent_version = event.agent_version;
   node.runtime = event.runtime;
+  node.census = event.census;
   node.replica = event.replica;
   node.save_address = event.save_address;
   node.save_key = event.save_key;
@@ -226,6 +264,9 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
     TakeOut(changes, id, missing);
   }
   HeardAgain(changes, id);
+  if (has_identity && changes.node(id).state == NodeState::kReady) {
+    changes.EditNode(id, [&](Node& row) { row.message = said.differs; });
+  }
   SettleSavesOn(changes, id);  // a quarantined node stays so, and gives its saves again
   changes.Sync(id);
   changes.reply().node = id;
@@ -251,6 +292,8 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   live.last_heard = changes.now();
   HeardAgain(changes, event.node);
   SeeRoot(changes, event.node, event.root_marker, event.root_error);
+  SeeNodeFault(changes, event.node, event.fault);
+  SeeSiteFault(changes, event.node, event.site_fault);
   std::vector<AttemptId> orphans;
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);
@@ -296,19 +339,11 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
   changes.EditNode(id, [](Node& node) {
     node.suspect = 0;
     node.suspect_until = {};
+    node.suspect_why.clear();
+    node.stuck_tasks.clear();
   });
   changes.Sync(id);
   changes.reply().state = ToString(changes.node(id).state);
-}
-
-void Quarantine(Changes& changes, TaskId id) {
-  const Task* task = changes.state().FindTask(id);
-  const NodeId node = task->node;
-  const std::string evidence =
-      "task " + ToString(id.attempt) + "." + std::to_string(id.index) + " did not go after SIGKILL: " + task->message;
-  SetNodeState(changes, node, NodeState::kQuarantined, evidence);
-  changes.Note(HistoryKind::kNodeQuarantined, id.attempt, node, evidence);
-  WriteOffTask(changes, id, evidence);
 }
 
 }  // namespace glim::core

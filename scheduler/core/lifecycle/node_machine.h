@@ -6,8 +6,9 @@
 //     |                                                                 | heard again: what was written off is
 //     +-----------------------------------------------------------------+ stopped first, then it is used
 //     |
-//     +--- stop order unanswered for kill_after_term + release_max, or
-//          fewer GPUs than labelled (node_labels.h) ---> QUARANTINED ---> READY (operator, once empty)
+//     +--- stop order unanswered for kill_after_term + release_max (quarantine.h), or
+//          fewer GPUs than labelled (node_labels.h) ---> QUARANTINED ---> READY (operator, once empty, or by
+//          itself when a task alone was the matter, and has gone)
 //
 // A node whose agent speaks another protocol is REFUSED (node_refused.h): neither silent nor lost.
 // More than outage_percent of the nodes (and at least two) silent at once is an outage (silence.h).
@@ -26,8 +27,5 @@ void ApplyReported(Changes& changes, const NodeReported& event);
 // Several at once: what they say together decides, and each attempt is looked at once.
 void ApplyReports(Changes& changes, std::span<const Event> reports);
 void ApplyReturn(Changes& changes, const ReturnNode& event);
-
-// A task past its release bound: the node is taken out, with the evidence.
-void Quarantine(Changes& changes, TaskId task);
 
 }  // namespace glim::core

@@ -132,6 +132,22 @@ TEST(Loss, AfterNodeLostAfterTheJobGoesOnElsewhere) {
   EXPECT_EQ(c.attempt(job).nodes, (std::vector{NodeId(2), NodeId(3)}));
 }
 
+// Nobody else may come to that node for long, and until then its agent would keep what it has of the task.
+TEST(Loss, AStaleTaskThatIsGoneIsListedNoMoreAndItsAgentHears) {
+  Cluster c;
+  const JobId job = c.Running(Spec(1));
+  c.script(job).stuck = true;
+  c.Silence(NodeId(1));
+  c.Advance(c.policy().node_lost_after);
+  c.Return(NodeId(1));
+  c.Settle();
+  ASSERT_FALSE(c.unsynced().contains(NodeId(1)));
+  testing::ScriptedAgent::Release(c.agent(NodeId(1)).tasks.at({{job, 1}, 0}), 137);
+  c.Report(NodeId(1), true);
+  EXPECT_TRUE(c.unsynced().contains(NodeId(1)));
+  EXPECT_TRUE(DesiredFor(c.state().tables(), NodeId(1)).empty());
+}
+
 TEST(Loss, AReturningStaleTaskIsStoppedBeforeTheNodeIsUsed) {
   Cluster c(Zones{.nodes = 2});
   const JobId job = c.Running(Spec(1));
@@ -232,69 +248,6 @@ TEST(OutageRule, NodesThatFallSilentOneAfterTheOtherAreOneOutage) {
     EXPECT_EQ(c.job(job).state, JobState::kRunning);
     EXPECT_EQ(c.Noted(HistoryKind::kNodeLost), 0);
   }
-}
-
-// Job 1 was cancelled and does not go.
-struct Stuck {
-  Stuck() {
-    job = c.Running(Spec(2));
-    c.script(job).stuck = true;
-    c.Edit(job, 0, [](ObservedTask& task) { task.message = "pid 4711 in D state"; });
-    c.Cancel(job);
-    bound = c.policy().kill_after_term + c.policy().release_max;
-  }
-  Cluster c;
-  JobId job;
-  Duration bound;
-};
-
-TEST(QuarantineRule, PastTheReleaseBoundWithTheEvidence) {
-  Stuck s;
-  s.c.Advance(s.bound - Milliseconds(1));
-  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kReady);
-  s.c.Advance(Milliseconds(1));
-  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kQuarantined);
-  EXPECT_EQ(s.c.node(NodeId(1)).message, "task 1.1.0 did not go after SIGKILL: pid 4711 in D state");
-  EXPECT_EQ(s.c.job(s.job).state, JobState::kCancelled) << "its job need not wait";
-  EXPECT_EQ(s.c.Noted(HistoryKind::kNodeQuarantined), 2);
-}
-
-TEST(QuarantineRule, TheNodeStaysOutUntilTheOperatorReturnsItAndItIsEmpty) {
-  Stuck s;
-  s.c.Advance(s.bound);
-  s.c.Connect("n1", s.c.node(NodeId(1)).labels);
-  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kQuarantined) << "a reconnect is no pardon";
-  EXPECT_EQ(s.c.Do(ReturnNode{"n1"}).state, "ready");
-  EXPECT_FALSE(IsFree(s.c.node(NodeId(1)))) << "the task is still there";
-  s.c.script(s.job).stuck = false;
-  s.c.Settle();
-  EXPECT_TRUE(IsFree(s.c.node(NodeId(1))));
-}
-
-TEST(QuarantineRule, ASilentNodeIsNotAccused) {
-  Stuck s;
-  s.c.Silence(NodeId(1), true);
-  s.c.Silence(NodeId(2), true);
-  s.c.Advance(s.bound + Seconds(1));  // both silent: an outage
-  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kSilent);
-}
-
-// The stop order could not reach the agent: it is not to blame that the task is still there.
-TEST(QuarantineRule, AfterAnOutageTheAgentGetsTheTimeToObey) {
-  Cluster c;
-  const JobId job = c.Running(Spec(2));
-  c.Silence(NodeId(1), true);
-  c.Silence(NodeId(2), true);
-  c.Cancel(job);
-  c.Advance(Minutes(10));
-  ASSERT_TRUE(c.state().outage);
-  c.Return(NodeId(1));
-  c.Return(NodeId(2));
-  c.Advance(Milliseconds(1));
-  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kReady);
-  c.Settle();
-  EXPECT_EQ(c.job(job).state, JobState::kCancelled);
-  EXPECT_TRUE(IsFree(c.node(NodeId(1))));
 }
 
 // Nodes in repair are known to be away.

@@ -1,6 +1,8 @@
 #include "scheduler/core/lifecycle/node_refused.h"
 
+#include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/model/planted.h"
 
 namespace glim::core {
 
@@ -20,8 +22,11 @@ void ApplyRefused(Changes& changes, const NodeRefused& event) {
     row.state = NodeState::kRefused;
     row.message = event.why;
   });
+  if (Planted(PlantedBug::kRefusedMeansLost)) Abandon(changes, id, event.why);
   SettleSavesOn(changes, id);
   changes.Note(HistoryKind::kNodeRefused, {}, id, event.why);
+  // An upgrade may be days away, and a refused node is never lost: whoever only waits for it looks elsewhere.
+  GiveUpClaims(changes, id, "node " + changes.node(id).name + " is refused: " + event.why);
 }
 
 }  // namespace glim::core

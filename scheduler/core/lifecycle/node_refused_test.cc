@@ -81,6 +81,31 @@ TEST(RefusedAgent, NothingIsPlacedThere) {
   EXPECT_EQ(c.attempt(job).nodes, std::vector{NodeId(2)});
 }
 
+// An upgrade may be days away: its other nodes would stand idle for so long.
+TEST(RefusedAgent, WhoOnlyWaitsForTheNodeLooksElsewhere) {
+  Cluster c(Zones{.nodes = 2}, testing::Patient());
+  const JobId leaves = c.Running(Spec(1));
+  c.Cancel(leaves);
+  const JobId claims = c.Submit(Spec(2));
+  ASSERT_EQ(c.node(NodeId(1)).claim, c.attempt(claims).id);
+  c.Silence(NodeId(1), true);
+  Knock(c, NodeId(1));
+  EXPECT_EQ(c.job(claims).state, JobState::kQueued);
+  EXPECT_TRUE(IsFree(c.node(NodeId(2))));
+  EXPECT_EQ(c.node(NodeId(1)).holder, c.attempt(leaves).id) << "what runs there keeps it";
+}
+
+TEST(RefusedAgent, WhoHasItAndWaitsForOthersLooksElsewhere) {
+  Cluster c(Zones{.nodes = 2}, testing::Patient());
+  c.Cancel(c.Running(Spec(1)));
+  const JobId claims = c.Submit(Spec(2));
+  ASSERT_EQ(c.node(NodeId(2)).holder, c.attempt(claims).id);
+  c.Silence(NodeId(2), true);
+  Knock(c, NodeId(2));
+  EXPECT_EQ(c.job(claims).state, JobState::kQueued);
+  EXPECT_FALSE(c.node(NodeId(2)).holder);
+}
+
 TEST(RefusedAgent, OneThatKnocksNoMoreIsLostAsAnyOther) {
   Cluster c(Zones{.nodes = 5});
   c.Silence(NodeId(1), true);

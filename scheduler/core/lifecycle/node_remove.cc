@@ -24,6 +24,18 @@ Status IsConnected(const Node& node) {
       .WithFix("stop that agent first, or give --connected: then it registers anew at once");
 }
 
+// They are stopped by this node's orders: the machine that registers anew would have them as orphans, for ever.
+Status IsBeingEmptied(const Node& node) {
+  const std::string tasks =
+      node.stale_tasks.size() == 1 ? "a task" : std::to_string(node.stale_tasks.size()) + " tasks";
+  return Status(StatusCode::kFailedPrecondition,
+                "node " + node.name + " may still run " + tasks + " whose job goes on elsewhere, first of job " +
+                    std::to_string(node.stale_tasks.front().attempt.job.value) + "; its agent is told to stop")
+      .WithReason("NODE_IN_USE")
+      .WithField("node")
+      .WithFix("try again in a minute; if they do not go, start the machine anew, or stop its agent first");
+}
+
 bool Names(const Attempt& attempt, NodeId node) {
   return std::find(attempt.nodes.begin(), attempt.nodes.end(), node) != attempt.nodes.end();
 }
@@ -52,6 +64,10 @@ void ApplyRemove(Changes& changes, const RemoveNode& event) {
   }
   if (changes.liveness(id).session != 0 && !event.connected) {
     changes.reply().status = IsConnected(node);
+    return;
+  }
+  if (changes.liveness(id).session != 0 && !node.stale_tasks.empty()) {
+    changes.reply().status = IsBeingEmptied(node);
     return;
   }
   changes.Note(HistoryKind::kNodeRemoved, {}, id, "", {.node_names = {node.name}});

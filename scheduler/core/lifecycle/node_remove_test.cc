@@ -60,12 +60,31 @@ TEST(RemoveNodeOrder, IsRefusedWhileItsAgentIsConnectedUnlessItSaysSo) {
   const Reply refused = c.Do(RemoveNode{"n1"});
   EXPECT_EQ(refused.status.reason(), "NODE_CONNECTED");
   EXPECT_NE(refused.status.fix().find("--connected"), std::string::npos);
+  c.Settle();
+  ASSERT_FALSE(c.unsynced().contains(kGone));
   EXPECT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
   EXPECT_TRUE(c.unsynced().contains(kGone)) << "its stream is to end";
   // What is under way from the old stream is nobody's.
   c.Do(NodeReported{kGone, c.session(kGone), true, {}});
   c.Do(NodeDisconnected{kGone, c.session(kGone)});
   EXPECT_EQ(c.state().FindNode(kGone), nullptr);
+}
+
+// The order to stop it goes with the node, and it would train on beside the attempt that took its place.
+TEST(RemoveNodeOrder, IsRefusedWhileItsAgentStopsWhatWasWrittenOff) {
+  Cluster c;
+  const JobId job = c.Running(Spec(1));
+  c.Connect("n1", Labels("z1", "z1-l1", 7));
+  ASSERT_EQ(c.node(kGone).stale_tasks.size(), 1u);
+  const Reply reply = c.Do(RemoveNode{"n1", true});
+  EXPECT_EQ(reply.status.reason(), "NODE_IN_USE");
+  EXPECT_EQ(reply.status.field(), "node");
+  EXPECT_EQ(reply.status.message(), "node n1 may still run a task whose job goes on elsewhere, first of job " +
+                                        std::to_string(job.value) + "; its agent is told to stop");
+  c.Report(kGone);
+  c.Settle();
+  EXPECT_TRUE(c.node(kGone).stale_tasks.empty());
+  EXPECT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
 }
 
 TEST(RemoveNodeOrder, KnowsItsNodes) {

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "scheduler/core/model/waited.h"
+
 namespace glim::core {
 namespace {
 
@@ -9,8 +11,8 @@ void Remember(const Changes& changes, const Attempt& attempt, EarlierAttempts& e
   ++earlier.count;
   if (!earlier.started_at) earlier.started_at = attempt.started_at;
   earlier.ran = earlier.ran || attempt.running_at;
-  const TimePoint waited_until = attempt.started_at ? attempt.started_at : attempt.ended_at;
-  if (waited_until) earlier.waited = earlier.waited + (waited_until - attempt.queued_at);
+  const Attempt* next = changes.state().FindAttempt({attempt.id.job, attempt.id.number + 1});
+  earlier.waited = earlier.waited + WaitedFor(attempt, next ? next->queued_at : TimePoint{});
   for (const NodeId id : attempt.nodes) {
     const Node* node = changes.state().FindNode(id);
     earlier.simulated_gpus = earlier.simulated_gpus || (node && node->labels.simulated_gpus);

@@ -23,7 +23,7 @@ bool IsJudged(const Node& node) { return node.state != NodeState::kLost && node.
 
 void Lose(Changes& changes, NodeId id) {
   SetNodeState(changes, id, NodeState::kLost, "nothing heard from its agent");
-  Suspect(changes, id);
+  Suspect(changes, id, "it was lost: nothing was heard from its agent");
   changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
   Abandon(changes, id, "node " + changes.node(id).name + " was lost");
 }

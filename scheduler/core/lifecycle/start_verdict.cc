@@ -4,6 +4,7 @@
 #include <set>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 
 namespace glim::core {
@@ -37,11 +38,14 @@ bool HasRun(const ClusterState& state, AttemptId newest) {
 StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
   StartVerdict verdict;
   const Task* missing = nullptr;
+  bool blameless = false, other = false;
   for (const Task* task : TasksOf(state, ended.id)) {
     if (!task->start_failed) continue;
-    if (task->job_fault) return {true, Describe(state, *task), {}};
+    if (task->job_fault && !Planted(PlantedBug::kOwnFaultTriedAgain)) return {true, false, Describe(state, *task), {}};
     if (task->path_missing && !missing) missing = task;
+    (task->hung_path.empty() && !task->disk_fault ? other : blameless) = true;
   }
+  verdict.blameless = blameless && !other;
   if (!missing) return verdict;
   std::set<NodeId> nodes;
   LookForMissing(state, ended.id, &nodes, nullptr);

@@ -67,6 +67,36 @@ TEST(AStartFailure, OfAGangIsTheJobsFaultIfOneNodeSaysSo) {
   for (const NodeId node : {NodeId(1), NodeId(2)}) EXPECT_EQ(c.node(node).suspect, 0u);
 }
 
+// The only node has a full disk for as long as it has one: the job is not to blame, and waits.
+TEST(AStartFailure, OfTheDiskOfTheNodesAgentIsNeverCounted) {
+  Cluster c(Zones{.nodes = 1});
+  const JobId job = c.Submit(Spec(1));
+  for (std::uint32_t tries = 1; tries <= 2 * c.policy().start_failures_max; ++tries) {
+    FailStart(c, job, 0, [](ObservedTask& task) {
+      task.disk_fault = true;
+      task.message = "this node cannot start it: the disk of /var/lib/glim-agent is full";
+    });
+    ASSERT_EQ(c.job(job).state, JobState::kQueued);
+    EXPECT_EQ(c.job(job).attempts, tries);
+    c.Advance(c.policy().restore_backoff_max);
+  }
+  EXPECT_EQ(c.job(job).start_failures, 0u);
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 0u) << "its fault says what is wrong with it";
+  c.script(job).runs = true;
+  c.Settle();
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+}
+
+TEST(AStartFailure, SaysWhyTheNodeIsLeftOut) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Submit(Spec(1));
+  FailStart(c, job, 0, Broken);
+  EXPECT_GT(c.node(NodeId(1)).suspect_until, c.now());
+  EXPECT_EQ(c.node(NodeId(1)).suspect_why, "its last start (1.1) failed: runc was killed");
+  c.Do(ReturnNode{"n1"});
+  EXPECT_EQ(c.node(NodeId(1)).suspect_why, "");
+}
+
 TEST(AMissingPath, OnASecondNodeIsTheJobsFault) {
   Cluster c(Zones{.nodes = 3});
   const JobId job = c.Submit(Spec(1));

@@ -2,11 +2,12 @@
 
 namespace glim::core {
 
-void Suspect(Changes& changes, NodeId id) {
+void Suspect(Changes& changes, NodeId id, const std::string& why) {
   if (!changes.state().FindNode(id)) return;
   changes.EditNode(id, [&](Node& node) {
     ++node.suspect;
     node.suspect_until = changes.now() + changes.policy().suspect_for;
+    node.suspect_why = why;
   });
 }
 
@@ -14,7 +15,9 @@ void Clear(Changes& changes, NodeId id) {
   if (!changes.state().FindNode(id)) return;
   changes.EditNode(id, [](Node& node) {
     if (node.suspect > 0) --node.suspect;
-    if (node.suspect == 0) node.suspect_until = {};
+    if (node.suspect > 0) return;
+    node.suspect_until = {};
+    node.suspect_why.clear();
   });
 }
 

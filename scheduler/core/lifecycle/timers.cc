@@ -7,11 +7,13 @@
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
+#include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
-#include "scheduler/core/lifecycle/node_machine.h"
+#include "scheduler/core/lifecycle/quarantine.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
@@ -53,7 +55,7 @@ void EndSlowStart(Changes& changes, AttemptId id) {
   const std::vector<NodeId> slow = SlowToStart(changes.state(), changes.attempt(id));
   std::string why = "not every task was seen running in time";
   if (!slow.empty()) why += ": not on " + NamesOfNodes(changes.state().tables(), slow);
-  for (const NodeId node : slow) Suspect(changes, node);
+  for (const NodeId node : slow) Suspect(changes, node, "a task was not seen running there in time");
   StopAttempt(changes, id, StopCause::kStartTimeout, why);
 }
 
@@ -104,6 +106,7 @@ TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt&
 
 void ApplyTimePassed(Changes& changes) {
   EndBackoffs(changes);
+  SweepTokens(changes);
   JudgeSilence(changes);
   JudgeTimeLimits(changes);
   const std::vector<AttemptId> due(changes.state().index().attention.begin(), changes.state().index().attention.end());
@@ -144,6 +147,7 @@ void ApplyLeaderStarted(Changes& changes) {
     changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
   for (const NodeId id : nodes) SettleSavesOn(changes, id);
+  BeginCrossings(changes);  // its policy may be another one: the links may carry more now
   // An earlier version let them wait for ever.
   std::set<JobId> waiting;
   for (const auto& [other, dependants] : changes.state().index().dependants) {
@@ -160,6 +164,7 @@ TimePoint NextWake(const ClusterState& state, const Policy& policy) {
   Earliest(wake, NextTimeLimit(state, policy));
   if (!state.index().delayed.empty()) Earliest(wake, state.index().delayed.begin()->first);
   Earliest(wake, NextSilence(state, policy));
+  Earliest(wake, NextSweep(state));
   return wake;
 }
 

@@ -69,13 +69,26 @@ TEST(Yield, WhoDidSomethingComesBackAtOnce) {
     c.Settle();
     Yield(c, job);
     ASSERT_EQ(c.job(job).idle_yields, 1u);
-    c.Advance(Minutes(1));
-    c.Settle();
+    c.Advance(Seconds(30));
+    c.Settle();  // it has just begun: nothing but the deed speaks for it
     deed.act(c, job);
     Yield(c, job);
     EXPECT_EQ(c.job(job).idle_yields, 0u) << "and its earlier ones are forgotten";
     EXPECT_EQ(c.job(job).state, JobState::kStarting) << "there is room";
   }
+}
+
+TEST(Yield, ARoundThatWasWithdrawnIsNoExcuse) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(2));
+  c.Settle();
+  c.Advance(MinRunOf(c.policy(), c.job(job)));
+  c.Cancel(c.Submit(Spec(2, PriorityClass::kHigh), "bob"), "bob");
+  ASSERT_EQ(c.agreement(job).state, AgreementState::kWithdrawn);
+  Yield(c, job);
+  EXPECT_EQ(c.job(job).quantum_doublings, 0u) << "nobody asked it to leave";
+  ASSERT_EQ(c.attempt(job, 1).outcome, Outcome::kInterrupted);
+  EXPECT_TRUE(IsYield(c.attempt(job, 1)));
 }
 
 TEST(Yield, LeavingInsideAnOpenRoundIsNone) {

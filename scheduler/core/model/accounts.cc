@@ -28,17 +28,23 @@ struct Changer {
   Accounts& accounts;
   bool removed;
   void operator()(const User& row) const {
+    const auto old = accounts.users.find(row.name);
+    if (old != accounts.users.end() && old->second.disabled) --accounts.users_disabled;
     if (removed) {
       accounts.users.erase(row.name);
     } else {
       accounts.users[row.name] = row;
+      if (row.disabled) ++accounts.users_disabled;
     }
   }
   void operator()(const Team& row) const {
+    const auto old = accounts.teams.find(row.name);
+    if (old != accounts.teams.end() && !old->second.pools.empty()) --accounts.teams_with_pools;
     if (removed) {
       accounts.teams.erase(row.name);
     } else {
       accounts.teams[row.name] = row;
+      if (!row.pools.empty()) ++accounts.teams_with_pools;
     }
   }
   void operator()(const QuotaRow& row) const {
@@ -51,6 +57,25 @@ struct Changer {
     if (numbers.empty()) accounts.quotas.erase(row.group);
   }
   void operator()(const QuotaImport& row) const { accounts.imported = removed ? "" : row.text; }
+};
+
+struct Finder {
+  const Accounts& accounts;
+  bool operator()(const User& row) const {
+    const auto it = accounts.users.find(row.name);
+    return it != accounts.users.end() && it->second == row;
+  }
+  bool operator()(const Team& row) const {
+    const auto it = accounts.teams.find(row.name);
+    return it != accounts.teams.end() && it->second == row;
+  }
+  bool operator()(const QuotaRow& row) const {
+    const auto it = accounts.quotas.find(row.group);
+    if (it == accounts.quotas.end()) return false;
+    const auto number = it->second.find(row.priority);
+    return number != it->second.end() && number->second == row.nodes;
+  }
+  bool operator()(const QuotaImport& row) const { return accounts.imported == row.text; }
 };
 
 struct Command {
@@ -79,6 +104,8 @@ struct Command {
 AccountKey KeyOf(const AccountRow& row) { return std::visit(Key{}, row); }
 
 void Accounts::Change(const AccountChange& change) { std::visit(Changer{*this, change.removed}, change.row); }
+
+bool Accounts::Has(const AccountRow& row) const { return std::visit(Finder{*this}, row); }
 
 std::vector<AccountRow> Accounts::Rows() const {
   std::vector<AccountRow> rows;

@@ -6,17 +6,26 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/roles.h"
 #include "scheduler/core/model/spec.h"
 
 namespace glim::core {
 
 struct User {
   std::string name;
-  std::vector<std::string> teams;  // the first is the default
+  std::vector<std::string> teams{};     // the first is the default
+  Role role = Role::kUser;              // kViewer, kUser, kOperator or kAdmin
+  std::vector<std::string> admin_of{};  // teams, among `teams`
+  // On the nodes, and on the hosts where users log in; nullopt: unknown, and no login socket knows the user.
+  std::optional<std::uint32_t> uid{};
+  std::optional<std::uint32_t> gid{};
+  std::vector<std::uint32_t> groups{};
+  bool disabled = false;  // no token of theirs counts, and no job of theirs starts; what runs runs on
   friend bool operator==(const User&, const User&) = default;
 };
 
@@ -26,6 +35,8 @@ inline constexpr std::uint32_t kTeamWeightMax = 1'000'000;
 struct Team {
   std::string name;
   std::uint32_t weight = kTeamWeight;  // its service counts as service / weight
+  std::vector<std::string> pools{};    // that its jobs may use; empty: all
+  std::string default_pool{};          // of its jobs that name none; empty: as without a team
   friend bool operator==(const Team&, const Team&) = default;
 };
 
@@ -81,7 +92,11 @@ struct Accounts {
   std::map<std::string, Team> teams;
   std::map<QuotaGroup, ClassNumbers> quotas;  // no group is empty
   std::string imported;                       // QuotaImport; empty: nothing was
+  // Counted by Change: where nobody is barred, a planning pass looks nobody up.
+  std::uint32_t users_disabled = 0;
+  std::uint32_t teams_with_pools = 0;
   void Change(const AccountChange& change);
+  bool Has(const AccountRow& row) const;  // the very same
   std::vector<AccountRow> Rows() const;
   std::uint32_t WeightOf(const std::string& team) const;
   friend bool operator==(const Accounts&, const Accounts&) = default;

@@ -1,5 +1,7 @@
 #include "scheduler/core/model/attempt_tasks.h"
 
+#include <algorithm>
+
 namespace glim::core {
 
 std::vector<const Task*> TasksOf(const ClusterState& state, AttemptId attempt) {
@@ -10,6 +12,13 @@ std::vector<const Task*> TasksOf(const ClusterState& state, AttemptId attempt) {
     return true;
   });
   return tasks;
+}
+
+bool ExitIsKnown(const Task& task) {
+  if (task.phase < TaskPhase::kExited) return false;
+  const auto exited = std::count_if(task.ranks.begin(), task.ranks.end(), [](const Rank& rank) { return rank.exited; });
+  if (exited == 0) return false;
+  return task.exit_code != 0 || static_cast<std::size_t>(exited) == task.ranks.size();
 }
 
 }  // namespace glim::core

@@ -9,5 +9,7 @@ namespace glim::core {
 
 // Ascending by index. Valid until one of them is written.
 std::vector<const Task*> TasksOf(const ClusterState& state, AttemptId attempt);
+// Whether its exit code says how it ended: it has, it ran, and its node knows how its ranks went.
+bool ExitIsKnown(const Task& task);
 
 }  // namespace glim::core

@@ -21,7 +21,10 @@ enum class BlockerKind : std::uint8_t {
   kNotPlanned,
   kDependency,
   kTimeSlice,
-  kCheckpointOn
+  kCheckpointOn,
+  kNodesOut,
+  kUserDisabled,
+  kPoolNotAllowed
 };
 const char* ToString(BlockerKind kind);
 

@@ -48,8 +48,8 @@ bool IndexedAlike(const Job& a, const Job& b) {
   return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
          a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for &&
          a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
-         a.quantum_doublings == b.quantum_doublings && DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) &&
-         a.user == b.user && a.team == b.team && a.request_id == b.request_id;
+         a.quantum_doublings == b.quantum_doublings && a.hung_on == b.hung_on && DearSaveOf(a) == DearSaveOf(b) &&
+         SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team && a.request_id == b.request_id;
 }
 
 // What the pool's means are made of.
@@ -100,7 +100,8 @@ Shape ShapeOf(const Job& job) {
           spec.placement,
           LimitClass(spec.time_limit),
           ServiceBucket(job.service),
-          DearSaveOf(job)};
+          DearSaveOf(job),
+          job.hung_on};
 }
 
 Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
@@ -113,7 +114,8 @@ Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
 QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_at, job.id}; }
 
 bool IsUsable(const Node& node) {
-  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() && node.root_error.empty();
+  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
+         node.root_error.empty() && node.fault.empty();
 }
 
 bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
@@ -312,6 +314,30 @@ void ClusterState::SetAccounts(Accounts accounts) {
   tables_.accounts = std::make_shared<const Accounts>(std::move(accounts));
 }
 
+namespace {
+
+// Beyond this a moment is as good as never.
+constexpr TimePoint kNoEnd{std::int64_t{1} << 60};
+
+}  // namespace
+
+void ClusterState::IndexToken(const TokenRow& row, bool add) {
+  if (row.attempt) AddTo(index_.job_tokens, row.attempt, row.id, add);
+  if (row.expires_at && row.expires_at < kNoEnd) AddTo(index_.token_ends, std::pair(row.expires_at, row.id), add);
+}
+
+void ClusterState::ChangeIdentity(const std::vector<IdentityChange>& changes) {
+  auto next = std::make_shared<Identity>(*tables_.identity);
+  for (const IdentityChange& change : changes) {
+    const auto* token = std::get_if<TokenRow>(&change.row);
+    const TokenRow* old = token ? next->tokens.Find(token->id) : nullptr;
+    if (old) IndexToken(*old, false);
+    if (token && !change.removed) IndexToken(*token, true);
+    next->Change(change);
+  }
+  tables_.identity = std::move(next);
+}
+
 ClusterState ClusterState::Of(const Tables& tables) {
   ClusterState state;
   state.tables_ = tables;
@@ -332,6 +358,7 @@ ClusterState ClusterState::Of(const Tables& tables) {
   });
   tables.shares.ForEach([&](const ShareId&, const Share& row) { state.index_.team_service.Put(row); });
   tables.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.index_.history.Put(row); });
+  tables.identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { state.IndexToken(row, true); });
   return state;
 }
 
@@ -342,6 +369,7 @@ Index ClusterState::RebuildIndex() const {
   tables_.nodes.ForEach([&](const NodeId&, const Node& row) { fresh.Put(row); });
   tables_.shares.ForEach([&](const ShareId&, const Share& row) { fresh.Put(row); });
   tables_.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { fresh.Put(row); });
+  tables_.identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { fresh.IndexToken(row, true); });
   return fresh.index_;
 }
 

@@ -19,6 +19,7 @@
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/cow_table.h"
+#include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/job_place.h"
 #include "scheduler/core/model/pool_layout.h"
 #include "scheduler/core/model/rows.h"
@@ -41,6 +42,7 @@ struct Tables {
   CowTable<UserPlace, Job> listed_by_user;
   CowTable<std::string, NodeId> node_ids;
   std::shared_ptr<const Accounts> accounts = std::make_shared<const Accounts>();  // never null
+  std::shared_ptr<const Identity> identity = std::make_shared<const Identity>();  // never null
 };
 
 // Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
@@ -64,6 +66,7 @@ struct Shape {
   Duration time_limit;
   std::uint8_t service_bucket = 0;  // of what its ended attempts had
   DearSave save;
+  std::vector<NodeId> hung_on;  // left out while other nodes fit
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
@@ -125,8 +128,10 @@ struct Index {
   std::set<std::pair<TimePoint, JobId>> finished;                                    // by end, oldest first
   std::map<AttemptId, std::set<NodeId>> claims;                                      // nodes whose claim it is
   std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
-  std::map<NodeId, std::uint32_t> replica_copies;  // of attempts that have not ended, by who takes them
-  std::map<std::string, PoolSaves> saves;          // by pool
+  std::map<NodeId, std::uint32_t> replica_copies;          // of attempts that have not ended, by who takes them
+  std::map<std::string, PoolSaves> saves;                  // by pool
+  std::map<AttemptId, std::set<std::string>> job_tokens;   // tokens of attempts, by id
+  std::set<std::pair<TimePoint, std::string>> token_ends;  // tokens that expire
   std::uint32_t unfinished = 0;
   StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
@@ -143,6 +148,8 @@ class ClusterState {
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
   // Users, teams and quotas. Valid until they change.
   const Accounts& accounts() const { return *tables_.accounts; }
+  // Tokens, nodes' identities, secrets. Valid until they change.
+  const Identity& identity() const { return *tables_.identity; }
   // Valid until a node's labels, or the folders that a node gives to jobs, change.
   const Layouts& layouts() const;
 
@@ -157,6 +164,7 @@ class ClusterState {
   std::shared_ptr<const Share> Put(Share row);
   std::shared_ptr<const LifeTable> Put(LifeTable row);
   void SetAccounts(Accounts accounts);
+  void ChangeIdentity(const std::vector<IdentityChange>& changes);
   void EraseJob(JobId id);  // with its attempts and tasks
   void EraseNode(NodeId id);
   void EraseAttempt(AttemptId id);  // one that has ended, with its tasks
@@ -198,6 +206,7 @@ class ClusterState {
   void ListJob(const Job* old, const std::shared_ptr<const Job>& row);
   void CountSaves(const Job& row, bool add);
   void CountInterval(const Attempt& row, bool add);
+  void IndexToken(const TokenRow& row, bool add);
 
   Tables tables_;
   Index index_;

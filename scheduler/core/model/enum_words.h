@@ -14,6 +14,7 @@
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
 #include "scheduler/core/model/history.h"
+#include "scheduler/core/model/roles.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/spec.h"
 
@@ -49,6 +50,33 @@ inline constexpr auto kEnumWords<QuotaOf> = std::to_array<EnumWord<QuotaOf>>({
     {QuotaOf::kTeamUser, "team_user"},
     {QuotaOf::kDefaultUser, "default_user"},
     {QuotaOf::kEverybody, "everybody"},
+});
+
+template <>
+inline constexpr auto kEnumWords<Role> = std::to_array<EnumWord<Role>>({
+    {Role::kNone, ""},
+    {Role::kViewer, "viewer"},
+    {Role::kUser, "user"},
+    {Role::kTeamAdmin, "team_admin"},
+    {Role::kOperator, "operator"},
+    {Role::kAdmin, "admin"},
+});
+
+template <>
+inline constexpr auto kEnumWords<Scope> = std::to_array<EnumWord<Scope>>({
+    {Scope::kRead, "read"},
+    {Scope::kSubmit, "submit"},
+    {Scope::kAll, "all"},
+});
+
+template <>
+inline constexpr auto kEnumWords<TokenOrigin> = std::to_array<EnumWord<TokenOrigin>>({
+    {TokenOrigin::kFirst, "first"},
+    {TokenOrigin::kPersonal, "personal"},
+    {TokenOrigin::kLogin, "login"},
+    {TokenOrigin::kOidc, "oidc"},
+    {TokenOrigin::kBreakGlass, "break_glass"},
+    {TokenOrigin::kJob, "job"},
 });
 
 template <>
@@ -208,6 +236,9 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kDependency, "dependency"},
     {BlockerKind::kTimeSlice, "time_slice"},
     {BlockerKind::kCheckpointOn, "checkpoint_on"},
+    {BlockerKind::kNodesOut, "nodes_out"},
+    {BlockerKind::kUserDisabled, "user_disabled"},
+    {BlockerKind::kPoolNotAllowed, "pool_not_allowed"},
 });
 
 template <>
@@ -254,6 +285,11 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kUserChanged, "user_changed"},
     {HistoryKind::kTeamChanged, "team_changed"},
     {HistoryKind::kQuotaChanged, "quota_changed"},
+    {HistoryKind::kNodeFault, "node_fault"},
+    {HistoryKind::kNodeFaultOver, "node_fault_over"},
+    {HistoryKind::kSavesRemoved, "saves_removed"},
+    {HistoryKind::kNodeEnrolled, "node_enrolled"},
+    {HistoryKind::kNodeRevoked, "node_revoked"},
 });
 
 template <typename E>

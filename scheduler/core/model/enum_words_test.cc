@@ -66,9 +66,10 @@ std::size_t CheckEveryNumber(std::integer_sequence<int, kNumbers...>) {
 template <typename E>
 class EnumWordsTest : public ::testing::Test {};
 
-using Enumerations = ::testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink,
-                                      DependencyKind, IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult,
-                                      StopCause, AgreementState, TaskPhase, NodeState, BlockerKind, HistoryKind>;
+using Enumerations =
+    ::testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink, DependencyKind,
+                     IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult, StopCause, AgreementState,
+                     TaskPhase, NodeState, BlockerKind, HistoryKind, Role, Scope, TokenOrigin>;
 TYPED_TEST_SUITE(EnumWordsTest, Enumerations);
 
 TYPED_TEST(EnumWordsTest, EveryEnumeratorHasTheWordOfItsName) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "scheduler/core/model/accounts.h"
+#include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/rows.h"
 
@@ -21,19 +23,23 @@ struct SubmitJobs {
   std::string request_id;      // empty: no idempotency asked for
   std::vector<JobSpec> specs;  // all or none; ValidateSpec has passed
   bool validate_only = false;
+  JobId parent{};  // whose token asked; 0: a user's
 };
 
 struct CancelJob {
   JobId job;
   std::string user;
+  bool by_right = false;  // an operator, or an admin of the job's team: it need not be theirs
 };
 struct SuspendJob {
   JobId job;
   std::string user;
+  bool by_right = false;  // an operator, or an admin of the job's team: it need not be theirs
 };
 struct ResumeJob {
   JobId job;
   std::string user;
+  bool by_right = false;  // an operator, or an admin of the job's team: it need not be theirs
 };
 
 struct NodeConnected {
@@ -45,6 +51,7 @@ struct NodeConnected {
   std::string address;
   std::string agent_version;
   std::string runtime;
+  std::string census;
   std::string replica;       // host:port of its glim-replica; empty: none
   std::string save_address;  // host:port of its SaveApi; empty: none
   std::string save_key;
@@ -52,7 +59,7 @@ struct NodeConnected {
   JobId highest_job;  // that the node has anything of; 0: none
 };
 
-// Its agent was not let in, for it speaks another protocol: a sign of life, and no more.
+// Its agent was not let in, for its protocol or its clock: a sign of life, and no more.
 struct NodeRefused {
   std::string name;
   std::string machine_id;
@@ -79,6 +86,8 @@ struct ObservedTask {
   TimePoint first_output;
   std::vector<Rank> ranks;
   std::vector<std::int32_t> pids;
+  std::string hung_path{};
+  bool disk_fault = false;
 };
 
 // The whole of what a node's agent sees.
@@ -89,6 +98,8 @@ struct NodeReported {
   std::vector<ObservedTask> tasks;
   std::string root_marker{};  // of the policy's checkpoint root; both empty: it has not looked
   std::string root_error{};
+  std::string fault{};       // of the node itself; empty: none
+  std::string site_fault{};  // a prolog or an epilog of the operator's failed there: why; empty: none
 };
 
 // This leader did not run for a while (a stopped process, a clock that was set): what it did not hear is no silence.
@@ -121,6 +132,35 @@ struct ChangeAccounts {
   std::string by;  // who asked, for the history; empty: the scheduler itself
 };
 
+// Tokens, nodes' identities, sealed keys and secrets: all changes or none (model/identity.h). Where a row is not as
+// `expected`, or not new: ABORTED (CHANGED_MEANWHILE).
+struct ChangeIdentity {
+  std::vector<IdentityChange> changes;
+  std::string by;  // who asked; empty: the scheduler itself
+};
+
+// When tokens were used, by their ids; what is gone meanwhile stays gone, and no time goes back.
+struct TokensUsed {
+  std::vector<std::pair<std::string, TimePoint>> at;
+};
+
+// The fields of a node with an identity: at once where nothing runs, else at the node's release. The reply's `state` is
+// "now" or "at_release". FAILED_PRECONDITION (NO_IDENTITY): its agent's own options say.
+struct LabelNode {
+  std::string name;
+  NodeLabels labels;  // only what `fields` names counts
+  std::string address;
+  std::vector<std::string> fields;  // of kLabelFields
+  std::string by;
+};
+
+// An agent has removed what these ended jobs had saved (model/save_retention.h).
+struct SavesRemoved {
+  NodeId node;
+  bool shared = false;                               // below the checkpoint root; else in the node's own folder
+  std::vector<std::pair<JobId, std::int64_t>> jobs;  // with the bytes of each
+};
+
 struct PlanDecided {
   Plan plan;
 };
@@ -130,7 +170,7 @@ struct Event {
   TimePoint now;
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
-               PlanDecided, ChangeAccounts>
+               PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode>
       what;
 };
 

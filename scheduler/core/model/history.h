@@ -56,6 +56,11 @@ enum class HistoryKind : std::uint8_t {
   kUserChanged,
   kTeamChanged,
   kQuotaChanged,
+  kNodeFault,
+  kNodeFaultOver,
+  kSavesRemoved,
+  kNodeEnrolled,
+  kNodeRevoked,
 };
 const char* ToString(HistoryKind kind);
 
@@ -71,7 +76,7 @@ struct HistoryFacts {
   std::string pool{};            // node_registered, node_relabelled
   std::string zone{};            // node_registered, node_relabelled
   std::vector<std::string>
-      node_names{};  // the first few: attempt_claimed, attempt_starting, save_waited_for, node_removed
+      node_names{};  // the first few: attempt_claimed, _starting, save_waited_for, node_removed, _enrolled, _revoked
   std::uint32_t node_names_left_out = 0;  // how many more there are
   std::vector<JobId> jobs{};              // attempt_claimed: whose nodes it waits for; the first few
   std::uint32_t jobs_left_out = 0;

@@ -85,7 +85,9 @@ std::string OfNode(const HistoryEntry& entry) {
       return "pool " + facts.pool + ", zone " + facts.zone + ", " + Count(facts.gpus, "GPU") +
              (entry.text.empty() ? "" : ", " + entry.text);
     case HistoryKind::kNodeRemoved: return NodeNames(facts) + " by an operator";
-    case HistoryKind::kNodeReturned: return "by an operator";
+    case HistoryKind::kNodeEnrolled:
+    case HistoryKind::kNodeRevoked: return NodeNames(facts) + (entry.text.empty() ? "" : " " + entry.text);
+    case HistoryKind::kNodeReturned: return entry.text.empty() ? "by an operator" : "by itself: " + entry.text;
     case HistoryKind::kOrphan: return "left running";
     default: return entry.text;
   }
@@ -107,6 +109,7 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kJobCancelled:
     case HistoryKind::kSaveWaitedFor:
     case HistoryKind::kSaveGivenUp:
+    case HistoryKind::kSavesRemoved:
     case HistoryKind::kUserChanged:
     case HistoryKind::kTeamChanged:
     case HistoryKind::kQuotaChanged:
@@ -133,10 +136,14 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kNodeQuarantined:
     case HistoryKind::kNodeRelabelled:
     case HistoryKind::kNodeRemoved:
+    case HistoryKind::kNodeEnrolled:
+    case HistoryKind::kNodeRevoked:
     case HistoryKind::kOrphan:
     case HistoryKind::kRootSeen:
     case HistoryKind::kRootNotSeen:
-    case HistoryKind::kNodeRefused: return OfNode(entry);
+    case HistoryKind::kNodeRefused:
+    case HistoryKind::kNodeFault:
+    case HistoryKind::kNodeFaultOver: return OfNode(entry);
   }
   return entry.text;
 }

@@ -27,6 +27,8 @@ TEST(HistoryWords, SayWhatHappenedWithItsAmounts) {
       {EntryOf(HistoryKind::kJobSubmitted, "",
                {.name = "sft", .user = "kim", .priority = PriorityClass::kHigh, .nodes = 1, .gpus = 8}),
        "sft by kim: 1 node x 8 GPUs, high"},
+      {EntryOf(HistoryKind::kNodeEnrolled, "has a certificate, invited by kim", {.node_names = {"n1"}}),
+       "n1 has a certificate, invited by kim"},
       {EntryOf(HistoryKind::kJobHeld), ""},
       {EntryOf(HistoryKind::kJobResumed, "", {.user = "kim"}), "by kim"},
       {EntryOf(HistoryKind::kJobResumed, "", {.user = "kim", .before_it_left = true}), "by kim, before it had left"},

@@ -39,8 +39,9 @@ bool IsAskedBySignal(const Job& job) {
   return !job.cooperative;
 }
 
-GraceTerms GraceOf(const Policy& policy, const JobSpec& spec, PriorityClass charged) {
-  return {std::min(spec.grace, policy.grace_cap.For(charged)), std::min(spec.max_grace, MaxGraceCap(policy, charged))};
+GraceTerms GraceOf(const Policy& policy, const JobSpec& spec, PriorityClass in_force) {
+  return {std::min(spec.grace, policy.grace_cap.For(in_force)),
+          std::min(spec.max_grace, MaxGraceCap(policy, in_force))};
 }
 
 Status CheckGrace(const Policy& policy, const JobSpec& spec) {

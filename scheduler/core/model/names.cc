@@ -44,6 +44,9 @@ Result<PriorityClass> ParsePriority(const std::string& text) {
 
 const char* ToString(PriorityClass v) { return WordOrMark(v); }
 const char* ToString(QuotaOf v) { return WordOrMark(v); }
+const char* ToString(Role v) { return WordOrMark(v); }
+const char* ToString(Scope v) { return WordOrMark(v); }
+const char* ToString(TokenOrigin v) { return WordOrMark(v); }
 const char* ToString(DependencyKind v) { return WordOrMark(v); }
 const char* ToString(IfUnreachable v) { return WordOrMark(v); }
 const char* ToString(NvLink v) { return WordOrMark(v); }

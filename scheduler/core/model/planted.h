@@ -23,6 +23,11 @@ enum class PlantedBug : std::uint8_t {
   kStarvedCutOff,          // a pass looks at one starved shape and leaves the others to their usual turn
   kLinkFreeTooEarly,       // who has all its nodes begins, though another still crosses its link
   kLostMeansReleased,      // the node of a lost task is given on while its ranks may live
+  kJobNumberTwice,         // after a reload the newest job's number is given once more
+  kRefusedMeansLost,       // what runs on a node whose agent was refused is written off
+  kClaimOutlivesPool,      // a claim is kept when its node has moved to another pool
+  kGraceWithoutCap,        // a grace is the job's, whatever its class may have
+  kOwnFaultTriedAgain,     // a start that failed by the job's own fault is tried again like any other
 };
 
 #ifdef GLIM_PLANTED_BUGS

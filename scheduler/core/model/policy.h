@@ -38,6 +38,17 @@ struct ZoneLink {
   std::uint32_t pairs_max = 1;  // node pairs that talk across, in all
 };
 
+// How long what ended jobs saved stays, where Glim itself chose the folder (save_retention.h).
+struct SaveRetention {
+  bool forever = false;                 // nothing is removed
+  Duration succeeded = Hours(24 * 30);  // NOLINT(*-widening-*) since the job's end, or the last change of its saves
+  Duration failed = Hours(24 * 90);     // what is left of a failed job may be all that there is of its work
+  Duration cancelled = Hours(24 * 90);
+  std::int64_t bytes_max = 0;  // of ended jobs together, in a node's own folder or in the checkpoint root; 0: no bound
+  Duration every = Hours(1);   // how often a node's agent asks
+  friend bool operator==(const SaveRetention&, const SaveRetention&) = default;
+};
+
 struct Policy {
   // What the policy file's `quotas:` say. The planner does not read them: they become rows (policy_accounts.h), and the
   // rows decide (quota_bounds.h).
@@ -88,6 +99,10 @@ struct Policy {
   std::int64_t copy_bytes_per_s = 200'000'000;  // of a save between two nodes, until it has been measured
   Duration restore_backoff = Seconds(1);        // after a save that could not be had; doubles up to the next
   Duration restore_backoff_max = Minutes(5);
+  SaveRetention checkpoint_retention;
+
+  // Logs.
+  std::string logs_root;  // a folder to which agents copy the logs of what has ended; empty: there is none
 
   // Nodes.
   Duration node_lost_after = Seconds(60);

@@ -81,7 +81,7 @@ struct Job {
   JobState state = JobState::kQueued;
   PriorityClass priority = PriorityClass::kNormal;  // the class in force
   TimePoint submitted_at;
-  TimePoint queued_at;   // of the present wait
+  TimePoint queued_at;   // of the present wait; claims that are dropped do not end it
   TimePoint not_before;  // backoff; 0: none
   TimePoint ended_at;
   std::uint32_t attempts = 0;  // dispatched so far: the newest attempt's number
@@ -112,6 +112,9 @@ struct Job {
   std::uint32_t restarts_since_save = 0;  // since its newest durable save: what restart.max bounds
   std::uint32_t idle_yields = 0;          // in a row: attempts that left by themselves and had done nothing
   std::uint32_t quantum_doublings = 0;    // interrupts that lost more than a quantum
+  std::uint32_t storage_failures = 0;     // in a row: a path that it names did not answer where it was to start
+  std::vector<NodeId> hung_on;            // where that was, ascending: left out for this job while other nodes fit
+  JobId parent{};                         // whose token submitted it; 0: a user's
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -178,6 +181,9 @@ struct Agreement {
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 
+// Whoever submits and cancels urgent jobs all day has an attempt asked to leave, and not to leave, again and again.
+inline constexpr std::size_t kAgreementsKept = 8;
+
 struct Attempt {
   AttemptId id;
   AttemptState state = AttemptState::kClaimed;
@@ -198,7 +204,7 @@ struct Attempt {
   TimePoint ended_at;
   StopCause stop = StopCause::kNone;
   TimePoint stop_at;                  // when the stop was ordered
-  std::vector<Agreement> agreements;  // at most the last is open
+  std::vector<Agreement> agreements;  // the newest kAgreementsKept; at most the last is open
   Outcome outcome = Outcome::kNone;
   SaveResult save = SaveResult::kNone;
   std::int32_t exit_code = 0;
@@ -272,10 +278,13 @@ struct Task {
   TimePoint released_at;
   std::int64_t at_risk_gpu_ms = 0;  // of its node, at the release: lost if the attempt turns out to lose it
   std::vector<Rank> ranks;
+  std::string hung_path;    // with start_failed: a path that the job names and that did not answer; nobody's fault
+  bool disk_fault = false;  // with start_failed: the disk of its node's agent took nothing; nobody's fault
+  std::vector<std::int32_t> pids;  // of a stopped one: what is still there of it, as its agent says; bounded
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-// kRefused: its agent is there and speaks another protocol; it is to be upgraded.
+// kRefused: its agent is there, and speaks another protocol or has a clock far behind; message says what to do.
 enum class NodeState : std::uint8_t { kReady, kSilent, kLost, kQuarantined, kRefused };
 const char* ToString(NodeState state);
 
@@ -300,12 +309,14 @@ struct Node {
   std::string address;
   std::string agent_version;
   std::string runtime;
+  std::string census;        // how its agent knows who is in a task: groups, best_effort; empty: untold
   std::string replica;       // host:port of its glim-replica; empty: none
   std::string save_address;  // host:port of its agent's SaveApi; empty: saves cannot be copied from there
   std::string save_key;      // of that API's tokens: shown to nobody
   std::vector<std::string> allowed_folders;  // what jobs may name; empty: anything
   std::string root_marker;                   // what the checkpoint root's marker holds there; empty: see root_error
   std::string root_error;                    // why that could not be read
+  std::string site_fault;                    // of a prolog or epilog, as the agent told it last: one quarantine each
   std::int64_t copy_bytes_per_s = 0;         // measured, of saves copied to it; 0: nothing yet
   NodeState state = NodeState::kReady;
   std::string message;              // the evidence of a quarantine, for people
@@ -326,6 +337,9 @@ struct Node {
   TimePoint registered_at;                    // with this number of GPUs
   std::int64_t registered_gpu_ms_before = 0;  // with another number
   UseTotals ledger{};                         // GPU-milliseconds
+  std::string fault;        // what its agent finds wrong with the node itself: no job starts there until that is over
+  std::string suspect_why;  // with suspect_until: what went wrong there last
+  std::vector<TaskId> stuck_tasks;  // for which alone it is quarantined: it is ready again when they are gone
   friend bool operator==(const Node&, const Node&) = default;
 };
 

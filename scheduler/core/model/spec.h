@@ -86,9 +86,16 @@ struct CodeSnapshot {
   friend bool operator==(const CodeSnapshot&, const CodeSnapshot&) = default;
 };
 
+// One of the user's secrets that the job's tasks find (docs/job-spec.md, Secrets). The value is in no spec.
+struct SecretUse {
+  std::string name;
+  std::string env;  // a variable that holds it as well; empty: its file alone
+  friend bool operator==(const SecretUse&, const SecretUse&) = default;
+};
+
 struct JobSpec {
   std::string name;
-  std::string pool = "default";
+  std::string pool = "default";  // empty until the submission is taken in: its team's
   PriorityClass priority = PriorityClass::kNormal;
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 8;
@@ -115,6 +122,8 @@ struct JobSpec {
   std::vector<Dependency> after;  // all of them
   CodeSnapshot snapshot;
   std::string team;  // whose share and quota it counts for; empty: the user's first
+  std::vector<SecretUse> secrets;
+  bool api = false;  // its tasks find a token for the scheduler's API: for this job and those that it submits
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -21,6 +21,11 @@ inline constexpr std::size_t kSpecEnvMax = 256;
 inline constexpr std::size_t kSpecZonesMax = 64;
 inline constexpr std::size_t kSpecMountsMax = 64;
 inline constexpr std::size_t kSpecAfterMax = 64;
+inline constexpr std::size_t kSpecSecretsMax = 32;
+inline constexpr std::size_t kSecretNameBytesMax = 64;
+inline constexpr std::size_t kSecretBytesMax = 64 << 10;
+inline constexpr std::size_t kSecretsOfUserMax = 256;
+inline constexpr std::size_t kSecretBytesOfUserMax = 16 << 20;  // in all
 
 inline constexpr std::string_view kSpecSignals[] = {"TERM", "INT", "USR1", "USR2"};
 inline constexpr std::string_view kSpecNics[] = {"infiniband", "roce", "ethernet"};

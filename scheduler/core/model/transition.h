@@ -9,6 +9,7 @@
 
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
+#include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/status.h"
@@ -39,16 +40,16 @@ struct DeleteLifeTable {
   LifeTableId id;
 };
 
-using Mutation =
-    std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                 std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry, std::shared_ptr<const Share>,
-                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable, AccountChange>;
+using Mutation = std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
+                              std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry,
+                              std::shared_ptr<const Share>, std::shared_ptr<const LifeTable>, DeleteAttempt,
+                              DeleteShare, DeleteLifeTable, AccountChange, IdentityChange>;
 
 struct Reply {
   Status status;
   std::vector<JobId> jobs;  // of a submission
   NodeId node;              // of a connection
-  std::string state;        // of a cancel, suspend, resume, return
+  std::string state;        // of a cancel, suspend, resume, return; of labels "now" or "at_release"
   std::uint32_t nodes = 0;  // of a resolved outage: judged lost
 };
 

@@ -86,10 +86,9 @@ Status CheckSaid(std::string_view field, std::int64_t value) {
   return value == 0 ? Status::Ok() : CheckAmount(field, value);
 }
 
-Status CheckEnvName(const std::string& name) {
+Status CheckEnvName(const std::string& field, const std::string& name) {
   const bool word = !name.empty() && name.size() <= kSpecNameBytesMax && !(name[0] >= '0' && name[0] <= '9') &&
                     std::all_of(name.begin(), name.end(), [](char c) { return IsWordChar(c) && c != '.' && c != '-'; });
-  const std::string field = "env." + EscapedStart(name, kShownMax);
   if (!word) {
     return InvalidArgument(field, Quoted(name) + " is no name of a variable",
                            "use letters, digits and '_', not starting with a digit");
@@ -111,7 +110,7 @@ Status CheckEnv(const JobSpec& spec) {
   if (Status s = CheckCount("env", spec.env.size(), kSpecEnvMax, "variables"); !s.ok()) return s;
   std::set<std::string> seen;
   for (const auto& [name, value] : spec.env) {
-    if (Status s = CheckEnvName(name); !s.ok()) return s;
+    if (Status s = CheckEnvName("env." + EscapedStart(name, kShownMax), name); !s.ok()) return s;
     if (!seen.insert(name).second) return InvalidArgument("env." + name, "is given twice", "keep one");
     if (Status s = CheckText("env." + name, value, kSpecTextBytesMax, true); !s.ok()) return s;
   }
@@ -257,11 +256,41 @@ Status CheckAfter(const std::vector<Dependency>& after) {
   return Status::Ok();
 }
 
+Status CheckSecrets(const JobSpec& spec) {
+  if (Status s = CheckCount("secrets", spec.secrets.size(), kSpecSecretsMax, "secrets"); !s.ok()) return s;
+  std::set<std::string> names, variables;
+  for (const auto& [name, value] : spec.env) variables.insert(name);
+  for (std::size_t i = 0; i < spec.secrets.size(); ++i) {
+    const SecretUse& use = spec.secrets[i];
+    const std::string field = At("secrets", i);
+    if (Status s = CheckSecretName(field, use.name); !s.ok()) return s;
+    if (!names.insert(use.name).second) {
+      return InvalidArgument(field, Quoted(use.name) + " stands here twice", "keep one of them");
+    }
+    if (use.env.empty()) continue;
+    if (Status s = CheckEnvName(field + ".env", use.env); !s.ok()) return s;
+    if (!variables.insert(use.env).second) {
+      return InvalidArgument(field + ".env", Quoted(use.env) + " is given twice", "choose another name");
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
+
+Status CheckSecretName(const std::string& field, const std::string& name) {
+  if (name.size() > kSecretNameBytesMax) {
+    return InvalidArgument(field, std::to_string(name.size()) + " characters are too many",
+                           "use at most " + std::to_string(kSecretNameBytesMax));
+  }
+  return CheckWord(field, name);
+}
 
 Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckWord("name", spec.name); !s.ok()) return s;
-  if (Status s = CheckWord("pool", spec.pool); !s.ok()) return s;
+  if (!spec.pool.empty()) {  // empty: its team's
+    if (Status s = CheckWord("pool", spec.pool); !s.ok()) return s;
+  }
   if (Status s = CheckAmount("nodes", spec.nodes); !s.ok()) return s;
   if (Status s = CheckAmount("gpus_per_node", spec.gpus_per_node); !s.ok()) return s;
   if (spec.launcher == Launcher::kPerGpu && spec.gpus_per_node == 0) {
@@ -278,6 +307,7 @@ Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;
   if (Status s = CheckSnapshot(spec); !s.ok()) return s;
   if (Status s = CheckLimits(spec); !s.ok()) return s;
+  if (Status s = CheckSecrets(spec); !s.ok()) return s;
   return CheckAfter(spec.after);
 }
 

@@ -33,7 +33,6 @@ const Refusal kRefusals[] = {
     {"a name that hides its folder", "name", [](JobSpec& s) { s.name = ".hidden"; }},
     {"a name that reads as an option", "name", [](JobSpec& s) { s.name = "-rf"; }},
     {"a long name", "name", [](JobSpec& s) { s.name = std::string(129, 'a'); }},
-    {"no pool", "pool", [](JobSpec& s) { s.pool = ""; }},
     {"a newline in the pool", "pool", [](JobSpec& s) { s.pool = "a\nb"; }},
     {"no nodes", "nodes", [](JobSpec& s) { s.nodes = 0; }},
     {"absurdly many nodes", "nodes", [](JobSpec& s) { s.nodes = 20'001; }},
@@ -47,6 +46,47 @@ const Refusal kRefusals[] = {
     {"an empty zone", "placement.zones[0]", [](JobSpec& s) { s.placement.zones = {""}; }},
     {"a bad GPU type", "placement.gpu_type", [](JobSpec& s) { s.placement.gpu_type = "a100\x01"; }},
     {"a bad NIC", "placement.nic", [](JobSpec& s) { s.placement.nic = "a b"; }},
+    {"too many secrets", "secrets",
+     [](JobSpec& s) {
+       s.secrets.assign(33, {"a", ""});
+     }},
+    {"a secret without a name", "secrets[0]",
+     [](JobSpec& s) {
+       s.secrets = {{"", ""}};
+     }},
+    {"a secret that is the folder above", "secrets[0]",
+     [](JobSpec& s) {
+       s.secrets = {{"..", ""}};
+     }},
+    {"a secret in another folder", "secrets[0]",
+     [](JobSpec& s) {
+       s.secrets = {{"a/b", ""}};
+     }},
+    {"a secret with a long name", "secrets[0]",
+     [](JobSpec& s) {
+       s.secrets = {{std::string(65, 'a'), ""}};
+     }},
+    {"a secret twice", "secrets[1]",
+     [](JobSpec& s) {
+       s.secrets = {{"a", ""}, {"a", "B"}};
+     }},
+    {"a secret as no variable", "secrets[0].env",
+     [](JobSpec& s) {
+       s.secrets = {{"a", "A-B"}};
+     }},
+    {"a secret as Glim's variable", "secrets[0].env",
+     [](JobSpec& s) {
+       s.secrets = {{"a", "GLIM_X"}};
+     }},
+    {"two secrets as one variable", "secrets[1].env",
+     [](JobSpec& s) {
+       s.secrets = {{"a", "X"}, {"b", "X"}};
+     }},
+    {"a secret as a variable that is there", "secrets[0].env",
+     [](JobSpec& s) {
+       s.env = {{"X", "1"}};
+       s.secrets = {{"a", "X"}};
+     }},
     {"an image", "image", [](JobSpec& s) { s.image = "pytorch:2"; }},
     {"no workdir", "workdir", [](JobSpec& s) { s.workdir = ""; }},
     {"a relative workdir", "workdir", [](JobSpec& s) { s.workdir = "work"; }},

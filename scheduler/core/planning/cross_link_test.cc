@@ -81,6 +81,25 @@ TEST(OneCrossing, TheNextOneBeginsWhenOneSideIsReleased) {
   EXPECT_EQ(c.job(next).state, JobState::kRunning);
 }
 
+// Also where the new policy comes with a new leader, which knows of no change.
+TEST(OneCrossing, WhoWaitsBeginsWhenTheLinkCarriesMore) {
+  for (const bool restart : {false, true}) {
+    TwoZones z(kLow);
+    Cluster& c = z.c;
+    c.script(z.cross).acks = false;
+    const JobId next = c.Submit(Spec(4, kHigh), "bob");
+    c.Settle();
+    ASSERT_EQ(StateOf(c, next), AttemptState::kClaimed);
+    c.policy().links = {{"z1", "z2", 2, 2}};
+    if (restart) {
+      c.Do(LeaderStarted{});
+    } else {
+      c.Do(PolicyChanged{"links"});
+    }
+    EXPECT_EQ(StateOf(c, next), AttemptState::kStarting) << (restart ? "a restart" : "a reload");
+  }
+}
+
 TEST(OneCrossing, ASignalledJobKeepsTheLinkForItsWholeGrace) {
   Policy policy = OneLink();
   Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 2}, policy);
@@ -108,6 +127,23 @@ TEST(OneCrossing, ANodeThatIsLostReleasesItsSide) {
   c.Silence(c.attempt(z.cross).nodes[0], true);
   c.Advance(Minutes(3));
   EXPECT_NE(StateOf(c, next), AttemptState::kClaimed);
+}
+
+// Else the second would hold all its nodes, and wait for the whole life of the first.
+TEST(OneCrossing, OfTwoThatAskTogetherOneIsGivenTheLink) {
+  Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 2}, OneLink());
+  for (const char* zone : {"z1", "z1", "z2", "z2"}) {
+    NodeLabels labels = Labels(zone, std::string(zone) + "-l1");
+    labels.gpu_type = "h100";
+    c.AddNode(labels);
+  }
+  const auto of = [](const char* type) { return SpecWith(3, [&](JobSpec& s) { s.placement.gpu_type = type; }); };
+  const Reply both = c.Do(SubmitJobs{"bob", "team", "", {of("h100"), of("a100")}, false});
+  const JobId first = both.jobs.at(0), second = both.jobs.at(1);
+  ASSERT_EQ(c.job(first).state != JobState::kQueued ? c.attempt(first).zones.size() : c.attempt(second).zones.size(),
+            2u);
+  EXPECT_NE(c.job(first).state == JobState::kQueued, c.job(second).state == JobState::kQueued)
+      << "there are nodes for both";
 }
 
 TEST(OneCrossing, TwoThatWaitBeginOneAfterTheOther) {

@@ -11,7 +11,7 @@ namespace {
 
 std::string Nodes(std::int64_t n) { return std::to_string(n) + (n == 1 ? " node" : " nodes"); }
 
-std::string Ids(const Field& field) {
+std::string Ids(const FieldSums& field) {
   std::string text;
   for (std::size_t i = 0; i < field.holders.size() && i < 3; ++i) {
     text += (i ? ", " : "") + std::to_string(field.holders[i].value);
@@ -20,16 +20,33 @@ std::string Ids(const Field& field) {
   return text;
 }
 
-Blocker BusyBlocker(const Pass& pass, const Job& job, const Field& field, bool one_zone) {
+Blocker BusyBlocker(const Pass& pass, const Job& job, const FieldSums& field, bool one_zone) {
   const auto have = static_cast<std::int64_t>(one_zone ? field.free_in_best_zone : field.free);
   std::string where = one_zone && have > 0 ? " in zone " + pass.ZoneName(field.best_zone) : "";
   std::string message = Nodes(have) + " free" + where + ", " + std::to_string(job.spec->nodes) + " needed";
   if (!field.holders.empty()) message += "; held by job " + Ids(field);
+  if (field.out.all > 0)
+    message += "; " + Nodes(static_cast<std::int64_t>(field.out.all)) +
+               (field.out.all == 1 ? " more takes no job: " : " more take no job: ") + OutInWords(field.out);
   return {BlockerKind::kNodesBusy, std::move(message), have, job.spec->nodes, field.holders};
 }
 
+// Too few nodes take jobs at all. Nothing: there are enough.
+std::optional<Blocker> OutBlocker(const Pass& pass, const Job& job, const FieldSums& field) {
+  if (field.out.all == 0) return std::nullopt;
+  const std::size_t most =
+      MostTogether(*field.ask, field.out, *job.spec, pass.policy(), pass.state().layouts().zone_names);
+  if (most >= job.spec->nodes) return std::nullopt;
+  const std::size_t able = field.fitting() - field.out.all;
+  std::string message = std::to_string(able) + " of " + Nodes(static_cast<std::int64_t>(field.fitting())) +
+                        (field.fitting() == 1 ? " that fits takes jobs" : " that fit take jobs");
+  if (able > most) message += ", and zones and links allow " + std::to_string(most) + " of them together";
+  message += ", " + std::to_string(job.spec->nodes) + " needed; " + OutInWords(field.out);
+  return Blocker{BlockerKind::kNodesOut, std::move(message), static_cast<std::int64_t>(most), job.spec->nodes, {}};
+}
+
 // No nodes that there are would do, whoever ends.
-Blocker InfeasibleBlocker(const Job& job, const Field& field, std::size_t largest) {
+Blocker InfeasibleBlocker(const Job& job, const FieldSums& field, std::size_t largest) {
   const JobSpec& spec = *job.spec;
   const auto fitting = static_cast<std::int64_t>(field.fitting());
   const bool apart = fitting >= spec.nodes;  // there are enough, and no allocation has them together
@@ -47,7 +64,7 @@ std::string JobsOf(const std::vector<AttemptId>& holders) {
 }
 
 // Every link that it could span is taken: which these are, and who has them. Nothing: one is free.
-std::optional<Blocker> LinkBlocker(const Pass& pass, const Job& job, const Field& field) {
+std::optional<Blocker> LinkBlocker(const Pass& pass, const Job& job, const FieldSums& field) {
   constexpr std::size_t kLinksNamed = 3;
   Blocker blocker{BlockerKind::kLinkBusy, "", 0, 1, {}};
   std::size_t links = 0;
@@ -70,11 +87,15 @@ std::optional<Blocker> LinkBlocker(const Pass& pass, const Job& job, const Field
   return blocker;
 }
 
-// The nodes that it lacks, and the link where that keeps it as well.
-void AddBusy(const Pass& pass, const Job& job, const Field& field, std::vector<Blocker>& blockers) {
+// The nodes that it lacks, out or busy, and the link where that keeps it as well.
+void AddBusy(const Pass& pass, const Job& job, const FieldSums& field, std::vector<Blocker>& blockers) {
   const bool may_cross = field.ask->MayCross(*job.spec, pass.policy());
   const bool must_cross = field.ask->most_in_zone < job.spec->nodes;
   const bool enough = field.free >= job.spec->nodes;
+  if (auto out = OutBlocker(pass, job, field)) {  // whoever ends, it waits for these
+    blockers.push_back(std::move(*out));
+    return;
+  }
   std::optional<Blocker> link;
   if (may_cross && (must_cross || enough)) link = LinkBlocker(pass, job, field);
   const bool nodes = !link || !enough;
@@ -84,7 +105,7 @@ void AddBusy(const Pass& pass, const Job& job, const Field& field, std::vector<B
   }
 }
 
-Blocker ProtectedBlocker(const Field& field, std::int64_t left_s) {
+Blocker ProtectedBlocker(const FieldSums& field, std::int64_t left_s) {
   const BlockerKind kind = field.lower_protected ? BlockerKind::kMinRun : BlockerKind::kTimeSlice;
   std::string message = field.lower_protected ? "a job of a lower class " : "a job that gives way to it ";
   const std::string left = std::to_string(left_s) + " s";
@@ -124,7 +145,7 @@ Blocker QuotaBlocker(const Pass& pass, const Job& job) {
           {}};
 }
 
-std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field) {
+std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const FieldSums& field) {
   const Job& job = *asker.job;
   std::vector<Blocker> blockers;
   const std::size_t largest = field.ask->Largest(*job.spec, pass.policy());

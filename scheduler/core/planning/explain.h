@@ -11,6 +11,6 @@ namespace glim::core {
 // Of a job that is beyond a quota: which one, what is left of it, and what follows.
 Blocker QuotaBlocker(const Pass& pass, const Job& job);
 
-std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const Field& field);
+std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const FieldSums& field);
 
 }  // namespace glim::core

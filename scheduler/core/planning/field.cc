@@ -1,7 +1,6 @@
 #include "scheduler/core/planning/field.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "scheduler/core/model/save_reach.h"
@@ -16,11 +15,16 @@ struct Verdict {
   bool save_awaited = false;
 };
 
+// Of a lower class; what is borrowed is below its own, too.
+bool IsBelow(const PassAttempt& holder, const Asker& asker) {
+  return holder.priority < asker.priority || (holder.borrowed && holder.priority <= asker.priority);
+}
+
 Verdict StandingOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!holder.steady || holder.gone || holder.spoken_for) return {};
   const PriorityClass charged = holder.priority;
   TimePoint until;
-  if (charged < asker.priority || (holder.borrowed && charged <= asker.priority)) {
+  if (IsBelow(holder, asker)) {
     if (asker.priority != PriorityClass::kExtremeHigh) until = holder.min_run_until;
   } else if (charged == asker.priority &&
              (asker.starved || IsPreemptedBy(terms.preempt_gain, holder.urgency, asker.urgency))) {
@@ -35,6 +39,11 @@ Verdict StandingOf(const PassAttempt& holder, const Asker& asker, const PassTerm
   return {Standing::kVictim, {}, false};
 }
 
+// Of one that is claimed.
+bool IsDisplacedBy(const PassAttempt& holder, const Asker& asker) {
+  return IsBelow(holder, asker) && !holder.gone && !holder.spoken_for;
+}
+
 // How the nodes of an attempt count for the asker: their tier, or none; `until`: it becomes a victim then.
 struct Offer {
   bool known = false;
@@ -42,11 +51,11 @@ struct Offer {
   TimePoint until;
 };
 
-Offer OfferOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms, Field& field) {
+Offer OfferOf(const PassAttempt& holder, const Asker& asker, const PassTerms& terms, FieldSums& field) {
   Offer offer{true, {}, {}};
   const PriorityClass charged = holder.priority;
   if (holder.row->state == AttemptState::kClaimed) {
-    if (asker.may_interrupt && charged < asker.priority && !holder.gone) offer.tier = Tier::kDisplaced;
+    if (asker.may_interrupt && IsDisplacedBy(holder, asker)) offer.tier = Tier::kDisplaced;
   } else if (!holder.steady) {
     // It left for a preemptor that went away, or to go on elsewhere: unless somebody is more urgent, it has the first
     // claim on its nodes.
@@ -71,23 +80,60 @@ Offer OfferOf(const PassAttempt& holder, const Asker& asker, const PassTerms& te
   return offer;
 }
 
-void SumUp(Field& field) {
-  field.holders_all = field.holders.size();
-  const auto named = static_cast<std::ptrdiff_t>(std::min(field.holders_all, kHoldersNamed));
-  std::partial_sort(field.holders.begin(), field.holders.begin() + named, field.holders.end());
-  field.holders.resize(static_cast<std::size_t>(named));
-  std::map<std::uint32_t, std::size_t> by_zone;
-  for (const Candidate& c : field.candidates) {
-    if (c.tier != Tier::kFree) continue;
-    ++field.free;
-    ++by_zone[c.zone];
-  }
-  for (const auto& [zone, free] : by_zone) {
-    if (free <= field.free_in_best_zone) continue;
-    field.free_in_best_zone = free;
-    field.best_zone = zone;
+// The holders that are named, and the zone with the most free nodes.
+void SumUp(FieldSums& sums, const std::vector<std::size_t>& free_by_zone) {
+  sums.holders_all = sums.holders.size();
+  const auto named = static_cast<std::ptrdiff_t>(std::min(sums.holders_all, kHoldersNamed));
+  std::partial_sort(sums.holders.begin(), sums.holders.begin() + named, sums.holders.end());
+  sums.holders.resize(static_cast<std::size_t>(named));
+  for (std::uint32_t zone = 0; zone < free_by_zone.size(); ++zone) {
+    const std::size_t free = free_by_zone[zone];
+    sums.free += free;
+    if (free <= sums.free_in_best_zone) continue;
+    sums.free_in_best_zone = free;
+    sums.best_zone = zone;
   }
 }
+
+// `take(node, owner, offer)` is called for each node that the asker could have, now or later; an owner that is kNobody:
+// it is free.
+template <typename Take>
+void Walk(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms, FieldSums& sums,
+          const Take& take) {
+  sums.ask = &ask;
+  std::vector<Offer> offers(view.attempts.size());
+  std::vector<std::size_t> free_by_zone(ask.by_zone.empty() ? 0 : ask.by_zone.rbegin()->first + 1);
+  const Duration limit = LimitForHolds(terms.policy, *asker.job);
+  const Offer free{true, Tier::kFree, {}};
+  for (const std::uint32_t i : ask.nodes) {
+    const PassNode& node = view.nodes[i];
+    if (!node.usable) sums.out.Add(node);
+    if (!node.usable || node.taken) continue;
+    const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
+    const bool kept = node.hold_until && asker.priority <= node.hold_from;
+    if (owner == kNobody) {
+      const bool passes = !kept || (limit.ms > 0 && terms.now + limit <= node.hold_until);
+      if (passes) {
+        ++free_by_zone[node.zone];
+        take(node, owner, free);
+      } else {
+        ++sums.held_back;
+      }
+      continue;
+    }
+    Offer& offer = offers[owner];
+    if (!offer.known) offer = OfferOf(view.attempts[owner], asker, terms, sums);
+    if (offer.tier == Tier::kEmptying && kept) {  // nobody can tell when it is empty: a limit is no excuse
+      ++sums.held_back;
+    } else if (offer.tier || offer.until) {
+      take(node, owner, offer);
+    }
+  }
+  SumUp(sums, free_by_zone);
+}
+
+// A path that the job names did not answer there when it was last to start.
+bool HungOn(const Job& job, NodeId node) { return std::binary_search(job.hung_on.begin(), job.hung_on.end(), node); }
 
 }  // namespace
 
@@ -98,7 +144,7 @@ Duration LimitForHolds(const Policy& policy, const Job& job) {
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!asker.may_interrupt) return std::nullopt;
   if (holder.row->state == AttemptState::kClaimed) {
-    if (holder.priority < asker.priority && !holder.gone) return TimePoint{};
+    if (IsDisplacedBy(holder, asker)) return TimePoint{};
     return std::nullopt;
   }
   const Verdict verdict = StandingOf(holder, asker, terms);
@@ -108,36 +154,27 @@ std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& as
 
 Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms) {
   Field field;
-  field.ask = &ask;
-  std::vector<Offer> offers(view.attempts.size());
   field.candidates.reserve(ask.nodes.size());
-  const Duration limit = LimitForHolds(terms.policy, *asker.job);
-  for (const std::uint32_t i : ask.nodes) {
-    const PassNode& node = view.nodes[i];
-    if (!node.usable || node.taken) continue;
-    const bool has_save = !IsShared(asker.job->durable) && HasWhole(asker.job->durable, node.id);
-    Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, Tier::kFree, {}, has_save};
-    candidate.left_out = node.row->suspect_until > terms.now;
-    const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
-    if (owner == kNobody) {
-      const bool passes =
-          !node.hold_until || asker.priority > node.hold_from || (limit.ms > 0 && terms.now + limit <= node.hold_until);
-      if (passes) field.candidates.push_back(candidate);
-      if (!passes) ++field.held_back;
-      continue;
-    }
-    Offer& offer = offers[owner];
-    if (!offer.known) offer = OfferOf(view.attempts[owner], asker, terms, field);
-    candidate.holder = view.attempts[owner].id;
-    candidate.tier = offer.tier.value_or(Tier::kVictim);
+  const bool save_on_nodes = !IsShared(asker.job->durable);
+  Walk(view, ask, asker, terms, field, [&](const PassNode& node, std::uint32_t owner, const Offer& offer) {
+    const bool has_save = save_on_nodes && HasWhole(asker.job->durable, node.id);
+    const Tier tier = offer.tier.value_or(Tier::kVictim);
+    Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, tier, {}, has_save};
+    candidate.left_out = node.row->suspect_until > terms.now || HungOn(*asker.job, node.id);
+    if (owner != kNobody) candidate.holder = view.attempts[owner].id;
     if (offer.tier) {
       field.candidates.push_back(candidate);
-    } else if (offer.until) {
+    } else {
       field.later.emplace_back(offer.until, candidate);
     }
-  }
-  SumUp(field);
+  });
   return field;
+}
+
+FieldSums FieldSumsIn(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms) {
+  FieldSums sums;
+  Walk(view, ask, asker, terms, sums, [](const PassNode&, std::uint32_t, const Offer&) {});
+  return sums;
 }
 
 }  // namespace glim::core

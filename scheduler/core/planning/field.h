@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/planning/nodes_out.h"
 #include "scheduler/core/planning/placement.h"
 #include "scheduler/core/planning/pool_view.h"
 
@@ -25,13 +26,12 @@ struct Asker {
   bool swap_aborted = false;
 };
 
-// What an asker could get, by zone, before victims are chosen.
-struct Field {
-  std::vector<Candidate> candidates;                   // free, emptying, displaced and victims' nodes that fit the job
-  std::vector<std::pair<TimePoint, Candidate>> later;  // of attempts that become victims then
+// What an asker could get, in sums: all that the words about it take.
+struct FieldSums {
   const AskView* ask = nullptr;
   std::size_t fitting() const { return ask->nodes.size(); }
-  std::size_t held_back = 0;    // free ones kept back for somebody else
+  NodesOut out;                 // of the fitting ones
+  std::size_t held_back = 0;    // free ones, or being emptied, kept back for somebody else
   std::vector<JobId> holders;   // of fitting nodes that it cannot have; the first kHoldersNamed
   std::size_t holders_all = 0;  // how many there are
   std::size_t free = 0, free_in_best_zone = 0;
@@ -40,6 +40,12 @@ struct Field {
   bool lower_protected = false;  // that one is of a lower class; else of its own
   bool save_awaited = false;     // and is let finish its periodic save; else it has not run for long
   JobId doubled;                 // and is protected so long because its quantum is doubled; 0: it is not
+};
+
+// And by node, before victims are chosen.
+struct Field : FieldSums {
+  std::vector<Candidate> candidates;                   // free, emptying, displaced and victims' nodes that fit the job
+  std::vector<std::pair<TimePoint, Candidate>> later;  // of attempts that become victims then
 };
 
 // What every verdict of a pass goes by.
@@ -57,7 +63,8 @@ Duration LimitForHolds(const Policy& policy, const Job& job);
 // never while it is as it is.
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms);
 
-// `ask` is the job's in `view`, and outlives the field.
+// `ask` is the job's in `view`, and outlives what is returned.
 Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms);
+FieldSums FieldSumsIn(const PoolView& view, const AskView& ask, const Asker& asker, const PassTerms& terms);
 
 }  // namespace glim::core

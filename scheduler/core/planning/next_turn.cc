@@ -26,6 +26,11 @@ TimePoint NextTurnIn(const ClusterState& state, const Policy& policy, TimePoint 
     first.nodes = 0;
     for (auto it = state.index().waiting.lower_bound(first); it != state.index().waiting.end(); ++it) {
       if (it->first.pool != pool || it->first.priority != asked) break;
+      const TimePoint first_since = it->second.begin()->first;
+      if (first_since > now - policy.starvation_bound) {
+        consider(first_since + policy.starvation_bound);
+        continue;
+      }
       const auto not_starved = it->second.lower_bound({now - policy.starvation_bound + Milliseconds(1), JobId{}});
       if (not_starved != it->second.end()) consider(not_starved->first + policy.starvation_bound);
     }

@@ -36,6 +36,11 @@ Field Pass::FieldFor(const Asker& asker) {
   return FieldIn(PoolOf(spec.pool), AskOf(spec), asker, terms_);
 }
 
+FieldSums Pass::FieldSumsFor(const Asker& asker) {
+  const JobSpec& spec = *asker.job->spec;
+  return FieldSumsIn(PoolOf(spec.pool), AskOf(spec), asker, terms_);
+}
+
 std::uint32_t Pass::AtMost(const Asker& asker, bool later) {
   return supplies_.AtMost(PoolOf(asker.job->spec->pool), asker, later);
 }
@@ -60,6 +65,7 @@ TimePoint Pass::NextTurn(const std::string& pool, PriorityClass priority) {
 void Pass::Take(const PlannedStart& start, const Job& job) {
   PoolView& view = PoolOf(job.spec->pool);
   ++view.starts;
+  ++changes_;
   for (const NodeId id : start.nodes) {
     if (PassNode* node = NodeIn(view, id)) node->taken = true;
   }
@@ -90,6 +96,7 @@ void Pass::Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, Time
     node->hold_from = moved.priority;
   }
   holds_.insert(until);
+  ++changes_;
   TakeLink(view, nodes);
 }
 
@@ -104,14 +111,14 @@ void Pass::HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, T
   for (const NodeId id : nodes) {
     PassNode* node = NodeIn(view, id);
     if (!node) continue;
-    if (node->holder == kNobody) {
-      node->hold_until = until;
-      node->hold_from = PriorityClass::kExtremeHigh;
-    } else {
-      view.attempts[node->holder].spoken_for = true;
+    node->hold_until = until;
+    node->hold_from = PriorityClass::kExtremeHigh;
+    for (const std::uint32_t has : {node->holder, node->claimant}) {
+      if (has != kNobody) view.attempts[has].spoken_for = true;
     }
   }
   holds_.insert(until);
+  ++changes_;
   TakeLink(view, nodes);
 }
 

@@ -34,13 +34,13 @@ class Pass {
 
   PoolView& PoolOf(const std::string& pool) { return pools_.Of(pool); }
   const AskView& AskOf(const JobSpec& spec) { return pools_.AskOf(spec); }
-  std::vector<bool> GivenTo(const JobSpec& spec) { return pools_.GivenTo(spec); }
   // Attempts that leave to go on elsewhere.
   const std::vector<AttemptId>& moving() const { return moving_; }
   // One of the pool's live attempts, its preemption cost included.
   const PassAttempt& WithPreemptionCost(const std::string& pool, AttemptId attempt);
 
   Field FieldFor(const Asker& asker);
+  FieldSums FieldSumsFor(const Asker& asker);
   // An upper bound of the nodes that it could get now (`later`: or when protections have ended), from sums alone.
   std::uint32_t AtMost(const Asker& asker, bool later);
   bool LinkFree(std::uint32_t zone_a, std::uint32_t zone_b, const std::vector<AttemptId>& leaving) const;
@@ -52,12 +52,14 @@ class Pass {
   void Take(const PlannedStart& start, const Job& job);
   // Keeps these nodes, or what will become free of them, and their link for a job that is being moved there.
   void Keep(const PassAttempt& moved, const std::vector<NodeId>& nodes, TimePoint until);
-  // Keeps the free ones of these nodes for it, and the attempts on the others, until `until`; and the link, if they are
-  // of two zones.
+  // Keeps those of these nodes for it that are free or being emptied, and the attempts that have or claim the others,
+  // until `until`; and the link, if they are of two zones.
   void HoldBack(const std::string& pool, const std::vector<NodeId>& nodes, TimePoint until);
   // The first of the pass's holds that the job does not outlast, by the moment at which it ends: it passes that one and
   // those behind it. 0: none.
   TimePoint HoldPassed(const Job& job) const;
+  // Grows with each start and each hold, in whatever pool: what was told before may be otherwise.
+  std::uint64_t changes() const { return changes_; }
   // Nobody behind it has that attempt interrupted.
   void SpeakFor(const std::string& pool, AttemptId attempt) { AttemptIn(PoolOf(pool), attempt).spoken_for = true; }
 
@@ -73,6 +75,7 @@ class Pass {
   Supplies supplies_;
   std::vector<AttemptId> moving_;
   std::set<TimePoint> holds_;  // when they end
+  std::uint64_t changes_ = 1;
 };
 
 }  // namespace glim::core

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/planning/explain.h"
 #include "scheduler/core/planning/gang_preemption.h"
@@ -48,8 +49,11 @@ class Planner {
 
   Plan Make() {
     KeepPlaces(pass_);
-    for (const auto& [shape, queue] : state_.index().queue) Push(shape, queue.begin(), queue.end());
+    for (const auto& [shape, queue] : state_.index().queue) {
+      if (!IsBarred(shape)) Push(shape, queue.begin(), queue.end());
+    }
     for (const auto& [shape, waiting] : state_.index().waiting) {
+      if (IsBarred(shape)) continue;
       PushStarved(shape, waiting.begin(), waiting.end());
       if (Planted(PlantedBug::kStarvedCutOff) && !heads_.empty() && heads_.top().starved_since) break;
     }
@@ -68,20 +72,34 @@ class Planner {
   // All that an answer reads, but for the number of nodes and the urgency. In a pass there is only ever less to have,
   // and whoever comes earlier preempts all that a later one does: what failed for an asker fails for whoever asks the
   // same behind it for as many nodes. (A move depends on more, and a displaced claim may give up a link: see TryStart.)
-  using Question = std::tuple<std::string, std::uint32_t, Placement, PriorityClass, bool, bool, bool, bool, bool,
-                              TimePoint, DearSave, std::vector<bool>>;
+  using Question =
+      std::tuple<std::uint32_t, PriorityClass, bool, bool, bool, bool, bool, TimePoint, DearSave>;  // first: AskView
   Question QuestionOf(const Asker& asker) {
     const JobSpec& spec = *asker.job->spec;
-    const bool may_cross = pass_.AskOf(spec).MayCross(spec, pass_.policy());
-    return {spec.pool,     spec.gpus_per_node,           spec.placement,         asker.priority,
-            asker.starved, asker.may_interrupt,          asker.swap_aborted,     MayHoldBack(pass_, asker),
-            may_cross,     pass_.HoldPassed(*asker.job), DearSaveOf(*asker.job), pass_.GivenTo(spec)};
+    const AskView& ask = pass_.AskOf(spec);
+    return {ask.number,
+            asker.priority,
+            asker.starved,
+            asker.may_interrupt,
+            asker.swap_aborted,
+            MayHoldBack(pass_, asker),
+            ask.MayCross(spec, pass_.policy()),
+            pass_.HoldPassed(*asker.job),
+            DearSaveOf(*asker.job)};
+  }
+
+  // Its user is disabled, or its team may not use the pool: that is its blocker, and it has no turn.
+  bool IsBarred(const Shape& shape) {
+    auto blocker = BarBlocker(state_.accounts(), shape.user, shape.team, shape.pool);
+    if (!blocker) return false;
+    verdicts_->try_emplace(shape, std::vector{std::move(*blocker)});
+    return true;
   }
 
   void Push(const Shape& shape, Queue::const_iterator at, Queue::const_iterator end) {
     while (at != end && started_.contains(at->id)) ++at;
     if (at == end) return;
-    const QuotaTurn turn = pass_.quota().TurnOf(*state_.FindJob(at->id));
+    const QuotaTurn turn = pass_.quota().TurnOf(shape);
     const bool borrows = turn.standing != QuotaStanding::kWithin;
     heads_.push({turn.order, borrows, {}, pass_.UrgencyOf(shape), *at, &shape, at, end, {}, {}});
   }
@@ -89,10 +107,10 @@ class Planner {
   void PushStarved(const Shape& shape, Waiting::const_iterator at, Waiting::const_iterator end) {
     while (at != end && started_.contains(at->second)) ++at;
     if (at == end || at->first > pass_.now() - pass_.policy().starvation_bound) return;
-    const Job& job = *state_.FindJob(at->second);
-    const QuotaTurn turn = pass_.quota().TurnOf(job);
+    const QuotaTurn turn = pass_.quota().TurnOf(shape);
     if (turn.standing != QuotaStanding::kWithin) return;  // no start is promised to them
-    heads_.push({turn.order, false, at->first, pass_.UrgencyOf(shape), QueueKeyOf(job), &shape, {}, {}, at, end});
+    const QueueKey key = QueueKeyOf(*state_.FindJob(at->second));
+    heads_.push({turn.order, false, at->first, pass_.UrgencyOf(shape), key, &shape, {}, {}, at, end});
   }
 
   void TakeTurn(const Head& head) {
@@ -183,16 +201,26 @@ class Planner {
     }
   }
 
-  // 8. Explain. Shapes that differ in what the words do not say share the field.
+  // 8. Explain. Shapes that differ in what the words do not say share the sums, and of as many nodes the words.
   std::nullopt_t Refuse(const Asker& asker, std::vector<Blocker>& blockers) {
-    auto& [starts, field] = fields_[QuestionOf(asker)];
+    const Question question = QuestionOf(asker);
+    auto& [starts, sums] = sums_[question];
     const std::uint64_t starts_now = pass_.PoolOf(asker.job->spec->pool).starts;
     if (starts != starts_now) {
       starts = starts_now;
-      field = pass_.FieldFor(asker);
-      LookAgain(field.protected_until);
+      sums = pass_.FieldSumsFor(asker);
+      LookAgain(sums.protected_until);
     }
-    blockers = Explain(pass_, asker, field);
+    if (!asker.may_interrupt) {  // its own quota is named
+      blockers = Explain(pass_, asker, sums);
+      return std::nullopt;
+    }
+    auto& [at, words] = words_[{question, asker.job->spec->nodes}];
+    if (at != pass_.changes()) {
+      at = pass_.changes();
+      words = Explain(pass_, asker, sums);
+    }
+    blockers = words;
     return std::nullopt;
   }
 
@@ -215,7 +243,8 @@ class Planner {
   std::set<JobId> started_;
   std::set<std::pair<std::string, PriorityClass>> blocked_;
   std::map<Question, std::uint32_t> refused_nodes_;
-  std::map<Question, std::pair<std::uint64_t, Field>> fields_;
+  std::map<Question, std::pair<std::uint64_t, FieldSums>> sums_;  // with the starts
+  std::map<std::pair<Question, std::uint32_t>, std::pair<std::uint64_t, std::vector<Blocker>>> words_;  // and changes
 };
 
 }  // namespace

@@ -365,20 +365,6 @@ TEST(BackfillHoldStep, WhatEndsInTimePasses) {
   }
 }
 
-// Both ask for one node in one pass; the one that does not end in time is looked at first, and refused.
-TEST(BackfillHoldStep, WhoIsRefusedFirstDoesNotSpeakForWhoEndsInTime) {
-  Cluster c(Zones{.nodes = 2}, SoonStarved());
-  c.Running(Spec(1));
-  c.Submit(Spec(2));
-  c.Advance(Minutes(5));
-  const auto limited = [](Duration limit) { return SpecWith(1, [&](JobSpec& s) { s.time_limit = limit; }); };
-  const Reply reply =
-      c.Do(SubmitJobs{"bob", "team", "", {limited({}), limited(Minutes(6)), limited(Minutes(4))}, false});
-  EXPECT_EQ(c.job(reply.jobs.at(0)).state, JobState::kQueued);
-  EXPECT_EQ(c.job(reply.jobs.at(1)).state, JobState::kQueued);
-  EXPECT_EQ(c.job(reply.jobs.at(2)).state, JobState::kStarting);
-}
-
 TEST(BackfillHoldStep, HoldsBackNothingFromAHigherClass) {
   Cluster c(Zones{.nodes = 2}, SoonStarved());
   c.Running(Spec(1));

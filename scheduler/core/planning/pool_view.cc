@@ -110,17 +110,16 @@ void PoolViews::WaitForTheSilent(PoolView& view) const {
   for (PassAttempt& a : view.attempts) a.quantum_until = std::max(a.quantum_until, settled);
 }
 
-std::vector<bool> PoolViews::GivenTo(const JobSpec& spec) {
-  const PoolView& view = Of(spec.pool);
-  return view.layout ? ListsThatGive(*view.layout, spec) : std::vector<bool>();
-}
-
 const AskView& PoolViews::AskOf(const JobSpec& spec) {
-  const std::vector<bool> give = GivenTo(spec);
+  if (last_asked_ == &spec) return *last_ask_;
+  const PoolView& view = Of(spec.pool);
+  const std::vector<bool> give = view.layout ? ListsThatGive(*view.layout, spec) : std::vector<bool>();
   const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement, give});
   AskView& ask = it->second;
+  last_asked_ = &spec;
+  last_ask_ = &ask;
   if (!fresh) return ask;
-  const PoolView& view = Of(spec.pool);
+  ask.number = static_cast<std::uint32_t>(asks_.size());
   for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
     if (!Fits(view.nodes[i].row->labels, spec) || !(give.empty() || give[view.layout->folders[i]])) continue;
     ask.nodes.push_back(i);

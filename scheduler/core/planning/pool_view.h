@@ -36,7 +36,7 @@ struct PassAttempt {
   bool borrowed = false;
   PriorityClass priority = PriorityClass::kNormal;  // that counts: what is borrowed is low
   bool gone = false;                                // a victim or displaced in this pass
-  bool spoken_for = false;  // somebody earlier in the order waits for it to become interruptible
+  bool spoken_for = false;  // somebody earlier in the order waits for it to become interruptible, or for its claims
   TimePoint min_run_until;  // no class but extreme_high interrupts it before
   TimePoint quantum_until;  // its own class does not
   TimePoint save_due;       // until then it is better left alone (victims.h); 0: not
@@ -61,6 +61,7 @@ PassNode* NodeIn(PoolView& view, NodeId id);
 
 // Which nodes a job could be on at all.
 struct AskView {
+  std::uint32_t number = 0;          // tells the views of a pass apart
   std::vector<std::uint32_t> nodes;  // indexes in PoolView::nodes
   std::map<std::uint32_t, std::size_t> by_zone;
   std::size_t zone_nodes_max = 0;                    // LargestZone (feasibility.h)
@@ -78,9 +79,7 @@ class PoolViews {
             const Urgencies& urgencies);
 
   PoolView& Of(const std::string& pool);
-  const AskView& AskOf(const JobSpec& spec);
-  // By the lists of the pool's nodes, which give the job the folders that it names; empty: all do.
-  std::vector<bool> GivenTo(const JobSpec& spec);
+  const AskView& AskOf(const JobSpec& spec);  // lent, and outlives this
 
  private:
   void AddNodes(PoolView& view) const;
@@ -93,7 +92,10 @@ class PoolViews {
   const QuotaUse& quota_;
   const Urgencies& urgencies_;
   std::map<std::string, PoolView> pools_;
+  // By the pool's lists of folders, too, that give the job what it names (allowed_paths.h).
   std::map<std::tuple<std::string, std::uint32_t, Placement, std::vector<bool>>, AskView> asks_;
+  const JobSpec* last_asked_ = nullptr;  // whose view is last_ask_: a job is asked about many times in a row
+  const AskView* last_ask_ = nullptr;
 };
 
 }  // namespace glim::core

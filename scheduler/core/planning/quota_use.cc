@@ -40,22 +40,22 @@ QuotaUse::QuotaUse(const ClusterState& state) : accounts_(state.accounts()) {
   }
 }
 
-QuotaUse::Bounds& QuotaUse::BoundsFor(const Job& job) const {
-  const auto [it, fresh] = bounds_.try_emplace({job.user, job.team, job.spec->pool});
+QuotaUse::Bounds& QuotaUse::BoundsFor(const QuotaAsk& ask) const {
+  const auto [it, fresh] = bounds_.try_emplace({ask.user, ask.team, ask.pool});
   if (!fresh) return it->second;
-  for (QuotaBound& bound : BoundsOf(accounts_, job.user, job.team, job.spec->pool)) {
+  for (QuotaBound& bound : BoundsOf(accounts_, ask.user, ask.team, ask.pool)) {
     Used& used = used_[{bound.group, bound.who}];
     it->second.push_back({std::move(bound), &used});
   }
   return it->second;
 }
 
-void QuotaUse::Charge(const Job& job, PriorityClass priority) {
+void QuotaUse::Charge(const QuotaAsk& ask, PriorityClass priority) {
   if (accounts_.quotas.empty()) return;
-  for (Counted& counted : BoundsFor(job)) (*counted.used)[priority] += job.spec->nodes;
+  for (Counted& counted : BoundsFor(ask)) (*counted.used)[priority] += ask.nodes;
 }
 
-QuotaUse::Left QuotaUse::LeftFor(const Job& job, PriorityClass priority) const {
+QuotaUse::Left QuotaUse::LeftFor(const QuotaAsk& ask, PriorityClass priority) const {
   Left left;
   if (accounts_.quotas.empty()) return left;
   const auto bound_by = [&](const QuotaBound& bound, PriorityClass at, std::uint32_t number, std::uint32_t used) {
@@ -63,7 +63,7 @@ QuotaUse::Left QuotaUse::LeftFor(const Job& job, PriorityClass priority) const {
     // Of two that leave nothing the one that allows nothing is told.
     if (std::pair(rest, number) < std::pair(left.nodes, left.of_nodes)) left = {rest, number, at, Whose(bound)};
   };
-  for (const Counted& counted : BoundsFor(job)) {
+  for (const Counted& counted : BoundsFor(ask)) {
     const ClassNumbers& numbers = *counted.bound.numbers;
     if (NumberFor(numbers, priority) == 0) bound_by(counted.bound, priority, 0, 0);
     for (const auto& [named, number] : numbers) {
@@ -73,36 +73,36 @@ QuotaUse::Left QuotaUse::LeftFor(const Job& job, PriorityClass priority) const {
   return left;
 }
 
-bool QuotaUse::Fits(const Job& job, PriorityClass priority) const {
-  return LeftFor(job, priority).nodes >= job.spec->nodes;
+bool QuotaUse::Fits(const QuotaAsk& ask, PriorityClass priority) const {
+  return LeftFor(ask, priority).nodes >= ask.nodes;
 }
 
 // The highest class that the user's own quota names and that has enough left; else low. Without a quota, normal.
-PriorityClass QuotaUse::ResolveAuto(const Job& job) const {
+PriorityClass QuotaUse::ResolveAuto(const QuotaAsk& ask) const {
   std::set<PriorityClass> named;
-  for (const Counted& counted : BoundsFor(job)) {
+  for (const Counted& counted : BoundsFor(ask)) {
     const QuotaOf of = counted.bound.group.of;
     if (of == QuotaOf::kTeam || of == QuotaOf::kEverybody) continue;
     for (const auto& [priority, nodes] : *counted.bound.numbers) named.insert(priority);
   }
   for (auto it = named.rbegin(); it != named.rend(); ++it) {
-    if (Fits(job, *it)) return *it;
+    if (Fits(ask, *it)) return *it;
   }
-  return named.empty() && Fits(job, PriorityClass::kNormal) ? PriorityClass::kNormal : PriorityClass::kLow;
+  return named.empty() && Fits(ask, PriorityClass::kNormal) ? PriorityClass::kNormal : PriorityClass::kLow;
 }
 
-QuotaTurn QuotaUse::TurnOf(const Job& job) const {
+QuotaTurn QuotaUse::TurnOf(const QuotaAsk& ask) const {
   QuotaTurn turn;
-  turn.charged = job.spec->priority;
+  turn.charged = ask.priority;
   if (accounts_.quotas.empty()) {
     if (turn.charged == PriorityClass::kAuto) turn.charged = PriorityClass::kNormal;
     turn.order = turn.charged;
     return turn;
   }
-  if (turn.charged == PriorityClass::kAuto) turn.charged = ResolveAuto(job);
-  const Left left = LeftFor(job, turn.charged);
+  if (turn.charged == PriorityClass::kAuto) turn.charged = ResolveAuto(ask);
+  const Left left = LeftFor(ask, turn.charged);
   turn.order = turn.charged;
-  if (left.nodes >= job.spec->nodes) return turn;
+  if (left.nodes >= ask.nodes) return turn;
   turn.order = PriorityClass::kLow;
   turn.standing = left.of_nodes == 0 ? QuotaStanding::kNotAllowed : QuotaStanding::kBorrows;
   return turn;

@@ -26,6 +26,19 @@ enum class QuotaStanding : std::uint8_t {
   kNotAllowed  // a number is 0
 };
 
+// What counts of a job, or of all jobs of a shape. Lent.
+struct QuotaAsk {
+  QuotaAsk(const Job& job)  // NOLINT: a job is asked about as it is
+      : user(job.user), team(job.team), pool(job.spec->pool), priority(job.spec->priority), nodes(job.spec->nodes) {}
+  QuotaAsk(const Shape& shape)  // NOLINT: likewise
+      : user(shape.user), team(shape.team), pool(shape.pool), priority(shape.priority), nodes(shape.nodes) {}
+  const std::string& user;
+  const std::string& team;
+  const std::string& pool;
+  PriorityClass priority;
+  std::uint32_t nodes;
+};
+
 // How a waiting job stands now.
 struct QuotaTurn {
   PriorityClass charged = PriorityClass::kNormal;  // that it would start in; auto is resolved
@@ -43,15 +56,15 @@ class QuotaUse {
     PriorityClass at = PriorityClass::kNormal;  // where that number is named
     std::string of;                             // whose quota is the tightest: "kim", "team vision", "pool a100"
   };
-  Left LeftFor(const Job& job, PriorityClass priority) const;
-  QuotaTurn TurnOf(const Job& job) const;
+  Left LeftFor(const QuotaAsk& ask, PriorityClass priority) const;
+  QuotaTurn TurnOf(const QuotaAsk& ask) const;
 
   // Is that live attempt beyond quota now?
   bool Borrowed(AttemptId attempt) const { return borrowed_.contains(attempt); }
   // The live attempts whose rows say otherwise, and what they should say.
   const std::vector<std::pair<AttemptId, bool>>& Changed() const { return changed_; }
 
-  void Charge(const Job& job, PriorityClass priority);
+  void Charge(const QuotaAsk& ask, PriorityClass priority);
 
  private:
   using Used = std::map<PriorityClass, std::uint32_t>;
@@ -61,9 +74,9 @@ class QuotaUse {
   };
   using Bounds = std::vector<Counted>;
 
-  Bounds& BoundsFor(const Job& job) const;
-  bool Fits(const Job& job, PriorityClass priority) const;
-  PriorityClass ResolveAuto(const Job& job) const;
+  Bounds& BoundsFor(const QuotaAsk& ask) const;
+  bool Fits(const QuotaAsk& ask, PriorityClass priority) const;
+  PriorityClass ResolveAuto(const QuotaAsk& ask) const;
 
   const Accounts& accounts_;
   std::set<AttemptId> borrowed_;

@@ -119,8 +119,9 @@ TEST(QuotaPromise, WhatIsBorrowedGoesBeforeOtherLow) {
   policy.user_quota["eve"].nodes = {{kHigh, 1}};
   Cluster c(Zones{.nodes = 3}, policy);
   c.Running(Spec(1, kHigh), "eve");
-  const JobId low = c.Running(Spec(1, kLow), "bob");
   const JobId beyond = c.Running(Spec(1, kHigh), "eve");
+  c.Advance(Minutes(1));
+  const JobId low = c.Running(Spec(1, kLow), "bob");  // it has run for less, and would lose less
   c.Advance(Minutes(1));
   c.Submit(Spec(1, kNormal), "ann");
   EXPECT_EQ(c.job(beyond).state, JobState::kInterrupting);
@@ -153,6 +154,24 @@ TEST(QuotaPromise, NoStartIsPromisedBeyondIt) {
   const JobId beyond = c.Submit(Spec(1, kHigh), "eve");
   c.Advance(Hours(30));
   EXPECT_EQ(c.job(beyond).state, JobState::kQueued);
+}
+
+// It gives way to other low with its nodes, and so with its claims on them.
+TEST(QuotaPromise, WhatIsBorrowedGivesItsClaimsToOtherLow) {
+  Policy policy = Patient();
+  policy.user_quota["eve"] = Normal(1);
+  Cluster c(Zones{.nodes = 2}, policy);
+  c.Running(Spec(1), "eve");
+  const JobId leaves = c.Running(Spec(1), "ann");
+  c.Cancel(leaves);
+  const JobId beyond = c.Submit(Spec(1), "eve");
+  ASSERT_EQ(c.node(NodeId(2)).claim, c.attempt(beyond).id);
+  ASSERT_TRUE(c.attempt(beyond).borrowed);
+  const JobId low = c.Submit(Spec(1, kLow), "bob");
+  EXPECT_EQ(c.node(NodeId(2)).claim, c.attempt(low).id);
+  EXPECT_EQ(c.job(beyond).state, JobState::kQueued);
+  c.Submit(Spec(1), "eve");
+  EXPECT_EQ(c.node(NodeId(2)).claim, c.attempt(low).id) << "and not to who borrows as well";
 }
 
 TEST(QuotaPromise, AQueuedJobWhoseClassBecomesForbiddenWaitsAndNeverFails) {

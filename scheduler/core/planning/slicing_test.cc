@@ -31,7 +31,10 @@ TEST(IsPreemptedBy, SharesDecideFirstAndScoresMustDifferByTheGain) {
   EXPECT_FALSE(IsPreemptedBy(PreemptGain(policy), {0, 5000}, {2, 0}));
 }
 
-Urgency AnyUrgency(Rng& rng) { return {static_cast<std::int32_t>(rng.Between(0, 6)), rng.Between(-4000, 4000)}; }
+Urgency AnyUrgency(Rng& rng) {
+  return {static_cast<std::int32_t>(rng.Between(0, 4)), rng.Between(-4000, 4000),
+          static_cast<std::int32_t>(rng.Between(-1, 1))};
+}
 
 // Of random teams: nobody preempts itself, no two each other, no three in a circle; and whoever comes earlier in the
 // queue preempts all that a later one does.
@@ -49,7 +52,7 @@ TEST(IsPreemptedBy, IsAStrictWeakOrderThatAgreesWithTheQueues) {
     ASSERT_FALSE(beats(a, b) && beats(b, c) && beats(c, a)) << a.share << " " << b.share << " " << c.share;
     ASSERT_FALSE(a < b && beats(b, c) && !beats(a, c)) << "the earlier one is refused what the later one gets";
     // Who runs stands at one place in the queue's order: whom nobody tells apart there is told apart by nobody.
-    const Urgency place{c.share, c.score - gain};
+    const Urgency place{c.share, c.score - gain, c.user_share};
     ASSERT_EQ(beats(a, c), a < place);
   }
 }

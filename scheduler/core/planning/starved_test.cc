@@ -27,12 +27,13 @@ Policy StarvesSoon() {
   return policy;
 }
 
-// A state of rows alone: two nodes, one of them held; so many jobs of `hog` that have starved, of as many shapes, and
-// then one of `kim`.
+// A state of rows alone: two nodes, held by a job that gives way to nobody of its class but a starved one; so many jobs
+// of `hog` that have starved, of as many shapes, and then one of `kim`.
 struct LongQueue {
   LongQueue(std::uint32_t hogs, const std::function<JobSpec(std::uint32_t)>& spec_of, JobSpec kims) {
     state.Put(testing::NodeRow(1));
     state.Put(testing::NodeRow(2));
+    Hold(JobId(hogs + 2));
     for (std::uint32_t i = 1; i <= hogs; ++i) Queue(i, spec_of(i), "hog");
     kim = JobId(hogs + 1);
     Queue(hogs + 1, std::move(kims), "kim");
@@ -42,7 +43,22 @@ struct LongQueue {
     job.queued_at = job.submitted_at = TimePoint{static_cast<std::int64_t>(id)};
     state.Put(std::move(job));
   }
-  bool KimStarts(const Policy& policy) {
+  void Hold(JobId id) {
+    Job job = testing::JobRow(id.value, Spec(2), "amy");
+    job.state = JobState::kRunning;
+    job.attempts = 1;
+    state.Put(std::move(job));
+    Attempt attempt = testing::AttemptRow({id, 1}, AttemptState::kRunning, {NodeId(1), NodeId(2)});
+    attempt.started_at = attempt.running_at = TimePoint{Minutes(1).ms};
+    state.Put(std::move(attempt));
+    for (const std::uint32_t n : {1u, 2u}) {
+      Node node = *state.FindNode(NodeId(n));
+      node.holder = {id, 1};
+      state.Put(std::move(node));
+    }
+  }
+  bool KimStarts(Policy policy) {
+    policy.preempt_gain_permille = 1'000'000'000'000;  // nobody gives way for a better score
     const Plan plan = MakePlan(state, policy, TimePoint{Hours(2).ms});
     return std::any_of(plan.starts.begin(), plan.starts.end(), [&](const PlannedStart& s) { return s.job == kim; });
   }
@@ -50,12 +66,24 @@ struct LongQueue {
   JobId kim;
 };
 
-TEST(StarvationBound, JobsBeyondTheirQuotaDoNotHideAnothers) {
-  Policy policy = StarvesSoon();
-  policy.user_quota["hog"].nodes = {{kNormal, 0}};
+TEST(StarvationBound, OnlyAStarvedJobGetsTheNodesOfTheseTests) {
+  Policy patient = StarvesSoon();
+  patient.starvation_bound = Hours(24);
   LongQueue q(
-      2'000, [](std::uint32_t) { return Spec(3); }, Spec(2));
-  EXPECT_TRUE(q.KimStarts(policy));
+      0, [](std::uint32_t) { return Spec(1); }, Spec(2));
+  EXPECT_FALSE(q.KimStarts(patient));
+  EXPECT_TRUE(q.KimStarts(StarvesSoon()));
+}
+
+TEST(StarvationBound, JobsBeyondTheirQuotaDoNotHideAnothers) {
+  for (const std::uint32_t allowed : {0, 1}) {
+    LongQueue q(
+        2'000, [](std::uint32_t) { return Spec(2); }, Spec(2));
+    Accounts accounts;
+    accounts.Change({QuotaRow{{QuotaOf::kUser, "hog"}, kNormal, allowed}});
+    q.state.SetAccounts(std::move(accounts));
+    EXPECT_TRUE(q.KimStarts(StarvesSoon())) << allowed;
+  }
 }
 
 TEST(StarvationBound, JobsThatNoNodesFitDoNotHideAnothers) {

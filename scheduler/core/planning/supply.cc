@@ -30,7 +30,9 @@ const Supplies::Supply& Supplies::SupplyOf(const std::string& pool, const PoolVi
                              view.attempts[owner].row->state != AttemptState::kClaimed)) {
       ++supply.loose;
     } else if (view.attempts[owner].row->state == AttemptState::kClaimed && !view.attempts[owner].gone) {
-      ++supply.claimed[view.attempts[owner].priority];
+      Supply::Claims& claims = supply.claimed[view.attempts[owner].priority];
+      ++claims.all;
+      if (view.attempts[owner].borrowed) ++claims.borrowed;
     }
   }
   for (const std::uint32_t at : view.least_urgent_first) {
@@ -56,8 +58,8 @@ std::uint32_t Supplies::AtMost(const PoolView& view, const Asker& asker, bool la
   const Supply& supply = SupplyOf(asker.job->spec->pool, view);
   std::uint32_t most = supply.loose;
   if (!asker.may_interrupt) return most;
-  for (const auto& [priority, nodes] : supply.claimed) {
-    if (priority < asker.priority) most += nodes;
+  for (const auto& [priority, claims] : supply.claimed) {
+    if (priority <= asker.priority) most += priority < asker.priority ? claims.all : claims.borrowed;
   }
   const bool unbound = later || asker.priority == PriorityClass::kExtremeHigh;
   for (const auto& [priority, level] : supply.levels) {

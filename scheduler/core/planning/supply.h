@@ -31,7 +31,10 @@ class Supplies {
     };
     std::uint32_t loose = 0;  // free, held back or not, and emptying
     std::map<PriorityClass, Level> levels;
-    std::map<PriorityClass, std::uint32_t> claimed;
+    struct Claims {
+      std::uint32_t all = 0, borrowed = 0;
+    };
+    std::map<PriorityClass, Claims> claimed;
   };
 
   const Supply& SupplyOf(const std::string& pool, const PoolView& view);

@@ -13,7 +13,11 @@ Urgencies::Urgencies(const ClusterState& state, const Policy& policy, TimePoint 
 // Shares tell teams apart, and the users of a team that has a name: where there is one of them, all are alike.
 void Urgencies::AddShares() {
   std::map<std::string, OfTeam> teams;
-  for (const auto& [shape, queue] : state_.index().queue) teams[shape.team].users[shape.user];
+  const Shape* last = nullptr;
+  for (const auto& [shape, queue] : state_.index().queue) {
+    if (!last || last->user != shape.user || last->team != shape.team) teams[shape.team].users[shape.user];
+    last = &shape;
+  }
   struct Live {
     OfTeam* team;
     std::int64_t* user;  // its service in that team

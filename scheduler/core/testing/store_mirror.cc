@@ -42,6 +42,7 @@ struct StoreMirror::Apply {
     accounts.Change(change);
     store.rows_.SetAccounts(std::move(accounts));
   }
+  void operator()(const IdentityChange& change) const { store.rows_.ChangeIdentity({change}); }
   void operator()(const HistoryEntry& entry) const { store.history_.push_back(entry); }
 };
 
@@ -60,6 +61,7 @@ std::string StoreMirror::Difference(const ClusterState& state) const {
   if (!Same(mine.shares, theirs.shares)) return "the committed shares are not the state's";
   if (!Same(mine.life_tables, theirs.life_tables)) return "the committed life tables are not the state's";
   if (rows_.accounts() != state.accounts()) return "the committed accounts are not the state's";
+  if (rows_.identity().Rows() != state.identity().Rows()) return "the committed identities are not the state's";
   if (ids_.next_job != state.next_job_id) return "the committed job id is not the state's";
   if (ids_.next_node != state.next_node_id) return "the committed node id is not the state's";
   return "";
@@ -74,6 +76,9 @@ ClusterState StoreMirror::Load() const {
   rows_.tables().shares.ForEach([&](const ShareId&, const Share& row) { state.Put(row); });
   rows_.tables().life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.Put(row); });
   state.SetAccounts(rows_.accounts());
+  std::vector<IdentityChange> identity;
+  for (IdentityRow& row : rows_.identity().Rows()) identity.push_back({std::move(row)});
+  state.ChangeIdentity(identity);
   state.next_job_id = ids_.next_job;
   state.next_node_id = ids_.next_node;
   return state;

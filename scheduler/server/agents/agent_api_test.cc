@@ -128,6 +128,7 @@ TEST_F(AgentApiTest, ANewStreamOfTheSameMachineReplacesTheOld) {
   EXPECT_EQ(old->WaitEnd()->error_code(), grpc::StatusCode::ABORTED);
   EXPECT_TRUE(fresh->WaitLaunch(MustSubmit(Spec("job"))));
   EXPECT_EQ(GetNode("node-1").state(), "ready");
+  EXPECT_EQ(GetNode("node-1").census(), "best_effort") << "as its agent says";
 }
 
 TEST_F(AgentApiTest, AClosedStreamMakesTheNodeSilentAndAReturnReady) {

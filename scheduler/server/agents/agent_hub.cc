@@ -7,8 +7,6 @@
 
 namespace glim::server {
 
-constexpr std::size_t kStreamsMax = 25'000;
-
 Duration AgentHub::ReportEvery() const {
   return std::clamp(loop_->policy()->node_lost_after / 12, Milliseconds(20), Seconds(5));
 }
@@ -30,8 +28,6 @@ void AgentHub::SyncNodes(const std::set<core::NodeId>& nodes) {
   });
 }
 
-bool AgentHub::TryOpen() { return open_.size() < kStreamsMax; }
-
 void AgentHub::EndAll(const grpc::Status& status) {
   strand_->Post([this, status] {
     stopping_ = true;
@@ -39,6 +35,13 @@ void AgentHub::EndAll(const grpc::Status& status) {
     const auto streams = open_;
     for (const auto& stream : streams) stream->End(status);
   });
+}
+
+void AgentHub::EndNode(core::NodeId node, const grpc::Status& status) {
+  const auto it = by_node_.find(node);
+  if (it == by_node_.end()) return;
+  const std::shared_ptr<AgentLink> stream = it->second;
+  stream->End(status);
 }
 
 void AgentHub::Attach(core::NodeId node, const std::shared_ptr<AgentLink>& stream) {

@@ -6,15 +6,19 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "scheduler/identity/cluster_authority.h"
 #include "scheduler/server/agents/agent_strand.h"
 #include "scheduler/server/agents/leader_check.h"
 #include "scheduler/server/convert/desired_convert.h"
 #include "scheduler/server/loop/scheduler_loop.h"
+#include "scheduler/server/nodes/agent_gate.h"
+#include "scheduler/server/secrets/launch_secrets.h"
 
 namespace glim::server {
 
@@ -29,9 +33,15 @@ class AgentLink {
 
 class AgentHub {
  public:
-  // Both outlive the hub.
-  AgentHub(AgentStrand* strand, SchedulerLoop* loop, std::string cluster_id)
-      : strand_(strand), loop_(loop), cluster_id_(std::move(cluster_id)), leader_check_(strand, loop) {}
+  using Authority = std::function<std::shared_ptr<const identity::ClusterAuthority>()>;
+  // All outlive the hub. `authority` gives null without identity; from any thread, once agents come.
+  AgentHub(AgentStrand* strand, SchedulerLoop* loop, std::string cluster_id, const AgentGate* gate, Authority authority)
+      : strand_(strand),
+        loop_(loop),
+        cluster_id_(std::move(cluster_id)),
+        gate_(gate),
+        authority_(std::move(authority)),
+        leader_check_(strand, loop) {}
 
   // Any thread.
   void SyncNodes(const std::set<core::NodeId>& nodes);
@@ -42,17 +52,24 @@ class AgentHub {
 
   AgentStrand& strand() { return *strand_; }
   SchedulerLoop& loop() { return *loop_; }
+  const AgentGate& gate() const { return *gate_; }
+  // Whose certificates count; another object when it has changed. Null: without identity.
+  std::shared_ptr<const identity::ClusterAuthority> authority() const { return authority_(); }
+  // What opens the secrets of launches; outlives the hub, and is told before agents come.
+  void set_secrets(const SecretSource* secrets) { secrets_ = secrets; }
+  const SecretSource& secrets() const { return *secrets_; }
   LeaderCheck& leader_check() { return leader_check_; }
   const std::string& cluster_id() const { return cluster_id_; }
 
   std::uint64_t NextSession() { return next_session_++; }
-  bool TryOpen();  // false: too many streams
   void Opened(const std::shared_ptr<AgentLink>& stream) { open_.insert(stream); }
   void Closed(const std::shared_ptr<AgentLink>& stream) { open_.erase(stream); }
   // The stream speaks for the node from now on; the one before it is ended.
   void Attach(core::NodeId node, const std::shared_ptr<AgentLink>& stream);
   // The stream has ended: if it still spoke for the node, the core is told.
   void Detach(core::NodeId node, std::uint64_t session);
+  // Ends the node's stream, if it has one.
+  void EndNode(core::NodeId node, const grpc::Status& status);
   bool stopping() const { return stopping_; }
   const grpc::Status& stop_status() const { return stop_status_; }
 
@@ -60,6 +77,9 @@ class AgentHub {
   AgentStrand* strand_;
   SchedulerLoop* loop_;
   const std::string cluster_id_;
+  const AgentGate* const gate_;
+  const Authority authority_;
+  const SecretSource* secrets_ = nullptr;
   LeaderCheck leader_check_;
   std::uint64_t next_session_ = 1;
   std::map<core::NodeId, std::shared_ptr<AgentLink>> by_node_;

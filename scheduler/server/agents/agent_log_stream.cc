@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "scheduler/server/agents/admit_agent.h"
 #include "scheduler/server/convert/rpc_status.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
@@ -19,12 +20,17 @@ constexpr std::size_t kChunkBytesMax = 1 << 20;  // an agent sends 64 KiB
 AgentLogStream* AgentLogStream::Open(const Owner* owner, grpc::CallbackServerContext* context) {
   std::shared_ptr<AgentLogStream> stream(new AgentLogStream(owner, context));
   stream->self_ = stream;
+  stream->peer_ = owner->gate->PeerOf(*context);
+  auto admission = AdmitAgent(owner->limits, *context);
+  const Status admitted = admission.status();
+  if (admitted.ok()) stream->admission_ = std::move(admission).value();
   HandOver(stream.get());
-  owner->strand->Post([stream] { stream->Begin(); });
+  owner->strand->Post([stream, admitted] { stream->Begin(admitted); });
   return stream.get();
 }
 
-void AgentLogStream::Begin() {
+void AgentLogStream::Begin(const Status& admitted) {
+  if (!admitted.ok()) return End(ToGrpc(admitted));
   introduction_timer_.expires_after(kIntroductionMax);
   introduction_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
@@ -55,7 +61,7 @@ void AgentLogStream::OnWriteDone(bool ok) {
 
 void AgentLogStream::OnDone() {
   TakeOver(this);
-  owner_->strand->Post([self = std::move(self_)] {});
+  owner_->strand->Post([self = std::move(self_)] { self->admission_.Release(); });
 }
 
 void AgentLogStream::Received() {
@@ -89,6 +95,13 @@ Status AgentLogStream::Introduce() {
         .WithField("cluster_id");
   }
   const SnapshotPtr snapshot = owner_->loop->snapshot();
+  if (Status s = owner_->gate->CheckNode(peer_, *snapshot->tables.identity, owner_->loop->Now(), in_.node_name(),
+                                         in_.machine_id());
+      !s.ok()) {
+    owner_->gate->Denied(peer_, PeerHost(context_->peer()), "/glim.v1.AgentApi/ServeLogs",
+                         "node " + Printable(in_.node_name()), s);
+    return s;
+  }
   const core::NodeId* id = snapshot->tables.node_ids.Find(in_.node_name());
   const core::Node* node = id ? snapshot->tables.nodes.Find(*id) : nullptr;
   if (!node) {
@@ -104,6 +117,7 @@ Status AgentLogStream::Introduce() {
         .WithFix("give this agent another --node-name");
   }
   node_ = node->id;
+  admission_.Release(Bound::kAgentHellos);
   return Status::Ok();
 }
 

@@ -12,7 +12,9 @@
 
 #include "glim/v1/agent_api.pb.h"
 #include "scheduler/server/agents/log_broker.h"
+#include "scheduler/server/limits/caller_limits.h"
 #include "scheduler/server/loop/scheduler_loop.h"
+#include "scheduler/server/nodes/agent_gate.h"
 
 namespace glim::server {
 
@@ -25,6 +27,8 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
     LogBroker* broker;
     SchedulerLoop* loop;
     std::string cluster_id;
+    CallerLimits* limits;
+    const AgentGate* gate;
   };
 
   static AgentLogStream* Open(const Owner* owner, grpc::CallbackServerContext* context);
@@ -39,7 +43,7 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
  private:
   AgentLogStream(const Owner* owner, grpc::CallbackServerContext* context)
       : owner_(owner), context_(context), introduction_timer_(owner->strand->io()) {}
-  void Begin();
+  void Begin(const Status& admitted);
   void Received();
   Status Introduce();
   void WriteNext();
@@ -47,6 +51,8 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
   const Owner* owner_;
   grpc::CallbackServerContext* context_;
   std::shared_ptr<AgentLogStream> self_;
+  AgentPeer peer_;
+  Admission admission_;
   v1::LogChunk in_;
   v1::LogRequest out_;
   std::deque<v1::LogRequest> queue_;  // bounded by the broker's bound a node

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle/root_check.h"
+#include "scheduler/server/agents/admit_agent.h"
+#include "scheduler/server/agents/clock_check.h"
 #include "scheduler/server/agents/leader_check.h"
 #include "scheduler/server/convert/desired_fit.h"
 #include "scheduler/server/convert/protocol.h"
@@ -59,22 +61,25 @@ Status RefusalOfVersion(const v1::Hello& hello) {
 
 }  // namespace
 
-AgentStream* AgentStream::Open(AgentHub* hub, grpc::CallbackServerContext* context) {
+AgentStream* AgentStream::Open(AgentHub* hub, CallerLimits* limits, grpc::CallbackServerContext* context) {
   std::shared_ptr<AgentStream> stream(new AgentStream(hub, context));
   stream->self_ = stream;
+  stream->peer_ = hub->gate().PeerOf(*context);
+  auto admission = AdmitAgent(limits, *context);
+  const Status admitted = admission.status();
+  if (admitted.ok()) stream->admission_ = std::move(admission).value();
   HandOver(stream.get());
-  hub->strand().Post([stream] { stream->Begin(); });
+  hub->strand().Post([stream, admitted] { stream->Begin(admitted); });
   return stream.get();
 }
 
 AgentStream::AgentStream(AgentHub* hub, grpc::CallbackServerContext* context)
     : hub_(hub), context_(context), timer_(hub->strand().io()) {}
 
-void AgentStream::Begin() {
-  const bool room = hub_->TryOpen();
+void AgentStream::Begin(const Status& admitted) {
   hub_->Opened(shared_from_this());
   if (hub_->stopping()) return End(hub_->stop_status());
-  if (!room) return End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents' streams"});
+  if (!admitted.ok()) return End(ToGrpc(admitted));  // no line in the log for each of a flood
   timer_.expires_after(kHelloMax);
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
@@ -119,7 +124,10 @@ void AgentStream::OnWriteDone(bool ok) {
 
 void AgentStream::OnDone() {
   TakeOver(this);
-  hub_->strand().Post([self = std::move(self_)] { self->hub_->Closed(self); });
+  hub_->strand().Post([self = std::move(self_)] {
+    self->admission_.Release();
+    self->hub_->Closed(self);
+  });
 }
 
 void AgentStream::Received(v1::AgentMessage message) {
@@ -146,8 +154,7 @@ Status AgentStream::CheckCluster(const v1::Hello& hello) {
 }
 
 // The core is told as well: the node is there, and what runs on it runs on.
-void AgentStream::RefuseVersion(const v1::Hello& hello) {
-  const Status refusal = RefusalOfVersion(hello);
+void AgentStream::RefuseNode(const v1::Hello& hello, const Status& refusal) {
   core::NodeRefused event{hello.node_name(), hello.machine_id(), refusal.message() + ": " + refusal.fix()};
   const Status posted = hub_->loop().PostUnbounded(std::move(event), nullptr);
   if (!posted.ok()) LogDebug("refusal not told error=\"{}\"", posted.message());
@@ -164,17 +171,32 @@ void AgentStream::RefuseNewerEpoch(std::uint64_t claimed) {
   });
 }
 
+// Whether the certificate speaks for this node, now.
+Status AgentStream::CheckPeer(const std::string& node, const std::string& machine_id) const {
+  const SnapshotPtr snapshot = hub_->loop().snapshot();
+  Status status = hub_->gate().CheckNode(peer_, *snapshot->tables.identity, hub_->loop().Now(), node, machine_id);
+  if (!status.ok()) {
+    hub_->gate().Denied(peer_, PeerHost(context_->peer()), "/glim.v1.AgentApi/Sync", "node " + Printable(node), status);
+  }
+  return status;
+}
+
 void AgentStream::ReceiveHello(const v1::Hello& hello) {
   timer_.cancel();
+  admission_.Release(Bound::kAgentHellos);
   if (Status s = CheckCluster(hello); !s.ok()) return Refuse(s);
+  if (Status s = CheckPeer(hello.node_name(), hello.machine_id()); !s.ok()) return Refuse(s);
+  if (Status s = hub_->gate().CheckRuntime(hello.runtime()); !s.ok()) return RefuseNode(hello, s);
   const std::optional<std::uint32_t> version = CommonVersion(VersionsOf(hello), kProtocolVersions);
-  if (!version) return RefuseVersion(hello);
+  if (!version) return RefuseNode(hello, RefusalOfVersion(hello));
   version_ = *version;
   if (hello.epoch() > hub_->loop().epoch()) return RefuseNewerEpoch(hello.epoch());
+  if (Status s = CheckClock(hello, hub_->loop().epoch(), hub_->loop().Now()); !s.ok()) return RefuseNode(hello, s);
   auto event = HelloToEvent(hello);
   if (!event.ok()) return Refuse(event.status());
   event->session = session_ = hub_->NextSession();
   node_name_ = hello.node_name();
+  machine_id_ = hello.machine_id();
   desired_bytes_max_ = DesiredBytesMax(hello.message_bytes_max());
   state_ = State::kConnecting;
   const Status posted =
@@ -193,21 +215,46 @@ void AgentStream::Connected(const core::Reply& reply) {
     return;
   }
   state_ = State::kOpen;
+  // Revoked while the core was asked: whoever revokes ends the streams that he finds.
+  if (Status s = CheckPeer(node_name_, machine_id_); !s.ok()) {
+    hub_->Attach(node_, shared_from_this());
+    return Refuse(s);
+  }
+  ForgetPreviousCertificate();
   LogInfo("agent connected node={} id={} session={} peer={}", node_name_, node_.value, session_, context_->peer());
   v1::SchedulerMessage message;
   message.mutable_welcome()->set_epoch(hub_->loop().epoch());
   message.mutable_welcome()->set_protocol_version(version_);
   SetWelcome(message.mutable_welcome());
   root_told_ = message.welcome().checkpoint_root();
+  logs_told_ = message.welcome().logs_root();
   Write(message);
   desired_pending_ = true;
   hub_->Attach(node_, shared_from_this());
   ReadNext();
 }
 
+// The newest certificate is in use: whoever has the one before has it for nothing.
+void AgentStream::ForgetPreviousCertificate() {
+  const SnapshotPtr snapshot = hub_->loop().snapshot();
+  const core::NodeIdentity* const row = snapshot->tables.identity->nodes.Find(peer_.node);
+  if (row == nullptr || row->previous_serial.empty() || row->serial != peer_.serial) return;
+  core::NodeIdentity next = *row;
+  next.previous_serial.clear();
+  const Status posted = hub_->loop().PostUnbounded(
+      core::ChangeIdentity{{{next, false, core::IdentityRow(*row), false}}, ""}, [](const core::Reply&) {});
+  if (!posted.ok()) LogDebug("the certificate before is not forgotten error=\"{}\"", posted.message());
+}
+
 void AgentStream::SetWelcome(v1::Welcome* welcome) {
-  const std::string& root = hub_->loop().snapshot()->policy->checkpoint_root;
+  const auto policy = hub_->loop().snapshot()->policy;
+  const std::string& root = policy->checkpoint_root;
+  welcome->set_logs_root(policy->logs_root);
   welcome->set_report_every_ms(hub_->ReportEvery().ms);
+  trust_told_ = hub_->authority();
+  if (trust_told_) {
+    for (const pki::Certificate& authority : trust_told_->Trust()) welcome->add_authorities(authority.der());
+  }
   if (root.empty()) return;
   welcome->set_checkpoint_root(root);
   welcome->set_checkpoint_marker(core::RootMarkerName(hub_->cluster_id()));
@@ -218,6 +265,15 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   if (hub_->loop().snapshot()->policy->checkpoint_root != root_told_) {
     return End({grpc::StatusCode::UNAVAILABLE, "the policy's checkpoint_root has changed: connect again"});
   }
+  if (hub_->loop().snapshot()->policy->logs_root != logs_told_) {
+    return End({grpc::StatusCode::UNAVAILABLE, "the policy's logs_root has changed: connect again"});
+  }
+  if (hub_->authority() != trust_told_) {
+    return End({grpc::StatusCode::UNAVAILABLE, "the cluster's authority is being changed: connect again"});
+  }
+  if (hub_->gate().identity() && peer_.valid_until < hub_->loop().Now()) {
+    return Refuse(CheckPeer(node_name_, machine_id_));
+  }
   auto tasks = ReportToTasks(report);
   if (!tasks.ok()) return Refuse(tasks.status());
   core::NodeReported event;
@@ -225,7 +281,9 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   event.session = session_;
   event.current = report.epoch() == hub_->loop().epoch();
   event.tasks = std::move(tasks).value();
+  event.site_fault = SiteFaultOf(report);
   RootToEvent(report, *hub_->loop().snapshot()->policy, &event);
+  event.fault = FaultInWords(report);
   const Status posted = hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
     self->hub_->strand().Post([self] { self->ReadNext(); });
   });
@@ -242,15 +300,43 @@ void AgentStream::SendDesired(const SnapshotPtr& snapshot, GangCache* cache) {
   if (writing_) return;
   v1::SchedulerMessage message;
   *message.mutable_desired() = BuildDesiredState(*snapshot, node_, *snapshot->policy, hub_->loop().Now(), cache);
-  FailWhatDoesNotFit(message.mutable_desired());
+  AddSecretsTo(*snapshot, message.mutable_desired());
+  FailLaunches(FitDesired(desired_bytes_max_, message.mutable_desired()));
   if (!ended_) Write(message);
 }
 
+// What is left out of the set for a token's row comes with the next one, when the row is there.
+void AgentStream::AddSecretsTo(const Snapshot& snapshot, v1::DesiredState* set) {
+  LaunchSecrets added = AddSecrets(snapshot, hub_->secrets(), hub_->loop().Now(), set);
+  FailLaunches(std::move(added.failed));
+  if (added.waiting.empty() || std::exchange(making_tokens_, true)) return;
+  const Status posted = hub_->loop().PostUnbounded(
+      std::move(added.wanted),
+      [self = shared_from_this(), waiting = std::move(added.waiting)](const core::Reply& reply) {
+        self->hub_->strand().Post([self, waiting, status = reply.status] { self->TokensMade(status, waiting); });
+      },
+      std::move(added.note));
+  if (!posted.ok()) Refuse(posted);
+}
+
+void AgentStream::TokensMade(const Status& status, const std::vector<core::TaskId>& waiting) {
+  making_tokens_ = false;
+  if (ended_) return;
+  // Another stream of the gang was faster, or nobody needs it any more: the rows of now say which.
+  if (status.ok() || status.reason() == "CHANGED_MEANWHILE" || status.reason() == "ATTEMPT_ENDED") {
+    GangCache cache;
+    return SendDesired(hub_->loop().snapshot(), &cache);
+  }
+  std::vector<core::ObservedTask> failed;
+  for (const core::TaskId& task : waiting) failed.push_back(FailedLaunch(task, "no token: " + status.message()));
+  FailLaunches(std::move(failed));
+}
+
 // As if the agent had refused these launches. `current` is not said: the agent has not spoken.
-void AgentStream::FailWhatDoesNotFit(v1::DesiredState* set) {
+void AgentStream::FailLaunches(std::vector<core::ObservedTask> tasks) {
+  if (tasks.empty()) return;
   core::NodeReported event;
-  event.tasks = FitDesired(desired_bytes_max_, set);
-  if (event.tasks.empty()) return;
+  event.tasks = std::move(tasks);
   for (const core::ObservedTask& task : event.tasks) {
     LogWarning("launch not sent node={} job={} error=\"{}\"", node_name_, task.id.attempt.job.value, task.message);
   }

@@ -19,6 +19,7 @@
 
 #include "glim/v1/agent_api.pb.h"
 #include "scheduler/server/agents/agent_hub.h"
+#include "scheduler/server/limits/caller_limits.h"
 
 namespace glim::server {
 
@@ -27,7 +28,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
                     public std::enable_shared_from_this<AgentStream> {
  public:
   // The reactor of a new call; it owns itself.
-  static AgentStream* Open(AgentHub* hub, grpc::CallbackServerContext* context);
+  static AgentStream* Open(AgentHub* hub, CallerLimits* limits, grpc::CallbackServerContext* context);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -40,17 +41,21 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
 
  private:
   AgentStream(AgentHub* hub, grpc::CallbackServerContext* context);
-  void Begin();
+  void Begin(const Status& admitted);
   void Received(v1::AgentMessage message);
   void ReceiveHello(const v1::Hello& hello);
   void ReceiveReport(const v1::NodeReport& report);
   void Connected(const core::Reply& reply);
   Status CheckCluster(const v1::Hello& hello);
-  void RefuseVersion(const v1::Hello& hello);
+  void RefuseNode(const v1::Hello& hello, const Status& refusal);
   void RefuseNewerEpoch(std::uint64_t claimed);
-  void FailWhatDoesNotFit(v1::DesiredState* set);
+  void AddSecretsTo(const Snapshot& snapshot, v1::DesiredState* set);
+  void TokensMade(const Status& status, const std::vector<core::TaskId>& waiting);
+  void FailLaunches(std::vector<core::ObservedTask> tasks);
   void SetWelcome(v1::Welcome* welcome);
   void Refuse(const Status& status);
+  Status CheckPeer(const std::string& node, const std::string& machine_id) const;
+  void ForgetPreviousCertificate();
   void ReadNext();
   void Write(const v1::SchedulerMessage& message);
 
@@ -59,15 +64,21 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   AgentHub* hub_;
   grpc::CallbackServerContext* context_;
   std::shared_ptr<AgentStream> self_;  // until OnDone
+  AgentPeer peer_;
+  Admission admission_;
   grpc::ByteBuffer in_;
 
   State state_ = State::kWaiting;
   std::uint64_t session_ = 0;  // given at the hello, so that they grow in the order in which the core hears of them
   core::NodeId node_;
   std::string node_name_;
+  std::string machine_id_;
   std::uint32_t version_ = 0;  // of the protocol, spoken on this stream
   std::size_t desired_bytes_max_ = 0;
-  std::string root_told_;  // the checkpoint root of the Welcome
+  std::string root_told_;                                         // the checkpoint root of the Welcome
+  std::string logs_told_;                                         // and the folder for logs
+  std::shared_ptr<const identity::ClusterAuthority> trust_told_;  // and the authorities
+  bool making_tokens_ = false;                                    // launches wait for that
   bool writing_ = false;
   bool desired_pending_ = false;
   bool ended_ = false;

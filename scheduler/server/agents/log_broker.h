@@ -1,7 +1,8 @@
 // LogBroker: reverse calls for logs. Agents open ServeLogs, and the broker asks through it: each request has an id, and
 // the chunk with that id is its answer.
 //
-// Bounded: 64 requests in flight a node; one that is not answered in time fails. Runs on the AgentStrand only.
+// Bounded: 64 requests in flight a node, 16 of them of one user; one that is not answered in time fails. Runs on the
+// AgentStrand only.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -11,6 +12,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "glim/v1/agent_api.pb.h"
 #include "scheduler/core/model/ids.h"
@@ -38,7 +41,9 @@ class LogBroker {
 
   // `done` is called once, later: UNAVAILABLE (NO_LOG_STREAM) when the agent does not serve, or stops to;
   // RESOURCE_EXHAUSTED (LOG_BUSY) beyond the bound; DEADLINE_EXCEEDED wait_ms + 10 s after the question.
-  void Fetch(core::NodeId node, v1::LogRequest request, Done done);
+  void Fetch(core::NodeId node, const std::string& user, v1::LogRequest request, Done done);
+  // Ends the node's stream, if it has one.
+  void EndNode(core::NodeId node, const grpc::Status& status);
   // Ends every stream, fails what was asked, and refuses what is asked from now on (STOPPING).
   void Stop();
   bool stopping() const { return stopping_; }
@@ -48,6 +53,7 @@ class LogBroker {
  private:
   struct Pending {
     core::NodeId node;
+    std::string user;
     Done done;
     std::unique_ptr<boost::asio::steady_timer> timer;
   };
@@ -56,6 +62,7 @@ class LogBroker {
   AgentStrand* strand_;
   std::map<core::NodeId, std::shared_ptr<LogSink>> sinks_;
   std::map<core::NodeId, std::size_t> in_flight_;
+  std::map<std::pair<core::NodeId, std::string>, std::size_t> of_user_;  // in flight
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_id_ = 1;
   bool stopping_ = false;

@@ -46,6 +46,27 @@ TEST_F(NodeLifeTest, ALostTaskIsStoppedAndItsNodeKeptUntilTheRelease) {
   EXPECT_TRUE(agent->WaitLaunch(next));
 }
 
+// Its agent came back with another --pool while a job had the node.
+TEST_F(NodeLifeTest, LabelsOfAHeldNodeAreShownUntilTheyHold) {
+  auto agent = Connect("node-1");
+  EXPECT_FALSE(GetNode("node-1").has_next_labels());
+  const std::uint64_t job = MustSubmit(Spec("has-the-node"));
+  ASSERT_TRUE(agent->WaitLaunch(job));
+  agent->Report({Observed(job, 1, 0, ObservedTask::RUNNING, 5)});
+  WaitState(job, "running");
+  v1::Hello other = Hello("node-1");
+  other.mutable_labels()->set_pool("h100");
+  FakeAgent again(channel_, other);
+  ASSERT_TRUE(again.WaitWelcome());
+  ASSERT_TRUE(Eventually([&] { return GetNode("node-1").has_next_labels(); }));
+  EXPECT_EQ(GetNode("node-1").labels().pool(), "default");
+  EXPECT_EQ(GetNode("node-1").next_labels().pool(), "h100");
+  ASSERT_TRUE(again.WaitDesired([](const v1::DesiredState& set) { return set.tasks_size() == 1; }));
+  again.Report({Observed(job, 1, 0, ObservedTask::RELEASED, 5)});
+  ASSERT_TRUE(Eventually([&] { return GetNode("node-1").labels().pool() == "h100"; }));
+  EXPECT_FALSE(GetNode("node-1").has_next_labels());
+}
+
 TEST_F(NodeLifeTest, ANodeThatWasRemovedRegistersAnew) {
   const auto agent = Connect("node-1");
   v1::Hello another = Hello("node-1");
@@ -64,6 +85,26 @@ TEST_F(NodeLifeTest, ANodeThatWasRemovedRegistersAnew) {
   FakeAgent anew(channel_, another);
   EXPECT_TRUE(anew.WaitWelcome());
   EXPECT_EQ(Remove("node-2", false).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(NodeLifeTest, AFailedPrologTakesTheNodeOutAndPeopleSeeWhy) {
+  const auto agent = Connect("node-1");
+  const auto other = Connect("node-2");
+  const std::uint64_t job = MustSubmit(Spec("elsewhere"));
+  ASSERT_TRUE(agent->WaitLaunch(job));
+  ObservedTask task = Observed(job, 1, 0, ObservedTask::RELEASED);
+  task.set_start_failed(true);
+  task.set_message("the prolog failed: no scratch disk");
+  v1::AgentMessage message;
+  v1::NodeReport& report = *message.mutable_report();
+  report.set_epoch(server_->snapshot()->epoch);
+  report.set_revision(1);
+  report.set_site_fault("the prolog failed: no scratch disk");
+  *report.add_tasks() = task;
+  agent->Send(message);
+  EXPECT_TRUE(other->WaitLaunch(job)) << "the node's fault: it is tried again elsewhere";
+  EXPECT_EQ(GetNode("node-1").state(), "quarantined");
+  EXPECT_EQ(GetNode("node-1").message(), "the prolog failed: no scratch disk");
 }
 
 TEST_F(NodeLifeTest, WithoutAnOutageThereIsNothingToResolve) {

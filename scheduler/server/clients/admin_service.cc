@@ -1,10 +1,13 @@
 #include "scheduler/server/clients/admin_service.h"
 
 #include <utility>
+#include <variant>
 
+#include "scheduler/server/clients/account_calls.h"
 #include "scheduler/server/convert/account_convert.h"
-#include "scheduler/server/convert/rpc_status.h"
 #include "scheduler/server/convert/usage_report.h"
+#include "scheduler/server/door/call.h"
+#include "scheduler/server/door/private_parts.h"
 #include "sdk/log/log.h"
 
 namespace glim::server {
@@ -17,11 +20,41 @@ Status CheckName(const std::string& node) {
   return InvalidArgument("node", "is no node's name", "glim nodes lists the nodes");
 }
 
+// A number for a pool that is not there would bound nobody, in silence. What is there may always be removed.
+Status CheckPools(const PolicyKeeper& policy, const core::AccountChange& change) {
+  if (change.removed) return Status::Ok();
+  if (const auto* const team = std::get_if<core::Team>(&change.row)) {
+    for (const std::string& pool : team->pools) {
+      if (Status s = policy.CheckPool(pool); !s.ok()) return s;
+    }
+    return team->default_pool.empty() ? Status::Ok() : policy.CheckPool(team->default_pool);
+  }
+  const auto* const quota = std::get_if<core::QuotaRow>(&change.row);
+  if (quota == nullptr || quota->group.pool == core::kAllPools) return Status::Ok();
+  return policy.CheckPool(quota->group.pool);
+}
+
+Status NoName() {
+  return Status(StatusCode::kUnauthenticated, "the call does not say who asks")
+      .WithReason("NO_USER")
+      .WithField("glim-user")
+      .WithFix("send metadata glim-user");
+}
+
+std::string NodeNow(const Snapshot& snapshot, const std::string& name) {
+  const core::NodeId* const id = snapshot.tables.node_ids.Find(name);
+  const core::Node* const node = id != nullptr ? snapshot.tables.nodes.Find(*id) : nullptr;
+  if (node == nullptr) return "";
+  return core::ToString(node->state) + (node->message.empty() ? "" : ": " + node->message);
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerContext* context,
-                                                           const v1::GetSchedulerStatusRequest*,
+                                                           const v1::GetSchedulerStatusRequest* request,
                                                            v1::GetSchedulerStatusResponse* response) {
+  Call* const call = Call::Open(door_, context, "AdminApi/GetSchedulerStatus", *request);
+  if (!call->admitted()) return call;
   const SnapshotPtr snapshot = loop_->snapshot();
   const core::StateCounts& counts = *snapshot->counts;
   std::uint64_t live = 0;
@@ -41,130 +74,146 @@ grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerC
   response->set_store(loop_->store_name());
   response->set_outage(snapshot->outage);
   response->set_store_away_since_ms(snapshot->stale_since.ms);
+  response->set_store_away_why(snapshot->stale_why);
   UsesToProto(counts.UsesUntil(loop_->Now()), response->mutable_uses());
   response->set_simulated_gpus(counts.nodes_simulated > 0);
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  call->Answer(Status::Ok(), response);
+  return call;
 }
 
 grpc::ServerUnaryReactor* AdminService::ReturnNode(grpc::CallbackServerContext* context,
                                                    const v1::ReturnNodeRequest* request,
                                                    v1::ReturnNodeResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  if (Status name = CheckName(request->node()); !name.ok()) {
-    reactor->Finish(ToGrpc(name));
-    return reactor;
-  }
-  const Status posted =
-      loop_->Post(core::ReturnNode{request->node()},
-                  [reactor, response, node = request->node(), peer = context->peer()](const core::Reply& reply) {
-                    if (reply.status.ok()) LogInfo("node returned by an operator node={} peer={}", node, peer);
-                    response->set_state(reply.state);
-                    reactor->Finish(ToGrpc(reply.status));
-                  });
-  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
-  return reactor;
+  Call* const call = Call::Open(door_, context, "AdminApi/ReturnNode", *request);
+  if (!call->admitted()) return call;
+  if (Status name = CheckName(request->node()); !name.ok()) return call->Refuse(name);
+  const Status posted = loop_->Post(
+      core::ReturnNode{request->node()},
+      [call, response, node = request->node(), peer = context->peer()](const core::Reply& reply) {
+        if (reply.status.ok()) LogInfo("node returned by an operator node={} peer={}", node, peer);
+        response->set_state(reply.state);
+        call->Answer(reply.status, response);
+      },
+      call->Note("node " + request->node(), NodeNow(*loop_->snapshot(), request->node()), "returned"));
+  return posted.ok() ? call : call->Refuse(posted);
 }
 
 grpc::ServerUnaryReactor* AdminService::RemoveNode(grpc::CallbackServerContext* context,
                                                    const v1::RemoveNodeRequest* request, v1::RemoveNodeResponse*) {
-  auto* reactor = context->DefaultReactor();
-  if (Status name = CheckName(request->node()); !name.ok()) {
-    reactor->Finish(ToGrpc(name));
-    return reactor;
-  }
-  const Status posted =
-      loop_->Post(core::RemoveNode{request->node(), request->connected()},
-                  [reactor, node = request->node(), peer = context->peer()](const core::Reply& reply) {
-                    if (reply.status.ok()) LogInfo("node removed by an operator node={} peer={}", node, peer);
-                    reactor->Finish(ToGrpc(reply.status));
-                  });
-  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
-  return reactor;
+  Call* const call = Call::Open(door_, context, "AdminApi/RemoveNode", *request);
+  if (!call->admitted()) return call;
+  if (Status name = CheckName(request->node()); !name.ok()) return call->Refuse(name);
+  const Status posted = loop_->Post(
+      core::RemoveNode{request->node(), request->connected()},
+      [call, node = request->node(), peer = context->peer()](const core::Reply& reply) {
+        if (reply.status.ok()) LogInfo("node removed by an operator node={} peer={}", node, peer);
+        call->Answer(reply.status);
+      },
+      call->Note("node " + request->node(), NodeNow(*loop_->snapshot(), request->node()), ""));
+  return posted.ok() ? call : call->Refuse(posted);
 }
 
 grpc::ServerUnaryReactor* AdminService::ResolveOutage(grpc::CallbackServerContext* context,
-                                                      const v1::ResolveOutageRequest*,
+                                                      const v1::ResolveOutageRequest* request,
                                                       v1::ResolveOutageResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  const Status posted =
-      loop_->Post(core::ResolveOutage{}, [reactor, response, peer = context->peer()](const core::Reply& reply) {
+  Call* const call = Call::Open(door_, context, "AdminApi/ResolveOutage", *request);
+  if (!call->admitted()) return call;
+  const SnapshotPtr now = loop_->snapshot();
+  const Status posted = loop_->Post(
+      core::ResolveOutage{},
+      [call, response, peer = context->peer()](const core::Reply& reply) {
         if (reply.status.ok()) LogInfo("outage resolved by an operator nodes_lost={} peer={}", reply.nodes, peer);
         response->set_nodes_lost(reply.nodes);
-        reactor->Finish(ToGrpc(reply.status));
-      });
-  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
-  return reactor;
+        call->Answer(reply.status);
+      },
+      call->Note("outage", std::to_string(now->counts->NodesIn(core::NodeState::kSilent)) + " nodes silent", "lost"));
+  return posted.ok() ? call : call->Refuse(posted);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* context, const v1::GetPolicyRequest*,
+grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* context,
+                                                  const v1::GetPolicyRequest* request,
                                                   v1::GetPolicyResponse* response) {
+  Call* const call = Call::Open(door_, context, "AdminApi/GetPolicy", *request);
+  if (!call->admitted()) return call;
   response->set_yaml(policy_->Yaml());
   response->set_source(policy_->source());
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  call->Answer(Status::Ok(), response);
+  return call;
 }
 
 grpc::ServerUnaryReactor* AdminService::ReloadPolicy(grpc::CallbackServerContext* context,
                                                      const v1::ReloadPolicyRequest* request,
                                                      v1::ReloadPolicyResponse* response) {
-  auto* reactor = context->DefaultReactor();
+  Call* const call = Call::Open(door_, context, "AdminApi/ReloadPolicy", *request);
+  if (!call->admitted()) return call;
   response->set_source(policy_->source());
-  policy_->Reload(request->dry_run(), [reactor, response](const Result<PolicyKeeper::Reloaded>& reloaded) {
-    if (!reloaded.ok()) return reactor->Finish(ToGrpc(reloaded.status()));
-    for (const PolicyChange& change : reloaded->changes) {
-      v1::PolicyChange* out = response->add_changes();
-      out->set_field(change.field);
-      out->set_before(change.before);
-      out->set_after(change.after);
-    }
-    for (const std::string& warning : reloaded->warnings) response->add_warnings(warning);
-    response->set_applied(reloaded->applied);
-    reactor->Finish(grpc::Status::OK);
-  });
-  return reactor;
+  AuditNote note = call->Note("policy " + policy_->source());
+  policy_->Reload(request->dry_run(), std::move(note),
+                  [call, response](const Result<PolicyKeeper::Reloaded>& reloaded) {
+                    if (!reloaded.ok()) return call->Answer(reloaded.status());
+                    for (const PolicyChange& change : reloaded->changes) {
+                      v1::PolicyChange* out = response->add_changes();
+                      out->set_field(change.field);
+                      out->set_before(change.before);
+                      out->set_after(change.after);
+                    }
+                    for (const std::string& warning : reloaded->warnings) response->add_warnings(warning);
+                    response->set_applied(reloaded->applied);
+                    call->Answer(Status::Ok(), response);
+                  });
+  return call;
 }
 
 grpc::ServerUnaryReactor* AdminService::ListAccounts(grpc::CallbackServerContext* context,
-                                                     const v1::ListAccountsRequest*,
+                                                     const v1::ListAccountsRequest* request,
                                                      v1::ListAccountsResponse* response) {
+  Call* const call = Call::Open(door_, context, "AdminApi/ListAccounts", *request);
+  if (!call->admitted()) return call;
   AccountsToProto(*loop_->snapshot()->tables.accounts, response);
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  HidePrivateParts(call->caller(), response);
+  call->Answer(Status::Ok(), response);
+  return call;
 }
 
 grpc::ServerUnaryReactor* AdminService::ChangeAccount(grpc::CallbackServerContext* context,
                                                       const v1::ChangeAccountRequest* request,
                                                       v1::ChangeAccountResponse*) {
-  auto* reactor = context->DefaultReactor();
-  auto user = CallerOf(*context);
+  Call* const call = Call::Open(door_, context, "AdminApi/ChangeAccount", *request);
+  if (!call->admitted()) return call;
   auto change = AccountChangeFromProto(*request);
-  Status status = user.ok() ? change.status() : user.status();
-  if (status.ok() && request->only_new()) status = CheckIsNew(*loop_->snapshot()->tables.accounts, change->row);
-  if (!status.ok()) {
-    reactor->Finish(ToGrpc(status));
-    return reactor;
+  if (!change.ok()) return call->Refuse(change.status());
+  if (call->user().empty()) return call->Refuse(NoName());  // the history says who
+  const SnapshotPtr snapshot = loop_->snapshot();
+  const core::Accounts& accounts = *snapshot->tables.accounts;
+  if (Status may = CheckMayChange(call->caller(), accounts, *change); !may.ok()) {
+    return call->Deny(may, ObjectOf(change->row));
   }
-  core::ChangeAccounts event{{std::move(change).value()}, std::move(user).value()};
-  const Status posted = loop_->Post(std::move(event), [reactor, peer = context->peer()](const core::Reply& reply) {
-    if (reply.status.ok()) LogInfo("users, teams or quotas changed by an operator peer={}", peer);
-    reactor->Finish(ToGrpc(reply.status));
-  });
-  if (!posted.ok()) reactor->Finish(ToGrpc(posted));
-  return reactor;
+  Status status;
+  if (request->only_new()) status = CheckIsNew(accounts, change->row);
+  if (status.ok()) status = CheckPools(*policy_, *change);
+  if (!status.ok()) return call->Refuse(status);
+  AuditNote note =
+      call->Note(ObjectOf(change->row), RowNow(accounts, change->row), change->removed ? "" : RowInWords(change->row));
+  core::ChangeAccounts event{{std::move(change).value()}, call->user()};
+  const Status posted = loop_->Post(
+      std::move(event),
+      [call, peer = context->peer()](const core::Reply& reply) {
+        if (reply.status.ok()) LogInfo("users, teams or quotas changed by an operator peer={}", peer);
+        call->Answer(reply.status);
+      },
+      std::move(note));
+  return posted.ok() ? call : call->Refuse(posted);
 }
 
 grpc::ServerUnaryReactor* AdminService::GetReport(grpc::CallbackServerContext* context,
                                                   const v1::GetReportRequest* request,
                                                   v1::GetReportResponse* response) {
-  auto* reactor = context->DefaultReactor();
+  Call* const call = Call::Open(door_, context, "AdminApi/GetReport", *request);
+  if (!call->admitted()) return call;
   auto report = MakeReport(loop_->snapshot()->tables, request->by(), loop_->Now());
   if (report.ok()) *response = std::move(report).value();
-  reactor->Finish(ToGrpc(report.status()));
-  return reactor;
+  call->Answer(report.status(), response);
+  return call;
 }
 
 }  // namespace glim::server

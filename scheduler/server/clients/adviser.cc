@@ -12,7 +12,7 @@ Status AdviserIsStopping() {
 Status Overloaded(std::string message) {
   return Status(StatusCode::kResourceExhausted, std::move(message))
       .WithReason("OVERLOADED")
-      .WithFix("try again in a moment");
+      .WithFix("try again in 1 s");
 }
 
 }  // namespace
@@ -21,13 +21,19 @@ Adviser::Adviser() : thread_([this] { Run(); }) {}
 
 Adviser::~Adviser() { Stop(); }
 
-Status Adviser::Post(std::string user, Task task) {
+Status Adviser::Post(std::string user, std::string peer, Task task) {
   std::lock_guard lock(mutex_);
   if (stopped_) return AdviserIsStopping();
   if (users_.contains(user)) return Overloaded("another question of user " + user + " is being answered");
-  if (waiting_.size() >= kWaitingMax) return Overloaded("too many such questions wait for their answers");
+  if (const auto of_peer = peers_.find(peer); of_peer != peers_.end() && of_peer->second >= kOfPeerMax) {
+    return Overloaded("peer " + peer + " has as many such questions waiting as it may: " + std::to_string(kOfPeerMax));
+  }
+  if (waiting_.size() >= kWaitingMax) {
+    return Overloaded("as many such questions of all callers wait as may: " + std::to_string(kWaitingMax));
+  }
   users_.insert(user);
-  waiting_.push_back({std::move(user), std::move(task)});
+  ++peers_[peer];
+  waiting_.push_back({std::move(user), std::move(peer), std::move(task)});
   wake_.notify_one();
   return Status::Ok();
 }
@@ -43,6 +49,7 @@ void Adviser::Run() {
     const Status status = next.task.work();
     lock.lock();
     users_.erase(next.user);  // before the answer: who has it may ask again
+    if (--peers_[next.peer] == 0) peers_.erase(next.peer);
     lock.unlock();
     next.task.done(status);
     lock.lock();

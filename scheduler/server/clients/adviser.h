@@ -1,14 +1,16 @@
 // Adviser: one thread for answers that take a while to find (why a job waits, what a submission would come to). They
 // are found on snapshots: neither the strand nor gRPC's threads wait for them.
 //
-// Bounded: one at a time for a user, kWaitingMax in all. Post may be called from any thread; `work` and `done` run on
-// the adviser's own, but for a `done` that Stop refuses, which runs on Stop's.
+// Bounded: one at a time for a user, kOfPeerMax for a peer (limits/caller_limits.h), kWaitingMax in all. Post may be
+// called from any thread; `work` and `done` run on the adviser's own, but for a `done` that Stop refuses, which runs on
+// Stop's.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -25,13 +27,14 @@ class Adviser {
     std::function<void(const Status&)> done;  // called once: with what work returned, or UNAVAILABLE at Stop
   };
   static constexpr std::size_t kWaitingMax = 64;
+  static constexpr std::size_t kOfPeerMax = 32;
 
   Adviser();
   ~Adviser();
 
-  // RESOURCE_EXHAUSTED (reason OVERLOADED) when the user has one already or too many wait, UNAVAILABLE after Stop; then
-  // nothing of the task is called.
-  Status Post(std::string user, Task task);
+  // RESOURCE_EXHAUSTED (reason OVERLOADED) when the user has one already, or too many of the peer or in all wait,
+  // UNAVAILABLE after Stop; then nothing of the task is called.
+  Status Post(std::string user, std::string peer, Task task);
 
   // Ends what runs, refuses what waits, joins the thread. Idempotent; one thread.
   void Stop();
@@ -39,6 +42,7 @@ class Adviser {
  private:
   struct Waiting {
     std::string user;
+    std::string peer;
     Task task;
   };
 
@@ -48,6 +52,7 @@ class Adviser {
   std::condition_variable wake_;
   std::deque<Waiting> waiting_;
   std::set<std::string> users_;  // who have one waiting or running
+  std::map<std::string, std::size_t> peers_;
   bool stopped_ = false;
   std::thread thread_;
 };

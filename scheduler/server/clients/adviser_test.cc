@@ -30,8 +30,9 @@ TEST(Adviser, AnswersWithWhatTheWorkFound) {
   Adviser adviser;
   std::promise<Status> answer;
   ASSERT_TRUE(adviser
-                  .Post("kim", {[] { return InvalidArgument("nodes", "too many"); },
-                                [&](const Status& status) { answer.set_value(status); }})
+                  .Post("kim", "p",
+                        {[] { return InvalidArgument("nodes", "too many"); },
+                         [&](const Status& status) { answer.set_value(status); }})
                   .ok());
   EXPECT_EQ(answer.get_future().get().field(), "nodes");
 }
@@ -39,30 +40,30 @@ TEST(Adviser, AnswersWithWhatTheWorkFound) {
 TEST(Adviser, AUserAsksOneThingAtATime) {
   Adviser adviser;
   Held held;
-  ASSERT_TRUE(adviser.Post("kim", held.Task()).ok());
+  ASSERT_TRUE(adviser.Post("kim", "p", held.Task()).ok());
   held.begun.get_future().wait();
   const auto nothing = [] { return Status::Ok(); };
-  const Status refused = adviser.Post("kim", {nothing, [](const Status&) { ADD_FAILURE() << "it was refused"; }});
+  const Status refused = adviser.Post("kim", "p", {nothing, [](const Status&) { ADD_FAILURE() << "it was refused"; }});
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(refused.reason(), "OVERLOADED");
   EXPECT_THAT(refused.message(), ::testing::HasSubstr("kim"));
   std::promise<void> others, again;
-  EXPECT_TRUE(adviser.Post("lee", {nothing, [&](const Status&) { others.set_value(); }}).ok());
+  EXPECT_TRUE(adviser.Post("lee", "p", {nothing, [&](const Status&) { others.set_value(); }}).ok());
   held.go.set_value();
   EXPECT_TRUE(held.answer.get_future().get().ok());
   others.get_future().wait();
-  EXPECT_TRUE(adviser.Post("kim", {nothing, [&](const Status&) { again.set_value(); }}).ok());
+  EXPECT_TRUE(adviser.Post("kim", "p", {nothing, [&](const Status&) { again.set_value(); }}).ok());
   again.get_future().wait();
 }
 
 TEST(Adviser, IsBoundedAndRefusesTheRestWhenItStops) {
   Adviser adviser;
   Held held;
-  ASSERT_TRUE(adviser.Post("first", held.Task()).ok());
+  ASSERT_TRUE(adviser.Post("first", "p", held.Task()).ok());
   held.begun.get_future().wait();
   std::atomic<int> refused = 0;
   const auto wait = [&](std::size_t user) {
-    return adviser.Post("u" + std::to_string(user),
+    return adviser.Post("u" + std::to_string(user), "p" + std::to_string(user % 4),
                         {[] { return Status::Ok(); },
                          [&](const Status& status) { refused += status.code() == StatusCode::kUnavailable; }});
   };
@@ -75,6 +76,22 @@ TEST(Adviser, IsBoundedAndRefusesTheRestWhenItStops) {
   stop.join();
   EXPECT_TRUE(held.answer.get_future().get().ok()) << "what was begun is answered";
   EXPECT_EQ(refused, static_cast<int>(Adviser::kWaitingMax));
+}
+
+// Names are free to be made up: a peer does not get all the places by many of them.
+TEST(Adviser, APeerHasItsPlacesAndLeavesOthers) {
+  Adviser adviser;
+  Held held;
+  ASSERT_TRUE(adviser.Post("first", "elsewhere", held.Task()).ok());
+  held.begun.get_future().wait();
+  const auto ask = [&](const std::string& user, const std::string& peer) {
+    return adviser.Post(user, peer, {[] { return Status::Ok(); }, [](const Status&) {}});
+  };
+  for (std::size_t i = 0; i < Adviser::kOfPeerMax; ++i) ASSERT_TRUE(ask("u" + std::to_string(i), "flood").ok());
+  EXPECT_THAT(ask("one-more", "flood").message(), ::testing::HasSubstr("peer flood has as many"));
+  EXPECT_TRUE(ask("kim", "other").ok());
+  held.go.set_value();
+  held.answer.get_future().wait();
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // ClientApi: what users' programs ask. Handlers only decode, check and post; reads are answered
 // from the snapshot, those of the past from the store, by way of the strand; the adviser's thread tries things out.
+// Every call comes in by the door (door/door.h), which says who asks and whether it may be.
+//
+// Sources: client_service.cc (what is read), client_service_changes.cc (what is changed)
 #pragma once
 
 #include <functional>
@@ -9,22 +12,26 @@
 #include "scheduler/server/clients/adviser.h"
 #include "scheduler/server/clients/event_stream.h"
 #include "scheduler/server/clients/log_stream.h"
+#include "scheduler/server/clients/stream_watch.h"
+#include "scheduler/server/clients/user_calls.h"
+#include "scheduler/server/door/call.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 
 namespace glim::server {
-
-inline constexpr int kSpecsMax = 2'000;  // in one Submit; ServerOptions' message size has room for them
 
 class ClientService final : public v1::ClientApi::CallbackService {
  public:
   // All outlive the service.
   ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed, Adviser* adviser,
-                std::string cluster_id)
+                Door* door, StreamWatch* watch, SecretAffairs* secrets, OidcAffairs* oidc, std::string cluster_id)
       : loop_(loop),
-        feed_(feed),
+        door_(door),
         adviser_(adviser),
+        secrets_(secrets),
+        oidc_(oidc),
         cluster_id_(std::move(cluster_id)),
-        logs_{strand, broker, loop, {}} {}
+        logs_{strand, broker, loop, door, watch},
+        events_{feed, door, watch} {}
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
                                    v1::SubmitResponse* response) override;
@@ -52,20 +59,44 @@ class ClientService final : public v1::ClientApi::CallbackService {
                                         v1::ListHistoryResponse* response) override;
   grpc::ServerUnaryReactor* GetVersion(grpc::CallbackServerContext* context, const v1::GetVersionRequest* request,
                                        v1::GetVersionResponse* response) override;
+  grpc::ServerUnaryReactor* WhoAmI(grpc::CallbackServerContext* context, const v1::WhoAmIRequest* request,
+                                   v1::WhoAmIResponse* response) override;
+
+  grpc::ServerUnaryReactor* SetSecret(grpc::CallbackServerContext* context, const v1::SetSecretRequest* request,
+                                      v1::SetSecretResponse* response) override {
+    return server::SetSecret(door_, secrets_, context, *request, response);
+  }
+  grpc::ServerUnaryReactor* ListSecrets(grpc::CallbackServerContext* context, const v1::ListSecretsRequest* request,
+                                        v1::ListSecretsResponse* response) override {
+    return server::ListSecrets(door_, secrets_, context, *request, response);
+  }
+  grpc::ServerUnaryReactor* RemoveSecret(grpc::CallbackServerContext* context, const v1::RemoveSecretRequest* request,
+                                         v1::RemoveSecretResponse* response) override {
+    return server::RemoveSecret(door_, secrets_, context, *request, response);
+  }
+  grpc::ServerUnaryReactor* GetLogin(grpc::CallbackServerContext* context, const v1::GetLoginRequest* request,
+                                     v1::GetLoginResponse* response) override {
+    return server::GetLogin(door_, oidc_, context, *request, response);
+  }
+  grpc::ServerUnaryReactor* LoginOidc(grpc::CallbackServerContext* context, const v1::LoginOidcRequest* request,
+                                      v1::LoginOidcResponse* response) override {
+    return server::LoginOidc(door_, oidc_, context, *request, response);
+  }
 
  private:
-  grpc::ServerUnaryReactor* Advise(grpc::CallbackServerContext* context, std::string user,
-                                   std::function<Status()> work);
+  grpc::ServerUnaryReactor* Advise(Call* call, const google::protobuf::Message* response, std::function<Status()> work);
   // Cancel, suspend and resume: the same call but for the event.
   template <typename Event, typename Request, typename Response>
-  grpc::ServerUnaryReactor* PostForJob(grpc::CallbackServerContext* context, const Request& request,
-                                       Response* response);
+  grpc::ServerUnaryReactor* PostForJob(Call* call, const Request& request, Response* response);
 
   SchedulerLoop* loop_;
-  EventFeed* feed_;
+  Door* door_;
   Adviser* adviser_;
+  SecretAffairs* secrets_;
+  OidcAffairs* oidc_;
   const std::string cluster_id_;
-  LogStream::Owner logs_;
+  const LogStream::Owner logs_;
+  const EventStream::Owner events_;
 };
 
 }  // namespace glim::server

@@ -5,7 +5,6 @@
 namespace glim::server {
 namespace {
 
-constexpr std::size_t kReadersMax = 512;
 constexpr std::size_t kReadMax = 1000;
 constexpr std::size_t kRecentMax = 4096;
 
@@ -22,12 +21,6 @@ void EventFeed::Wake() {
 void EventFeed::Stop() {
   stopping_ = true;
   for (const auto& stream : std::set(open_)) stream->End({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
-}
-
-bool EventFeed::Open(const std::shared_ptr<EventFollower>& stream) {
-  if (open_.size() >= kReadersMax) return false;
-  open_.insert(stream);
-  return true;
 }
 
 void EventFeed::Close(const std::shared_ptr<EventFollower>& stream) {

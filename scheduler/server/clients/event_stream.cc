@@ -5,6 +5,7 @@
 
 #include "scheduler/server/convert/event_convert.h"
 #include "scheduler/server/convert/rpc_status.h"
+#include "scheduler/server/door/forgotten_job.h"
 #include "sdk/base/printable.h"
 #include "sdk/threads/hand_over.h"
 
@@ -12,28 +13,32 @@ namespace glim::server {
 namespace {
 
 constexpr std::size_t kEventsMax = 500;
+constexpr std::size_t kForgottenMax = 100'000;
 
 }  // namespace
 
-EventStream* EventStream::Open(EventFeed* feed, const v1::StreamEventsRequest& request, const Status& admitted) {
-  std::shared_ptr<EventStream> stream(new EventStream(feed, request));
+EventStream* EventStream::Open(const Owner* owner, grpc::CallbackServerContext* context,
+                               const v1::StreamEventsRequest& request, Result<StreamEntry> entry) {
+  std::shared_ptr<EventStream> stream(new EventStream(owner, context, request));
   stream->self_ = stream;
+  const Status admitted = entry.status();
+  if (admitted.ok()) stream->entry_ = std::move(entry).value();
   HandOver(stream.get());
-  feed->strand().Post([stream, admitted] {
+  owner->feed->strand().Post([stream, admitted] {
     if (!admitted.ok()) return stream->Fail(admitted);
     if (stream->feed_->stopping()) return stream->End({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
     if (Status s = stream->Check(); !s.ok()) return stream->Fail(s);
-    if (!stream->feed_->Open(stream)) {
-      return stream->Fail(Status(StatusCode::kResourceExhausted, "too many are reading events")
-                              .WithReason("OVERLOADED")
-                              .WithFix("try again in a few seconds"));
-    }
+    stream->feed_->Open(stream);
+    stream->owner_->watch->Watch(stream, stream->entry_.caller, stream->entry_.row, stream->entry_.job);
     stream->Next();
   });
   return stream.get();
 }
 
 Status EventStream::Check() {
+  if (entry_.caller.IsJob() && request_.job_id() == 0) {
+    return InvalidArgument("job_id", "is missing", "a job's own token reads of that job and of those it submitted");
+  }
   if (request_.max_age_ms() < 0) return InvalidArgument("max_age_ms", "is negative", "use 0 for all that are kept");
   query_.job = core::JobId(request_.job_id());
   query_.after = request_.after();
@@ -67,7 +72,8 @@ void EventStream::ReadStore() {
     if (!entries.ok() || !last.ok()) {
       read = entries.ok() ? last.status() : entries.status();
     } else {
-      read = Page{std::move(entries).value(), *last};
+      const bool theirs = query.job && MaySeeForgotten(self->entry_.caller, query.job, store);
+      read = Page{std::move(entries).value(), *last, theirs};
     }
     self->feed_->strand().Post([self, read = std::move(read)]() mutable { self->TakePage(std::move(read)); });
   });
@@ -82,13 +88,20 @@ void EventStream::TakePage(Result<Page> read) {
   if (!read.ok()) return Fail(read.status());
   const bool whole = read->entries.size() < kEventsMax;
   snapshot_ = feed_->loop().snapshot();
-  if (!told_any_ && whole && read->entries.empty() && query_.job && !snapshot_->tables.jobs.Find(query_.job)) {
+  const bool forgotten = query_.job && !snapshot_->tables.jobs.Find(query_.job);
+  if (forgotten && !read->entries.empty() && !read->theirs) {
+    const Status denied = NotYours(query_.job, entry_.caller);
+    owner_->door->Denied(NoteOf(entry_.caller, *entry_.row, "job " + std::to_string(query_.job.value)), denied);
+    return Fail(denied);
+  }
+  if (!told_any_ && whole && read->entries.empty() && forgotten) {
     return Fail(
         Status(StatusCode::kNotFound, "no job " + std::to_string(query_.job.value) + ", or nothing of it is kept")
             .WithReason("NO_SUCH_JOB")
             .WithField("job_id")
             .WithFix("glim queue --all lists the jobs"));
   }
+  if (read->theirs) own_forgotten_.insert(query_.job);
   for (const auto& stored : read->entries) Add(stored);
   if (!read->entries.empty()) query_.after = read->entries.back().seq;
   if (whole) {
@@ -120,7 +133,22 @@ bool EventStream::Wanted(const core::HistoryEntry& entry) const {
   return (!query_.job || entry.job == query_.job) && (!query_.node || entry.node == query_.node);
 }
 
+// Those of the cluster and its nodes are everybody's; a user's account is an operator's affair. Whose a job without a
+// row was, its first event tells.
+bool EventStream::MaySee(const core::HistoryEntry& entry) {
+  const Caller& caller = entry_.caller;
+  if (caller.IsOperator()) return true;
+  if (!entry.job) return entry.kind != core::HistoryKind::kUserChanged;
+  if (const core::Job* const job = snapshot_->tables.jobs.Find(entry.job)) return HasRight(caller, *job);
+  const bool submitted = entry.kind == core::HistoryKind::kJobSubmitted && !entry.facts.user.empty();
+  if (submitted && HasRight(caller, entry.facts.user, "") && own_forgotten_.size() < kForgottenMax) {
+    own_forgotten_.insert(entry.job);
+  }
+  return own_forgotten_.contains(entry.job);
+}
+
 void EventStream::Add(const store::Store::StoredHistory& stored) {
+  if (!MaySee(stored.entry)) return;
   told_any_ = true;
   EventToProto(*snapshot_, stored, out_.add_events());
 }
@@ -156,7 +184,8 @@ void EventStream::OnCancel() {
 
 void EventStream::OnDone() {
   TakeOver(this);
-  feed_->strand().Post([self = std::move(self_)] {});
+  entry_.admission.Release();
+  feed_->strand().Post([self = std::move(self_)] { self->owner_->watch->Forget(self.get()); });
 }
 
 // With a write in flight the call is finished when that is done: soon, for its client has gone or is about to.

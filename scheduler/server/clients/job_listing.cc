@@ -7,6 +7,7 @@
 
 #include "scheduler/server/convert/page_limits.h"
 #include "scheduler/server/convert/row_convert.h"
+#include "scheduler/server/door/private_parts.h"
 
 namespace glim::server {
 namespace {
@@ -39,7 +40,8 @@ Result<JobPlace> PlaceFromToken(const std::string& token) {
 
 }  // namespace
 
-Result<v1::ListJobsResponse> ListJobs(const Snapshot& snapshot, const v1::ListJobsRequest& request, TimePoint now) {
+Result<v1::ListJobsResponse> ListJobs(const Snapshot& snapshot, const v1::ListJobsRequest& request,
+                                      const Caller& caller, TimePoint now) {
   if (request.page_size() > kPageMax) {
     return InvalidArgument("page_size", std::to_string(request.page_size()) + " is too much", "use at most 1000");
   }
@@ -54,15 +56,17 @@ Result<v1::ListJobsResponse> ListJobs(const Snapshot& snapshot, const v1::ListJo
   std::vector<const core::Job*> found;  // one more than the page: there are others
   const auto take = [&](const JobPlace& place, const core::Job& job) {
     if (!request.all() && place.group == core::kEndedGroup) return false;
+    if (caller.IsJob() && !Owns(caller, job)) return true;
     if (after < place) found.push_back(&job);
     return found.size() <= page;
   };
   const core::Tables& tables = snapshot.tables;
-  if (request.user().empty()) {
+  const std::string& user = caller.IsJob() && request.user().empty() ? caller.user : request.user();
+  if (user.empty()) {
     tables.listed.VisitFrom(after, take);
   } else {
-    tables.listed_by_user.VisitFrom({request.user(), after}, [&](const core::UserPlace& at, const core::Job& job) {
-      return at.user == request.user() && take(at.place, job);
+    tables.listed_by_user.VisitFrom({user, after}, [&](const core::UserPlace& at, const core::Job& job) {
+      return at.user == user && take(at.place, job);
     });
   }
   const std::size_t shown = std::min(page, found.size());
@@ -72,6 +76,7 @@ Result<v1::ListJobsResponse> ListJobs(const Snapshot& snapshot, const v1::ListJo
   for (std::size_t i = 0; i < shown; ++i) {
     v1::Job job;
     JobToProto(snapshot, *found[i], AttemptsShown::kNewest, now, &job);
+    if (!HasRight(caller, *found[i])) RemovePrivateParts(&job);
     bytes += job.ByteSizeLong();
     if (i > 0 && bytes > kPageBytesMax) {
       response.set_next_page_token(TokenOf(core::PlaceOf(*found[i - 1])));

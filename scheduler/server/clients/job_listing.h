@@ -4,6 +4,7 @@
 #include <string>
 
 #include "glim/v1/client_api.pb.h"
+#include "scheduler/server/door/caller.h"
 #include "scheduler/server/loop/snapshot.h"
 #include "sdk/base/result.h"
 
@@ -12,6 +13,8 @@ namespace glim::server {
 // Jobs that run or are on their way first, then queued ones in the order in which they are planned, then held ones,
 // then (if asked for) ended ones, newest first. A page token is a place in that order, so that pages stay good while
 // jobs come and go. A page also ends where the reply would get larger than clients take.
-Result<v1::ListJobsResponse> ListJobs(const Snapshot& snapshot, const v1::ListJobsRequest& request, TimePoint now);
+// Of others' jobs private parts are left out (door/private_parts.h); a job's own token is shown its jobs alone.
+Result<v1::ListJobsResponse> ListJobs(const Snapshot& snapshot, const v1::ListJobsRequest& request,
+                                      const Caller& caller, TimePoint now);
 
 }  // namespace glim::server

@@ -62,7 +62,7 @@ class JobListing : public ::testing::Test {
     request.set_all(all);
     request.set_page_size(page);
     do {
-      const auto response = ListJobs(Now(), request, TimePoint{5'000});
+      const auto response = ListJobs(Now(), request, caller_, TimePoint{5'000});
       EXPECT_TRUE(response.ok()) << response.status().message();
       if (!response.ok()) return ids;
       EXPECT_LE(response->jobs_size(), static_cast<int>(page));
@@ -74,6 +74,11 @@ class JobListing : public ::testing::Test {
 
   std::uint64_t Below(std::int64_t n) { return static_cast<std::uint64_t>(rng_.Between(0, n - 1)); }
 
+  Caller caller_ = [] {
+    Caller operator_;
+    operator_.role = core::Role::kOperator;
+    return operator_;
+  }();
   Rng rng_{7};
   std::shared_ptr<const core::JobSpec> spec_ = std::make_shared<const core::JobSpec>(core::testing::Spec(1));
   core::ClusterState state_;
@@ -96,14 +101,39 @@ TEST_F(JobListing, APageStaysGoodWhenItsLastJobIsGone) {
   v1::ListJobsRequest request;
   request.set_all(true);
   request.set_page_size(10);
-  const auto first = ListJobs(Now(), request, TimePoint{5'000});
+  const auto first = ListJobs(Now(), request, caller_, TimePoint{5'000});
   ASSERT_TRUE(first.ok());
   state_.EraseJob(core::JobId(before[9]));
   request.set_page_token(first->next_page_token());
-  const auto second = ListJobs(Now(), request, TimePoint{5'000});
+  const auto second = ListJobs(Now(), request, caller_, TimePoint{5'000});
   ASSERT_TRUE(second.ok());
   ASSERT_EQ(second->jobs_size(), 10);
   EXPECT_EQ(second->jobs(0).id(), before[10]);
+}
+
+TEST_F(JobListing, OthersSeeNoPrivatePartsAndAJobsTokenSeesItsJobsAlone) {
+  for (std::uint64_t id = 1; id <= 60; ++id) Put(id);
+  core::Job child = *state_.FindJob(core::JobId(7));
+  child.parent = core::JobId(4);  // both are bob's
+  state_.Put(child);
+  v1::ListJobsRequest request;
+  request.set_all(true);
+  caller_ = {};
+  caller_.user = "bob";
+  caller_.role = core::Role::kUser;
+  const auto all = ListJobs(Now(), request, caller_, TimePoint{5'000});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->jobs_size(), 60);
+  for (const v1::Job& job : all->jobs()) {
+    EXPECT_EQ(job.spec().run().empty(), job.user() != "bob") << job.id();
+    EXPECT_FALSE(job.spec().name().empty());
+  }
+  caller_.origin = core::TokenOrigin::kJob;
+  caller_.attempt = {core::JobId(4), 1};
+  std::vector<std::uint64_t> ids = Paged("", true, 1);
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(ids, (std::vector<std::uint64_t>{4, 7}));
+  EXPECT_TRUE(Paged("ann", true, 10).empty());
 }
 
 TEST_F(JobListing, CountsFollowEveryWrite) {

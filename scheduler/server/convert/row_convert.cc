@@ -7,8 +7,11 @@
 #include <string>
 
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/node_labels.h"
+#include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/save_retention.h"
 #include "scheduler/core/model/zone_link.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "scheduler/wire/spec_convert.h"
@@ -64,10 +67,11 @@ void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::ui
     out->set_simulated_gpus(node->labels.simulated_gpus);
   }
   out->set_step(-1);
+  out->set_exit_code(-1);
   const core::Task* task = snapshot.tables.tasks.Find({attempt.id, index});
   out->set_phase(core::ToString(task ? task->phase : core::TaskPhase::kPending));
   if (!task) return;
-  out->set_exit_code(task->exit_code);
+  if (core::ExitIsKnown(*task)) out->set_exit_code(task->exit_code);
   out->set_message(task->message);
   std::int64_t least = -1;
   for (std::size_t i = 0; i < task->ranks.size(); ++i) {
@@ -80,6 +84,7 @@ std::string InSeconds(Duration time) { return WriteDuration(Seconds((time.ms + 9
 
 std::string BackoffWords(const core::Job& job, TimePoint now) {
   const double left = static_cast<double>((job.not_before - now).ms) / 1000.0;
+  if (job.storage_failures > 0) return fmt::format("it is tried again in {:.1f} s: {}", left, job.message);
   if (job.idle_yields == 0) {
     return fmt::format("it is tried again in {:.1f} s, after a failure that was not the program's", left);
   }
@@ -268,6 +273,7 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
     BlockerToProto(blocker, out->add_blockers());
   }
   out->set_saves(core::SavesInWords(snapshot.tables, job));
+  out->set_saves_kept_until_ms(core::SavesKeptUntil(*snapshot.policy, job).ms);
   out->set_asked_by(core::AskedInWords(*snapshot.policy, job));
   out->set_protection(core::ProtectionInWords(*snapshot.policy, job));
   for (const auto* nodes : {&job.durable.parts, &job.durable.copies}) {
@@ -279,19 +285,28 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
   if (shown == AttemptsShown::kAll) UsesToProto(UsesOf(snapshot.tables, job, now), out->mutable_uses());
 }
 
+namespace {
+
+void LabelsToProto(const core::NodeLabels& labels, v1::NodeLabels* out) {
+  out->set_pool(labels.pool);
+  out->set_zone(labels.zone);
+  out->set_leaf(labels.leaf);
+  out->set_gpu_type(labels.gpu_type);
+  out->set_gpu_count(labels.gpu_count);
+  out->set_nvlink(core::ToString(labels.nvlink));
+  out->set_nic(labels.nic);
+  out->set_simulated_gpus(labels.simulated_gpus);
+}
+
+}  // namespace
+
 void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out) {
   out->set_name(node.name);
-  auto* labels = out->mutable_labels();
-  labels->set_pool(node.labels.pool);
-  labels->set_zone(node.labels.zone);
-  labels->set_leaf(node.labels.leaf);
-  labels->set_gpu_type(node.labels.gpu_type);
-  labels->set_gpu_count(node.labels.gpu_count);
-  labels->set_nvlink(core::ToString(node.labels.nvlink));
-  labels->set_nic(node.labels.nic);
-  labels->set_simulated_gpus(node.labels.simulated_gpus);
+  LabelsToProto(node.labels, out->mutable_labels());
+  // Fewer GPUs are a fault, which the message tells: they never become its labels.
+  if (node.relabelled && core::MissingGpus(node).empty()) LabelsToProto(node.next_labels, out->mutable_next_labels());
   out->set_state(core::ToString(node.state));
-  out->set_message(node.message.empty() ? node.root_error : node.message);
+  out->set_message(!node.message.empty() ? node.message : !node.fault.empty() ? node.fault : node.root_error);
   if (node.holder) RefToProto(node.holder, out->mutable_holder());
   if (node.claim) RefToProto(node.claim, out->mutable_claim());
   out->set_address(node.address);
@@ -301,7 +316,11 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   for (const core::AttemptId id : node.orphans) RefToProto(id, out->add_orphans());
   out->set_agent_version(node.agent_version);
   out->set_runtime(node.runtime);
+  out->set_census(node.census);
   out->set_checkpoint_root_error(node.root_error);
+  out->set_fault(node.fault);
+  out->set_suspect_until_ms(node.suspect_until.ms);
+  if (node.suspect_until) out->set_suspect_why(node.suspect_why);
   for (const std::string& folder : node.allowed_folders) out->add_allowed_folders(folder);
 }
 

@@ -55,5 +55,22 @@ TEST(BackoffWords, SayThatAJobLeftByItselfAndDidNothing) {
             "it is tried again in 30.0 s: its last attempt left by itself without a step or a save");
 }
 
+TEST(BackoffWords, NameThePathThatDoesNotAnswer) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  c.script(job).runs = false;
+  c.Settle();
+  c.EditAll(job, [](core::ObservedTask& task) {
+    task.phase = core::TaskPhase::kReleased;
+    task.start_failed = true;
+    task.hung_path = "/nfs/me";
+    task.message = "workdir /nfs/me does not answer on this node: 10 s were waited for it";
+  });
+  c.Settle();
+  EXPECT_EQ(OnlyBlockerOf(c, job).message,
+            "it is tried again in 1.0 s: could not start on node n1: workdir /nfs/me does not answer on this node: 10 "
+            "s were waited for it");
+}
+
 }  // namespace
 }  // namespace glim::server

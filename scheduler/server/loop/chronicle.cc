@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "scheduler/core/model/waited.h"
+
 namespace glim::server {
 namespace {
 
@@ -90,8 +92,9 @@ store::EndedJob Recorder::EndedJob(const core::Job& job, bool was_queued) const 
     const core::Attempt* attempt = attempts_.Find({job.id, number});
     if (!attempt) continue;
     if (!out.started_at) out.started_at = attempt->started_at;
-    const TimePoint waited_until = attempt->started_at ? attempt->started_at : attempt->ended_at;
-    if (waited_until) out.waited = out.waited + (waited_until - attempt->queued_at);
+    const core::Attempt* next = attempts_.Find({job.id, number + 1});
+    const TimePoint queued_again = was_queued ? job.queued_at : TimePoint{};
+    out.waited = out.waited + core::WaitedFor(*attempt, next ? next->queued_at : queued_again);
     for (const core::NodeId id : attempt->nodes) {
       const core::Node* node = nodes_.Find(id);
       out.simulated_gpus = out.simulated_gpus || (node && node->labels.simulated_gpus);

@@ -4,69 +4,13 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <future>
 
+#include "scheduler/server/testing/obedient_store.h"
 #include "scheduler/server/testing/test_server.h"
-#include "scheduler/store/memory/memory_store.h"
 
 namespace glim::server {
 namespace {
-
-// A store that fails or stands still when told to.
-class ObedientStore final : public store::Store {
- public:
-  struct Orders {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool hold = false;
-    bool held = false;  // a commit stands still
-    Status fail;
-    int commits = 0;
-  };
-  explicit ObedientStore(std::shared_ptr<Orders> orders, std::shared_ptr<store::MemoryData> data)
-      : orders_(std::move(orders)), store_(std::move(data)) {}
-
-  Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override { return store_.AcquireEpoch(at_least); }
-  Result<std::uint64_t> NewestEpoch() override { return store_.NewestEpoch(); }
-  Result<std::unique_ptr<core::ClusterState>> Load() override { return store_.Load(); }
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                const std::vector<store::EndedJob>& ended) override {
-    std::unique_lock lock(orders_->mutex);
-    orders_->held = orders_->hold;
-    orders_->changed.notify_all();
-    orders_->changed.wait(lock, [&] { return !orders_->hold; });
-    orders_->held = false;
-    ++orders_->commits;
-    return orders_->fail.ok() ? store_.Commit(epoch, mutations, ended) : orders_->fail;
-  }
-  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override {
-    std::lock_guard lock(orders_->mutex);
-    return store_.History(query);
-  }
-  Result<std::uint64_t> LastHistory() override {
-    std::lock_guard lock(orders_->mutex);
-    return store_.LastHistory();
-  }
-  Result<std::vector<store::EndedJob>> EndedJobs(const store::EndedJobsQuery& query) override {
-    std::lock_guard lock(orders_->mutex);
-    return store_.EndedJobs(query);
-  }
-  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override {
-    std::lock_guard lock(orders_->mutex);
-    return store_.TrimHistory(epoch, entries_max, ended_jobs_max);
-  }
-  Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override {
-    std::lock_guard lock(orders_->mutex);
-    return store_.PruneHistory(epoch, before);
-  }
-  Result<std::string> ClusterId(const std::string& if_new) override { return store_.ClusterId(if_new); }
-  const char* name() const override { return "obedient"; }
-
- private:
-  std::shared_ptr<Orders> orders_;
-  store::MemoryStore store_;
-};
 
 class LoopTest : public ::testing::Test {
  protected:
@@ -234,6 +178,37 @@ TEST_F(LoopTest, AStoreThatIsAwayIsWaitedFor) {
   ASSERT_TRUE(Eventually([&] { return heard.load(); }));
   EXPECT_FALSE(loop_->snapshot()->stale_since);
   EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 1u) << "the change in doubt was made, once";
+  EXPECT_TRUE(Call(Job("later")).status.ok());
+  EXPECT_EQ(fatal_calls_, 0);
+}
+
+// No room is no end either: changes are refused with what to do, what is stored may be read, then all goes on.
+TEST_F(LoopTest, AStoreWithoutRoomIsWaitedFor) {
+  SchedulerLoop::Options options;
+  options.store_retry = Milliseconds(5);
+  Open(std::move(options));
+  Call(Node("node-1", 1));
+  Fail(
+      Status(StatusCode::kResourceExhausted, "/db: database or disk is full").WithReason("STORE_FULL").WithFix("room"));
+  std::promise<core::Reply> told;
+  ASSERT_TRUE(loop_->Post(Job("waits"), [&](const core::Reply& r) { told.set_value(r); }).ok());
+  const Status held = told.get_future().get().status;
+  EXPECT_EQ(held.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(held.reason(), "STORE_FULL");
+  EXPECT_NE(held.fix().find("make room"), std::string::npos) << held.fix();
+  const Status refused = loop_->Post(Job("refused"), nullptr);
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_NE(refused.message().find("no room"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.fix().find("make room"), std::string::npos) << refused.fix();
+  EXPECT_TRUE(loop_->snapshot()->stale_since);
+  EXPECT_EQ(loop_->snapshot()->stale_why, "/db: database or disk is full: room");
+  std::promise<std::size_t> read;
+  ASSERT_TRUE(
+      loop_->Read([&](store::Store& store) { read.set_value(store.History({.limit = 100}).value().size()); }).ok());
+  EXPECT_GT(read.get_future().get(), 0u) << "what is stored may be read";
+  Fail(Status::Ok());
+  ASSERT_TRUE(Eventually([&] { return !loop_->snapshot()->stale_since; }));
+  EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 1u) << "the change that was held was made, once";
   EXPECT_TRUE(Call(Job("later")).status.ok());
   EXPECT_EQ(fatal_calls_, 0);
 }

@@ -30,6 +30,12 @@ void PolicyKeeper::WarnAtStart() const {
   for (const std::string& warning : warnings) LogWarning("policy source={} warning=\"{}\"", origin_.path, warning);
 }
 
+Status PolicyKeeper::CheckPool(const std::string& pool) const {
+  const KnownNames known = NamesOf(loop_->snapshot()->tables);
+  std::lock_guard lock(mutex_);
+  return CheckPoolExists(pool, PoolsThatExist(in_force_.names, known));
+}
+
 std::string PolicyKeeper::Yaml() const {
   std::lock_guard lock(mutex_);
   return PolicyYaml(in_force_);
@@ -70,7 +76,7 @@ bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file,
   return false;
 }
 
-void PolicyKeeper::Reload(bool dry_run, Done done) {
+void PolicyKeeper::Reload(bool dry_run, std::optional<AuditNote> note, Done done) {
   bool busy = false;
   {
     std::lock_guard lock(mutex_);
@@ -87,7 +93,8 @@ void PolicyKeeper::Reload(bool dry_run, Done done) {
   if (!Prepare(dry_run, done, file.get(), &accounts, &out)) return End();
   const std::string words = ChangesInWords(out.changes);
   out.applied = true;
-  const Status posted = loop_->SetPolicy(file->policy, words, std::move(accounts), [=, this](const core::Reply& reply) {
+  if (note) note->after = words;
+  const auto reloaded = [=, this](const core::Reply& reply) {
     if (reply.status.ok()) {
       std::lock_guard lock(mutex_);
       in_force_ = std::move(*file);
@@ -95,7 +102,8 @@ void PolicyKeeper::Reload(bool dry_run, Done done) {
     End();
     if (reply.status.ok()) LogInfo("policy reloaded source={} changes=\"{}\"", origin_.path, words);
     done(reply.status.ok() ? Result<Reloaded>(out) : Result<Reloaded>(reply.status));
-  });
+  };
+  const Status posted = loop_->SetPolicy(file->policy, words, std::move(accounts), reloaded, std::move(note));
   if (posted.ok()) return;
   End();
   done(posted);

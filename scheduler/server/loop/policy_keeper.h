@@ -39,8 +39,12 @@ class PolicyKeeper {
   using Done = std::function<void(const Result<Reloaded>&)>;
   // Reads the file again, and unless it is a dry run or nothing has changed, the next planning pass goes by it. `done`
   // is called once: at once, or on the strand after the commit. Refused (and nothing changes): a bad file, an unknown
-  // pool or zone, another reload under way (ABORTED, RELOADING).
-  void Reload(bool dry_run, Done done);
+  // pool or zone, another reload under way (ABORTED, RELOADING). What is applied is told to the audit trail by `note`,
+  // with the changes in words.
+  void Reload(bool dry_run, std::optional<AuditNote> note, Done done);
+
+  // Refuses a pool that neither a node nor the policy in force knows; the fix names those that there are.
+  Status CheckPool(const std::string& pool) const;
 
   std::string Yaml() const;
   const std::string& source() const { return origin_.path; }

@@ -35,6 +35,19 @@ void LogOutage(bool began) {
       "agents; if they will not come back: glim admin outage resolve\"");
 }
 
+// Attempts that this commit ends. One that begins and ends in it had nothing running.
+std::vector<core::AttemptId> EndedAttempts(const std::vector<core::Mutation>& mutations, const core::Tables& before) {
+  std::vector<core::AttemptId> ended;
+  for (const core::Mutation& mutation : mutations) {
+    const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
+    if (!row || (*row)->state != core::AttemptState::kEnded) continue;
+    const core::Attempt* old = before.attempts.Find((*row)->id);
+    const bool again = !ended.empty() && ended.back() == (*row)->id;
+    if (old && old->state != core::AttemptState::kEnded && !again) ended.push_back((*row)->id);
+  }
+  return ended;
+}
+
 // Attempts that this commit ends as interrupted, and how they left.
 std::map<core::AttemptId, core::SaveResult> EndedInterrupts(const std::vector<core::Mutation>& mutations,
                                                             const core::Tables& before) {
@@ -78,7 +91,7 @@ void SchedulerLoop::Stop() {
       while (more && !failed_ && !held_) {
         Drain();
         std::lock_guard lock(mutex_);
-        more = !inbox_.empty();
+        more = !inbox_.empty() || !denied_.empty();
       }
       if (held_) GiveUpHeld();
       timer_.cancel();
@@ -91,16 +104,20 @@ void SchedulerLoop::Stop() {
   store_.reset();
 }
 
-Status SchedulerLoop::Post(Payload what, Done done) { return Push({std::move(what), std::move(done), true}); }
+Status SchedulerLoop::Post(Payload what, Done done, std::optional<AuditNote> audit) {
+  return Push({std::move(what), std::move(done), true, std::move(audit)});
+}
 
-Status SchedulerLoop::PostUnbounded(Payload what, Done done) { return Push({std::move(what), std::move(done), false}); }
+Status SchedulerLoop::PostUnbounded(Payload what, Done done, std::optional<AuditNote> audit) {
+  return Push({std::move(what), std::move(done), false, std::move(audit)});
+}
 
 Status SchedulerLoop::Push(Item item) {
   bool schedule = false;
   {
     std::lock_guard lock(mutex_);
     if (closed_) return LoopIsStopping();
-    if (item.counted && away_since_) return RefusedWhileAway(away_since_, options_.clock());
+    if (item.counted && away_since_) return RefusedWhileAway(away_why_, away_since_, options_.clock());
     if (item.counted && counted_ >= options_.inbox_max) {
       return Status(StatusCode::kResourceExhausted, "the scheduler has more requests waiting than it takes")
           .WithReason("OVERLOADED")
@@ -118,7 +135,7 @@ Status SchedulerLoop::Push(Item item) {
 Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   std::lock_guard lock(mutex_);
   if (closed_) return LoopIsStopping();
-  if (away_since_) return RefusedWhileAway(away_since_, options_.clock());
+  if (away_since_ && !IsStoreFull(away_why_)) return RefusedWhileAway(away_why_, away_since_, options_.clock());
   if (reads_ >= options_.reads_max) {
     return Status(StatusCode::kResourceExhausted, "too many questions about the history are waiting")
         .WithReason("OVERLOADED")
@@ -136,32 +153,37 @@ Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
   return Status::Ok();
 }
 
+Status SchedulerLoop::WriteBeside(std::function<void(store::Store*)> write) {
+  return Read([this, write = std::move(write)](store::Store& store) { write(held_ || failed_ ? nullptr : &store); });
+}
+
 Status SchedulerLoop::SetPolicy(core::Policy policy, std::string words, std::optional<core::ChangeAccounts> accounts,
-                                Done done) {
+                                Done done, std::optional<AuditNote> audit) {
   auto next = std::make_shared<const core::Policy>(std::move(policy));
   std::lock_guard lock(mutex_);
   if (closed_) return LoopIsStopping();
   // Under the lock, as in Read.
   boost::asio::post(io_, [this, next = std::move(next), words = std::move(words), accounts = std::move(accounts),
-                          done = std::move(done)]() mutable {
-    TakePolicy(std::move(next), std::move(words), std::move(accounts), std::move(done));
+                          done = std::move(done), audit = std::move(audit)]() mutable {
+    TakePolicy(std::move(next), std::move(words), std::move(accounts), std::move(done), std::move(audit));
   });
   return Status::Ok();
 }
 
 // A batch of its own: what came before was decided by the old policy.
 void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words,
-                               std::optional<core::ChangeAccounts> accounts, Done done) {
+                               std::optional<core::ChangeAccounts> accounts, Done done,
+                               std::optional<AuditNote> audit) {
   if (failed_ || held_) {
     core::Reply reply;
-    reply.status = failed_ ? LoopIsStopping() : RefusedWhileAway(held_->now, options_.clock());
+    reply.status = failed_ ? LoopIsStopping() : RefusedWhileAway(held_->why, held_->now, options_.clock());
     return done(reply);
   }
   policy_ = std::move(policy);
   const TimePoint now = std::max(options_.clock(), last_now_);
   std::vector<Item> items;
   if (accounts) items.push_back({std::move(*accounts), nullptr, false});
-  items.push_back({core::PolicyChanged{std::move(words)}, std::move(done), false});
+  items.push_back({core::PolicyChanged{std::move(words)}, std::move(done), false, std::move(audit)});
   if (RunBatch(std::move(items), false, now)) ArmTimer(now);
 }
 
@@ -201,7 +223,7 @@ void SchedulerLoop::Drain() {
   const TimePoint now = std::max(options_.clock(), last_now_);
   bool time_passed = false;
   std::vector<Item> items = Take(now, &time_passed);
-  if (!items.empty() || time_passed) {
+  if (!items.empty() || time_passed || AnyDenied()) {
     if (!RunBatch(std::move(items), time_passed, now)) return;
   }
   if (now >= prune_at_) PruneHistory(now);
@@ -225,11 +247,13 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
   }
   if (time_passed) events.push_back({next_seq_++, now, core::TimePassed{}});
 
-  commit_seconds_ = 0;
   const auto begin = std::chrono::steady_clock::now();
-  core::DriveResult result =
-      core::Drive(*state_, *policy_, events, [this](const std::vector<core::Mutation>& m) { return Commit(m); });
-  const double pass = SecondsSince(begin) - commit_seconds_;
+  core::Decided decided;
+  decided.result.wake_at = wake_at_;  // of rows of the audit trail alone
+  if (!events.empty()) decided = core::Decide(*state_, *policy_, events);
+  const double pass = SecondsSince(begin);
+  core::DriveResult& result = decided.result;
+  result.commit = Commit(decided.mutations, AuditRows(items, result, now));
   if (!result.commit.ok()) {
     Fail(result.commit, std::move(items));
     return false;
@@ -257,18 +281,20 @@ void SchedulerLoop::FinishBatch(const core::DriveResult& result, std::vector<Ite
   }
   if (!result.sync.empty() && options_.on_sync) options_.on_sync(result.sync);
   if (std::exchange(has_history_, false) && options_.on_history) options_.on_history();
+  auto ended = std::exchange(attempts_ended_, {});
+  if (!ended.empty() && options_.on_attempts_ended) options_.on_attempts_ended(std::move(ended));
 }
 
-Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
-  if (mutations.empty()) return Status::Ok();
+Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations, std::vector<store::AuditRow> audit) {
+  if (mutations.empty() && audit.empty()) return Status::Ok();
   const SnapshotPtr before = snapshot_.load();
   Chronicle chronicle = MakeChronicle(before->tables, mutations);
   has_history_ = chronicle.has_history;
   const auto begin = std::chrono::steady_clock::now();
-  Status status = store_->Commit(epoch_, mutations, chronicle.ended);
+  Status status = store_->Commit(epoch_, mutations, chronicle.ended, audit);
   commit_seconds_ = SecondsSince(begin);
   if (serving_ && IsStoreAway(status)) {
-    held_.emplace(Held{mutations, std::move(chronicle), {}, {}, false, {}});
+    held_.emplace(Held{mutations, std::move(chronicle), std::move(audit), {}, {}, false, {}, std::move(status)});
     return Status::Ok();  // as if it were done: what follows from it is held, too
   }
   if (status.ok()) NoteCommitted(mutations);
@@ -277,9 +303,10 @@ Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations) {
 
 void SchedulerLoop::NoteCommitted(const std::vector<core::Mutation>& mutations) {
   ++revision_;
+  const SnapshotPtr before = snapshot_.load();
+  attempts_ended_ = EndedAttempts(mutations, before->tables);
   if (!options_.observer) return;
   options_.observer->OnCommit(commit_seconds_);
-  const SnapshotPtr before = snapshot_.load();
   for (const auto& [id, save] : EndedInterrupts(mutations, before->tables)) options_.observer->OnInterruptEnded(save);
 }
 
@@ -325,11 +352,12 @@ void SchedulerLoop::ArmTimer(TimePoint now) {
 void SchedulerLoop::PruneHistory(TimePoint now) {
   const auto gone = store_->PruneHistory(epoch_, now - options_.history_kept);
   const auto trimmed = store_->TrimHistory(epoch_, options_.history_max, options_.ended_jobs_max);
-  for (const auto& result : {gone, trimmed}) {
+  const auto audit = store_->PruneAudit(epoch_, now - options_.audit_kept);
+  for (const auto& result : {gone, trimmed, audit}) {
     if (!result.ok()) LogWarning("history not pruned error=\"{}\"", result.status().message());
   }
   // Bounded work a call: while there is more, go on soon; else look again in an hour.
-  const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0);
+  const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0) || (audit.ok() && *audit > 0);
   prune_at_ = now + (more ? Seconds(1) : Hours(1));
 }
 
@@ -345,6 +373,7 @@ void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {
       inbox_.insert(inbox_.begin(), std::move_iterator(held_->items.begin()), std::move_iterator(held_->items.end()));
     for (Item& item : inbox_) items.push_back(std::move(item));
     inbox_.clear();
+    denied_.clear();
     counted_ = 0;
   }
   held_.reset();

@@ -7,11 +7,12 @@
 // commit fails, the state is ahead of the store: everybody who waits is told UNAVAILABLE, nothing more is taken in, and
 // `on_fatal` is called once so that the process ends; a fresh start loads what was durable.
 //
-// A store that is merely away (STORE_UNREACHABLE) ends nothing, however long: the commit is held and made again every
-// store_retry. Until then clients' changes are refused as UNAVAILABLE, agents' reports wait, and reads go on from the
-// last snapshot, which says since when it is stale.
+// A store that is merely away (STORE_UNREACHABLE) or full (STORE_FULL) ends nothing, however long: the commit is held
+// and made again every store_retry. Until then clients' changes are refused as UNAVAILABLE, agents' reports wait, and
+// reads go on from the last snapshot, which says since when it is stale; what a full store has may be read.
 //
-// Sources: scheduler_loop.cc, scheduler_loop_open.cc (its beginning), scheduler_loop_away.cc (the store is away)
+// Sources: scheduler_loop.cc, scheduler_loop_open.cc (its beginning), scheduler_loop_away.cc (the store is away),
+// scheduler_loop_audit.cc (the audit trail)
 #pragma once
 
 #include <atomic>
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include "scheduler/core/core.h"
+#include "scheduler/server/loop/audit_chain.h"
 #include "scheduler/server/loop/chronicle.h"
 #include "scheduler/server/loop/clock.h"
 #include "scheduler/server/loop/snapshot.h"
@@ -60,15 +62,19 @@ class SchedulerLoop {
     std::size_t inbox_max = 20'000;  // events of clients that wait
     std::size_t batch_max = 2'000;   // events a commit
     std::size_t reads_max = 512;     // of the store, waiting
+    std::size_t denied_max = 1'000;  // rows of the audit trail without an event, waiting
     Duration history_kept = Hours(24 * 30);
     std::size_t history_max = 1'000'000;  // entries
     std::uint64_t epoch_at_least = 0;
     std::size_t ended_jobs_max = 200'000;  // records
-    Duration store_retry = Seconds(1);     // while the store is away
-    LoopObserver* observer = nullptr;      // outlives the loop; may be null
+    Duration audit_kept = Hours(24 * 400);
+    Duration store_retry = Seconds(1);  // while the store is away
+    LoopObserver* observer = nullptr;   // outlives the loop; may be null
     // On the strand, after the answers: these nodes' desired sets may have changed.
     std::function<void(const std::set<core::NodeId>&)> on_sync;
     std::function<void()> on_history;  // on the strand: there is more to read
+    // On the strand, after the snapshot that shows it: these attempts have ended.
+    std::function<void(std::vector<core::AttemptId>)> on_attempts_ended;
     std::function<void(const Status&)> on_fatal;
   };
 
@@ -83,22 +89,34 @@ class SchedulerLoop {
     options_.on_sync = std::move(on_sync);
   }
   void set_on_history(std::function<void()> on_history) { options_.on_history = std::move(on_history); }
+  void set_on_attempts_ended(std::function<void(std::vector<core::AttemptId>)> on_attempts_ended) {
+    options_.on_attempts_ended = std::move(on_attempts_ended);
+  }
   // Takes nothing more in, finishes what waits in the inbox, joins the thread, closes the store. Idempotent.
   void Stop();
 
   // Any thread. RESOURCE_EXHAUSTED (reason OVERLOADED) when the inbox is full, UNAVAILABLE when the loop has ended
-  // (STOPPING) or the store is away (STORE_UNREACHABLE); then `done` is never called.
-  Status Post(Payload what, Done done);
+  // (STOPPING) or the store is away (STORE_UNREACHABLE) or full (STORE_FULL); then `done` is never called. With `audit`
+  // the commit has a row of the trail as well, whatever came of the event: "ok", or the reason of its refusal.
+  Status Post(Payload what, Done done, std::optional<AuditNote> audit = {});
   // For events of which each sender has at most one in the inbox (agents, operators): no flood of clients may make a
   // node look silent, so they do not count.
-  Status PostUnbounded(Payload what, Done done);
+  Status PostUnbounded(Payload what, Done done, std::optional<AuditNote> audit = {});
+  // Any thread. A row of the trail alone, for what was refused before it was an event: it is written with the next
+  // batch, which comes at once. RESOURCE_EXHAUSTED (OVERLOADED): too many wait, as while the store is away; UNAVAILABLE
+  // (STOPPING). Nothing that this took is lost at Stop, unless the store is away then.
+  Status PostAudit(AuditNote note, std::string outcome);
   // Any thread. Runs `read` on the strand, between two batches: what it asks of the store must be little, for
   // everything else waits. Called once if this returns Ok, else never; RESOURCE_EXHAUSTED (OVERLOADED), UNAVAILABLE
   // (STOPPING, STORE_UNREACHABLE).
   Status Read(std::function<void(store::Store&)> read);
+  // As Read, for what is written beside the batches, in a transaction of its own and under epoch(): what a reader may
+  // miss for a while. `write` gets null while a batch is held, for that must be the next one that is written.
+  Status WriteBeside(std::function<void(store::Store*)> write);
   // Any thread. Decides by this policy from now on; `words` say what has changed, for the history. `done` as of Post.
   // With `accounts`, these changes of users, teams and quotas come first.
-  Status SetPolicy(core::Policy policy, std::string words, std::optional<core::ChangeAccounts> accounts, Done done);
+  Status SetPolicy(core::Policy policy, std::string words, std::optional<core::ChangeAccounts> accounts, Done done,
+                   std::optional<AuditNote> audit = {});
   // The store says that another leader came after us (leader_check.h).
   void FailAsStale(std::uint64_t newer_epoch);
 
@@ -114,16 +132,24 @@ class SchedulerLoop {
     Payload what;
     Done done;
     bool counted = false;
+    std::optional<AuditNote> audit{};
+  };
+  // A row of the trail without an event.
+  struct Denied {
+    AuditNote note;
+    std::string outcome;
   };
 
   // A batch whose commit has not arrived, or not been answered: the store is away.
   struct Held {
     std::vector<core::Mutation> mutations;
     Chronicle chronicle;
+    std::vector<store::AuditRow> audit;
     core::DriveResult result;
     std::vector<Item> items;  // agents' alone: clients have been told
     bool membership = false;
     TimePoint now;
+    Status why;  // what the store said
   };
 
   SchedulerLoop(Options options, std::unique_ptr<store::Store> store);
@@ -133,14 +159,17 @@ class SchedulerLoop {
   std::vector<Item> Take(TimePoint now, bool* time_passed);
   bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
   void FinishBatch(const core::DriveResult& result, std::vector<Item> items, bool membership, TimePoint now);
-  Status Commit(const std::vector<core::Mutation>& mutations);
+  Status Commit(const std::vector<core::Mutation>& mutations, std::vector<store::AuditRow> audit);
+  std::vector<store::AuditRow> AuditRows(std::vector<Item>& items, const core::DriveResult& result, TimePoint now);
+  bool AnyDenied();
+  void KeepAudit(std::vector<Item>& refused, const Status& why);
   void NoteCommitted(const std::vector<core::Mutation>& mutations);
   void HoldBatch(core::DriveResult result, std::vector<Item> items, bool membership, TimePoint now);
   bool RetryHeld();
   void RetryLater();
   void GiveUpHeld();
   void TakePolicy(std::shared_ptr<const core::Policy> policy, std::string words,
-                  std::optional<core::ChangeAccounts> accounts, Done done);
+                  std::optional<core::ChangeAccounts> accounts, Done done, std::optional<AuditNote> audit);
   void Publish(const core::DriveResult& result, bool membership, TimePoint now);
   Status TellStart();
   void ArmTimer(TimePoint now);
@@ -159,13 +188,16 @@ class SchedulerLoop {
   std::size_t counted_ = 0;
   std::uint64_t posted_ = 0;
   std::size_t reads_ = 0;
+  std::deque<Denied> denied_;
   bool scheduled_ = false;
   bool closed_ = false;
   TimePoint away_since_;  // 0: the store is there
+  Status away_why_;       // with it: what the store said
 
   // The strand's own.
   std::unique_ptr<core::ClusterState> state_;
   std::shared_ptr<const core::Policy> policy_;
+  AuditChain chain_;
   std::uint64_t next_seq_ = 1;
   std::uint64_t taken_ = 0;
   std::uint64_t due_mark_ = 0;  // posted_ when the wake fell due; 0: not due
@@ -174,8 +206,9 @@ class SchedulerLoop {
   TimePoint last_now_;
   TimePoint liveness_at_;
   TimePoint prune_at_;
-  double commit_seconds_ = 0;  // in the present batch
-  bool has_history_ = false;   // the present batch wrote some
+  double commit_seconds_ = 0;                    // in the present batch
+  bool has_history_ = false;                     // the present batch wrote some
+  std::vector<core::AttemptId> attempts_ended_;  // in the present batch
   std::uint64_t revision_ = 0;
   std::int64_t last_pass_us_ = 0;
   bool failed_ = false;

@@ -1,4 +1,4 @@
-// SchedulerLoop while its store is away: a commit is held and made again until it is settled.
+// SchedulerLoop while its store is away or full: a commit is held and made again until it is settled.
 #include <chrono>
 #include <utility>
 
@@ -10,11 +10,13 @@ namespace glim::server {
 
 // The core has gone on and the store has not: nothing is shown and no agent answered until the commit is settled.
 void SchedulerLoop::HoldBatch(core::DriveResult result, std::vector<Item> items, bool membership, TimePoint now) {
-  LogError("the store cannot be reached: the commit is held retry_ms={}", options_.store_retry.ms);
+  LogError("the store takes no changes: the commit is held retry_ms={} reason={} error=\"{}\" fix=\"{}\"",
+           options_.store_retry.ms, held_->why.reason(), held_->why.message(), held_->why.fix());
   std::vector<Item> waiting;
   {
     std::lock_guard lock(mutex_);
     away_since_ = now;
+    away_why_ = held_->why;
     std::deque<Item> agents;
     for (Item& item : inbox_) (item.counted ? waiting.push_back(std::move(item)) : agents.push_back(std::move(item)));
     taken_ += waiting.size();
@@ -23,11 +25,13 @@ void SchedulerLoop::HoldBatch(core::DriveResult result, std::vector<Item> items,
   }
   auto stale = std::make_shared<Snapshot>(*snapshot_.load());
   stale->stale_since = now;
+  stale->stale_why = AwayInWords(held_->why);
   snapshot_.store(std::move(stale));
 
+  KeepAudit(waiting, held_->why);
   core::Reply in_doubt, refused;
-  in_doubt.status = InDoubtWhileAway();
-  refused.status = RefusedWhileAway(now, now);
+  in_doubt.status = InDoubtWhileAway(held_->why);
+  refused.status = RefusedWhileAway(held_->why, now, now);
   for (Item& item : items) {
     if (item.counted && item.done) std::exchange(item.done, nullptr)(in_doubt);
   }
@@ -51,7 +55,7 @@ void SchedulerLoop::RetryLater() {
 // False: the store is still away, or the commit was refused and the process ends.
 bool SchedulerLoop::RetryHeld() {
   const auto begin = std::chrono::steady_clock::now();
-  const Status status = store_->Commit(epoch_, held_->mutations, held_->chronicle.ended);
+  const Status status = store_->Commit(epoch_, held_->mutations, held_->chronicle.ended, held_->audit);
   commit_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (IsStoreAway(status)) {
     RetryLater();
@@ -78,14 +82,17 @@ bool SchedulerLoop::RetryHeld() {
 // The process stops on request, and the store is not back.
 void SchedulerLoop::GiveUpHeld() {
   std::vector<Item> items = std::move(held_->items);
+  core::Reply reply;
+  reply.status = InDoubtWhileAway(held_->why);
+  std::size_t unwritten = held_->audit.size();
   held_.reset();
   {
     std::lock_guard lock(mutex_);
+    unwritten += denied_.size();
     for (Item& item : inbox_) items.push_back(std::move(item));
     inbox_.clear();
   }
-  core::Reply reply;
-  reply.status = InDoubtWhileAway();
+  if (unwritten > 0) LogError("rows of the audit trail that the store did not take rows={}", unwritten);
   for (const Item& item : items) {
     if (item.done) item.done(reply);
   }

@@ -19,6 +19,9 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   auto state = loop->store_->Load();
   if (!state.ok()) return state.status();
   loop->state_ = std::move(state).value();
+  auto audit = loop->store_->LastAudit();
+  if (!audit.ok()) return audit.status();
+  loop->chain_ = AuditChain(std::move(audit).value());
   // The clock may have been set back since the last leader wrote: time goes on from where the rows are.
   const Duration behind = loop->state_->newest - loop->options_.clock();
   if (behind.ms > 0) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
@@ -25,6 +26,7 @@ struct Snapshot {
   std::uint64_t epoch = 0;
   std::uint64_t revision = 0;     // commits since this leader began
   TimePoint stale_since;          // the store is away since then, and nothing newer is known; 0: current
+  std::string stale_why;          // with stale_since: what the store said, and what to do
   std::int64_t last_pass_us = 0;  // applying and planning of the newest batch that planned
 };
 

@@ -27,6 +27,7 @@ v1::Hello MakeHello(const std::string& cluster_id, const std::string& name) {
   hello.set_address("10.0.0." + std::to_string(name.back() - '0'));
   hello.set_agent_version("0.1.0");
   hello.set_runtime("process");
+  hello.set_census("best_effort");
   return hello;
 }
 
@@ -176,16 +177,18 @@ void FakeLogServer::Serve() {
 v1::LogChunk FakeLogServer::Answer(const v1::LogRequest& request) {
   const std::string log = std::to_string(request.attempt().job_id()) + "." +
                           std::to_string(request.attempt().number()) + "." + std::to_string(request.rank());
-  const auto offset = static_cast<std::size_t>(request.offset());
   std::unique_lock lock(mutex_);
   Log& of = logs_[log];
+  const auto length = static_cast<std::int64_t>(of.text.size());
+  const auto offset = static_cast<std::size_t>(
+      request.offset() < 0 ? std::max<std::int64_t>(0, length + request.offset()) : request.offset());
   changed_.wait_for(lock, std::chrono::milliseconds(request.wait_ms()),
                     [&] { return of.text.size() > offset || of.ended; });
   v1::LogChunk chunk;
   chunk.set_id(request.id());
-  chunk.set_offset(request.offset());
-  // Small chunks, so that a log takes several.
-  if (offset < of.text.size()) chunk.set_data(of.text.substr(offset, std::min<std::size_t>(7, request.bytes_max())));
+  chunk.set_offset(static_cast<std::int64_t>(offset));
+  if (offset < of.text.size())
+    chunk.set_data(of.text.substr(offset, std::min<std::size_t>(chunk_bytes_, request.bytes_max())));
   chunk.set_ended(of.ended && offset + chunk.data().size() >= of.text.size());
   return chunk;
 }

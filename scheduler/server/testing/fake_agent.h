@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -64,6 +65,7 @@ class FakeLogServer {
   FakeLogServer(const std::shared_ptr<grpc::Channel>& channel, const v1::Hello& hello);
   ~FakeLogServer();
   void Append(const std::string& log, const std::string& text, bool ended);
+  void set_chunk_bytes(std::size_t bytes) { chunk_bytes_ = bytes; }
   std::optional<grpc::Status> ended();
 
  private:
@@ -79,6 +81,7 @@ class FakeLogServer {
     std::string text;
     bool ended = false;
   };
+  std::atomic<std::size_t> chunk_bytes_ = 7;  // small, so that a log takes several
   std::map<std::string, Log> logs_;
   std::optional<grpc::Status> end_;
   std::thread server_;

@@ -32,6 +32,9 @@ void ServerTest::SetUp() {
   config_.store = "sqlite:" + (folder_ / "glim.db").string();
   config_.policy.min_run_factor = 0;  // interrupts at once
   config_.policy.start_backoff = Milliseconds(10);
+  config_.insecure_without_identity = true;
+  config_.key_file = (folder_ / "cluster.key").string();
+  Configure();
   StartServer();
 }
 
@@ -44,7 +47,7 @@ void ServerTest::StartServer() {
   auto server = Server::Start(config_, [](const Status& status) { ADD_FAILURE() << status.message(); });
   ASSERT_TRUE(server.ok()) << server.status().message();
   server_ = std::move(server).value();
-  channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port()), grpc::InsecureChannelCredentials());
+  channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port()), Credentials());
   client_ = v1::ClientApi::NewStub(channel_);
   admin_ = v1::AdminApi::NewStub(channel_);
 }

@@ -1,4 +1,6 @@
 // A real server in a folder of its own, and what tests ask of it. Waits are for conditions, with a bound.
+//
+// Without identity: callers are who they say. For a server with TLS and tokens see testing/identity_server.h.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -30,6 +32,9 @@ class ServerTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
+  // Before the server starts: what the test wants otherwise. Without a word from it there is no TLS and no token.
+  virtual void Configure() {}
+  virtual std::shared_ptr<grpc::ChannelCredentials> Credentials() const { return grpc::InsecureChannelCredentials(); }
   void StartServer();
   void RestartServer();
   int port() const { return server_->port(); }

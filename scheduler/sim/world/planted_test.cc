@@ -21,7 +21,8 @@ constexpr std::uint64_t kCleanSeeds = 50;
 struct Bug {
   PlantedBug bug;
   const char* name;
-  const char* found_as;  // part of the violation: the bug was seen for what it is, not for a distant effect
+  const char* found_as;           // part of the violation: the bug was seen for what it is, not for a distant effect
+  const char* also_as = nullptr;  // another face of the bug, which a seed may show first: then the next is tried
 };
 
 void PrintTo(const Bug& bug, std::ostream* out) { *out << bug.name; }
@@ -30,7 +31,8 @@ const Bug kBugs[] = {
     {PlantedBug::kLostRelease, "LostRelease", "its node was released by the agent, and it still holds the node"},
     {PlantedBug::kDoubleClaim, "DoubleClaim", "neither holds nor claims"},
     {PlantedBug::kStaleEpoch, "StaleEpoch", "the store took a commit of a leader whose time is over"},
-    {PlantedBug::kHalfGang, "HalfGang", "a task and the holder of its node disagree"},
+    {PlantedBug::kHalfGang, "HalfGang", "a task and the holder of its node disagree",
+     "holds all its nodes and has not started"},
     {PlantedBug::kInterruptedTwice, "InterruptedTwice", "was interrupted twice"},
     {PlantedBug::kDroppedSubmission, "DroppedSubmission", "acknowledged job"},
     {PlantedBug::kNoBlocker, "NoBlocker", "is queued without a blocker"},
@@ -41,6 +43,11 @@ const Bug kBugs[] = {
     {PlantedBug::kLinkFreeTooEarly, "LinkFreeTooEarly", "too many jobs cross"},
     {PlantedBug::kStarvedCutOff, "StarvedCutOff", "has starved and asks for no more"},
     {PlantedBug::kLostMeansReleased, "LostMeansReleased", "it runs on a node where the scheduler knows nothing of it"},
+    {PlantedBug::kJobNumberTwice, "JobNumberTwice", "was given twice"},
+    {PlantedBug::kRefusedMeansLost, "RefusedMeansLost", "runs twice", "have processes on both sides of the link"},
+    {PlantedBug::kClaimOutlivesPool, "ClaimOutlivesPool", "and runs on a node of pool"},
+    {PlantedBug::kGraceWithoutCap, "GraceWithoutCap", "it was given a longer grace than its class may have"},
+    {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 
 class Planted : public ::testing::TestWithParam<Bug> {
@@ -57,11 +64,14 @@ class Planted : public ::testing::TestWithParam<Bug> {
 
 TEST_P(Planted, IsCaught) {
   core::planted_bug = GetParam().bug;
-  std::string all;
   for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
     const WorldReport report = RunSeed(seed);
     if (report.violations.empty()) continue;
+    std::string all;
     for (const std::string& violation : report.violations) all += violation + "\n";
+    const char* also = GetParam().also_as;
+    const bool other_face = also && all.find(also) != std::string::npos;
+    if (other_face && all.find(GetParam().found_as) == std::string::npos) continue;
     std::printf("%s: caught at seed %llu, event %llu: %s", GetParam().name, static_cast<unsigned long long>(seed),
                 static_cast<unsigned long long>(report.events), all.c_str());
     EXPECT_NE(all.find(GetParam().found_as), std::string::npos) << "it was found as something else: " << all;

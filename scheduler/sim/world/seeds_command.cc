@@ -13,42 +13,23 @@ namespace glim::sim {
 namespace {
 
 nlohmann::ordered_json ToJson(const WorldReport& r) {
-  return {{"seed", r.seed},
-          {"events", r.events},
-          {"batches", r.batches},
-          {"jobs", r.jobs},
-          {"succeeded", r.succeeded},
-          {"failed", r.failed},
-          {"cancelled", r.cancelled},
-          {"interrupts", r.interrupts},
-          {"saved", r.saved},
-          {"left_unsaved", r.left_unsaved},
-          {"killed", r.killed},
-          {"withdrawn", r.withdrawn},
-          {"timeouts", r.timeouts},
-          {"dependants", r.dependants},
-          {"swap_aborted", r.swap_aborted},
-          {"node_failures", r.node_failures},
-          {"nodes_lost", r.nodes_lost},
-          {"outages", r.outages},
-          {"scheduler_restarts", r.scheduler_restarts},
-          {"agent_restarts", r.agent_restarts},
-          {"supervisors_lost", r.supervisors_lost},
-          {"relabelled", r.relabelled},
-          {"reinstalled", r.reinstalled},
-          {"rivals", r.rivals},
-          {"messages_lost", r.messages_lost},
-          {"clock_steps", r.clock_steps},
-          {"virtual_ms", r.virtual_ms},
-          {"digest", r.digest},
-          {"invariant_violations", r.violations.size()}};
+  nlohmann::ordered_json json = {{"seed", r.seed}};
+  for (const Counter& counter : kCounters) json[counter.name] = r.*counter.of;
+  json["virtual_ms"] = r.virtual_ms;
+  json["digest"] = r.digest;
+  json["invariant_violations"] = r.violations.size();
+  return json;
 }
 
 void PrintFailure(const WorldReport& report, const WorldOptions& options) {
   std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(report.seed),
                report.violations.front().c_str());
-  std::fprintf(stderr, "  again: glim-sim --seed %llu --events %llu%s\n", static_cast<unsigned long long>(report.seed),
-               static_cast<unsigned long long>(options.events), options.faults ? " --faults" : "");
+  const std::string crowd =
+      options.crowd > 0 ? " --crowd " + std::to_string(options.crowd) + " --kinds " + std::to_string(options.kinds)
+                        : "";
+  std::fprintf(stderr, "  again: glim-sim --seed %llu --events %llu%s%s\n",
+               static_cast<unsigned long long>(report.seed), static_cast<unsigned long long>(options.events),
+               options.faults ? " --faults" : "", crowd.c_str());
 }
 
 }  // namespace
@@ -68,6 +49,9 @@ int RunSeedsCommand(int argc, char** argv) {
   app.add_option("--leaves", options.leaves_per_zone, "a zone")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--nodes", options.nodes_per_leaf, "a leaf")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_flag("--faults", options.faults, "lose nodes, messages, agents, schedulers and the time");
+  app.add_option("--crowd", options.crowd, "jobs that one user queues at once; 0: as the seed says")
+      ->check(CLI::Range(0, 200'000));
+  app.add_option("--kinds", options.kinds, "of how many shapes these are")->check(CLI::Range(0, 200'000));
   app.add_flag("--json", json, "a JSON line a seed");
   CLI11_PARSE(app, argc, argv);
 

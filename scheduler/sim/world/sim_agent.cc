@@ -78,7 +78,7 @@ void SimAgent::Launch(const SentTask& wanted) {
   }
   const JobScript& script = world_.script(wanted.id.attempt.job);
   SimTask& task = tasks_[wanted.id];
-  if (script.start_fails_one_in > 0 && world_.rng.OneIn(script.start_fails_one_in)) {
+  if (StartFails(script, task)) {
     task.phase = TaskPhase::kReleased;
     task.start_failed = true;
     ReportSoon();
@@ -94,6 +94,27 @@ void SimAgent::Launch(const SentTask& wanted) {
   }
 }
 
+bool SimAgent::StartFails(const JobScript& script, SimTask& task) {
+  task.job_fault = script.start_fault == StartFault::kOwn;
+  task.path_missing = script.start_fault == StartFault::kPathNowhere ||
+                      (script.start_fault == StartFault::kPathOfSomeNodes && trouble_.lacks_path);
+  world_.met.own_faults += task.job_fault;
+  world_.met.missing_paths += task.path_missing;
+  world_.met.full_disk_starts += trouble_.disk_full;
+  const bool chance = script.start_fails_one_in > 0 && world_.rng.OneIn(script.start_fails_one_in);
+  return chance || task.job_fault || task.path_missing || trouble_.disk_full;
+}
+
+bool SimAgent::CanSave() {
+  world_.met.full_disk_saves += trouble_.disk_full;
+  return !trouble_.disk_full;
+}
+
+// What it was told last lies in its state folder, where a full disk took nothing.
+void SimAgent::Restart() {
+  if (trouble_.disk_full) newest_ = {0, 0};
+}
+
 // Piece by piece; whoever has it may go away in between.
 void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
   world_.timeline.After(Milliseconds(world_.rng.Between(5, 5000)), [this, wanted, pieces_left] {
@@ -106,6 +127,12 @@ void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
       task.start_failed = task.save_missing = true;
       return;
     }
+    if (trouble_.disk_full) {
+      ++world_.met.full_disk_starts;
+      task.phase = TaskPhase::kReleased;
+      task.start_failed = true;
+      return;
+    }
     task.copied_bytes += wanted.base.bytes / 4;
     if (pieces_left > 1) return Copy(wanted, pieces_left - 1);
     disk_.insert({wanted.id.attempt.job, wanted.base.local});
@@ -116,14 +143,19 @@ void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
 void SimAgent::Begin(core::TaskId id, std::int64_t base_step) {
   SimTask& task = tasks_[id];
   task.run = world_.join(id, base_step);
-  world_.timeline.After(Milliseconds(world_.rng.Between(5, 3000)), [this, id] {
-    const auto it = tasks_.find(id);
-    if (it == tasks_.end() || it->second.phase != TaskPhase::kStarting) return;
-    it->second.phase = TaskPhase::kRunning;
-    it->second.run->TaskRunning(id.index);
-    ReportSoon();
-  });
+  world_.met.hung_starts += trouble_.hangs;
+  world_.met.slow_starts += trouble_.slow.ms > 0;
+  const Duration takes = Milliseconds(world_.rng.Between(5, 3000)) + trouble_.slow;
+  if (!trouble_.hangs) world_.timeline.After(takes, [this, id] { SeeRunning(id); });
   if (task.agreement) task.run->Interrupted(id.index, *task.agreement);
+  ReportSoon();
+}
+
+void SimAgent::SeeRunning(core::TaskId id) {
+  const auto it = tasks_.find(id);
+  if (it == tasks_.end() || it->second.phase != TaskPhase::kStarting) return;
+  it->second.phase = TaskPhase::kRunning;
+  it->second.run->TaskRunning(id.index);
   ReportSoon();
 }
 
@@ -176,6 +208,8 @@ void SimAgent::SendReport() {
     seen.phase = task.phase;
     seen.lost = task.lost;
     seen.start_failed = task.start_failed;
+    seen.job_fault = task.job_fault;
+    seen.path_missing = task.path_missing;
     seen.save_missing = task.save_missing;
     seen.copied_bytes = task.copied_bytes;
     if (task.run) {

@@ -28,6 +28,20 @@ struct SentTask {
   bool in_memory = false;  // neighbours may hold copies of the base in memory
 };
 
+// What is wrong with a machine for a while.
+struct Trouble {
+  bool hangs = false;       // what is started there is never seen running
+  Duration slow;            // a start takes that much longer
+  bool disk_full = false;   // nothing can be started or saved there, and its agent remembers nothing of an order
+  bool lacks_path = false;  // a file system is not mounted there
+};
+
+// Starts and saves that met trouble.
+struct TroublesMet {
+  std::uint64_t hung_starts = 0, slow_starts = 0, full_disk_starts = 0, full_disk_saves = 0;
+  std::uint64_t missing_paths = 0, own_faults = 0;
+};
+
 class SimAgent {
  public:
   struct World {
@@ -41,6 +55,7 @@ class SimAgent {
     std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
     std::function<void(const std::string&)> violation;
     Duration kill_after_term;
+    TroublesMet& met;
   };
 
   SimAgent(core::NodeId node, World world) : node_(node), world_(std::move(world)) {}
@@ -59,6 +74,12 @@ class SimAgent {
   void Reboot();
   // The supervisor of a running task is killed: its ranks train on, and nobody vouches for them. False: nothing runs.
   bool LoseSupervisor();
+  // The agent's process starts anew beside running tasks.
+  void Restart();
+  // From now on; what hangs already hangs for ever.
+  void Suffer(const Trouble& trouble) { trouble_ = trouble; }
+  // Whether a save can be laid into this machine's own checkpoint folder.
+  bool CanSave();
   // Something of this task changed: report soon.
   void Changed() { ReportSoon(); }
   void Heartbeat();
@@ -69,6 +90,8 @@ class SimAgent {
     std::shared_ptr<SimRun> run;
     bool lost = false;
     bool start_failed = false;
+    bool job_fault = false;
+    bool path_missing = false;
     bool stopping = false;
     bool leaving_node = false;  // its release is on the way
     bool save_missing = false;
@@ -77,8 +100,10 @@ class SimAgent {
   };
 
   void Launch(const SentTask& wanted);
+  bool StartFails(const JobScript& script, SimTask& task);
   void Copy(const SentTask& wanted, int pieces_left);
   void Begin(core::TaskId id, std::int64_t base_step);
+  void SeeRunning(core::TaskId id);
   void Stop(core::TaskId id);
   void Kill(core::TaskId id);
   void Release(core::TaskId id);
@@ -89,6 +114,7 @@ class SimAgent {
   std::uint64_t session_ = 0;
   std::pair<std::uint64_t, std::uint64_t> newest_{0, 0};
   const World world_;
+  Trouble trouble_;
   std::map<core::TaskId, SimTask> tasks_;
   std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
   bool report_due_ = false;

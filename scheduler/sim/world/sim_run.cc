@@ -134,6 +134,7 @@ void SimRun::SaveAt(std::int64_t step, Duration took) {
   timeline_.After(took, [this, step, took] {
     SimRank& rank_zero = ranks_[0];
     if (rank_zero.dead || rank_zero.seen.exited) return;
+    if (script_.own_folder && !hooks_.can_save(0)) return;  // it failed, and nobody is told of a save
     core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, took, {}};
     if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
     rank_zero.seen.saves.push_back(std::move(save));
@@ -159,6 +160,7 @@ void SimRun::LeaveIfDue() {
     rank.cap = done_;  // rank 0 saves, and then leaves
     if (rank.agreement == 0xffffffff) continue;
     rank.agreement = 0xffffffff;
+    if (script_.extends) rank.seen.extend = script_.spec.max_grace;
     SaveAt(done_, script_.save_time);
     timeline_.After(script_.save_time + Milliseconds(1), [this] { Leave(0); });
   }

@@ -23,6 +23,7 @@ class SimRun {
   struct Hooks {
     std::function<void(std::uint32_t index)> changed;  // something to report for that task
     std::function<void(const std::string&)> violation;
+    std::function<bool(std::uint32_t index)> can_save;  // its node's own folder takes a save
   };
 
   SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,

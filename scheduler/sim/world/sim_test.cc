@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "scheduler/sim/world/world.h"
 #include "sdk/base/testing/seeds.h"
@@ -40,39 +42,27 @@ class FaultySeeds : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(FaultySeeds, NothingIsViolatedAndEveryJobComesToItsEnd) { RunSeeds(GetParam(), true); }
 INSTANTIATE_TEST_SUITE_P(Thousand, FaultySeeds, ::testing::Range<std::uint64_t>(1, 1001, 25));
 
-TEST(Simulation, ReachesEveryFault) {
-  WorldReport sum;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const WorldReport report = RunSeed(seed, 2000, true);
-    sum.node_failures += report.node_failures;
-    sum.nodes_lost += report.nodes_lost;
-    sum.outages += report.outages;
-    sum.scheduler_restarts += report.scheduler_restarts;
-    sum.agent_restarts += report.agent_restarts;
-    sum.supervisors_lost += report.supervisors_lost;
-    sum.relabelled += report.relabelled;
-    sum.reinstalled += report.reinstalled;
-    sum.messages_lost += report.messages_lost;
-    sum.clock_steps += report.clock_steps;
-    sum.rivals += report.rivals;
-    sum.copies += report.copies;
-    sum.saves_waited_for += report.saves_waited_for;
-    sum.saves_given_up += report.saves_given_up;
+// What these seeds count together, by name.
+std::map<std::string, std::uint64_t> SumOfSeeds(std::uint64_t seeds, bool faults) {
+  std::map<std::string, std::uint64_t> sums;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const WorldReport report = RunSeed(seed, 2000, faults);
+    for (const Counter& counter : kCounters) sums[counter.name] += report.*counter.of;
   }
-  EXPECT_GT(sum.node_failures, 0u);
-  EXPECT_GT(sum.nodes_lost, 0u);
-  EXPECT_GT(sum.outages, 0u);
-  EXPECT_GT(sum.scheduler_restarts, 0u);
-  EXPECT_GT(sum.agent_restarts, 0u);
-  EXPECT_GT(sum.supervisors_lost, 0u);
-  EXPECT_GT(sum.relabelled, 0u);
-  EXPECT_GT(sum.reinstalled, 0u);
-  EXPECT_GT(sum.messages_lost, 0u);
-  EXPECT_GT(sum.clock_steps, 0u);
-  EXPECT_GT(sum.rivals, 0u);
-  EXPECT_GT(sum.copies, 0u);
-  EXPECT_GT(sum.saves_waited_for, 0u);
-  EXPECT_GT(sum.saves_given_up, 0u);
+  return sums;
+}
+
+// If the faults stopped reaching these, the suite above would prove nothing about them.
+TEST(Simulation, ReachesEveryFault) {
+  const std::map<std::string, std::uint64_t> sums = SumOfSeeds(60, true);
+  for (const char* name : {"node_failures",    "nodes_lost",       "outages",        "scheduler_restarts",
+                           "agent_restarts",   "supervisors_lost", "relabelled",     "reinstalled",
+                           "messages_lost",    "clock_steps",      "rivals",         "copies",
+                           "saves_waited_for", "saves_given_up",   "slow_starts",    "hung_starts",
+                           "start_timeouts",   "start_failures",   "own_faults",     "missing_paths",
+                           "full_disk_starts", "full_disk_saves",  "refused_hellos", "upgrades"}) {
+    EXPECT_GT(sums.at(name), 0u) << name;
+  }
 }
 
 TEST(Simulation, TheSameSeedGivesTheSameHistory) {
@@ -85,28 +75,38 @@ TEST(Simulation, TheSameSeedGivesTheSameHistory) {
 
 // If the workload stopped reaching these, the suite above would prove nothing about them.
 TEST(Simulation, ReachesEveryEndOfAnInterrupt) {
-  WorldReport sum;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const WorldReport report = RunSeed(seed, 2000);
-    sum.saved += report.saved;
-    sum.left_unsaved += report.left_unsaved;
-    sum.killed += report.killed;
-    sum.withdrawn += report.withdrawn;
-    sum.swap_aborted += report.swap_aborted;
-    sum.failed += report.failed;
-    sum.cancelled += report.cancelled;
-    sum.timeouts += report.timeouts;
-    sum.dependants += report.dependants;
+  const std::map<std::string, std::uint64_t> sums = SumOfSeeds(120, false);
+  for (const char* name : {"saved", "left_unsaved", "killed", "withdrawn", "swap_aborted", "failed", "cancelled",
+                           "timeouts", "dependants", "other_pools", "pools_borrowed", "pools_crossed", "long_graces",
+                           "clamped", "extended", "above_cap", "reloads"}) {
+    EXPECT_GT(sums.at(name), 0u) << name;
   }
-  EXPECT_GT(sum.saved, 0u);
-  EXPECT_GT(sum.left_unsaved, 0u);
-  EXPECT_GT(sum.killed, 0u);
-  EXPECT_GT(sum.withdrawn, 0u);
-  EXPECT_GT(sum.swap_aborted, 0u);
-  EXPECT_GT(sum.failed, 0u);
-  EXPECT_GT(sum.cancelled, 0u);
-  EXPECT_GT(sum.timeouts, 0u);
-  EXPECT_GT(sum.dependants, 0u);
+}
+
+// A crowd by one user: far more jobs than a pass may stop at, all of which have starved; and more kinds than a pass may
+// take a moment for each.
+WorldReport RunCrowd(std::uint64_t seed, std::uint32_t jobs, std::uint32_t kinds, std::uint64_t events, bool faults) {
+  WorldOptions options;
+  options.seed = seed;
+  options.events = events;
+  options.faults = faults;
+  options.crowd = jobs;
+  options.kinds = kinds;
+  return World(options).Run();
+}
+
+TEST(Crowd, HundredsThatStarveAreServedInTurn) {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const WorldReport report = RunCrowd(seed, 700, 48, 1000, seed % 2 == 0);
+    ASSERT_TRUE(report.violations.empty()) << "seed " << seed << ": " << report.violations.front();
+    EXPECT_GE(report.starved_most, 512u) << "seed " << seed;
+  }
+}
+
+TEST(Crowd, OfTwentyThousandKindsEndsLikeAnyOther) {
+  const WorldReport report = RunCrowd(1, 20'500, 20'500, 200, false);
+  ASSERT_TRUE(report.violations.empty()) << report.violations.front();
+  EXPECT_GE(report.kinds_most, 20'000u);
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ void Truth::Committed(const std::vector<core::Mutation>& mutations) {
   for (const core::Mutation& mutation : mutations) {
     if (const auto* job = std::get_if<std::shared_ptr<const Job>>(&mutation)) See(**job);
     if (const auto* attempt = std::get_if<std::shared_ptr<const Attempt>>(&mutation)) See(**attempt);
+    if (const auto* task = std::get_if<std::shared_ptr<const core::Task>>(&mutation)) See(**task);
     if (const auto* node = std::get_if<std::shared_ptr<const Node>>(&mutation)) See(**node);
     if (const auto* gone = std::get_if<core::DeleteJob>(&mutation)) Forget(gone->id);
     if (const auto* gone = std::get_if<core::DeleteNode>(&mutation)) removed_.insert(gone->id);
@@ -94,6 +95,7 @@ void Truth::See(const Job& row) {
 
 void Truth::SeeDispatch(const Job& row, const JobTruth& job) {
   const AttemptId attempt{row.id, row.attempts};
+  Expect(!job.hopeless, "a start of its job failed before by the job's own fault", attempt);
   Expect(job.limit.ms == 0 || job.ran < job.limit, "its job has used up its time limit", attempt);
   for (const core::Dependency& dependency : row.spec->after) {
     const auto end = ends_.find(dependency.job);
@@ -119,14 +121,25 @@ void Truth::See(const Attempt& row) {
     attempt.ended = true;
     JobTruth& job = jobs_[row.id.job];
     if (row.started_at) job.ran = job.ran + (row.ended_at - row.started_at);
+    job.hopeless = job.hopeless || (attempt.jobs_fault && row.outcome == core::Outcome::kStartFailed);
     const bool timeout = row.outcome == core::Outcome::kTimeout;
     Expect(!timeout || (job.limit.ms > 0 && job.ran >= job.limit), "it ended before its job's time limit", row.id);
   }
   for (const core::Agreement& agreement : row.agreements) {
+    if (agreement.id > attempt.asked) {
+      attempt.asked = agreement.id;
+      const Duration grace = agreement.deadline - agreement.requested_at;
+      const core::PriorityClass in_force = row.borrowed ? core::PriorityClass::kLow : row.charged;
+      Expect(grace <= caps_.For(in_force), "it was given a longer grace than its class may have", row.id);
+    }
     if (!agreement.agreed_at) continue;
     const auto [known, is_new] = attempt.stop_steps.emplace(agreement.id, agreement.stop_step);
     Expect(is_new || known->second == agreement.stop_step, "S changed after it was committed", row.id);
   }
+}
+
+void Truth::See(const core::Task& row) {
+  if (row.start_failed && row.job_fault) attempts_[row.id.attempt].jobs_fault = true;
 }
 
 void Truth::See(const Node& row) {
@@ -160,7 +173,8 @@ void Truth::Forget(JobId job) {
 void Truth::CheckJobs(const core::ClusterState& state) {
   std::erase_if(unfinished_, [&](JobId id) {
     const Job* job = state.FindJob(id);
-    if (!job) violation_("acknowledged job " + std::to_string(id.value) + " is gone");
+    // A batch may end more jobs than are kept.
+    if (!job && !ends_.contains(id)) violation_("acknowledged job " + std::to_string(id.value) + " is gone");
     return !job || core::IsTerminal(job->state);
   });
 }

@@ -11,6 +11,8 @@
 //   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit
 //     has run for that long, and none starts that has
 //   - a node whose agent has released a task is not held for that task any more
+//   - an interrupt's grace, when it is asked for, is at most the cap of its class in the policy of that time
+//   - a job whose start failed by its own fault, as an agent said, is not started again
 //   - what runs on a node is its holder's, or known as a stale task or an orphan: nothing runs on a free node
 #pragma once
 
@@ -23,6 +25,7 @@
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/event.h"
+#include "scheduler/core/model/policy.h"
 #include "scheduler/core/model/transition.h"
 
 namespace glim::sim {
@@ -33,6 +36,8 @@ class Truth {
 
   // Their user has been told their ids. False for an id that had been given out before.
   bool Acknowledged(core::JobId job);
+  // The policy in force from now on.
+  void CapsAre(const core::Policy& policy) { caps_ = policy.grace_cap; }
   // A commit was taken, in the order of its mutations.
   void Committed(const std::vector<core::Mutation>& mutations);
 
@@ -55,17 +60,21 @@ class Truth {
     core::UseTotals ledger{};
     std::uint32_t attempts = 0;
     Duration limit;
-    Duration ran;  // its ended attempts, from the moment they held all nodes
+    Duration ran;           // its ended attempts, from the moment they held all nodes
+    bool hopeless = false;  // a start failed by its own fault
   };
   struct AttemptTruth {
     bool started = false;
     bool ended = false;
     core::Checkpoint base;
     std::map<std::uint32_t, std::int64_t> stop_steps;  // by agreement
+    std::uint32_t asked = 0;                           // agreements that have been opened
+    bool jobs_fault = false;                           // a task could not start, and no node would do better
   };
 
   void See(const core::Job& row);
   void See(const core::Attempt& row);
+  void See(const core::Task& row);
   void See(const core::Node& row);
   // Every node that has it is lost.
   bool IsLost(const core::Checkpoint& save) const;
@@ -75,6 +84,7 @@ class Truth {
   void Expect(bool holds, const char* what, core::AttemptId attempt);
 
   const std::function<void(const std::string&)> violation_;
+  core::ClassDurations caps_;
   std::set<core::JobId> unfinished_;
   core::JobId newest_;
   std::map<core::JobId, JobTruth> jobs_;

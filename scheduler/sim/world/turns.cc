@@ -8,18 +8,28 @@ namespace {
 
 using core::BlockerKind;
 
-// Nodes that would have done for the one would have done for the other.
-bool AsksNoMore(const core::Shape& shape, const core::JobSpec& spec) {
-  return shape.pool == spec.pool && shape.priority == spec.priority && shape.nodes <= spec.nodes &&
-         shape.gpus_per_node <= spec.gpus_per_node && shape.placement == spec.placement &&
-         shape.time_limit == core::LimitClass(spec.time_limit) && !shape.save.node;
+bool MayBeIn(const std::vector<std::string>& zones, const std::string& zone) {
+  return zones.empty() || std::find(zones.begin(), zones.end(), zone) != zones.end();
 }
 
-bool WithinQuota(const core::ClusterState& state, const core::Shape& shape) {
+// Nodes of that zone that would have done for the one would have done for the other.
+bool AsksNoMore(const core::Shape& shape, const core::JobSpec& spec, const std::string& zone) {
+  core::Placement placement = shape.placement;
+  placement.zones = spec.placement.zones;
+  return shape.pool == spec.pool && shape.priority == spec.priority && shape.nodes <= spec.nodes &&
+         shape.gpus_per_node <= spec.gpus_per_node && placement == spec.placement &&
+         MayBeIn(shape.placement.zones, zone) && shape.time_limit == core::LimitClass(spec.time_limit) &&
+         !shape.save.node;
+}
+
+// Neither beyond a quota, nor barred by its user's or team's row.
+bool MayStart(const core::ClusterState& state, const core::Shape& shape) {
   const auto verdict = state.verdicts->find(shape);
   return verdict != state.verdicts->end() &&
-         std::none_of(verdict->second.begin(), verdict->second.end(),
-                      [](const core::Blocker& b) { return b.kind == BlockerKind::kQuota; });
+         std::none_of(verdict->second.begin(), verdict->second.end(), [](const core::Blocker& b) {
+           return b.kind == BlockerKind::kQuota || b.kind == BlockerKind::kUserDisabled ||
+                  b.kind == BlockerKind::kPoolNotAllowed;
+         });
 }
 
 // It was given what was free, at once.
@@ -40,7 +50,7 @@ void CheckTurns(const core::ClusterState& state, const core::Policy& policy, Tim
       if (spec.priority == core::PriorityClass::kAuto) continue;
       for (const auto& [shape, waiting] : state.index().waiting) {
         const auto& [since, starved] = *waiting.begin();
-        if (since > starved_since || !AsksNoMore(shape, spec) || !WithinQuota(state, shape)) continue;
+        if (since > starved_since || !AsksNoMore(shape, spec, attempt.zones[0]) || !MayStart(state, shape)) continue;
         violation("job " + std::to_string(starved.value) + " has starved and asks for no more than job " +
                   std::to_string(id.job.value) + ", which was given free nodes before it");
       }

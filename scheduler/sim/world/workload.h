@@ -16,6 +16,14 @@ enum class Manners : std::uint8_t {
   kNever,   // says nothing at all: it is killed at its deadline
 };
 
+// Why a start of the job fails, whatever node it is on.
+enum class StartFault : std::uint8_t {
+  kNone,
+  kOwn,              // no node would do better, and its agent says so
+  kPathNowhere,      // it names a path that no node has
+  kPathOfSomeNodes,  // it names a path that a node may lack (Trouble)
+};
+
 // What a job does, beyond its spec. A pure function of (world seed, job's place in the workload).
 struct JobScript {
   core::JobSpec spec;
@@ -29,6 +37,8 @@ struct JobScript {
   bool ignores_term = false;
   std::uint32_t start_fails_one_in = 0;  // 0: never
   bool own_folder = false;               // it saves into the own checkpoint folder of its first node
+  StartFault start_fault = StartFault::kNone;
+  bool extends = false;  // asked to leave, it asks for all of its max_grace
 };
 
 JobScript MakeScript(Rng& rng, std::uint32_t nodes_max);

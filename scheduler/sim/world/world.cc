@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "scheduler/core/check/invariants.h"
-#include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/model/policy_accounts.h"
-#include "scheduler/core/model/save_reach.h"
 #include "scheduler/sim/world/turns.h"
 
 namespace glim::sim {
@@ -16,6 +14,8 @@ using core::JobId;
 using core::NodeId;
 
 constexpr std::uint64_t kDrainActionsMax = 500'000;
+constexpr std::uint32_t kCrowdChecked = 5'000;
+constexpr std::uint64_t kCrowdCheckedEvery = 8;
 
 core::Policy MakePolicy(Rng& rng) {
   core::Policy policy;
@@ -39,15 +39,25 @@ core::Policy MakePolicy(Rng& rng) {
   return policy;
 }
 
-std::uint64_t Mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ value) * 0x100000001b3ULL; }
-
 }  // namespace
 
-World::World(WorldOptions options) : options_(options), rng_(options.seed) {
+World::World(WorldOptions options)
+    : options_(options),
+      rng_(options.seed),
+      pools_(options.seed, options.zones * options.leaves_per_zone * options.nodes_per_leaf),
+      terms_(options.seed),
+      trouble_rng_(RngOf(options.seed, Aspect::kTroubles)),
+      version_rng_(RngOf(options.seed, Aspect::kVersions)),
+      reload_rng_(RngOf(options.seed, Aspect::kReloads)),
+      accounts_rng_(RngOf(options.seed, Aspect::kAccounts)),
+      crowd_rng_(RngOf(options.seed, Aspect::kCrowd)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
   Rng widened(options.seed + 0x9e3779b97f4a7c15ULL);
   if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
+  PlanCrowd();
+  first_policy_ = policy_;
+  truth_.CapsAre(policy_);
   report_.seed = options.seed;
   epoch_ = *store_.AcquireEpoch();
 }
@@ -68,33 +78,6 @@ void World::Post(decltype(core::Event::what) what) {
   timeline_.After(Milliseconds(rng_.OneIn(4) ? rng_.Between(1, 60) : 0), [this] { Drain(); });
 }
 
-void World::CountEnd(const core::Mutation& mutation) {
-  if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) {
-    const core::Attempt& row = **attempt;
-    const bool is_first = row.id.number == 1 && row.state == core::AttemptState::kStarting;
-    report_.dependants += is_first && !state_->FindJob(row.id.job)->spec->after.empty();
-    report_.digest = Mix(report_.digest, row.id.job.value * 1000 + row.id.number * 10 + static_cast<int>(row.state));
-    for (const NodeId node : row.nodes) report_.digest = Mix(report_.digest, node.value);
-    if (row.state != core::AttemptState::kEnded) return;
-    report_.saved += row.save == core::SaveResult::kSaved;
-    report_.left_unsaved += row.save == core::SaveResult::kLeftUnsaved;
-    report_.killed += row.save == core::SaveResult::kKilled;
-    report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
-    report_.timeouts += row.outcome == core::Outcome::kTimeout;
-  } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
-    report_.nodes_lost += entry->kind == core::HistoryKind::kNodeLost;
-    report_.saves_waited_for += entry->kind == core::HistoryKind::kSaveWaitedFor;
-    report_.saves_given_up += entry->kind == core::HistoryKind::kSaveGivenUp;
-    report_.outages += entry->kind == core::HistoryKind::kOutageBegan;
-    report_.interrupts += entry->kind == core::HistoryKind::kInterruptRequested;
-    report_.withdrawn += entry->kind == core::HistoryKind::kInterruptWithdrawn;
-    report_.swap_aborted += entry->kind == core::HistoryKind::kSwapAborted;
-    report_.succeeded += entry->kind == core::HistoryKind::kJobSucceeded;
-    report_.failed += entry->kind == core::HistoryKind::kJobFailed;
-    report_.cancelled += entry->kind == core::HistoryKind::kJobCancelled;
-  }
-}
-
 TimePoint World::SchedulerNow() const { return timeline_.now() + clock_offset_; }
 
 Status World::Commit(const std::vector<core::Mutation>& mutations) {
@@ -108,6 +91,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
   for (const core::Mutation& mutation : mutations) CountEnd(mutation);
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
   truth_.Committed(mutations);
+  processes_.Committed(mutations);
   return Status::Ok();
 }
 
@@ -117,6 +101,7 @@ void World::Drain() {
   std::vector<core::Event> batch = std::exchange(inbox_, {});
   const auto scripts = std::exchange(submissions_in_inbox_, {});
   ++report_.batches;
+  TakePolicy(batch);
   last_now_ = SchedulerNow();
   for (core::Event& event : batch) event.now = last_now_;
   core::Tables before;
@@ -130,6 +115,7 @@ void World::Drain() {
   // Scripts are wanted as soon as a plan has started the job: before anybody is told of it.
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (const auto* hello = std::get_if<core::NodeConnected>(&batch[i].what)) SeeNewcomer(*hello, result.replies[i]);
+    SeeRefusal(batch[i], result.replies[i].status);
     if (scripts[i].empty()) continue;
     for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
       const JobId id = result.replies[i].jobs[k];
@@ -167,6 +153,8 @@ void World::ArmWake(TimePoint wake_at) {
 
 void World::Check(const std::vector<core::Event>& batch) {
   if (!options_.check_invariants) return;
+  // Linear in the queue, and so with thousands that wait only now and then.
+  if (state_->index().unfinished > kCrowdChecked && report_.batches % kCrowdCheckedEvery != 0) return;
   for (const std::string& violation : core::CheckInvariants(*state_, policy_, last_now_)) Violation(violation);
   // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
   if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index())
@@ -176,128 +164,16 @@ void World::Check(const std::vector<core::Event>& batch) {
   for (const core::Event& event : batch) {
     if (const auto* report = std::get_if<core::NodeReported>(&event.what)) truth_.CheckReleases(*state_, *report);
   }
-  for (const auto& [node, agent] : agents_) truth_.CheckRunning(*state_, node, agent->Running());
-}
-
-void World::SendDesired(NodeId node) {
-  std::vector<SentTask> sent;
-  for (const core::DesiredTask& task : core::DesiredFor(state_->tables(), node)) {
-    SentTask one;
-    one.id = task.id;
-    one.launch = task.launch;
-    one.stop = task.stop;
-    one.interrupt = task.interrupt;
-    if (task.interrupt) one.agreement = task.attempt->agreements.back();
-    if (task.attempt) one.base = task.attempt->base;
-    if (task.attempt && task.job) one.in_memory = core::MayBeInMemory(*state_, *task.job);
-    sent.push_back(std::move(one));
+  processes_.Begin();
+  for (const auto& [node, agent] : agents_) {
+    const std::vector<core::TaskId> running = agent->Running();
+    truth_.CheckRunning(*state_, node, running);
+    processes_.See(node, running);
   }
-  SimAgent& agent = *agents_.at(node);
-  const std::uint64_t session = agent.session();
-  if (!session) return;
-  const auto deliver = [this, node, session, epoch = epoch_, revision = revision_, sent = std::move(sent)] {
-    if (agents_.at(node)->session() == session) agents_.at(node)->TakeIn(epoch, revision, sent);
-  };
-  TimePoint& lands = desired_lands_[node];
-  const TimePoint arrival = timeline_.now() + Milliseconds(rng_.Between(0, 40));
-  if (options_.faults && !healing_) {
-    if (rng_.OneIn(60)) {  // lost, and the stream with it: that is how a stream loses something
-      ++report_.messages_lost;
-      Disconnect(node, Milliseconds(rng_.Between(10, 3000)));
-      return;
-    }
-    if (rng_.OneIn(30)) timeline_.At(arrival + Milliseconds(rng_.Between(0, 5000)), deliver);  // again, and late
-    if (rng_.OneIn(20)) {  // overtaken by those after it
-      timeline_.At(arrival + Milliseconds(rng_.Between(0, 2000)), deliver);
-      return;
-    }
-  }
-  lands = std::max(lands, arrival);
-  timeline_.At(lands, deliver);
+  processes_.End(policy_);
 }
 
 const JobScript& World::ScriptOf(JobId job) { return scripts_.at(job); }
-
-std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
-  auto& run = runs_[task.attempt];
-  if (run) return run;
-  const core::AttemptId id = task.attempt;
-  run = std::make_shared<SimRun>(id, ScriptOf(id.job), base_step, timeline_, rng_,
-                                 SimRun::Hooks{[this, id](std::uint32_t index) {
-                                                 const core::Attempt* attempt = state_->FindAttempt(id);
-                                                 if (attempt) agents_.at(attempt->nodes[index])->Changed();
-                                               },
-                                               [this](const std::string& what) { Violation(what); }});
-  return run;
-}
-
-// Whoever is said to have a save has it, and gives it while its agent runs.
-bool World::Fetch(NodeId reader, JobId job, const core::Checkpoint& save) {
-  bool given = false;
-  for (const NodeId holder : core::HoldersOf(save)) {
-    const SimAgent& agent = *agents_.at(holder);
-    if (holder == reader) continue;
-    if (!agent.HasSave(job, save.local)) Violation("a node is said to have a save that it does not have");
-    given = given || agent.session() != 0;
-  }
-  report_.copies += given;
-  return given;
-}
-
-SimAgent::World World::WorldForAgents() {
-  return {timeline_,
-          rng_,
-          [this](core::NodeReported report, std::uint64_t epoch) {
-            report.current = epoch == epoch_;
-            Post(std::move(report));
-          },
-          [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
-          [this](JobId job) -> const JobScript& { return ScriptOf(job); },
-          [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
-          [this](const std::string& what) { Violation(what); },
-          policy_.kill_after_term};
-}
-
-void World::AddNodes() {
-  std::uint32_t number = 0;
-  const bool with_replicas = rng_.OneIn(2);
-  for (std::uint32_t z = 0; z < options_.zones; ++z) {
-    for (std::uint32_t l = 0; l < options_.leaves_per_zone; ++l) {
-      for (std::uint32_t n = 0; n < options_.nodes_per_leaf; ++n) {
-        const NodeId id(++number);
-        core::NodeConnected& hello = hellos_[id];
-        hello.name = "n" + std::to_string(number);
-        hello.machine_id = hello.name;
-        hello.labels.zone = "z" + std::to_string(z);
-        hello.labels.leaf = "l" + std::to_string(l);
-        hello.labels.gpu_count = kGpus;
-        if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
-        agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
-        Connect(id);
-        timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
-      }
-    }
-  }
-}
-
-void World::Connect(NodeId node) {
-  if (down_ || removed_.contains(node)) return;  // the next leader's beginning brings it back
-  core::NodeConnected hello = hellos_.at(node);
-  hello.session = ++session_;
-  agents_.at(node)->SetSession(hello.session);
-  desired_lands_[node] = {};
-  Post(std::move(hello));
-}
-
-void World::Disconnect(NodeId node, Duration away) {
-  const std::uint64_t session = agents_.at(node)->session();
-  if (!session) return;
-  agents_.at(node)->SetSession(0);
-  Post(core::NodeDisconnected{node, session});
-  timeline_.After(away, [this, node] {
-    if (!agents_.at(node)->session()) Connect(node);
-  });
-}
 
 // One user's whim, and the next some time later, until the events are used up.
 void World::UserActs() {
@@ -321,6 +197,8 @@ void World::UserActs() {
     const std::int64_t count = rng_.OneIn(5) ? rng_.Between(2, 4) : 1;
     for (std::int64_t i = 0; i < count; ++i) {
       next_scripts_.push_back(MakeScript(rng_, nodes));
+      pools_.Place(next_scripts_.back().spec);
+      terms_.Widen(next_scripts_.back(), policy_);
       MaybeAddDependency(next_scripts_.back().spec);
       submit.specs.push_back(next_scripts_.back().spec);
     }
@@ -346,6 +224,11 @@ void World::CancelHopeless() {
   std::vector<core::CancelJob> cancels;
   state_->tables().jobs.ForEach([&](JobId id, const core::Job& job) {
     if (job.state != core::JobState::kQueued) return;
+    // It was submitted while somebody's mistake had put more nodes into its pool.
+    const auto verdict = state_->verdicts->find(core::ShapeOf(job));
+    const bool told = verdict != state_->verdicts->end() && !verdict->second.empty();
+    const bool infeasible = told && verdict->second.front().kind == core::BlockerKind::kInfeasible;
+    if (going_home && infeasible) cancels.push_back({id, job.user});
     for (const core::Dependency& dependency : job.waits_for) {
       const core::Job* other = state_->FindJob(dependency.job);
       const bool over = !other || core::IsTerminal(other->state);
@@ -357,13 +240,16 @@ void World::CancelHopeless() {
 }
 
 bool World::AllOver() const {
-  return std::all_of(truth_.unfinished().begin(), truth_.unfinished().end(),
-                     [&](JobId id) { return state_->FindJob(id)->state == core::JobState::kHeld; });
+  return std::all_of(truth_.unfinished().begin(), truth_.unfinished().end(), [&](JobId id) {
+    const core::Job* job = state_->FindJob(id);
+    return !job || job->state == core::JobState::kHeld;
+  });
 }
 
 std::string World::Unfinished() const {
   std::string text;
   for (const JobId id : truth_.unfinished()) {
+    if (!state_->FindJob(id)) continue;
     const core::Job& job = *state_->FindJob(id);
     if (job.state == core::JobState::kHeld) continue;
     const core::Attempt* attempt = state_->LiveAttempt(job);
@@ -371,6 +257,8 @@ std::string World::Unfinished() const {
     if (attempt)
       text +=
           std::string(" (attempt ") + std::to_string(attempt->id.number) + " " + core::ToString(attempt->state) + ")";
+    const auto verdict = state_->verdicts->find(core::ShapeOf(job));
+    if (!attempt && verdict != state_->verdicts->end()) text += " (" + verdict->second.front().message + ")";
     text += "; ";
   }
   return text;
@@ -378,11 +266,13 @@ std::string World::Unfinished() const {
 
 WorldReport World::Run() {
   Post(core::ChangeAccounts{core::AccountsOf(policy_), ""});
+  if (auto quotas = pools_.Quotas(); !quotas.empty()) Post(core::ChangeAccounts{std::move(quotas), ""});
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });
   timeline_.After(Minutes(2), [this] { CancelHopeless(); });
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
+  BeginWidened();
   std::uint64_t actions_after = 0;
   while (report_.violations.empty() && timeline_.Step()) {
     if (report_.events < options_.events || !report_.violations.empty()) continue;
@@ -394,6 +284,7 @@ WorldReport World::Run() {
     }
   }
   report_.virtual_ms = timeline_.now().ms;
+  CountTroubles();
   return report_;
 }
 

@@ -4,24 +4,32 @@
 // attempts on a node, a step beyond S, S changed) is checked where it would happen, and what the world knows beside the
 // scheduler is held against its rows (truth.h). A violation ends the run.
 //
-// Sources: world.cc, world_faults.cc (faults by seed)
+// Sources: world.cc, world_agents.cc (machines and messages), world_counts.cc (the report), world_faults.cc (faults by
+// seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long queues)
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "scheduler/core/core.h"
+#include "scheduler/sim/world/aspect.h"
+#include "scheduler/sim/world/pools.h"
+#include "scheduler/sim/world/process_truth.h"
 #include "scheduler/sim/world/sim_agent.h"
 #include "scheduler/sim/world/sim_run.h"
+#include "scheduler/sim/world/terms.h"
 #include "scheduler/sim/world/timeline.h"
 #include "scheduler/sim/world/truth.h"
 #include "scheduler/sim/world/workload.h"
+#include "scheduler/sim/world/world_report.h"
 #include "scheduler/store/memory/memory_store.h"
 #include "sdk/base/rng.h"
+#include "sdk/base/version_range.h"
 
 namespace glim::sim {
 
@@ -32,46 +40,14 @@ struct WorldOptions {
   std::uint32_t leaves_per_zone = 2;
   std::uint32_t nodes_per_leaf = 3;
   bool check_invariants = true;
-  bool faults = false;  // see world_faults.cc
-};
-
-struct WorldReport {
-  std::uint64_t seed = 0;
-  std::uint64_t events = 0;
-  std::uint64_t batches = 0;
-  std::uint64_t jobs = 0;
-  std::uint64_t succeeded = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t cancelled = 0;
-  std::uint64_t interrupts = 0;
-  std::uint64_t saved = 0;
-  std::uint64_t left_unsaved = 0;
-  std::uint64_t killed = 0;
-  std::uint64_t withdrawn = 0;
-  std::uint64_t swap_aborted = 0;
-  std::uint64_t timeouts = 0;    // jobs that reached their time limits
-  std::uint64_t dependants = 0;  // jobs that waited for others, and were started
-  std::uint64_t node_failures = 0;
-  std::uint64_t nodes_lost = 0;
-  std::uint64_t copies = 0;            // pieces of saves that went from node to node
-  std::uint64_t saves_waited_for = 0;  // jobs that waited for the node that has their save
-  std::uint64_t saves_given_up = 0;    // jobs whose newest save was lost with its node
-  std::uint64_t outages = 0;
-  std::uint64_t scheduler_restarts = 0;
-  std::uint64_t agent_restarts = 0;
-  std::uint64_t supervisors_lost = 0;  // of tasks whose ranks trained on
-  std::uint64_t relabelled = 0;        // agents that came back with other labels, or fewer GPUs
-  std::uint64_t reinstalled = 0;       // nodes that an operator removed, and that registered anew
-  std::uint64_t rivals = 0;            // leaders that woke beside their successor
-  std::uint64_t messages_lost = 0;
-  std::uint64_t clock_steps = 0;
-  std::int64_t virtual_ms = 0;
-  std::uint64_t digest = 0;  // of every mutation, in order: the same seed gives the same digest
-  std::vector<std::string> violations;
+  bool faults = false;      // see world_faults.cc
+  std::uint32_t crowd = 0;  // jobs that one user queues at once, see world_crowd.cc; 0: as the seed says
+  std::uint32_t kinds = 0;  // of how many shapes these are
 };
 
 // Of every node, unless it was relabelled.
 inline constexpr std::uint32_t kGpus = 8;
+// Of most nodes (pools.h).
 inline constexpr const char* kPool = "default";
 
 class World {
@@ -89,6 +65,9 @@ class World {
   void SendDesired(core::NodeId node);
   void Check(const std::vector<core::Event>& batch);
   void CountEnd(const core::Mutation& mutation);
+  void CountWidened(const core::Attempt& ended);
+  void CountGrace(const core::HistoryEntry& request);
+  void CountTroubles();
   void Violation(const std::string& what);
   void Connect(core::NodeId node);
   void Disconnect(core::NodeId node, Duration away);
@@ -111,6 +90,21 @@ class World {
   void SeeNewcomer(const core::NodeConnected& hello, const core::Reply& reply);
   void Heal();
   core::NodeId AnyNode();
+  const std::string& HomeOf(const std::string& node_name) const;
+  // The widened world.
+  void BeginWidened();
+  void SeeRefusal(const core::Event& event, const Status& status);
+  void TroubleActs();
+  void EndTroubles();
+  void RollBackAgent();
+  bool LetsIn(core::NodeId node);
+  void Upgrade(core::NodeId node);
+  void ReloadPolicy();
+  void OperatorActs();
+  void TakePolicy(const std::vector<core::Event>& batch);
+  void PlanCrowd();
+  void Gather();
+  void Disperse();
   bool AllOver() const;
   std::string Unfinished() const;
   std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step);
@@ -120,7 +114,23 @@ class World {
 
   const WorldOptions options_;
   core::Policy policy_;
+  core::Policy first_policy_;
+  std::optional<core::Policy> next_policy_;  // in force from the batch on that has its event
   Rng rng_;
+  Pools pools_;
+  Terms terms_;
+  Rng trouble_rng_;
+  Rng version_rng_;
+  Rng reload_rng_;
+  Rng accounts_rng_;
+  Rng crowd_rng_;
+  TroublesMet met_;
+  VersionRange speaks_{2, 3};                         // the scheduler
+  std::map<std::string, VersionRange> agents_speak_;  // by node name; others: what the first scheduler spoke
+  std::set<core::NodeId> knocking_;                   // refused, and will come again
+  std::set<core::NodeId> upgrades_due_;
+  std::uint32_t crowd_ = 0;
+  std::uint32_t kinds_ = 1;
   Timeline timeline_;
   std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
   store::MemoryStore store_;
@@ -151,6 +161,7 @@ class World {
   std::map<core::JobId, JobScript> scripts_;
   WorldReport report_;
   Truth truth_{[this](const std::string& what) { Violation(what); }};
+  ProcessTruth processes_{[this](const std::string& what) { Violation(what); }};
 };
 
 }  // namespace glim::sim

@@ -24,10 +24,13 @@ void World::FaultActs() {
       crash_after_commit_ = !crash_before_commit_;
       break;  // with the next batch that has something to commit
     case 2:
-    case 3:
+    case 3: {
       ++report_.agent_restarts;
-      Disconnect(AnyNode(), Milliseconds(rng_.Between(50, 20'000)));
+      const NodeId node = AnyNode();
+      agents_.at(node)->Restart();
+      Disconnect(node, Milliseconds(rng_.Between(50, 20'000)));
       break;
+    }
     case 4: {  // a reboot
       const NodeId node = AnyNode();
       agents_.at(node)->Reboot();
@@ -54,6 +57,11 @@ void World::Partition() {
   }
 }
 
+// Nodes are named by their numbers.
+const std::string& World::HomeOf(const std::string& node_name) const {
+  return pools_.HomeOf(static_cast<std::uint32_t>(std::stoul(node_name.substr(1))));
+}
+
 // Its agent is started with another pool, or finds fewer GPUs than before.
 void World::Relabel(NodeId node) {
   ++report_.relabelled;
@@ -61,7 +69,8 @@ void World::Relabel(NodeId node) {
   if (rng_.OneIn(4)) {
     labels.gpu_count = kGpus - 1;
   } else {
-    labels.pool = labels.pool == kPool ? "other" : kPool;
+    const std::string& home = HomeOf(hellos_.at(node).name);
+    labels.pool = labels.pool == home ? pools_.Elsewhere(home) : home;
   }
   Disconnect(node, Milliseconds(rng_.Between(50, 20'000)));
 }
@@ -115,8 +124,9 @@ void World::SeeNewcomer(const core::NodeConnected& hello, const core::Reply& rep
 // The operator mends what is missing and puts the nodes back where they were.
 void World::RestoreLabels() {
   for (auto& [node, hello] : hellos_) {
-    if (hello.labels.pool == kPool && hello.labels.gpu_count == kGpus) continue;
-    hello.labels.pool = kPool;
+    const std::string& home = HomeOf(hello.name);
+    if (hello.labels.pool == home && hello.labels.gpu_count == kGpus) continue;
+    hello.labels.pool = home;
     hello.labels.gpu_count = kGpus;
     Disconnect(node, Milliseconds(50));
   }
@@ -150,6 +160,9 @@ void World::CrashScheduler(const core::Tables& committed) {
 
 void World::BeginLeader() {
   down_ = false;
+  if (next_policy_) policy_ = *std::exchange(next_policy_, std::nullopt);
+  truth_.CapsAre(policy_);
+  if (version_rng_.OneIn(4)) speaks_ = {speaks_.newest, speaks_.newest + 1};  // another release of the scheduler
   clock_offset_ = std::max(timeline_.now() + machine_offset_, state_->newest) - timeline_.now();
   Post(core::LeaderStarted{});
   for (const auto& [node, agent] : agents_) {
@@ -178,6 +191,7 @@ void World::WakeRival() {
 void World::Heal() {
   crash_before_commit_ = crash_after_commit_ = false;
   RestoreLabels();
+  EndTroubles();
   // The operator looks after what was taken out, for as long as anything is.
   std::vector<std::string> names;
   state_->tables().nodes.ForEach([&](NodeId, const core::Node& node) {

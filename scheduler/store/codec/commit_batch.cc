@@ -59,6 +59,9 @@ struct Backward {
   void operator()(const core::AccountChange& change) {
     batch.accounts.try_emplace(core::KeyOf(change.row), change.removed ? nullptr : &change.row);
   }
+  void operator()(const core::IdentityChange& change) {
+    batch.identity.try_emplace(core::KeyOf(change.row), change.removed ? nullptr : &change.row);
+  }
   void operator()(const core::HistoryEntry& entry) { batch.history.push_back(&entry); }
 };
 

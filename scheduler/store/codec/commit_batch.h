@@ -28,6 +28,8 @@ struct CommitBatch {
   std::map<core::LifeTableId, const core::LifeTable*> life_tables;
   // Users, teams and quotas; null: the row goes.
   std::map<core::AccountKey, const core::AccountRow*> accounts;
+  // Tokens, nodes' identities, sealed keys and secrets; likewise.
+  std::map<core::IdentityKey, const core::IdentityRow*> identity;
   std::vector<const core::HistoryEntry*> history;  // in order
   std::optional<core::PutIds> ids;                 // the highest
 };

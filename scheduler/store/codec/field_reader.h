@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -36,8 +37,32 @@ class FieldReader {
   void Sparse(const char* key, T& value, const T& /*unset*/ = T{}) {
     ReadField(key, value, false);
   }
+  void Hex(const char* key, std::string& bytes) {
+    std::string text;
+    ReadField(key, text, true);
+    if (!error_.empty()) return;
+    auto parsed = FromHex(text);
+    if (!parsed) {
+      error_ = std::string(key) + ": expected hexadecimal digits";
+    } else {
+      bytes = std::move(*parsed);
+    }
+  }
 
  private:
+  static std::optional<std::string> FromHex(const std::string& text) {
+    const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+    if (text.size() % 2 != 0) return std::nullopt;
+    std::string bytes;
+    bytes.reserve(text.size() / 2);
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+      const int high = digit(text[i]), low = digit(text[i + 1]);
+      if (high < 0 || low < 0) return std::nullopt;
+      bytes += static_cast<char>(high * 16 + low);
+    }
+    return bytes;
+  }
+
   template <typename T>
   void ReadField(const char* key, T& value, bool required) {
     if (!error_.empty()) return;
@@ -75,6 +100,11 @@ class FieldReader {
   template <typename Tag, typename Rep>
   bool Read(const Json& json, StrongId<Tag, Rep>& value) {
     return Read(json, value.value);
+  }
+
+  template <typename T>
+  bool Read(const Json& json, std::optional<T>& value) {
+    return Read(json, value.emplace());
   }
 
   bool Read(const Json& json, core::AttemptId& value) {

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/row_fields.h"
 #include "sdk/base/check.h"
+#include "sdk/base/hex.h"
 
 namespace glim::store {
 
@@ -46,6 +48,9 @@ class FieldWriter {
     if (!(value == unset)) Field(key, value);
   }
 
+  // Any bytes.
+  void Hex(const char* key, const std::string& bytes) { Field(key, HexText(bytes)); }
+
   void Close() { out_ += first_ ? "{}" : "}"; }
 
  private:
@@ -57,6 +62,12 @@ class FieldWriter {
   template <typename Tag, typename Rep>
   void Write(StrongId<Tag, Rep> value) {
     Write(value.value);
+  }
+
+  // Of Sparse fields alone: a missing key is nothing.
+  template <typename T>
+  void Write(const std::optional<T>& value) {
+    Write(*value);
   }
 
   void Write(core::AttemptId value) {

@@ -9,6 +9,7 @@
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/codec/field_reader.h"
 #include "scheduler/store/codec/field_writer.h"
+#include "scheduler/store/codec/identity_fields.h"
 
 namespace glim::store {
 
@@ -109,6 +110,33 @@ Result<core::AccountRow> DecodeAccount(const core::AccountKey& key, std::string_
   if (key.kind == "quota") return as(core::QuotaRow{});
   if (key.kind == "import") return as(core::QuotaImport{});
   return Broken("accounts", key.kind + " " + key.name, "kind: unknown name \"" + key.kind.substr(0, 64) + "\"");
+}
+
+std::string EncodeIdentity(const core::IdentityRow& row) {
+  return std::visit([](const auto& one) { return Encode(one, 512); }, row);
+}
+
+std::string EncodeAudit(const AuditRow& row) { return Encode(row, 192 + row.before.size() + row.after.size()); }
+
+Result<core::IdentityRow> DecodeIdentity(const core::IdentityKey& key, std::string_view body) {
+  const std::string name = key.kind + " " + key.name;
+  const auto as = [&](auto row) -> Result<core::IdentityRow> {
+    auto decoded = Decode(std::move(row), body, "identity", name);
+    if (!decoded.ok()) return decoded.status();
+    core::IdentityRow identity(std::move(decoded).value());
+    if (core::KeyOf(identity) != key) return Broken("identity", name, "the body is another row's");
+    return identity;
+  };
+  if (key.kind == "token") return as(core::TokenRow{});
+  if (key.kind == "node") return as(core::NodeIdentity{});
+  if (key.kind == "sealed") return as(core::SealedRow{});
+  if (key.kind == "secret") return as(core::SecretRow{});
+  return Broken("identity", name, "kind: unknown name \"" + key.kind.substr(0, 64) + "\"");
+}
+
+Result<AuditRow> DecodeAudit(AuditRow row, std::string_view body) {
+  const std::string key = std::to_string(row.seq);
+  return Decode(std::move(row), body, "audit", key);
 }
 
 Result<core::Job> DecodeJob(core::JobId id, std::string_view body) {

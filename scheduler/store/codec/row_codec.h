@@ -10,8 +10,10 @@
 
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
+#include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/rows.h"
+#include "scheduler/store/contract/audit.h"
 #include "scheduler/store/contract/ended_job.h"
 #include "sdk/base/result.h"
 
@@ -26,6 +28,9 @@ std::string EncodeLifeTable(const core::LifeTable& row);
 std::string EncodeHistory(const core::HistoryEntry& row);
 std::string EncodeEndedJob(const EndedJob& row);
 std::string EncodeAccount(const core::AccountRow& row);
+
+std::string EncodeIdentity(const core::IdentityRow& row);
+std::string EncodeAudit(const AuditRow& row);  // what is no column
 
 // The history's own columns, for stores that have them: one row of `history`. What is left out of `facts` has its
 // default.
@@ -53,6 +58,12 @@ Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body);
 
 // Of the kinds that KeyOf (accounts.h) gives.
 Result<core::AccountRow> DecodeAccount(const core::AccountKey& key, std::string_view body);
+
+// Of the kinds that KeyOf (identity.h) gives.
+Result<core::IdentityRow> DecodeIdentity(const core::IdentityKey& key, std::string_view body);
+
+// `row` has what the columns say.
+Result<AuditRow> DecodeAudit(AuditRow row, std::string_view body);
 
 // What a text column may hold in every dialect: UTF-8 without NUL.
 std::string CleanText(std::string_view text);

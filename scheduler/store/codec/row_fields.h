@@ -87,6 +87,9 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Field("restarts_since_save", row.restarts_since_save);
   io.Field("idle_yields", row.idle_yields);
   io.Field("quantum_doublings", row.quantum_doublings);
+  io.Sparse("storage_failures", row.storage_failures);
+  io.Sparse("hung_on", row.hung_on);
+  io.Sparse("parent", row.parent);
 }
 
 template <typename Io>
@@ -199,6 +202,9 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Field("released_at_ms", row.released_at);
   io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);
   io.Field("ranks", row.ranks);
+  io.Sparse("hung_path", row.hung_path);
+  io.Sparse("disk_fault", row.disk_fault);
+  io.Sparse("pids", row.pids);
 }
 
 template <typename Io>
@@ -222,12 +228,14 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("address", row.address);
   io.Field("agent_version", row.agent_version);
   io.Field("runtime", row.runtime);
+  io.Sparse("census", row.census);
   io.Field("replica", row.replica);
   io.Field("save_address", row.save_address);
   io.Field("save_key", row.save_key);
   io.Field("allowed_folders", row.allowed_folders);
   io.Field("root_marker", row.root_marker);
   io.Field("root_error", row.root_error);
+  io.Field("site_fault", row.site_fault);
   io.Field("copy_bytes_per_s", row.copy_bytes_per_s);
   io.Required("state", row.state);
   io.Field("message", row.message);
@@ -245,18 +253,29 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("registered_at_ms", row.registered_at);
   io.Field("registered_gpu_ms_before", row.registered_gpu_ms_before);
   io.Field("ledger_gpu_ms", row.ledger);
+  io.Sparse("fault", row.fault);
+  io.Sparse("suspect_why", row.suspect_why);
+  io.Sparse("stuck_tasks", row.stuck_tasks);
 }
 
 template <typename Io>
 void Fields(Io& io, RowRef<Io, core::User> row) {
   io.Required("name", row.name);
   io.Field("teams", row.teams);
+  io.Sparse("role", row.role, core::Role::kUser);
+  io.Sparse("admin_of", row.admin_of);
+  io.Sparse("uid", row.uid);
+  io.Sparse("gid", row.gid);
+  io.Sparse("groups", row.groups);
+  io.Sparse("disabled", row.disabled);
 }
 
 template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Team> row) {
   io.Required("name", row.name);
   io.Field("weight", row.weight);
+  io.Sparse("pools", row.pools);
+  io.Sparse("default_pool", row.default_pool);
 }
 
 template <typename Io>

@@ -51,6 +51,12 @@ void Fields(Io& io, RowRef<Io, core::CodeSnapshot> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::SecretUse> row) {
+  io.Field("name", row.name);
+  io.Field("env", row.env);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("name", row.name);
   io.Field("pool", row.pool);
@@ -80,6 +86,8 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("after", row.after);
   io.Field("snapshot", row.snapshot);
   io.Field("team", row.team);
+  io.Field("secrets", row.secrets);
+  io.Field("api", row.api);
 }
 
 }  // namespace glim::store

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "scheduler/core/model/planted.h"
 #include "scheduler/store/codec/row_codec.h"
 
 namespace glim::store {
@@ -72,9 +73,18 @@ Status StateLoader::AddAccount(const core::AccountKey& key, std::string_view bod
   return Status::Ok();
 }
 
+Status StateLoader::AddIdentity(const core::IdentityKey& key, std::string_view body) {
+  auto row = DecodeIdentity(key, body);
+  if (!row.ok()) return row.status();
+  identity_.push_back({std::move(row).value()});
+  return Status::Ok();
+}
+
 std::unique_ptr<core::ClusterState> StateLoader::Finish(core::PutIds stored) && {
   state_->SetAccounts(std::move(accounts_));
-  state_->next_job_id = std::max(stored.next_job, core::JobId{last_job_.value + 1});
+  state_->ChangeIdentity(identity_);
+  const bool twice = core::Planted(core::PlantedBug::kJobNumberTwice) && last_job_.value > 0;
+  state_->next_job_id = twice ? last_job_ : std::max(stored.next_job, core::JobId{last_job_.value + 1});
   state_->next_node_id = std::max(stored.next_node, core::NodeId{last_node_.value + 1});
   return std::move(state_);
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/transition.h"
@@ -21,12 +22,15 @@ class StateLoader {
   Status AddLifeTable(core::LifeTableId id, std::string_view body);
   Status AddAccount(const core::AccountKey& key, std::string_view body);
 
+  Status AddIdentity(const core::IdentityKey& key, std::string_view body);
+
   // `stored` are the ids last put; none is ever given out again, whatever the rows say.
   std::unique_ptr<core::ClusterState> Finish(core::PutIds stored) &&;
 
  private:
   std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
   core::Accounts accounts_;
+  std::vector<core::IdentityChange> identity_;
   core::JobId last_job_;
   core::NodeId last_node_;
 };

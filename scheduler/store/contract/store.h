@@ -5,17 +5,22 @@
 // nothing, so that a leader that lost its place cannot write.
 //
 // A store that is away for a while says kUnavailable, reason STORE_UNREACHABLE. After that from Commit its outcome is
-// not known: the same commit is made again, until it succeeds or another error ends it, before any other.
+// not known: the same commit is made again, until it succeeds or another error ends it, before any other. A store that
+// has no room says kResourceExhausted, reason STORE_FULL: nothing of the commit is stored, reads go on, and the same
+// commit is made again when there may be room.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/transition.h"
+#include "scheduler/store/contract/audit.h"
 #include "scheduler/store/contract/ended_job.h"
+#include "scheduler/store/contract/log_tail.h"
 #include "sdk/base/result.h"
 
 namespace glim::store {
@@ -34,11 +39,15 @@ class Store {
   virtual Result<std::unique_ptr<core::ClusterState>> Load() = 0;
 
   // Mutations in order; the later one of the same row wins. `ended` are put into the history's own table and stay there
-  // when their jobs are deleted.
+  // when their jobs are deleted. `audit` goes on where the trail ends: a row whose number is there already refuses all
+  // (kInternal, STORE_CONSTRAINT).
   virtual Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                        const std::vector<EndedJob>& ended) = 0;
+                        const std::vector<EndedJob>& ended, const std::vector<AuditRow>& audit) = 0;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended) {
+    return Commit(epoch, mutations, ended, {});
+  }
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations) {
-    return Commit(epoch, mutations, {});
+    return Commit(epoch, mutations, {}, {});
   }
 
   struct StoredHistory {
@@ -59,10 +68,28 @@ class Store {
   virtual Result<std::uint64_t> LastHistory() = 0;
   virtual Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) = 0;
 
+  virtual Result<std::vector<AuditRow>> Audit(const AuditQuery& query) = 0;
+  virtual Result<AuditEnd> LastAudit() = 0;
+  // The newest row that was deleted: what is there begins behind it. Number 0: none was.
+  virtual Result<AuditEnd> AuditBase() = 0;
+  // Deletes rows from before then, the oldest first and never the newest of all; bounded work a call, and none where a
+  // row is missing. Returns how many went.
+  virtual Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) = 0;
+
   // Deletes history and ended jobs from before then; bounded work a call. Returns how many went.
   virtual Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) = 0;
   // Deletes the oldest beyond these numbers; bounded work a call. Returns how many went.
   virtual Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) = 0;
+
+  // The ends of logs, all or none; one of the same attempt and rank is replaced. A transaction of its own.
+  virtual Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) = 0;
+  // Of this rank; attempt 0: of the newest that has one.
+  virtual Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) = 0;
+  // Whose attempts ended then or later; at most kHistoryMax, in any order.
+  virtual Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) = 0;
+  // Deletes those whose attempts ended before then, and the oldest beyond so many bytes in all (each counts
+  // kLogTailRowBytes more than its data); bounded work a call. Returns how many went.
+  virtual Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) = 0;
 
   // Written at the first start, the same for ever: agents of another cluster are refused.
   virtual Result<std::string> ClusterId(const std::string& if_new) = 0;

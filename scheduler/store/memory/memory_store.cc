@@ -36,6 +36,9 @@ Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
   for (const auto& [key, body] : data_->accounts) {
     if (Status s = loader.AddAccount(key, body); !s.ok()) return s;
   }
+  for (const auto& [key, body] : data_->identity) {
+    if (Status s = loader.AddIdentity(key, body); !s.ok()) return s;
+  }
   return std::move(loader).Finish(data_->ids);
 }
 
@@ -72,10 +75,11 @@ void MemoryStore::Delete(core::JobId job) {
 }
 
 Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                           const std::vector<EndedJob>& ended) {
+                           const std::vector<EndedJob>& ended, const std::vector<AuditRow>& audit) {
   if (epoch != data_->epoch && !core::Planted(core::PlantedBug::kStaleEpoch)) return StaleEpoch(epoch, data_->epoch);
   const CommitBatch batch = Coalesce(mutations);
   if (Status s = CheckOwners(batch); !s.ok()) return s;
+  if (Status s = CheckAuditIsNew(audit); !s.ok()) return s;
   for (const core::JobId job : batch.deleted_jobs) Delete(job);
   for (const core::AttemptId& attempt : batch.deleted_tasks) DeleteTasks(attempt);
   for (const core::AttemptId& attempt : batch.deleted_attempts) {
@@ -98,6 +102,14 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
       data_->accounts.erase(key);
     }
   }
+  for (const auto& [key, row] : batch.identity) {
+    if (row != nullptr) {
+      data_->identity[key] = EncodeIdentity(*row);
+    } else {
+      data_->identity.erase(key);
+    }
+  }
+  for (const AuditRow& row : audit) data_->audit.emplace(row.seq, row);
   for (const core::HistoryEntry* entry : batch.history) {
     core::HistoryEntry clean = *entry;
     clean.text = CleanText(entry->text);

@@ -1,5 +1,7 @@
 // A store that forgets: for the simulator and for tests. It keeps rows as coded text, so that a reload goes through the
 // same codec as everywhere else.
+//
+// Sources: memory_store.cc, memory_audit.cc, memory_log_tails.cc
 #pragma once
 
 #include <algorithm>
@@ -26,9 +28,13 @@ struct MemoryData {
   std::map<core::ShareId, std::string> shares;
   std::map<core::LifeTableId, std::string> life_tables;
   std::map<core::AccountKey, std::string> accounts;
+  std::map<core::IdentityKey, std::string> identity;
+  std::map<std::uint64_t, AuditRow> audit;
+  AuditEnd audit_base;
   std::map<std::uint64_t, std::string> history;
   std::uint64_t last_history = 0;
   std::map<core::JobId, std::string> ended_jobs;
+  std::map<LogTailKey, LogTail> log_tails;
 };
 
 class MemoryStore final : public Store {
@@ -43,17 +49,26 @@ class MemoryStore final : public Store {
   Result<std::uint64_t> NewestEpoch() override { return data_->epoch; }
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                const std::vector<EndedJob>& ended) override;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,
+                const std::vector<AuditRow>& audit) override;
   Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
   Result<std::uint64_t> LastHistory() override;
   Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::vector<AuditRow>> Audit(const AuditQuery& query) override;
+  Result<AuditEnd> LastAudit() override;
+  Result<AuditEnd> AuditBase() override;
+  Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) override;
+  Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
+  Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;
+  Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "memory"; }
 
  private:
+  Status CheckAuditIsNew(const std::vector<AuditRow>& audit) const;
   Status CheckOwners(const CommitBatch& batch) const;
   void Delete(core::JobId job);
   void DeleteTasks(core::AttemptId attempt);

@@ -21,7 +21,7 @@ struct Place {
   std::size_t first;
   std::size_t columns;
 };
-constexpr std::array<Place, 13> kPlaces = {{{"delete_jobs", 5, 1},
+constexpr std::array<Place, 14> kPlaces = {{{"delete_jobs", 5, 1},
                                             {"delete_attempts", 6, 2},
                                             {"delete_tasks", 8, 2},
                                             {"delete_shares", 10, 2},
@@ -33,7 +33,8 @@ constexpr std::array<Place, 13> kPlaces = {{{"delete_jobs", 5, 1},
                                             {"put_shares", 32, 3},
                                             {"put_life_tables", 35, 5},
                                             {"add_history", 40, 7},
-                                            {"put_ended_jobs", 47, 5}}};
+                                            {"put_ended_jobs", 47, 5},
+                                            {"add_audit", 52, 5}}};
 constexpr std::size_t kParams = kPlaces.back().first + kPlaces.back().columns;
 
 const Place* PlaceOf(std::string_view statement) {

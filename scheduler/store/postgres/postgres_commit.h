@@ -32,7 +32,7 @@ inline constexpr const char* kCommitSql =
     "$30::bigint[], $31::bigint[], $32::text[], $33::text[], $34::text[], $35::text[], $36::bigint[], "
     "$37::text[], $38::bigint[], $39::bigint[], $40::text[], $41::bigint[], $42::text[], $43::bigint[], "
     "$44::bigint[], $45::bigint[], $46::text[], $47::text[], $48::bigint[], $49::bigint[], $50::text[], "
-    "$51::text[], $52::text[])";
+    "$51::text[], $52::text[], $53::bigint[], $54::bigint[], $55::text[], $56::text[], $57::text[])";
 
 // The writes, in their order, as calls of glim_commit; a statement that the function has no place for stays one of its
 // own. The first and the last are calls, so that the fence is checked first and the commit is counted last.

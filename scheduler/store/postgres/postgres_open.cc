@@ -1,6 +1,7 @@
 // Opening: the session's settings and statements, and migrations.
 #include <fmt/format.h>
 
+#include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/postgres/postgres_commit.h"
 #include "scheduler/store/postgres/postgres_conninfo.h"
 #include "scheduler/store/postgres/postgres_store.h"
@@ -26,6 +27,22 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
     {"delete_accounts", "DELETE FROM accounts WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
     {"load_accounts", "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
+    {"put_identity",
+     "INSERT INTO identity (kind, name, body) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) "
+     "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
+    {"delete_identity", "DELETE FROM identity WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
+    {"load_identity", "SELECT kind, name, body FROM identity ORDER BY kind, name"},
+    {"audit", "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
+    {"audit_of_user",
+     "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE user_name = $4 AND seq > $1 AND seq >= $2 "
+     "ORDER BY seq LIMIT $3"},
+    {"audit_since", "SELECT seq FROM audit WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1"},
+    {"last_audit", "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"},
+    {"audit_before", "SELECT seq FROM audit WHERE at_ms < $1 ORDER BY at_ms DESC, seq DESC LIMIT 1"},
+    {"audit_hash",
+     "SELECT hash FROM audit WHERE seq = $2::bigint AND "
+     "(SELECT count(*) FROM audit WHERE seq > $1::bigint AND seq <= $2::bigint) = $2::bigint - $1::bigint"},
+    {"prune_audit", "DELETE FROM audit WHERE seq <= $1"},
     {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
     {"load_attempts",
@@ -60,6 +77,23 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"trim_ended_jobs",
      "DELETE FROM ended_jobs WHERE job_id IN "
      "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT $2 OFFSET $1)"},
+    {"put_log_tail",
+     "INSERT INTO log_tails (job_id, attempt, rank, ended_at_ms, node, first_byte, bytes, data) "
+     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bytea) "
+     "ON CONFLICT (job_id, attempt, rank) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, node = excluded.node, "
+     "first_byte = excluded.first_byte, bytes = excluded.bytes, data = excluded.data"},
+    {"log_tail",
+     "SELECT attempt, ended_at_ms, node, first_byte, data FROM log_tails "
+     "WHERE job_id = $1 AND rank = $3 AND ($2 = 0 OR attempt = $2) ORDER BY attempt DESC LIMIT 1"},
+    {"log_tails_since", "SELECT job_id, attempt, rank FROM log_tails WHERE ended_at_ms >= $1 LIMIT $2"},
+    {"prune_log_tails",
+     "DELETE FROM log_tails WHERE (job_id, attempt, rank) IN "
+     "(SELECT job_id, attempt, rank FROM log_tails WHERE ended_at_ms < $1 ORDER BY ended_at_ms LIMIT $2)"},
+    {"trim_log_tails",
+     "DELETE FROM log_tails WHERE (job_id, attempt, rank) IN "
+     "(SELECT job_id, attempt, rank FROM (SELECT job_id, attempt, rank, ended_at_ms, sum(bytes) OVER "
+     "(ORDER BY ended_at_ms DESC, job_id DESC, attempt DESC, rank DESC) AS upto FROM log_tails) AS all_of_them "
+     "WHERE upto > $1 ORDER BY ended_at_ms, job_id, attempt, rank LIMIT $2)"},
 };
 
 // Through set_variable and prepare, so that libpqxx restores them should it reconnect by itself.
@@ -124,6 +158,19 @@ Status PostgresStore::Migrate(std::span<const Migration> all) {
     if (!status.ok()) return status;
   }
   return Status::Ok();
+}
+
+Result<std::string> PostgresStore::ClusterId(const std::string& if_new) {
+  std::string id;
+  Status status = session_.Run("read the cluster's id", [&](pqxx::connection& connection) -> Status {
+    pqxx::work transaction(connection);
+    transaction.exec_prepared0("add_meta", "cluster_id", CleanText(if_new));
+    id = transaction.exec_prepared1("get_meta", "cluster_id")[0].as<std::string>();
+    transaction.commit();
+    return Status::Ok();
+  });
+  if (!status.ok()) return status;
+  return id;
 }
 
 }  // namespace glim::store

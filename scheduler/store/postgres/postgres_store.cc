@@ -8,13 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "scheduler/core/model/enum_words.h"
-#include "scheduler/store/codec/commit_batch.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
-#include "scheduler/store/postgres/postgres_arrays.h"
 #include "scheduler/store/postgres/postgres_commit.h"
+#include "scheduler/store/postgres/postgres_writes.h"
 
 namespace glim::store {
 
@@ -26,97 +24,6 @@ using pqxx::prepare::make_dynamic_params;
 PostgresFence LockFence(pqxx::work& transaction) {
   const pqxx::result rows = transaction.exec_prepared_n(2, "lock_meta");
   return {rows[1][1].as<std::uint64_t>(), rows[0][1].as<std::uint64_t>()};
-}
-
-void AddDeletes(const CommitBatch& batch, std::vector<PostgresWrite>& writes) {
-  {
-    PostgresArrays jobs("delete_jobs", writes);
-    for (const core::JobId job : batch.deleted_jobs) jobs.Row(job.value);
-  }
-  {
-    PostgresArrays nodes("delete_nodes", writes);
-    for (const core::NodeId node : batch.deleted_nodes) nodes.Row(node.value);
-  }
-  {
-    PostgresArrays attempts("delete_attempts", writes);
-    for (const core::AttemptId& id : batch.deleted_attempts) attempts.Row(id.job.value, id.number);
-  }
-  {
-    PostgresArrays tasks("delete_tasks", writes);
-    for (const core::AttemptId& id : batch.deleted_tasks) tasks.Row(id.job.value, id.number);
-  }
-  {
-    PostgresArrays shares("delete_shares", writes);
-    for (const core::ShareId& id : batch.deleted_shares) shares.Row(CleanText(id.team), CleanText(id.user));
-  }
-  {
-    PostgresArrays tables("delete_life_tables", writes);
-    for (const core::LifeTableId& id : batch.deleted_life_tables) {
-      tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes);
-    }
-  }
-}
-
-std::vector<PostgresWrite> WritesOf(const CommitBatch& batch, const std::vector<EndedJob>& ended) {
-  std::vector<PostgresWrite> writes;
-  AddDeletes(batch, writes);
-  {
-    PostgresArrays nodes("put_nodes", writes);
-    for (const auto& [id, row] : batch.nodes) nodes.Row(id.value, CleanText(row->name), EncodeNode(*row));
-  }
-  {
-    PostgresArrays jobs("put_jobs", writes);
-    for (const auto& [id, row] : batch.jobs) {
-      jobs.Row(id.value, core::WordOf(row->state), CleanText(row->user), row->submitted_at.ms, EncodeJob(*row));
-    }
-  }
-  {
-    PostgresArrays attempts("put_attempts", writes);
-    for (const auto& [id, row] : batch.attempts) {
-      attempts.Row(id.job.value, id.number, core::WordOf(row->state), EncodeAttempt(*row));
-    }
-  }
-  {
-    PostgresArrays tasks("put_tasks", writes);
-    for (const auto& [id, row] : batch.tasks) {
-      tasks.Row(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
-    }
-  }
-  {
-    PostgresArrays shares("put_shares", writes);
-    for (const auto& [id, row] : batch.shares) shares.Row(CleanText(id.team), CleanText(id.user), EncodeShare(*row));
-  }
-  {
-    PostgresArrays tables("put_life_tables", writes);
-    for (const auto& [id, row] : batch.life_tables) {
-      tables.Row(int{id.level}, CleanText(id.user), id.nodes, id.limit_minutes, EncodeLifeTable(*row));
-    }
-  }
-  {
-    PostgresArrays put("put_accounts", writes);
-    PostgresArrays gone("delete_accounts", writes);
-    for (const auto& [key, row] : batch.accounts) {
-      if (row != nullptr) {
-        put.Row(key.kind, key.name, EncodeAccount(*row));
-      } else {
-        gone.Row(key.kind, key.name);
-      }
-    }
-  }
-  {
-    PostgresArrays history("add_history", writes);
-    for (const core::HistoryEntry* entry : batch.history) {
-      history.Row(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt, entry->node.value,
-                  CleanText(entry->text), EncodeHistoryFacts(entry->facts));
-    }
-  }
-  {
-    PostgresArrays jobs("put_ended_jobs", writes);
-    for (const EndedJob& job : ended) {
-      jobs.Row(job.id.value, job.ended_at.ms, CleanText(job.user), core::WordOf(job.state), EncodeEndedJob(job));
-    }
-  }
-  return writes;
 }
 
 // The database has fewer commits, or an older leader, than it had: what was acknowledged since is not there.
@@ -190,6 +97,10 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
     status = loader.AddAccount({row[0].as<std::string>(), row[1].as<std::string>()}, Text(row[2]));
     if (!status.ok()) return status;
   }
+  for (const pqxx::row& row : snapshot.exec_prepared("load_identity")) {
+    status = loader.AddIdentity({row[0].as<std::string>(), row[1].as<std::string>()}, Text(row[2]));
+    if (!status.ok()) return status;
+  }
   return LoadLearnt(snapshot, loader);
 }
 
@@ -249,9 +160,9 @@ Result<std::unique_ptr<core::ClusterState>> PostgresStore::Load() {
 }
 
 Status PostgresStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                             const std::vector<EndedJob>& ended) {
+                             const std::vector<EndedJob>& ended, const std::vector<AuditRow>& audit) {
   const CommitBatch batch = Coalesce(mutations);
-  const std::vector<PostgresWrite> calls = InCalls(WritesOf(batch, ended), batch.ids);
+  const std::vector<PostgresWrite> calls = InCalls(WritesOf(batch, ended, audit), batch.ids);
   const Status status = session_.Run("commit", [&](pqxx::connection& connection) -> Status {
     if (Status s = LearnCommits(connection); !s.ok()) return s;
     const PostgresFence ours{epoch, *commits_};
@@ -353,20 +264,26 @@ Result<std::vector<EndedJob>> PostgresStore::EndedJobs(const EndedJobsQuery& que
   return found;
 }
 
-Result<std::size_t> PostgresStore::DeleteHistory(std::uint64_t epoch, const char* entries, std::int64_t entries_bound,
-                                                 const char* ended_jobs, std::int64_t ended_jobs_bound) {
-  std::size_t gone = 0;
-  // Repeated after a lost answer it deletes the next ones: the count is of the last run.
-  Status status = session_.Run("prune history", [&](pqxx::connection& connection) -> Status {
+Status PostgresStore::RunFenced(const char* what, std::uint64_t epoch, const std::function<void(pqxx::work&)>& write) {
+  return session_.Run(what, [&](pqxx::connection& connection) -> Status {
     pqxx::work transaction(connection);
     const PostgresFence found = LockFence(transaction);
     const std::uint64_t commits = commits_.value_or(found.commits);
     const bool ours = found.commits == commits || (in_doubt_ && found.commits == commits + 1);
     if (found.epoch != epoch || !ours) return Displaced({epoch, commits}, found);
-    gone = transaction.exec_prepared(entries, entries_bound, kPruneMax).affected_rows();
-    gone += transaction.exec_prepared(ended_jobs, ended_jobs_bound, kPruneMax).affected_rows();
+    write(transaction);
     transaction.commit();
     return Status::Ok();
+  });
+}
+
+Result<std::size_t> PostgresStore::DeleteHistory(std::uint64_t epoch, const char* entries, std::int64_t entries_bound,
+                                                 const char* ended_jobs, std::int64_t ended_jobs_bound) {
+  std::size_t gone = 0;
+  // Repeated after a lost answer it deletes the next ones: the count is of the last run.
+  const Status status = RunFenced("prune history", epoch, [&](pqxx::work& transaction) {
+    gone = transaction.exec_prepared(entries, entries_bound, kPruneMax).affected_rows();
+    gone += transaction.exec_prepared(ended_jobs, ended_jobs_bound, kPruneMax).affected_rows();
   });
   if (!status.ok()) return status;
   return gone;
@@ -380,19 +297,6 @@ Result<std::size_t> PostgresStore::TrimHistory(std::uint64_t epoch, std::size_t 
                                                std::size_t ended_jobs_max) {
   return DeleteHistory(epoch, "trim", static_cast<std::int64_t>(entries_max), "trim_ended_jobs",
                        static_cast<std::int64_t>(ended_jobs_max));
-}
-
-Result<std::string> PostgresStore::ClusterId(const std::string& if_new) {
-  std::string id;
-  Status status = session_.Run("read the cluster's id", [&](pqxx::connection& connection) -> Status {
-    pqxx::work transaction(connection);
-    transaction.exec_prepared0("add_meta", "cluster_id", CleanText(if_new));
-    id = transaction.exec_prepared1("get_meta", "cluster_id")[0].as<std::string>();
-    transaction.commit();
-    return Status::Ok();
-  });
-  if (!status.ok()) return status;
-  return id;
 }
 
 }  // namespace glim::store

@@ -11,10 +11,12 @@
 // kUnavailable (STORE_UNREACHABLE); while it stays away, each call is one try. Later calls work when it is back.
 // Durability is the server's: synchronous_commit=off is overruled here, fsync=off cannot be.
 //
-// Sources: postgres_store.cc, postgres_open.cc (settings, statements, migrations); the commit is in postgres_commit.h
+// Sources: postgres_store.cc, postgres_open.cc (settings, statements, migrations), postgres_audit.cc,
+// postgres_log_tails.cc; the commit is in postgres_commit.h
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,13 +45,21 @@ class PostgresStore final : public Store {
   Result<std::uint64_t> NewestEpoch() override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                const std::vector<EndedJob>& ended) override;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,
+                const std::vector<AuditRow>& audit) override;
   Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
   Result<std::uint64_t> LastHistory() override;
   Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::vector<AuditRow>> Audit(const AuditQuery& query) override;
+  Result<AuditEnd> LastAudit() override;
+  Result<AuditEnd> AuditBase() override;
+  Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) override;
+  Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
+  Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;
+  Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "postgres"; }
 
@@ -57,6 +67,8 @@ class PostgresStore final : public Store {
   explicit PostgresStore(std::string conninfo, const PostgresRetry& retry);
 
   Status CheckEncoding();
+  // Runs `write` in a transaction that holds the fence: not while, and not after, another leads. May be run twice.
+  Status RunFenced(const char* what, std::uint64_t epoch, const std::function<void(pqxx::work&)>& write);
   Result<std::size_t> DeleteHistory(std::uint64_t epoch, const char* entries, std::int64_t entries_bound,
                                     const char* ended_jobs, std::int64_t ended_jobs_bound);
   Status Migrate(std::span<const Migration> all);

@@ -51,6 +51,26 @@ TEST(PostgresStore, ANewerDatabaseIsRefused) {
   EXPECT_EQ(PostgresStore::Open(conninfo).status().reason(), "STORE_TOO_NEW");
 }
 
+TEST(PostgresStore, AnOlderDatabaseGetsIdentitiesAndATrail) {
+  const TestSchema schema;
+  // Its session fails afterwards, for this program's statements need the newer tables.
+  (void)PostgresStore::Open(schema.ConnInfo(), {.retry = {}, .migrations = PostgresMigrations().first(6)});
+  schema.Execute(
+      "INSERT INTO accounts VALUES ('user', 'kim', '{\"name\":\"kim\",\"teams\":[\"vision\"]}'), "
+      "('team', 'vision', '{\"name\":\"vision\",\"weight\":50}')");
+  auto store = PostgresStore::Open(schema.ConnInfo());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const auto state = (*store)->Load().value();
+  EXPECT_EQ(state->accounts().users.at("kim"), (core::User{"kim", {"vision"}}));
+  EXPECT_TRUE(state->identity().Rows().empty());
+  AuditRow row;
+  row.seq = 1;
+  row.outcome = "ok";
+  const auto epoch = (*store)->AcquireEpoch().value();
+  ASSERT_TRUE((*store)->Commit(epoch, {Entry(1, 1, "x")}, {}, {row}).ok());
+  EXPECT_EQ((*store)->LastAudit().value().seq, 1u);
+}
+
 TEST(PostgresStore, ABrokenMigrationIsUndone) {
   const TestSchema schema;
   static constexpr Migration kAll[] = {{1, "first", "CREATE TABLE one (x int)"},

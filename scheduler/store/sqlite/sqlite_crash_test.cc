@@ -51,6 +51,14 @@ std::vector<core::Mutation> CommitNumber(std::uint64_t n) {
   return mutations;
 }
 
+AuditRow AuditOf(std::uint64_t n) {
+  AuditRow row;
+  row.seq = n;
+  row.outcome = "ok";
+  row.hash = std::to_string(n);
+  return row;
+}
+
 // Which commit the state is of; fails if it is not exactly that one.
 std::uint64_t WholeCommit(SqliteStore& store) {
   auto state = store.Load();
@@ -59,10 +67,12 @@ std::uint64_t WholeCommit(SqliteStore& store) {
   const core::Node* node = (*state)->FindNode(core::NodeId(1));
   if (node == nullptr) {
     EXPECT_TRUE((*state)->tables().jobs.empty());
+    EXPECT_EQ(store.LastAudit().value().seq, 0u);
     return 0;
   }
   const std::uint64_t n = std::stoull(node->message);
   EXPECT_EQ((*state)->next_job_id, JobId(n + 1));
+  EXPECT_EQ(store.LastAudit().value(), (AuditEnd{n, std::to_string(n)})) << "a change and its row are one commit";
   const std::uint64_t kept = std::min<std::uint64_t>(n, 10);
   EXPECT_EQ((*state)->tables().jobs.size(), kept);
   EXPECT_EQ((*state)->tables().attempts.size(), kept);
@@ -87,7 +97,7 @@ std::uint64_t WholeCommit(SqliteStore& store) {
   const auto epoch = (*store)->AcquireEpoch();
   if (!epoch.ok()) ::_exit(3);
   for (std::uint64_t n = first;; ++n) {
-    const Status status = (*store)->Commit(*epoch, CommitNumber(n));
+    const Status status = (*store)->Commit(*epoch, CommitNumber(n), {}, {AuditOf(n)});
     if (!status.ok()) ::_exit(status.reason() == "STORE_IO" ? 10 : 4);
     if (::write(pipe, &n, sizeof n) != sizeof n) ::_exit(5);
   }
@@ -169,7 +179,7 @@ TEST(SqliteCrash, AWriteThatTheSystemRefusesLeavesWholeCommits) {
   const TempDir dir;
   const std::string path = dir.File("s.db");
   // The write-ahead log meets the limit in the middle of a commit.
-  CommittingChild child(path, 1, 400'000);
+  CommittingChild child(path, 1, 600'000);
   ASSERT_TRUE(child.WaitUntilBusy());
   int status = 0;
   const std::uint64_t acknowledged = child.Last(&status);

@@ -2,9 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 namespace glim::store {
 
 namespace {
+
+// A quota of the file system's is no room either; SQLite takes it for a fault of the disk.
+bool IsOutOfRoom(sqlite3* db, int extended) {
+  if ((extended & 0xff) != SQLITE_IOERR) return false;
+  const int system = sqlite3_system_errno(db);
+  return system == EDQUOT || system == ENOSPC;
+}
 
 // What the last call on this connection failed with. Also good for a null connection.
 Status LastError(sqlite3* db, std::string_view doing) {
@@ -12,7 +21,7 @@ Status LastError(sqlite3* db, std::string_view doing) {
   const char* path = db ? sqlite3_db_filename(db, "main") : nullptr;
   const std::string message = fmt::format("{}: {}: {} (SQLite {})", path ? path : "sqlite", doing,
                                           db ? sqlite3_errmsg(db) : "out of memory", extended);
-  switch (extended & 0xff) {
+  switch (IsOutOfRoom(db, extended) ? SQLITE_FULL : extended & 0xff) {
     case SQLITE_FULL:
       return Status(StatusCode::kResourceExhausted, message)
           .WithReason("STORE_FULL")

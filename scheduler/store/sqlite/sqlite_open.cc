@@ -163,6 +163,8 @@ Status SqliteStore::Prepare() {
   };
   if (Status s = PrepareLearnt(); !s.ok()) return s;
   if (Status s = PrepareAccounts(); !s.ok()) return s;
+  if (Status s = PrepareAudit(); !s.ok()) return s;
+  if (Status s = PrepareLogTails(); !s.ok()) return s;
   return PrepareAll(*db_, all);
 }
 
@@ -195,6 +197,53 @@ Status SqliteStore::PrepareAccounts() {
        "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
       {sql_.delete_account, "DELETE FROM accounts WHERE kind = ?1 AND name = ?2"},
       {sql_.load_accounts, "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
+      {sql_.put_identity,
+       "INSERT INTO identity (kind, name, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
+      {sql_.delete_identity, "DELETE FROM identity WHERE kind = ?1 AND name = ?2"},
+      {sql_.load_identity, "SELECT kind, name, body FROM identity ORDER BY kind, name"},
+  };
+  return PrepareAll(*db_, all);
+}
+
+Status SqliteStore::PrepareAudit() {
+  const NamedSql all[] = {
+      {sql_.add_audit, "INSERT INTO audit (seq, at_ms, user_name, body, hash) VALUES (?1, ?2, ?3, ?4, ?5)"},
+      {sql_.audit,
+       "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
+      {sql_.audit_of_user,
+       "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE user_name = ?4 AND seq > ?1 AND seq >= ?2 "
+       "ORDER BY seq LIMIT ?3"},
+      {sql_.audit_since, "SELECT seq FROM audit WHERE at_ms >= ?1 ORDER BY at_ms, seq LIMIT 1"},
+      {sql_.last_audit, "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"},
+      {sql_.audit_before, "SELECT seq FROM audit WHERE at_ms < ?1 ORDER BY at_ms DESC, seq DESC LIMIT 1"},
+      {sql_.audit_hash,
+       "SELECT hash FROM audit WHERE seq = ?2 AND (SELECT count(*) FROM audit WHERE seq > ?1 AND seq <= ?2) = ?2 - ?1"},
+      {sql_.prune_audit, "DELETE FROM audit WHERE seq <= ?1"},
+  };
+  return PrepareAll(*db_, all);
+}
+
+// Text is bound, bytes are kept: the cast changes none of them.
+Status SqliteStore::PrepareLogTails() {
+  const NamedSql all[] = {
+      {sql_.put_log_tail,
+       "INSERT INTO log_tails (job_id, attempt, rank, ended_at_ms, node, first_byte, bytes, data) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CAST(?8 AS BLOB)) "
+       "ON CONFLICT (job_id, attempt, rank) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, node = excluded.node, "
+       "first_byte = excluded.first_byte, bytes = excluded.bytes, data = excluded.data"},
+      {sql_.log_tail,
+       "SELECT attempt, ended_at_ms, node, first_byte, data FROM log_tails "
+       "WHERE job_id = ?1 AND rank = ?3 AND (?2 = 0 OR attempt = ?2) ORDER BY attempt DESC LIMIT 1"},
+      {sql_.log_tails_since, "SELECT job_id, attempt, rank FROM log_tails WHERE ended_at_ms >= ?1 LIMIT ?2"},
+      {sql_.prune_log_tails,
+       "DELETE FROM log_tails WHERE (job_id, attempt, rank) IN "
+       "(SELECT job_id, attempt, rank FROM log_tails WHERE ended_at_ms < ?1 ORDER BY ended_at_ms LIMIT ?2)"},
+      {sql_.trim_log_tails,
+       "DELETE FROM log_tails WHERE (job_id, attempt, rank) IN "
+       "(SELECT job_id, attempt, rank FROM (SELECT job_id, attempt, rank, ended_at_ms, sum(bytes) OVER "
+       "(ORDER BY ended_at_ms DESC, job_id DESC, attempt DESC, rank DESC) AS upto FROM log_tails) "
+       "WHERE upto > ?1 ORDER BY ended_at_ms, job_id, attempt, rank LIMIT ?2)"},
   };
   return PrepareAll(*db_, all);
 }

@@ -98,8 +98,13 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
   });
   if (!status.ok()) return status;
   auto& accounts = sql_.load_accounts;
-  return each(accounts, [&] {
+  status = each(accounts, [&] {
     return loader.AddAccount({std::string(accounts.Text(0)), std::string(accounts.Text(1))}, accounts.Text(2));
+  });
+  if (!status.ok()) return status;
+  auto& identity = sql_.load_identity;
+  return each(identity, [&] {
+    return loader.AddIdentity({std::string(identity.Text(0)), std::string(identity.Text(1))}, identity.Text(2));
   });
 }
 
@@ -149,6 +154,21 @@ Status SqliteStore::WriteLearnt(const CommitBatch& batch) {
   return Status::Ok();
 }
 
+Status SqliteStore::WriteAccountsAndIdentity(const CommitBatch& batch) {
+  for (const auto& [key, row] : batch.accounts) {
+    Status s = row != nullptr ? sql_.put_account.Run(key.kind, key.name, EncodeAccount(*row))
+                              : sql_.delete_account.Run(key.kind, key.name);
+    if (!s.ok()) return s;
+  }
+  for (const auto& [key, row] : batch.identity) {
+    const std::string name = CleanText(key.name);
+    Status s = row != nullptr ? sql_.put_identity.Run(key.kind, name, EncodeIdentity(*row))
+                              : sql_.delete_identity.Run(key.kind, name);
+    if (!s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
 Status SqliteStore::Write(const CommitBatch& batch) {
   if (Status s = Delete(batch); !s.ok()) return s;
   for (const auto& [id, row] : batch.nodes) {
@@ -167,11 +187,7 @@ Status SqliteStore::Write(const CommitBatch& batch) {
     Status s = sql_.put_task.Run(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
     if (!s.ok()) return s;
   }
-  for (const auto& [key, row] : batch.accounts) {
-    Status s = row != nullptr ? sql_.put_account.Run(key.kind, key.name, EncodeAccount(*row))
-                              : sql_.delete_account.Run(key.kind, key.name);
-    if (!s.ok()) return s;
-  }
+  if (Status s = WriteAccountsAndIdentity(batch); !s.ok()) return s;
   for (const core::HistoryEntry* entry : batch.history) {
     Status s = sql_.add_history.Run(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt,
                                     entry->node.value, CleanText(entry->text), EncodeHistoryFacts(entry->facts));
@@ -193,24 +209,25 @@ Status SqliteStore::WriteEndedJobs(const std::vector<EndedJob>& ended) {
 }
 
 Status SqliteStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                           const std::vector<EndedJob>& ended) {
+                           const std::vector<EndedJob>& ended, const std::vector<AuditRow>& audit) {
   const CommitBatch batch = Coalesce(mutations);
   SqliteTransaction transaction(*db_);
   if (Status s = transaction.Begin(); !s.ok()) return s;
   if (Status s = CheckEpoch(epoch); !s.ok()) return s;
   if (Status s = Write(batch); !s.ok()) return s;
   if (Status s = WriteEndedJobs(ended); !s.ok()) return s;
+  if (Status s = WriteAudit(audit); !s.ok()) return s;
   return transaction.Commit();
 }
 
-Result<std::int64_t> SqliteStore::FirstSince(TimePoint since) {
+Result<std::int64_t> SqliteStore::FirstSince(SqliteStatement& query, TimePoint since) {
   if (since.ms <= 0) return std::int64_t{0};
-  sql_.history_since.Bind(since.ms);
-  auto row = sql_.history_since.Step();
+  query.Bind(since.ms);
+  auto row = query.Step();
   if (!row.ok()) return row.status();
   if (!*row) return std::numeric_limits<std::int64_t>::max();
-  const std::int64_t seq = sql_.history_since.Int(0);
-  sql_.history_since.Reset();
+  const std::int64_t seq = query.Int(0);
+  query.Reset();
   return seq;
 }
 
@@ -218,7 +235,7 @@ Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuer
   SqliteStatement& query = wanted.job ? sql_.history_of_job : wanted.node ? sql_.history_of_node : sql_.history;
   const std::size_t most = std::min(wanted.limit, kHistoryMax);
   const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
-  auto first = FirstSince(wanted.since);
+  auto first = FirstSince(sql_.history_since, wanted.since);
   if (!first.ok()) return first.status();
   if (wanted.job) {
     query.Bind(from, *first, most, wanted.job.value, wanted.node.value);

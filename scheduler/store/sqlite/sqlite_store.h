@@ -1,7 +1,7 @@
 // The embedded store: one SQLite file in WAL mode, synchronous=FULL, one transaction a commit. The file must lie on a
 // disk: on tmpfs nothing survives the machine, whatever SQLite promises.
 //
-// Sources: sqlite_store.cc, sqlite_open.cc (pragmas, ownership, migrations)
+// Sources: sqlite_store.cc, sqlite_open.cc (pragmas, ownership, migrations), sqlite_audit.cc, sqlite_log_tails.cc
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,21 @@ class SqliteStore final : public Store {
   Result<std::uint64_t> NewestEpoch() override { return MetaNumber("epoch"); }
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
-  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
-                const std::vector<EndedJob>& ended) override;
+  Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,
+                const std::vector<AuditRow>& audit) override;
   Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
   Result<std::uint64_t> LastHistory() override;
   Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::vector<AuditRow>> Audit(const AuditQuery& query) override;
+  Result<AuditEnd> LastAudit() override;
+  Result<AuditEnd> AuditBase() override;
+  Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) override;
+  Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
+  Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;
+  Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "sqlite"; }
 
@@ -51,9 +59,13 @@ class SqliteStore final : public Store {
     SqliteStatement delete_attempt, delete_tasks, put_share, put_life_table, delete_share, delete_life_table;
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks, load_shares, load_life_tables;
     SqliteStatement put_account, delete_account, load_accounts;
+    SqliteStatement put_identity, delete_identity, load_identity;
+    SqliteStatement add_audit, audit, audit_of_user, audit_since, last_audit;
+    SqliteStatement audit_before, audit_hash, prune_audit;
     SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
     SqliteStatement ended_jobs, ended_jobs_of_user;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
+    SqliteStatement put_log_tail, log_tail, log_tails_since, prune_log_tails, trim_log_tails;
   };
 
   SqliteStore(SqliteFile file, std::unique_ptr<SqliteDb> db) : file_(std::move(file)), db_(std::move(db)) {}
@@ -61,14 +73,18 @@ class SqliteStore final : public Store {
   Status Prepare();
   Status PrepareLearnt();
   Status PrepareAccounts();
+  Status PrepareAudit();
+  Status PrepareLogTails();
   Result<std::string> Meta(const char* key);
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);
   Status Write(const CommitBatch& batch);
   Status Delete(const CommitBatch& batch);
   Status WriteLearnt(const CommitBatch& batch);
+  Status WriteAccountsAndIdentity(const CommitBatch& batch);
+  Status WriteAudit(const std::vector<AuditRow>& audit);
   // The first entry that is not older: found by its index, for entries are written in the order of their time.
-  Result<std::int64_t> FirstSince(TimePoint since);
+  Result<std::int64_t> FirstSince(SqliteStatement& query, TimePoint since);
   Status WriteEndedJobs(const std::vector<EndedJob>& ended);
   Result<std::size_t> DeleteHistory(std::uint64_t epoch, SqliteStatement& entries, std::int64_t entries_bound,
                                     SqliteStatement& ended_jobs, std::int64_t ended_jobs_bound);

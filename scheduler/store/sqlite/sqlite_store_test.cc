@@ -56,6 +56,28 @@ TEST(SqliteStore, ASecondSchedulerIsKeptOut) {
   EXPECT_TRUE(SqliteStore::Open(path).ok());
 }
 
+// The database of the version before there were identities: its rows are read, and have what a row has by default.
+TEST(SqliteStore, AnOlderDatabaseGetsIdentitiesAndATrail) {
+  const TempDir dir;
+  const std::string path = dir.File("s.db");
+  const auto older = SqliteStore::Open(path, {.migrations = SqliteMigrations().first(6)});
+  EXPECT_FALSE(older.ok()) << "this program's statements need the newer tables";
+  {
+    auto db = SqliteDb::Open(path).value();
+    ASSERT_EQ(db->QueryInt("SELECT max(version) FROM schema_migrations").value(), 6);
+    ASSERT_TRUE(db->Exec("INSERT INTO accounts VALUES ('team', 'vision', '{\"name\":\"vision\",\"weight\":50}'), "
+                         "('user', 'kim', '{\"name\":\"kim\",\"teams\":[\"vision\"]}')")
+                    .ok());
+  }
+  auto store = MustOpen(path);
+  ASSERT_NE(store, nullptr);
+  const auto state = store->Load().value();
+  EXPECT_EQ(state->accounts().users.at("kim"), (core::User{"kim", {"vision"}}));
+  EXPECT_EQ(state->accounts().teams.at("vision"), (core::Team{"vision", 50}));
+  EXPECT_TRUE(state->identity().Rows().empty());
+  EXPECT_EQ(store->LastAudit().value(), AuditEnd{});
+}
+
 TEST(SqliteStore, FilesArePrivate) {
   const TempDir dir;
   const mode_t old_mask = ::umask(0);

@@ -113,8 +113,13 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api] =
+        row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api);
+  }
+  void Fill(core::SecretUse& row) {
+    auto& [name, env] = row;
+    All(name, env);
   }
   void Fill(core::CodeSnapshot& row) {
     auto& [path, sha256, revision, bytes] = row;
@@ -171,10 +176,10 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
-         leave_time, leaves] = row;
+         leave_time, leaves, storage_failures, hung_on, parent] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
-                  leave_time, leaves);
+                  leave_time, leaves, storage_failures, hung_on, parent);
   own = id;
   return row;
 }
@@ -191,21 +196,51 @@ core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
 
 core::Task RandomTask(Rng& rng, core::TaskId id) {
   core::Task row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids);
   own = id;
   return row;
 }
 
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate, relabelled,
-         next, until] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, rate,
-                  relabelled, next, until);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault, rate,
+         relabelled, next, suspect, until, fault, why, stuck] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault,
+                  rate, relabelled, next, suspect, until, fault, why, stuck);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;
+}
+
+std::vector<core::IdentityRow> RandomIdentity(Rng& rng, const std::string& name) {
+  core::TokenRow token;
+  {
+    auto& [id, user, scope, origin, hash, created, expires, used, made_by, note, attempt] = token;
+    Filler(rng).All(user, scope, origin, hash, created, expires, used, made_by, note, attempt);
+    id = name;
+  }
+  core::NodeIdentity node;
+  {
+    auto& [own, login, labels, address, labelled, fields, machine, enrolled, hash, until, by, serial, previous, ends,
+           revoked] = node;
+    Filler(rng).All(login, labels, address, labelled, fields, machine, enrolled, hash, until, by, serial, previous,
+                    ends, revoked);
+    own = name;
+  }
+  core::SealedRow sealed{name, ""};
+  core::SecretRow secret;
+  {
+    auto& [user, own, bytes, size, changed] = secret;
+    Filler(rng).All(size, changed);
+    user = "user of " + name;
+    own = name;
+  }
+  for (int i = 0; i < 300; ++i) {
+    sealed.bytes += static_cast<char>(i % 256);
+    secret.sealed += static_cast<char>(rng.Between(0, 255));
+  }
+  return {token, node, sealed, secret};
 }
 
 core::HistoryEntry RandomHistory(Rng& rng, core::JobId job) {

@@ -1,6 +1,11 @@
 // Random rows for tests, every field of them, with text that codecs get wrong.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "scheduler/core/model/history.h"
+#include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/rng.h"
 
@@ -10,6 +15,8 @@ core::Job RandomJob(Rng& rng, core::JobId id);
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id);
 core::Task RandomTask(Rng& rng, core::TaskId id);
 core::Node RandomNode(Rng& rng, core::NodeId id);  // names differ when ids do
+// One of each kind, by that name.
+std::vector<core::IdentityRow> RandomIdentity(Rng& rng, const std::string& name);
 // Text without NUL: history is kept in plain columns.
 core::HistoryEntry RandomHistory(Rng& rng, core::JobId job);
 

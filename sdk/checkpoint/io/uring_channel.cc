@@ -11,24 +11,32 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::checkpoint {
 namespace {
 
 constexpr std::uint64_t kRegisteredBytesMax = std::uint64_t{1} << 30;  // of one buffer, by the kernel's rule
 
+// The kernel may map a new ring where another thread's was: liburing asks it without libc, and the thread sanitizer
+// does not see that memory come and go. This stands for all of it.
+void* RingsMemory() { return reinterpret_cast<void*>(&::io_uring_queue_exit); }
+
 class UringChannel final : public Channel {
  public:
   explicit UringChannel(IoDirection direction) : direction_(direction) {}
   UringChannel(const UringChannel&) = delete;
   ~UringChannel() override {
-    if (open_) ::io_uring_queue_exit(&ring_);
+    if (!open_) return;
+    HandOver(RingsMemory());
+    ::io_uring_queue_exit(&ring_);
   }
 
   // 0 or errno.
   int Open(std::uint32_t depth) {
     const int error = -::io_uring_queue_init(depth, &ring_, 0);
     open_ = error == 0;
+    TakeOver(RingsMemory());
     return error;
   }
 

@@ -165,6 +165,7 @@ Result<ucp_rkey_h> ReplicaClient::Unpack(const std::string& key) {
 
 Status ReplicaClient::Started(ucs_status_ptr_t request, const char* what) {
   if (UCS_PTR_IS_ERR(request)) return Broken(net::ucx::Failure(what, UCS_PTR_STATUS(request)));
+  if (request == nullptr) endpoint_->Worked();
   under_way_.push_back(request);
   return Status::Ok();
 }
@@ -183,6 +184,7 @@ Status ReplicaClient::Settle(std::size_t left) {
     const ucs_status_t status = ucp_request_check_status(request);
     ucp_request_free(request);
     if (status != UCS_OK) return Broken(net::ucx::Failure("a transfer", status));
+    endpoint_->Worked();
   }
   return Status::Ok();
 }

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 
 #include "sdk/base/check.h"
 #include "sdk/base/rng.h"
@@ -188,7 +190,7 @@ TEST_P(FailureTest, AServiceThatDiesUnderAReaderIsAnError) {
   EXPECT_EQ(source->ReadManifest({1, 1}).status().code(), StatusCode::kUnavailable);
 }
 
-INSTANTIATE_TEST_SUITE_P(Wires, FailureTest, ::testing::Values("tcp", "posix"),
+INSTANTIATE_TEST_SUITE_P(Wires, FailureTest, ::testing::ValuesIn(testing::Wires()),
                          [](const auto& param) { return std::string(param.param); });
 
 // A raw client of the control port.
@@ -255,6 +257,23 @@ TEST(ServiceTest, WhoShowsNoTokenInTimeIsSentAway) {
   Stranger quiet(service.address());
   EXPECT_TRUE(Stranger(service.address()).Ended()) << "one connection is allowed";
   EXPECT_TRUE(quiet.Ended());
+}
+
+// Opening a card takes long on a loaded node: here two of the seconds in which the service looks for the silent.
+TEST(ServiceTest, WhoHasShownTheTokenIsNotSentAwayWhileItsTransferProcessStarts) {
+  const std::string program = ::testing::TempDir() + "slow-transfer-" + std::to_string(::getpid());
+  std::ofstream(program) << "#!/bin/sh\nsleep 2.5\nexec " << ReplicaProgram() << " \"$@\"\n";
+  ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
+  ReplicaServiceOptions options;
+  options.ucx_tls = "tcp";
+  options.memory_bytes = 32 * kMiB;
+  options.handshake = Milliseconds(200);
+  options.program = program;
+  const ThreadService service(options);
+  const auto writer = MakeReplicaWriter(service.address(), OptionsFor("tcp", 1, 0, 1)).value();
+  const auto sent = Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows));
+  EXPECT_TRUE(sent.ok()) << sent.status().message();
+  ::unlink(program.c_str());
 }
 
 }  // namespace

@@ -356,8 +356,9 @@ void Service::Close(Connections::iterator at) {
 
 void Service::Tick(TimePoint now) {
   for (const auto& [id, connection] : connections_) {
-    const bool member = connection->stage == ServiceConnection::Stage::kMember;
-    if (!member && now - connection->since >= options_.handshake) connection->ending = "no token in time";
+    // (Who has shown the token waits as long as it likes for its transfer process, which may need long to open a card.)
+    const bool shown = connection->stage >= ServiceConnection::Stage::kJoined;
+    if (!shown && now - connection->since >= options_.handshake) connection->ending = "no token in time";
   }
   CloseEnding();
   for (const std::string& job : table_->Expire(now)) Log("job " + job + " was not used for long: its copies are gone");

@@ -215,7 +215,7 @@ TEST_P(ReplicaTest, WhatDoneSaysEndsTheRead) {
   EXPECT_TRUE(LoadW(*source, {1, 1}).ok()) << "the source is of use still";
 }
 
-INSTANTIATE_TEST_SUITE_P(Wires, ReplicaTest, ::testing::Values("tcp", "posix"),
+INSTANTIATE_TEST_SUITE_P(Wires, ReplicaTest, ::testing::ValuesIn(testing::Wires()),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST(ReplicaOptionsTest, WhatIsWrongIsNamed) {

@@ -45,7 +45,7 @@ class ReplicaWriter final : public ReplicaSink {
 
   const std::string peer_;
   const net::SocketAddress address_;
-  const ReplicaOptions options_;
+  ReplicaOptions options_;  // changes on the thread alone
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -110,9 +110,11 @@ void ReplicaWriter::Work() {
   }
 }
 
+// Verbs over which nothing came through are not tried again: each trial leaves a worker behind (net/ucx/endpoint.h).
 void ReplicaWriter::Disconnect() {
   client_.reset();
   registration_.reset();
+  if (worker_ && worker_->abandoned() && options_.ucx_tls == "all") options_.ucx_tls = "tcp";
   worker_.reset();
 }
 

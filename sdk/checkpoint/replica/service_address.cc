@@ -5,19 +5,15 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "sdk/io/unique_fd.h"
+#include "sdk/net/rdma.h"
 #include "sdk/net/socket.h"
 
 namespace glim::checkpoint {
 namespace {
-
-constexpr const char* kInfiniBand = "/sys/class/infiniband";
 
 bool SameHost(const sockaddr& a, const sockaddr& b) {
   if (a.sa_family != b.sa_family) return false;
@@ -30,22 +26,6 @@ bool SameHost(const sockaddr& a, const sockaddr& b) {
                      &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr, sizeof(in6_addr)) == 0;
 }
 
-// "mlx5_0:1"
-std::vector<std::string> InfiniBandPorts() {
-  std::vector<std::string> ports;
-  std::error_code error;
-  for (std::filesystem::directory_iterator device(kInfiniBand, error), end; !error && device != end;
-       device.increment(error)) {
-    std::error_code none;
-    for (std::filesystem::directory_iterator port(device->path() / "ports", none), last; !none && port != last;
-         port.increment(none)) {
-      ports.push_back(device->path().filename().string() + ":" + port->path().filename().string());
-    }
-  }
-  std::sort(ports.begin(), ports.end());
-  return ports;
-}
-
 }  // namespace
 
 Result<net::SocketAddress> ListenAddress(const std::string& text) {
@@ -54,7 +34,7 @@ Result<net::SocketAddress> ListenAddress(const std::string& text) {
 }
 
 std::string DevicesFor(const net::SocketAddress& address) {
-  if (address.IsAny()) return "";
+  if (address.IsAny() || !net::UcxVariablesOfProcess().net_devices.empty()) return "";
   const Result<net::SocketAddress> own = net::OwnAddressTowards(address);
   ifaddrs* list = nullptr;
   if (!own.ok() || ::getifaddrs(&list) != 0) return "";
@@ -63,7 +43,8 @@ std::string DevicesFor(const net::SocketAddress& address) {
     if (entry->ifa_addr == nullptr || !SameHost(*entry->ifa_addr, *own->raw())) continue;
     std::string devices = entry->ifa_name;
     if ((entry->ifa_flags & IFF_LOOPBACK) != 0) return devices;
-    for (const std::string& port : InfiniBandPorts()) devices += "," + port;
+    const std::string ports = net::UsablePorts(net::RdmaPorts());
+    if (!ports.empty()) devices.append(",").append(ports);
     return devices;
   }
   return "";

@@ -20,6 +20,14 @@ TEST(DevicesFor, TheLoopbackInterfaceHasNothingBesideIt) {
 
 TEST(DevicesFor, EveryAddressOfThisMachineIsNoInterface) { EXPECT_EQ(DevicesFor("0.0.0.0:0"), ""); }
 
+// Whoever sets UCX's variable for the service means it.
+TEST(DevicesFor, TheEnvironmentsOwnChoiceIsLeftAlone) {
+  ASSERT_EQ(::setenv("UCX_NET_DEVICES", "mlx5_0:1", 1), 0);
+  const std::string devices = DevicesFor("127.0.0.1:7");
+  ::unsetenv("UCX_NET_DEVICES");
+  EXPECT_EQ(devices, "");
+}
+
 // Three interfaces that are up, of which one leads there.
 TEST(DevicesFor, TheInterfaceWithTheAddressAndTheOneTowardsAPeerAreTheSame) {
   if (::geteuid() != 0) GTEST_FAIL() << "network namespaces need root";

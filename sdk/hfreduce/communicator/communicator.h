@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,21 +23,26 @@
 namespace glim::hfreduce {
 
 struct CommunicatorOptions {
-  std::string id = "0";              // tells the communicators of one store apart
-  std::string transport = "auto";    // auto, tcp, ucx
+  std::string id = "0";  // tells the communicators of one store apart
+  // Between nodes, the same on all ranks. "auto": verbs where every node has an RDMA port that is up and reaches its
+  // neighbours over it, else TCP. "tcp". "verbs": that, or an error. "ucx": verbs, else UCX's own tcp.
+  std::string transport = "auto";
   std::string listen = "127.0.0.1";  // address by which the other nodes reach this one
   std::string congestion;            // of TCP sockets; empty: the system's
   int service_level = -1;            // InfiniBand's, of this communicator's traffic, 0 to 15; -1: the device's
-  std::string device;                // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: all
+  std::string device;                // as UCX_NET_DEVICES, "mlx5_0:1"; empty: what the environment's says, else all
   int numa_node = -1;                // of the network card; -1: unknown
   std::string segment_folder = "/dev/shm";
-  Duration timeout = Seconds(60);  // without any progress, before an operation fails; also of Create
+  std::string rdma_folder = "/sys/class/infiniband";  // another one in tests
+  Duration timeout = Seconds(60);                     // without any progress, before an operation fails; also of Create
   // At most so many bytes take the latency path. By hfreduce-bench --switch on two cores: at 32 KiB it is the quicker
   // way with 2 and 4 nodes, at 64 KiB the trees are with 4 (235 us against 355 over TCP; with 2 nodes they are even).
   std::size_t latency_path_bytes_max = 32 << 10;
   // For buffers on a device, CUDA's runtime. "auto": the one that this process has loaded by now, as one that has such
   // buffers has; "none"; or the path of its library.
   std::string cuda_runtime = "auto";
+  // Told on rank 0 in one line what the nodes talk over and why, where that was to be chosen. Empty: standard error.
+  std::function<void(const std::string& line)> log;
   std::string gdrcopy = "auto";  // for little from and to there: "auto" if it can be loaded, "none", or a path
 };
 
@@ -119,7 +125,8 @@ class Communicator {
 
   virtual std::uint32_t rank() const = 0;
   virtual std::uint32_t size() const = 0;
-  virtual const char* transport() const = 0;  // "none" on one node
+  // "tcp", "ucx" (UCX's own tcp) or "verbs"; "none" on one node, and on a node's ranks but its first.
+  virtual const char* transport() const = 0;
   // Payload and headers sent by this node to another.
   virtual std::uint64_t BytesSentTo(std::uint32_t node) const = 0;
 };

@@ -1,7 +1,8 @@
 // Communicator::Create: the ranks find each other, map their node's segment, connect their nodes.
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,8 +12,7 @@
 #include "sdk/hfreduce/communicator/leader_part.h"
 #include "sdk/hfreduce/communicator/node_part.h"
 #include "sdk/hfreduce/communicator/wrong.h"
-#include "sdk/hfreduce/transport/connect_transport.h"
-#include "sdk/hfreduce/transport/ucx_transport.h"
+#include "sdk/hfreduce/transport/agree.h"
 #include "sdk/io/random_bytes.h"
 
 namespace glim::hfreduce {
@@ -24,8 +24,9 @@ Status CheckOptions(const Topology& topology, std::uint32_t rank, const Communic
     return Wrong("rank", "is " + std::to_string(rank) + " of " + std::to_string(topology.ranks()), "count from 0");
   }
   if (options.id.empty() || options.id.size() > 64) return Wrong("id", "has no or over 64 bytes", "give a short one");
-  if (options.transport != "auto" && options.transport != "tcp" && options.transport != "ucx") {
-    return Wrong("transport", "'" + options.transport + "' is unknown", "use auto, tcp or ucx");
+  const std::string& transport = options.transport;
+  if (transport != "auto" && transport != "tcp" && transport != "ucx" && transport != "verbs") {
+    return Wrong("transport", "'" + transport + "' is unknown", "use auto, tcp, ucx or verbs");
   }
   if (options.timeout.ms <= 0) return Wrong("timeout", "is not positive", "give some seconds");
   if (options.latency_path_bytes_max > kChunkBytesMax) {
@@ -34,7 +35,9 @@ Status CheckOptions(const Topology& topology, std::uint32_t rank, const Communic
   return Status::Ok();
 }
 
-// What must be the same on all ranks, in words.
+// What must be the same on all ranks, in words. The transport comes first, and is compared by itself.
+std::string TransportTerm(const std::string& terms) { return terms.substr(0, terms.find(',')); }
+
 std::string Terms(const Topology& topology, const CommunicatorOptions& options) {
   std::string text = "transport " + options.transport + ", latency path up to " +
                      std::to_string(options.latency_path_bytes_max) + " bytes, gateways";
@@ -65,34 +68,41 @@ Result<Run> Meet(const Topology& topology, std::uint32_t rank, Store& store, con
     return Status(StatusCode::kDeadlineExceeded, "rank 0 is missing: " + said.status().message());
   }
   const std::size_t space = said->find(' ');
-  if (space == std::string::npos || said->substr(space + 1) != terms) {
-    return Status(StatusCode::kInvalidArgument, "rank 0 was given '" + said->substr(space + 1) + "' and rank " +
-                                                    std::to_string(rank) + " '" + terms + "'")
-        .WithField("topology");
-  }
   const std::string session = said->substr(0, space);
-  return Run{std::stoull(session), options.id + "-" + session};
-}
-
-bool HasRdmaDevice() {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
+  const Run run{std::strtoull(session.c_str(), nullptr, 10), options.id + "-" + session};
+  const std::string first = space == std::string::npos ? "" : said->substr(space + 1);
+  if (first == terms) return run;
+  const bool transport = TransportTerm(first) != TransportTerm(terms);
+  const auto term = [&](const std::string& all) { return "'" + (transport ? TransportTerm(all) : all) + "'"; };
+  const Status differs = Status(StatusCode::kInvalidArgument, "rank 0 was given " + term(first) + " and rank " +
+                                                                  std::to_string(rank) + " " + term(terms))
+                             .WithField(transport ? "transport" : "topology")
+                             .WithFix("give every rank the same");
+  RefuseToAgree(run.id, topology.NodeOf(rank), store, differs);
+  return differs;
 }
 
 Result<std::unique_ptr<Transport>> Connect(const Topology& topology, std::uint32_t node, const Run& run, Store& store,
                                            const CommunicatorOptions& options) {
-  const bool rdma = HasRdmaDevice();
-  const bool ucx = options.transport == "ucx" || (options.transport == "auto" && rdma && UcxIsBuilt());
-  const TransportOptions how{.kind = ucx ? TransportKind::kUcx : TransportKind::kTcp,
-                             .id = run.id,
-                             .listen_address = options.listen,
-                             .congestion = options.congestion,
-                             .ucx_tls = rdma ? "rc" : "tcp",
-                             .ucx_net_devices = options.device,
-                             .service_level = options.service_level};
+  const AgreeOptions how{.wanted = options.transport,
+                         .transport = {.id = run.id,
+                                       .listen_address = options.listen,
+                                       .congestion = options.congestion,
+                                       .ucx_net_devices = options.device,
+                                       .service_level = options.service_level},
+                         .rdma_folder = options.rdma_folder};
   const Routes routes(topology, node);
-  return ConnectTransport(how, node, routes.neighbours(), store, options.timeout);
+  const auto nodes = static_cast<NodeIndex>(topology.nodes.size());
+  Result<Agreed> agreed = ConnectAgreed(how, node, nodes, routes.neighbours(), store, options.timeout);
+  if (!agreed.ok()) return agreed.status();
+  if (node == 0 && !agreed->line.empty()) {
+    if (options.log) {
+      options.log(agreed->line);
+    } else {
+      std::fprintf(stderr, "hfreduce: %s\n", agreed->line.c_str());
+    }
+  }
+  return std::move(agreed->transport);
 }
 
 struct Place {

@@ -28,11 +28,11 @@ std::string ReduceUntilItFails(Communicator& all) {
   }
 }
 
-class Death : public ::testing::TestWithParam<std::tuple<const char*, std::uint32_t>> {};
+class Death : public ::testing::TestWithParam<std::tuple<std::string, std::uint32_t>> {};
 
 TEST_P(Death, IsToldToAllWithTheNameOfTheNode) {
   const auto& [transport, victim] = GetParam();
-  if (transport == std::string("ucx") && !UcxIsBuilt()) GTEST_FAIL() << "this build has no UCX: install libucx-dev";
+  if (transport == "ucx" && !UcxIsBuilt()) GTEST_FAIL() << "this build has no UCX: install libucx-dev";
   const Topology topology = EvenTopology({2, 1}, 2);  // ranks 0-1, 2-3, 4-5
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
@@ -58,10 +58,10 @@ TEST_P(Death, IsToldToAllWithTheNameOfTheNode) {
   ::close(ready[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Death, ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::Range(0u, 6u)),
+INSTANTIATE_TEST_SUITE_P(Of, Death,
+                         ::testing::Combine(::testing::ValuesIn(testing::TransportsHere()), ::testing::Range(0u, 6u)),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) + "_rank_" +
-                                  std::to_string(std::get<1>(info.param));
+                           return std::get<0>(info.param) + "_rank_" + std::to_string(std::get<1>(info.param));
                          });
 
 TEST(CommunicatorFailure, WhoAsksForSomethingElseIsNamed) {
@@ -129,6 +129,23 @@ TEST(CommunicatorFailure, RanksThatWereGivenDifferentTopologiesFindOut) {
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(other.status().field(), "topology");
+}
+
+// On its own node and on others: nobody waits for a rank that was started with something else.
+TEST(CommunicatorFailure, RanksThatWereGivenDifferentTransportsAllFindOut) {
+  for (const std::uint32_t odd : {1u, 2u}) {
+    const CommunicatorOptions base = TestCommunicator("tcp");
+    const auto options = [&](std::uint32_t rank) {
+      CommunicatorOptions given = base;
+      if (rank == odd) given.transport = "ucx";
+      return given;
+    };
+    Ranks ranks(EvenTopology({3}, 1), options, [](Communicator&) -> std::string { return "it was made"; });
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      EXPECT_THAT(ranks.forked().Wait(rank),
+                  HasSubstr("rank 0 was given 'transport tcp' and rank " + std::to_string(odd) + " 'transport ucx'"));
+    }
+  }
 }
 
 TEST(CommunicatorFailure, BadArgumentsAreRefusedWithTheField) {

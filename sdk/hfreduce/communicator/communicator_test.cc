@@ -14,6 +14,7 @@
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/transport/ucx_transport.h"
+#include "sdk/net/testing/rdma_folder.h"
 
 namespace glim::hfreduce {
 namespace {
@@ -250,7 +251,8 @@ std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
 INSTANTIATE_TEST_SUITE_P(OneNode, Collective,
                          ::testing::Combine(::testing::Values("tcp"), ::testing::ValuesIn(kOneNode)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Nodes, Collective,
-                         ::testing::Combine(::testing::Values("tcp", "ucx"), ::testing::ValuesIn(kTriedNodes)),
+                         ::testing::Combine(::testing::ValuesIn(testing::TransportsHere()),
+                                            ::testing::ValuesIn(kTriedNodes)),
                          NameOfCase);
 
 TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {
@@ -268,6 +270,34 @@ TEST(CommunicatorTest, OneResultIsReadByAllInPlace) {
                    SumOf(all.size(), kCount));
   });
   EXPECT_EQ(ranks.WaitAll(), "");
+}
+
+// A node whose port is down: everybody takes TCP, and rank 0 says why in one line.
+TEST(CommunicatorTest, AutoTakesWhatAllNodesHaveAndSaysSo) {
+  net::testing::RdmaFolder up, down;
+  up.Add("mlx5_0", "4: ACTIVE");
+  down.Add("mlx5_0", "1: DOWN");
+  int lines[2];
+  ASSERT_EQ(::pipe(lines), 0);
+  const CommunicatorOptions base = TestCommunicator("auto");
+  const auto options = [&](std::uint32_t rank) {
+    CommunicatorOptions given = base;
+    given.rdma_folder = rank == 1 ? down.path() : up.path();
+    given.log = [&](const std::string& line) { (void)!::write(lines[1], line.data(), line.size()); };
+    return given;
+  };
+  Ranks ranks(EvenTopology({3}, 1), options, [](Communicator& all) -> std::string {
+    if (std::string(all.transport()) != "tcp") return all.transport();
+    return all.Barrier().Wait().message();
+  });
+  EXPECT_EQ(ranks.WaitAll(), "");
+  ::close(lines[1]);
+  char said[256] = {};
+  EXPECT_GT(::read(lines[0], said, sizeof said - 1), 0);
+  const std::string why =
+      UcxIsBuilt() ? "node 1: mlx5_0:1 is DOWN" : "every node: this build of hfreduce is without UCX";
+  EXPECT_EQ(said, "3 nodes talk over TCP; " + why);
+  ::close(lines[0]);
 }
 
 TEST(CommunicatorTest, WithoutALatencyPathThereAreStillBarriers) {

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 [[noreturn]] void TalkUntilKilled(const TransportOptions& options, std::uint16_t port) {
   auto store = TcpStore::Create({.host = "127.0.0.1", .port = port, .serve = false});
   const NodeIndex peers[] = {0};
-  auto made = ConnectTransport(options, 1, peers, **store, kPatience);
+  auto made = ConnectTransport(OptionsOfNode(options, 1), 1, peers, **store, kPatience);
   GLIM_CHECK(made.ok(), made.status().message());
   Transport& transport = **made;
   Recorder recorder;
@@ -59,7 +59,7 @@ TEST_P(DeadPeer, AKilledProcessIsNoticedAsleep) {
   ::close(port_pipe[0]);
   ::close(port_pipe[1]);
   const NodeIndex peers[] = {1};
-  auto made = ConnectTransport(options, 0, peers, **store, kPatience);
+  auto made = ConnectTransport(OptionsOfNode(options, 0), 0, peers, **store, kPatience);
   ASSERT_TRUE(made.ok()) << made.status().message();
 
   Transport& transport = **made;

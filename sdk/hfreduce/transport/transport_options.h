@@ -23,7 +23,7 @@ struct TransportOptions {
   std::string congestion;       // tcp(7) TCP_CONGESTION; empty: the system's
   int socket_buffer_bytes = 0;  // each way; 0: the system's, which grow as needed
   std::string ucx_tls = "tcp";  // UCX_TLS: "rc" where there is an RDMA device, "shm" on one host
-  std::string ucx_net_devices;  // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: all
+  std::string ucx_net_devices;  // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: what the environment's says, else all
   int service_level = -1;       // InfiniBand's, 0 to 15; -1: the device's default
 };
 

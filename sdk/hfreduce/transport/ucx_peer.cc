@@ -14,22 +14,30 @@ namespace glim::hfreduce {
 namespace {
 
 constexpr std::size_t kReturnsQueue = kStreams;
-constexpr std::size_t kInvitationHead = 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
+// Edge number, address of the memory, length of the worker's address, whether it is an invitation.
+constexpr std::size_t kInvitationHead = 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + 1;
+constexpr char kInvites = 'I';
+constexpr char kRefuses = 'R';
 
 }  // namespace
 
 std::string UcxInvitation::Encode() const {
   const auto worker_bytes = static_cast<std::uint32_t>(worker.size());
-  std::string text(kInvitationHead, '\0');
+  std::string text(kInvitationHead, kInvites);
   std::memcpy(text.data(), &edge_number, 8);
   std::memcpy(text.data() + 8, &memory, 8);
   std::memcpy(text.data() + 16, &worker_bytes, 4);
   return text + worker + rkey;
 }
 
+std::string UcxInvitation::Refusal(const std::string& why) { return std::string(kInvitationHead, kRefuses) + why; }
+
 Result<UcxInvitation> UcxInvitation::Decode(const std::string& text) {
   UcxInvitation invitation;
   std::uint32_t worker_bytes = 0;
+  if (text.size() >= kInvitationHead && text[kInvitationHead - 1] == kRefuses) {
+    return Status(StatusCode::kUnavailable, text.substr(kInvitationHead));
+  }
   if (text.size() >= kInvitationHead) std::memcpy(&worker_bytes, text.data() + 16, 4);
   if (worker_bytes == 0 || text.size() - kInvitationHead <= worker_bytes) {
     return Status(StatusCode::kFailedPrecondition, "what it wrote into the store is no UCX address");
@@ -146,12 +154,18 @@ void UcxPeer::Started(Outgoing& out, ucs_status_ptr_t request) {
     Break(std::string("UCX cannot send: ") + ucs_status_string(UCS_PTR_STATUS(request)));
   } else if (request != nullptr) {
     ++out.pending;
+  } else {
+    endpoint_->Worked();
   }
 }
 
 void UcxPeer::Completed(void* request, ucs_status_t status, void* data) {
   auto& out = *static_cast<Outgoing*>(data);
-  if (status != UCS_OK) out.peer->Break(std::string("its connection broke: ") + ucs_status_string(status));
+  if (status != UCS_OK) {
+    out.peer->Break(std::string("its connection broke: ") + ucs_status_string(status));
+  } else {
+    out.peer->endpoint_->Worked();
+  }
   ucp_request_free(request);
   out.peer->Ended(out);
 }
@@ -197,6 +211,7 @@ void UcxPeer::FlushUrgentReturns() {
 }
 
 void UcxPeer::Arrive(std::span<const std::byte> bytes, std::span<const std::byte> payload) {
+  if (endpoint_) endpoint_->Worked();
   if (!broken_.empty()) return;
   const auto decoded = Decode(std::span<const std::byte, kFrameBytes>(bytes.data(), kFrameBytes));
   if (const auto* rule = std::get_if<std::string>(&decoded)) return Break("it broke the protocol: " + *rule);

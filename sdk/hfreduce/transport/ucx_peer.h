@@ -39,6 +39,9 @@ struct UcxInvitation {
   std::string rkey;
 
   std::string Encode() const;
+  // In the place of an invitation: why there is none.
+  static std::string Refusal(const std::string& why);
+  // UNAVAILABLE: a refusal, with its words.
   static Result<UcxInvitation> Decode(const std::string& text);
 };
 

@@ -12,6 +12,7 @@
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/transport/ucx_peer.h"
 #include "sdk/io/random_bytes.h"
+#include "sdk/net/rdma.h"
 #include "sdk/net/socket.h"
 #include "sdk/net/ucx/worker.h"
 
@@ -43,7 +44,7 @@ class UcxTransport final : public Transport {
   int EventDescriptor() const override { return epoll_.get(); }
   bool Arm() override;
   std::uint64_t BytesSentTo(NodeIndex peer) const override { return Find(peer).bytes_sent(); }
-  const char* Name() const override { return "ucx"; }
+  const char* Name() const override { return name_; }
   std::size_t MessageBytesMax() const override { return kTransportMessageBytesMax; }
 
  private:
@@ -61,6 +62,7 @@ class UcxTransport final : public Transport {
   std::unique_ptr<net::ucx::Worker> worker_;  // outlives the peers
   UniqueFd epoll_;
   std::vector<std::unique_ptr<UcxPeer>> peers_;
+  const char* name_ = "ucx";
   bool armed_ = false;
   int calls_ = 0;
 };
@@ -73,6 +75,7 @@ UcxPeer& UcxTransport::Find(NodeIndex node) const {
 }
 
 Status UcxTransport::OpenWorker(const TransportOptions& options) {
+  if (net::NamesVerbs(options.ucx_tls)) name_ = "verbs";
   Result<std::unique_ptr<net::ucx::Worker>> worker = net::ucx::Worker::Open({.tls = options.ucx_tls,
                                                                              .net_devices = options.ucx_net_devices,
                                                                              .service_level = options.service_level,
@@ -223,9 +226,17 @@ bool UcxIsBuilt() { return true; }
 Result<std::unique_ptr<Transport>> MakeUcxTransport(const TransportOptions& options, NodeIndex self,
                                                     std::vector<Edge> edges, Store& store,
                                                     const net::Deadline& deadline) {
+  std::vector<NodeIndex> peers;
+  peers.reserve(edges.size());
+  for (const Edge& edge : edges) peers.push_back(edge.peer);
   auto transport = std::make_unique<UcxTransport>();
-  if (Status opened = transport->Open(options, self, std::move(edges), store, deadline); !opened.ok()) return opened;
-  return std::unique_ptr<Transport>(std::move(transport));
+  Status opened = transport->Open(options, self, std::move(edges), store, deadline);
+  if (opened.ok()) return std::unique_ptr<Transport>(std::move(transport));
+  // Peers need not wait for what will not come. (Those that have an invitation find the connection ended.)
+  for (const NodeIndex peer : peers) {
+    (void)store.Set(InvitationKey(options, self, peer), UcxInvitation::Refusal(opened.message()));
+  }
+  return opened;
 }
 
 }  // namespace glim::hfreduce

@@ -27,12 +27,22 @@ Result<std::unique_ptr<Endpoint>> Endpoint::Open(Worker& worker, const std::stri
   return endpoint;
 }
 
-Endpoint::~Endpoint() { (void)worker_.Await(StartClose(), kLinger, "close"); }
+Endpoint::~Endpoint() {
+  if (handle_ != nullptr && !worked_ && broken_.empty() && worker_.may_use_verbs()) {
+    worked_ = worker_.Await(Flush(), kLinger, "first words").ok();
+  }
+  (void)worker_.Await(StartClose(), kLinger, "close");
+}
 
 ucs_status_ptr_t Endpoint::StartClose() {
-  // Keys belong to the endpoint.
+  // Keys belong to the endpoint, also to one that is left alone: nothing is sent any more.
   for (ucp_rkey_h key : std::exchange(keys_, {})) ucp_rkey_destroy(key);
   if (handle_ == nullptr) return nullptr;
+  if (!worked_ && worker_.may_use_verbs()) {
+    worker_.Abandon();
+    handle_ = nullptr;
+    return nullptr;
+  }
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = worker_.error_mode() == UCP_ERR_HANDLING_MODE_PEER ? UCP_EP_CLOSE_FLAG_FORCE : 0;

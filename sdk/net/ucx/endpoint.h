@@ -19,6 +19,11 @@ namespace glim::net::ucx {
 
 // One thread at a time; the worker outlives it. Closed at the end by force where UCX allows that: what the peer still
 // needs must have been flushed. The end waits for UCX a second at most.
+//
+// Over verbs UCX (1.13) ends the process (an assertion in ucp_request_send_state_ff) when an endpoint is closed whose
+// first words to the peer are still under way: a peer that died just then, or a port that is up and leads nowhere. So
+// an endpoint over which nothing has worked yet is given a second to come about (UCX begins by itself, also for one
+// that is never used). Else it is not closed, and its worker is left to the end of the process.
 class Endpoint {
  public:
   // Told once why it can be used no more, from within Worker::Progress.
@@ -45,6 +50,9 @@ class Endpoint {
   // ucp_ep_close_nbx gives it. Without this call the end does it.
   ucs_status_ptr_t StartClose();
 
+  // The caller has seen a transfer end well, or something come from the peer.
+  void Worked() { worked_ = true; }
+
   // Not empty: why it can be used no more.
   const std::string& broken() const { return broken_; }
 
@@ -57,6 +65,7 @@ class Endpoint {
   ucp_ep_h handle_ = nullptr;
   std::vector<ucp_rkey_h> keys_;
   std::string broken_;
+  bool worked_ = false;
 };
 
 }  // namespace glim::net::ucx

@@ -1,6 +1,15 @@
 #include "sdk/net/ucx/memory.h"
 
 namespace glim::net::ucx {
+namespace {
+
+Status NotRegistered(std::size_t bytes, const Status& why) {
+  return Status(StatusCode::kResourceExhausted, "no registered memory of " + std::to_string(bytes) +
+                                                    " bytes: " + why.message() + "; " + LockedMemoryText())
+      .WithFix("raise the limits of locked memory (ulimit -l, LimitMEMLOCK= of the unit) and of /dev/shm, or use less");
+}
+
+}  // namespace
 
 Status Memory::Map(const ucp_mem_map_params_t& params) {
   if (const ucs_status_t s = ucp_mem_map(context_, &params, &handle_); s != UCS_OK) return Failure("ucp_mem_map", s);
@@ -24,11 +33,7 @@ Result<std::unique_ptr<Memory>> Memory::Allocate(Worker& worker, std::size_t byt
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
   params.length = bytes;
   params.flags = UCP_MEM_MAP_ALLOCATE;
-  if (Status mapped = memory->Map(params); !mapped.ok()) {
-    return Status(StatusCode::kResourceExhausted,
-                  "no registered memory of " + std::to_string(bytes) + " bytes: " + mapped.message())
-        .WithFix("raise the limits of locked memory (RLIMIT_MEMLOCK) and of /dev/shm, or use less");
-  }
+  if (Status mapped = memory->Map(params); !mapped.ok()) return NotRegistered(bytes, mapped);
   return memory;
 }
 
@@ -38,7 +43,7 @@ Result<std::unique_ptr<Memory>> Memory::Register(Worker& worker, std::span<const
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
   params.address = const_cast<std::byte*>(bytes.data());
   params.length = bytes.size();
-  if (Status mapped = memory->Map(params); !mapped.ok()) return mapped;
+  if (Status mapped = memory->Map(params); !mapped.ok()) return NotRegistered(bytes.size(), mapped);
   return memory;
 }
 

@@ -16,9 +16,9 @@ namespace glim::net::ucx {
 // Unregistered, and freed if it was allocated, at the end. The worker outlives it. One thread at a time.
 class Memory {
  public:
-  // UCX allocates, so that peers on this host can map it. RESOURCE_EXHAUSTED.
+  // UCX allocates, so that peers on this host can map it. RESOURCE_EXHAUSTED: the limit of locked memory is told.
   static Result<std::unique_ptr<Memory>> Allocate(Worker& worker, std::size_t bytes);
-  // The caller's, which stays. UNAVAILABLE.
+  // The caller's, which stays. RESOURCE_EXHAUSTED.
   static Result<std::unique_ptr<Memory>> Register(Worker& worker, std::span<const std::byte> memory);
   ~Memory();
   Memory(const Memory&) = delete;

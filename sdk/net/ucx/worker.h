@@ -8,23 +8,29 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
+#include "sdk/net/rdma.h"
 
 namespace glim::net::ucx {
 
 struct WorkerOptions {
-  std::string tls = "all";       // as UCX_TLS
-  std::string net_devices;       // as UCX_NET_DEVICES; empty: all
-  int service_level = -1;        // InfiniBand's, 0 to 15; -1: the device's
-  bool active_messages = false;  // beside one-sided puts and gets
+  std::string tls = "all";                // as UCX_TLS; "all": what the environment's UCX_TLS says, else all
+  std::string net_devices = "";           // as UCX_NET_DEVICES; empty: what the environment's says, else all
+  int service_level = -1;                 // InfiniBand's, 0 to 15; -1: the device's
+  bool active_messages = false;           // beside one-sided puts and gets
+  std::string rdma_folder = kRdmaFolder;  // another one in tests
 };
 
 // UNAVAILABLE: `what` and UCX's own words.
 Status Failure(const std::string& what, ucs_status_t status);
 
+// "RLIMIT_MEMLOCK of this process is 65536 bytes": what cards count registered memory against.
+std::string LockedMemoryText();
+
 // One thread at a time. Outlives what is opened on it (Memory, Endpoint).
 class Worker {
  public:
-  // UNAVAILABLE with UCX's words where a device or transport that the options ask for is not there.
+  // UNAVAILABLE with UCX's words where a device or transport that the options ask for is not there. RESOURCE_EXHAUSTED:
+  // verbs were asked for by name, and this process may not lock the memory that UCX needs for them; "all" goes without.
   static Result<std::unique_ptr<Worker>> Open(const WorkerOptions& options);
   ~Worker();
   Worker(const Worker&) = delete;
@@ -35,6 +41,12 @@ class Worker {
   // Whether UCX looks after peers: it refuses to over shared memory.
   ucp_err_handling_mode_t error_mode() const { return error_mode_; }
   const std::string& address() const { return address_; }  // for Endpoint::Open of a peer
+
+  // Among its transports are those of RDMA ports, and there are such ports.
+  bool may_use_verbs() const { return may_use_verbs_; }
+  // The end of this leaves what UCX holds, some memory and descriptors, to the end of the process.
+  void Abandon() { abandoned_ = true; }
+  bool abandoned() const { return abandoned_; }
 
   // True: something happened, there may be more.
   bool Progress() { return ucp_worker_progress(worker_) != 0; }
@@ -55,6 +67,8 @@ class Worker {
   ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
   std::string address_;
   int event_descriptor_ = -1;  // the worker's
+  bool may_use_verbs_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace glim::net::ucx

@@ -76,8 +76,9 @@ class Client:
             self._poked = True
         self._wake()
 
-    def flush(self, timeout_s: float) -> bool:
-        """Waits until everything queued so far and later is acknowledged, at most `timeout_s`."""
+    def flush(self, timeout_s: float | None) -> bool:
+        """Waits until everything queued so far and later is acknowledged, at most `timeout_s` (None: as long as that
+        takes)."""
         with self._changed:
             self._flushing += 1
             self._wake()

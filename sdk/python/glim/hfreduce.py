@@ -47,7 +47,7 @@ class Communicator:
         self.size: int = group.size
         self.node: int = group.node  # this rank's, counted in the order of ranks
         self.nodes: int = group.nodes
-        self.transport: str = group.transport  # of the first rank of a node: "tcp" or "ucx"; else "none"
+        self.transport: str = group.transport  # of the first rank of a node: "tcp", "ucx" or "verbs"; else "none"
 
     def __enter__(self) -> "Communicator":
         return self
@@ -157,6 +157,8 @@ def init(
     With them, `zones=[[2, 2], [4]]` is a zone of two nodes with two ranks each and one of a node with four; ranks count
     through them. `gateways` are the nodes that talk across zones (the first of each); `store` is the host and port
     where rank 0 listens meanwhile; `listen` this node's address (the one from which the store's host is reached).
+    `transport` between nodes, the same on all ranks: "auto" takes verbs where every node can, else TCP, and rank 0 says
+    which on stderr; "tcp"; "verbs", or an error that says what is missing; "ucx": verbs, else UCX's own tcp.
     `cuda_runtime` is the path of the library for tensors on a GPU ("auto": the one that torch has loaded).
     `name` tells apart the communicators of a job that live at the same time; all ranks make them in the same order.
     """

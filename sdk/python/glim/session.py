@@ -231,10 +231,13 @@ class Session:
             self._post({"type": "needs", "agreement": notice.agreement, "seconds": max(1, math.ceil(seconds))})
         return notice is not None
 
-    def leave(self, timeout_s: float = LEAVE_WITHIN_S) -> bool:
-        """The answer to an interrupt (or a yield): this process exits now, saved or not. Waits at most `timeout_s`
-        until the agent has taken in everything, and returns whether it has; exit with 0 either way. On every rank. What
-        is being saved is waited for before."""
+    def leave(self, timeout_s: float | None = None) -> bool:
+        """The answer to an interrupt (or a yield): this process exits now, saved or not. Waits until the agent has
+        taken in everything, as long as that takes: an agent that is away comes back, and the node is nobody else's
+        meanwhile. Then exit with 0, on every rank. What is being saved is waited for before.
+
+        With a `timeout_s`: waits no longer, and returns whether the agent has taken it in. If not, exit with another
+        code than 0: who exits with 0 and was not heard counts as done."""
         self._saves.wait()
         if not self._left:
             self._left = True

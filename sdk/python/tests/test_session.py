@@ -10,6 +10,7 @@ import pytest
 from fake_agent import FakeAgent, wait_until
 
 import glim
+from glim.client import Client
 from glim.environment import Environment
 
 
@@ -235,6 +236,24 @@ def test_leave_is_bounded_when_nobody_listens(on_cluster):
         began = time.monotonic()
         assert not run.leave(timeout_s=0.2)
         assert time.monotonic() - began < 2
+
+
+def test_leave_waits_for_an_agent_that_comes_back_however_late(on_cluster, monkeypatch):
+    """Who exits with 0 and was not heard counts as done, so nobody may give up waiting."""
+    bounds = []
+    flush = Client.flush
+    monkeypatch.setattr(Client, "flush", lambda self, bound: bounds.append(bound) or flush(self, bound))
+    with glim.session() as run:
+        connected(on_cluster)
+        on_cluster.stop()
+        heard = []
+        leaving = threading.Thread(target=lambda: heard.append(run.leave()))
+        leaving.start()
+        wait_until(lambda: bounds == [None])
+        on_cluster.start()
+        leaving.join(30)
+        assert heard == [True]
+    assert on_cluster.taken("leaving")
 
 
 def test_restore_without_tracked_objects_skips_what_was_done(on_cluster, monkeypatch):

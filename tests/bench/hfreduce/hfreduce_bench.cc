@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
   app.add_option("--transport", setup.transport, "between nodes (one node: shared memory alone, as shm says)")
-      ->check(CLI::IsMember(std::set<std::string>{"auto", "shm", "tcp", "ucx"}))
+      ->check(CLI::IsMember(std::set<std::string>{"auto", "shm", "tcp", "ucx", "verbs"}))
       ->capture_default_str();
   app.add_option("--congestion", setup.congestion,
                  "TCP congestion control of the sockets: reno, bbr; none: the system's");

@@ -2,7 +2,8 @@
 // large ones one way, between two processes on this machine. Prints one line of JSON; each way is measured once a
 // round, in turn, so that all see the same noise.
 //
-//   hfreduce_transport_bench [--congestion reno] [--rounds 9] [--tls tcp]
+//   hfreduce-bench-transport [--congestion reno] [--rounds 9] [--tls tcp] [--devices rxe0:1,rxe1:1] [--messages 384]
+//     [--pings 2000]          devices: of the two processes, the first and the second
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -31,8 +32,8 @@ namespace {
 
 constexpr std::size_t kSmall = 1024;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
-constexpr int kPings = 2000;
-constexpr int kMessages = 384;
+int pings_wanted = 2000;
+int messages_wanted = 384;
 constexpr int kBuffers = 4;  // as many as a stream has credits
 
 using Clock = std::chrono::steady_clock;
@@ -76,27 +77,27 @@ void ReceiveAll(int socket, std::byte* data, std::size_t bytes) {
 }
 
 void EchoRaw(int socket, Memory& memory) {
-  for (int i = 0; i < kPings; ++i) {
+  for (int i = 0; i < pings_wanted; ++i) {
     ReceiveAll(socket, memory.data(), kSmall);
     SendAll(socket, memory.data(), kSmall);
   }
-  for (int i = 0; i < kMessages; ++i) ReceiveAll(socket, memory.data() + (i % kBuffers) * kLarge, kLarge);
+  for (int i = 0; i < messages_wanted; ++i) ReceiveAll(socket, memory.data() + (i % kBuffers) * kLarge, kLarge);
   SendAll(socket, memory.data(), 1);
 }
 
 Figures DriveRaw(int socket, Memory& memory) {
   std::vector<double> pings;
-  for (int i = 0; i < kPings; ++i) {
+  for (int i = 0; i < pings_wanted; ++i) {
     const auto begin = Clock::now();
     SendAll(socket, memory.data(), kSmall);
     ReceiveAll(socket, memory.data(), kSmall);
     pings.push_back(Seconds(Clock::now() - begin) * 1e6);
   }
-  std::nth_element(pings.begin(), pings.begin() + kPings / 2, pings.end());
+  std::nth_element(pings.begin(), pings.begin() + pings_wanted / 2, pings.end());
   const auto begin = Clock::now();
-  for (int i = 0; i < kMessages; ++i) SendAll(socket, memory.data() + (i % kBuffers) * kLarge, kLarge);
+  for (int i = 0; i < messages_wanted; ++i) SendAll(socket, memory.data() + (i % kBuffers) * kLarge, kLarge);
   ReceiveAll(socket, memory.data(), 1);
-  return {pings[kPings / 2], double(kMessages) * kLarge / Seconds(Clock::now() - begin) / 1e9};
+  return {pings[pings_wanted / 2], double(messages_wanted) * kLarge / Seconds(Clock::now() - begin) / 1e9};
 }
 
 Figures MeasureRaw(const std::string& congestion) {
@@ -168,27 +169,27 @@ class Side final : public Receiver {
 };
 
 void Echo(Side& side) {
-  for (int i = 0; i < kPings; ++i) {
+  for (int i = 0; i < pings_wanted; ++i) {
     side.Await(i + 1);
     side.Send(Stream::kDirect, 0, kSmall);
   }
-  side.Await(kPings + kMessages);
+  side.Await(pings_wanted + messages_wanted);
   side.Send(Stream::kDirect, 0, 1);
 }
 
 Figures Drive(Side& side) {
   std::vector<double> pings;
-  for (int i = 0; i < kPings; ++i) {
+  for (int i = 0; i < pings_wanted; ++i) {
     const auto begin = Clock::now();
     side.Send(Stream::kDirect, 0, kSmall);
     side.Await(i + 1);
     pings.push_back(Seconds(Clock::now() - begin) * 1e6);
   }
-  std::nth_element(pings.begin(), pings.begin() + kPings / 2, pings.end());
+  std::nth_element(pings.begin(), pings.begin() + pings_wanted / 2, pings.end());
   const auto begin = Clock::now();
-  for (std::uint32_t i = 0; i < kMessages; ++i) side.Send(Stream::kDown0, i, kLarge);
-  side.Await(kPings + 1);
-  return {pings[kPings / 2], double(kMessages) * kLarge / Seconds(Clock::now() - begin) / 1e9};
+  for (int i = 0; i < messages_wanted; ++i) side.Send(Stream::kDown0, static_cast<std::uint32_t>(i), kLarge);
+  side.Await(pings_wanted + 1);
+  return {pings[pings_wanted / 2], double(messages_wanted) * kLarge / Seconds(Clock::now() - begin) / 1e9};
 }
 
 Figures MeasureTransport(const TransportOptions& options, std::chrono::microseconds spin) {
@@ -206,7 +207,13 @@ Figures MeasureTransport(const TransportOptions& options, std::chrono::microseco
   ::close(port_pipe[0]);
   ::close(port_pipe[1]);
   const std::unique_ptr<TcpStore> owned(store);
-  auto made = ConnectTransport(options, self, peers, *store, glim::Seconds(20));
+  TransportOptions own = options;
+  const std::string& devices = options.ucx_net_devices;
+  const std::size_t comma = devices.find(',');
+  if (comma != std::string::npos) {
+    own.ucx_net_devices = self == 0 ? devices.substr(0, comma) : devices.substr(comma + 1);
+  }
+  auto made = ConnectTransport(own, self, peers, *store, glim::Seconds(60));
   GLIM_CHECK(made.ok(), made.status().message());
   Side side(**made, peers[0], spin);
   if (child == 0) {
@@ -231,13 +238,14 @@ struct Way {
   std::vector<double> latency_us, rate_gbps, latency_ratio, rate_ratio;
 };
 
-int Run(const std::string& congestion, int rounds, const std::string& tls) {
+int Run(const std::string& congestion, int rounds, const std::string& tls, const std::string& devices) {
   TransportOptions tcp;
   tcp.id = "bench";
   tcp.congestion = congestion;
   TransportOptions ucx = tcp;
   ucx.kind = TransportKind::kUcx;
   ucx.ucx_tls = tls;
+  ucx.ucx_net_devices = devices;
   constexpr std::chrono::microseconds kAsleep(0), kSpin(50);
   std::vector<Way> ways;
   ways.push_back({"raw", [&] { return MeasureRaw(congestion); }, {}, {}, {}, {}});
@@ -259,7 +267,7 @@ int Run(const std::string& congestion, int rounds, const std::string& tls) {
   std::printf("{\"congestion\":\"%s\",\"ucx_tls\":\"%s\",\"rounds\":%d,\"ping_bytes\":%zu,\"message_bytes\":%zu",
               congestion.c_str(), tls.c_str(), rounds, kSmall, kLarge);
   for (const Way& way : ways) {
-    std::printf(",\"%s\":{\"ping_us\":%.1f,\"ping_vs_raw\":%.2f,\"GBps\":%.2f,\"GBps_vs_raw\":%.2f}", way.name.c_str(),
+    std::printf(",\"%s\":{\"ping_us\":%.1f,\"ping_vs_raw\":%.2f,\"GBps\":%.4f,\"GBps_vs_raw\":%.2f}", way.name.c_str(),
                 Median(way.latency_us), Median(way.latency_ratio), Median(way.rate_gbps), Median(way.rate_ratio));
   }
   std::printf("}\n");
@@ -272,12 +280,16 @@ int Run(const std::string& congestion, int rounds, const std::string& tls) {
 int main(int argc, char** argv) {
   std::string congestion;
   std::string tls = "tcp";
+  std::string devices;
   int rounds = 9;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
     if (name == "--congestion") congestion = argv[i + 1];
     if (name == "--tls") tls = argv[i + 1];
+    if (name == "--devices") devices = argv[i + 1];
+    if (name == "--messages") glim::hfreduce::messages_wanted = std::max(1, std::atoi(argv[i + 1]));
+    if (name == "--pings") glim::hfreduce::pings_wanted = std::max(1, std::atoi(argv[i + 1]));
     if (name == "--rounds") rounds = std::max(1, std::atoi(argv[i + 1]));
   }
-  return glim::hfreduce::Run(congestion, rounds, tls);
+  return glim::hfreduce::Run(congestion, rounds, tls, devices);
 }

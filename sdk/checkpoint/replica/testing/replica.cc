@@ -17,6 +17,7 @@
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/net/rdma.h"
 
 namespace glim::checkpoint::testing {
 namespace {
@@ -84,6 +85,12 @@ std::vector<std::byte> WholeTensor(CheckpointId id, std::uint32_t world, std::ui
   return data;
 }
 
+std::vector<const char*> Wires() {
+  std::vector<const char*> wires{"tcp", "posix"};
+  if (!net::UsablePorts(net::RdmaPorts()).empty()) wires.push_back("rc");
+  return wires;
+}
+
 ReplicaOptions OptionsFor(const std::string& tls, std::uint32_t attempt, std::uint32_t rank, std::uint32_t world) {
   ReplicaOptions options;
   options.job = kJob;
@@ -96,6 +103,8 @@ ReplicaOptions OptionsFor(const std::string& tls, std::uint32_t attempt, std::ui
   return options;
 }
 
+std::string ReplicaProgram() { return GLIM_REPLICA_PROGRAM; }
+
 Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share) {
   sink.Start(share.id, share.image, share.part_json);
   return sink.Wait();
@@ -103,7 +112,7 @@ Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share) {
 
 ThreadService::ThreadService(ReplicaServiceOptions options) {
   options.secret = kSecret;
-  options.program = GLIM_REPLICA_PROGRAM;
+  if (options.program.empty()) options.program = GLIM_REPLICA_PROGRAM;
   auto service = ReplicaService::Create(options, {});
   GLIM_CHECK(service.ok(), service.status().message());
   service_ = std::move(service).value();

@@ -32,7 +32,12 @@ Share MakeShare(CheckpointId id, std::uint32_t rank, std::uint32_t world, std::u
 // The whole tensor, as loading it should give.
 std::vector<std::byte> WholeTensor(CheckpointId id, std::uint32_t world, std::uint64_t rows);
 
+// UCX's transports: tcp, shared memory and, where this machine has a port, verbs.
+std::vector<const char*> Wires();
+
 ReplicaOptions OptionsFor(const std::string& tls, std::uint32_t attempt, std::uint32_t rank, std::uint32_t world);
+
+std::string ReplicaProgram();  // glim-replica's path
 
 // Starts to send and waits.
 Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share);

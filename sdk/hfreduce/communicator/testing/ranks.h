@@ -7,11 +7,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sdk/base/check.h"
 #include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
+#include "sdk/hfreduce/transport/ucx_transport.h"
+#include "sdk/net/rdma.h"
 
 namespace glim::hfreduce::testing {
 
@@ -22,12 +25,16 @@ class Ranks {
   // The store is made when all have been forked: a child of a process with threads may inherit a lock that one of them
   // held.
   Ranks(const Topology& topology, const CommunicatorOptions& options, const Body& body)
+      : Ranks(
+            topology, [&](std::uint32_t) { return options; }, body) {}
+  using OptionsOf = std::function<CommunicatorOptions(std::uint32_t rank)>;
+  Ranks(const Topology& topology, const OptionsOf& options, const Body& body)
       : forked_(topology.ranks(),
                 [&, port = port_.read_end()](std::uint32_t rank) -> std::string {
                   TcpStoreOptions where;
                   if (::read(port, &where.port, sizeof(where.port)) != sizeof(where.port)) return "no store";
                   const auto store = TcpStore::Create(where).value();
-                  const auto communicator = Communicator::Create(topology, rank, *store, options);
+                  const auto communicator = Communicator::Create(topology, rank, *store, options(rank));
                   if (!communicator.ok()) return "create: " + communicator.status().message();
                   return body(**communicator);
                 }),
@@ -62,12 +69,20 @@ class Ranks {
   std::unique_ptr<TcpStore> store_;
 };
 
+// Transports between nodes that this machine has.
+inline std::vector<std::string> TransportsHere() {
+  std::vector<std::string> names{"tcp", "ucx"};
+  if (UcxIsBuilt() && !net::UsablePorts(net::RdmaPorts()).empty()) names.push_back("verbs");
+  return names;
+}
+
 // A name for the segments that no other test process has.
 inline CommunicatorOptions TestCommunicator(const std::string& transport) {
   CommunicatorOptions options;
   options.id = "test-" + std::to_string(::getpid());
   options.transport = transport;
-  options.timeout = Seconds(20);
+  // Over verbs, UCX makes large queues for each node, which takes long on an emulated machine.
+  options.timeout = transport == "verbs" ? Seconds(100) : Seconds(20);
   return options;
 }
 

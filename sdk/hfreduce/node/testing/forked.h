@@ -15,7 +15,7 @@ namespace glim::hfreduce::testing {
 // Forked at construction; killed at destruction, if they are still there.
 class Forked {
  public:
-  // `body` returns what went wrong, or nothing. A process that hangs is ended by a signal after a minute.
+  // `body` returns what went wrong, or nothing. A process that hangs is ended by a signal in the end.
   Forked(std::uint32_t count, const std::function<std::string(std::uint32_t rank)>& body);
   ~Forked();
   Forked(const Forked&) = delete;

@@ -9,6 +9,9 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "sdk/hfreduce/rendezvous/testing/memory_store.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 #include "sdk/hfreduce/transport/ucx_transport.h"
+#include "sdk/net/rdma.h"
 
 namespace glim::hfreduce {
 
@@ -37,14 +41,35 @@ inline TransportOptions OptionsOf(const Wire& wire) {
   return options;
 }
 
-// Every wire that this build has. UCX over shared memory is a case of its own: there a put wakes nobody.
+// RDMA ports of this machine that can be used: two of them are two nodes' on a wire between.
+inline std::vector<std::string> PortsHere() {
+  std::vector<std::string> ports;
+  std::istringstream names(net::UsablePorts(net::RdmaPorts()));
+  for (std::string name; std::getline(names, name, ',');) ports.push_back(name);
+  return ports;
+}
+
+// Every wire that this build and machine have. UCX over shared memory is a case of its own: there a put wakes nobody.
 inline std::vector<Wire> Wires() {
   std::vector<Wire> wires{{"tcp", TransportKind::kTcp, ""}};
   if (UcxIsBuilt()) {
     wires.push_back({"ucx_tcp", TransportKind::kUcx, "tcp"});
     wires.push_back({"ucx_shm", TransportKind::kUcx, "posix"});
+    if (!PortsHere().empty()) wires.push_back({"verbs", TransportKind::kUcx, "rc"});
   }
   return wires;
+}
+
+// Over verbs a test may run on an emulated machine, where a round takes a tenth of a second.
+inline std::uint32_t RoundsOver(const Wire& wire, std::uint32_t many, std::uint32_t few) {
+  return std::string_view(wire.name) == "verbs" ? few : many;
+}
+
+// Over verbs each node has a port of its own, if there are several.
+inline TransportOptions OptionsOfNode(TransportOptions options, NodeIndex node) {
+  const std::vector<std::string> ports = PortsHere();
+  if (options.ucx_tls == "rc" && !ports.empty()) options.ucx_net_devices = ports[node % ports.size()];
+  return options;
 }
 
 // Bytes that tell from where in which message they are.
@@ -112,7 +137,7 @@ inline std::vector<TestNode> ConnectAll(const TransportOptions& options, NodeInd
       for (NodeIndex peer = 0; peer < count; ++peer) {
         if (peer != self) peers.push_back(peer);
       }
-      auto made = ConnectTransport(options, self, peers, store, kPatience);
+      auto made = ConnectTransport(OptionsOfNode(options, self), self, peers, store, kPatience);
       GLIM_CHECK(made.ok(), made.status().message());
       nodes[self].transport = std::move(made).value();
       nodes[self].recorder.transport = nodes[self].transport.get();

@@ -1,0 +1,204 @@
+// glim admin node return, remove, invite, revoke and label.
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/commands/command.h"
+#include "cli/text/errors.h"
+#include "cli/text/render_json.h"
+#include "cli/text/text.h"
+#include "cli/views/identity_view.h"
+
+namespace glim::cli {
+namespace {
+
+using glim::v1::AdminApi;
+
+struct NodeOptions {
+  std::string node;
+  bool connected = false;
+  std::optional<std::string> pool, zone, leaf, gpu_type, nvlink, nic, address;
+  std::optional<std::int64_t> gpus;
+  bool login = false;
+  Duration ttl;
+};
+using NodeOptionsPtr = std::shared_ptr<NodeOptions>;
+
+Status RunNodeReturn(CommandContext& context, const NodeOptions& options) {
+  glim::v1::ReturnNodeRequest request;
+  request.set_node(options.node);
+  const auto response = context.client.Call(&AdminApi::Stub::ReturnNode, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = options.node;
+    document["state"] = response->state();
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("node {} is {}", options.node, response->state()));
+  }
+  return Status::Ok();
+}
+
+Status RunNodeRemove(CommandContext& context, const NodeOptions& options) {
+  glim::v1::RemoveNodeRequest request;
+  request.set_node(options.node);
+  request.set_connected(options.connected);
+  const auto response = context.client.Call(&AdminApi::Stub::RemoveNode, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = options.node;
+    document["removed"] = true;
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("node {} is removed: a machine of that name may register", options.node));
+  }
+  return Status::Ok();
+}
+
+glim::v1::NodeLabels LabelsOf(const NodeOptions& options) {
+  glim::v1::NodeLabels labels;
+  labels.set_pool(options.pool.value_or(""));
+  labels.set_zone(options.zone.value_or(""));
+  labels.set_leaf(options.leaf.value_or(""));
+  labels.set_gpu_type(options.gpu_type.value_or(""));
+  labels.set_gpu_count(static_cast<std::uint32_t>(options.gpus.value_or(0)));
+  labels.set_nvlink(options.nvlink.value_or(""));
+  labels.set_nic(options.nic.value_or(""));
+  return labels;
+}
+
+// The names of those that were given.
+std::vector<std::string> FieldsOf(const NodeOptions& options) {
+  std::vector<std::string> fields;
+  const auto note = [&fields](bool given, const char* name) {
+    if (given) fields.emplace_back(name);
+  };
+  note(options.pool.has_value(), "pool");
+  note(options.zone.has_value(), "zone");
+  note(options.leaf.has_value(), "leaf");
+  note(options.gpu_type.has_value(), "gpu_type");
+  note(options.gpus.has_value(), "gpus");
+  note(options.nvlink.has_value(), "nvlink");
+  note(options.nic.has_value(), "nic");
+  note(options.address.has_value(), "address");
+  return fields;
+}
+
+// The token is no part of it: it would land in the shell's history, and every user of the node could read it.
+std::string EnrolCommand(const std::string& node, const glim::v1::InviteNodeResponse& invited) {
+  return fmt::format("glim-agent enrol --scheduler {} --ca-fingerprint {} --name {} --state-dir /var/lib/glim-agent",
+                     ShellQuote(invited.listen()), ShellQuote(invited.ca_fingerprint()), ShellQuote(node));
+}
+
+Status RunNodeInvite(CommandContext& context, const NodeOptions& options) {
+  glim::v1::InviteNodeRequest request;
+  request.set_node(options.node);
+  request.set_ttl_ms(options.ttl.ms);
+  *request.mutable_labels() = LabelsOf(options);
+  request.set_address(options.address.value_or(""));
+  request.set_login(options.login);
+  const auto response = context.client.Call(&AdminApi::Stub::InviteNode, request);
+  if (!response.ok()) return response.status();
+  const std::string command = EnrolCommand(options.node, *response);
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = options.node;
+    document["command"] = command;
+    document.update(MessageJson(*response));
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  context.output.Note(fmt::format("run this on {}; it asks for the token below, which counts once and {}:",
+                                  options.node, EndText(response->expires_at_ms(), Now())));
+  context.output.Data(command + "\n" + response->token() + "\n");
+  return Status::Ok();
+}
+
+Status RunNodeRevoke(CommandContext& context, const NodeOptions& options) {
+  glim::v1::RevokeNodeRequest request;
+  request.set_node(options.node);
+  const auto response = context.client.Call(&AdminApi::Stub::RevokeNode, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = options.node;
+    document["revoked"] = true;
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format(
+        "node {}: its certificate counts no more; 'glim admin node invite' lets it in again", options.node));
+  }
+  return Status::Ok();
+}
+
+Status RunNodeLabel(CommandContext& context, const NodeOptions& options) {
+  glim::v1::LabelNodeRequest request;
+  request.set_node(options.node);
+  *request.mutable_labels() = LabelsOf(options);
+  request.set_address(options.address.value_or(""));
+  const std::vector<std::string> fields = FieldsOf(options);
+  for (const std::string& field : fields) request.add_fields(field);
+  if (fields.empty()) return UsageError("no label was given", "--pool, --zone, --leaf, --gpu-type, --gpus, ...");
+  const auto response = context.client.Call(&AdminApi::Stub::LabelNode, request);
+  if (!response.ok()) return response.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["node"] = options.node;
+    document["fields"] = fields;
+    document["applied"] = response->applied();
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("node {}: {} {}", options.node, fmt::format("{}", fmt::join(fields, ", ")),
+                                    response->applied() ? "in force" : "in force when its job has left"));
+  }
+  return Status::Ok();
+}
+
+using NodeRun = Status (*)(CommandContext&, const NodeOptions&);
+
+Syntax AddNodeCommand(Syntax group, Selection* selection, const NodeOptionsPtr& options, const char* name,
+                      const char* help, NodeRun run) {
+  Syntax command = group.AddCommand(name, help);
+  command.Option("NODE", &options->node, "the node's name", Presence::kRequired);
+  command.OnChosen([=] { selection->run = [=](CommandContext& context) { return run(context, *options); }; });
+  return command;
+}
+
+void AddLabelOptions(Syntax command, NodeOptions* options) {
+  command.Option("--pool", &options->pool, "the pool that jobs name");
+  command.Option("--zone", &options->zone, "its zone of the network");
+  command.Option("--leaf", &options->leaf, "the switch that it hangs on");
+  command.Option("--gpu-type", &options->gpu_type, "what its GPUs are");
+  command.Option("--gpus", &options->gpus, "how many");
+  command.Option("--nvlink", &options->nvlink, "none, pair or full");
+  command.Option("--nic", &options->nic, "infiniband, roce or ethernet");
+  command.Option("--address", &options->address, "where the other nodes of a job reach it");
+}
+
+}  // namespace
+
+void AddAdminNode(Syntax admin, Selection* selection) {
+  const auto options = std::make_shared<NodeOptions>();
+  Syntax node = admin.AddGroup("node", "About one node");
+  AddNodeCommand(node, selection, options, "return", "Make a quarantined or lost node schedulable again",
+                 RunNodeReturn);
+  AddNodeCommand(node, selection, options, "remove",
+                 "Take a node out of the cluster: a machine of its name may register", RunNodeRemove)
+      .Flag("--connected", &options->connected, "also while its agent is connected: it registers anew at once");
+  Syntax invite =
+      AddNodeCommand(node, selection, options, "invite",
+                     "Let a machine become this node: prints what to run there, and a token", RunNodeInvite);
+  AddLabelOptions(invite, options.get());
+  invite.Flag("--login", &options->login, "a host where users log in: it runs no jobs, and may ask for their tokens");
+  AddDurationOption(invite, "--ttl", &options->ttl, "how long the token counts (1h)");
+  AddNodeCommand(node, selection, options, "revoke", "End a node's certificate, and its agent's connection, at once",
+                 RunNodeRevoke);
+  AddLabelOptions(AddNodeCommand(node, selection, options, "label", "Change a node's labels, from its next release on",
+                                 RunNodeLabel),
+                  options.get());
+}
+
+}  // namespace glim::cli

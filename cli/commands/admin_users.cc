@@ -1,0 +1,195 @@
+// glim admin user list, add, set, remove and import: who there is, what they may, and who they are on the machines.
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/commands/account_change.h"
+#include "cli/commands/command.h"
+#include "cli/commands/import_users.h"
+#include "cli/text/errors.h"
+#include "cli/text/render_json.h"
+#include "cli/views/accounts_view.h"
+
+namespace glim::cli {
+namespace {
+
+using glim::v1::AccountUser;
+using glim::v1::AdminApi;
+using glim::v1::ChangeAccountRequest;
+
+enum class UserVerb { kAdd, kSet, kRemove };
+
+struct UserOptions {
+  std::string name;
+  std::optional<std::string> teams, admin_of, role, groups;
+  std::optional<std::int64_t> uid, gid;
+  bool disable = false;
+  bool enable = false;
+  // Of an import.
+  bool nss = false;
+  std::string file;
+  std::vector<std::string> names;
+};
+using UserOptionsPtr = std::shared_ptr<UserOptions>;
+
+Status ReadGroups(const std::string& text, AccountUser* user) {
+  user->clear_groups();
+  for (const std::string& word : WordsOf(text)) {
+    std::int64_t number = 0;
+    if (const std::string wrong = ReadWhole(word, 0, UINT32_MAX - 1, &number); !wrong.empty()) return UsageError(wrong);
+    user->add_groups(static_cast<std::uint32_t>(number));
+  }
+  return Status::Ok();
+}
+
+// Changes of `user` what was given.
+Status Fill(const UserOptions& options, AccountUser* user) {
+  user->set_name(options.name);
+  if (options.disable && options.enable) return UsageError("--disable and --enable are two things");
+  if (options.teams) {
+    user->clear_teams();
+    for (const std::string& team : WordsOf(*options.teams)) user->add_teams(team);
+  }
+  if (options.admin_of) {
+    user->clear_admin_of();
+    for (const std::string& team : WordsOf(*options.admin_of)) user->add_admin_of(team);
+  }
+  if (options.role) user->set_role(*options.role);
+  if (options.uid) {
+    user->set_has_uid(true);
+    user->set_uid(static_cast<std::uint32_t>(*options.uid));
+    if (!options.gid && user->gid() == 0) user->set_gid(user->uid());
+  }
+  if (options.gid) user->set_gid(static_cast<std::uint32_t>(*options.gid));
+  if (options.disable) user->set_disabled(true);
+  if (options.enable) user->set_disabled(false);
+  return options.groups ? ReadGroups(*options.groups, user) : Status::Ok();
+}
+
+Result<std::vector<AccountUser>> KnownUsers(CommandContext& context) {
+  const auto known = context.client.Call(&AdminApi::Stub::ListAccounts, glim::v1::ListAccountsRequest());
+  if (!known.ok()) return known.status();
+  return std::vector<AccountUser>(known->users().begin(), known->users().end());
+}
+
+// The row of that name; none: null.
+const AccountUser* FindUser(const std::vector<AccountUser>& users, const std::string& name) {
+  for (const AccountUser& user : users) {
+    if (user.name() == name) return &user;
+  }
+  return nullptr;
+}
+
+std::string UserWords(const AccountUser& user) {
+  std::string words = user.teams_size() == 0 ? "in no team" : fmt::format("teams {}", fmt::join(user.teams(), ", "));
+  if (!user.role().empty() && user.role() != "user") words += ", " + user.role();
+  if (user.admin_of_size() > 0) words += fmt::format(", admin of {}", fmt::join(user.admin_of(), ", "));
+  if (user.has_uid()) words += fmt::format(", uid {}", user.uid());
+  if (user.disabled()) words += ", disabled";
+  return words;
+}
+
+Status ChangeUser(CommandContext& context, UserVerb verb, const UserOptions& options) {
+  ChangeAccountRequest request;
+  request.set_only_new(verb == UserVerb::kAdd);
+  request.set_remove(verb == UserVerb::kRemove);
+  AccountUser* user = request.mutable_user();
+  if (verb == UserVerb::kSet) {
+    const Result<std::vector<AccountUser>> known = KnownUsers(context);
+    if (!known.ok()) return known.status();
+    if (const AccountUser* row = FindUser(*known, options.name)) *user = *row;
+  }
+  if (Status filled = Fill(options, user); !filled.ok()) return filled;
+  return RunAccountChange(
+      context, request,
+      verb == UserVerb::kRemove
+          ? fmt::format("user {} is removed, with their tokens; quotas of theirs stay", options.name)
+          : fmt::format("user {}: {}", options.name, UserWords(*user)));
+}
+
+Status RunImport(CommandContext& context, const UserOptions& options) {
+  if (options.nss == !options.file.empty()) {
+    return UsageError("say where from: --nss or --file", "'glim admin user import --nss kim lee'");
+  }
+  const Result<std::vector<ImportedUser>> found =
+      options.nss ? UsersOfMachine(options.names) : UsersOfFile(options.file);
+  if (!found.ok()) return found.status();
+  const Result<std::vector<AccountUser>> known = KnownUsers(context);
+  if (!known.ok()) return known.status();
+  std::size_t added = 0;
+  for (const ImportedUser& user : *found) {
+    ChangeAccountRequest request;
+    const AccountUser* row = FindUser(*known, user.row.name());
+    added += row == nullptr ? 1 : 0;
+    *request.mutable_user() = user.Over(row);
+    const auto changed = context.client.Call(&AdminApi::Stub::ChangeAccount, request);
+    if (!changed.ok()) return changed.status();
+  }
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["users"] = found->size();
+    document["new"] = added;
+    context.output.Data(DumpJson(document));
+  } else {
+    context.output.Note(fmt::format("{} users, {} of them new", found->size(), added));
+  }
+  return Status::Ok();
+}
+
+std::string CheckRole(const std::string& word) {
+  const bool known = word == "viewer" || word == "user" || word == "operator" || word == "admin";
+  return known ? "" : fmt::format("'{}' is no role: use viewer, user, operator or admin", word);
+}
+
+void AddUserOptions(Syntax command, const UserOptionsPtr& options) {
+  const auto number = [options](std::optional<std::int64_t> UserOptions::*target) {
+    return [options, target](const std::string& word) {
+      return ReadWhole(word, 0, UINT32_MAX - 1, &((*options).*target).emplace());
+    };
+  };
+  command.Option("--team", &options->teams, "the user's teams, with commas between; the first is the default");
+  command.ParsedOption("--role", "viewer, user, operator or admin (user)", [options](const std::string& word) {
+    options->role = word;
+    return CheckRole(word);
+  });
+  command.Option("--admin-of", &options->admin_of, "teams, among the user's, whose admin the user is");
+  command.ParsedOption("--uid", "who the user is on the machines", number(&UserOptions::uid));
+  command.ParsedOption("--gid", "the first group (the uid)", number(&UserOptions::gid));
+  command.Option("--group", &options->groups, "numbers of the other groups, with commas between");
+  command.Flag("--disable", &options->disable, "no token of the user's counts, and no job of theirs starts");
+  command.Flag("--enable", &options->enable, "undoes --disable");
+}
+
+}  // namespace
+
+void AddAdminUsers(Syntax admin, Selection* selection) {
+  const auto options = std::make_shared<UserOptions>();
+  Syntax user = admin.AddGroup("user", "Who there is, in which teams, with which rights");
+  AddAccountList(user, selection, "users", "no user is registered", "List the users", UsersTable);
+  const auto add = [=](const char* name, UserVerb verb, const char* help) {
+    Syntax command = Syntax(user).AddCommand(name, help);
+    command.Option("NAME", &options->name, "the user's name", Presence::kRequired);
+    command.OnChosen(
+        [=] { selection->run = [=](CommandContext& context) { return ChangeUser(context, verb, *options); }; });
+    if (verb != UserVerb::kRemove) AddUserOptions(command, options);
+  };
+  add("add", UserVerb::kAdd, "Add a user");
+  add("set", UserVerb::kSet, "Add a user, or change what is given");
+  add("remove", UserVerb::kRemove, "Remove a user: their tokens count no more");
+  Syntax import = user.AddCommand("import", "Add users from this machine's user database or from a file");
+  import.Flag("--nss", &options->nss, "who getpwnam knows here: those named, or all with a uid from 1000 on");
+  import.Option("--file", &options->file, "YAML: users: {kim: {teams: [vision], uid: 1001}}", Presence::kOptional);
+  import.ParsedOptions("NAME", "with --nss: these alone, system accounts too",
+                       [options](const std::string& word) {
+                         options->names.push_back(word);
+  return std::string();
+},
+                       Presence::kOptional);
+  import.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunImport(context, *options);
+  };  // namespace glim::cli
+  });
+  }
+
+  }  // namespace glim::cli

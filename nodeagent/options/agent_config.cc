@@ -1,0 +1,158 @@
+#include "nodeagent/options/agent_config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+
+#include "sdk/base/printable.h"
+#include "sdk/log/log.h"
+#include "sdk/yaml/fields.h"
+
+namespace glim::nodeagent {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kListMax = 64;
+
+// "67108864", "64MiB", "64 MiB": bytes.
+template <typename Number>
+yaml::Field IntoSize(Number* out, std::int64_t least) {
+  return [out, least](const yaml::Node& value, const std::string& path) {
+    const std::string accepted = "write a whole number of bytes, or one with KiB, MiB, GiB or TiB: 64GiB";
+    const std::string text = value.IsScalar() ? value.scalar : "";
+    const std::size_t digits = text.find_first_not_of("0123456789");
+    const std::string number = text.substr(0, digits);
+    std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+    std::erase(unit, ' ');
+    const std::vector<std::string> units = {"", "KiB", "MiB", "GiB", "TiB"};
+    const auto known = std::find(units.begin(), units.end(), unit);
+    if (number.empty() || number.size() > 15 || known == units.end()) {
+      return yaml::RefuseAt(value, path, "'" + Printable(text) + "' is no size", accepted);
+    }
+    const std::int64_t amount = std::stoll(number);
+    const int shift = 10 * static_cast<int>(known - units.begin());
+    if (amount > (kMost >> shift) || (amount << shift) < least) {
+      return yaml::RefuseAt(value, path, Printable(text) + " is out of range",
+                            "use " + std::to_string(least) + " bytes or more");
+    }
+    *out = static_cast<Number>(amount << shift);
+    return Status::Ok();
+  };
+}
+
+yaml::Field IntoList(std::vector<std::string>* out) {
+  return [out](const yaml::Node& value, const std::string& path) {
+    if (!value.IsSequence()) return yaml::RefuseAt(value, path, "must be a list", "write it like [/data, /home]");
+    if (value.items.size() > kListMax) {
+      return yaml::RefuseAt(value, path, "has too many entries", "use at most " + std::to_string(kListMax));
+    }
+    std::vector<std::string> list;
+    for (const yaml::NodePtr& item : value.items) {
+      std::string text;
+      if (Status status = yaml::IntoText(&text)(*item, path); !status.ok()) return status;
+      list.push_back(std::move(text));
+    }
+    *out = std::move(list);
+    return Status::Ok();
+  };
+}
+
+// Of a file nobody knows from which folder it is read.
+Status CheckAbsolute(const std::string& path) {
+  if (path[0] == '/') return Status::Ok();
+  return InvalidArgument("", "'" + Printable(path) + "' is no absolute path", "write it like /var/lib/glim-agent");
+}
+
+yaml::Fields FieldsOf(AgentOptions* o) {
+  using yaml::IntoNumber;
+  using yaml::IntoText;
+  return {
+      {"scheduler", IntoText(&o->scheduler)},
+      {"insecure_without_identity", yaml::IntoBool(&o->insecure_without_identity)},
+      {"login_socket", yaml::IntoText(&o->login_socket)},
+      {"cluster_id", IntoText(&o->cluster_id)},
+      {"node_name", IntoText(&o->node_name)},
+      {"state_dir", yaml::IntoChecked(&o->state_dir, CheckAbsolute)},
+      {"pool", IntoText(&o->pool)},
+      {"zone", IntoText(&o->zone)},
+      {"leaf", IntoText(&o->leaf)},
+      {"gpu_type", IntoText(&o->gpu_type)},
+      {"gpus", IntoNumber(&o->gpus, 0, 1024)},
+      {"simulated_gpus", yaml::IntoBool(&o->simulated_gpus)},
+      {"nvlink", IntoText(&o->nvlink)},
+      {"nic", IntoText(&o->nic)},
+      {"address", IntoText(&o->address)},
+      {"hfreduce_device", IntoText(&o->hfreduce_device)},
+      {"hfreduce_service_level", IntoNumber(&o->hfreduce_service_level, 0, 15)},
+      {"saves_listen", IntoText(&o->saves_listen)},
+      {"replica_memory", IntoSize(&o->replica_memory_bytes, 0)},
+      {"replica_secret_file", IntoText(&o->replica_secret_file)},
+      {"replica_listen", IntoText(&o->replica_listen)},
+      {"replica_tls", IntoText(&o->replica_tls)},
+      {"replica_device", IntoText(&o->replica_device)},
+      {"replica_service_level", IntoNumber(&o->replica_service_level, 0, 15)},
+      {"shim", IntoText(&o->shim)},
+      {"sdk", IntoText(&o->sdk)},
+      {"runtime", IntoText(&o->runtime)},
+      {"runc", IntoText(&o->runc)},
+      {"cgroup_parent", IntoText(&o->cgroup_parent)},
+      {"task_user", IntoText(&o->task_user_text)},
+      {"mount_allow", IntoList(&o->mount_allow)},
+      {"tmp_bytes", IntoSize(&o->tmp_bytes_max, 0)},
+      {"path_seconds", IntoNumber(&o->path_seconds, 1, 3600)},
+      {"prolog", IntoText(&o->prolog)},
+      {"epilog", IntoText(&o->epilog)},
+      {"hook_seconds", IntoNumber(&o->hook_seconds, 1, 3600)},
+      {"log_level", yaml::IntoChecked(&o->log_level, CheckLogLevel)},
+      {"machine_id", IntoText(&o->machine_id)},
+      {"log_file_bytes", IntoSize(&o->log_limits.file_bytes_max, 4096)},
+      {"log_files", IntoNumber(&o->log_limits.files_max, 2, 1000)},
+      {"logs_bytes", IntoSize(&o->logs_bytes_max, 0)},
+      {"logs_attempts", IntoNumber(&o->log_folders_max, 0, 1'000'000)},
+  };
+}
+
+std::string OptionOf(const std::string& key) {
+  std::string option = "--" + key;
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
+}  // namespace
+
+Status ConfigPlaces::Placed(const Status& refusal) const {
+  const auto place = places_.find(refusal.field());
+  if (refusal.ok() || place == places_.end()) return refusal;
+  return Status(refusal.code(), place->second + refusal.message())
+      .WithReason(refusal.reason())
+      .WithField(refusal.field())
+      .WithFix(refusal.fix());
+}
+
+Status ReadAgentConfigText(const std::string& text, const std::string& source, AgentOptions* options,
+                           ConfigPlaces* places) {
+  yaml::Fields fields = FieldsOf(options);
+  for (auto& [key, field] : fields) {
+    field = [take = field, key = key, source, places](const yaml::Node& value, const std::string& path) {
+      places->Note(OptionOf(key),
+                   source + ":" + std::to_string(value.mark.line) + ":" + std::to_string(value.mark.column) + ": ");
+      return take(value, path);
+    };
+  }
+  return yaml::ReadText(text, source, fields);
+}
+
+Status ReadAgentConfig(const std::string& path, AgentOptions* options, ConfigPlaces* places) {
+  const Result<std::string> text = yaml::ReadTextFile(path, "--config");
+  if (!text.ok()) return text.status();
+  return ReadAgentConfigText(*text, path, options, places);
+}
+
+std::vector<std::string> AgentConfigKeys() {
+  AgentOptions unused;
+  std::vector<std::string> keys;
+  for (const auto& [key, field] : FieldsOf(&unused)) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,188 @@
+#include "nodeagent/options/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sdk/log/log.h"
+
+namespace glim::nodeagent {
+namespace {
+
+void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
+  app.add_option("--replica-memory", o.replica_memory_bytes,
+                 "memory for copies of other nodes' checkpoints (units: KiB, MiB, GiB), held by a glim-replica that "
+                 "this agent starts and that outlives it (0: none)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--replica-secret-file", o.replica_secret_file,
+                 "of the cluster's secret, readable by its owner alone; jobs' tokens for replicas are made of it");
+  app.add_option("--replica-listen", o.replica_listen,
+                 "HOST:PORT of that glim-replica, port 0: a free one (a free one "
+                 "of --address)");
+  app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, here and in tasks (all)");
+  app.add_option("--replica-device", o.replica_device,
+                 "the network card for replicas, here and in tasks, as UCX names it: mlx5_0:1 (all)");
+  app.add_option("--replica-service-level", o.replica_service_level,
+                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
+      ->check(CLI::Range(0, 15));
+}
+
+void AddIdentityOptions(CLI::App& app, AgentOptions& o) {
+  app.add_flag(
+      "--insecure-without-identity", o.insecure_without_identity,
+      "no TLS and no certificate, for a scheduler that runs so: whoever answers there gives this agent orders");
+  app.add_option("--login-socket", o.login_socket,
+                 "of a host where users log in: serves their `glim login` at this socket, and runs no tasks");
+}
+
+void AddLogOptions(CLI::App& app, AgentOptions& o) {
+  const auto level = [](const std::string& word) {
+    const Status status = CheckLogLevel(word);
+    return status.ok() ? std::string() : status.message() + ": " + status.fix();
+  };
+  app.add_option("--log-level", o.log_level, "trace, debug, info, warning, error, critical or off")
+      ->check(CLI::Validator(level, "", "level"))
+      ->capture_default_str();
+  app.add_option("--log-file-bytes", o.log_limits.file_bytes_max,
+                 "size at which a rank's log file is rotated (units: KiB, MiB, GiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--log-files", o.log_limits.files_max, "how many files of a rank's log are kept")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  app.add_option("--logs-bytes", o.logs_bytes_max,
+                 "how much all finished attempts' logs may take (units: KiB, MiB, GiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--logs-attempts", o.log_folders_max, "of how many attempts logs are kept")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddOptions(CLI::App& app, AgentOptions& o) {
+  app.set_version_flag("--version", GLIM_VERSION);
+  app.add_option(
+      "--config", o.config_file,
+      "a YAML file that says what is not said here, such as /etc/glim/agent.yaml; its keys are these options "
+      "with '_' for '-'");
+  app.add_option("--scheduler", o.scheduler,
+                 "where the scheduler listens for agents, HOST:PORT (where this node was enrolled, or 127.0.0.1:7603)");
+  AddIdentityOptions(app, o);
+  app.add_option("--cluster-id", o.cluster_id,
+                 "the cluster that this node belongs to, as `glim version` shows it (the state folder's own)");
+  app.add_option("--node-name", o.node_name, "this node's name in the cluster (the host's name)");
+  app.add_option("--state-dir", o.state_dir, "the agent's own folder, private (0700); made when it is missing");
+  app.add_option("--pool", o.pool, "the pool that this node belongs to")->capture_default_str();
+  app.add_option("--zone", o.zone, "the fabric that this node is in")->capture_default_str();
+  app.add_option("--leaf", o.leaf, "the leaf switch that this node hangs on")->capture_default_str();
+  app.add_option("--gpu-type", o.gpu_type, "what GPUs the node has, as jobs ask for them");
+  app.add_option("--gpus", o.gpus, "how many GPUs the node has")->check(CLI::Range(0, 1024))->capture_default_str();
+  app.add_flag("--simulated-gpus", o.simulated_gpus, "no real GPUs are behind --gpus: they are numbers to schedule by");
+  app.add_option("--nvlink", o.nvlink, "none, pair or full")->capture_default_str();
+  app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();
+  app.add_option("--address", o.address, "where other nodes reach this one's tasks (MASTER_ADDR)")
+      ->capture_default_str();
+  app.add_option("--hfreduce-device", o.hfreduce_device,
+                 "the network card that tasks' glim.hfreduce uses, as UCX names it: mlx5_0:1 (all)");
+  app.add_option("--hfreduce-service-level", o.hfreduce_service_level,
+                 "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
+      ->check(CLI::Range(0, 15));
+  app.add_option("--saves-listen", o.saves_listen,
+                 "HOST:PORT where other nodes' agents copy jobs' saves from this "
+                 "node, port 0: a free one; none: they cannot (a free one of --address)");
+  AddReplicaOptions(app, o);
+  app.add_option("--shim", o.shim, "the program glim-shim (the one beside this program)");
+  app.add_option("--sdk", o.sdk,
+                 "the SDK's folder, which every task gets: `import glim` and glim-task work in it; "
+                 "none: no SDK (../share/glim/sdk beside this program)");
+  app.add_option("--runtime", o.runtime,
+                 "what tasks run in: runc or crun (containers), process, or auto: runc for root (it refuses to "
+                 "start where runc is missing), process for others. As root, process makes every job root on this "
+                 "node")
+      ->capture_default_str();
+  app.add_option("--runc", o.runc, "the program runc or crun (looked for in the usual folders)");
+  app.add_option("--cgroup-parent", o.cgroup_parent,
+                 "the control group below which the tasks' are; this agent's alone (one below /glim)");
+  app.add_option("--task-user", o.task_user_text, "UID:GID that containers' processes run as")->capture_default_str();
+  app.add_option("--mount-allow", o.mount_allow,
+                 "folders of this node that jobs may name as workdir, checkpoint.dir or "
+                 "in mounts, with all below; for containers")
+      ->capture_default_str();
+  app.add_option(
+         "--tmp-bytes", o.tmp_bytes_max,
+         "how much a task may have in its container's /tmp (units: KiB, MiB, GiB); who has more is killed (0: as "
+         "much as the disk has)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--path-seconds", o.path_seconds,
+                 "how long storage that a job names (workdir, checkpoint.dir, mounts) may take to answer before the "
+                 "task's start fails")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  app.add_option("--prolog", o.prolog,
+                 "a program to run before each task's first process; if it fails the node is taken out");
+  app.add_option("--epilog", o.epilog,
+                 "a program to run after each task's last process; if it fails the node is taken out");
+  app.add_option("--hook-seconds", o.hook_seconds, "how long --prolog and --epilog may take each")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  app.add_option("--machine-id", o.machine_id,
+                 "tells this machine from another under the same name (/etc/machine-id and the state folder)");
+  AddLogOptions(app, o);
+}
+
+namespace {
+
+// `glim-agent enrol ...`; the token comes on standard input.
+CommandLine ParseEnrol(std::vector<const char*> words) {
+  words.erase(words.begin() + 1);
+  CommandLine line;
+  EnrolOrder& order = line.enrol.emplace();
+  CLI::App app("Makes this machine a node: the token of `glim admin node invite` comes on standard input",
+               "glim-agent enrol");
+  app.add_option("--scheduler", order.scheduler, "where the scheduler listens for users, HOST:PORT")->required();
+  app.add_option("--ca-fingerprint", order.ca_fingerprint, "of the scheduler's authority, as the invitation says it")
+      ->required();
+  app.add_option("--name", order.node, "the node's name in the cluster")->required();
+  app.add_option("--state-dir", order.state_dir, "the agent's own folder; key and certificate go to its identity/")
+      ->required();
+  app.add_option("--machine-id", order.machine_id, "as the agent is told it (/etc/machine-id and the state folder)");
+  try {
+    app.parse(static_cast<int>(words.size()), words.data());
+  } catch (const CLI::ParseError& error) {
+    line.exit_code = app.exit(error) == 0 ? 0 : 2;
+  }
+  return line;
+}
+
+}  // namespace
+
+Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "enrol") return ParseEnrol({argv, argv + argc});
+  CommandLine line;
+  const auto parse = [&](AgentOptions& options) {
+    CLI::App app("The agent of one Glim node: runs the tasks that the scheduler gives it");
+    AddOptions(app, options);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      line.exit_code = app.exit(error) == 0 ? 0 : 2;
+    }
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->count() > 0) line.places.Forget(option->get_name());
+    }
+  };
+  AgentOptions said;
+  parse(said);
+  if (line.exit_code || said.config_file.empty()) {
+    line.options = std::move(said);
+    return line;
+  }
+  if (Status status = ReadAgentConfig(said.config_file, &line.options, &line.places); !status.ok()) return status;
+  parse(line.options);  // what is said on the command line counts
+  return line;
+}
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,64 @@
+#include "nodeagent/runtime/process_census.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "nodeagent/os/run_program.h"
+
+namespace glim::nodeagent {
+namespace {
+
+class ProcessCensusTest : public testing::Test {
+ protected:
+  ProcessCensusTest()
+      : socket_("/tmp/glim-census-" + std::to_string(::getpid()) + "/run/socket"),
+        // Its child has another environment.
+        pid_(*StartProgram({"/bin/sh", "-c", "env -i sleep 1000 & exec sleep 1000"},
+                           {"GLIM_SOCKET=" + socket_, "PATH=/usr/bin:/bin"}, "/dev/null")) {}
+  ~ProcessCensusTest() override {
+    ::kill(-pid_, SIGKILL);  // a session of its own
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::size_t Count(ProcessCensus& census, const std::string& socket, pid_t shim) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::size_t count = 0;
+    while ((count = census.Of(socket, shim).size()) != 2 && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return count;
+  }
+  const std::string socket_;
+  const pid_t pid_;
+};
+
+TEST_F(ProcessCensusTest, FindsMarkedProcessesAndAllBelowThem) {
+  ProcessCensus census({::getuid()});
+  EXPECT_EQ(Count(census, socket_, 0), 2u);
+  EXPECT_TRUE(census.Of(socket_ + "2", 0).empty()) << "a name that only begins alike";
+  EXPECT_EQ(census.Of(socket_ + "2", pid_).size(), 1u) << "what is below a shim";
+}
+
+TEST_F(ProcessCensusTest, AnotherUsersEnvironmentMeansNothing) {
+  ProcessCensus own({::getuid()});
+  ASSERT_EQ(Count(own, socket_, 0), 2u);
+  ProcessCensus others({::getuid() + 1});
+  EXPECT_TRUE(others.Of(socket_, 0).empty());
+}
+
+TEST_F(ProcessCensusTest, LooksOnceForAllWhoAskTogether) {
+  ProcessCensus census({::getuid()});
+  for (int i = 0; i < 100; ++i) (void)census.Of(socket_ + std::to_string(i), 0);
+  EXPECT_LT(census.looks(), 10u);
+  const std::uint64_t looks = census.looks();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (census.looks() == looks && std::chrono::steady_clock::now() < until) (void)census.Of(socket_, 0);
+  EXPECT_GT(census.looks(), looks) << "and again, later";
+}
+
+}  // namespace
+}  // namespace glim::nodeagent

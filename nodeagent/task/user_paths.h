@@ -1,0 +1,62 @@
+// What a job names of the node's file systems, and what is found there. Looking at such a path may hang for ever, so
+// glim-paths does it for the agent (LookAt), and answers. Values; all but LookAt is pure.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nodeagent/task/task_user.h"
+#include "sdk/base/result.h"
+
+namespace glim::nodeagent {
+
+struct PathWish {
+  std::string field;  // of the job's spec: "workdir", "checkpoint.dir", "mounts[0].source"
+  std::string path;   // absolute
+  bool make = false;  // a folder that is made where it is missing
+};
+
+// In what folders something may be made, and whose it is then. That user looks and makes, and where that one may not,
+// whoever calls LookAt. None: anywhere, who makes it.
+struct MakeRules {
+  std::vector<std::string> allow;  // folders, and all below
+  std::string state_dir;           // the agent's own: not there, nor above it
+  TaskUser owner;
+};
+
+struct PathOrder {
+  std::vector<PathWish> wishes;
+  std::optional<MakeRules> rules;
+};
+
+struct PathAnswer {
+  std::string real;      // without symbolic links; empty: see the others
+  int error = 0;         // errno
+  bool refused = false;  // it is not there, and may not be made there
+};
+using PathAnswers = std::map<std::string, PathAnswer>;  // by field
+
+// "/data" holds "/data" and all below.
+bool IsWithin(const std::string& path, const std::string& folder);
+// Whether `real`, a path without links, lies where the rules allow it.
+bool IsAllowed(const MakeRules& rules, const std::string& real);
+
+std::string ToJson(const PathOrder& order);
+Result<PathOrder> ParsePathOrder(const std::string& text);
+
+// Carries the order out, one wish after another. `tell` gets a record before each wish and one after it. It blocks for
+// as long as the storage does.
+void LookAt(const PathOrder& order, const std::function<void(const std::string& record)>& tell);
+
+// What the records say. `looking_at`: the wish that has no answer yet; none: all have one, or nothing was begun.
+struct PathRecords {
+  PathAnswers answers;
+  std::optional<PathWish> looking_at;
+};
+PathRecords ReadPathRecords(const PathOrder& order, std::string_view records);
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,52 @@
+#include "scheduler/core/model/account_access.h"
+
+#include <algorithm>
+
+#include "scheduler/core/model/spec.h"
+
+namespace glim::core {
+
+Bar BarOf(const Accounts& accounts, const std::string& user, const std::string& team, const std::string& pool) {
+  if (accounts.users_disabled > 0) {
+    const auto found = accounts.users.find(user);
+    if (found != accounts.users.end() && found->second.disabled) return Bar::kUserDisabled;
+  }
+  if (accounts.teams_with_pools > 0) {
+    const auto found = accounts.teams.find(team);
+    if (found == accounts.teams.end() || found->second.pools.empty()) return Bar::kNone;
+    const auto& pools = found->second.pools;
+    if (std::find(pools.begin(), pools.end(), pool) == pools.end()) return Bar::kPoolNotAllowed;
+  }
+  return Bar::kNone;
+}
+
+std::optional<Blocker> BarBlocker(const Accounts& accounts, const std::string& user, const std::string& team,
+                                  const std::string& pool) {
+  switch (BarOf(accounts, user, team, pool)) {
+    case Bar::kNone: return std::nullopt;
+    case Bar::kUserDisabled:
+      return Blocker{BlockerKind::kUserDisabled,
+                     "user " + user + " is disabled: none of their jobs starts until an operator enables them: " +
+                         "glim admin user set " + user + " --enable",
+                     0,
+                     0,
+                     {}};
+    case Bar::kPoolNotAllowed:
+      return Blocker{BlockerKind::kPoolNotAllowed,
+                     "team " + team + " may not use pool " + pool +
+                         " any more; the job waits until an operator gives it the pool back: cancel it and submit it " +
+                         "to another pool, or ask for: glim admin team set " + team + " --pools " + pool,
+                     0,
+                     0,
+                     {}};
+  }
+  return std::nullopt;
+}
+
+std::string DefaultPool(const Accounts& accounts, const std::string& team) {
+  const auto found = accounts.teams.find(team);
+  return found == accounts.teams.end() || found->second.default_pool.empty() ? JobSpec{}.pool
+                                                                             : found->second.default_pool;
+}
+
+}  // namespace glim::core

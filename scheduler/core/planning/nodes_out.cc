@@ -1,0 +1,81 @@
+#include "scheduler/core/planning/nodes_out.h"
+
+#include <algorithm>
+
+#include "scheduler/core/model/feasibility.h"
+
+namespace glim::core {
+namespace {
+
+// As counted ("2 silent"), and as said of one ("n4 is silent").
+struct Words {
+  const char* counted;
+  const char* said;
+};
+constexpr std::array<Words, kWhysOut> kWords = {{{"quarantined", "is quarantined"},
+                                                 {"with a fault", "has a fault"},
+                                                 {"without the checkpoint root", "does not see the checkpoint root"},
+                                                 {"refused", "is refused"},
+                                                 {"lost", "is lost"},
+                                                 {"silent", "is silent"},
+                                                 {"with tasks that are to go", "has tasks that are to go"}}};
+
+WhyOut WhyOf(const Node& node) {
+  switch (node.state) {
+    case NodeState::kQuarantined: return WhyOut::kQuarantined;
+    case NodeState::kRefused: return WhyOut::kRefused;
+    case NodeState::kLost: return WhyOut::kLost;
+    case NodeState::kSilent: return WhyOut::kSilent;
+    case NodeState::kReady: break;
+  }
+  if (!node.fault.empty()) return WhyOut::kFault;
+  return node.root_error.empty() ? WhyOut::kLeftTasks : WhyOut::kNoRoot;
+}
+
+const std::string& NoteOf(const Node& node, WhyOut why) {
+  if (why == WhyOut::kFault) return node.fault;
+  return why == WhyOut::kNoRoot ? node.root_error : node.message;
+}
+
+}  // namespace
+
+void NodesOut::Add(const PassNode& node) {
+  if (IsUsable(*node.row)) return;
+  const WhyOut why = WhyOf(*node.row);
+  ++all;
+  ++by_reason[static_cast<std::size_t>(why)];
+  ++by_zone[node.zone];
+  if (!example || why < WhyOf(*example)) example = node.row;
+}
+
+NodesOut OutOf(const PoolView& view, const AskView& ask) {
+  NodesOut out;
+  for (const std::uint32_t i : ask.nodes) out.Add(view.nodes[i]);
+  return out;
+}
+
+std::size_t MostTogether(const AskView& ask, const NodesOut& out, const JobSpec& spec, const Policy& policy,
+                         const std::vector<std::string>& zone_names) {
+  if (out.all == 0) return ask.Largest(spec, policy);
+  std::map<std::string, std::size_t> left;
+  for (const auto& [zone, nodes] : ask.by_zone) {
+    const auto gone = out.by_zone.find(zone);
+    left[zone_names[zone]] = nodes - (gone == out.by_zone.end() ? 0 : gone->second);
+  }
+  const std::size_t in_zone = MostInOneZone(left);
+  return ask.MayCross(spec, policy) ? std::max(in_zone, MostOverALink(left, policy)) : in_zone;
+}
+
+std::string OutInWords(const NodesOut& out) {
+  std::string text;
+  for (std::size_t i = 0; i < kWhysOut; ++i) {
+    if (out.by_reason[i] == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(out.by_reason[i]) + " " + kWords[i].counted;
+  }
+  const WhyOut why = WhyOf(*out.example);
+  text += "; node " + out.example->name + " " + kWords[static_cast<std::size_t>(why)].said;
+  const std::string& note = NoteOf(*out.example, why);
+  return note.empty() ? text : text + ": " + note;
+}
+
+}  // namespace glim::core

@@ -1,0 +1,56 @@
+#include "scheduler/identity/job_token.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sdk/io/random_bytes.h"
+
+namespace glim::identity {
+namespace {
+
+const std::string kSigningKey(32, 'k');
+
+ClusterKey KeyOf(unsigned char byte) {
+  ClusterKey::Bytes bytes;
+  bytes.fill(std::byte{byte});
+  return ClusterKey(bytes);
+}
+
+TEST(JobToken, IsTheHmacOfTheAttempt) {
+  const OpaqueToken token = JobTokenOf(kSigningKey, {core::JobId(7), 2});
+  // python3: hmac.new(b"k" * 32, b"job-token-id\n7.2", hashlib.sha256).hexdigest()[:16]
+  EXPECT_EQ(token.id, "4fbd58e70d25796f");
+  EXPECT_EQ(token.secret, "8fc791b776d27e624f1a96b656b46f7c722a00e474c551ea7bb7c0a9fca9a394");
+  const auto parsed = ParseToken(token.Text());
+  ASSERT_TRUE(parsed.ok()) << "it has the form of every token";
+  EXPECT_EQ(parsed->id, token.id);
+}
+
+TEST(JobToken, IsAnotherOfEachAttemptAndOfEachKey) {
+  std::set<std::string> ids, secrets;
+  for (const auto& [job, attempt] : {std::pair(7, 1), {7, 2}, {8, 1}, {71, 1}}) {
+    for (const std::string& key : {kSigningKey, std::string(32, 'l')}) {
+      const OpaqueToken token = JobTokenOf(key, {core::JobId(job), static_cast<std::uint32_t>(attempt)});
+      ids.insert(token.id);
+      secrets.insert(token.secret);
+    }
+  }
+  EXPECT_EQ(ids.size(), 8u);
+  EXPECT_EQ(secrets.size(), 8u);
+}
+
+TEST(JobToken, ItsKeyIsSealed) {
+  const core::SealedRow row = MakeSigningRow(KeyOf(1), FillRandomly);
+  EXPECT_EQ(row.name, kSigningRow);
+  const auto opened = OpenSigningRow(KeyOf(1), row);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->size(), 32u);
+  EXPECT_EQ(row.bytes.find(*opened), std::string::npos);
+  EXPECT_NE(*opened, *OpenSigningRow(KeyOf(1), MakeSigningRow(KeyOf(1), FillRandomly)));
+  EXPECT_EQ(OpenSigningRow(KeyOf(2), row).status().reason(), "OTHER_KEY_FILE");
+  EXPECT_EQ(OpenSigningRow(KeyOf(1), {kSigningRow, "v1:" + row.bytes}).status().reason(), "TORN_ROW");
+}
+
+}  // namespace
+}  // namespace glim::identity

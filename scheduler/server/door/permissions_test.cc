@@ -1,0 +1,102 @@
+// The table has a row for each method of every service in the protocol, and none for anything else.
+#include "scheduler/server/door/permissions.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor_database.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "glim/v1/admin_api.grpc.pb.h"
+#include "glim/v1/agent_api.grpc.pb.h"
+#include "glim/v1/client_api.grpc.pb.h"
+#include "glim/v1/enrol_api.grpc.pb.h"
+#include "scheduler/server/door/testing/permissions_page.h"
+
+namespace glim::server {
+namespace {
+
+// Names that make the linker keep the descriptors of every file with a service.
+const google::protobuf::FileDescriptor* const kFiles[] = {
+    v1::SubmitRequest::descriptor()->file(), v1::ReturnNodeRequest::descriptor()->file(),
+    v1::EnrolRequest::descriptor()->file(), v1::Hello::descriptor()->file()};
+
+std::set<std::string> MethodsOfTheProtocol() {
+  std::vector<std::string> names;
+  google::protobuf::DescriptorPool::internal_generated_database()->FindAllFileNames(&names);
+  std::set<std::string> methods;
+  for (const std::string& name : names) {
+    if (!name.starts_with("glim/")) continue;
+    const auto* const file = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(name);
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        methods.insert("/" + file->service(s)->full_name() + "/" + file->service(s)->method(m)->name());
+      }
+    }
+  }
+  return methods;
+}
+
+TEST(Permissions, EachMethodHasOneRowAndEachRowAMethod) {
+  ASSERT_EQ(std::size(kFiles), 4U);
+  std::set<std::string> rows;
+  for (const Permission& row : kPermissions) {
+    EXPECT_TRUE(rows.insert(std::string(row.method)).second) << row.method << " has two rows";
+  }
+  EXPECT_THAT(rows, ::testing::ContainerEq(MethodsOfTheProtocol()));
+}
+
+TEST(Permissions, WhatIsNamedNowhereIsNobodys) {
+  EXPECT_EQ(FindPermission("/glim.v1.ClientApi/SubmitAll"), nullptr);
+  EXPECT_EQ(FindPermission("/glim.v1.ClientApi/"), nullptr);
+  EXPECT_EQ(FindPermission(""), nullptr);
+  EXPECT_EQ(Permission{}.least, core::Role::kAdmin) << "a row that says nothing is an admin's";
+}
+
+TEST(Permissions, RowsAreSound) {
+  for (const Permission& row : kPermissions) {
+    const bool users = row.callers == Callers::kUsers;
+    EXPECT_EQ(users, row.least != core::Role::kNone) << row.method << ": a role is asked of users, and of them always";
+    // What changes something is told; what is read is not.
+    const bool changes = row.audited;
+    if (users && changes && row.method != "/glim.v1.AdminApi/RevokeToken") {
+      EXPECT_GE(row.scope, core::Scope::kSubmit) << row.method << ": a token to read with changes nothing";
+    }
+    if (row.least >= core::Role::kOperator || row.method.starts_with("/glim.v1.AdminApi/")) {
+      EXPECT_FALSE(row.jobs) << row.method << ": a job's token operates nothing";
+    }
+  }
+}
+
+// A question about one job goes by the job's owner: each request with a job_id is asked whose that is.
+TEST(Permissions, EachRequestWithAJobAsksWhoseItIs) {
+  for (const Permission& row : kPermissions) {
+    if (row.callers != Callers::kUsers) continue;
+    std::string name(row.method.substr(1));
+    name.replace(name.find('/'), 1, ".");
+    const auto* const method = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+    ASSERT_NE(method, nullptr) << name;
+    const bool about_job = method->input_type()->FindFieldByName("job_id") != nullptr;
+    if (about_job) {
+      EXPECT_TRUE(row.ownership == Ownership::kTeam || row.ownership == Ownership::kPartly) << name;
+    }
+    if (row.ownership == Ownership::kTeam) {
+      EXPECT_TRUE(about_job) << name;
+    }
+  }
+}
+
+TEST(Permissions, ThePageIsMadeFromTheTable) {
+  const std::string path = std::string(GLIM_SOURCE_DIR) + "/docs/permissions.md";
+  if (std::getenv("GLIM_GOLDEN_UPDATE") != nullptr) std::ofstream(path) << PermissionsPage();
+  std::stringstream page;
+  page << std::ifstream(path).rdbuf();
+  EXPECT_EQ(page.str(), PermissionsPage()) << "write it anew: GLIM_GOLDEN_UPDATE=1";
+}
+
+}  // namespace
+}  // namespace glim::server

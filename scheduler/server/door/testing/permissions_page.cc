@@ -1,0 +1,66 @@
+#include "scheduler/server/door/testing/permissions_page.h"
+
+#include <string_view>
+
+#include "scheduler/server/door/permissions.h"
+
+namespace glim::server {
+namespace {
+
+constexpr char kHead[] =
+    R"(# Who may call what
+
+Made from `scheduler/server/door/permissions.h` by its test (`GLIM_GOLDEN_UPDATE=1` writes it anew). What has no row is
+refused to everybody.
+
+- **Least role**: viewer, user, team admin, operator, admin; who has more may what who has less may.
+- **Whose**: *own*: the caller's own things, of others what the method's words in the protocol say of operators. *job*:
+  the job's owner, an admin of its team, operators. *partly*: everybody, and private parts of others are left out: of
+  jobs what runs, environment, mounts, paths, secrets' names and messages, of accounts role and uid, of nodes what went
+  wrong there last.
+- **Scope**: the least that the token must have: read, submit, all.
+- **Jobs**: whether a job's own token may (`api: true`): of that job and of those that it submitted.
+- **Audited**: done calls are in the audit trail; denied ones always are.
+
+| method | least role | whose | scope | jobs | audited |
+| --- | --- | --- | --- | --- | --- |
+)";
+
+std::string_view RoleWord(const Permission& row) {
+  switch (row.callers) {
+    case Callers::kAnybody: return "anybody";
+    case Callers::kNodes: return "nodes, by certificate";
+    case Callers::kAgents: return "agents among each other";
+    case Callers::kUsers: break;
+  }
+  return core::ToString(row.least);
+}
+
+std::string_view WhoseWord(Ownership ownership) {
+  switch (ownership) {
+    case Ownership::kNone: return "";
+    case Ownership::kPartly: return "partly";
+    case Ownership::kOwn: return "own";
+    case Ownership::kTeam: return "job";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string PermissionsPage() {
+  std::string page = kHead;
+  for (const Permission& row : kPermissions) {
+    const bool users = row.callers == Callers::kUsers;
+    page += "| " + std::string(row.method.substr(std::string_view("/glim.v1.").size()));
+    for (const std::string_view cell :
+         {RoleWord(row), WhoseWord(row.ownership), std::string_view(users ? core::ToString(row.scope) : ""),
+          std::string_view(row.jobs ? "yes" : ""), std::string_view(row.audited ? "yes" : "")}) {
+      page += cell.empty() ? " |" : " | " + std::string(cell);
+    }
+    page += " |\n";
+  }
+  return page;
+}
+
+}  // namespace glim::server

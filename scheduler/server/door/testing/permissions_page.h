@@ -1,0 +1,10 @@
+// docs/permissions.md, made from kPermissions. Pure.
+#pragma once
+
+#include <string>
+
+namespace glim::server {
+
+std::string PermissionsPage();
+
+}  // namespace glim::server

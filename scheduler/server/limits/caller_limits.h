@@ -1,0 +1,91 @@
+// CallerLimits: who holds how much of the scheduler, and the refusal of more: first by the user, then by the peer, then
+// by all together. Nobody who floods takes what others need.
+//
+// The user is the one whom the call's token has proven; who has none counts on the peer alone. In plaintext mode names
+// can be made up, and the peer's bound is what holds whoever does that.
+// Thread-safe; a call takes a lock for less than a microsecond. Memory: a row for each user and peer that holds
+// something, or has asked within the last seconds.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/server/limits/bounds.h"
+#include "sdk/base/result.h"
+#include "sdk/base/time.h"
+
+namespace glim::server {
+
+struct CallerKey {
+  std::string user;  // empty: unknown, and not bounded as one
+  std::string peer;  // PeerHost
+};
+
+// "ipv4:10.0.0.7" of gRPC's "ipv4:10.0.0.7:51234". All who come by a Unix socket are one peer.
+std::string PeerHost(const std::string& grpc_peer);
+
+class CallerLimits;
+
+// What a caller has been given. Movable; gives back at its end, or earlier what it is told to. One thread at a time.
+class Admission {
+ public:
+  Admission() = default;
+  Admission(Admission&& other) noexcept { *this = std::move(other); }
+  Admission& operator=(Admission&& other) noexcept;
+  ~Admission() { Release(); }
+
+  void Release();
+  void Release(Bound bound);
+  // More is held, without a question: an answer has been made. Who holds too much is refused the next time.
+  void Hold(Bound bound, std::uint64_t amount);
+
+ private:
+  friend class CallerLimits;
+  CallerLimits* limits_ = nullptr;  // null: holds nothing
+  CallerKey caller_;
+  BoundNumbers held_{};
+};
+
+class CallerLimits {
+ public:
+  using Amounts = std::vector<std::pair<Bound, std::uint64_t>>;
+
+  // `now` never goes back. The limits outlive what they admit.
+  CallerLimits(Bounds bounds, std::function<TimePoint()> now) : bounds_(bounds), now_(std::move(now)) {}
+
+  // All of it or none; one request is counted with it. RESOURCE_EXHAUSTED (OVERLOADED) names the bound by its key in
+  // the configuration, whose it is, and says when to try again.
+  Result<Admission> Admit(const CallerKey& caller, const Amounts& amounts);
+
+  // For tests: users and peers that have rows.
+  std::size_t rows() const;
+
+ private:
+  friend class Admission;
+  struct Row {
+    BoundNumbers held{};
+    std::int64_t tokens_milli = -1;  // of requests; -1: a full bucket
+    TimePoint filled_at;
+    bool Idle() const;
+  };
+  using Rows = std::map<std::string, Row>;
+
+  void Fill(BoundOf of, Row* row, TimePoint now) const;
+  Status Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts) const;
+  void Change(const CallerKey& caller, const BoundNumbers& amounts, bool more);
+  void ForgetIdle(TimePoint now);
+
+  const Bounds bounds_;
+  const std::function<TimePoint()> now_;
+  mutable std::mutex mutex_;  // guards what follows
+  Rows users_;
+  Rows peers_;
+  Row all_;
+  std::size_t forget_at_ = 1'024;  // rows
+};
+
+}  // namespace glim::server

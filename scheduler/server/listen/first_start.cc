@@ -1,0 +1,186 @@
+#include "scheduler/server/listen/first_start.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <future>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sdk/io/folders.h"
+#include "sdk/io/random_bytes.h"
+#include "sdk/io/write_file.h"
+#include "sdk/log/log.h"
+#include "sdk/pki/certificate.h"
+#include "sdk/tokens/opaque_token.h"
+
+namespace glim::server {
+namespace {
+
+using identity::ClusterAuthority;
+using identity::ClusterKey;
+
+constexpr const char* kFirstStart = "first start";
+constexpr const char* kBreakGlass = "break-glass";
+
+Status PostAndWait(SchedulerLoop* loop, SchedulerLoop::Payload what, std::optional<AuditNote> audit) {
+  auto answer = std::make_shared<std::promise<Status>>();
+  std::future<Status> came = answer->get_future();
+  const Status posted = loop->Post(
+      std::move(what), [answer](const core::Reply& reply) { answer->set_value(reply.status); }, std::move(audit));
+  return posted.ok() ? came.get() : posted;
+}
+
+AuditNote NoteBy(const char* method, std::string peer, std::string object, std::string after) {
+  AuditNote note;
+  note.peer = std::move(peer);
+  note.method = method;
+  note.object = std::move(object);
+  note.after = std::move(after);
+  return note;
+}
+
+Status KeyFileLost(const std::string& path) {
+  return Status(StatusCode::kFailedPrecondition,
+                "there is no key file " + path + ", and keys in the store were sealed by it: nobody can open them")
+      .WithReason("KEY_FILE_LOST")
+      .WithField("key_file")
+      .WithFix(
+          "put a copy of it there, or name it with key_file. If there is no copy left, `glim-scheduler break-glass "
+          "--new-keys` begins anew: tokens stay, every node has to be invited again, and users' secrets are lost");
+}
+
+Result<ClusterKey> OpenKey(const std::string& path, bool sealed) {
+  if (!sealed) return identity::ReadOrMakeClusterKey(path);
+  auto key = identity::ReadClusterKey(path);
+  if (!key.ok() && key.status().code() == StatusCode::kNotFound) return KeyFileLost(path);
+  return key;
+}
+
+// An account that may do everything.
+Status MakeAdmin(SchedulerLoop* loop, const std::string& user, const AuditNote& note) {
+  const SnapshotPtr snapshot = loop->snapshot();
+  const auto found = snapshot->tables.accounts->users.find(user);
+  core::User row;
+  row.name = user;
+  if (found != snapshot->tables.accounts->users.end()) row = found->second;
+  if (found != snapshot->tables.accounts->users.end() && row.role == core::Role::kAdmin && !row.disabled) {
+    return Status::Ok();
+  }
+  row.role = core::Role::kAdmin;
+  row.disabled = false;
+  return PostAndWait(loop, core::ChangeAccounts{{{row, false}}, ""}, note);
+}
+
+core::TokenRow AdminToken(const OpaqueToken& token, const std::string& user, TimePoint now, core::TokenOrigin origin) {
+  core::TokenRow row;
+  row.id = token.id;
+  row.user = user;
+  row.scope = core::Scope::kAll;
+  row.origin = origin;
+  row.hash = HashOf(token.secret);
+  row.created_at = now;
+  return row;
+}
+
+std::string OperatorFolder(const std::string& state_dir) { return state_dir + "/operator"; }
+
+Status MakeFirst(const IdentityPlaces& places, SchedulerLoop* loop, const ClusterKey& key,
+                 const ClusterAuthority& authority) {
+  const OpaqueToken token = MakeToken();
+  const std::string folder = OperatorFolder(places.state_dir);
+  if (Status status = MakePrivateFolder(folder); !status.ok()) return status;
+  if (Status status = WriteFileAtomically(folder + "/token", token.Text() + "\n", Durability::kMachine); !status.ok()) {
+    return status;
+  }
+  const AuditNote note =
+      NoteBy(kFirstStart, "", "user " + places.user, "administrator, token " + token.id + ", a new authority");
+  if (Status status = MakeAdmin(loop, places.user, note); !status.ok()) return status;
+  core::ChangeIdentity event;
+  for (core::SealedRow& row : authority.Rows(key)) event.changes.push_back({std::move(row), false, {}, true});
+  core::TokenRow row = AdminToken(token, places.user, loop->Now(), core::TokenOrigin::kFirst);
+  row.note = kFirstStart;
+  event.changes.push_back({std::move(row), false, {}, true});
+  if (Status status = PostAndWait(loop, std::move(event), note); !status.ok()) return status;
+  LogInfo("first start with identity administrator={} token={} in={}", places.user, token.id, folder);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AuthorityKeeper>> OpenAuthority(const IdentityPlaces& places, SchedulerLoop* loop,
+                                                       const std::string& cluster_id) {
+  const SnapshotPtr snapshot = loop->snapshot();
+  const core::Identity& rows = *snapshot->tables.identity;
+  const core::SealedRow* const row = rows.sealed.Find(identity::kAuthorityRow);
+  auto key = OpenKey(places.key_file, !rows.sealed.empty() || !rows.secrets.empty());
+  if (!key.ok()) return key.status();
+  if (row != nullptr) {
+    std::optional<core::SealedRow> old;
+    if (const auto* const found = rows.sealed.Find(identity::kOldAuthorityRow)) old = *found;
+    auto authority = ClusterAuthority::Open(cluster_id, *key, *row, old, FillRandomly);
+    if (!authority.ok()) return authority.status();
+    return std::make_unique<AuthorityKeeper>(*key, std::move(authority).value());
+  }
+  auto authority = ClusterAuthority::Create(cluster_id, loop->Now(), FillRandomly);
+  if (!authority.ok()) return authority.status();
+  if (Status status = MakeFirst(places, loop, *key, *authority); !status.ok()) return status;
+  return std::make_unique<AuthorityKeeper>(*key, std::move(authority).value());
+}
+
+Status WriteOperatorCa(const std::string& state_dir, const AuthorityKeeper& keeper) {
+  const std::string folder = OperatorFolder(state_dir);
+  if (Status status = MakePrivateFolder(folder); !status.ok()) return status;
+  return WriteFileAtomically(folder + "/ca.pem", pki::PemOf(keeper.authority()->Trust()), Durability::kMachine);
+}
+
+Result<std::string> MakeBreakGlassToken(SchedulerLoop* loop, const std::string& user, const std::string& otherwise,
+                                        const std::string& peer) {
+  std::string admin = user;
+  const SnapshotPtr snapshot = loop->snapshot();
+  for (const auto& [name, row] : snapshot->tables.accounts->users) {
+    if (admin.empty() && row.role == core::Role::kAdmin && !row.disabled) admin = name;
+  }
+  if (admin.empty()) admin = otherwise;
+  if (!core::IsAccountName(admin)) {
+    return InvalidArgument("user", "'" + admin + "' is no user's name", "use 1 to 64 characters of A-Z a-z 0-9 . _ -");
+  }
+  const OpaqueToken token = MakeToken();
+  const AuditNote note = NoteBy(kBreakGlass, peer, "user " + admin, "administrator, token " + token.id);
+  if (Status status = MakeAdmin(loop, admin, note); !status.ok()) return status;
+  core::TokenRow row = AdminToken(token, admin, loop->Now(), core::TokenOrigin::kBreakGlass);
+  row.expires_at = row.created_at + kBreakGlassLife;
+  row.note = kBreakGlass;
+  const Status made = PostAndWait(loop, core::ChangeIdentity{{{std::move(row), false, {}, true}}, ""}, note);
+  if (!made.ok()) return made;
+  LogWarning("break-glass: a new token of an administrator user={} token={} peer={}", admin, token.id, peer);
+  return token.Text();
+}
+
+Status ForgetKeys(SchedulerLoop* loop, const std::string& peer) {
+  const SnapshotPtr snapshot = loop->snapshot();
+  const core::Identity& rows = *snapshot->tables.identity;
+  core::ChangeIdentity event;
+  rows.sealed.ForEach([&](const std::string&, const core::SealedRow& row) {
+    event.changes.push_back({row, true, {}, false});
+  });
+  rows.secrets.ForEach([&](const core::SecretKey&, const core::SecretRow& row) {
+    event.changes.push_back({row, true, {}, false});
+  });
+  rows.nodes.ForEach([&](const std::string&, const core::NodeIdentity& row) {
+    core::NodeIdentity bare = row;
+    bare.serial.clear();
+    bare.previous_serial.clear();
+    event.changes.push_back({std::move(bare), false, {}, false});
+  });
+  return PostAndWait(loop, std::move(event), NoteBy(kBreakGlass, peer, "authority", "all keys and secrets forgotten"));
+}
+
+std::string OwnUserName() {
+  const passwd* const entry = ::getpwuid(::geteuid());
+  const std::string name = entry != nullptr ? entry->pw_name : "";
+  return core::IsAccountName(name) ? name : "uid-" + std::to_string(::geteuid());
+}
+
+}  // namespace glim::server

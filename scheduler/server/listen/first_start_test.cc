@@ -1,0 +1,75 @@
+// The first start, the ones after it, and who may use the socket for break-glass.
+#include "scheduler/server/listen/first_start.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scheduler/server/listen/control_socket.h"
+#include "scheduler/server/testing/identity_server.h"
+#include "sdk/io/read_file.h"
+
+namespace glim::server {
+namespace {
+
+class FirstStartTest : public IdentityTest {
+ protected:
+  unsigned ModeOf(const std::string& name) {
+    struct stat info {};
+    EXPECT_EQ(::stat((folder_ / name).c_str(), &info), 0) << name;
+    return info.st_mode & 0777;
+  }
+  std::string TextOf(const std::string& name) {
+    const auto text = ReadFile((folder_ / name).string(), 1 << 16);
+    return text.ok() ? *text : "";
+  }
+  v1::WhoAmIResponse WhoIs(const std::string& token) {
+    grpc::ClientContext context;
+    Authorize(&context, token);
+    v1::WhoAmIResponse who;
+    const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return who;
+  }
+};
+
+TEST_F(FirstStartTest, WhoStartsItIsTheAdministrator) {
+  const v1::WhoAmIResponse who = WhoIs(admin_token());
+  EXPECT_EQ(who.user(), OwnUserName());
+  EXPECT_EQ(who.role(), "admin");
+  EXPECT_EQ(who.expires_at_ms(), 0);
+  for (const char* file : {"operator/token", "operator/ca.pem", "cluster.key"}) {
+    EXPECT_EQ(ModeOf(file), 0600u) << file;
+  }
+  EXPECT_EQ(ModeOf("operator"), 0700u);
+  EXPECT_EQ(ModeOf("control.sock"), 0600u);
+  EXPECT_THAT(Audit("first start"), ::testing::Not(::testing::IsEmpty()));
+}
+
+TEST_F(FirstStartTest, NothingOfItIsDoneTwice) {
+  const std::string token = TextOf("operator/token"), authority = TextOf("operator/ca.pem"),
+                    key = TextOf("cluster.key");
+  RestartServer();
+  EXPECT_EQ(TextOf("operator/token"), token);
+  EXPECT_EQ(TextOf("operator/ca.pem"), authority);
+  EXPECT_EQ(TextOf("cluster.key"), key);
+  EXPECT_EQ(server_->snapshot()->tables.identity->tokens.size(), 1u);
+  std::filesystem::remove(folder_ / "operator/token");
+  RestartServer();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "operator/token")) << "whoever took it away meant it";
+}
+
+TEST_F(FirstStartTest, WhoHasNotTheKeyFileGetsNothingByTheSocket) {
+  identity::ClusterKey::Bytes bytes{};
+  const TimePoint now{
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count()};
+  EXPECT_EQ(AskControl(folder_.string(), identity::ClusterKey(bytes), "", now).status().reason(), "NO_KEY");
+  const auto key = identity::ReadClusterKey(config_.key_file);
+  ASSERT_TRUE(key.ok());
+  EXPECT_EQ(AskControl(folder_.string(), *key, "", now - Hours(1)).status().reason(), "NO_KEY") << "an old proof";
+  EXPECT_TRUE(AskControl(folder_.string(), *key, "", now).ok());
+}
+
+}  // namespace
+}  // namespace glim::server

@@ -1,0 +1,159 @@
+// Both ports with real TLS: who is let in, and what answers where.
+#include <gmock/gmock.h>
+
+#include "scheduler/identity/cluster_authority.h"
+#include "scheduler/server/listen/port_credentials.h"
+#include "scheduler/server/testing/identity_server.h"
+#include "sdk/io/random_bytes.h"
+#include "sdk/pki/certificate_request.h"
+
+namespace glim::server {
+namespace {
+
+using ::testing::UnorderedElementsAre;
+
+class PortsTest : public IdentityTest {
+ protected:
+  // What a call of AgentApi ends with; UNAVAILABLE: no connection came about.
+  grpc::Status AskAgents(const std::shared_ptr<grpc::Channel>& channel) {
+    const auto stub = v1::AgentApi::NewStub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    v1::SavesVerdict verdict;
+    return stub->ReviewSaves(&context, v1::SavesHeld(), &verdict);
+  }
+  // The cluster's own authority, as whoever has the key file and the store has it.
+  identity::ClusterAuthority OpenAuthorityOfStore() {
+    const auto key = identity::ReadClusterKey(config_.key_file);
+    const auto row = *server_->snapshot()->tables.identity->sealed.Find(identity::kAuthorityRow);
+    auto opened = identity::ClusterAuthority::Open(server_->cluster_id(), *key, row, std::nullopt, FillRandomly);
+    return std::move(opened).value();
+  }
+  static TimePoint Now() {
+    return TimePoint{
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count()};
+  }
+};
+
+TEST_F(PortsTest, TheAgentsPortLetsInWhoShowsACertificateOfTheCluster) {
+  const TestNode node = MustEnrol("node-1");
+  EXPECT_EQ(AskAgents(ConnectAgent(&node)).error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "it was answered";
+  EXPECT_EQ(AskAgents(ConnectAgent(nullptr)).error_code(), grpc::StatusCode::UNAVAILABLE) << "no certificate";
+
+  TestNode foreign{"node-1", node.machine_id};
+  const auto other = identity::ClusterAuthority::Create(server_->cluster_id(), Now(), FillRandomly);
+  foreign.certificate = {*other->SignNode(pki::MakeRequest(foreign.key, "node-1"), "node-1", Now())};
+  EXPECT_EQ(AskAgents(ConnectAgent(&foreign)).error_code(), grpc::StatusCode::UNAVAILABLE) << "of another authority";
+
+  TestNode late{"node-1", node.machine_id};
+  const TimePoint then = Now() - identity::kNodeLifetime - Hours(1);
+  late.certificate = {*OpenAuthorityOfStore().SignNode(pki::MakeRequest(late.key, "node-1"), "node-1", then)};
+  EXPECT_EQ(AskAgents(ConnectAgent(&late)).error_code(), grpc::StatusCode::UNAVAILABLE) << "expired";
+
+  const auto plain =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->agents_port()), grpc::InsecureChannelCredentials());
+  EXPECT_EQ(AskAgents(plain).error_code(), grpc::StatusCode::UNAVAILABLE) << "without TLS";
+}
+
+TEST_F(PortsTest, EachPortAnswersItsOwnAlone) {
+  const TestNode node = MustEnrol("node-1");
+  EXPECT_EQ(AskAgents(channel_).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  const auto agents = ConnectAgent(&node);
+  grpc::ClientContext client, admin, enrol;
+  Authorize(&client);
+  Authorize(&admin);
+  v1::WhoAmIResponse who;
+  EXPECT_EQ(v1::ClientApi::NewStub(agents)->WhoAmI(&client, v1::WhoAmIRequest(), &who).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  v1::ListTokensResponse tokens;
+  EXPECT_EQ(v1::AdminApi::NewStub(agents)->ListTokens(&admin, v1::ListTokensRequest(), &tokens).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  v1::EnrolResponse enrolled;
+  EXPECT_EQ(v1::EnrolApi::NewStub(agents)->Enrol(&enrol, v1::EnrolRequest(), &enrolled).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+}
+
+// A node's certificate is for clients: nobody who stole one can take users' tokens.
+TEST_F(PortsTest, TheUsersPortShowsASchedulersCertificate) {
+  const TestNode node = MustEnrol("node-1");
+  grpc::SslCredentialsOptions trust;
+  trust.pem_root_certs = Authorities();
+  const auto ask = [&](int port) {
+    const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::SslCredentials(trust));
+    grpc::ClientContext context;
+    Authorize(&context);
+    v1::WhoAmIResponse who;
+    return v1::ClientApi::NewStub(channel)->WhoAmI(&context, v1::WhoAmIRequest(), &who);
+  };
+  EXPECT_TRUE(ask(port()).ok());
+
+  grpc::SslServerCredentialsOptions shown;
+  shown.pem_key_cert_pairs.push_back({node.key.Pem(), pki::PemOf(node.certificate)});
+  grpc::ServerBuilder builder;
+  int false_port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(shown), &false_port);
+  v1::ClientApi::Service service;
+  builder.RegisterService(&service);
+  const auto false_scheduler = builder.BuildAndStart();
+  EXPECT_EQ(ask(false_port).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+// Clients that trust the new authority alone are answered as soon as the old one counts no more.
+TEST_F(PortsTest, AChangedAuthorityIsShownAtOnce) {
+  const auto rotate = [&](bool finish) {
+    grpc::ClientContext context;
+    Authorize(&context);
+    v1::RotateCaRequest request;
+    request.set_finish(finish);
+    v1::RotateCaResponse response;
+    const grpc::Status status = admin_->RotateCa(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  };
+  const auto who = [&] {
+    const auto stub = v1::ClientApi::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port()), Credentials()));
+    grpc::ClientContext context;
+    Authorize(&context);
+    v1::WhoAmIResponse response;
+    return stub->WhoAmI(&context, v1::WhoAmIRequest(), &response);
+  };
+  const std::string before = Authorities();
+  rotate(false);
+  EXPECT_TRUE(Authorities().starts_with(before)) << "both, the old one first";
+  EXPECT_TRUE(who().ok());
+  rotate(true);
+  EXPECT_EQ(Authorities().find(before), std::string::npos);
+  const grpc::Status status = who();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST_F(PortsTest, ACallWithoutATokenIsRefused) {
+  grpc::ClientContext context;
+  v1::WhoAmIResponse who;
+  const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(DetailOf(status).reason(), "NO_TOKEN");
+}
+
+class PlainPortsTest : public ServerTest {};
+
+TEST_F(PlainPortsTest, WithoutIdentityBothPortsTakeAgents) {
+  const auto agents =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->agents_port()), grpc::InsecureChannelCredentials());
+  FakeAgent one(agents, MakeHello(server_->cluster_id(), "node-1"));
+  FakeAgent two(channel_, MakeHello(server_->cluster_id(), "node-2"));
+  const auto welcome = one.WaitWelcome();
+  ASSERT_TRUE(welcome);
+  EXPECT_EQ(welcome->authorities_size(), 0) << "there is nobody to trust";
+  EXPECT_TRUE(two.WaitWelcome());
+}
+
+TEST(NamesOf, HostsAndAddressesAreToldApart) {
+  const pki::ServerNames names =
+      NamesOf({"10.0.0.1:7601", "[fd00::1]:7603", "0.0.0.0:1", "unix:/run/s"}, {"head", "10.0.0.2", "head"});
+  EXPECT_THAT(names.dns, UnorderedElementsAre("localhost", "head"));
+  EXPECT_THAT(names.addresses, UnorderedElementsAre("127.0.0.1", "::1", "10.0.0.1", "10.0.0.2", "fd00::1"));
+}
+
+}  // namespace
+}  // namespace glim::server

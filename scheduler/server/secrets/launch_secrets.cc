@@ -1,0 +1,125 @@
+#include "scheduler/server/secrets/launch_secrets.h"
+
+#include <utility>
+
+#include "scheduler/identity/job_token.h"
+#include "scheduler/identity/seal.h"
+#include "sdk/task_environment/variables.h"
+
+namespace glim::server {
+namespace {
+
+core::TaskId IdOf(const v1::DesiredTask& task) {
+  return {{core::JobId(task.attempt().job_id()), task.attempt().number()}, task.index()};
+}
+
+// A job's message is for those who may see its secrets' names.
+Status Refused(const std::string& name, const char* what) {
+  return Status(StatusCode::kFailedPrecondition,
+                "secret " + name + " " + what + ": glim secret set " + name + ", and submit the job again");
+}
+
+class Filler {
+ public:
+  Filler(const Snapshot& snapshot, const SecretSource& source, TimePoint now, LaunchSecrets* out)
+      : rows_(*snapshot.tables.identity), source_(source), now_(now), out_(out) {}
+
+  // OK with `waits`: the token's row is to be made first.
+  Status Fill(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
+    const core::JobSpec& spec = *job.spec;
+    if (spec.secrets.empty() && !spec.api) return Status::Ok();
+    if (!source_.key) {
+      return Status(StatusCode::kFailedPrecondition,
+                    "this scheduler runs without identity: it keeps no secrets, and gives no tokens");
+    }
+    for (const core::SecretUse& use : spec.secrets) {
+      const core::SecretRow* row = rows_.secrets.Find({job.user, use.name});
+      if (row == nullptr) return Refused(use.name, "is not set any more");
+      auto value = identity::Unseal(*source_.key, "secret", job.user + "/" + use.name, row->sealed);
+      if (!value.ok()) return Refused(use.name, "cannot be opened any more");
+      v1::TaskSecret& secret = *launch->add_secrets();
+      secret.set_name(use.name);
+      secret.set_value(std::move(*value));
+      secret.set_env(use.env);
+    }
+    return spec.api ? AddToken(job, task, launch, waits) : Status::Ok();
+  }
+
+ private:
+  Status AddToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
+    const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
+    if (row == nullptr) {  // the first job of this cluster that has a token
+      out_->wanted.changes = {{identity::MakeSigningRow(*source_.key, source_.random), false, {}, true}};
+      out_->note.object = "the key of jobs' tokens";
+      *waits = true;
+      return Status::Ok();
+    }
+    const auto signing = identity::OpenSigningRow(*source_.key, *row);
+    if (!signing.ok()) return signing.status();
+    const OpaqueToken token = identity::JobTokenOf(*signing, task.attempt);
+    const core::TokenRow* known = rows_.tokens.Find(token.id);
+    if (known != nullptr && known->attempt == task.attempt && known->hash == HashOf(token.secret)) {
+      launch->set_api(true);
+      launch->set_api_token(token.Text());
+      if (const std::string place = source_.server ? source_.server() : ""; !place.empty()) {
+        v1::EnvVar& server = *launch->add_env();
+        server.set_name(NameOf(TaskVariable::kServer));
+        server.set_value(place);
+      }
+      return Status::Ok();
+    }
+    core::TokenRow made;
+    made.id = token.id;
+    made.user = job.user;
+    made.scope = core::Scope::kSubmit;
+    made.origin = core::TokenOrigin::kJob;
+    made.hash = HashOf(token.secret);
+    made.created_at = now_;
+    made.attempt = task.attempt;
+    out_->wanted.changes = {{made, false, {}, known == nullptr}};
+    out_->note.object = "job " + std::to_string(job.id.value);
+    out_->note.after = "token " + made.id + " of attempt " + std::to_string(task.attempt.number);
+    *waits = true;
+    return Status::Ok();
+  }
+
+  const core::Identity& rows_;
+  const SecretSource& source_;
+  const TimePoint now_;
+  LaunchSecrets* const out_;
+};
+
+}  // namespace
+
+core::ObservedTask FailedLaunch(core::TaskId task, const std::string& message) {
+  core::ObservedTask failed;
+  failed.id = task;
+  failed.phase = core::TaskPhase::kReleased;
+  failed.start_failed = true;
+  failed.job_fault = true;
+  failed.message = message;
+  return failed;
+}
+
+LaunchSecrets AddSecrets(const Snapshot& snapshot, const SecretSource& source, TimePoint now, v1::DesiredState* set) {
+  LaunchSecrets result;
+  Filler filler(snapshot, source, now, &result);
+  auto& tasks = *set->mutable_tasks();
+  for (int i = 0; i < tasks.size();) {
+    v1::DesiredTask& task = tasks[i];
+    const core::TaskId id = IdOf(task);
+    const core::Job* job = task.has_launch() ? snapshot.tables.jobs.Find(id.attempt.job) : nullptr;
+    bool waits = false;
+    const Status filled = job ? filler.Fill(*job, id, task.mutable_launch(), &waits) : Status::Ok();
+    if (filled.ok() && !waits) {
+      ++i;
+      continue;
+    }
+    if (waits) result.waiting.push_back(id);
+    if (!filled.ok()) result.failed.push_back(FailedLaunch(id, filled.message()));
+    tasks.erase(tasks.begin() + i);
+  }
+  return result;
+}
+
+}  // namespace glim::server

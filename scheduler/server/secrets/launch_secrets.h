@@ -1,0 +1,43 @@
+// The last thing that is done to a desired set before it is sent: its launches get the values of the secrets that their
+// jobs name, and the jobs' tokens. Until here they are sealed rows; no snapshot, history or log has them.
+//
+// A launch whose secret has been removed meanwhile is taken out, and fails its job. One whose job's token has no row
+// yet is taken out, too, and comes with the next set: its row must be there before the token is.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glim/v1/agent_api.pb.h"
+#include "scheduler/core/model/event.h"
+#include "scheduler/identity/key_file.h"
+#include "scheduler/server/loop/audit_chain.h"
+#include "scheduler/server/loop/snapshot.h"
+#include "sdk/pki/random_source.h"
+
+namespace glim::server {
+
+// What opens the secrets. Any thread; one for the server.
+struct SecretSource {
+  std::optional<identity::ClusterKey> key;  // none: without identity, and there are neither secrets nor tokens
+  pki::RandomSource random;
+  std::function<std::string()> server;  // HOST:PORT of the users' port, for tasks with a token; may be empty
+};
+
+struct LaunchSecrets {
+  std::vector<core::ObservedTask> failed;  // as their agent would report it: a start that failed, by the job's fault
+  // To be applied first; then the set is to be made again. No changes: there is nothing to wait for.
+  core::ChangeIdentity wanted;
+  std::vector<core::TaskId> waiting;  // for that
+  AuditNote note;                     // of that
+};
+
+// `set` is BuildDesiredState's of this snapshot.
+LaunchSecrets AddSecrets(const Snapshot& snapshot, const SecretSource& source, TimePoint now, v1::DesiredState* set);
+
+// Of a launch that did not get what it needs.
+core::ObservedTask FailedLaunch(core::TaskId task, const std::string& message);
+
+}  // namespace glim::server

@@ -1,0 +1,166 @@
+// What a launch gets of its job's secrets and token, and what becomes of one that cannot have them.
+#include "scheduler/server/secrets/launch_secrets.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/core/testing/specs.h"
+#include "scheduler/identity/job_token.h"
+#include "scheduler/identity/seal.h"
+#include "sdk/io/random_bytes.h"
+#include "sdk/tokens/opaque_token.h"
+
+namespace glim::server {
+namespace {
+
+using core::testing::AttemptRow;
+using core::testing::JobRow;
+using core::testing::Spec;
+
+constexpr core::JobId kJob{7};
+constexpr core::AttemptId kAttempt{kJob, 2};
+
+class LaunchSecretsTest : public ::testing::Test {
+ protected:
+  LaunchSecretsTest() { source_.random = FillRandomly; }
+
+  void SetSecret(const std::string& user, const std::string& name, const std::string& value) {
+    core::SecretRow row;
+    row.user = user;
+    row.name = name;
+    row.sealed = identity::Seal(*source_.key, "secret", user + "/" + name, value, source_.random);
+    identity_.Change({row});
+  }
+  // What the launch of this spec's job becomes; empty: it is not in the set any more.
+  v1::DesiredState Sent(const core::JobSpec& spec, LaunchSecrets* result) {
+    core::ClusterState state;
+    core::Job job = JobRow(kJob.value, spec);
+    job.user = "kim";
+    state.Put(std::move(job));
+    state.Put(AttemptRow(kAttempt, core::AttemptState::kStarting, {core::NodeId(1)}));
+    Snapshot snapshot;
+    snapshot.tables = state.tables();
+    snapshot.tables.identity = std::make_shared<const core::Identity>(identity_);
+    v1::DesiredState set;
+    v1::DesiredTask& stopped = *set.add_tasks();  // of another job: it is left as it is
+    stopped.mutable_attempt()->set_job_id(3);
+    stopped.mutable_stop();
+    v1::DesiredTask& task = *set.add_tasks();
+    task.mutable_attempt()->set_job_id(kJob.value);
+    task.mutable_attempt()->set_number(kAttempt.number);
+    task.mutable_launch()->set_run("true");
+    *result = AddSecrets(snapshot, source_, TimePoint{5000}, &set);
+    EXPECT_TRUE(set.tasks(0).has_stop());
+    return set;
+  }
+
+  SecretSource source_{identity::ClusterKey(identity::ClusterKey::Bytes{}), {}, [] { return "head:7601"; }};
+  core::Identity identity_;
+};
+
+TEST_F(LaunchSecretsTest, AJobWithoutAnyIsAsItWas) {
+  source_.key.reset();
+  LaunchSecrets result;
+  const v1::DesiredState set = Sent(Spec(1), &result);
+  ASSERT_EQ(set.tasks_size(), 2);
+  EXPECT_EQ(set.tasks(1).launch().secrets_size(), 0);
+  EXPECT_FALSE(set.tasks(1).launch().api());
+  EXPECT_TRUE(result.failed.empty() && result.waiting.empty() && result.wanted.changes.empty());
+}
+
+TEST_F(LaunchSecretsTest, ValuesAreItsUsersOwn) {
+  SetSecret("kim", "hf", "kims value");
+  SetSecret("ana", "hf", "anas value");
+  core::JobSpec spec = Spec(1);
+  spec.secrets = {{"hf", "HF_TOKEN"}};
+  LaunchSecrets result;
+  const v1::DesiredState set = Sent(spec, &result);
+  ASSERT_EQ(set.tasks_size(), 2);
+  ASSERT_EQ(set.tasks(1).launch().secrets_size(), 1);
+  EXPECT_EQ(set.tasks(1).launch().secrets(0).name(), "hf");
+  EXPECT_EQ(set.tasks(1).launch().secrets(0).value(), "kims value");
+  EXPECT_EQ(set.tasks(1).launch().secrets(0).env(), "HF_TOKEN");
+}
+
+TEST_F(LaunchSecretsTest, OneThatIsGoneFailsTheJob) {
+  core::JobSpec spec = Spec(1);
+  spec.secrets = {{"hf", ""}};
+  LaunchSecrets result;
+  EXPECT_EQ(Sent(spec, &result).tasks_size(), 1);
+  ASSERT_EQ(result.failed.size(), 1u);
+  EXPECT_EQ(result.failed[0].id, (core::TaskId{kAttempt, 0}));
+  EXPECT_TRUE(result.failed[0].start_failed && result.failed[0].job_fault);
+  EXPECT_EQ(result.failed[0].message, "secret hf is not set any more: glim secret set hf, and submit the job again");
+}
+
+// Sealed bytes that were moved to another row, and those of another key file, are nothing.
+TEST_F(LaunchSecretsTest, WhatDoesNotOpenFailsTheJob) {
+  SetSecret("ana", "hf", "anas value");
+  core::SecretRow moved = *identity_.secrets.Find({"ana", "hf"});
+  moved.user = "kim";
+  identity_.Change({moved});
+  core::JobSpec spec = Spec(1);
+  spec.secrets = {{"hf", ""}};
+  LaunchSecrets result;
+  EXPECT_EQ(Sent(spec, &result).tasks_size(), 1);
+  ASSERT_EQ(result.failed.size(), 1u);
+  EXPECT_EQ(result.failed[0].message.find("anas value"), std::string::npos);
+  EXPECT_TRUE(result.failed[0].job_fault);
+}
+
+TEST_F(LaunchSecretsTest, WithoutIdentityThereIsNeither) {
+  source_.key.reset();
+  core::JobSpec spec = Spec(1);
+  spec.api = true;
+  LaunchSecrets result;
+  EXPECT_EQ(Sent(spec, &result).tasks_size(), 1);
+  ASSERT_EQ(result.failed.size(), 1u);
+  EXPECT_NE(result.failed[0].message.find("without identity"), std::string::npos);
+}
+
+// First the cluster's signing key, then the token's row, then the token.
+TEST_F(LaunchSecretsTest, ATokenComesWhenItsRowIsThere) {
+  core::JobSpec spec = Spec(1);
+  spec.api = true;
+  LaunchSecrets key, row, token;
+  EXPECT_EQ(Sent(spec, &key).tasks_size(), 1);
+  ASSERT_EQ(key.wanted.changes.size(), 1u);
+  EXPECT_TRUE(key.wanted.changes[0].only_new);
+  EXPECT_EQ(key.waiting, (std::vector<core::TaskId>{{kAttempt, 0}}));
+  EXPECT_TRUE(key.failed.empty());
+  identity_.Change(key.wanted.changes[0]);
+
+  EXPECT_EQ(Sent(spec, &row).tasks_size(), 1);
+  ASSERT_EQ(row.wanted.changes.size(), 1u);
+  const auto& made = std::get<core::TokenRow>(row.wanted.changes[0].row);
+  EXPECT_EQ(made.user, "kim");
+  EXPECT_EQ(made.scope, core::Scope::kSubmit);
+  EXPECT_EQ(made.origin, core::TokenOrigin::kJob);
+  EXPECT_EQ(made.attempt, kAttempt);
+  EXPECT_EQ(row.note.object, "job 7");
+  EXPECT_NE(row.note.after.find(made.id), std::string::npos);
+  identity_.Change(row.wanted.changes[0]);
+
+  const v1::DesiredState set = Sent(spec, &token);
+  ASSERT_EQ(set.tasks_size(), 2);
+  EXPECT_TRUE(token.wanted.changes.empty());
+  const v1::TaskLaunch& launch = set.tasks(1).launch();
+  EXPECT_TRUE(launch.api());
+  const auto parsed = ParseToken(launch.api_token());
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->id, made.id);
+  EXPECT_TRUE(SameHash(HashOf(parsed->secret), made.hash));
+  ASSERT_EQ(launch.env_size(), 1);
+  EXPECT_EQ(launch.env(0).name() + "=" + launch.env(0).value(), "GLIM_SERVER=head:7601");
+  EXPECT_EQ(Sent(spec, &token).tasks(1).launch().api_token(), launch.api_token()) << "as often as it is asked for";
+  // No row has it in the clear.
+  for (const core::IdentityRow& kept : identity_.Rows()) {
+    const auto* of_token = std::get_if<core::TokenRow>(&kept);
+    EXPECT_TRUE(of_token == nullptr || of_token->hash != parsed->secret);
+    if (const auto* sealed = std::get_if<core::SealedRow>(&kept)) {
+      EXPECT_EQ(sealed->bytes.find(parsed->secret), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace glim::server

@@ -1,0 +1,139 @@
+// The world's machines and their agents: how they are made, connect, are sent orders, and find each other's saves.
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/save_reach.h"
+#include "scheduler/sim/world/world.h"
+
+namespace glim::sim {
+
+using core::JobId;
+using core::NodeId;
+
+void World::SendDesired(NodeId node) {
+  std::vector<SentTask> sent;
+  for (const core::DesiredTask& task : core::DesiredFor(state_->tables(), node)) {
+    SentTask one;
+    one.id = task.id;
+    one.launch = task.launch;
+    one.stop = task.stop;
+    one.interrupt = task.interrupt;
+    if (task.interrupt) one.agreement = task.attempt->agreements.back();
+    if (task.attempt) one.base = task.attempt->base;
+    if (task.attempt && task.job) one.in_memory = core::MayBeInMemory(*state_, *task.job);
+    sent.push_back(std::move(one));
+  }
+  SimAgent& agent = *agents_.at(node);
+  const std::uint64_t session = agent.session();
+  if (!session) return;
+  const auto deliver = [this, node, session, epoch = epoch_, revision = revision_, sent = std::move(sent)] {
+    if (agents_.at(node)->session() == session) agents_.at(node)->TakeIn(epoch, revision, sent);
+  };
+  TimePoint& lands = desired_lands_[node];
+  const TimePoint arrival = timeline_.now() + Milliseconds(rng_.Between(0, 40));
+  if (options_.faults && !healing_) {
+    if (rng_.OneIn(60)) {  // lost, and the stream with it: that is how a stream loses something
+      ++report_.messages_lost;
+      Disconnect(node, Milliseconds(rng_.Between(10, 3000)));
+      return;
+    }
+    if (rng_.OneIn(30)) timeline_.At(arrival + Milliseconds(rng_.Between(0, 5000)), deliver);  // again, and late
+    if (rng_.OneIn(20)) {  // overtaken by those after it
+      timeline_.At(arrival + Milliseconds(rng_.Between(0, 2000)), deliver);
+      return;
+    }
+  }
+  lands = std::max(lands, arrival);
+  timeline_.At(lands, deliver);
+}
+
+std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
+  auto& run = runs_[task.attempt];
+  if (run) return run;
+  const core::AttemptId id = task.attempt;
+  run = std::make_shared<SimRun>(id, ScriptOf(id.job), base_step, timeline_, rng_,
+                                 SimRun::Hooks{[this, id](std::uint32_t index) {
+                                                 const core::Attempt* attempt = state_->FindAttempt(id);
+                                                 if (attempt) agents_.at(attempt->nodes[index])->Changed();
+                                               },
+                                               [this](const std::string& what) { Violation(what); },
+                                               [this, id](std::uint32_t index) {
+                                                 const core::Attempt* attempt = state_->FindAttempt(id);
+                                                 return !attempt || agents_.at(attempt->nodes[index])->CanSave();
+                                               }});
+  return run;
+}
+
+// Whoever is said to have a save has it, and gives it while its agent runs.
+bool World::Fetch(NodeId reader, JobId job, const core::Checkpoint& save) {
+  bool given = false;
+  for (const NodeId holder : core::HoldersOf(save)) {
+    const SimAgent& agent = *agents_.at(holder);
+    if (holder == reader) continue;
+    if (!agent.HasSave(job, save.local)) Violation("a node is said to have a save that it does not have");
+    given = given || agent.session() != 0;
+  }
+  report_.copies += given;
+  return given;
+}
+
+SimAgent::World World::WorldForAgents() {
+  return {timeline_,
+          rng_,
+          [this](core::NodeReported report, std::uint64_t epoch) {
+            report.current = epoch == epoch_;
+            Post(std::move(report));
+          },
+          [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
+          [this](JobId job) -> const JobScript& { return ScriptOf(job); },
+          [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
+          [this](const std::string& what) { Violation(what); },
+          policy_.kill_after_term,
+          met_};
+}
+
+void World::AddNodes() {
+  std::uint32_t number = 0;
+  const bool with_replicas = rng_.OneIn(2);
+  for (std::uint32_t z = 0; z < options_.zones; ++z) {
+    for (std::uint32_t l = 0; l < options_.leaves_per_zone; ++l) {
+      for (std::uint32_t n = 0; n < options_.nodes_per_leaf; ++n) {
+        const NodeId id(++number);
+        core::NodeConnected& hello = hellos_[id];
+        hello.name = "n" + std::to_string(number);
+        hello.machine_id = hello.name;
+        hello.labels.zone = "z" + std::to_string(z);
+        hello.labels.leaf = "l" + std::to_string(l);
+        hello.labels.gpu_count = kGpus;
+        hello.labels.pool = pools_.HomeOf(number);
+        if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
+        agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
+        Connect(id);
+        timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
+      }
+    }
+  }
+}
+
+void World::Connect(NodeId node) {
+  if (down_ || removed_.contains(node)) return;  // the next leader's beginning brings it back
+  if (!LetsIn(node)) return;
+  core::NodeConnected hello = hellos_.at(node);
+  hello.session = ++session_;
+  agents_.at(node)->SetSession(hello.session);
+  desired_lands_[node] = {};
+  Post(std::move(hello));
+}
+
+void World::Disconnect(NodeId node, Duration away) {
+  const std::uint64_t session = agents_.at(node)->session();
+  if (!session) return;
+  agents_.at(node)->SetSession(0);
+  Post(core::NodeDisconnected{node, session});
+  timeline_.After(away, [this, node] {
+    if (!agents_.at(node)->session()) Connect(node);
+  });
+}
+
+}  // namespace glim::sim

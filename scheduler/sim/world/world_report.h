@@ -1,0 +1,126 @@
+// What happened in a seed's world, counted. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace glim::sim {
+
+struct WorldReport {
+  std::uint64_t seed = 0;
+  std::uint64_t events = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t interrupts = 0;
+  std::uint64_t saved = 0;
+  std::uint64_t left_unsaved = 0;
+  std::uint64_t killed = 0;
+  std::uint64_t withdrawn = 0;
+  std::uint64_t swap_aborted = 0;
+  std::uint64_t timeouts = 0;    // jobs that reached their time limits
+  std::uint64_t dependants = 0;  // jobs that waited for others, and were started
+  std::uint64_t node_failures = 0;
+  std::uint64_t nodes_lost = 0;
+  std::uint64_t copies = 0;            // pieces of saves that went from node to node
+  std::uint64_t saves_waited_for = 0;  // jobs that waited for the node that has their save
+  std::uint64_t saves_given_up = 0;    // jobs whose newest save was lost with its node
+  std::uint64_t outages = 0;
+  std::uint64_t scheduler_restarts = 0;
+  std::uint64_t agent_restarts = 0;
+  std::uint64_t supervisors_lost = 0;  // of tasks whose ranks trained on
+  std::uint64_t relabelled = 0;        // agents that came back with other labels, or fewer GPUs
+  std::uint64_t reinstalled = 0;       // nodes that an operator removed, and that registered anew
+  std::uint64_t rivals = 0;            // leaders that woke beside their successor
+  std::uint64_t messages_lost = 0;
+  std::uint64_t clock_steps = 0;
+  // Pools.
+  std::uint64_t other_pools = 0;     // attempts of jobs of another pool than the first
+  std::uint64_t pools_borrowed = 0;  // of these, beyond a quota
+  std::uint64_t pools_crossed = 0;   // of these, over a link that the first pool has too
+  // Starts and nodes.
+  std::uint64_t slow_starts = 0;
+  std::uint64_t hung_starts = 0;
+  std::uint64_t start_timeouts = 0;  // attempts that were given up as they were never seen running
+  std::uint64_t start_failures = 0;  // attempts that could not start, by whoever's fault
+  std::uint64_t own_faults = 0;      // starts that no node would have done better
+  std::uint64_t missing_paths = 0;
+  std::uint64_t full_disk_starts = 0;
+  std::uint64_t full_disk_saves = 0;
+  std::uint64_t refused_hellos = 0;  // of agents that speak another protocol
+  std::uint64_t upgrades = 0;        // of such agents
+  // Terms.
+  std::uint64_t long_graces = 0;  // interrupts with a grace of at least 0.9 of its class's cap
+  std::uint64_t clamped = 0;      // interrupts with less than the job's grace, for the cap is lower now
+  std::uint64_t extended = 0;     // graces that were made longer
+  std::uint64_t above_cap = 0;    // submissions that were refused for a grace above the cap
+  std::uint64_t reloads = 0;      // of the policy
+  // Crowds.
+  std::uint64_t starved_most = 0;  // jobs that had starved, at a time
+  std::uint64_t kinds_most = 0;    // shapes that waited, at a time
+  std::int64_t virtual_ms = 0;
+  std::uint64_t digest = 0;  // of every mutation, in order: the same seed gives the same digest
+  std::vector<std::string> violations;
+};
+
+struct Counter {
+  const char* name;
+  std::uint64_t WorldReport::*of;
+};
+
+// Everything that is counted, by name.
+inline constexpr Counter kCounters[] = {
+    {"events", &WorldReport::events},
+    {"batches", &WorldReport::batches},
+    {"jobs", &WorldReport::jobs},
+    {"succeeded", &WorldReport::succeeded},
+    {"failed", &WorldReport::failed},
+    {"cancelled", &WorldReport::cancelled},
+    {"interrupts", &WorldReport::interrupts},
+    {"saved", &WorldReport::saved},
+    {"left_unsaved", &WorldReport::left_unsaved},
+    {"killed", &WorldReport::killed},
+    {"withdrawn", &WorldReport::withdrawn},
+    {"timeouts", &WorldReport::timeouts},
+    {"dependants", &WorldReport::dependants},
+    {"swap_aborted", &WorldReport::swap_aborted},
+    {"node_failures", &WorldReport::node_failures},
+    {"nodes_lost", &WorldReport::nodes_lost},
+    {"copies", &WorldReport::copies},
+    {"saves_waited_for", &WorldReport::saves_waited_for},
+    {"saves_given_up", &WorldReport::saves_given_up},
+    {"outages", &WorldReport::outages},
+    {"scheduler_restarts", &WorldReport::scheduler_restarts},
+    {"agent_restarts", &WorldReport::agent_restarts},
+    {"supervisors_lost", &WorldReport::supervisors_lost},
+    {"relabelled", &WorldReport::relabelled},
+    {"reinstalled", &WorldReport::reinstalled},
+    {"rivals", &WorldReport::rivals},
+    {"messages_lost", &WorldReport::messages_lost},
+    {"clock_steps", &WorldReport::clock_steps},
+    {"other_pools", &WorldReport::other_pools},
+    {"pools_borrowed", &WorldReport::pools_borrowed},
+    {"pools_crossed", &WorldReport::pools_crossed},
+    {"slow_starts", &WorldReport::slow_starts},
+    {"hung_starts", &WorldReport::hung_starts},
+    {"start_timeouts", &WorldReport::start_timeouts},
+    {"start_failures", &WorldReport::start_failures},
+    {"own_faults", &WorldReport::own_faults},
+    {"missing_paths", &WorldReport::missing_paths},
+    {"full_disk_starts", &WorldReport::full_disk_starts},
+    {"full_disk_saves", &WorldReport::full_disk_saves},
+    {"refused_hellos", &WorldReport::refused_hellos},
+    {"upgrades", &WorldReport::upgrades},
+    {"long_graces", &WorldReport::long_graces},
+    {"clamped", &WorldReport::clamped},
+    {"extended", &WorldReport::extended},
+    {"above_cap", &WorldReport::above_cap},
+    {"reloads", &WorldReport::reloads},
+    {"starved_most", &WorldReport::starved_most},
+    {"kinds_most", &WorldReport::kinds_most},
+};
+
+}  // namespace glim::sim
