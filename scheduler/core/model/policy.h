@@ -41,9 +41,9 @@ struct ZoneLink {
 // How long what ended jobs saved stays, where Glim itself chose the folder (save_retention.h).
 struct SaveRetention {
   bool forever = false;                 // nothing is removed
-  Duration succeeded = Hours(24 * 30);  // NOLINT(*-widening-*) since the job's end, or the last change of its saves
-  Duration failed = Hours(24 * 90);     // what is left of a failed job may be all that there is of its work
-  Duration cancelled = Hours(24 * 90);
+  Duration succeeded = Hours(24) * 30;  // since the job's end, or the last change of its saves
+  Duration failed = Hours(24) * 90;     // what is left of a failed job may be all that there is of its work
+  Duration cancelled = Hours(24) * 90;
   std::int64_t bytes_max = 0;  // of ended jobs together, in a node's own folder or in the checkpoint root; 0: no bound
   Duration every = Hours(1);   // how often a node's agent asks
   friend bool operator==(const SaveRetention&, const SaveRetention&) = default;
