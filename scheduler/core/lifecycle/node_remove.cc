@@ -40,6 +40,23 @@ bool Names(const Attempt& attempt, NodeId node) {
   return std::find(attempt.nodes.begin(), attempt.nodes.end(), node) != attempt.nodes.end();
 }
 
+void NoteRemoved(Changes& changes, NodeId id, const std::string& name) {
+  changes.Note(HistoryKind::kNodeRemoved, {}, id, "", {.node_names = {name}});
+}
+
+void ForgetIdentity(Changes& changes, const Node& node, bool comes_again) {
+  const NodeIdentity* const identity = changes.state().identity().nodes.Find(node.name);
+  if (identity == nullptr) return;
+  if (comes_again) {
+    NodeIdentity next = *identity;
+    std::erase(next.labelled_fields, "gpus");
+    if (next != *identity) changes.ChangeIdentity({{std::move(next)}});
+    return;
+  }
+  const bool others = !identity->machine_id.empty() && identity->machine_id != node.machine_id;
+  if (!others) changes.ChangeIdentity({{*identity, true}});
+}
+
 }  // namespace
 
 Status NoSuchNode(const std::string& name) {
@@ -52,7 +69,13 @@ Status NoSuchNode(const std::string& name) {
 void ApplyRemove(Changes& changes, const RemoveNode& event) {
   const auto known = changes.state().index().node_by_name.find(event.name);
   if (known == changes.state().index().node_by_name.end()) {
-    changes.reply().status = NoSuchNode(event.name);
+    const NodeIdentity* const identity = changes.state().identity().nodes.Find(event.name);
+    if (identity == nullptr) {
+      changes.reply().status = NoSuchNode(event.name);
+      return;
+    }
+    NoteRemoved(changes, {}, event.name);
+    changes.ChangeIdentity({{*identity, true}});
     return;
   }
   const NodeId id = known->second;
@@ -70,11 +93,12 @@ void ApplyRemove(Changes& changes, const RemoveNode& event) {
     changes.reply().status = IsBeingEmptied(node);
     return;
   }
-  changes.Note(HistoryKind::kNodeRemoved, {}, id, "", {.node_names = {node.name}});
+  NoteRemoved(changes, id, node.name);
   LeaveReplicas(changes, id);
   changes.Sync(id);  // its stream ends
   changes.EraseNode(id);
   SettleSavesOn(changes, id);
+  ForgetIdentity(changes, node, event.connected);
 }
 
 }  // namespace glim::core

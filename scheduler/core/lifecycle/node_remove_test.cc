@@ -94,6 +94,62 @@ TEST(RemoveNodeOrder, KnowsItsNodes) {
   EXPECT_EQ(reply.status.field(), "node");
 }
 
+// n1 was enrolled by the machine that it is registered from, as "m-n1", with the GPUs of its first Hello.
+void Enrol(Cluster& c, const std::string& machine = "m-n1") {
+  NodeIdentity row{"n1"};
+  row.machine_id = machine;
+  row.serial = "1f";
+  row.invite_hash = "invited once more";
+  row.labels = Labels("z1", "z1-l1");
+  row.labels.pool = "a100";
+  row.labelled = true;
+  row.labelled_fields.assign(std::begin(kLabelFields), std::end(kLabelFields));
+  EXPECT_TRUE(c.Do(ChangeIdentity{{{row}}, "op"}).status.ok());
+}
+const NodeIdentity* IdentityOf(Cluster& c) { return c.state().identity().nodes.Find("n1"); }
+
+TEST(RemoveNodeOrder, TakesTheCertificateTheInvitationAndTheLabels) {
+  Cluster c;
+  Enrol(c);
+  c.Silence(kGone, true);
+  ASSERT_TRUE(c.Do(RemoveNode{"n1"}).status.ok());
+  EXPECT_EQ(IdentityOf(c), nullptr) << "the next machine of the name begins with nothing";
+  EXPECT_EQ(c.Do(RemoveNode{"n1"}).status.reason(), "NO_SUCH_NODE");
+}
+
+TEST(RemoveNodeOrder, OfAConnectedNodeLeavesItsIdentityButForItsGpus) {
+  Cluster c;
+  Enrol(c);
+  c.Connect("n1", Labels("z1", "z1-l1", 7));
+  ASSERT_EQ(c.node(kGone).state, NodeState::kQuarantined);
+  ASSERT_TRUE(c.Do(RemoveNode{"n1", true}).status.ok());
+  ASSERT_NE(IdentityOf(c), nullptr);
+  EXPECT_EQ(IdentityOf(c)->serial, "1f") << "its agent comes again at once";
+  const Reply again = c.Connect("n1", Labels("z1", "z1-l1", 7));
+  EXPECT_EQ(c.node(again.node).labels.gpu_count, 7u) << "with what it has";
+  EXPECT_EQ(c.node(again.node).labels.pool, "a100") << "where the operator put it";
+  EXPECT_TRUE(IsFree(c.node(again.node)));
+}
+
+// It was installed anew, enrolled, and refused under its old name.
+TEST(RemoveNodeOrder, LeavesTheIdentityOfAnotherMachineThatWasEnrolledSince) {
+  Cluster c;
+  Enrol(c, "another");
+  c.Silence(kGone, true);
+  ASSERT_EQ(Register(c, "another").status.reason(), "NODE_NAME_TAKEN");
+  ASSERT_TRUE(c.Do(RemoveNode{"n1"}).status.ok());
+  ASSERT_NE(IdentityOf(c), nullptr);
+  EXPECT_TRUE(Register(c, "another").status.ok());
+}
+
+TEST(RemoveNodeOrder, TakesAnIdentityThatNeverSaidHello) {
+  Cluster c(Zones{.nodes = 0});
+  Enrol(c);
+  ASSERT_TRUE(c.Do(RemoveNode{"n1"}).status.ok());
+  EXPECT_EQ(IdentityOf(c), nullptr);
+  EXPECT_EQ(c.Noted(HistoryKind::kNodeRemoved), 1);
+}
+
 TEST(RemoveNodeOrder, LeavesFewerGpusBehindThanWereLabelled) {
   Cluster c;
   c.Connect("n1", Labels("z1", "z1-l1", 7));
