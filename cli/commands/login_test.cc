@@ -40,6 +40,7 @@ TEST_F(LoginTest, WithoutAnAuthorityOrATokenNothingIsAsked) {
   EXPECT_EQ(nothing.exit_code, 4);
   EXPECT_THAT(nothing.err, HasSubstr("[NO_AUTHORITY]"));
   EXPECT_THAT(nothing.err, HasSubstr("glim login"));
+  EXPECT_THAT(nothing.err, HasSubstr("starting glim-scheduler here"));
   KnowAll();
   env_.erase("GLIM_TOKEN_FILE");
   const GlimResult none = Glim({"queue"});

@@ -43,7 +43,9 @@ Status NoAuthority(const std::string& server) {
   return Status(StatusCode::kUnauthenticated,
                 fmt::format("nothing says by which authority the scheduler at {} is known", server))
       .WithReason("NO_AUTHORITY")
-      .WithFix("'glim login --server HOST:PORT --ca FILE', or --ca-fingerprint HEX: the operator has both");
+      .WithFix(
+          "'glim login --server HOST:PORT --ca FILE', or --ca-fingerprint HEX: the operator has both. "
+          "A cluster of this machine's own begins with starting glim-scheduler here: glim then finds it");
 }
 
 Status OtherServer(const std::string& path, const std::string& got_for) {
