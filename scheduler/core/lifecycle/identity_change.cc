@@ -61,6 +61,19 @@ class After {
   std::map<IdentityKey, std::optional<IdentityRow>> changed_;
 };
 
+// Whoever has a login host's key may have made tokens for everybody who has a uid.
+void ForgetLogins(Changes& changes, const std::optional<IdentityRow>& before, const IdentityChange& change) {
+  const auto* const old = before ? std::get_if<NodeIdentity>(&*before) : nullptr;
+  if (old == nullptr || !old->login) return;
+  if (!change.removed && !std::get<NodeIdentity>(change.row).revoked) return;
+  const std::string host = LoginHostAsMaker(old->name);
+  std::vector<IdentityChange> gone;
+  changes.state().identity().tokens.ForEach([&](const std::string&, const TokenRow& row) {
+    if (row.origin == TokenOrigin::kLogin && row.made_by == host) gone.push_back({row, true});
+  });
+  changes.ChangeIdentity(std::move(gone));
+}
+
 void NoteNode(Changes& changes, const std::optional<IdentityRow>& before, const IdentityChange& change,
               const std::string& by) {
   const auto* row = std::get_if<NodeIdentity>(&change.row);
@@ -106,7 +119,8 @@ void ApplyIdentity(Changes& changes, const ChangeIdentity& event) {
     before.push_back(std::move(now));
   }
   for (std::size_t i = 0; i < done.size(); ++i) NoteNode(changes, before[i], done[i], event.by);
-  changes.ChangeIdentity(std::move(done));
+  changes.ChangeIdentity(done);
+  for (std::size_t i = 0; i < done.size(); ++i) ForgetLogins(changes, before[i], done[i]);
   SweepTokens(changes);
 }
 

@@ -11,6 +11,7 @@ namespace glim::core {
 
 // All changes or none. A row that is not as expected: ABORTED (CHANGED_MEANWHILE). A token is for a registered user
 // (NO_SUCH_ACCOUNT), a job's for one of its attempts that lives (ATTEMPT_ENDED). The history is told of nodes alone.
+// With a host for logins that is revoked or taken away go the tokens that it made, and those that were made with these.
 void ApplyIdentity(Changes& changes, const ChangeIdentity& event);
 
 void ApplyTokensUsed(Changes& changes, const TokensUsed& event);

@@ -122,6 +122,30 @@ TEST(Tokens, ThatExpiredAMonthAgoAreSwept) {
   EXPECT_EQ(c.state().RebuildIndex(), c.state().index());
 }
 
+// Whoever stole its key may have made tokens for everybody.
+TEST(Tokens, OfALoginHostGoWithIt) {
+  for (const bool removed : {false, true}) {
+    Users c;
+    NodeIdentity host{"front"};
+    host.login = true;
+    host.serial = "1f";
+    TokenRow of_host = Token("1", "kim"), of_other = Token("2", "kim");
+    of_host.origin = of_other.origin = TokenOrigin::kLogin;
+    of_host.made_by = LoginHostAsMaker("front");
+    of_other.made_by = LoginHostAsMaker("front2");
+    ASSERT_TRUE(Change(c, {{host}, {of_host}, {of_other}, {Token("3", "kim")}}).status.ok());
+    host.serial = "20";
+    ASSERT_TRUE(Change(c, {{host}}).status.ok());
+    EXPECT_NE(c.token("1"), nullptr) << "a renewal is no farewell";
+    host.revoked = true;
+    ASSERT_TRUE(Change(c, {{host, removed}}).status.ok());
+    EXPECT_EQ(c.token("1"), nullptr);
+    EXPECT_NE(c.token("2"), nullptr);
+    EXPECT_NE(c.token("3"), nullptr);
+    EXPECT_EQ(c.state().RebuildIndex(), c.state().index());
+  }
+}
+
 TEST(Tokens, OfAJobGoAtTheAttemptsEnd) {
   Cluster c;
   const JobId job = c.Submit(Spec(1));

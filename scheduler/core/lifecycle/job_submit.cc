@@ -96,6 +96,11 @@ SubmitJobs WithPools(const ClusterState& state, SubmitJobs event) {
   return event;
 }
 
+const JobSpec* SpecOf(const ClusterState& state, JobId id) {
+  const Job* const job = state.FindJob(id);
+  return job == nullptr ? nullptr : job->spec.get();
+}
+
 Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
     const JobSpec& spec = event.specs[i];
@@ -105,6 +110,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
     if (s.ok()) s = CheckGrace(policy, spec);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);
+    if (s.ok() && event.parent) s = CheckSecretsOfParent(SpecOf(state, event.parent), spec);
     if (s.ok()) s = CheckSecretsAreSet(state.identity(), event.user, spec);
     if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
   }
@@ -136,6 +142,7 @@ void TakeIn(Changes& changes, const SubmitJobs& event) {
     changes.Note(HistoryKind::kJobSubmitted, {job.id, 0}, {}, "",
                  {.name = spec->name,
                   .user = job.user,
+                  .team = job.team,
                   .priority = job.priority,
                   .nodes = spec->nodes,
                   .gpus = spec->gpus_per_node});

@@ -1,5 +1,6 @@
 #include "scheduler/core/lifecycle/secret_rules.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "scheduler/core/model/spec_limits.h"
@@ -34,6 +35,22 @@ Status CheckSecretsAreSet(const Identity& identity, const std::string& user, con
         .WithReason("NO_SUCH_SECRET")
         .WithField(field)
         .WithFix("glim secret set " + name + " takes its value from standard input");
+  }
+  return Status::Ok();
+}
+
+Status CheckSecretsOfParent(const JobSpec* parent, const JobSpec& spec) {
+  for (std::size_t i = 0; i < spec.secrets.size(); ++i) {
+    const std::string& name = spec.secrets[i].name;
+    const bool has = parent != nullptr && std::any_of(parent->secrets.begin(), parent->secrets.end(),
+                                                      [&](const SecretUse& use) { return use.name == name; });
+    if (has) continue;
+    const std::string field = "secrets[" + std::to_string(i) + "]";
+    return Status(StatusCode::kPermissionDenied,
+                  field + ": a job's own token hands on no secret that the job has not itself: " + name)
+        .WithReason("JOB_TOKEN")
+        .WithField(field)
+        .WithFix("name it in `secrets` of the job that submits, too, or submit as a user");
   }
   return Status::Ok();
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/core/model/spec_limits.h"
+#include "scheduler/core/testing/cluster_builder.h"
 #include "scheduler/core/testing/specs.h"
 
 namespace glim::core {
@@ -50,6 +51,40 @@ TEST(SecretRules, AJobNamesItsUsersSecretsAlone) {
   EXPECT_EQ(refused.reason(), "NO_SUCH_SECRET");
   EXPECT_EQ(refused.field(), "secrets[1]");
   EXPECT_EQ(refused.fix(), "glim secret set wandb takes its value from standard input");
+}
+
+// Whoever stole a job's token must not read its user's other secrets by a job that names them.
+TEST(SecretRules, AJobsTokenHandsOnNoMoreThanTheJobHas) {
+  JobSpec parent = testing::Spec(1), child = testing::Spec(1);
+  EXPECT_TRUE(CheckSecretsOfParent(nullptr, child).ok());
+  parent.secrets = {{"hf", ""}};
+  child.secrets = {{"hf", "HF_TOKEN"}};
+  EXPECT_TRUE(CheckSecretsOfParent(&parent, child).ok());
+  child.secrets.push_back({"wandb", ""});
+  const Status refused = CheckSecretsOfParent(&parent, child);
+  EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(refused.reason(), "JOB_TOKEN");
+  EXPECT_EQ(refused.field(), "secrets[1]");
+  EXPECT_EQ(CheckSecretsOfParent(nullptr, child).reason(), "JOB_TOKEN") << "a job that is gone has none";
+}
+
+TEST(SecretRules, ASubmissionByAJobIsHeldToThat) {
+  testing::Cluster c;
+  ASSERT_TRUE(c.Do(ChangeIdentity{{{Row("ann", "hf")}, {Row("ann", "wandb")}}, "op"}).status.ok());
+  JobSpec parent = testing::Spec(1);
+  parent.secrets = {{"hf", ""}};
+  const JobId job = c.Submit(parent);
+  SubmitJobs event{"ann", "team", "", {testing::Spec(1), testing::Spec(1)}, false};
+  event.specs[1].secrets = {{"wandb", ""}};
+  event.parent = job;
+  const Reply refused = c.Do(event);
+  EXPECT_EQ(refused.status.reason(), "JOB_TOKEN");
+  EXPECT_EQ(refused.status.field(), "specs[1].secrets[0]");
+  event.specs[1].secrets = {{"hf", ""}};
+  EXPECT_TRUE(c.Do(event).status.ok());
+  event.parent = {};
+  event.specs[1].secrets = {{"wandb", ""}};
+  EXPECT_TRUE(c.Do(event).status.ok()) << "their user may";
 }
 
 }  // namespace

@@ -32,11 +32,13 @@ struct TokenRow {
   TimePoint created_at{};
   TimePoint expires_at{};    // 0: never
   TimePoint last_used_at{};  // 0: never
-  std::string made_by{};     // a user, or the node with the login socket
+  std::string made_by{};     // a user; of a host for logins LoginHostAsMaker, also of tokens made with its tokens
   std::string note{};
   AttemptId attempt{};  // of kJob: it goes when that ends
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
+
+inline std::string LoginHostAsMaker(const std::string& host) { return "node:" + host; }
 
 // What labels and address are called in LabelNode and in NodeIdentity::labelled_fields.
 inline constexpr const char* kLabelFields[] = {"pool", "zone", "leaf", "gpu_type", "gpus", "nvlink", "nic", "address"};

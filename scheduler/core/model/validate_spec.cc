@@ -291,6 +291,7 @@ Status ValidateSpec(const JobSpec& spec) {
   if (!spec.pool.empty()) {  // empty: its team's
     if (Status s = CheckWord("pool", spec.pool); !s.ok()) return s;
   }
+  if (Status s = CheckOptionalWord("team", spec.team); !s.ok()) return s;
   if (Status s = CheckAmount("nodes", spec.nodes); !s.ok()) return s;
   if (Status s = CheckAmount("gpus_per_node", spec.gpus_per_node); !s.ok()) return s;
   if (spec.launcher == Launcher::kPerGpu && spec.gpus_per_node == 0) {
