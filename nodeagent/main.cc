@@ -1,8 +1,6 @@
 // glim-agent: the daemon of one node. It goes on SIGTERM and SIGINT; the tasks stay, and its next life adopts them.
 // `glim-agent enrol` makes the machine a node and ends; with --login-socket it serves users' logins, and no tasks.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,28 +24,23 @@
 #include "nodeagent/options/command_line.h"
 #include "nodeagent/options/identity_options.h"
 #include "nodeagent/os/clock_watch.h"
+#include "nodeagent/os/process_lock.h"
 #include "nodeagent/sync/desired_store.h"
 #include "nodeagent/sync/message_sizes.h"
 #include "sdk/io/folders.h"
-#include "sdk/io/io_error.h"
-#include "sdk/io/unique_fd.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 
 namespace glim::nodeagent {
 namespace {
 
-// Held as long as the agent lives, whatever way it ends.
-Result<UniqueFd> LockStateFolder(const std::string& state_dir) {
-  const std::string path = state_dir + "/lock";
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return FileError("open", path, errno);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Status(StatusCode::kFailedPrecondition, "another glim-agent uses " + state_dir)
-        .WithField("--state-dir")
-        .WithFix("stop it, or give this one a --state-dir of its own");
-  }
-  return fd;
+// Held as long as the agent lives, whatever way it ends; no process that it started has it.
+Result<ProcessLock> LockStateFolder(const std::string& state_dir) {
+  auto lock = ProcessLock::Take(state_dir + "/lock");
+  if (lock.ok() || lock.status().code() != StatusCode::kAlreadyExists) return lock;
+  return Status(StatusCode::kFailedPrecondition, "another glim-agent uses " + state_dir)
+      .WithField("--state-dir")
+      .WithFix("stop it, or give this one a --state-dir of its own");
 }
 
 // As a supervisor would after its end, but in place: the process id stays, and the tasks and replicas anyway. Whoever
@@ -140,7 +133,7 @@ int RunLogins(const AgentOptions& options, const NodeCredentials& credentials) {
   std::vector<pki::Certificate> authorities = credentials.authorities;
   CertificateRenewal::Times times;
   times.at_most = Hours(6);
-  CertificateRenewal renewal(io, IdentityFolder(options.state_dir), credentials, times,
+  CertificateRenewal renewal(io, IdentityFolder(options.state_dir), credentials, times, std::random_device()(),
                              {[&link] { return link.stub(); }, WallTime,
                               [&](const NodeCredentials& next) {
                                 authorities = next.authorities;
@@ -169,6 +162,7 @@ int RunAgent(const AgentOptions& options, std::unique_ptr<GpuInventory> gpus,
   std::optional<CertificateRenewal> renewal;
   if (credentials) {
     renewal.emplace(io, IdentityFolder(options.state_dir), *credentials, CertificateRenewal::Times(),
+                    std::random_device()(),
                     CertificateRenewal::Hooks{[&link] { return link.stub(); }, WallTime,
                                               [&link, &agent](const NodeCredentials& next) {
                                                 link.Use(next);
@@ -216,14 +210,15 @@ int Main(int argc, char** argv) {
   if (!credentials.ok()) return refuse(credentials.status());
   if (!options.login_socket.empty()) {
     if (Status status = CompleteLoginOptions(&options); !status.ok()) return refuse(status);
-    return RunLogins(options, **credentials);
+    const Result<ProcessLock> lock = LockStateFolder(options.state_dir);
+    return lock.ok() ? RunLogins(options, **credentials) : Fail(lock.status());
   }
   Status complete = CompleteOptions(&options);
   if (complete.ok()) complete = CheckIdentityOptions(options);
   if (!complete.ok()) return refuse(complete);
   Result<std::unique_ptr<GpuInventory>> gpus = MakeGpuInventory(options.gpus, options.simulated_gpus);
   if (!gpus.ok()) return Fail(gpus.status());  // a driver may come later than the agent
-  Result<UniqueFd> lock = LockStateFolder(options.state_dir);
+  Result<ProcessLock> lock = LockStateFolder(options.state_dir);
   if (!lock.ok()) return Fail(lock.status());
   Result<std::string> cluster = DesiredStore(options.state_dir).Claim(options.cluster_id);
   if (!cluster.ok()) return Fail(cluster.status(), cluster.status().field() == "--cluster-id" ? kUsage : kFailed);

@@ -17,7 +17,7 @@ class AgentCommands:
         """Gets the node a certificate, as an operator does it, unless it has one. `options`: more words of the
         invitation; `anew`: in place of the one that it has, which its agent notices."""
         state_dir = state_dir or self.agent_state(name)
-        has_one = os.path.exists(os.path.join(state_dir, "identity", "certificate.pem"))
+        has_one = os.path.exists(os.path.join(state_dir, "identity", "node.pem"))
         if not self.secure or (has_one and not anew):
             return
         invited = self.glim.json("admin", "node", "invite", name, *options)

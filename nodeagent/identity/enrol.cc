@@ -7,8 +7,8 @@
 
 #include "glim/v1/common.pb.h"
 #include "glim/v1/enrol_api.grpc.pb.h"
-#include "nodeagent/identity/certificate_renewal.h"
 #include "nodeagent/identity/identity_folder.h"
+#include "nodeagent/identity/received_credentials.h"
 #include "nodeagent/identity/scheduler_link.h"
 #include "sdk/pki/certificate_request.h"
 #include "sdk/pki/tls_probe.h"
@@ -30,16 +30,6 @@ Status FromGrpc(const grpc::Status& status) {
       .WithFix(detail.fix());
 }
 
-Result<NodeCredentials> Checked(const EnrolOrder& order, const v1::EnrolResponse& response, pki::PrivateKey key) {
-  auto certificate = pki::Certificate::FromDer(response.certificate());
-  if (!certificate.ok()) return certificate.status();
-  auto authorities = ReadAuthorities(response.authorities());
-  if (!authorities.ok()) return authorities.status();
-  const Status good = pki::VerifyOwn(*certificate, *authorities, response.cluster_id(), order.node, key, WallTime());
-  if (!good.ok()) return good;
-  return NodeCredentials{std::move(key), std::move(certificate).value(), std::move(authorities).value()};
-}
-
 }  // namespace
 
 Result<Enrolled> Enrol(const EnrolOrder& order, const std::string& token) {
@@ -54,6 +44,12 @@ Result<Enrolled> Enrol(const EnrolOrder& order, const std::string& token) {
   if (!shown.ok()) return shown.status();
   const auto authority = pki::FindAuthority(*shown, order.ca_fingerprint);
   if (!authority.ok()) return authority.status();
+  // What would fail behind the invitation is tried before it: it counts once. TLS would say of a clock that is far off
+  // no more than that there is no connection.
+  const Status shown_now = pki::VerifyLeaf(shown->front(), {*authority}, pki::Purpose::kScheduler, WallTime());
+  if (!shown_now.ok()) return shown_now;
+  auto draft = IdentityFolder(order.state_dir).Begin();
+  if (!draft.ok()) return draft.status();
 
   grpc::SslCredentialsOptions trust;
   trust.pem_root_certs = authority->Pem();
@@ -70,10 +66,10 @@ Result<Enrolled> Enrol(const EnrolOrder& order, const std::string& token) {
   v1::EnrolResponse response;
   const grpc::Status answered = stub->Enrol(&context, request, &response);
   if (!answered.ok()) return FromGrpc(answered);
-  const auto credentials = Checked(order, response, key);
+  const auto credentials =
+      CheckReceived(response.certificate(), response.authorities(), response.cluster_id(), order.node, key, WallTime());
   if (!credentials.ok()) return credentials.status();
-  const Status written = IdentityFolder(order.state_dir).WriteAll(*credentials, response.listen_agents());
-  if (!written.ok()) return written;
+  if (Status written = draft->Become(*credentials, response.listen_agents()); !written.ok()) return written;
   return Enrolled{order.node, response.cluster_id(), response.listen_agents(), response.login()};
 }
 

@@ -14,8 +14,9 @@ struct Enrolled {
   bool login = false;
 };
 
-// Blocks, at most a minute. Nothing is written unless all is well. INVALID_ARGUMENT names the option; else what the
-// probe, the scheduler or the files say.
+// Blocks, at most a minute. The identity that was there stays unless all is well; that there is room for the new one is
+// known before the invitation is used. INVALID_ARGUMENT names the option; else what the probe, the scheduler or the
+// files say.
 Result<Enrolled> Enrol(const EnrolOrder& order, const std::string& token);
 
 }  // namespace glim::nodeagent

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "glim/v1/common.pb.h"
 #include "sdk/base/status_name.h"
 #include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 
@@ -62,6 +64,14 @@ Status CheckFolder(const std::string& path) {
 
 }  // namespace
 
+std::uint32_t LoginSocket::OverflowUid() {
+  constexpr std::uint32_t kUsual = 65534;
+  const auto text = ReadFile("/proc/sys/kernel/overflowuid", 64);
+  std::uint32_t uid = kUsual;
+  if (text.ok()) std::from_chars(text->data(), text->data() + text->size(), uid);
+  return uid;
+}
+
 // One who has connected.
 class LoginSocket::Visit : public std::enable_shared_from_this<LoginSocket::Visit> {
  public:
@@ -72,6 +82,7 @@ class LoginSocket::Visit : public std::enable_shared_from_this<LoginSocket::Visi
     socklen_t size = sizeof peer;
     if (::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return End();
     uid_ = peer.uid;
+    if (uid_ == owner_->hooks_.overflow_uid()) return RefuseOverflow();
     v1::LoginUserRequest request;
     request.set_uid(peer.uid);
     v1::AgentApi::StubInterface* const stub = owner_->hooks_.stub();
@@ -90,6 +101,18 @@ class LoginSocket::Visit : public std::enable_shared_from_this<LoginSocket::Visi
  private:
   using Call = UnaryCall<v1::LoginUserRequest, v1::LoginUserResponse>;
 
+  // The scheduler knows the usual number of it alone.
+  void RefuseOverflow() {
+    v1::ErrorDetail detail;
+    detail.set_reason("NO_LOGIN_UID");
+    detail.set_field("uid");
+    detail.set_fix("log in as yourself, outside of user namespaces");
+    v1::LoginUserResponse none;
+    Answer({grpc::StatusCode::PERMISSION_DENIED,
+            "uid " + std::to_string(uid_) + " is what the kernel shows of users that it has no number for here",
+            detail.SerializeAsString()},
+           none);
+  }
   void Answer(const grpc::Status& status, const v1::LoginUserResponse& response) {
     call_.reset();
     if (status.ok()) {

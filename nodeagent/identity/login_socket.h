@@ -7,6 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -23,7 +24,11 @@ class LoginSocket {
   struct Hooks {
     StubSource stub;
     std::function<std::string()> authorities;  // PEM, for who logs in
+    std::function<std::uint32_t()> overflow_uid = OverflowUid;
   };
+  // Whom the kernel shows in place of each user that it has no number for here: of nobody can be said who they are.
+  // An operator may change it at any time (/proc/sys/kernel/overflowuid); where it cannot be read, 65534.
+  static std::uint32_t OverflowUid();
 
   // Listens when this returns Ok, in place of a socket that an earlier agent left. PERMISSION_DENIED (OPEN_FOLDER):
   // others may write to the folder, and could put a socket of theirs there.

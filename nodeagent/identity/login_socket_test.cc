@@ -11,6 +11,7 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -35,6 +36,7 @@ class Logins final : public v1::AgentApi::Service {
   grpc::Status LoginUser(grpc::ServerContext*, const v1::LoginUserRequest* request,
                          v1::LoginUserResponse* response) override {
     uid = request->uid();
+    ++asked;
     if (refuse) {
       v1::ErrorDetail detail;
       detail.set_reason("UNKNOWN_UID");
@@ -49,6 +51,7 @@ class Logins final : public v1::AgentApi::Service {
   }
   std::unique_ptr<v1::AgentApi::Stub> stub;
   std::atomic<std::uint32_t> uid = 0;
+  std::atomic<int> asked = 0;
   std::atomic<bool> refuse = false;
 
  private:
@@ -59,7 +62,9 @@ class LoginSocketTest : public testing::Test {
  protected:
   void Open() {
     ASSERT_EQ(::chmod(temp_.path().c_str(), 0755), 0);
-    auto opened = LoginSocket::Open(io_, path_, {[this] { return logins_.stub.get(); }, [] { return "PEM"; }});
+    auto opened = LoginSocket::Open(
+        io_, path_,
+        {[this] { return logins_.stub.get(); }, [] { return "PEM"; }, [this] { return overflow_uid_.load(); }});
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     socket_ = std::move(opened).value();
     thread_ = std::thread([this] { io_.run(); });
@@ -84,6 +89,7 @@ class LoginSocketTest : public testing::Test {
     return text;
   }
 
+  std::atomic<std::uint32_t> overflow_uid_ = LoginSocket::OverflowUid();
   Logins logins_;
   TempFolder temp_;
   const std::string path_ = temp_.path() + "/login.sock";
@@ -115,6 +121,19 @@ TEST_F(LoginSocketTest, ARefusalSaysWhatToDo) {
   EXPECT_EQ(error["fix"], "ask an operator");
 }
 
+// What the kernel shows of users that it has no number for here may be anybody's number in the cluster.
+TEST_F(LoginSocketTest, WhoIsShownAsNobodyIsRefusedByTheHostsOwnNumber) {
+  Open();
+  overflow_uid_ = ::geteuid();
+  EXPECT_EQ(nlohmann::json::parse(Ask())["error"]["reason"], "NO_LOGIN_UID");
+  EXPECT_EQ(logins_.asked, 0) << "the scheduler is not told a number that means nobody";
+  overflow_uid_ = ::geteuid() + 1;
+  EXPECT_EQ(nlohmann::json::parse(Ask())["user"], "kim") << "as the number is now";
+  std::uint32_t said = 0;
+  std::ifstream("/proc/sys/kernel/overflowuid") >> said;
+  EXPECT_EQ(LoginSocket::OverflowUid(), said);
+}
+
 TEST_F(LoginSocketTest, ManyAtOnceAreAllAnswered) {
   Open();
   std::vector<std::thread> users;
@@ -128,7 +147,7 @@ TEST_F(LoginSocketTest, ManyAtOnceAreAllAnswered) {
 
 TEST_F(LoginSocketTest, NotInAFolderWhereOthersCouldPutTheirs) {
   ASSERT_EQ(::chmod(temp_.path().c_str(), 0777), 0);
-  const LoginSocket::Hooks hooks{[this] { return logins_.stub.get(); }, [] { return ""; }};
+  const LoginSocket::Hooks hooks{[this] { return logins_.stub.get(); }, [] { return ""; }, LoginSocket::OverflowUid};
   EXPECT_EQ(LoginSocket::Open(io_, path_, hooks).status().reason(), "OPEN_FOLDER");
   EXPECT_EQ(LoginSocket::Open(io_, "login.sock", hooks).status().field(), "--login-socket");
 }

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "nodeagent/confinement/runc_confinement.h"
+#include "nodeagent/identity/identity_folder.h"
 #include "scheduler/core/model/spec_limits.h"
 #include "scheduler/core/model/validate_spec.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
-#include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
@@ -25,7 +25,6 @@ namespace {
 constexpr const char* kValues = "/secrets";
 constexpr const char* kToken = "/api-token";
 constexpr const char* kAuthorities = "/ca.pem";
-constexpr std::size_t kAuthoritiesBytesMax = 256 << 10;
 constexpr std::size_t kVariablesBytesMax = 256 << 10;  // beside env and run, in the kernel's call
 
 std::string FolderOf(const AgentOptions& options, const TaskKey& key) {
@@ -37,9 +36,8 @@ std::string SeenFolder(const AgentOptions& options, const TaskKey& key) {
   return options.in_containers() ? kPrivateTarget : FolderOf(options, key);
 }
 
-// Whom this agent trusts, if it was enrolled: a file that is no secret.
-std::string AuthoritiesOf(const AgentOptions& options) { return options.state_dir + "/identity/authorities.pem"; }
-bool HasAuthorities(const AgentOptions& options) { return ::access(AuthoritiesOf(options).c_str(), R_OK) == 0; }
+// Whether this agent was enrolled, and so knows whom to trust.
+bool HasAuthorities(const AgentOptions& options) { return IdentityFolder(options.state_dir).Version() != 0; }
 
 Status Write(const std::string& path, const std::string& bytes) {
   return WriteFileAtomically(path, bytes, WriteOptions{Durability::kProcess, 0400, false});
@@ -57,8 +55,8 @@ Status WriteAll(const AgentOptions& options, const std::string& folder, const v1
   if (!status.ok() || !launch.api()) return status;
   status = Write(folder + kToken, secrets.api_token);
   if (!status.ok() || !HasAuthorities(options)) return status;
-  const Result<std::string> authorities = ReadFile(AuthoritiesOf(options), kAuthoritiesBytesMax);
-  return authorities.ok() ? Write(folder + kAuthorities, *authorities) : authorities.status();
+  const Result<NodeCredentials> own = IdentityFolder(options.state_dir).Read();
+  return own.ok() ? Write(folder + kAuthorities, pki::PemOf(own->authorities)) : own.status();
 }
 
 // All of a folder, and last the folder itself.

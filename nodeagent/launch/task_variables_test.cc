@@ -60,7 +60,7 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
   options.state_dir = folder.path();
   options.secrets_dir = "/dev/shm/glim-secrets";
   std::filesystem::create_directory(folder.path() + "/identity");
-  std::ofstream(folder.path() + "/identity/authorities.pem") << "-----BEGIN CERTIFICATE-----";
+  std::ofstream(folder.path() + "/identity/node.pem") << "scheduler head:7603\n";
   const TaskVariables base = {{"PATH", "/bin"},
                               {"HOME", "/home/a"},
                               {"USER", "a"},

@@ -77,7 +77,7 @@ inline std::optional<std::string> NodeNameOf(const Certificate& c) {
 // Empty: of no cluster.
 inline const std::string& ClusterOf(const Certificate& c) { return c.cluster(); }
 
-// When two thirds of its time are over: then it is renewed.
+// When two thirds of its time are over: from then on it is renewed.
 TimePoint RenewAt(const Certificate& certificate);
 
 // What stands in the URIs: a cluster is 1 to 128 of [A-Za-z0-9._-], a node 1 to 63 of [a-z0-9.-].

@@ -7,7 +7,8 @@
 namespace glim::pki {
 
 BioPtr ReadingBio(std::string_view bytes) {
-  BioPtr bio(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
+  // A view of nothing may have no address, which OpenSSL takes for a fault of the caller's.
+  BioPtr bio(BIO_new_mem_buf(bytes.empty() ? "" : bytes.data(), static_cast<int>(bytes.size())));
   GLIM_CHECK(bio != nullptr, "out of memory");
   return bio;
 }

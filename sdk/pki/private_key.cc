@@ -5,8 +5,6 @@
 #include <array>
 
 #include "sdk/base/check.h"
-#include "sdk/io/private_file.h"
-#include "sdk/io/write_file.h"
 #include "sdk/pki/openssl_ptr.h"
 
 namespace glim::pki {
@@ -72,21 +70,6 @@ PublicKey PublicHalf(const PrivateKey& key) {
   Result<PublicKey> half = PublicKey::Of(key.raw());
   GLIM_CHECK(half.ok(), "a PrivateKey is on P-256");
   return std::move(half).value();
-}
-
-Status WriteKeyFile(const std::string& path, const PrivateKey& key) {
-  return WriteFileAtomically(path, key.Pem(), {.durability = Durability::kMachine, .mode = 0600});
-}
-
-Result<PrivateKey> ReadKeyFile(const std::string& path) {
-  const Result<std::string> text = ReadPrivateFile(path, kKeyTextBytesMax);
-  if (!text.ok()) return text.status();
-  Result<PrivateKey> key = PrivateKey::FromPem(*text);
-  if (key.ok()) return key;
-  return Status(StatusCode::kInvalidArgument, path + ": " + key.status().message())
-      .WithReason("BAD_KEY")
-      .WithField(path)
-      .WithFix("a key that is lost is made anew: enrol the node again");
 }
 
 }  // namespace glim::pki

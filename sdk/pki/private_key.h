@@ -1,6 +1,6 @@
-// A private key on the curve P-256: made here, kept in a file of its own, never sent anywhere.
+// A private key on the curve P-256: made here, never sent anywhere.
 //
-// Errors: INVALID_ARGUMENT (BAD_KEY) for text that is no such key; those of a file say its path. None quotes the key.
+// Errors: INVALID_ARGUMENT (BAD_KEY) for text that is no such key. None quotes the key.
 #pragma once
 
 #include <memory>
@@ -45,10 +45,5 @@ class PublicKey {
   std::string der_;
 };
 PublicKey PublicHalf(const PrivateKey& key);
-
-// 0600, durable, in place of what was there. The folder has to exist.
-Status WriteKeyFile(const std::string& path, const PrivateKey& key);
-// Refused when the file is not ours or open to others (sdk/io/private_file.h).
-Result<PrivateKey> ReadKeyFile(const std::string& path);
 
 }  // namespace glim::pki

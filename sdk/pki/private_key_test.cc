@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
-#include <sys/stat.h>
 
-#include "sdk/io/testing/temp_folder.h"
-#include "sdk/io/write_file.h"
 #include "sdk/pki/openssl_ptr.h"
 
 namespace glim::pki {
@@ -41,28 +38,9 @@ TEST(PrivateKey, OtherKindsAndOtherTextsAreRefused) {
     EXPECT_EQ(key.status().reason(), "BAD_KEY");
     EXPECT_EQ(key.status().code(), StatusCode::kInvalidArgument);
   }
+  EXPECT_EQ(PrivateKey::FromPem(std::string_view()).status().reason(), "BAD_KEY") << "a view of nowhere";
   const Result<PrivateKey> read = PrivateKey::FromPem(torn);
   EXPECT_EQ(read.status().message().find(pem.substr(60, 20)), std::string::npos) << "never quoted";
-}
-
-TEST(PrivateKey, ItsFileIsOursAlone) {
-  TempFolder folder;
-  const std::string path = folder.path() + "/key.pem";
-  EXPECT_EQ(ReadKeyFile(path).status().code(), StatusCode::kNotFound);
-  const PrivateKey key = PrivateKey::Make();
-  ASSERT_TRUE(WriteKeyFile(path, key).ok());
-  struct stat info {};
-  ASSERT_EQ(::stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 07777U, 0600U);
-  const Result<PrivateKey> read = ReadKeyFile(path);
-  ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ(PublicHalf(*read), PublicHalf(key));
-
-  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
-  EXPECT_EQ(ReadKeyFile(path).status().reason(), "NOT_PRIVATE");
-  ASSERT_TRUE(WriteFileAtomically(path, "nothing", Durability::kProcess).ok());
-  EXPECT_EQ(ReadKeyFile(path).status().reason(), "BAD_KEY");
-  EXPECT_EQ(ReadKeyFile(path).status().field(), path);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ def test_an_invitation_counts_once_for_one_name_and_for_its_time(own, fresh_fold
     assert made_up.returncode != 0
     good = enrol(cluster, invited["token"], invited["ca_fingerprint"], "n3", folder)
     assert good.returncode == 0, good.stderr
-    assert os.stat(os.path.join(folder, "identity", "key.pem")).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.join(folder, "identity", "node.pem")).st_mode & 0o777 == 0o600
     again = enrol(cluster, invited["token"], invited["ca_fingerprint"], "n3", os.path.join(fresh_folder, "again"))
     assert again.returncode != 0, "it has counted"
     brief = glim.json("admin", "node", "invite", "n5", "--ttl", "1s")

@@ -157,7 +157,7 @@ class Promises:
     def the_agent_joins(self):
         invited = self.glim("admin node invite n1")
         self.run(f"echo {invited['token']} | {invited['command']}")
-        assert self.run("stat -c '%U %a' /var/lib/glim-agent/identity/key.pem") == "root 600"
+        assert self.run("stat -c '%U %a' /var/lib/glim-agent/identity/node.pem") == "root 600"
         cluster = self.glim("version")["server"]["cluster_id"]
         self.run("umask 077 && head -c 32 /dev/urandom | base64 >/etc/glim/replica-secret")
         self.run(f"echo 'GLIM_AGENT_OPTIONS=\"{AGENT_OPTIONS} --cluster-id {cluster}\"' >/etc/glim/agent.env")
