@@ -118,6 +118,10 @@ std::vector<pki::Certificate> ClusterAuthority::Trust() const {
   return trust;
 }
 
+bool ClusterAuthority::Counts(std::string_view key_id) const {
+  return !key_id.empty() && (key_id == current_.certificate.key_id() || (old_ && key_id == old_->certificate.key_id()));
+}
+
 const pki::Certificate& ClusterAuthority::ShownAuthority() const {
   return old_ ? old_->certificate : current_.certificate;
 }

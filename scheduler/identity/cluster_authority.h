@@ -51,6 +51,8 @@ class ClusterAuthority {
 
   // Whose certificates count, for both sides: the old one, if any, and last the one that signs nodes.
   std::vector<pki::Certificate> Trust() const;
+  // Whether one of these has the key with this id (pki::Certificate::issuer_key_id of what it has signed).
+  bool Counts(std::string_view key_id) const;
   // Whose fingerprint an invitation tells: of the one that signs schedulers now.
   const pki::Certificate& ShownAuthority() const;
   // The one that signs nodes.

@@ -139,6 +139,8 @@ TEST_F(ClusterAuthorityTest, IsChangedWhileTheClusterRuns) {
   EXPECT_EQ(authority_.ShownAuthority(), before[0]) << "what invitations tell is what is shown";
   EXPECT_FALSE(authority_.IsOfSigner(old_node.serial()));
   EXPECT_TRUE(authority_.IsOfSigner(new_node.serial()));
+  EXPECT_TRUE(authority_.Counts(old_node.issuer_key_id()));
+  EXPECT_TRUE(authority_.Counts(new_node.issuer_key_id()));
 
   const Result<ClusterAuthority> restarted = Reopened(cluster_key_);
   ASSERT_TRUE(restarted.ok()) << restarted.status().message();
@@ -150,6 +152,9 @@ TEST_F(ClusterAuthorityTest, IsChangedWhileTheClusterRuns) {
   EXPECT_TRUE(authority_.changing());
   ASSERT_TRUE(authority_.Finish({}, false).ok());
   EXPECT_EQ(authority_.Trust(), std::vector<Certificate>{during[1]});
+  EXPECT_FALSE(authority_.Counts(old_node.issuer_key_id()));
+  EXPECT_TRUE(authority_.Counts(new_node.issuer_key_id()));
+  EXPECT_FALSE(authority_.Counts("")) << "a certificate that says of nobody that they signed it";
   EXPECT_EQ(authority_.Rows(cluster_key_).size(), 1U);
   EXPECT_TRUE(IsGood(Scheduler(), during, Purpose::kScheduler)) << "who has renewed knows both";
   EXPECT_FALSE(IsGood(Scheduler(), before, Purpose::kScheduler));

@@ -25,12 +25,18 @@ TimePoint WallNow() {
           .count()};
 }
 
-AgentGate::Options GateOptions(const Config& config, const IdentityParts::Around& around) {
+// `authority`: null until the keys are open, before anybody comes.
+AgentGate::Options GateOptions(const Config& config, const IdentityParts::Around& around,
+                               std::function<std::shared_ptr<const identity::ClusterAuthority>()> authority) {
   AgentGate::Options options;
   options.identity = !config.insecure_without_identity;
   options.containers_without_identity = IsLoopback(config.listen) && IsLoopback(AgentsAddress(config));
   options.cluster = around.cluster_id;
   options.denied = around.denied;
+  options.counts = [authority = std::move(authority)](const std::string& issuer) {
+    const auto now = authority();
+    return now != nullptr && now->Counts(issuer);
+  };
   return options;
 }
 
@@ -48,9 +54,9 @@ Status EnrolledAnew(const std::string& node) {
 IdentityParts::IdentityParts(const Config& config, Around around)
     : config_(config),
       around_(std::move(around)),
-      gate_(GateOptions(config_, around_)),
+      gate_(GateOptions(config_, around_, [this] { return authority(); })),
       nodes_({around_.loop, nullptr, nullptr, nullptr, nullptr}),
-      rotation_({around_.loop, nullptr, nullptr}),
+      rotation_({around_.loop, nullptr, nullptr, nullptr}),
       timer_(around_.strand->io()) {}
 
 Status IdentityParts::OpenKeys() {
@@ -76,7 +82,8 @@ Status IdentityParts::OpenKeys() {
   logins_ = std::make_unique<LoginAffairs>(loop, &gate_, told);
   nodes_.Use({loop, keeper_.get(), told, told_agents,
               [this](const std::string& node) { around_.end_streams(node, RevokedNode(node)); }});
-  rotation_.Use({loop, keeper_.get(), [this] { AuthorityChanged(); }});
+  rotation_.Use({loop, keeper_.get(), [this] { AuthorityChanged(); },
+                 [this](const std::string& node) { around_.end_streams(node, AgentGate::OfDroppedAuthority(node)); }});
   auto control =
       ControlSocket::Open(folder, keeper_->key(), WallNow, [loop](const std::string& user, const std::string& peer) {
         return MakeBreakGlassToken(loop, user, OwnUserName(), peer);

@@ -17,7 +17,7 @@ def read(path):
 
 def names_that_are_there():
     found = set()
-    for folder in ("cli", "nodeagent", "scheduler", "sdk"):
+    for folder in ("cli", "nodeagent", "scheduler", "sdk", "tests"):
         for path in glob.glob(f"{folder}/**/*.cc", root_dir=ROOT, recursive=True):
             if path.endswith("_test.cc"):
                 found |= {f"{suite}.{name}" for suite, name in OF_CPP.findall(read(path))}

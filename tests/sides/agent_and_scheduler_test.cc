@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 
+#include "scheduler/identity/cluster_authority.h"
 #include "scheduler/server/testing/identity_server.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/io/read_file.h"
 
 extern char** environ;
@@ -113,19 +116,62 @@ class SidesTest : public IdentityTest {
     (void)Eventually([&] { return JobNow(job_).state() == "cancelled"; }, std::chrono::seconds(10));
   }
   core::NodeIdentity RowNow() { return *server_->snapshot()->tables.identity->nodes.Find("node-1"); }
-  v1::RotateCaResponse MustRotate(bool finish) {
+  v1::RotateCaResponse MustRotate(bool finish, bool force = false) {
     grpc::ClientContext context;
     Authorize(&context);
     v1::RotateCaRequest request;
     request.set_finish(finish);
+    request.set_force(force);
     v1::RotateCaResponse response;
     const grpc::Status status = admin_->RotateCa(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
 
+  // A machine that is at work.
+  void EnrolAndStart() {
+    ASSERT_EQ(RunEnrol("node-1", InviteNode1()), 0) << LogOf("enrol.log");
+    StartAgent();
+    ASSERT_TRUE(Eventually([&] { return StateOfNode() == "ready"; })) << LogOf("agent.log");
+  }
+  // The authority that signs, as a thief of store and key file has it.
+  identity::ClusterAuthority StealAuthority() {
+    const auto key = identity::ReadClusterKey(config_.key_file);
+    const auto row = *server_->snapshot()->tables.identity->sealed.Find(identity::kAuthorityRow);
+    auto opened = identity::ClusterAuthority::Open(server_->cluster_id(), *key, row, std::nullopt, FillRandomly);
+    return std::move(opened).value();
+  }
+
   pid_t agent_ = 0;
   std::uint64_t job_ = 0;
+};
+
+// Somebody who has an authority's key and the scheduler's address, and waits for agents.
+class Impostor final : public v1::AgentApi::Service {
+ public:
+  Impostor(const identity::ClusterAuthority& authority, int port) {
+    const pki::PrivateKey key = pki::PrivateKey::Make();
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto certificate =
+        authority.SignScheduler(key, {{"localhost"}, {"127.0.0.1"}},
+                                TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()});
+    grpc::SslServerCredentialsOptions shown;
+    shown.pem_key_cert_pairs.push_back({key.Pem(), pki::PemOf(authority.ChainOf(*certificate))});
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::SslServerCredentials(shown), &bound);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  grpc::Status Sync(grpc::ServerContext*, grpc::ServerReaderWriter<v1::SchedulerMessage, v1::AgentMessage>*) override {
+    ++calls;
+    return {grpc::StatusCode::UNAVAILABLE, "no scheduler"};
+  }
+
+  int bound = 0;
+  std::atomic<int> calls = 0;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
 };
 
 TEST_F(SidesTest, AMachineIsInvitedAndItsJobOutlivesEveryChange) {
@@ -169,6 +215,53 @@ TEST_F(SidesTest, AMachineIsInvitedAndItsJobOutlivesEveryChange) {
   EXPECT_TRUE(Eventually([&] { return StateOfNode() == "ready"; })) << LogOf("agent.log");
   EXPECT_EQ(JobNow(job_).state(), "running") << "what runs there runs on";
   EXPECT_EQ(::waitpid(agent_, &status, WNOHANG), 0) << "it is the same agent";
+}
+
+// A change of the authority is over when nobody can be the scheduler by the old one's key any more, for agents that
+// were connected all the time too.
+TEST_F(SidesTest, AnAgentThatStaysConnectedTrustsADroppedAuthorityNoLonger) {
+  EnrolAndStart();
+  const identity::ClusterAuthority before = StealAuthority();
+  const std::string serial = RowNow().serial;
+  MustRotate(false);
+  ASSERT_TRUE(Eventually([&] { return RowNow().serial != serial && RowNow().previous_serial.empty(); }))
+      << LogOf("agent.log");
+  MustRotate(true);
+  const identity::ClusterAuthority now = StealAuthority();
+  ASSERT_TRUE(Eventually([&] { return LogOf("agent.log").find("authorities=1 ") != std::string::npos; }))
+      << LogOf("agent.log");
+  ASSERT_TRUE(Eventually([&] { return StateOfNode() == "ready"; })) << LogOf("agent.log");
+  const int port = server_->agents_port();
+  server_.reset();
+  {
+    const Impostor thief(before, port);
+    ASSERT_EQ(thief.bound, port);
+    EXPECT_FALSE(Eventually([&] { return thief.calls > 0; }, std::chrono::seconds(3))) << "it was believed";
+  }
+  const Impostor right(now, port);
+  ASSERT_EQ(right.bound, port);
+  EXPECT_TRUE(Eventually([&] { return right.calls > 0; })) << "it tries all the time\n" << LogOf("agent.log");
+}
+
+// An agent that hears of nothing while the authority is changed by force: its old connection is no way back.
+TEST_F(SidesTest, AnAgentThatHasNotRenewedIsOutWithItsAuthority) {
+  EnrolAndStart();
+  const std::string serial = RowNow().serial;
+  ::kill(agent_, SIGSTOP);
+  MustRotate(false);
+  EXPECT_THAT(MustRotate(true, true).not_renewed(), ::testing::ElementsAre("node-1"));
+  ::kill(agent_, SIGCONT);
+  EXPECT_TRUE(Eventually([&] { return LogOf("agent.log").find("UNKNOWN_AUTHORITY") != std::string::npos; }))
+      << LogOf("agent.log");
+  // It asks again, over the connection that it has.
+  EXPECT_TRUE(Eventually([&] {
+    const std::vector<v1::AuditEntry> denied = Audit("/Sync");
+    return !denied.empty() && denied.back().outcome() == "UNKNOWN_AUTHORITY";
+  })) << LogOf("agent.log");
+  EXPECT_NE(StateOfNode(), "ready");
+  EXPECT_EQ(RowNow().serial, serial) << "it got none by the connection that it had";
+  ASSERT_EQ(RunEnrol("node-1", InviteNode1()), 0) << LogOf("enrol.log");
+  EXPECT_TRUE(Eventually([&] { return StateOfNode() == "ready"; })) << LogOf("agent.log");
 }
 
 }  // namespace

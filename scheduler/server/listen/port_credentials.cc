@@ -83,6 +83,7 @@ Result<std::unique_ptr<PortCredentials>> PortCredentials::Make(const AuthorityKe
 }
 
 Status PortCredentials::Change(TimePoint now) {
+  const std::lock_guard one_at_a_time(changing_);
   const auto certificate = keeper_->SignScheduler(key_, names_, now);
   if (!certificate.ok()) return certificate.status();
   const auto authority = keeper_->authority();

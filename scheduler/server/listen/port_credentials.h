@@ -47,6 +47,7 @@ class PortCredentials {
   const AuthorityKeeper* const keeper_;
   const pki::ServerNames names_;
   const pki::PrivateKey key_ = pki::PrivateKey::Make();
+  std::mutex changing_;       // one change at a time: what was signed before the authority changed comes not after it
   mutable std::mutex mutex_;  // guards what follows
   TimePoint renew_at_;
   std::shared_ptr<const Shown> shown_;

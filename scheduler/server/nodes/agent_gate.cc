@@ -25,7 +25,8 @@ AgentPeer AgentGate::PeerOf(const grpc::ServerContextBase& context) const {
   if (shown.size() != 1) return {};
   const auto certificate = pki::Certificate::FromPem(std::string_view(shown[0].data(), shown[0].size()));
   if (!certificate.ok()) return {};
-  return {certificate->node(), certificate->serial(), certificate->cluster(), certificate->valid_until()};
+  return {certificate->node(), certificate->serial(), certificate->cluster(), certificate->valid_until(),
+          certificate->issuer_key_id()};
 }
 
 Status AgentGate::CheckPeer(const AgentPeer& peer, const core::Identity& rows, TimePoint now) const {
@@ -44,10 +45,16 @@ Status AgentGate::CheckPeer(const AgentPeer& peer, const core::Identity& rows, T
     return Deny("CERTIFICATE_REPLACED", "node " + peer.node + " has a newer certificate than this one",
                 std::string("use the one in the agent's state folder; if it is lost, ") + kAgain);
   }
+  if (options_.counts && !options_.counts(peer.issuer)) return OfDroppedAuthority(peer.node);
   if (peer.valid_until < now) {
     return Deny("CERTIFICATE_EXPIRED", "the certificate of node " + peer.node + " has expired", kAgain);
   }
   return Status::Ok();
+}
+
+Status AgentGate::OfDroppedAuthority(const std::string& node) {
+  return Deny("UNKNOWN_AUTHORITY",
+              "the certificate of node " + node + " is of an authority that was dropped before it had renewed", kAgain);
 }
 
 Status AgentGate::CheckNode(const AgentPeer& peer, const core::Identity& rows, TimePoint now, const std::string& node,

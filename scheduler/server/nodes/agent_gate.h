@@ -1,8 +1,9 @@
 // AgentGate: which node is at the other end of an agent's connection, and whether it may speak for whom it says.
 //
 // With identity the certificate says which node it is. It counts if that node was invited and not revoked, if it is its
-// newest certificate or the one before, and if the machine is the one that enrolled. Without identity everybody is who
-// they say; then no agent with containers is taken, unless nobody but this machine reaches the ports.
+// newest certificate or the one before, if an authority that counts now has signed it (TLS has looked once, when the
+// connection was made), and if the machine is the one that enrolled. Without identity everybody is who they say; then
+// no agent with containers is taken, unless nobody but this machine reaches the ports.
 //
 // Any thread; nothing changes it. What it refuses is audited by who asks it (Denied).
 #pragma once
@@ -25,6 +26,7 @@ struct AgentPeer {
   std::string serial;
   std::string cluster;
   TimePoint valid_until;
+  std::string issuer{};  // the id of its signer's key (pki::Certificate::issuer_key_id)
 };
 
 class AgentGate {
@@ -35,6 +37,8 @@ class AgentGate {
     std::string cluster;
     // What was refused, for the audit trail, which drops what is too much (Door::Denied). Any thread. May be empty.
     std::function<void(AuditNote note, const Status& why)> denied;
+    // Whether the authority with this key id counts now. Any thread. Empty: every one that TLS let in.
+    std::function<bool(const std::string& issuer)> counts = {};
   };
   explicit AgentGate(Options options) : options_(std::move(options)) {}
 
@@ -42,13 +46,15 @@ class AgentGate {
   AgentPeer PeerOf(const grpc::ServerContextBase& context) const;
 
   // Whether the certificate counts at all. UNAUTHENTICATED (NO_CERTIFICATE); PERMISSION_DENIED (NOT_ENROLLED,
-  // NODE_REVOKED, CERTIFICATE_REPLACED, CERTIFICATE_EXPIRED).
+  // NODE_REVOKED, CERTIFICATE_REPLACED, CERTIFICATE_EXPIRED, UNKNOWN_AUTHORITY).
   Status CheckPeer(const AgentPeer& peer, const core::Identity& rows, TimePoint now) const;
   // And that it may be this node of a pool: also PERMISSION_DENIED (WRONG_NODE, WRONG_MACHINE, LOGIN_HOST).
   Status CheckNode(const AgentPeer& peer, const core::Identity& rows, TimePoint now, const std::string& node,
                    const std::string& machine_id) const;
   // And that it is a host where users log in: also PERMISSION_DENIED (NO_LOGIN_HOST).
   Status CheckLogin(const AgentPeer& peer, const core::Identity& rows, TimePoint now) const;
+  // What a node hears whose certificate is of an authority that counts no more: UNKNOWN_AUTHORITY.
+  static Status OfDroppedAuthority(const std::string& node);
   // FAILED_PRECONDITION (INSECURE_WITH_CONTAINERS).
   Status CheckRuntime(const std::string& runtime) const;
 

@@ -62,6 +62,23 @@ TEST(AgentGate, TheCertificateSaysWhichNodeItIs) {
   EXPECT_EQ(reason({"n1", "02", "c1", kNow - Seconds(1)}, "n1", "m-n1"), "CERTIFICATE_EXPIRED");
 }
 
+// The connection may be older than the change: TLS let it in when that authority counted.
+TEST(AgentGate, ACertificateCountsAsLongAsItsAuthorityDoes) {
+  AgentGate::Options options;
+  options.cluster = "c1";
+  std::string counts = "a";
+  options.counts = [&](const std::string& issuer) { return issuer == counts; };
+  const AgentGate gate(std::move(options));
+  AgentPeer node = Peer("n1", "02"), front = Peer("front", "02"), bare = Peer("n1", "02");
+  node.issuer = front.issuer = "a";
+  EXPECT_TRUE(gate.CheckNode(node, Rows(), kNow, "n1", "m-n1").ok());
+  EXPECT_EQ(gate.CheckNode(bare, Rows(), kNow, "n1", "m-n1").reason(), "UNKNOWN_AUTHORITY") << "it does not say whose";
+  counts = "b";
+  EXPECT_EQ(gate.CheckPeer(node, Rows(), kNow).reason(), "UNKNOWN_AUTHORITY");
+  EXPECT_EQ(gate.CheckNode(node, Rows(), kNow, "n1", "m-n1").reason(), "UNKNOWN_AUTHORITY");
+  EXPECT_EQ(gate.CheckLogin(front, Rows(), kNow).reason(), "UNKNOWN_AUTHORITY");
+}
+
 TEST(AgentGate, OnlyAHostForLoginsMayAskForUsers) {
   const core::Identity rows = Rows();
   EXPECT_TRUE(Gate().CheckLogin(Peer("front", "02"), rows, kNow).ok());

@@ -12,7 +12,9 @@ std::vector<std::string> NotRenewed(const core::Identity& rows, const ClusterAut
   std::vector<std::string> nodes;
   rows.nodes.ForEach([&](const std::string& name, const core::NodeIdentity& row) {
     const bool counts = !row.serial.empty() && !row.revoked && row.certificate_expires_at > now;
-    if (counts && !authority.IsOfSigner(row.serial)) nodes.push_back(name);
+    // Of hosts for logins nobody hears when they use the newest: they renew every few hours, and ask again at once.
+    const bool unused = !row.previous_serial.empty() && !row.login && !authority.IsOfSigner(row.previous_serial);
+    if (counts && (unused || !authority.IsOfSigner(row.serial))) nodes.push_back(name);
   });
   return nodes;
 }
@@ -67,6 +69,8 @@ void CaRotation::Commit(std::shared_ptr<ClusterAuthority> next, AuditNote note, 
     response.set_ca_fingerprint(next->Signer().fingerprint());
     const SnapshotPtr now = parts_.loop->snapshot();
     for (std::string& node : NotRenewed(*now->tables.identity, *next, parts_.loop->Now())) {
+      // Whoever says nothing would be left alone until it does, and hear what its node is to run meanwhile.
+      if (!next->changing() && parts_.dropped) parts_.dropped(node);
       response.add_not_renewed(std::move(node));
     }
     done(std::move(response));

@@ -17,7 +17,8 @@
 
 namespace glim::server {
 
-// Nodes whose certificate counts and is of another authority than the one that signs them.
+// Nodes that may have no certificate but one of another authority than the one that signs them: the newest is, or the
+// one before is and the newest was not used yet (its answer may have been lost).
 std::vector<std::string> NotRenewed(const core::Identity& rows, const identity::ClusterAuthority& authority,
                                     TimePoint now);
 
@@ -28,6 +29,8 @@ class CaRotation {
     AuthorityKeeper* keeper;  // null: without identity
     // The keeper has another authority: what is shown and trusted is written anew, agents are told.
     std::function<void()> changed;
+    // This node's certificate counts no more: its streams are to end. Any thread.
+    std::function<void(const std::string& node)> dropped;
   };
   explicit CaRotation(Parts parts) : parts_(std::move(parts)) {}
   // Before the first call.

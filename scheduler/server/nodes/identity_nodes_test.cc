@@ -233,6 +233,9 @@ TEST_F(NodesTest, LabelsOfTheStoreWin) {
   Authorize(&context);
   v1::LabelNodeRequest request;
   request.set_node("node-1");
+  EXPECT_EQ(DetailOf(Rotate(true, false, &response)).reason(), "NOT_RENEWED") << "the answer may have been lost";
+  EXPECT_EQ(RefusalOf(node, HelloOf(node)), "");
+  ASSERT_TRUE(Eventually([&] { return RowOf("node-1").previous_serial.empty(); })) << "it has come with the new one";
   request.mutable_labels()->set_zone("C");
   request.add_fields("zone");
   v1::LabelNodeResponse response;
@@ -241,6 +244,31 @@ TEST_F(NodesTest, LabelsOfTheStoreWin) {
   EXPECT_TRUE(response.applied());
   EXPECT_EQ(labels().zone, "C");
   EXPECT_EQ(labels().pool, "h100");
+// TLS let it in when the old authority counted; its connection stays, and nothing that is asked over it is answered.
+TEST_F(NodesTest, WhoHasNotRenewedIsOutWhenTheOldAuthorityIsDropped) {
+  const TestNode node = MustEnrol("node-1");
+  const auto channel = ConnectAgent(&node);
+  FakeAgent silent(channel, HelloOf(node));
+  ASSERT_TRUE(silent.WaitWelcome());
+  v1::RotateCaResponse response;
+  ASSERT_TRUE(Rotate(false, false, &response).ok());
+  ASSERT_TRUE(Rotate(true, true, &response).ok());
+  EXPECT_THAT(response.not_renewed(), ::testing::ElementsAre("node-1"));
+  EXPECT_EQ(DetailOf(silent.WaitEnd().value_or(grpc::Status::OK)).reason(), "UNKNOWN_AUTHORITY") << "it never reported";
+  FakeAgent again(channel, HelloOf(node));
+  EXPECT_FALSE(again.WaitWelcome());
+  EXPECT_EQ(DetailOf(again.WaitEnd().value_or(grpc::Status::OK)).reason(), "UNKNOWN_AUTHORITY");
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  v1::RenewCertificateRequest request;
+  request.set_csr(pki::MakeRequest(node.key, node.name));
+  v1::RenewCertificateResponse renewed;
+  const grpc::Status status = v1::AgentApi::NewStub(channel)->RenewCertificate(&context, request, &renewed);
+  EXPECT_EQ(DetailOf(status).reason(), "UNKNOWN_AUTHORITY");
+  const TestNode invited = MustEnrol("node-1");
+  EXPECT_EQ(RefusalOf(invited, HelloOf(invited)), "");
+}
+
 }
 
 }  // namespace
