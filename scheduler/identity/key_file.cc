@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -47,8 +49,10 @@ bool ReadDigits(std::string_view text, ClusterKey::Bytes* bytes) {
 Status MakeKeyFile(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (folder.size() > 1) {
-    if (Status status = MakeFolders(path.substr(0, slash)); !status.ok()) return status;
+  if (folder.size() > 1 && ::access(folder.c_str(), F_OK) != 0) {
+    if (Status status = MakeFolders(folder.substr(0, slash)); !status.ok()) return status;
+    // The file is private, not the folder: in /etc/glim lies what everybody reads, too.
+    if (::chmod(folder.c_str(), 0755) != 0) return FileError("open", folder, errno);
   }
   const UniqueFd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened) return FileError("open", folder, errno);

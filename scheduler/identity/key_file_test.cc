@@ -28,11 +28,15 @@ TEST(KeyFile, IsMadeOnceAndReadFromThenOn) {
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777U, 0600U);
   ASSERT_EQ(::stat((folder.path() + "/glim").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 07777U, 0700U);
+  EXPECT_EQ(info.st_mode & 07777U, 0755U) << "/etc/glim/config.yaml is for everybody";
   for (const Result<ClusterKey>& again : {ReadClusterKey(path), ReadOrMakeClusterKey(path)}) {
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(again->bytes(), made->bytes());
   }
+  ASSERT_EQ(::chmod((folder.path() + "/glim").c_str(), 0710), 0);
+  ASSERT_TRUE(ReadOrMakeClusterKey(folder.path() + "/glim/second.key").ok());
+  ASSERT_EQ(::stat((folder.path() + "/glim").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777U, 0710U) << "what was there is as its owner made it";
   const Result<ClusterKey> another = ReadOrMakeClusterKey(folder.path() + "/other.key");
   EXPECT_NE(another->bytes(), made->bytes());
   EXPECT_NE(another->Id(), made->Id());

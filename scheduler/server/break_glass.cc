@@ -59,7 +59,7 @@ Result<std::string> RunBreakGlass(const Config& config, const BreakGlass& order)
         .WithReason("NO_IDENTITY")
         .WithField("insecure_without_identity");
   }
-  const std::string folder = StateFolder(config), path = KeyFile(config, ::geteuid() == 0);
+  const std::string folder = StateFolder(config), path = config.key_file;
   const std::string peer = "local: uid " + std::to_string(::geteuid());
   const bool alone = config.store.starts_with("sqlite:") || order.take_leadership;
   if (order.new_keys) return alone ? NewKeys(config, peer) : OtherLeader();

@@ -1,5 +1,7 @@
 #include "scheduler/server/command_line.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <string_view>
@@ -55,7 +57,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--state-dir", state_dir, "Keys, and what the operator finds [the folder of SQLite's file]");
   app.add_option("--key-file", key_file,
                  "What is secret in the store is sealed by it; made at the first start [/etc/glim/cluster.key for "
-                 "root, for others cluster.key in --state-dir]");
+                 "root, for others $XDG_CONFIG_HOME/glim/cluster.key]");
   app.add_option("--metrics", metrics, "Address of /metrics [" + config.metrics + "], or none");
   app.add_option("--store", store, "Where the state lives [sqlite:$XDG_STATE_HOME/glim/glim.db]");
   const auto* const id_option =
@@ -96,6 +98,11 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
     auto url = DefaultStoreUrl(std::getenv("XDG_STATE_HOME"), std::getenv("HOME"));
     if (!url.ok()) return url.status();
     config.store = std::move(url).value();
+  }
+  if (config.key_file.empty() && !config.insecure_without_identity) {
+    auto path = DefaultKeyFile(::geteuid() == 0, std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+    if (!path.ok()) return path.status();
+    config.key_file = std::move(path).value();
   }
   if (Status s = CheckConfig(config); !s.ok()) return s;
   return line;

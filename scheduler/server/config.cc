@@ -14,6 +14,7 @@
 namespace glim::server {
 namespace {
 
+constexpr std::string_view kSqlite = "sqlite:";
 constexpr std::size_t kNamesMax = 32;
 
 Status Refuse(const std::string& field, const std::string& message, std::string fix = "") {
@@ -57,6 +58,11 @@ bool IsServerName(const std::string& name) {
   return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '.' || c == ':' || c == '_';
   });
+}
+
+std::string SqliteFolder(const Config& config) {
+  const std::string folder = std::filesystem::path(config.store.substr(kSqlite.size())).parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
 Status CheckIdentity(const Config& config) {
@@ -205,15 +211,15 @@ std::string AgentsAddress(const Config& config) {
 
 std::string StateFolder(const Config& config) {
   if (!config.state_dir.empty()) return config.state_dir;
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (!config.store.starts_with(kSqlite)) return "";
-  const std::string folder = std::filesystem::path(config.store.substr(kSqlite.size())).parent_path().string();
-  return folder.empty() ? "." : folder;
+  return config.store.starts_with(kSqlite) ? SqliteFolder(config) : "";
 }
 
-std::string KeyFile(const Config& config, bool root) {
-  if (!config.key_file.empty()) return config.key_file;
-  return (root ? "/etc/glim" : StateFolder(config)) + "/cluster.key";
+bool KeyFileIsBesideStore(const Config& config) {
+  if (!config.store.starts_with(kSqlite)) return false;
+  std::error_code error;
+  const auto whole = [&](const std::string& path) { return std::filesystem::weakly_canonical(path, error); };
+  const std::filesystem::path folder = whole(SqliteFolder(config)), file = whole(config.key_file);
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
 std::string ReachedAt(const Config& config, const std::string& bound, int port, const std::string& host_name) {
@@ -240,3 +246,14 @@ Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home
 }
 
 }  // namespace glim::server
+Result<std::string> DefaultKeyFile(bool root, const char* xdg_config_home, const char* home) {
+  if (root) return std::string("/etc/glim/cluster.key");
+  if (xdg_config_home && xdg_config_home[0] == '/') return std::string(xdg_config_home) + "/glim/cluster.key";
+  if (home && home[0] == '/') return std::string(home) + "/.config/glim/cluster.key";
+  return Status(StatusCode::kFailedPrecondition,
+                "there is no place for the key file: neither XDG_CONFIG_HOME nor HOME is set")
+      .WithReason("NO_KEY_FILE")
+      .WithField("--key-file")
+      .WithFix("give --key-file PATH, in a folder that no backup of the store has");
+}
+

@@ -27,7 +27,7 @@ struct Config {
   std::string port_file;           // gets the bound port, once calls are served
   std::string agents_port_file;    // gets the agents' port, before that
   std::string state_dir;           // keys, and what the operator finds (docs/protocols/identity.md); empty: StateFolder
-  std::string key_file;            // what is secret in the store is sealed by it; empty: KeyFile
+  std::string key_file;            // what is secret in the store is sealed by it; ParseCommandLine fills it in
   std::vector<std::string> names;  // by which the scheduler is reached; the first is told to invited nodes
   // No TLS and no tokens: callers and agents are who they say they are, and everybody is an admin.
   bool insecure_without_identity = false;
@@ -67,8 +67,12 @@ Status CheckConfig(const Config& config);
 std::string AgentsAddress(const Config& config);
 // The folder of what is kept beside the store: what the configuration says, or SQLite's own folder. Empty: neither.
 std::string StateFolder(const Config& config);
-// What the configuration says, or cluster.key: in /etc/glim for root, for others in StateFolder.
-std::string KeyFile(const Config& config, bool root);
+// Where the key file is when nobody says so: cluster.key in /etc/glim for root, for others in $XDG_CONFIG_HOME/glim or
+// ~/.config/glim. Not beside the store: one backup of that folder would have the seals and what opens them.
+// FAILED_PRECONDITION (NO_KEY_FILE) if neither variable is set.
+Result<std::string> DefaultKeyFile(bool root, const char* xdg_config_home, const char* home);
+// Whether a copy of the folder of SQLite's file has the key file, too.
+bool KeyFileIsBesideStore(const Config& config);
 // HOST:PORT for another machine: `bound` (an address of this configuration, whose port 0 `port` stands for) with the
 // first of `names` as its host; without names the host that it listens on, or `host_name` where it listens on all.
 std::string ReachedAt(const Config& config, const std::string& bound, int port, const std::string& host_name);

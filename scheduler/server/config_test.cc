@@ -158,16 +158,12 @@ TEST(ConfigTest, AgentsHaveAPortOfTheirOwn) {
   EXPECT_EQ(AgentsAddress(config), "0.0.0.0:7603");
 }
 
-TEST(ConfigTest, KeysLieBesideTheStoreOrWhereItIsSaid) {
+TEST(ConfigTest, WhatTheOperatorFindsLiesBesideTheStoreOrWhereItIsSaid) {
   Config config;
   config.store = "sqlite:/var/lib/glim/glim.db";
   EXPECT_EQ(StateFolder(config), "/var/lib/glim");
-  EXPECT_EQ(KeyFile(config, false), "/var/lib/glim/cluster.key");
-  EXPECT_EQ(KeyFile(config, true), "/etc/glim/cluster.key");
   config.state_dir = "/srv/glim";
-  config.key_file = "/srv/key";
   EXPECT_EQ(StateFolder(config), "/srv/glim");
-  EXPECT_EQ(KeyFile(config, true), "/srv/key");
   config.state_dir = "";
   for (const char* elsewhere : {"memory", "postgres:service=glim"}) {
     config.store = elsewhere;
@@ -223,6 +219,34 @@ TEST(ConfigTest, TheStoreHasAPlaceByDefault) {
 
 class PolicyPlaceTest : public ::testing::Test {
  protected:
+// A copy of the store's folder has what is sealed; with the key file beside it a thief of one backup would have both.
+TEST(ConfigTest, TheKeyFileIsNotBesideTheStore) {
+  EXPECT_EQ(*DefaultKeyFile(true, "/config", "/root"), "/etc/glim/cluster.key");
+  EXPECT_EQ(*DefaultKeyFile(false, "/config", "/home/kim"), "/config/glim/cluster.key");
+  EXPECT_EQ(*DefaultKeyFile(false, nullptr, "/home/kim"), "/home/kim/.config/glim/cluster.key");
+  EXPECT_EQ(*DefaultKeyFile(false, "relative", "/home/kim"), "/home/kim/.config/glim/cluster.key");
+  EXPECT_EQ(DefaultKeyFile(false, nullptr, nullptr).status().field(), "--key-file");
+  Config config;
+  for (const char* store : {"sqlite:/home/kim/.local/state/glim/glim.db", "sqlite:/state/glim/glim.db"}) {
+    config.store = store;
+    for (const char* home : {"/home/kim", "/state"}) {
+      config.key_file = *DefaultKeyFile(false, nullptr, home);
+      EXPECT_FALSE(KeyFileIsBesideStore(config)) << store << " " << home;
+    }
+  }
+  config.store = "sqlite:/var/lib/glim/glim.db";
+  for (const char* beside :
+       {"/var/lib/glim/cluster.key", "/var/lib/glim/.config/glim/cluster.key", "/var/lib/other/../glim/cluster.key"}) {
+    config.key_file = beside;
+    EXPECT_TRUE(KeyFileIsBesideStore(config)) << beside;
+  }
+  config.key_file = "/var/lib/glim-keys/cluster.key";
+  EXPECT_FALSE(KeyFileIsBesideStore(config));
+  config.store = "postgres";
+  config.key_file = "/var/lib/glim/cluster.key";
+  EXPECT_FALSE(KeyFileIsBesideStore(config)) << "the store is elsewhere";
+}
+
   PolicyPlaceTest()
       : folder_(std::filesystem::temp_directory_path() / ("glim-policy-place-" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);

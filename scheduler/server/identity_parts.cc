@@ -66,9 +66,15 @@ Status IdentityParts::OpenKeys() {
   }
   SchedulerLoop* const loop = around_.loop;
   const std::string folder = StateFolder(config_);
-  auto keeper = OpenAuthority({folder, KeyFile(config_, ::geteuid() == 0), OwnUserName()}, loop, around_.cluster_id);
+  auto keeper = OpenAuthority({folder, config_.key_file, OwnUserName()}, loop, around_.cluster_id);
   if (!keeper.ok()) return keeper.status();
   keeper_ = std::move(keeper).value();
+  if (KeyFileIsBesideStore(config_)) {
+    LogWarning(
+        "the key file {} lies in the store's folder: leave it out of the backups of that folder, or move it and "
+        "name it with key_file",
+        config_.key_file);
+  }
   if (Status status = WriteOperatorCa(folder, *keeper_); !status.ok()) return status;
   auto ports = PortCredentials::Make(keeper_.get(), NamesOf({config_.listen, AgentsAddress(config_)}, config_.names),
                                      loop->Now());

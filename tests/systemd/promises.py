@@ -151,6 +151,8 @@ class Promises:
         assert self.run(f"ps -o user= -p {pid}") == "glim"
         assert self.run("stat -c '%U %a' /var/lib/glim") == "glim 700"
         assert self.run("stat -c '%U %a' /var/lib/glim/operator/token") == "glim 600"
+        assert self.run("stat -c '%U %a' /var/lib/glim-keys/cluster.key") == "glim 600"
+        assert "cluster.key" not in self.run("find /var/lib/glim"), "a backup of the store has no key"
         told = self.run("systemd-analyze security --no-pager glim-scheduler | tail -n 1")
         assert float(told.split("glim-scheduler.service:")[1].split()[0]) <= EXPOSURE_MAX, told
 
