@@ -11,10 +11,12 @@ using nlohmann::json;
 
 constexpr std::int64_t kCpuPeriodUs = 100'000;
 
-json Bind(const Mount& mount) {
-  // `rbind`: what is mounted below the source comes along. `nosuid`, `nodev`: nothing in it lends a privilege.
-  json options = {"rbind", "nosuid", "nodev", mount.read_only ? "ro" : "rw"};
-  return {{"destination", mount.target}, {"type", "bind"}, {"source", mount.source}, {"options", options}};
+json BindMount(const Bind& bind) {
+  // `rbind`: what is mounted below the source comes along. `nosuid`, `nodev`: nothing in it lends a privilege. Said of
+  // a mount that is restricted already, they would set anew, and so take away, what else its node forbids there.
+  json options = {"rbind"};
+  if (!bind.restricted) options = {"rbind", "nosuid", "nodev", bind.read_only ? "ro" : "rw"};
+  return {{"destination", bind.target}, {"type", "bind"}, {"source", bind.source}, {"options", options}};
 }
 
 json Filesystem(const char* target, const char* type, const json& options) {
@@ -31,7 +33,7 @@ json Mounts(const ContainerPlan& plan) {
       Filesystem("/dev/mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
       Filesystem("/sys", "sysfs", {"nosuid", "noexec", "nodev", "ro"}),
   });
-  for (const Mount& mount : plan.binds) mounts.push_back(Bind(mount));
+  for (const Bind& bind : plan.binds) mounts.push_back(BindMount(bind));
   return mounts;
 }
 

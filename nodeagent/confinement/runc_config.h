@@ -11,13 +11,20 @@
 
 namespace glim::nodeagent {
 
+struct Bind {
+  std::string source;  // absolute, on the node
+  std::string target;  // absolute, in the container
+  bool read_only = false;
+  bool restricted = false;  // the source is a mount that already forbids what is to be forbidden
+};
+
 struct ContainerPlan {
   std::string hostname;
   std::string cgroup;             // absolute, below each controller's root
   std::string rootfs;             // made for this task; read-only to it
   std::vector<std::string> args;  // the first process of the container
   std::vector<std::string> env;   // its environment: "NAME=value"
-  std::vector<Mount> binds;       // carried out in this order: a folder before what lies in it
+  std::vector<Bind> binds;        // carried out in this order: a folder before what lies in it
   TaskLimits limits;
   std::vector<std::string> masked;  // paths that it is not to see, beside the usual ones
   std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK, both; what registered memory counts against

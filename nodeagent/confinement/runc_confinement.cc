@@ -11,6 +11,7 @@
 
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/runc_config.h"
+#include "nodeagent/confinement/task_mounts.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/start_fault.h"
 #include "sdk/io/folders.h"
@@ -73,6 +74,14 @@ bool SwapCounts() {
   return false;
 }
 
+// What the container is to see of the node. `field`: of the job's spec, where the job names it; empty: it is the
+// agent's own.
+struct Wanted {
+  Mount mount;
+  std::string field;
+  std::string named;
+};
+
 class RuncConfinement final : public Confinement {
  public:
   explicit RuncConfinement(RuncOptions options)
@@ -102,8 +111,8 @@ class RuncConfinement final : public Confinement {
   Status Prepare(const TaskPaths& paths, const PathAnswers& found, LaunchSpec* spec) const override {
     Status status = MakeCheckpointFolder(*spec, found);
     if (!status.ok()) return status;
-    Result<std::vector<Mount>> binds = Binds(paths, *spec, found);
-    if (!binds.ok()) return binds.status();
+    Result<std::vector<Wanted>> wanted = AllWanted(paths, *spec, found);
+    if (!wanted.ok()) return wanted.status();
     status = MakeRootfs(paths);
     if (status.ok()) status = MakeFolder(paths.tmp());
     if (status.ok()) status = GiveToUser(paths.run());
@@ -118,7 +127,8 @@ class RuncConfinement final : public Confinement {
     plan.args = {kInitTarget};
     // What a census knows the task's processes by: everything in the container is below this one.
     plan.env = {AssignmentOf(TaskVariable::kTask, spec->task), AssignmentOf(TaskVariable::kSocket, paths.socket())};
-    plan.binds = std::move(*binds);
+    MountOrder order{Rules(), {}};
+    plan.binds = Place(*wanted, MountFolder(paths.bundle()), &order);
     plan.limits = spec->limits;
     plan.uid = options_.user.uid;
     plan.gid = options_.user.gid;
@@ -127,6 +137,8 @@ class RuncConfinement final : public Confinement {
     plan.swap_counts = swap_counts_;
     plan.ends_together = unified_;
     spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(), cgroup};
+    status = WriteFileAtomically(MountOrderFile(paths.bundle()), ToJson(order), Durability::kProcess);
+    if (!status.ok()) return status;
     return WriteFileAtomically(paths.bundle() + "/config.json", RuncConfig(plan), Durability::kProcess);
   }
 
@@ -181,41 +193,61 @@ class RuncConfinement final : public Confinement {
   }
 
   // The system's folders first, then by path: a folder is mounted before what lies in it.
-  Result<std::vector<Mount>> Binds(const TaskPaths& paths, const LaunchSpec& spec, const PathAnswers& found) const {
-    std::vector<Mount> binds;
+  Result<std::vector<Wanted>> AllWanted(const TaskPaths& paths, const LaunchSpec& spec,
+                                        const PathAnswers& found) const {
+    std::vector<Wanted> all;
     for (const char* folder : kSystemFolders) {
-      if (std::filesystem::is_directory(folder)) binds.push_back({folder, folder, true});
+      if (std::filesystem::is_directory(folder)) all.push_back({{folder, folder, true}, {}, {}});
     }
-    std::vector<Mount> own = {
-        {paths.tmp(), "/tmp", false}, {paths.run(), paths.run(), false}, {options_.init, kInitTarget, true}};
+    std::vector<Wanted> own = {{{paths.tmp(), "/tmp", false}, {}, {}},
+                               {{paths.run(), paths.run(), false}, {}, {}},
+                               {{options_.init, kInitTarget, true}, {}, {}}};
     if (!options_.sdk.empty()) {
-      own.push_back({options_.sdk, kSdkTarget, true});
+      own.push_back({{options_.sdk, kSdkTarget, true}, {}, {}});
     } else if (!IsReserved(options_.task_program) && ::access(options_.task_program.c_str(), X_OK) == 0) {
-      own.push_back({options_.task_program, options_.task_program, true});
+      own.push_back({{options_.task_program, options_.task_program, true}, {}, {}});
     }
-    if (!spec.secrets_folder.empty()) own.push_back({spec.secrets_folder, kPrivateTarget, true});
+    if (!spec.secrets_folder.empty()) own.push_back({{spec.secrets_folder, kPrivateTarget, true}, {}, {}});
     if (Status status = AddAsked(spec, found, &own); !status.ok()) return status;
-    std::stable_sort(own.begin(), own.end(), [](const Mount& a, const Mount& b) { return a.target < b.target; });
-    binds.insert(binds.end(), own.begin(), own.end());
-    return WithoutRepeats(binds);
+    std::stable_sort(own.begin(), own.end(),
+                     [](const Wanted& a, const Wanted& b) { return a.mount.target < b.mount.target; });
+    all.insert(all.end(), own.begin(), own.end());
+    return WithoutRepeats(all);
+  }
+
+  // What users may exchange is mounted by descriptor, below `folder`, and there the runtime finds it; the rest is the
+  // operator's and the agent's, and the runtime may walk there itself.
+  static std::vector<Bind> Place(const std::vector<Wanted>& wanted, const std::string& folder, MountOrder* order) {
+    std::vector<Bind> binds;
+    for (const auto& [mount, field, named] : wanted) {
+      if (field.empty()) {
+        binds.push_back({mount.source, mount.target, mount.read_only, false});
+        continue;
+      }
+      const std::string place = folder + "/" + std::to_string(order->mounts.size());
+      order->mounts.push_back({field, named, mount.source, place, mount.read_only});
+      binds.push_back({place, mount.target, mount.read_only, true});
+    }
+    return binds;
   }
 
   // What another bind shows at the same place, in the same way, is not mounted again: behind a folder of the user's, on
-  // a server that trusts nobody's root, the runtime could not find the place. `binds`: a folder before what lies in it.
-  static std::vector<Mount> WithoutRepeats(const std::vector<Mount>& binds) {
-    std::vector<Mount> kept;
-    for (const Mount& bind : binds) {
+  // a server that trusts nobody's root, the runtime could not find the place. `all`: a folder before what lies in it.
+  static std::vector<Wanted> WithoutRepeats(const std::vector<Wanted>& all) {
+    std::vector<Wanted> kept;
+    for (const Wanted& wanted : all) {
+      const Mount& bind = wanted.mount;
       const auto above = std::find_if(kept.rbegin(), kept.rend(),
-                                      [&](const Mount& other) { return IsWithin(bind.target, other.target); });
-      const bool repeats = above != kept.rend() && above->read_only == bind.read_only &&
-                           above->source + bind.target.substr(above->target.size()) == bind.source;
-      if (!repeats) kept.push_back(bind);
+                                      [&](const Wanted& w) { return IsWithin(bind.target, w.mount.target); });
+      const bool repeats = above != kept.rend() && above->mount.read_only == bind.read_only &&
+                           above->mount.source + bind.target.substr(above->mount.target.size()) == bind.source;
+      if (!repeats) kept.push_back(wanted);
     }
     return kept;
   }
 
   // What the job itself names: mounts, workdir, checkpoint folder.
-  Status AddAsked(const LaunchSpec& spec, const PathAnswers& found, std::vector<Mount>* own) const {
+  Status AddAsked(const LaunchSpec& spec, const PathAnswers& found, std::vector<Wanted>* own) const {
     for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
       const std::string field = "mounts[" + std::to_string(i) + "]";
       const Mount& mount = spec.mounts[i];
@@ -229,7 +261,7 @@ class RuncConfinement final : public Confinement {
     if (IsOwn(spec)) {
       if (std::filesystem::is_symlink(spec.checkpoint_folder))
         return RefuseFolder("checkpoint.dir", checkpoints.source);
-      own->push_back(checkpoints);
+      own->push_back({checkpoints, {}, {}});
     } else if (Status status = AddUnlessSeen("checkpoint.dir", checkpoints, spec, found, own); !status.ok()) {
       return status;
     }
@@ -238,13 +270,13 @@ class RuncConfinement final : public Confinement {
   }
 
   // The job's code, where the job expects its workdir: over whatever else is mounted there.
-  Status AddCode(const LaunchSpec& spec, std::vector<Mount>* own) const {
+  Status AddCode(const LaunchSpec& spec, std::vector<Wanted>* own) const {
     if (IsReserved(spec.workdir) || spec.workdir == "/tmp" || IsWithin(options_.state_dir, spec.workdir)) {
       return InvalidArgument("workdir",
                              "workdir " + spec.workdir + " belongs to the image: a snapshot cannot stand there",
                              "submit from another folder, or leave out 'code: snapshot'");
     }
-    own->push_back({spec.code_folder, spec.workdir, false});
+    own->push_back({{spec.code_folder, spec.workdir, false}, {}, {}});
     return Status::Ok();
   }
 
@@ -259,16 +291,17 @@ class RuncConfinement final : public Confinement {
   }
 
   Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, const PathAnswers& found,
-                       std::vector<Mount>* own) const {
+                       std::vector<Wanted>* own) const {
     return IsSeen(mount.target, spec) ? Status::Ok() : Add(field, mount, found, own);
   }
 
-  // Without symbolic links, so that no link leads out of what is allowed.
-  Status Add(const std::string& field, const Mount& mount, const PathAnswers& found, std::vector<Mount>* own) const {
+  // Without symbolic links, so that no link leads out of what is allowed. Refused here with good words; what counts is
+  // the check of what is mounted (task_mounts.h).
+  Status Add(const std::string& field, const Mount& mount, const PathAnswers& found, std::vector<Wanted>* own) const {
     const PathAnswer& answer = found.at(field);
     if (answer.error != 0) return Unusable(field, mount.source, answer.error);
     if (!IsAllowed(Rules(), answer.real)) return RefuseFolder(field, mount.source);
-    own->push_back({answer.real, mount.target, mount.read_only});
+    own->push_back({{answer.real, mount.target, mount.read_only}, field, mount.source});
     return Status::Ok();
   }
 
@@ -282,7 +315,8 @@ class RuncConfinement final : public Confinement {
   // The folders that something is mounted on are made by runc.
   Status MakeRootfs(const TaskPaths& paths) const {
     const std::string root = paths.bundle() + "/rootfs";
-    for (const std::string& folder : {paths.bundle(), root, root + "/usr", root + "/var"}) {
+    for (const std::string& folder :
+         {paths.bundle(), MountFolder(paths.bundle()), root, root + "/usr", root + "/var"}) {
       if (Status status = MakeFolder(folder); !status.ok()) return status;
     }
     // Private folders are the agent's; the container's root is for everybody in it.

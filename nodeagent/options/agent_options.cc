@@ -18,6 +18,7 @@
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/secrets_folder.h"
 #include "nodeagent/os/child_work.h"
+#include "nodeagent/os/mount_calls.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_socket.h"
 #include "nodeagent/task/user_paths.h"
@@ -209,6 +210,15 @@ bool AreGroupsMixed() {
 Result<std::string> WhyNoContainers(const AgentOptions& options) {
   if (options.runtime == "process") return std::string("nobody asks for them");
   if (::geteuid() != 0) return std::string("only root may make containers");
+  if (const std::string why = WhyNoMountCalls(); !why.empty()) {
+    return Status(StatusCode::kFailedPrecondition, "--runtime " + options.runtime +
+                                                       ": this kernel does not mount by descriptor (" + why +
+                                                       "), and without that users could exchange what they name")
+        .WithField("--runtime")
+        .WithFix(
+            "start Linux 5.12 or newer, and allow the agent the call; --runtime process runs jobs without "
+            "containers, and each job is then root on this node");
+  }
   if (options.runc.empty()) return "there is no program " + RuntimeProgram(options) + " in the usual folders";
   if (::access(options.runc.c_str(), X_OK) != 0) return "there is no program " + options.runc;
   const Result<int> code = RunProgramFor(kVersionLimit, {options.runc, "--version"}, "/dev/null");

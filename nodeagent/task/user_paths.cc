@@ -1,17 +1,17 @@
 #include "nodeagent/task/user_paths.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
+#include "nodeagent/os/file_user.h"
+#include "nodeagent/os/mount_calls.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
@@ -24,90 +24,91 @@ constexpr char kEnd = '\0';
 
 // A network file system may know a name and still hang when it is used. Opening asks the server. (Not of devices and
 // pipes: opening these does something.) What may not be opened by who looks may do for who runs.
-void Touch(const std::string& real) {
+void Touch(int fd) {
   struct stat info {};
-  if (::stat(real.c_str(), &info) != 0 || !(S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))) return;
-  const UniqueFd fd(::open(real.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (::fstat(fd, &info) != 0 || !(S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))) return;
+  const std::string itself = "/proc/self/fd/" + std::to_string(fd);
+  const UniqueFd open(::open(itself.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-PathAnswer Resolve(const std::string& path) {
+PathAnswer AnswerOf(const UniqueFd& fd) {
   PathAnswer answer;
-  char real[PATH_MAX];
-  if (::realpath(path.c_str(), real) == nullptr) {
+  if (!fd) {
     answer.error = errno;
-  } else {
-    answer.real = real;
-    Touch(answer.real);
+    return answer;
   }
+  answer.real = PathOf(fd.get());
+  if (answer.real.empty()) answer.error = ENAMETOOLONG;
+  Touch(fd.get());
   return answer;
 }
 
-// 0 or errno. Each folder that is missing is made, closed to everybody but its owner.
-int MakeMissing(const std::string& path, const std::optional<MakeRules>& rules) {
-  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    const std::string folder = path.substr(0, slash);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      struct stat info {};
-      const int error = errno;  // a file system may say EROFS or EACCES of a folder that is there
-      if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return error;
-    }
-    if (slash == std::string::npos) break;
-  }
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return errno;
-  if (!S_ISDIR(info.st_mode)) return ENOTDIR;
-  if (rules && ::lchown(path.c_str(), rules->owner.uid, rules->owner.gid) != 0) return errno;
-  return 0;
+UniqueFd Open(const std::string& path, const std::optional<MakeRules>& rules) {
+  // Links of /proc lead to folders of other mount namespaces, whose paths mean something else.
+  return rules ? OpenFollowingLinks(path) : UniqueFd(::open(path.c_str(), O_PATH | O_CLOEXEC));
 }
 
-PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules) {
-  PathAnswer answer = Resolve(path);
-  if (answer.error != ENOENT) return answer;
-  if (rules) {
-    // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
-    PathAnswer above;
-    for (std::string folder = path; above.real.empty();) {
-      folder = folder.substr(0, std::max<std::size_t>(1, folder.rfind('/')));
-      above = Resolve(folder);
-      if (above.error != 0 && above.error != ENOENT) return above;
+PathAnswer Resolve(const std::string& path, const std::optional<MakeRules>& rules) {
+  struct statx info {};
+  (void)::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &info);  // mounts what is mounted on demand
+  return AnswerOf(Open(path, rules));
+}
+
+// 0 or errno. Closed to everybody but its owner; `owner`: whose it is made, none: the caller's.
+int MakeFolderIn(int folder, const std::string& name, const TaskUser* owner) {
+  std::optional<FileUser> as;
+  if (owner) as.emplace(owner->uid, owner->gid, FileUser::May::kPassEverywhere);
+  return ::mkdirat(folder, name.c_str(), 0700) == 0 ? 0 : errno;
+}
+
+// Makes the folders of `rest` below `above` where they are missing, and returns the last. Along descriptors, and never
+// over a link: users may exchange what is on the way. No folder, and errno, if that failed.
+UniqueFd MakeMissing(UniqueFd above, const std::string& rest, const TaskUser* owner) {
+  std::istringstream names(rest);
+  for (std::string name; std::getline(names, name, '/');) {
+    if (name.empty()) continue;
+    const int error = MakeFolderIn(above.get(), name, names.eof() ? owner : nullptr);
+    UniqueFd next(::openat(above.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) {
+      // (A file system may say EROFS or EACCES of a folder that is there.)
+      if (error != 0 && error != EEXIST) errno = error;
+      return next;
     }
-    if (!IsAllowed(*rules, above.real)) {
-      answer.refused = true;
-      return answer;
-    }
+    above = std::move(next);
   }
-  if (const int error = MakeMissing(path, rules); error != 0) {
-    answer.error = error;
+  return above;
+}
+
+PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules, const TaskUser* owner) {
+  PathAnswer answer = Resolve(path, rules);
+  if (answer.error != ENOENT) return answer;
+  std::string folder = path;
+  UniqueFd above;
+  while (!above) {
+    folder = folder.substr(0, std::max<std::size_t>(1, folder.rfind('/')));
+    above = Open(folder, rules);
+    if (!above && errno != ENOENT) return AnswerOf(above);
+  }
+  // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
+  if (rules && !IsAllowed(*rules, PathOf(above.get()))) {
+    answer.refused = true;
     return answer;
   }
-  return Resolve(path);
+  return AnswerOf(MakeMissing(std::move(above), path.substr(folder.size()), owner));
 }
 
-// As the kernel sees this thread's file operations, while this lives. Root can, others are who they were.
-class AsUser {
- public:
-  explicit AsUser(const TaskUser& user) {
-    ::setfsgid(user.gid);
-    ::setfsuid(user.uid);
-  }
-  ~AsUser() {
-    ::setfsuid(::geteuid());
-    ::setfsgid(::getegid());
-  }
-  AsUser(const AsUser&) = delete;
-  AsUser& operator=(const AsUser&) = delete;
-};
-
 // As the one who is to use it: a server that trusts nobody's root (NFS with root_squash) denies root what it gives that
-// user. As ourselves where that user may not: the folders above may be the operator's.
+// user. As ourselves where that user may not: the folders above may be the operator's; the last one is the user's.
 PathAnswer LookAtWish(const PathWish& wish, const std::optional<MakeRules>& rules) {
-  const auto look = [&] { return wish.make ? Make(wish.path, rules) : Resolve(wish.path); };
+  const auto look = [&](const TaskUser* owner) {
+    return wish.make ? Make(wish.path, rules, owner) : Resolve(wish.path, rules);
+  };
   if (rules && rules->owner.uid != ::geteuid()) {
-    const AsUser user(rules->owner);
-    const PathAnswer answer = look();
+    const FileUser user(rules->owner.uid, rules->owner.gid);
+    const PathAnswer answer = look(nullptr);
     if (answer.error != EACCES && answer.error != EPERM) return answer;
   }
-  return look();
+  return look(rules ? &rules->owner : nullptr);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "nodeagent/confinement/control_groups.h"
+#include "nodeagent/confinement/task_mounts.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/programs/init/protocol.h"
 #include "sdk/base/printable.h"
@@ -121,16 +122,18 @@ Status Container::RunRunc(const LaunchSpec& spec, std::vector<RankProcess>* rank
     ranks->push_back({rank.rank, 0, std::move(pipe->read)});
   }
   const std::string pid_file = launch_.bundle + "/pid";
-  const Result<int> code = RunProgram(
-      {launch_.runc, "--root", launch_.root, "--log", RuncLog(), "--log-format", "json", "run", "--detach", "--bundle",
-       launch_.bundle, "--pid-file", pid_file, "--preserve-fds", std::to_string(fds.size()), launch_.id},
-      WordsFile(launch_), fds,  // init begins with the same output, and leaves it at once
-      EntryGroupOf(spec));
+  const Result<int> code =
+      RunProgram({"/proc/self/exe", kMountsVerb, launch_.bundle, launch_.runc, "--root", launch_.root, "--log",
+                  RuncLog(), "--log-format", "json", "run", "--detach", "--bundle", launch_.bundle, "--pid-file",
+                  pid_file, "--preserve-fds", std::to_string(fds.size()), launch_.id},
+                 WordsFile(launch_), fds,  // init begins with the same output, and leaves it at once
+                 EntryGroupOf(spec));
   if (!code.ok()) return code.status();
   if (*code > 128) {
     return Status(StatusCode::kFailedPrecondition, NameOf(launch_.runc) + " was killed by signal " +
                                                        std::to_string(*code - 128) + " while it started the container");
   }
+  if (Status status = ReadMountFault(launch_.bundle); !status.ok()) return status;
   if (*code != 0) {
     return Status(StatusCode::kFailedPrecondition, NameOf(launch_.runc) + " could not start the container: " +
                                                        RuncComplaint(RuncLog(), WordsFile(launch_)));

@@ -12,6 +12,10 @@
 
 namespace glim::nodeagent {
 
+// The shim's own program, started with this word, a bundle and a runtime's command line, becomes that runtime once it
+// has made the task's mounts (confinement/task_mounts.h).
+inline constexpr const char* kMountsVerb = "mount-and-run";
+
 class Container {
  public:
   struct Exit {

@@ -1,4 +1,5 @@
 // glim-shim TASK_FOLDER: started by glim-agent for one task, never by hand. All it needs to know is in the folder.
+// glim-shim mount-and-run BUNDLE PROGRAM ...: what it starts itself for a container; becomes PROGRAM.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -7,9 +8,12 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 
+#include "nodeagent/confinement/task_mounts.h"
 #include "nodeagent/os/oom_score.h"
 #include "nodeagent/os/processes.h"
+#include "nodeagent/programs/shim/container.h"
 #include "nodeagent/programs/shim/shim.h"
 #include "nodeagent/task/sealed_file.h"
 #include "nodeagent/task/task_files.h"
@@ -74,6 +78,9 @@ int Main(const TaskPaths& paths) {
 }  // namespace glim::nodeagent
 
 int main(int argc, char** argv) {
+  if (argc > 3 && std::string_view(argv[1]) == glim::nodeagent::kMountsVerb) {
+    return glim::nodeagent::RunWithMounts(argv[2], {argv + 3, argv + argc});
+  }
   if (argc != 2 || argv[1][0] != '/') {
     std::fprintf(stderr, "usage: glim-shim TASK_FOLDER (started by glim-agent)\n");
     return 2;

@@ -1,0 +1,49 @@
+// What a job names of its node, mounted for its container by descriptor: the path is walked once, and what that walk
+// came to is checked and mounted. Users may exchange parts of the path for others meanwhile; a runtime that was given
+// the path would walk it again, as root.
+//
+// The agent writes the order into the bundle. The shim starts the runtime through RunWithMounts, in a process that may
+// hang with its storage, and that can be killed as far as the kernel lets it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nodeagent/task/user_paths.h"
+#include "sdk/base/result.h"
+
+namespace glim::nodeagent {
+
+struct TaskMount {
+  std::string field;  // of the job's spec
+  std::string named;  // what the job wrote there
+  std::string real;   // where that was found to lead: absolute, without links
+  std::string place;  // absolute, below the bundle; what the container's configuration names as the source
+  bool read_only = false;
+};
+
+struct MountOrder {
+  MakeRules rules;  // what of the node may be mounted, and who looks first
+  std::vector<TaskMount> mounts;
+};
+
+std::string ToJson(const MountOrder& order);
+Result<MountOrder> ParseMountOrder(const std::string& text);
+
+// Below a task's bundle: the order, the folder of all `place`, and why the order could not be carried out.
+inline std::string MountOrderFile(const std::string& bundle) { return bundle + "/mounts.json"; }
+inline std::string MountFolder(const std::string& bundle) { return bundle + "/mounts"; }
+inline std::string MountFaultFile(const std::string& bundle) { return bundle + "/mounts.fault"; }
+
+// Gives the calling process mounts of its own, and mounts there what is ordered. It blocks for as long as the storage
+// does. Errors name the field: INVALID_ARGUMENT where the path has become another one or leads out of what the rules
+// allow, PATH_MISSING (task/start_fault.h) where it is no more.
+Status MountAll(const MountOrder& order);
+
+// MountAll of the bundle's order, then becomes `program` (the first is its path) in the same environment. Comes back
+// only if that failed; why is in the fault file then.
+int RunWithMounts(const std::string& bundle, const std::vector<std::string>& program);
+// What RunWithMounts left there; OK if nothing.
+Status ReadMountFault(const std::string& bundle);
+
+}  // namespace glim::nodeagent

@@ -1,0 +1,221 @@
+#include "nodeagent/confinement/task_mounts.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "nodeagent/os/mount_calls.h"
+#include "nodeagent/os/testing/path_swapper.h"
+#include "nodeagent/task/start_fault.h"
+#include "sdk/io/read_file.h"
+
+namespace glim::nodeagent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSwaps = 1000;
+
+// How a process that mounts for a task ends.
+enum Outcome {
+  kGiven,    // the task finds what the job was given
+  kRefused,  // by the job's fault, with the field's name
+  kOther,    // it finds something else; or this test is wrong
+};
+
+std::string NewFolder(std::string pattern) { return ::mkdtemp(pattern.data()); }
+void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+Outcome InChild(const std::function<Outcome()>& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? static_cast<Outcome>(WEXITSTATUS(status)) : kOther;
+}
+
+// The parameter is for what only root may do: without root there is no instance.
+class TaskMountsTest : public testing::TestWithParam<bool> {
+ protected:
+  TaskMountsTest()
+      : root_(NewFolder("/tmp/glim-mounts-XXXXXX")),
+        outside_(NewFolder("/var/tmp/glim-mounts-XXXXXX")),
+        bundle_(root_ + "/state/bundle"),
+        users_(root_ + "/users"),
+        data_(users_ + "/data"),
+        link_(users_ + "/link"),
+        place_(MountFolder(bundle_) + "/0") {
+    fs::create_directories(MountFolder(bundle_));
+    fs::create_directories(data_);
+    fs::create_directory_symlink(outside_, link_);
+    Write(data_ + "/word", "given");
+    Write(outside_ + "/word", "secret");
+    rules_ = {{users_}, root_ + "/state", {0, 0}};
+  }
+  ~TaskMountsTest() override {
+    fs::remove_all(root_);
+    fs::remove_all(outside_);
+  }
+
+  PathAnswer Look(const std::string& path, bool make = false) const {
+    const PathOrder order{{{"workdir", path, make}}, rules_};
+    std::string records;
+    LookAt(order, [&](const std::string& record) { records += record; });
+    return ReadPathRecords(order, records).answers.at("workdir");
+  }
+  MountOrder OrderOf(const std::string& real, bool read_only = false) const {
+    return {rules_, {{"workdir", data_, real, place_, read_only}}};
+  }
+  Outcome Mount(const std::string& real) const {
+    return InChild([&] {
+      const Status status = MountAll(OrderOf(real));
+      if (!status.ok()) return FaultOf(status) != StartFault::kNode && status.field() == "workdir" ? kRefused : kOther;
+      const Result<std::string> word = ReadFile(place_ + "/word", 100);
+      return word.ok() && *word == "given" ? kGiven : kOther;
+    });
+  }
+
+  const std::string root_, outside_, bundle_, users_, data_, link_, place_;
+  MakeRules rules_;
+};
+
+TEST_P(TaskMountsTest, GivesWhatWasLookedAtAndLeavesNothingOnTheNode) {
+  fs::create_directory_symlink(users_, root_ + "/way");
+  const PathAnswer found = Look(root_ + "/way/data");
+  EXPECT_EQ(found.real, data_) << "a link that leads to where the node gives";
+  EXPECT_EQ(Mount(found.real), kGiven);
+  EXPECT_TRUE(fs::is_empty(place_));
+}
+
+TEST_P(TaskMountsTest, AFileIsGivenAsAFile) {
+  const Outcome outcome = InChild([&] {
+    if (!MountAll(OrderOf(data_ + "/word")).ok()) return kOther;
+    const Result<std::string> word = ReadFile(place_, 100);
+    return word.ok() && *word == "given" ? kGiven : kOther;
+  });
+  EXPECT_EQ(outcome, kGiven);
+}
+
+// What runc's "ro" does to the topmost mount alone.
+TEST_P(TaskMountsTest, WhatIsMountedBelowComesAlongAndIsAsReadOnly) {
+  fs::create_directory(data_ + "/below");
+  for (const bool read_only : {false, true}) {
+    const Outcome outcome = InChild([&] {
+      const bool ready = LeaveNodesMounts() == 0 &&
+                         ::mount("none", (data_ + "/below").c_str(), "tmpfs", 0, "size=1m") == 0 &&
+                         ::mkdir((data_ + "/below/there").c_str(), 0700) == 0;
+      if (!ready || !MountAll(OrderOf(data_, read_only)).ok()) return kOther;
+      if (::access((place_ + "/below/there").c_str(), F_OK) != 0) return kOther;
+      const bool refused = ::mkdir((place_ + "/below/new").c_str(), 0700) != 0 && errno == EROFS;
+      return refused == read_only ? kGiven : kOther;
+    });
+    EXPECT_EQ(outcome, kGiven) << read_only;
+  }
+}
+
+TEST_P(TaskMountsTest, WhatTheNodeMadeReadOnlyStaysSo) {
+  const Outcome outcome = InChild([&] {
+    const char* data = data_.c_str();
+    const bool ready = LeaveNodesMounts() == 0 && ::mount(data, data, nullptr, MS_BIND, nullptr) == 0 &&
+                       ::mount(nullptr, data, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+    if (!ready || !MountAll(OrderOf(data_)).ok()) return kOther;
+    return ::mkdir((place_ + "/new").c_str(), 0700) != 0 && errno == EROFS ? kGiven : kOther;
+  });
+  EXPECT_EQ(outcome, kGiven);
+}
+
+TEST_P(TaskMountsTest, RefusesWhatIsNotWhatWasLookedAt) {
+  EXPECT_EQ(Mount(link_), kRefused);
+  EXPECT_EQ(Mount(outside_), kRefused);
+  EXPECT_EQ(Mount(root_ + "/state"), kRefused);
+  EXPECT_EQ(Mount(users_ + "/gone"), kRefused);
+  EXPECT_EQ(Mount(data_ + "/word/none"), kRefused);
+}
+
+TEST_P(TaskMountsTest, AThousandSwapsBetweenTheLookAndTheMount) {
+  for (int i = 0; i < kSwaps; ++i) {
+    const PathAnswer found = Look(data_);
+    ASSERT_EQ(found.real, data_);
+    ASSERT_TRUE(ExchangeNames(data_, link_));
+    ASSERT_EQ(Mount(found.real), kRefused);
+    ASSERT_TRUE(ExchangeNames(data_, link_));
+  }
+}
+
+TEST_P(TaskMountsTest, AThousandMountsWhileAnyPartIsSwapped) {
+  fs::create_directory(data_ + "/deep");
+  Write(data_ + "/deep/word", "given");
+  fs::create_directory(outside_ + "/deep");
+  Write(outside_ + "/deep/word", "secret");
+  int outcomes[] = {0, 0, 0};
+  const PathSwapper swapper(data_, link_);
+  for (int i = 0; i < kSwaps; ++i) ++outcomes[Mount(data_ + "/deep")];
+  EXPECT_EQ(outcomes[kOther], 0);
+  EXPECT_GT(outcomes[kGiven], 0);
+  EXPECT_GT(outcomes[kRefused], 0);
+  EXPECT_GE(swapper.swaps(), kSwaps);
+}
+
+// Made by root for root and, where a user may not, for that user; and by the user.
+TEST_P(TaskMountsTest, AThousandCheckpointFoldersWhileAnyPartIsSwapped) {
+  ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+  for (const auto& [owner, folders_owner] : {std::pair(0u, 0u), std::pair(4321u, 0u), std::pair(4321u, 4321u)}) {
+    rules_.owner = {owner, owner};
+    for (const std::string& folder : {users_, data_}) {
+      ASSERT_EQ(::chown(folder.c_str(), folders_owner, folders_owner), 0);
+    }
+    int made = 0;
+    {
+      const PathSwapper swapper(data_, link_);
+      for (int i = 0; i < kSwaps; ++i) {
+        const std::string path =
+            data_ + "/" + std::to_string(owner + folders_owner) + "-" + std::to_string(i) + "/ckpt";
+        const PathAnswer found = Look(path, true);
+        if (found.error == 0 && !found.refused) ++made;
+      }
+      EXPECT_GE(swapper.swaps(), kSwaps);
+    }
+    if (fs::is_symlink(data_)) {
+      ASSERT_TRUE(ExchangeNames(data_, link_));
+    }
+    EXPECT_GT(made, 0);
+    const fs::directory_iterator entries(outside_), end;
+    EXPECT_EQ(std::distance(entries, end), 1) << "something was made outside";
+    struct stat info {};
+    ASSERT_EQ(::stat(outside_.c_str(), &info), 0);
+    EXPECT_EQ(info.st_uid, 0u) << "it was given to somebody";
+  }
+}
+
+TEST_P(TaskMountsTest, SaysWhyItCouldNotMount) {
+  const MountOrder order = OrderOf(outside_);
+  Write(MountOrderFile(bundle_), ToJson(order));
+  EXPECT_EQ(InChild([&] { return static_cast<Outcome>(RunWithMounts(bundle_, {"/bin/true"})); }), kRefused);
+  const Status fault = ReadMountFault(bundle_);
+  EXPECT_EQ(FaultOf(fault), StartFault::kJob);
+  EXPECT_EQ(fault.message().find("workdir " + data_ + " was moved out of what this node gives to jobs"), 0u)
+      << fault.message();
+}
+
+TEST(MountOrderTest, ReadsBack) {
+  const MountOrder order{{{"/data"}, "/state", {1, 2}}, {{"workdir", "/data/link", "/data/w", "/state/0", true}}};
+  const Result<MountOrder> back = ParseMountOrder(ToJson(order));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(ToJson(*back), ToJson(order));
+  EXPECT_FALSE(ParseMountOrder("{}").ok());
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TaskMountsTest);
+INSTANTIATE_TEST_SUITE_P(Root, TaskMountsTest,
+                         testing::ValuesIn(::geteuid() == 0 ? std::vector<bool>{true} : std::vector<bool>{}),
+                         [](const auto&) { return "Root"; });
+
+}  // namespace
+}  // namespace glim::nodeagent

@@ -1,0 +1,23 @@
+// Looks at files, and makes them, as another user of the node.
+#pragma once
+
+#include <sys/types.h>
+
+namespace glim::nodeagent {
+
+// As the kernel sees this thread's file operations, while this lives; a network file system is told that user, too.
+// Root can, others stay who they are. Not nested.
+class FileUser {
+ public:
+  enum class May {
+    kWhatTheUserMay,
+    kPassEverywhere,  // permissions of folders and files do not stop it, as they do not stop root
+  };
+
+  FileUser(uid_t uid, gid_t gid, May may = May::kWhatTheUserMay);
+  ~FileUser();
+  FileUser(const FileUser&) = delete;
+  FileUser& operator=(const FileUser&) = delete;
+};
+
+}  // namespace glim::nodeagent
