@@ -68,6 +68,7 @@ const char* ToString(HistoryKind kind);
 struct HistoryFacts {
   std::string name{};                               // job_submitted: the job's
   std::string user{};                               // job_submitted, job_resumed
+  std::string team{};                               // job_submitted: the job's; empty: none
   PriorityClass priority = PriorityClass::kNormal;  // job_submitted
   std::uint32_t nodes = 0;       // job_submitted: asked for; attempt_claimed: of the gang; outage_*: silent
   std::uint32_t nodes_free = 0;  // attempt_claimed: of the gang's, had at once

@@ -141,7 +141,7 @@ bool EventStream::MaySee(const core::HistoryEntry& entry) {
   if (!entry.job) return entry.kind != core::HistoryKind::kUserChanged;
   if (const core::Job* const job = snapshot_->tables.jobs.Find(entry.job)) return HasRight(caller, *job);
   const bool submitted = entry.kind == core::HistoryKind::kJobSubmitted && !entry.facts.user.empty();
-  if (submitted && HasRight(caller, entry.facts.user, "") && own_forgotten_.size() < kForgottenMax) {
+  if (submitted && HasRight(caller, entry.facts.user, entry.facts.team) && own_forgotten_.size() < kForgottenMax) {
     own_forgotten_.insert(entry.job);
   }
   return own_forgotten_.contains(entry.job);

@@ -10,7 +10,7 @@ bool MaySeeForgotten(const Caller& caller, core::JobId job, store::Store& store)
   const auto first = store.History(query);
   if (!first.ok() || first->empty()) return false;
   const core::HistoryEntry& entry = first->front().entry;
-  return entry.kind == core::HistoryKind::kJobSubmitted && HasRight(caller, entry.facts.user, "");
+  return entry.kind == core::HistoryKind::kJobSubmitted && HasRight(caller, entry.facts.user, entry.facts.team);
 }
 
 }  // namespace glim::server

@@ -1,5 +1,5 @@
-// Whose a job was whose row is gone: its first event in the history tells, as long as that is kept. After that only
-// operators see what is left of it.
+// Whose a job was whose row is gone: its first event in the history tells, and of which team, as long as that is kept.
+// After that only operators see what is left of it.
 #pragma once
 
 #include "scheduler/server/door/caller.h"

@@ -100,6 +100,28 @@ TEST_F(OwnershipTest, WhoSeesWhatIsPrivateOfAJob) {
   }
 }
 
+// Its row is gone, and the first of its events says whose it was.
+TEST_F(OwnershipTest, WhoSeesEventsOfAForgottenJob) {
+  config_.policy.finished_jobs_kept = 1;
+  RestartServer();
+  std::uint64_t job = 0;
+  for (const char* user : {"kim", "lee", "lee"}) {  // the others' jobs are kept instead
+    const std::uint64_t ended = SubmitBy(TokenOf(user), Spec(user));
+    if (job == 0) job = ended;
+    v1::CancelResponse cancelled;
+    ASSERT_EQ(Refusal(&ClientStub::Cancel, TokenOf(user), ended, &cancelled), "");
+  }
+  ASSERT_EQ(server_->snapshot()->tables.jobs.Find(core::JobId(job)), nullptr);
+  const std::pair<const char*, bool> cases[] = {{"kim", true},  {"lee", false}, {"vera", false},
+                                                {"tess", true}, {"ora", true},  {"ada", true}};
+  for (const auto& [user, sees] : cases) {
+    std::string refusal;
+    EXPECT_EQ(EventsOf(TokenOf(user), job, &refusal).contains(job), sees) << user;
+    EXPECT_EQ(refusal, sees ? "" : "NOT_YOURS") << user;
+    EXPECT_EQ(EventsOf(TokenOf(user), 0, &refusal).contains(job), sees) << user << ": among all events";
+  }
+}
+
 TEST_F(OwnershipTest, WhoStopsAJob) {
   const std::pair<const char*, const char*> cases[] = {{"vera", "ROLE"}, {"lee", "NOT_YOURS"}, {"kim", ""},
                                                        {"tess", ""},     {"ora", ""},          {"ada", ""}};

@@ -296,6 +296,7 @@ template <typename Io>
 void Fields(Io& io, RowRef<Io, core::HistoryFacts> row) {
   io.Sparse("name", row.name);
   io.Sparse("user", row.user);
+  io.Sparse("team", row.team);
   io.Sparse("priority", row.priority, core::PriorityClass::kNormal);
   io.Sparse("nodes", row.nodes);
   io.Sparse("nodes_free", row.nodes_free);

@@ -246,11 +246,11 @@ std::vector<core::IdentityRow> RandomIdentity(Rng& rng, const std::string& name)
 core::HistoryEntry RandomHistory(Rng& rng, core::JobId job) {
   core::HistoryEntry row;
   auto& [at, kind, of, attempt, node, text, facts] = row;
-  auto& [f_name, f_user, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone, f_node_names,
-         f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took, f_grace, f_signal,
-         f_before_it_left, f_epoch, f_version] = facts;
+  auto& [f_name, f_user, f_team, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
+         f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took, f_grace,
+         f_signal, f_before_it_left, f_epoch, f_version] = facts;
   Filler(rng).All(at, kind, attempt, node, text);
-  Filler(rng).All(f_name, f_user, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
+  Filler(rng).All(f_name, f_user, f_team, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
                   f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took,
                   f_grace, f_signal, f_before_it_left, f_epoch, f_version);
   of = job;
