@@ -14,6 +14,7 @@
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
 #include "cli/views/identity_view.h"
+#include "sdk/https/https.h"
 #include "sdk/pki/certificate.h"
 #include "sdk/pki/tls_probe.h"
 #include "sdk/pki/verify.h"
@@ -96,7 +97,7 @@ Status ByIssuer(CommandContext& context, LoginDraft* draft) {
     context.output.Note("waiting until that is done");
   };
   flow.pause = [&context](Duration duration) { return context.interruption.WaitFor(duration); };
-  CurlHttp http;
+  https::CurlClient http;
   Result<std::string> id_token = LoginAtIssuer(http, flow);
   if (!id_token.ok()) return id_token.status();
   glim::v1::LoginOidcRequest request;

@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sdk/https/safe_url.h"
+
 namespace glim::cli {
 namespace {
 
 using nlohmann::json;
 
-constexpr Duration kAnswerMax = Seconds(20);
 constexpr Duration kPauseMin = Seconds(1);
 constexpr Duration kPauseMax = Seconds(60);
 constexpr Duration kWaitMax = Minutes(30);
@@ -25,7 +26,7 @@ Status BadIssuer(const std::string& issuer, const std::string& what) {
       .WithFix("tell the operator: it has to offer OpenID Connect with the device flow");
 }
 
-Result<json> JsonOf(const Result<HttpAnswer>& answer, const std::string& issuer) {
+Result<json> JsonOf(const Result<https::Answer>& answer, const std::string& issuer) {
   if (!answer.ok()) return answer.status();
   json document = json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
   if (document.is_object()) return document;
@@ -49,16 +50,16 @@ struct Endpoints {
   std::string device, token;
 };
 
-Result<Endpoints> Discover(Http& http, const std::string& issuer) {
+Result<Endpoints> Discover(https::Client& http, const std::string& issuer) {
   std::string base = issuer;
   while (base.ends_with('/')) base.pop_back();
-  const Result<json> told = JsonOf(http.Get(base + "/.well-known/openid-configuration", kAnswerMax), issuer);
+  const Result<json> told = JsonOf(http.Get(base + "/.well-known/openid-configuration"), issuer);
   if (!told.ok()) return told.status();
   if (TextOf(*told, "issuer") != issuer) return BadIssuer(issuer, "says that it is another one");
   Endpoints endpoints{TextOf(*told, "device_authorization_endpoint"), TextOf(*told, "token_endpoint")};
   if (endpoints.device.empty() || endpoints.token.empty()) return BadIssuer(issuer, "offers no device flow");
   for (const std::string& url : {endpoints.device, endpoints.token}) {
-    if (Status safe = CheckUrl(url); !safe.ok()) return safe;
+    if (Status safe = https::CheckUrl(url); !safe.ok()) return safe;
     // Loopback counts as safe only for an issuer that is there itself.
     if (url.starts_with("http://") && !issuer.starts_with("http://")) return BadIssuer(issuer, "leads away from https");
   }
@@ -70,9 +71,9 @@ struct Waiting {
   Duration pause, left;
 };
 
-Result<Waiting> Begin(Http& http, const DeviceFlow& flow, const std::string& endpoint) {
-  const Form form = {{"client_id", flow.client}, {"scope", "openid profile email"}};
-  const Result<json> begun = JsonOf(http.Post(endpoint, form, kAnswerMax), flow.issuer);
+Result<Waiting> Begin(https::Client& http, const DeviceFlow& flow, const std::string& endpoint) {
+  const https::Form form = {{"client_id", flow.client}, {"scope", "openid profile email"}};
+  const Result<json> begun = JsonOf(http.Post(endpoint, form), flow.issuer);
   if (!begun.ok()) return begun.status();
   const std::string whole = TextOf(*begun, "verification_uri_complete");
   const std::string address = TextOf(*begun, "verification_uri");
@@ -89,11 +90,12 @@ Result<Waiting> Begin(Http& http, const DeviceFlow& flow, const std::string& end
 }
 
 // Nothing in `id_token` yet: ask again.
-Result<std::string> AskOnce(Http& http, const DeviceFlow& flow, const std::string& endpoint, Waiting* waiting) {
-  const Form form = {{"grant_type", "urn:ietf:params:oauth:grant-type:device_code"},
-                     {"device_code", waiting->device_code},
-                     {"client_id", flow.client}};
-  const Result<json> answer = JsonOf(http.Post(endpoint, form, kAnswerMax), flow.issuer);
+Result<std::string> AskOnce(https::Client& http, const DeviceFlow& flow, const std::string& endpoint,
+                            Waiting* waiting) {
+  const https::Form form = {{"grant_type", "urn:ietf:params:oauth:grant-type:device_code"},
+                            {"device_code", waiting->device_code},
+                            {"client_id", flow.client}};
+  const Result<json> answer = JsonOf(http.Post(endpoint, form), flow.issuer);
   if (!answer.ok()) return answer.status();
   std::string id_token = TextOf(*answer, "id_token");
   if (!id_token.empty()) return id_token;
@@ -113,7 +115,7 @@ Result<std::string> AskOnce(Http& http, const DeviceFlow& flow, const std::strin
 
 }  // namespace
 
-Result<std::string> LoginAtIssuer(Http& http, const DeviceFlow& flow) {
+Result<std::string> LoginAtIssuer(https::Client& http, const DeviceFlow& flow) {
   const Result<Endpoints> endpoints = Discover(http, flow.issuer);
   if (!endpoints.ok()) return endpoints.status();
   Result<Waiting> waiting = Begin(http, flow, endpoints->device);

@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
-#include "cli/login/http.h"
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
+#include "sdk/https/https.h"
 
 namespace glim::cli {
 
@@ -24,6 +24,6 @@ struct DeviceFlow {
 // The ID token. UNAVAILABLE: the issuer cannot be reached, or does not speak as it should (BAD_ISSUER).
 // PERMISSION_DENIED (LOGIN_DENIED): the user said no there. DEADLINE_EXCEEDED (LOGIN_EXPIRED): nobody typed the code.
 // CANCELLED: `pause` said so.
-Result<std::string> LoginAtIssuer(Http& http, const DeviceFlow& flow);
+Result<std::string> LoginAtIssuer(https::Client& http, const DeviceFlow& flow);
 
 }  // namespace glim::cli

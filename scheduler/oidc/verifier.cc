@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/oidc/https_get.h"
+#include "sdk/https/https.h"
+#include "sdk/https/safe_url.h"
 #include "sdk/tokens/opaque_token.h"
 
 namespace glim::oidc {
@@ -21,6 +22,13 @@ Status Unreachable(const std::string& what) {
 }
 
 }  // namespace
+
+Result<std::string> FetchDocument(const std::string& url) {
+  Result<https::Answer> answer = https::CurlClient().Get(url);
+  if (!answer.ok()) return answer.status();
+  if (answer->status == 200) return std::move(answer->body);
+  return Unreachable(url + " answers " + std::to_string(answer->status));
+}
 
 Verifier::Verifier(Issuer issuer, Fetch fetch, std::function<TimePoint()> clock)
     : issuer_(std::move(issuer)), fetch_(std::move(fetch)), clock_(std::move(clock)), thread_([this] { Run(); }) {}
@@ -104,7 +112,7 @@ Status Verifier::FetchKeys(TimePoint now) {
   };
   if (text("issuer") != issuer_.issuer) return Unreachable("the issuer's configuration is of another issuer");
   const std::string place = text("jwks_uri");
-  if (!IsSafeUrl(place)) return Unreachable("the issuer's configuration names no safe place of its keys");
+  if (!https::IsSafeUrl(place)) return Unreachable("the issuer's configuration names no safe place of its keys");
   const Result<std::string> set = fetch_(place);
   if (!set.ok()) return set.status();
   Result<std::vector<PublicKey>> keys = ParseJwks(*set);

@@ -23,9 +23,12 @@ inline constexpr Duration kKeysKept = Minutes(10);
 inline constexpr Duration kUnknownKeyPause = Minutes(1);
 inline constexpr Duration kFailurePause = Seconds(5);
 
+// By HTTPS. Errors of https::Client; UNAVAILABLE (ISSUER_UNREACHABLE): the answer is another than 200.
+Result<std::string> FetchDocument(const std::string& url);
+
 class Verifier {
  public:
-  using Fetch = std::function<Result<std::string>(const std::string& url)>;  // blocks; HttpsGet
+  using Fetch = std::function<Result<std::string>(const std::string& url)>;  // blocks; FetchDocument
   using Done = std::function<void(const Result<std::string>& user)>;
 
   Verifier(Issuer issuer, Fetch fetch, std::function<TimePoint()> clock);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "scheduler/oidc/https_get.h"
+#include "sdk/https/safe_url.h"
 
 namespace glim::server {
 
@@ -14,7 +14,7 @@ yaml::Field ReadOidcInto(oidc::Issuer* issuer) {
                                  {"user_claim", yaml::IntoText(&read.user_claim)},
                                  {"audience", yaml::IntoText(&read.audience)}};
     if (Status s = yaml::ReadMap(value, path, fields); !s.ok()) return s;
-    if (!oidc::IsSafeUrl(read.issuer)) {
+    if (!https::IsSafeUrl(read.issuer)) {
       return yaml::RefuseAt(value, path + ".issuer", "must be https, or http of this machine",
                             "write it as the issuer does, like https://login.example/realms/lab");
     }

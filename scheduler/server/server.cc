@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/oidc/https_get.h"
 #include "scheduler/oidc/verifier.h"
 #include "scheduler/policy/quota_import.h"
 #include "scheduler/server/agents/agent_service.h"
@@ -160,7 +159,7 @@ void Server::Parts::MakeUserAffairs(const Config& config) {
   user_secrets = std::make_unique<SecretAffairs>(loop.get(), &secrets);
   std::unique_ptr<oidc::Verifier> verifier;
   if (identity->identity() && !config.issuer.issuer.empty()) {
-    verifier = std::make_unique<oidc::Verifier>(config.issuer, oidc::HttpsGet, [this] { return loop->Now(); });
+    verifier = std::make_unique<oidc::Verifier>(config.issuer, oidc::FetchDocument, [this] { return loop->Now(); });
   }
   sign_ins = std::make_unique<OidcAffairs>(loop.get(), std::move(verifier), [this](AuditNote note, const Status& why) {
     door->Denied(std::move(note), why);
