@@ -5,7 +5,6 @@
 
 #include "scheduler/server/listen/first_start.h"
 #include "scheduler/server/testing/identity_server.h"
-#include "sdk/io/read_file.h"
 #include "sdk/io/write_file.h"
 
 namespace glim::server {
@@ -13,21 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class BreakGlassTest : public IdentityTest {
- protected:
-  std::string TextOf(const std::string& name) {
-    const auto text = ReadFile((folder_ / name).string(), 1 << 16);
-    return text.ok() ? *text : "";
-  }
-  v1::WhoAmIResponse WhoIs(const std::string& token) {
-    grpc::ClientContext context;
-    Authorize(&context, token);
-    v1::WhoAmIResponse who;
-    const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return who;
-  }
-};
+class BreakGlassTest : public IdentityTest {};
 
 TEST_F(BreakGlassTest, WithoutItsKeyFileItDoesNotStart) {
   server_.reset();
@@ -53,6 +38,9 @@ TEST_F(BreakGlassTest, WithoutItsKeyFileItDoesNotStart) {
 TEST_F(BreakGlassTest, ALostKeyFileCostsNodesAndSecretsButNoTokens) {
   const std::string token = admin_token();
   const TestNode node = MustEnrol("node-1");
+  v1::InviteNodeRequest invite;
+  invite.set_node("node-2");
+  const std::string invitation = MustInvite(invite).token();
   server_.reset();
   std::filesystem::remove(folder_ / "cluster.key");
   BreakGlass order;
@@ -63,6 +51,8 @@ TEST_F(BreakGlassTest, ALostKeyFileCostsNodesAndSecretsButNoTokens) {
   EXPECT_EQ(WhoIs(token).role(), "admin");
   FakeAgent agent(ConnectAgent(&node), HelloOf(node));
   EXPECT_FALSE(agent.WaitWelcome()) << "its certificate is of the authority that is gone";
+  TestNode invited{"node-2", "machine-of-node-2"};
+  EXPECT_EQ(DetailOf(Enrol(invitation, &invited)).reason(), "BAD_INVITATION") << "nor does what it gave out count";
 }
 
 TEST_F(BreakGlassTest, BreakGlassAsksTheSchedulerThatRuns) {

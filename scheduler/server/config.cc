@@ -118,28 +118,29 @@ bool IsLoopback(const std::string& address) {
 }
 
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
-  const yaml::Fields fields = {{"listen", yaml::IntoText(&config->listen)},
-                               {"listen_agents", yaml::IntoText(&config->listen_agents)},
-                               {"state_dir", yaml::IntoText(&config->state_dir)},
-                               {"key_file", yaml::IntoText(&config->key_file)},
-                               {"names", IntoNames(&config->names)},
-                               {"insecure_without_identity", yaml::IntoBool(&config->insecure_without_identity)},
-                               {"open_metrics", yaml::IntoBool(&config->open_metrics)},
-                               {"allow_insecure_listen", Renamed("insecure_without_identity: true")},
-                               {"metrics", yaml::IntoText(&config->metrics)},
-                               {"store", yaml::IntoText(&config->store)},
-                               {"log_level", yaml::IntoChecked(&config->log_level, CheckLogLevel)},
-                               {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
-                               {"cluster_id", yaml::IntoText(&config->cluster_id)},
-                               {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
-                               {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
-                               {"limits", ReadLimitsInto(&config->limits)},
-                               {"oidc", ReadOidcInto(&config->issuer)},
-                               {"log_tails_mib_max", yaml::IntoNumber(&config->log_tails_mib_max, 1, 1'000'000)},
-                               {"policy_file", yaml::IntoText(&config->policy_file)},
-                               {"policy", [config](const yaml::Node& value, const std::string& path) {
-                                  return ReadPolicyInConfig(value, path, config);
-                                }}};
+  const yaml::Fields fields = {
+      {"listen", yaml::IntoText(&config->listen)},
+      {"listen_agents", yaml::IntoText(&config->listen_agents)},
+      {"state_dir", yaml::IntoText(&config->state_dir)},
+      {"key_file", yaml::IntoText(&config->key_file)},
+      {"names", IntoNames(&config->names)},
+      {"insecure_without_identity", yaml::IntoBool(&config->insecure_without_identity)},
+      {"open_metrics", yaml::IntoBool(&config->open_metrics)},
+      {"allow_insecure_listen", Renamed("insecure_without_identity: true")},
+      {"metrics", yaml::IntoText(&config->metrics)},
+      {"store", yaml::IntoText(&config->store)},
+      {"log_level", yaml::IntoChecked(&config->log_level, CheckLogLevel)},
+      {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
+      {"audit_kept", yaml::IntoDuration(&config->audit_kept, Hours(24 * 30), Hours(24 * 3650))},
+      {"cluster_id", yaml::IntoText(&config->cluster_id)},
+      {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
+      {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
+      {"limits", ReadLimitsInto(&config->limits)},
+      {"oidc", ReadOidcInto(&config->issuer)},
+      {"log_tails_mib_max", yaml::IntoNumber(&config->log_tails_mib_max, 1, 1'000'000)},
+      {"policy_file", yaml::IntoText(&config->policy_file)},
+      {"policy",
+       [config](const yaml::Node& value, const std::string& path) { return ReadPolicyInConfig(value, path, config); }}};
   return yaml::ReadText(text, source, fields);
 }
 

@@ -33,6 +33,7 @@ struct Config {
   bool insecure_without_identity = false;
   bool open_metrics = false;  // `metrics` may be reached from other machines, by anybody
   Duration history_kept = Hours(24 * 30);
+  Duration audit_kept = Hours(24 * 400);
   std::string cluster_id;                  // of a store that is new; empty: a random one
   std::uint32_t history_max = 1'000'000;   // events kept at most
   std::uint32_t ended_jobs_max = 200'000;  // jobs that `glim history` shows at most

@@ -19,6 +19,7 @@ metrics: none
 store: sqlite:/var/lib/glim/glim.db
 log_level: debug
 history_kept: 7d
+audit_kept: 90d
 history_max: 50000
 ended_jobs_max: 2000
 log_tails_mib_max: 300
@@ -40,6 +41,7 @@ policy:
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(config.listen, "127.0.0.1:9000");
   EXPECT_EQ(config.history_kept, Hours(24 * 7));
+  EXPECT_EQ(config.audit_kept, Hours(24 * 90));
   EXPECT_EQ(config.history_max, 50'000u);
   EXPECT_EQ(config.ended_jobs_max, 2'000u);
   EXPECT_EQ(config.log_tails_mib_max, 300u);

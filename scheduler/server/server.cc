@@ -93,6 +93,7 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   options.clock = MonotonicWallClock();
   options.history_kept = config.history_kept;
   options.history_max = config.history_max;
+  options.audit_kept = config.audit_kept;
   // Agents obey the highest epoch that they have seen. Seconds since 1970 outrun a counter of leaders, so that a new,
   // empty database is obeyed after an old one.
   options.epoch_at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(0, options.clock().ms / 1000));

@@ -44,7 +44,7 @@ Status NoName() {
 std::string NodeNow(const Snapshot& snapshot, const std::string& name) {
   const core::NodeId* const id = snapshot.tables.node_ids.Find(name);
   const core::Node* const node = id != nullptr ? snapshot.tables.nodes.Find(*id) : nullptr;
-  if (node == nullptr) return "";
+  if (node == nullptr) return snapshot.tables.identity->nodes.Find(name) != nullptr ? "never said hello" : "";
   return core::ToString(node->state) + (node->message.empty() ? "" : ": " + node->message);
 }
 
@@ -109,7 +109,8 @@ grpc::ServerUnaryReactor* AdminService::RemoveNode(grpc::CallbackServerContext* 
         if (reply.status.ok()) LogInfo("node removed by an operator node={} peer={}", node, peer);
         call->Answer(reply.status);
       },
-      call->Note("node " + request->node(), NodeNow(*loop_->snapshot(), request->node()), ""));
+      call->Note("node " + request->node(), NodeNow(*loop_->snapshot(), request->node()),
+                 request->connected() ? "removed, its certificate stays" : "removed with its certificate"));
   return posted.ok() ? call : call->Refuse(posted);
 }
 

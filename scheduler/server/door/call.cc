@@ -18,6 +18,7 @@ Call* Call::Open(Door* door, grpc::CallbackServerContext* context, Method method
   call->caller_ = std::move(entry.caller);
   call->admission_ = std::move(entry.admission);
   call->by_right_ = entry.by_right;
+  call->job_ = entry.job;
   if (!entry.denied.ok()) return call->Refuse(entry.denied);
   call->admitted_ = true;
   return call;
@@ -27,6 +28,10 @@ AuditNote Call::Note(std::string object, std::string before, std::string after) 
   AuditNote note = NoteOf(caller_, *method_, std::move(object));
   note.before = std::move(before);
   note.after = std::move(after);
+  // Between the door and the strand a right may be taken away.
+  note.still_allowed = [door = door_, caller = caller_, row = &*method_, job = job_] {
+    return door->MayStill(caller, *row, job);
+  };
   return note;
 }
 

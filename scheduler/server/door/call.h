@@ -48,6 +48,7 @@ class Call final : public grpc::ServerUnaryReactor {
   Admission admission_;
   bool admitted_ = false;
   bool by_right_ = false;
+  core::JobId job_;
 };
 
 // A stream that was let in, and by whom.

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -53,6 +54,10 @@ Status ScopeMissing(const Permission& row) {
 Status NotForJobs(const Permission& row) {
   return PermissionDenied("JOB_TOKEN", "a job's own token may not call " + std::string(row.method),
                           "a job works on itself and on the jobs that it submits; do the rest as a user");
+}
+
+Status RightsChanged(const Caller& caller) {
+  return PermissionDenied("RIGHTS_CHANGED", "the rights of user " + caller.user + " have changed", "ask again");
 }
 
 // Everything but whose the job is; what plaintext mode does not ask.
@@ -134,21 +139,34 @@ Result<Door::Entry> Door::Enter(const grpc::CallbackServerContext& context, Meth
   return entry;
 }
 
+Status Door::CheckAgain(const Caller& caller, const Permission& row, core::JobId job, Caller* now) const {
+  const SnapshotPtr snapshot = loop_->snapshot();
+  now->peer = caller.peer;
+  const core::TokenRow* const token = snapshot->tables.identity->tokens.Find(caller.token);
+  if (Status s = CallerOfRow(*snapshot, token, loop_->Now(), now); !s.ok()) return s;
+  if (Status s = CheckCaller(*now, row); !s.ok()) return s;
+  bool by_right = false;
+  return CheckJob(*snapshot, *now, row, job, &by_right);
+}
+
 Status Door::StillAllowed(const Caller& caller, const Permission& row, core::JobId job) const {
   if (mode_ == Mode::kPlaintext) return Status::Ok();
-  const SnapshotPtr snapshot = loop_->snapshot();
   Caller now;
-  now.peer = caller.peer;
-  if (Status s = CallerOfRow(*snapshot, snapshot->tables.identity->tokens.Find(caller.token), loop_->Now(), &now);
-      !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckCaller(now, row); !s.ok()) return s;
-  bool by_right = false;
-  if (Status s = CheckJob(*snapshot, now, row, job, &by_right); !s.ok()) return s;
+  if (Status s = CheckAgain(caller, row, job, &now); !s.ok()) return s;
   // What it is shown of all jobs was chosen by the rights that the caller came with.
   if (job || (now.role >= caller.role && now.admin_of == caller.admin_of)) return Status::Ok();
-  return PermissionDenied("RIGHTS_CHANGED", "the rights of user " + caller.user + " have changed", "ask again");
+  return RightsChanged(caller);
+}
+
+Status Door::MayStill(const Caller& caller, const Permission& row, core::JobId job) const {
+  if (mode_ == Mode::kPlaintext || row.callers != Callers::kUsers) return Status::Ok();
+  Caller now;
+  if (Status s = CheckAgain(caller, row, job, &now); !s.ok()) return s;
+  const auto still_its_admin = [&](const std::string& team) {
+    return std::find(now.admin_of.begin(), now.admin_of.end(), team) != now.admin_of.end();
+  };
+  const bool all_teams = std::all_of(caller.admin_of.begin(), caller.admin_of.end(), still_its_admin);
+  return job || (now.role >= caller.role && all_teams) ? Status::Ok() : RightsChanged(caller);
 }
 
 void Door::Denied(AuditNote note, const Status& status) {

@@ -45,6 +45,9 @@ class Door {
   // Whether a stream that was let in might still be: its caller, with the rights of now. `job` 0: of no single one.
   Status StillAllowed(const Caller& caller, const Permission& row, core::JobId job) const;
 
+  // Of a call whose event is about to be applied, by the rights of now: none of those that it came in with may be gone.
+  Status MayStill(const Caller& caller, const Permission& row, core::JobId job) const;
+
   // Of a call that a handler has found to be denied, after Enter let it in: audited, at a bounded rate. Also for the
   // doors of others (agents'): `note` says what is known of the caller.
   void Denied(AuditNote note, const Status& status);
@@ -58,6 +61,8 @@ class Door {
  private:
   Status Authenticate(const grpc::CallbackServerContext& context, const Permission& row, const Snapshot& snapshot,
                       Caller* caller) const;
+  // Who the caller's token makes them now, and whether that still is enough for the row and the job.
+  Status CheckAgain(const Caller& caller, const Permission& row, core::JobId job, Caller* now) const;
   void Used(const std::string& token);
 
   SchedulerLoop* const loop_;

@@ -172,6 +172,8 @@ Status ForgetKeys(SchedulerLoop* loop, const std::string& peer) {
     core::NodeIdentity bare = row;
     bare.serial.clear();
     bare.previous_serial.clear();
+    bare.invite_hash.clear();
+    bare.invite_expires_at = {};
     event.changes.push_back({std::move(bare), false, {}, false});
   });
   return PostAndWait(loop, std::move(event), NoteBy(kBreakGlass, peer, "authority", "all keys and secrets forgotten"));

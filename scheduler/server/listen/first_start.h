@@ -34,8 +34,8 @@ Status WriteOperatorCa(const std::string& state_dir, const AuthorityKeeper& keep
 Result<std::string> MakeBreakGlassToken(SchedulerLoop* loop, const std::string& user, const std::string& otherwise,
                                         const std::string& peer);
 
-// Nothing in the store can be opened any more: keys, nodes' certificates and users' secrets go, tokens stay. The next
-// start is a first one.
+// Nothing in the store can be opened any more: keys, nodes' certificates and open invitations, and users' secrets go,
+// users' tokens stay. The next start is a first one.
 Status ForgetKeys(SchedulerLoop* loop, const std::string& peer);
 
 // The name of the user whom this process runs as: theirs is the token's file, and `glim` calls itself so.

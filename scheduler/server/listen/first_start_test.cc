@@ -7,7 +7,6 @@
 
 #include "scheduler/server/listen/control_socket.h"
 #include "scheduler/server/testing/identity_server.h"
-#include "sdk/io/read_file.h"
 
 namespace glim::server {
 namespace {
@@ -18,18 +17,6 @@ class FirstStartTest : public IdentityTest {
     struct stat info {};
     EXPECT_EQ(::stat((folder_ / name).c_str(), &info), 0) << name;
     return info.st_mode & 0777;
-  }
-  std::string TextOf(const std::string& name) {
-    const auto text = ReadFile((folder_ / name).string(), 1 << 16);
-    return text.ok() ? *text : "";
-  }
-  v1::WhoAmIResponse WhoIs(const std::string& token) {
-    grpc::ClientContext context;
-    Authorize(&context, token);
-    v1::WhoAmIResponse who;
-    const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return who;
   }
 };
 

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "scheduler/store/contract/audit.h"
+#include "sdk/base/status.h"
 
 namespace glim::server {
 
@@ -24,6 +26,9 @@ struct AuditNote {
   std::string object{};
   std::string before{};
   std::string after{};
+  // Asked on the strand right before the event is applied, when all that came before it counts: whether who asks still
+  // may. Its refusal is the event's. Empty: who was let in is in.
+  std::function<Status()> still_allowed{};
 };
 
 class AuditChain {

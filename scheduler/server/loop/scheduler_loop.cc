@@ -179,11 +179,13 @@ void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::
     reply.status = failed_ ? LoopIsStopping() : RefusedWhileAway(held_->why, held_->now, options_.clock());
     return done(reply);
   }
-  policy_ = std::move(policy);
   const TimePoint now = std::max(options_.clock(), last_now_);
   std::vector<Item> items;
-  if (accounts) items.push_back({std::move(*accounts), nullptr, false});
   items.push_back({core::PolicyChanged{std::move(words)}, std::move(done), false, std::move(audit)});
+  RefuseWhoMayNoMore(&items);
+  if (items.empty()) return Drain();
+  policy_ = std::move(policy);
+  if (accounts) items.insert(items.begin(), {std::move(*accounts), nullptr, false});
   if (RunBatch(std::move(items), false, now)) ArmTimer(now);
 }
 
@@ -202,14 +204,14 @@ std::vector<SchedulerLoop::Item> SchedulerLoop::Take(TimePoint now, bool* time_p
   const bool due = wake_at_ && now >= wake_at_;
   if (!due) due_mark_ = 0;
   if (due && due_mark_ == 0) due_mark_ = posted_ + 1;
-  const std::size_t count = std::min(inbox_.size(), options_.batch_max);
-  items.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  items.reserve(std::min(inbox_.size(), options_.batch_max));
+  while (!inbox_.empty() && items.size() < options_.batch_max) {
     counted_ -= inbox_.front().counted ? 1 : 0;
     items.push_back(std::move(inbox_.front()));
     inbox_.pop_front();
+    if (TakesRights(items.back().what)) break;
   }
-  taken_ += count;
+  taken_ += items.size();
   scheduled_ = !inbox_.empty();
   // Silence is judged only when everything that had arrived before the deadline was taken in: a report that waits
   // behind a flood of submissions is no silence.
@@ -223,6 +225,7 @@ void SchedulerLoop::Drain() {
   const TimePoint now = std::max(options_.clock(), last_now_);
   bool time_passed = false;
   std::vector<Item> items = Take(now, &time_passed);
+  RefuseWhoMayNoMore(&items);
   if (!items.empty() || time_passed || AnyDenied()) {
     if (!RunBatch(std::move(items), time_passed, now)) return;
   }

@@ -97,7 +97,8 @@ class SchedulerLoop {
 
   // Any thread. RESOURCE_EXHAUSTED (reason OVERLOADED) when the inbox is full, UNAVAILABLE when the loop has ended
   // (STOPPING) or the store is away (STORE_UNREACHABLE) or full (STORE_FULL); then `done` is never called. With `audit`
-  // the commit has a row of the trail as well, whatever came of the event: "ok", or the reason of its refusal.
+  // the commit has a row of the trail as well, whatever came of the event: "ok", or the reason of its refusal. What
+  // takes rights away ends its batch, so that AuditNote::still_allowed of what comes behind it sees that.
   Status Post(Payload what, Done done, std::optional<AuditNote> audit = {});
   // For events of which each sender has at most one in the inbox (agents, operators): no flood of clients may make a
   // node look silent, so they do not count.
@@ -163,6 +164,9 @@ class SchedulerLoop {
   std::vector<store::AuditRow> AuditRows(std::vector<Item>& items, const core::DriveResult& result, TimePoint now);
   bool AnyDenied();
   void KeepAudit(std::vector<Item>& refused, const Status& why);
+  static bool TakesRights(const Payload& what);
+  // Takes out the items whose callers may no more, and answers them.
+  void RefuseWhoMayNoMore(std::vector<Item>* items);
   void NoteCommitted(const std::vector<core::Mutation>& mutations);
   void HoldBatch(core::DriveResult result, std::vector<Item> items, bool membership, TimePoint now);
   bool RetryHeld();

@@ -172,6 +172,38 @@ TEST_F(NodesTest, ARevokedNodeIsOutWithinTwoSeconds) {
   EXPECT_EQ(RefusalOf(node, HelloOf(node)), "CERTIFICATE_REPLACED") << "the old key stays out";
 }
 
+// What the machine before had of the name is nothing to the next one.
+TEST_F(NodesTest, OfARemovedNodeNothingIsLeft) {
+  const auto remove = [&](const std::string& name) {
+    grpc::ClientContext context;
+    Authorize(&context);
+    v1::RemoveNodeRequest request;
+    request.set_node(name);
+    v1::RemoveNodeResponse response;
+    return admin_->RemoveNode(&context, request, &response);
+  };
+  TestNode node = MustEnrol("node-1");
+  {
+    const auto agent = Stream(node, HelloOf(node));
+    ASSERT_TRUE(agent->WaitWelcome());
+  }
+  v1::InviteNodeRequest invite;
+  invite.set_node("node-1");
+  const std::string open = MustInvite(invite).token();
+  ASSERT_TRUE(Eventually([&] { return remove("node-1").ok(); })) << "once its stream has ended";
+  EXPECT_EQ(RefusalOf(node, HelloOf(node)), "NOT_ENROLLED");
+  EXPECT_EQ(DetailOf(Renew(&node)).reason(), "NOT_ENROLLED");
+  TestNode next{"node-1", "another-machine"};
+  EXPECT_EQ(DetailOf(Enrol(open, &next)).reason(), "BAD_INVITATION");
+  invite.mutable_labels()->set_zone("B");
+  ASSERT_TRUE(Enrol(MustInvite(invite).token(), &next).ok());
+  EXPECT_EQ(RowOf("node-1").labelled_fields, std::vector<std::string>{"zone"}) << "none of the machine before";
+  EXPECT_EQ(RefusalOf(next, HelloOf(next)), "");
+  MustEnrol("front", true);
+  EXPECT_TRUE(remove("front").ok()) << "a host where users log in says no hello";
+  EXPECT_EQ(DetailOf(remove("front")).reason(), "NO_SUCH_NODE");
+}
+
 TEST_F(NodesTest, TheCertificateBeforeCountsUntilTheNewOneWasUsed) {
   TestNode node = MustEnrol("node-1");
   const TestNode before = node;
@@ -201,12 +233,40 @@ TEST_F(NodesTest, TheAuthorityIsChangedWhileNodesStayConnected) {
   EXPECT_EQ(pki::Certificate::FromDer(welcome->authorities(1))->fingerprint(), response.ca_fingerprint());
   EXPECT_EQ(DetailOf(Rotate(true, false, &response)).reason(), "NOT_RENEWED");
   ASSERT_TRUE(Renew(&node).ok());
+  EXPECT_EQ(DetailOf(Rotate(true, false, &response)).reason(), "NOT_RENEWED") << "the answer may have been lost";
+  EXPECT_EQ(RefusalOf(node, HelloOf(node)), "");
+  ASSERT_TRUE(Eventually([&] { return RowOf("node-1").previous_serial.empty(); })) << "it has come with the new one";
   ASSERT_TRUE(Rotate(true, false, &response).ok());
   EXPECT_THAT(response.not_renewed(), IsEmpty());
   // With what it has now it trusts the new authority alone, and is trusted: a second later, when the port has looked.
   EXPECT_TRUE(Eventually([&] { return RefusalOf(node, HelloOf(node)).empty(); }));
   RestartServer();
   EXPECT_TRUE(Eventually([&] { return RefusalOf(node, HelloOf(node)).empty(); })) << "what the store has";
+}
+
+// TLS let it in when the old authority counted; its connection stays, and nothing that is asked over it is answered.
+TEST_F(NodesTest, WhoHasNotRenewedIsOutWhenTheOldAuthorityIsDropped) {
+  const TestNode node = MustEnrol("node-1");
+  const auto channel = ConnectAgent(&node);
+  FakeAgent silent(channel, HelloOf(node));
+  ASSERT_TRUE(silent.WaitWelcome());
+  v1::RotateCaResponse response;
+  ASSERT_TRUE(Rotate(false, false, &response).ok());
+  ASSERT_TRUE(Rotate(true, true, &response).ok());
+  EXPECT_THAT(response.not_renewed(), ::testing::ElementsAre("node-1"));
+  EXPECT_EQ(DetailOf(silent.WaitEnd().value_or(grpc::Status::OK)).reason(), "UNKNOWN_AUTHORITY") << "it never reported";
+  FakeAgent again(channel, HelloOf(node));
+  EXPECT_FALSE(again.WaitWelcome());
+  EXPECT_EQ(DetailOf(again.WaitEnd().value_or(grpc::Status::OK)).reason(), "UNKNOWN_AUTHORITY");
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  v1::RenewCertificateRequest request;
+  request.set_csr(pki::MakeRequest(node.key, node.name));
+  v1::RenewCertificateResponse renewed;
+  const grpc::Status status = v1::AgentApi::NewStub(channel)->RenewCertificate(&context, request, &renewed);
+  EXPECT_EQ(DetailOf(status).reason(), "UNKNOWN_AUTHORITY");
+  const TestNode invited = MustEnrol("node-1");
+  EXPECT_EQ(RefusalOf(invited, HelloOf(invited)), "");
 }
 
 TEST_F(NodesTest, LabelsOfTheStoreWin) {
@@ -233,9 +293,6 @@ TEST_F(NodesTest, LabelsOfTheStoreWin) {
   Authorize(&context);
   v1::LabelNodeRequest request;
   request.set_node("node-1");
-  EXPECT_EQ(DetailOf(Rotate(true, false, &response)).reason(), "NOT_RENEWED") << "the answer may have been lost";
-  EXPECT_EQ(RefusalOf(node, HelloOf(node)), "");
-  ASSERT_TRUE(Eventually([&] { return RowOf("node-1").previous_serial.empty(); })) << "it has come with the new one";
   request.mutable_labels()->set_zone("C");
   request.add_fields("zone");
   v1::LabelNodeResponse response;
@@ -244,31 +301,6 @@ TEST_F(NodesTest, LabelsOfTheStoreWin) {
   EXPECT_TRUE(response.applied());
   EXPECT_EQ(labels().zone, "C");
   EXPECT_EQ(labels().pool, "h100");
-// TLS let it in when the old authority counted; its connection stays, and nothing that is asked over it is answered.
-TEST_F(NodesTest, WhoHasNotRenewedIsOutWhenTheOldAuthorityIsDropped) {
-  const TestNode node = MustEnrol("node-1");
-  const auto channel = ConnectAgent(&node);
-  FakeAgent silent(channel, HelloOf(node));
-  ASSERT_TRUE(silent.WaitWelcome());
-  v1::RotateCaResponse response;
-  ASSERT_TRUE(Rotate(false, false, &response).ok());
-  ASSERT_TRUE(Rotate(true, true, &response).ok());
-  EXPECT_THAT(response.not_renewed(), ::testing::ElementsAre("node-1"));
-  EXPECT_EQ(DetailOf(silent.WaitEnd().value_or(grpc::Status::OK)).reason(), "UNKNOWN_AUTHORITY") << "it never reported";
-  FakeAgent again(channel, HelloOf(node));
-  EXPECT_FALSE(again.WaitWelcome());
-  EXPECT_EQ(DetailOf(again.WaitEnd().value_or(grpc::Status::OK)).reason(), "UNKNOWN_AUTHORITY");
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  v1::RenewCertificateRequest request;
-  request.set_csr(pki::MakeRequest(node.key, node.name));
-  v1::RenewCertificateResponse renewed;
-  const grpc::Status status = v1::AgentApi::NewStub(channel)->RenewCertificate(&context, request, &renewed);
-  EXPECT_EQ(DetailOf(status).reason(), "UNKNOWN_AUTHORITY");
-  const TestNode invited = MustEnrol("node-1");
-  EXPECT_EQ(RefusalOf(invited, HelloOf(invited)), "");
-}
-
 }
 
 }  // namespace

@@ -91,6 +91,10 @@ void LoginAffairs::LoginUser(const AgentPeer& node, const v1::LoginUserRequest& 
   core::ChangeIdentity event{OldOnes(*snapshot->tables.identity, row, now), ""};
   event.changes.push_back({row, false, {}, true});
   AuditNote note{row.user, row.made_by, peer, kMethod, "user " + row.user, "", "token " + row.id + " for " + uid};
+  note.still_allowed = [this, node] {
+    const SnapshotPtr rows = loop_->snapshot();
+    return gate_->CheckLogin(node, *rows->tables.identity, loop_->Now());
+  };
   v1::LoginUserResponse response;
   response.set_token(token.Text());
   response.set_user(row.user);

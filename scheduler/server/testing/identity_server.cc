@@ -19,11 +19,6 @@ grpc::ChannelArguments Arguments() {
 
 }  // namespace
 
-void IdentityTest::SetUp() {
-  ServerTest::SetUp();
-  enrol_ = v1::EnrolApi::NewStub(channel_);
-}
-
 std::shared_ptr<grpc::ChannelCredentials> IdentityTest::Credentials() const {
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = Authorities();
@@ -86,7 +81,7 @@ grpc::Status IdentityTest::Enrol(const std::string& token, TestNode* node, v1::E
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
   v1::EnrolResponse own;
   v1::EnrolResponse& answer = response != nullptr ? *response : own;
-  const grpc::Status status = enrol_->Enrol(&context, request, &answer);
+  const grpc::Status status = v1::EnrolApi::NewStub(channel_)->Enrol(&context, request, &answer);
   if (!status.ok()) return status;
   const auto certificate = pki::Certificate::FromDer(answer.certificate());
   EXPECT_TRUE(certificate.ok()) << certificate.status().message();
@@ -125,16 +120,30 @@ std::vector<v1::AuditEntry> IdentityTest::Audit(const std::string& method) {
   return rows;
 }
 
+v1::WhoAmIResponse IdentityTest::WhoIs(const std::string& token) {
+  grpc::ClientContext context;
+  Authorize(&context, token);
+  v1::WhoAmIResponse who;
+  const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return who;
+}
+
+std::string IdentityTest::TextOf(const std::string& name) const {
+  const auto text = ReadFile((folder_ / name).string(), 1 << 16);
+  return text.ok() ? *text : "";
+}
+
 std::string IdentityTest::admin_token() const {
-  const auto text = ReadFile((folder_ / "operator/token").string(), 1 << 16);
-  EXPECT_TRUE(text.ok()) << text.status().message();
-  return text.ok() ? text->substr(0, text->find('\n')) : "";
+  const std::string text = TextOf("operator/token");
+  EXPECT_FALSE(text.empty());
+  return text.substr(0, text.find('\n'));
 }
 
 std::string IdentityTest::Authorities() const {
-  const auto text = ReadFile((folder_ / "operator/ca.pem").string(), 1 << 16);
-  EXPECT_TRUE(text.ok()) << text.status().message();
-  return text.ok() ? *text : "";
+  const std::string text = TextOf("operator/ca.pem");
+  EXPECT_FALSE(text.empty());
+  return text;
 }
 
 }  // namespace glim::server

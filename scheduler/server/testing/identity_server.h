@@ -24,8 +24,6 @@ struct TestNode {
 
 class IdentityTest : public ServerTest {
  protected:
-  void SetUp() override;
-
   void Configure() override { config_.insecure_without_identity = false; }
   std::shared_ptr<grpc::ChannelCredentials> Credentials() const override;
   // To the agents' port, with the node's certificate; null: with none.
@@ -44,10 +42,13 @@ class IdentityTest : public ServerTest {
   // The audit trail's newest rows of a method, oldest first.
   std::vector<v1::AuditEntry> Audit(const std::string& method);
 
+  // Who the token's owner is; fails the test if it does not count.
+  v1::WhoAmIResponse WhoIs(const std::string& token);
+
+  // A file of the scheduler's own folder; empty: it cannot be read.
+  std::string TextOf(const std::string& name) const;
   std::string admin_token() const;
   std::string Authorities() const;  // PEM
-
-  std::unique_ptr<v1::EnrolApi::Stub> enrol_;
 };
 
 }  // namespace glim::server
