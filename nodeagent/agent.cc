@@ -156,6 +156,7 @@ v1::Hello Agent::MakeHello() const {
   labels.set_nic(options_.nic);
   labels.set_simulated_gpus(gpus_->simulated());
   hello.set_address(options_.address);
+  for (const std::string& field : options_.defaults) hello.add_defaults(field);
   hello.set_agent_version(kVersion);
   hello.set_runtime(tasks_->runtime_name());
   hello.set_census(tasks_->census_is_exact() ? "groups" : "best_effort");

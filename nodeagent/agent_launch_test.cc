@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -27,6 +29,7 @@ TEST_P(AgentLaunchTest, IntroducesItself) {
   EXPECT_TRUE(hello.labels().simulated_gpus());
   EXPECT_EQ(hello.labels().zone(), "z2");
   EXPECT_EQ(hello.labels().pool(), "a100");
+  EXPECT_THAT(hello.defaults(), ::testing::ElementsAre("leaf", "nvlink", "nic", "address")) << "nobody said these";
   EXPECT_EQ(hello.runtime(), GetParam());
   EXPECT_EQ(hello.epoch(), 0u);
 }

@@ -18,6 +18,7 @@ class ConfigPlaces {
   void Note(const std::string& option, const std::string& place) { places_[option] = place; }
   // It is said on the command line.
   void Forget(const std::string& option) { places_.erase(option); }
+  bool Has(const std::string& option) const { return places_.contains(option); }
   // The refusal, with the place in front if its field is an option that the file says.
   Status Placed(const Status& refusal) const;
 

@@ -116,6 +116,7 @@ TEST(AgentConfig, FlagsOverrideIt) {
   EXPECT_FALSE(line->exit_code);
   EXPECT_EQ(line->options.zone, "z2");
   EXPECT_EQ(line->options.leaf, "l1");
+  EXPECT_THAT(line->options.defaults, ::testing::ElementsAre("pool", "gpu_type", "gpus", "nvlink", "nic", "address"));
   EXPECT_THAT(line->options.mount_allow, ::testing::ElementsAre("/scratch"));
   EXPECT_EQ(line->places.Placed(InvalidArgument("--zone", "x")).message(), "x") << "said on the command line";
   EXPECT_EQ(line->places.Placed(InvalidArgument("--leaf", "x")).message(), path + ":2:7: x");

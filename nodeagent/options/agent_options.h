@@ -32,10 +32,11 @@ struct AgentOptions {
   std::string nvlink = "none";
   std::string nic = "ethernet";
   std::string address = "127.0.0.1";
-  std::string hfreduce_device;      // UCX_NET_DEVICES of its traffic, such as "mlx5_0:1"; empty: not said
-  int hfreduce_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
-  std::string saves_listen;         // HOST:PORT where other agents copy saves, port 0: a free one; empty: a free one of
-                                    // `address`; "none": nowhere
+  std::vector<std::string> defaults;  // of pool to address: what nobody has told the agent, in Hello's words
+  std::string hfreduce_device;        // UCX_NET_DEVICES of its traffic, such as "mlx5_0:1"; empty: not said
+  int hfreduce_service_level = -1;    // InfiniBand's, 0 to 15; -1: not said
+  std::string saves_listen;  // HOST:PORT where other agents copy saves, port 0: a free one; empty: a free one of
+                             // `address`; "none": nowhere
   std::uint64_t replica_memory_bytes = 0;  // of glim-replica, for copies of other nodes' shards; 0: none is started
   std::string replica_listen;              // HOST:PORT, port 0: a free one; empty: a free one of `address`
   std::string replica_secret_file;         // of the cluster's secret; empty: tasks get no token

@@ -1,6 +1,9 @@
 #include "nodeagent/options/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -135,6 +138,16 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
 
 namespace {
 
+// Options that are labels, or the address; Hello calls them the same without the dashes, and with '_'.
+constexpr const char* kLabelOptions[] = {"--pool", "--zone",   "--leaf", "--gpu-type",
+                                         "--gpus", "--nvlink", "--nic",  "--address"};
+
+std::string InHello(std::string option) {
+  option.erase(0, 2);
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
+
 // `glim-agent enrol ...`; the token comes on standard input.
 CommandLine ParseEnrol(std::vector<const char*> words) {
   words.erase(words.begin() + 1);
@@ -162,6 +175,7 @@ CommandLine ParseEnrol(std::vector<const char*> words) {
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (argc > 1 && std::string_view(argv[1]) == "enrol") return ParseEnrol({argv, argv + argc});
   CommandLine line;
+  std::set<std::string> told;  // on the command line
   const auto parse = [&](AgentOptions& options) {
     CLI::App app("The agent of one Glim node: runs the tasks that the scheduler gives it");
     AddOptions(app, options);
@@ -171,7 +185,13 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
       line.exit_code = app.exit(error) == 0 ? 0 : 2;
     }
     for (const CLI::Option* option : app.get_options()) {
-      if (option->count() > 0) line.places.Forget(option->get_name());
+      if (option->count() == 0) continue;
+      told.insert(option->get_name());
+      line.places.Forget(option->get_name());
+    }
+    options.defaults.clear();
+    for (const char* option : kLabelOptions) {
+      if (!told.contains(option) && !line.places.Has(option)) options.defaults.push_back(InHello(option));
     }
   };
   AgentOptions said;

@@ -30,7 +30,7 @@ std::string OrNone(const std::string& text) { return text.empty() ? "none" : tex
 std::string Differences(const NodeConnected& said, const NodeIdentity& stored) {
   std::string words;
   for (const char* field : kLabelFields) {
-    if (!Names(stored.labelled_fields, field)) continue;
+    if (!Names(stored.labelled_fields, field) || Names(said.defaults, field)) continue;
     const std::string agent = TextOf(field, said.labels, said.address);
     const std::string store = TextOf(field, stored.labels, stored.address);
     if (agent == store) continue;

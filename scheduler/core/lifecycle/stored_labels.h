@@ -16,7 +16,8 @@ struct LabelsInForce {
   NodeLabels labels;
   NodeLabels seen;  // the same, but for GPUs of the store's that are not there: those are a fault
   std::string address;
-  std::string differs;  // "its agent says pool a, the store says b"; empty: it says the same
+  // "its agent says pool a, the store says b", of what the agent was told; empty: it says the same.
+  std::string differs;
 };
 // Writes what is said for the first time into the node's identity.
 LabelsInForce SettleHello(Changes& changes, const NodeConnected& event);

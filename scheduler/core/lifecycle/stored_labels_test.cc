@@ -46,6 +46,22 @@ TEST(StoredLabels, WinOverTheAgentsOwnWhichAreTold) {
   EXPECT_EQ(c.node(c.n1).message, "");
 }
 
+// Of an agent that was started without the option.
+TEST(StoredLabels, AreNotContradictedByDefaults) {
+  Invited c({"pool", "zone"});
+  NodeConnected hello;
+  hello.name = "n1";
+  hello.machine_id = "m-n1";
+  hello.session = 7;
+  hello.labels = InPool("default");
+  hello.labels.zone = "z9";
+  hello.defaults = {"pool", "leaf"};
+  ASSERT_TRUE(c.Do(hello).status.ok());
+  EXPECT_EQ(c.node(c.n1).labels.pool, "b");
+  EXPECT_EQ(c.node(c.n1).message, "its agent says zone z9, the store says z1") << "which it was told";
+  EXPECT_EQ(c.stored().labels.leaf, "z1-l1") << "a default holds where nobody said anything";
+}
+
 TEST(StoredLabels, AreSeededByTheFirstRegistrationAlone) {
   Invited c;
   c.AddNode(InPool("b"));

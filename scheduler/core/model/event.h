@@ -49,6 +49,7 @@ struct NodeConnected {
   std::string boot_id;
   NodeLabels labels;
   std::string address;
+  std::vector<std::string> defaults;  // of kLabelFields: what nobody told the agent is no word against the store
   std::string agent_version;
   std::string runtime;
   std::string census;

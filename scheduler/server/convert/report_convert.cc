@@ -231,6 +231,10 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.boot_id = hello.boot_id();
   event.labels = std::move(labels).value();
   event.address = hello.address();
+  for (const char* field : core::kLabelFields) {
+    const auto& defaults = hello.defaults();
+    if (std::find(defaults.begin(), defaults.end(), field) != defaults.end()) event.defaults.emplace_back(field);
+  }
   event.agent_version = hello.agent_version();
   event.runtime = hello.runtime();
   event.census = hello.census();
