@@ -246,7 +246,6 @@ Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home
       .WithFix("give --store sqlite:/path/glim.db");
 }
 
-}  // namespace glim::server
 Result<std::string> DefaultKeyFile(bool root, const char* xdg_config_home, const char* home) {
   if (root) return std::string("/etc/glim/cluster.key");
   if (xdg_config_home && xdg_config_home[0] == '/') return std::string(xdg_config_home) + "/glim/cluster.key";
@@ -258,3 +257,4 @@ Result<std::string> DefaultKeyFile(bool root, const char* xdg_config_home, const
       .WithFix("give --key-file PATH, in a folder that no backup of the store has");
 }
 
+}  // namespace glim::server

@@ -219,8 +219,6 @@ TEST(ConfigTest, TheStoreHasAPlaceByDefault) {
   EXPECT_FALSE(DefaultStoreUrl(nullptr, nullptr).ok());
 }
 
-class PolicyPlaceTest : public ::testing::Test {
- protected:
 // A copy of the store's folder has what is sealed; with the key file beside it a thief of one backup would have both.
 TEST(ConfigTest, TheKeyFileIsNotBesideTheStore) {
   EXPECT_EQ(*DefaultKeyFile(true, "/config", "/root"), "/etc/glim/cluster.key");
@@ -249,6 +247,8 @@ TEST(ConfigTest, TheKeyFileIsNotBesideTheStore) {
   EXPECT_FALSE(KeyFileIsBesideStore(config)) << "the store is elsewhere";
 }
 
+class PolicyPlaceTest : public ::testing::Test {
+ protected:
   PolicyPlaceTest()
       : folder_(std::filesystem::temp_directory_path() / ("glim-policy-place-" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
