@@ -13,6 +13,7 @@ namespace glim::server {
 namespace {
 
 constexpr auto kRenewEvery = std::chrono::hours(1);
+constexpr auto kLookAtHandshakesEvery = std::chrono::seconds(1);
 
 std::string HostName() {
   char name[256] = {};
@@ -57,7 +58,9 @@ IdentityParts::IdentityParts(const Config& config, Around around)
       gate_(GateOptions(config_, around_, [this] { return authority(); })),
       nodes_({around_.loop, nullptr, nullptr, nullptr, nullptr}),
       rotation_({around_.loop, nullptr, nullptr, nullptr}),
-      timer_(around_.strand->io()) {}
+      timer_(around_.strand->io()),
+      handshakes_(CountedHandshakes()),
+      handshakes_timer_(around_.strand->io()) {}
 
 Status IdentityParts::OpenKeys() {
   if (config_.insecure_without_identity) {
@@ -96,7 +99,11 @@ Status IdentityParts::OpenKeys() {
       });
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
-  around_.strand->Post([this] { RenewLater(); });
+  CountRefusedHandshakes();
+  around_.strand->Post([this] {
+    RenewLater();
+    LookAtHandshakesLater();
+  });
   return Status::Ok();
 }
 
@@ -114,6 +121,24 @@ void IdentityParts::RenewLater() {
       LogError("the scheduler's certificate is not renewed error=\"{}\"", status.message());
     }
     RenewLater();
+  });
+}
+
+// Who they are gRPC does not say: that somebody tries is all that can be told.
+void IdentityParts::LookAtHandshakesLater() {
+  handshakes_timer_.expires_after(kLookAtHandshakesEvery);
+  handshakes_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    if (const auto words = handshakes_.Tell(CountedHandshakes(), around_.loop->Now())) {
+      LogWarning("connections refused by TLS on the agents' port: {}", *words);
+      AuditNote note;
+      note.method = "TLS handshake";
+      note.object = "agents' port";
+      note.after = *words;
+      const Status posted = around_.loop->PostAudit(std::move(note), "TLS_REFUSED");
+      if (!posted.ok()) LogWarning("this is not in the audit trail error=\"{}\"", posted.message());
+    }
+    LookAtHandshakesLater();
   });
 }
 
@@ -141,7 +166,10 @@ std::string IdentityParts::listen_agents() const {
 
 void IdentityParts::Stop() {
   if (control_) control_->Stop();
-  around_.strand->Post([this] { timer_.cancel(); });
+  around_.strand->Post([this] {
+    timer_.cancel();
+    handshakes_timer_.cancel();
+  });
 }
 
 }  // namespace glim::server

@@ -14,6 +14,7 @@
 #include "scheduler/server/config.h"
 #include "scheduler/server/listen/control_socket.h"
 #include "scheduler/server/listen/port_credentials.h"
+#include "scheduler/server/listen/refused_handshakes.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 #include "scheduler/server/nodes/agent_gate.h"
 #include "scheduler/server/nodes/ca_rotation.h"
@@ -60,6 +61,7 @@ class IdentityParts {
  private:
   void AuthorityChanged();
   void RenewLater();
+  void LookAtHandshakesLater();
 
   const Config config_;
   const Around around_;
@@ -72,6 +74,8 @@ class IdentityParts {
   CaRotation rotation_;
   std::unique_ptr<ControlSocket> control_;
   boost::asio::steady_timer timer_;
+  HandshakeWatch handshakes_;
+  boost::asio::steady_timer handshakes_timer_;
   mutable std::mutex mutex_;  // guards what follows
   int port_ = 0;
   int agents_port_ = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/server/convert/protocol.h"
+#include "scheduler/server/listen/refused_handshakes.h"
 
 namespace glim::server {
 namespace {
@@ -25,6 +26,22 @@ void Add(prometheus::MetricFamily* family, std::vector<prometheus::ClientMetric:
   metric.label = std::move(labels);
   metric.gauge.value = value;
   family->metric.push_back(std::move(metric));
+}
+
+prometheus::MetricFamily RefusedByTls() {
+  prometheus::MetricFamily family;
+  family.name = "glim_tls_refused_total";
+  family.help = "Connections to the agents' port that TLS refused for their certificate.";
+  family.type = prometheus::MetricType::Counter;
+  const RefusedHandshakes counted = CountedHandshakes();
+  for (const auto& [reason, count] :
+       {std::pair("no_certificate", counted.no_certificate), std::pair("bad_certificate", counted.bad_certificate)}) {
+    prometheus::ClientMetric metric;
+    metric.label = {{"reason", reason}};
+    metric.counter.value = static_cast<double>(count);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
 }
 
 using Counts = std::map<std::pair<std::string, std::string>, std::uint64_t>;
@@ -59,6 +76,7 @@ class SnapshotGauges final : public prometheus::Collectable {
     families.push_back(
         Gauge("glim_store_away", "1 while the database cannot be reached, or has no room: nothing can be changed."));
     Add(&families.back(), {}, snapshot->stale_since ? 1 : 0);
+    families.push_back(RefusedByTls());
     return families;
   }
 

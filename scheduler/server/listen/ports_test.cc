@@ -56,6 +56,16 @@ TEST_F(PortsTest, TheAgentsPortLetsInWhoShowsACertificateOfTheCluster) {
   EXPECT_EQ(AskAgents(plain).error_code(), grpc::StatusCode::UNAVAILABLE) << "without TLS";
 }
 
+// gRPC does not say from where.
+TEST_F(PortsTest, ThatSomebodyIsRefusedByTlsIsInTheAuditTrail) {
+  EXPECT_EQ(AskAgents(ConnectAgent(nullptr)).error_code(), grpc::StatusCode::UNAVAILABLE);
+  ASSERT_TRUE(Eventually([&] { return !Audit("TLS handshake").empty(); }));
+  const v1::AuditEntry row = Audit("TLS handshake").front();
+  EXPECT_EQ(row.outcome(), "TLS_REFUSED");
+  EXPECT_EQ(row.object(), "agents' port");
+  EXPECT_THAT(row.after(), ::testing::HasSubstr("without a certificate"));
+}
+
 TEST_F(PortsTest, EachPortAnswersItsOwnAlone) {
   const TestNode node = MustEnrol("node-1");
   EXPECT_EQ(AskAgents(channel_).error_code(), grpc::StatusCode::UNIMPLEMENTED);
