@@ -1,7 +1,7 @@
 // Connections that TLS has refused before there was a call: on the agents' port, which asks for a certificate.
 //
-// gRPC 1.51 tells of them in its log alone: OpenSSL's reason, and neither address nor port. So they are counted, and the
-// audit trail has a row of how many there were, at most one a minute.
+// gRPC 1.51 tells of them in its log alone: OpenSSL's reason, and neither address nor port. So they are counted, and
+// the audit trail has a row of how many there were, at most one a minute.
 #pragma once
 
 #include <cstdint>
