@@ -57,8 +57,8 @@ struct Server::Parts {
   std::unique_ptr<AgentService> second_agent;  // the same, for the second port without identity
   std::unique_ptr<AdminService> admin;
   std::unique_ptr<EnrolService> enrol;
-  std::unique_ptr<grpc::Server> grpc;
-  std::unique_ptr<grpc::Server> grpc_agents;
+  std::unique_ptr<Port> grpc;
+  std::unique_ptr<Port> grpc_agents;
   int port = 0;
   int agents_port = 0;
   std::unique_ptr<MetricsServer> metrics_server;
@@ -199,13 +199,21 @@ Status Server::Parts::ListenForAll(const Config& config) {
   std::vector<grpc::Service*> services = {client.get(), admin.get()};
   if (enrol) services.push_back(enrol.get());
   if (!identity->identity()) services.push_back(second_agent.get());
-  auto users = Listen({"listen", config.listen, identity->ForUsers(), std::move(services), true}, &port);
+  const std::size_t descriptors = RaiseDescriptorLimit();
+  auto users =
+      Listen({"listen", config.listen, identity->ForUsers(), std::move(services), true, UsersConnections(descriptors)});
   if (!users.ok()) return users.status();
   grpc = std::move(users).value();
-  auto agents =
-      Listen({"listen_agents", AgentsAddress(config), identity->ForAgents(), {agent.get()}, false}, &agents_port);
+  port = grpc->port();
+  auto agents = Listen({"listen_agents",
+                        AgentsAddress(config),
+                        identity->ForAgents(),
+                        {agent.get()},
+                        false,
+                        AgentsConnections(descriptors)});
   if (!agents.ok()) return agents.status();
   grpc_agents = std::move(agents).value();
+  agents_port = grpc_agents->port();
   identity->Bound(port, agents_port);
   return Status::Ok();
 }

@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import os
 import socket
+import ssl
 import threading
 
 import pytest
@@ -117,3 +118,36 @@ def test_who_does_not_take_the_answers_gets_no_more_and_others_do(small):
         assert peak_mib(pid) - before < 64, f"{before} MiB before, {peak_mib(pid)} MiB at most since"
     wait_until(lambda: glim.run("status", job, user="flood").returncode == 0, 30, "what it held is given back")
     assert os.path.exists(f"/proc/{pid}")
+
+
+@contextlib.contextmanager
+def strangers(server, connections, calls):
+    """Ask without a token where to log in, over TLS, and let no answer through."""
+    host, port = server.rsplit(":", 1)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    tls.set_alpn_protocols(["h2"])
+    with contextlib.ExitStack() as stack:
+        for _ in range(connections):
+            connection = tls.wrap_socket(stack.enter_context(socket.create_connection((host, int(port)), timeout=20)))
+            sent = h2.PREFACE + settings(window=0)
+            for i in range(calls):
+                sent += h2.call_headers("/glim.v1.ClientApi/GetLogin", 2 * i + 1)
+                sent += h2.frame(h2.DATA, h2.END_STREAM, 2 * i + 1, h2.message(b""))
+            connection.sendall(sent)
+            stack.callback(connection.close)
+        yield
+
+
+def test_strangers_do_not_lock_out_who_has_a_token(fresh_folder):
+    """On the host where users work: they hold as many calls as one user may, and the address may more."""
+    limits = "limits: {user: {calls: 50}, peer: {calls: 120}}\n"
+    with own_stage(fresh_folder, nodes=ONE, config=limits + CONFIG) as stage:
+        glim = stage.glim
+        fingerprint = glim.json("whoami")["ca_fingerprint"]
+        ask = ("login", "--oidc", "--server", stage.cluster.server, "--ca-fingerprint", fingerprint)
+        with strangers(stage.cluster.server, connections=4, calls=100):
+            refused = wait_until(lambda: (r := glim.run(*ask)).returncode == 8 and r, 30, "strangers have all they may")
+            assert "limits.user.calls" in refused.stderr, refused.stderr
+            for _ in range(5):
+                assert glim.run("queue", user="kim").returncode == 0

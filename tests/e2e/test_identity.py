@@ -187,6 +187,25 @@ def test_what_was_done_is_in_the_audit_trail_and_its_chain_holds(glim, job):
     assert verified["broken_at"] == 0 and verified["entries"] > 0
 
 
+def test_no_log_has_a_token(cluster, glim, job):
+    """Neither the secret part nor the whole, after calls that were let in, denied and torn."""
+    glim.text("queue", user="kim")
+    denied(glim, "logs", job)
+    folders = (glim.tokens.folder, glim.tokens.operator)
+    paths = [os.path.join(folder, name) for folder in folders for name in os.listdir(folder) if name != "ca.pem"]
+    parts = [open(path).read().strip().split("_")[2] for path in paths]
+    assert len(parts) > 2
+    glim.tokens.write("torn", f"glim_{'0' * 16}_{parts[0]}\n")
+    denied(glim, "queue", user="torn", reason="BAD_TOKEN")
+    os.unlink(os.path.join(glim.tokens.folder, "torn"))
+    logs = cluster.log_files()
+    assert any(path.endswith("scheduler.log") for path in logs)
+    for path in logs:
+        with open(path, errors="replace") as file:
+            text = file.read()
+        assert not [part for part in parts if part in text], path
+
+
 def test_whoami_tells_who_one_is(glim):
     assert glim.json("whoami", user="lee")["user"] == "lee"
     assert glim.json("whoami")["role"] == "admin"

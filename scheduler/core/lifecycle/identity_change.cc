@@ -61,19 +61,6 @@ class After {
   std::map<IdentityKey, std::optional<IdentityRow>> changed_;
 };
 
-// Whoever has a login host's key may have made tokens for everybody who has a uid.
-void ForgetLogins(Changes& changes, const std::optional<IdentityRow>& before, const IdentityChange& change) {
-  const auto* const old = before ? std::get_if<NodeIdentity>(&*before) : nullptr;
-  if (old == nullptr || !old->login) return;
-  if (!change.removed && !std::get<NodeIdentity>(change.row).revoked) return;
-  const std::string host = LoginHostAsMaker(old->name);
-  std::vector<IdentityChange> gone;
-  changes.state().identity().tokens.ForEach([&](const std::string&, const TokenRow& row) {
-    if (row.origin == TokenOrigin::kLogin && row.made_by == host) gone.push_back({row, true});
-  });
-  changes.ChangeIdentity(std::move(gone));
-}
-
 void NoteNode(Changes& changes, const std::optional<IdentityRow>& before, const IdentityChange& change,
               const std::string& by) {
   const auto* row = std::get_if<NodeIdentity>(&change.row);
@@ -120,7 +107,11 @@ void ApplyIdentity(Changes& changes, const ChangeIdentity& event) {
   }
   for (std::size_t i = 0; i < done.size(); ++i) NoteNode(changes, before[i], done[i], event.by);
   changes.ChangeIdentity(done);
-  for (std::size_t i = 0; i < done.size(); ++i) ForgetLogins(changes, before[i], done[i]);
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    const auto* const host = before[i] ? std::get_if<NodeIdentity>(&*before[i]) : nullptr;
+    if (host != nullptr && (done[i].removed || std::get<NodeIdentity>(done[i].row).revoked))
+      ForgetLogins(changes, *host);
+  }
   SweepTokens(changes);
 }
 
@@ -151,6 +142,16 @@ void SweepTokens(Changes& changes) {
 TimePoint NextSweep(const ClusterState& state) {
   const auto& ends = state.index().token_ends;
   return ends.empty() ? TimePoint{} : ends.begin()->first + kExpiredTokenKept;
+}
+
+void ForgetLogins(Changes& changes, const NodeIdentity& host) {
+  if (!host.login) return;
+  const std::string maker = LoginHostAsMaker(host.name);
+  std::vector<IdentityChange> gone;
+  changes.state().identity().tokens.ForEach([&](const std::string&, const TokenRow& row) {
+    if (row.origin == TokenOrigin::kLogin && row.made_by == maker) gone.push_back({row, true});
+  });
+  changes.ChangeIdentity(std::move(gone));
 }
 
 void ForgetUsers(Changes& changes, const std::vector<std::string>& users) {

@@ -20,6 +20,9 @@ void ApplyTokensUsed(Changes& changes, const TokensUsed& event);
 void SweepTokens(Changes& changes);
 TimePoint NextSweep(const ClusterState& state);  // 0: nothing is to go
 
+// The tokens of a host for logins that is trusted no more: whoever has its key may have made some for everybody.
+void ForgetLogins(Changes& changes, const NodeIdentity& host);
+
 // The tokens and secrets of users who are no more.
 void ForgetUsers(Changes& changes, const std::vector<std::string>& users);
 

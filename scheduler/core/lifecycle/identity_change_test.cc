@@ -124,7 +124,7 @@ TEST(Tokens, ThatExpiredAMonthAgoAreSwept) {
 
 // Whoever stole its key may have made tokens for everybody.
 TEST(Tokens, OfALoginHostGoWithIt) {
-  for (const bool removed : {false, true}) {
+  for (const char* how : {"revoked", "taken away", "removed"}) {
     Users c;
     NodeIdentity host{"front"};
     host.login = true;
@@ -137,9 +137,11 @@ TEST(Tokens, OfALoginHostGoWithIt) {
     host.serial = "20";
     ASSERT_TRUE(Change(c, {{host}}).status.ok());
     EXPECT_NE(c.token("1"), nullptr) << "a renewal is no farewell";
-    host.revoked = true;
-    ASSERT_TRUE(Change(c, {{host, removed}}).status.ok());
-    EXPECT_EQ(c.token("1"), nullptr);
+    host.revoked = how == std::string("revoked");
+    const Reply gone = how == std::string("removed") ? c.Do(RemoveNode{"front"})
+                                                     : Change(c, {{host, how == std::string("taken away")}});
+    ASSERT_TRUE(gone.status.ok()) << gone.status.message();
+    EXPECT_EQ(c.token("1"), nullptr) << how;
     EXPECT_NE(c.token("2"), nullptr);
     EXPECT_NE(c.token("3"), nullptr);
     EXPECT_EQ(c.state().RebuildIndex(), c.state().index());

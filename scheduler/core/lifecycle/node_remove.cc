@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/replica_leave.h"
 #include "scheduler/core/lifecycle/save_place.h"
 
@@ -75,6 +76,7 @@ void ApplyRemove(Changes& changes, const RemoveNode& event) {
       return;
     }
     NoteRemoved(changes, {}, event.name);
+    ForgetLogins(changes, *identity);
     changes.ChangeIdentity({{*identity, true}});
     return;
   }

@@ -5,6 +5,7 @@
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/door/door.h"
 #include "sdk/base/printable.h"
+#include "sdk/base/rfc3339.h"
 
 namespace glim::server {
 namespace {
@@ -93,16 +94,15 @@ Result<core::TokenRow> NewToken(const Caller& caller, const core::Accounts& acco
   row.origin = EndsWithMaker(caller.origin) ? caller.origin : core::TokenOrigin::kPersonal;
   row.created_at = now;
   row.expires_at = *end;
-  // Whoever was handed a token makes none that was not.
-  const bool handed = caller.origin == core::TokenOrigin::kPersonal && !caller.made_by.empty();
-  row.made_by = handed && row.user == caller.user ? caller.made_by : caller.user;
+  // Whoever was handed a token, by another user or by a host for logins, makes none that was not.
+  row.made_by = caller.made_by.empty() ? caller.user : caller.made_by;
   row.note = Printable(request.note());
   return row;
 }
 
 std::string InWords(const core::TokenRow& row) {
   std::string words = "user " + row.user + "; scope " + core::ToString(row.scope) + "; " + core::ToString(row.origin);
-  if (row.expires_at) words += "; until " + std::to_string(row.expires_at.ms) + " ms";
+  if (row.expires_at) words += "; until " + FormatRfc3339(row.expires_at);
   return words + (row.note.empty() ? "" : "; " + row.note);
 }
 

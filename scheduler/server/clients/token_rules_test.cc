@@ -110,12 +110,45 @@ TEST_F(TokenRules, WhoWasHandedATokenMakesNoneThatWasNot) {
   EXPECT_EQ(RoleInForce(accounts_, accounts_.users["kim"], *second), Role::kOperator) << "no more than ora's own";
 }
 
+// The same by way of a third: kim's token, which ora has made, makes one for lee.
+TEST_F(TokenRules, WhatAHandedTokenMakesForAnotherIsNoMoreItsUsers) {
+  accounts_.users["kim"].role = Role::kOperator;
+  Caller as_kim = By("kim");
+  as_kim.made_by = "ora";
+  const auto for_lee = Make(as_kim, "lee");
+  ASSERT_TRUE(for_lee.ok());
+  accounts_.users["kim"].role = accounts_.users["lee"].role = Role::kAdmin;
+  EXPECT_EQ(RoleInForce(accounts_, accounts_.users["lee"], *for_lee), Role::kOperator) << "ora's word, not kim's";
+}
+
+// And by a token of an issuer's login: what it makes for another has its origin.
+TEST_F(TokenRules, WhatASignInMakesForAnotherIsNoMoreThanItsMakers) {
+  const auto for_kim = Make(By("ora", TokenOrigin::kOidc), "kim");
+  ASSERT_TRUE(for_kim.ok());
+  EXPECT_EQ(for_kim->origin, TokenOrigin::kOidc);
+  accounts_.users["kim"].role = Role::kAdmin;
+  EXPECT_EQ(RoleInForce(accounts_, accounts_.users["kim"], *for_kim), Role::kOperator);
+}
+
+// Or it would live on when the host is revoked.
+TEST_F(TokenRules, WhatALoginHostsTokenMakesIsTheHosts) {
+  Caller kim = By("kim", TokenOrigin::kLogin);
+  kim.made_by = core::LoginHostAsMaker("front");
+  EXPECT_EQ(Make(kim)->made_by, kim.made_by);
+}
+
 TEST_F(TokenRules, NothingForWhoIsDisabledAndNothingWithoutProof) {
   accounts_.users["kim"].disabled = true;
   EXPECT_EQ(Refusal(By("ora"), "kim"), "USER_DISABLED");
   Caller by_name = By("ada");
   by_name.by_name = true;
   EXPECT_EQ(Refusal(by_name), "NO_IDENTITY");
+}
+
+TEST_F(TokenRules, TheTrailSaysUntilWhen) {
+  const auto row = Make(By("kim"), "", "", Hours(1).ms);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(InWords(*row), "user kim; scope all; personal; until 1970-01-01T01:16:40.000Z");
 }
 
 TEST_F(TokenRules, NumbersInRange) {

@@ -33,7 +33,8 @@ core::Role RoleInForce(const core::User& user, core::TokenOrigin origin) {
 
 core::Role RoleInForce(const core::Accounts& accounts, const core::User& user, const core::TokenRow& token) {
   const core::Role role = RoleInForce(user, token.origin);
-  if (token.origin != core::TokenOrigin::kPersonal || token.made_by == token.user) return role;
+  const bool made = token.origin == core::TokenOrigin::kPersonal || token.origin == core::TokenOrigin::kOidc;
+  if (!made || token.made_by == token.user) return role;
   const auto maker = accounts.users.find(token.made_by);
   const bool gone = maker == accounts.users.end() || maker->second.disabled;
   const core::Role most = gone ? core::Role::kUser : std::max(core::Role::kUser, maker->second.role);

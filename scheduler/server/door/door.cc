@@ -123,7 +123,8 @@ Result<Door::Entry> Door::Enter(const grpc::CallbackServerContext& context, Meth
   const SnapshotPtr snapshot = loop_->snapshot();
   entry.denied = Authenticate(context, *method, *snapshot, &entry.caller);
   const bool known = entry.denied.ok();
-  auto admission = limits_->Admit({known ? entry.caller.user : "", entry.caller.peer}, more);
+  const bool stranger = mode_ == Mode::kTokens && (!known || method->callers != Callers::kUsers);
+  auto admission = limits_->Admit({known ? entry.caller.user : "", entry.caller.peer, stranger}, more);
   if (!admission.ok()) return admission.status();
   entry.admission = std::move(admission).value();
   entry.job = JobOf(request);
@@ -170,7 +171,9 @@ Status Door::MayStill(const Caller& caller, const Permission& row, core::JobId j
 }
 
 void Door::Denied(AuditNote note, const Status& status) {
-  const auto left_out = denials_.Tell(note.peer, note.user, loop_->Now());
+  // A node has shown who it is, too: strangers of its address do not hide what is denied to it.
+  const bool of_node = note.user.empty() && note.token.starts_with("node:");
+  const auto left_out = denials_.Tell(note.peer, of_node ? note.token : note.user, loop_->Now());
   if (!left_out) return;
   if (*left_out > 0) note.after = std::to_string(*left_out) + " denied calls before it were not written";
   const std::string method = note.method;

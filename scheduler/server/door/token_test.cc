@@ -185,6 +185,22 @@ TEST_F(TokenTest, TheTrailHasWhatWasDoneAndWhatWasDenied) {
   EXPECT_GT(verified.entries(), 4U);
 }
 
+// Who makes themselves more tokens may no more by them.
+TEST_F(TokenTest, AllTokensOfAUserAreOneCaller) {
+  config_.limits.At(BoundOf::kUser, Bound::kRequests) = 4;
+  constexpr int kBurst = 5 * 4;
+  RestartServer();
+  const std::string tokens[] = {TokenOf("kim"), MakeToken("kim")};
+  std::string field;
+  int calls = 0;
+  while (calls < 2 * kBurst && field.empty()) {
+    const grpc::Status status = WhoAmI({{"authorization", "Bearer " + tokens[calls++ % 2]}});
+    field = status.ok() ? "" : DetailOf(status).field();
+  }
+  EXPECT_EQ(field, "limits.user.requests_per_second") << "each token had a burst of its own";
+  EXPECT_EQ(RefusalOf(TokenOf("lee")), "") << "another user is served";
+}
+
 TEST_F(TokenTest, WhoIsDeniedAllTheTimeFillsNoTrail) {
   for (int i = 0; i < 200; ++i) RefusalOf("nonsense");
   int told = 0;

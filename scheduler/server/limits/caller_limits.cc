@@ -34,6 +34,7 @@ Words WordsOf(Bound bound) {
 const char* KeyOf(BoundOf of) { return of == BoundOf::kUser ? "user" : of == BoundOf::kPeer ? "peer" : "all"; }
 
 std::string WhoseWords(BoundOf of, const CallerKey& caller) {
+  if (of == BoundOf::kUser && caller.stranger) return "those at peer " + caller.peer + " who have shown no token have";
   if (of == BoundOf::kUser) return "user " + caller.user + " has";
   return of == BoundOf::kPeer ? "peer " + caller.peer + " has" : "all callers together have";
 }
@@ -114,11 +115,16 @@ Status CallerLimits::Check(BoundOf of, const Row& row, const CallerKey& caller, 
   return Status::Ok();
 }
 
+CallerLimits::Row* CallerLimits::UserRow(const CallerKey& caller) {
+  if (caller.stranger) return &users_["\n" + caller.peer];  // no user's name
+  return caller.user.empty() ? nullptr : &users_[caller.user];
+}
+
 Result<Admission> CallerLimits::Admit(const CallerKey& caller, const Amounts& amounts) {
   const TimePoint now = now_();
   std::lock_guard lock(mutex_);
   ForgetIdle(now);
-  Row* const user = caller.user.empty() ? nullptr : &users_[caller.user];
+  Row* const user = UserRow(caller);
   const std::pair<BoundOf, Row*> levels[] = {
       {BoundOf::kUser, user}, {BoundOf::kPeer, &peers_[caller.peer]}, {BoundOf::kAll, &all_}};
   for (const auto& [of, row] : levels) {
@@ -144,7 +150,7 @@ Result<Admission> CallerLimits::Admit(const CallerKey& caller, const Amounts& am
 
 void CallerLimits::Change(const CallerKey& caller, const BoundNumbers& amounts, bool more) {
   std::lock_guard lock(mutex_);
-  Row* const user = caller.user.empty() ? nullptr : &users_[caller.user];
+  Row* const user = UserRow(caller);
   for (Row* row : {user, &peers_[caller.peer], &all_}) {
     if (row == nullptr) continue;
     for (std::size_t i = 0; i < kBounds; ++i) row->held[i] += more ? amounts[i] : -amounts[i];  // unsigned: it wraps

@@ -1,8 +1,9 @@
 // CallerLimits: who holds how much of the scheduler, and the refusal of more: first by the user, then by the peer, then
 // by all together. Nobody who floods takes what others need.
 //
-// The user is the one whom the call's token has proven; who has none counts on the peer alone. In plaintext mode names
-// can be made up, and the peer's bound is what holds whoever does that.
+// The user is the one whom the call's token has proven. Who has proven nothing is a stranger: all strangers of a peer
+// together may what one user may, and take nothing of what its users need. In plaintext mode names can be made up, and
+// the peer's bound is what holds whoever does that.
 // Thread-safe; a call takes a lock for less than a microsecond. Memory: a row for each user and peer that holds
 // something, or has asked within the last seconds.
 #pragma once
@@ -21,8 +22,9 @@
 namespace glim::server {
 
 struct CallerKey {
-  std::string user;  // empty: unknown, and not bounded as one
+  std::string user;  // empty: none, and not bounded as one unless it is a stranger
   std::string peer;  // PeerHost
+  bool stranger = false;
 };
 
 // "ipv4:10.0.0.7" of gRPC's "ipv4:10.0.0.7:51234". All who come by a Unix socket are one peer.
@@ -76,6 +78,7 @@ class CallerLimits {
 
   void Fill(BoundOf of, Row* row, TimePoint now) const;
   Status Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts) const;
+  Row* UserRow(const CallerKey& caller);  // null: nobody's
   void Change(const CallerKey& caller, const BoundNumbers& amounts, bool more);
   void ForgetIdle(TimePoint now);
 

@@ -55,6 +55,26 @@ TEST_F(CallerLimitsTest, TheUsersBoundComesFirstThenThePeersThenThatOfAll) {
   EXPECT_TRUE(limits.Admit(kim_, one).ok()) << "what is given back may be taken again";
 }
 
+// Somebody without a token holds calls on the host where kim works.
+TEST_F(CallerLimitsTest, StrangersTakeNothingOfWhatThePeersUsersNeed) {
+  bounds_.At(BoundOf::kUser, Bound::kCalls) = 2;
+  bounds_.At(BoundOf::kPeer, Bound::kCalls) = 5;
+  CallerLimits limits = Make();
+  const CallerLimits::Amounts one = {{Bound::kCalls, 1}};
+  const CallerKey stranger{"", kim_.peer, true};
+  auto a = limits.Admit(stranger, one), b = limits.Admit(stranger, one);
+  ASSERT_TRUE(a.ok() && b.ok());
+  const Status refused = limits.Admit(stranger, one).status();
+  EXPECT_EQ(refused.field(), "limits.user.calls");
+  EXPECT_THAT(refused.message(), HasSubstr("those at peer ipv4:10.0.0.1 who have shown no token have as many calls"));
+  EXPECT_TRUE(limits.Admit({"", far_.peer, true}, one).ok()) << "those of another peer are others";
+  auto c = limits.Admit(kim_, one), d = limits.Admit(kim_, one), e = limits.Admit(lee_, one);
+  EXPECT_TRUE(c.ok() && d.ok() && e.ok());
+  EXPECT_FALSE(limits.Admit({"", kim_.peer}, one).ok()) << "the peer's bound holds for agents, too";
+  a->Release();
+  EXPECT_TRUE(limits.Admit(stranger, one).ok());
+}
+
 TEST_F(CallerLimitsTest, ManyRequestsASecondAreRefusedAndTheRefusalSaysWhenToComeAgain) {
   bounds_.At(BoundOf::kUser, Bound::kRequests) = 10;
   CallerLimits limits = Make();

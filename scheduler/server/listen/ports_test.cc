@@ -66,6 +66,27 @@ TEST_F(PortsTest, ThatSomebodyIsRefusedByTlsIsInTheAuditTrail) {
   EXPECT_THAT(row.after(), ::testing::HasSubstr("without a certificate"));
 }
 
+// Whoever plays a node is in the trail, however many strangers of the same address are denied meanwhile.
+TEST_F(PortsTest, StrangersDoNotHideWhatIsDeniedToANode) {
+  const TestNode node = MustEnrol("node-1");
+  for (int i = 0; i < 40; ++i) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer nonsense");
+    v1::WhoAmIResponse who;
+    EXPECT_EQ(client_->WhoAmI(&context, v1::WhoAmIRequest(), &who).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  }
+  grpc::ClientContext context;
+  v1::SavesHeld held;
+  held.set_cluster_id(server_->cluster_id());
+  held.set_node_name("node-2");
+  v1::SavesVerdict verdict;
+  const grpc::Status denied = v1::AgentApi::NewStub(ConnectAgent(&node))->ReviewSaves(&context, held, &verdict);
+  EXPECT_EQ(DetailOf(denied).reason(), "WRONG_NODE");
+  ASSERT_TRUE(Eventually([&] { return !Audit("/ReviewSaves").empty(); }));
+  EXPECT_EQ(Audit("/ReviewSaves").back().token(), "node:node-1");
+  EXPECT_EQ(Audit("/ReviewSaves").back().outcome(), "WRONG_NODE");
+}
+
 TEST_F(PortsTest, EachPortAnswersItsOwnAlone) {
   const TestNode node = MustEnrol("node-1");
   EXPECT_EQ(AskAgents(channel_).error_code(), grpc::StatusCode::UNIMPLEMENTED);
