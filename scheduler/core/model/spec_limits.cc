@@ -1,6 +1,7 @@
 #include "scheduler/core/model/spec_limits.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sdk/base/check.h"
 #include "sdk/base/duration_text.h"
@@ -11,7 +12,8 @@ namespace {
 
 // As a spec would have it: "90s", "16MiB", "0.5".
 std::string Written(std::int64_t value, AmountUnit unit) {
-  if (value < 0) return "-" + Written(-value, unit);
+  // The least number of all has no opposite; nobody misses its last digit.
+  if (value < 0) return "-" + Written(-std::max(value, -std::numeric_limits<std::int64_t>::max()), unit);
   switch (unit) {
     case AmountUnit::kCount: break;
     case AmountUnit::kTime: return WriteDuration(Milliseconds(value));

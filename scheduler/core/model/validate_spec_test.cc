@@ -1,6 +1,7 @@
 // ValidateSpec: every refusal names the field and says how to mend it.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -211,6 +212,8 @@ const Refusal kRefusals[] = {
     {"too few processes", "limits.pids", [](JobSpec& s) { s.limits.pids = 15; }},
     {"too much shared memory", "limits.shm", [](JobSpec& s) { s.limits.shm_bytes = std::int64_t{1} << 51; }},
     {"a negative time limit", "limits.time", [](JobSpec& s) { s.time_limit = Seconds(-1); }},
+    {"the least time limit of all", "limits.time", [](JobSpec& s) { s.time_limit = Milliseconds(INT64_MIN); }},
+    {"the least memory of all", "limits.memory", [](JobSpec& s) { s.limits.memory_bytes = INT64_MIN; }},
     {"next to no time", "limits.time", [](JobSpec& s) { s.time_limit = Milliseconds(999); }},
     {"more time than a year", "limits.time", [](JobSpec& s) { s.time_limit = Hours(24 * 365) + Milliseconds(1); }},
     {"too many dependencies", "after",
