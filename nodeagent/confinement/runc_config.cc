@@ -12,10 +12,9 @@ using nlohmann::json;
 constexpr std::int64_t kCpuPeriodUs = 100'000;
 
 json BindMount(const Bind& bind) {
-  // `rbind`: what is mounted below the source comes along. `nosuid`, `nodev`: nothing in it lends a privilege. Said of
-  // a mount that is restricted already, they would set anew, and so take away, what else its node forbids there.
+  // `rbind`: what is mounted below the source comes along. `nosuid`, `nodev`: nothing in it lends a privilege.
   json options = {"rbind"};
-  if (!bind.restricted) options = {"rbind", "nosuid", "nodev", bind.read_only ? "ro" : "rw"};
+  if (!bind.as_mounted) options = {"rbind", "nosuid", "nodev", bind.read_only ? "ro" : "rw"};
   return {{"destination", bind.target}, {"type", "bind"}, {"source", bind.source}, {"options", options}};
 }
 

@@ -15,7 +15,7 @@ struct Bind {
   std::string source;  // absolute, on the node
   std::string target;  // absolute, in the container
   bool read_only = false;
-  bool restricted = false;  // the source is a mount that already forbids what is to be forbidden
+  bool as_mounted = false;  // the source is a mount whose own flags are to stay: no nosuid, no nodev is asked for
 };
 
 struct ContainerPlan {

@@ -217,7 +217,10 @@ class RuncConfinement final : public Confinement {
 
   // What users may exchange is mounted by descriptor, below `folder`, and there the runtime finds it; the rest is the
   // operator's and the agent's, and the runtime may walk there itself.
-  static std::vector<Bind> Place(const std::vector<Wanted>& wanted, const std::string& folder, MountOrder* order) {
+  std::vector<Bind> Place(const std::vector<Wanted>& wanted, const std::string& folder, MountOrder* order) const {
+    // Where no flag is named, runc leaves those of the mount alone: what the node made read-only stays so. crun sets
+    // the flags of every bind anew, and where `ro` is wanted both are told so.
+    const bool keeps_flags = options_.name == "runc";
     std::vector<Bind> binds;
     for (const auto& [mount, field, named] : wanted) {
       if (field.empty()) {
@@ -226,7 +229,7 @@ class RuncConfinement final : public Confinement {
       }
       const std::string place = folder + "/" + std::to_string(order->mounts.size());
       order->mounts.push_back({field, named, mount.source, place, mount.read_only});
-      binds.push_back({place, mount.target, mount.read_only, true});
+      binds.push_back({place, mount.target, mount.read_only, keeps_flags && !mount.read_only});
     }
     return binds;
   }

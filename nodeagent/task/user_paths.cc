@@ -105,7 +105,7 @@ PathAnswer LookAtWish(const PathWish& wish, const std::optional<MakeRules>& rule
   };
   if (rules && rules->owner.uid != ::geteuid()) {
     const FileUser user(rules->owner.uid, rules->owner.gid);
-    const PathAnswer answer = look(nullptr);
+    PathAnswer answer = look(nullptr);
     if (answer.error != EACCES && answer.error != EPERM) return answer;
   }
   return look(rules ? &rules->owner : nullptr);
