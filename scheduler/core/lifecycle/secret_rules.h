@@ -16,8 +16,8 @@ Status CheckSecretFits(const Identity& identity, const SecretRow& row);
 // NOT_FOUND (NO_SUCH_SECRET): the user has none of a name that the spec uses.
 Status CheckSecretsAreSet(const Identity& identity, const std::string& user, const JobSpec& spec);
 
-// PERMISSION_DENIED (JOB_TOKEN): a job's own token hands on no secret that the job has not itself. `parent`: the spec of
-// that job; null: it is gone.
+// PERMISSION_DENIED (JOB_TOKEN): a job's own token hands on no secret that the job has not itself. `parent`: the spec
+// of that job; null: it is gone.
 Status CheckSecretsOfParent(const JobSpec* parent, const JobSpec& spec);
 
 }  // namespace glim::core

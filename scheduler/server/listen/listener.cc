@@ -25,7 +25,10 @@ void RefuseCompression(grpc::ServerBuilder* builder) {
 Status BindFailed(const Listening& listening, const Status& why) {
   std::string option = listening.field;
   for (char& c : option) c = c == '_' ? '-' : c;
-  return Status(StatusCode::kUnavailable, "cannot listen on " + listening.address + ": " + why.message())
+  const std::string& words = why.message();
+  const std::string prefix =
+      words.starts_with("cannot listen on") ? "" : "cannot listen on " + listening.address + ": ";
+  return Status(StatusCode::kUnavailable, prefix + words)
       .WithReason("BIND_FAILED")
       .WithField(listening.field)
       .WithFix("is another scheduler running? choose another --" + option);

@@ -1,6 +1,5 @@
 #include "scheduler/server/listen/port_acceptor.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -10,25 +9,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "sdk/log/log.h"
+#include "sdk/net/address.h"
+#include "sdk/net/socket.h"
 
 namespace glim::server {
 namespace {
 
-constexpr const char* kInUse = "IN_USE";
 constexpr int kAtOnce = 64;
 constexpr int kPauseMs = 100;      // without room in the process
 constexpr int kSilentMs = 30'000;  // of data that nobody acknowledges
 constexpr std::chrono::seconds kWarnEvery{10};
-
-std::string Words(int error) { return std::generic_category().message(error); }
 
 Status CannotListen(const std::string& why) { return {StatusCode::kUnavailable, why}; }
 
@@ -37,27 +34,31 @@ TimePoint Now() {
   return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
 }
 
-struct Place {
-  std::string host, port;
-};
-
-// "[::1]:7601", "head:7601".
-Place PlaceOf(const std::string& address) {
+// "[::1]:7601", "head:7601". False: it has no port.
+bool Split(const std::string& address, std::string* host, std::uint16_t* port) {
   const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return {address, ""};
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  return {host == "*" ? "" : host, address.substr(colon + 1)};
+  if (colon == std::string::npos) return false;
+  *host = address.substr(0, colon);
+  const char* const end = address.data() + address.size();
+  const auto [at, error] = std::from_chars(address.data() + colon + 1, end, *port);
+  return error == std::errc() && at == end;
 }
 
-// An address without its port; a Unix socket's callers are one.
-std::string PeerOf(const sockaddr_storage& from) {
-  if (from.ss_family == AF_UNIX) return "unix";
-  std::array<char, NI_MAXHOST> host{};
-  const int error = ::getnameinfo(reinterpret_cast<const sockaddr*>(&from), sizeof from, host.data(), host.size(),
-                                  nullptr, 0, NI_NUMERICHOST);
-  return error == 0 ? host.data() : "?";
+void SetPort(std::uint16_t port, net::SocketAddress* address) {
+  in_port_t& place = address->storage.ss_family == AF_INET6
+                         ? reinterpret_cast<sockaddr_in6*>(&address->storage)->sin6_port
+                         : reinterpret_cast<sockaddr_in*>(&address->storage)->sin_port;
+  place = htons(port);
 }
+
+// A name may have an address that this machine lacks; a port that another process has is a fault.
+bool IsOfNoAddressHere(const Status& status) {
+  return status.message().ends_with(net::ErrnoText(EADDRNOTAVAIL)) ||
+         status.message().ends_with(net::ErrnoText(EAFNOSUPPORT));
+}
+
+// Without the port; a Unix socket's callers are one.
+std::string PeerOf(const net::SocketAddress& from) { return from.storage.ss_family == AF_UNIX ? "unix" : from.Host(); }
 
 void SetOptions(int fd) {
   const int on = 1;
@@ -65,66 +66,50 @@ void SetOptions(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilentMs, sizeof kSilentMs);
 }
 
-std::uint16_t PortOf(int fd) {
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return 0;
-  if (own.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&own)->sin6_port);
-  return own.ss_family == AF_INET ? ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port) : 0;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PortAcceptor>> PortAcceptor::Bind(const std::string& address, ConnectionBounds bounds) {
   std::unique_ptr<PortAcceptor> acceptor(new PortAcceptor(bounds));
   acceptor->stop_.Reset(::eventfd(0, EFD_CLOEXEC));
-  if (!acceptor->stop_) return CannotListen(Words(errno));
+  if (!acceptor->stop_) return CannotListen(net::ErrnoText(errno));
   if (address.starts_with("unix:")) {
     if (Status status = acceptor->ListenOnPath(address.substr(5)); !status.ok()) return status;
     return acceptor;
   }
-  const auto [host, port] = PlaceOf(address);
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
-  if (error != 0) return CannotListen(::gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> places(found, &::freeaddrinfo);
-  Status last;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    // "*" is both kinds of address; "[::]" takes the other kind as well.
-    if (Status status = acceptor->ListenOn(*one, host.empty() && one->ai_family == AF_INET6); !status.ok()) {
-      last = std::move(status);
-    }
-    if (last.reason() == kInUse) return last;
+  std::string host;
+  std::uint16_t port = 0;
+  if (!Split(address, &host, &port)) return CannotListen("it is not of the form host:port");
+  Status listens;
+  if (host.empty() || host == "*") {  // both kinds of address, where there are both
+    listens = acceptor->ListenOn("[::]", port);
+    if (!listens.ok() && IsOfNoAddressHere(listens)) listens = acceptor->ListenOn("0.0.0.0", port);
+  } else {
+    listens = acceptor->ListenOn(host, port);
   }
-  // A name may have an address that this machine lacks.
-  if (acceptor->listening_.empty()) return last;
+  if (!listens.ok()) return listens;
   return acceptor;
 }
 
-Status PortAcceptor::ListenOn(const addrinfo& place, bool v6_alone) {
-  UniqueFd socket(::socket(place.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket) return CannotListen(Words(errno));
-  sockaddr_storage own{};
-  std::memcpy(&own, place.ai_addr, place.ai_addrlen);
-  if (port_ != 0) {  // the one that the system chose, for all addresses
-    in_port_t& port = own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&own)->sin6_port
-                                                : reinterpret_cast<sockaddr_in*>(&own)->sin_port;
-    port = htons(static_cast<std::uint16_t>(port_));
+Status PortAcceptor::ListenOn(const std::string& host, std::uint16_t port) {
+  constexpr const char* kSome = ":1";  // what is parsed has a port
+  auto places = net::ParseAddresses(host + kSome);
+  if (!places.ok()) return CannotListen(places.status().message());
+  Status last;
+  for (net::SocketAddress& place : *places) {
+    SetPort(port_ != 0 ? static_cast<std::uint16_t>(port_) : port, &place);  // the one that the system chose, for all
+    auto socket = net::Listen(place);
+    if (!socket.ok() && !IsOfNoAddressHere(socket.status())) return socket.status();
+    if (!socket.ok()) {
+      last = socket.status();
+      continue;
+    }
+    ::listen(socket->get(), SOMAXCONN);  // a longer queue: agents come back all at once
+    const auto own = net::LocalAddress(socket->get());
+    if (!own.ok()) return own.status();
+    port_ = own->port();
+    listening_.push_back(std::move(socket).value());
   }
-  const int on = 1;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (v6_alone) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&own), place.ai_addrlen) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0) {
-    return errno == EADDRINUSE ? CannotListen(Words(errno)).WithReason(kInUse) : CannotListen(Words(errno));
-  }
-  port_ = PortOf(socket.get());
-  listening_.push_back(std::move(socket));
-  return Status::Ok();
+  return listening_.empty() ? last : Status::Ok();
 }
 
 Status PortAcceptor::ListenOnPath(const std::string& path) {
@@ -133,11 +118,11 @@ Status PortAcceptor::ListenOnPath(const std::string& path) {
   if (path.empty() || path.size() >= sizeof address.sun_path) return CannotListen("the path is empty or too long");
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket) return CannotListen(Words(errno));
+  if (!socket) return CannotListen(net::ErrnoText(errno));
   ::unlink(path.c_str());  // of one that was killed
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0) {
-    return CannotListen(Words(errno));
+    return CannotListen(net::ErrnoText(errno));
   }
   path_ = path;
   listening_.push_back(std::move(socket));
@@ -180,9 +165,10 @@ void PortAcceptor::Run() {
 
 bool PortAcceptor::TakeAll(int listener) {
   for (int i = 0; i < kAtOnce; ++i) {  // who keeps on coming keeps no other port from its turn
-    sockaddr_storage from{};
-    socklen_t size = sizeof from;
-    UniqueFd taken(::accept4(listener, reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    net::SocketAddress from;
+    from.length = sizeof from.storage;
+    UniqueFd taken(
+        ::accept4(listener, reinterpret_cast<sockaddr*>(&from.storage), &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!taken) {
       const int error = errno;
       if (error == EINTR || error == ECONNABORTED || error == EPROTO) continue;

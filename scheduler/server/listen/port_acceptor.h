@@ -1,6 +1,6 @@
-// PortAcceptor: takes the connections of a port and hands them to its gRPC server, so many from one peer and in all. gRPC
-// bounds nobody, and its own listener (1.51) ends for good when the process runs out of descriptors: a stranger with
-// enough connections would make the scheduler deaf until its restart. This one pauses, and goes on.
+// PortAcceptor: takes the connections of a port and hands them to its gRPC server, so many from one peer and in all.
+// gRPC bounds nobody, and its own listener (1.51) ends for good when the process runs out of descriptors: a stranger
+// with enough connections would make the scheduler deaf until its restart. This one pauses, and goes on.
 //
 // Has one thread. Stop joins it and closes the port; connections that are there are the server's.
 #pragma once
@@ -35,7 +35,7 @@ class PortAcceptor {
  private:
   explicit PortAcceptor(ConnectionBounds bounds) : open_(bounds, IsStillOpen) {}
   static bool IsStillOpen(int fd, std::uint64_t cookie) { return CookieOf(fd) == cookie; }
-  Status ListenOn(const struct addrinfo& place, bool v6_alone);
+  Status ListenOn(const std::string& host, std::uint16_t port);
   Status ListenOnPath(const std::string& path);
   void Run();
   bool TakeAll(int listener);  // false: there is no room in the process

@@ -153,6 +153,26 @@ TEST_F(PortAcceptorTest, WithoutDescriptorsItPausesAndThenGoesOn) {
   EXPECT_TRUE(IsServed(second));
 }
 
+TEST_F(PortAcceptorTest, ListensWhereItIsTold) {
+  for (const char* address : {"127.0.0.1:0", "localhost:0", "0.0.0.0:0", "*:0"}) {
+    const auto bound = PortAcceptor::Bind(address, {});
+    ASSERT_TRUE(bound.ok()) << address << ": " << bound.status().message();
+    EXPECT_GT((*bound)->port(), 0) << address;
+  }
+  const std::string path = ::testing::TempDir() + "glim-port-" + std::to_string(::getpid());
+  {
+    const auto bound = PortAcceptor::Bind("unix:" + path, {});
+    ASSERT_TRUE(bound.ok()) << bound.status().message();
+    EXPECT_EQ(::access(path.c_str(), F_OK), 0);
+    EXPECT_TRUE(PortAcceptor::Bind("unix:" + path, {}).ok()) << "in place of one that was killed";
+  }
+  EXPECT_NE(::access(path.c_str(), F_OK), 0) << "it goes with its port";
+  for (const char* address :
+       {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", "unix:", "no.such.host.:1"}) {
+    EXPECT_FALSE(PortAcceptor::Bind(address, {}).ok()) << address;
+  }
+}
+
 TEST_F(PortAcceptorTest, APortThatAnotherHasIsRefused) {
   Listen({});
   Listening again;
