@@ -104,11 +104,25 @@ Metrics::Metrics() {
   for (const auto result : {core::SaveResult::kSaved, core::SaveResult::kLeftUnsaved, core::SaveResult::kKilled}) {
     interrupts_->Add({{"outcome", core::ToString(result)}});
   }
+  calls_ = &prometheus::BuildHistogram()
+                .Name("glim_call_seconds")
+                .Help("Users' calls, from when the scheduler had the request until its answer was handed over.")
+                .Register(*registry_);
 }
 
 void Metrics::OnInterruptEnded(core::SaveResult result) {
   const char* outcome = result == core::SaveResult::kNone ? "none" : core::ToString(result);
   interrupts_->Add({{"outcome", outcome}}).Increment();
+}
+
+void Metrics::OnCallDone(const Permission& row, double seconds) {
+  auto& known = calls_of_.at(static_cast<std::size_t>(&row - kPermissions.data()));
+  prometheus::Histogram* histogram = known.load();
+  if (histogram == nullptr) {  // of two that come first at once both get the same one
+    histogram = &calls_->Add({{"method", std::string(row.method)}}, kSeconds);
+    known.store(histogram);
+  }
+  histogram->Observe(seconds);
 }
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& address, const Metrics& metrics,

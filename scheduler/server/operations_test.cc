@@ -91,6 +91,7 @@ TEST_F(OperationsTest, MetricsCountJobsNodesPassesAndInterrupts) {
   EXPECT_THAT(text, HasSubstr("glim_build_info{version=\"0.1.0\"} 1"));
   EXPECT_THAT(text, HasSubstr("glim_interrupts_total{outcome=\"left_unsaved\"} 0"));
   EXPECT_THAT(text, HasSubstr("glim_tls_refused_total{reason=\"no_certificate\"} "));
+  EXPECT_THAT(text, HasSubstr("glim_call_seconds_count{method=\"/glim.v1.ClientApi/Submit\"} 1"));
 
   MustSubmit(Spec("high", 1, "high"));
   const auto order = agent.WaitInterrupt(job, [](const v1::InterruptOrder&) { return true; });

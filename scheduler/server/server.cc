@@ -136,7 +136,7 @@ void Server::Parts::EndStreams(const std::string& node, const Status& why) {
 
 void Server::Parts::MakeParts(const Config& config) {
   const Door::Mode mode = config.insecure_without_identity ? Door::Mode::kPlaintext : Door::Mode::kTokens;
-  door = std::make_unique<Door>(loop.get(), limits.get(), mode);
+  door = std::make_unique<Door>(loop.get(), limits.get(), mode, &metrics);
   identity = std::make_unique<IdentityParts>(
       config, IdentityParts::Around{loop.get(), &strand, cluster_id,
                                     [this](AuditNote note, const Status& why) { door->Denied(std::move(note), why); },

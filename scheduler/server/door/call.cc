@@ -49,6 +49,9 @@ Call* Call::Deny(const Status& status, std::string object) {
 
 void Call::OnDone() {
   TakeOver(this);
+  if (CallObserver* const observer = door_->observer()) {
+    observer->OnCallDone(*method_, std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+  }
   delete this;
 }
 

@@ -7,6 +7,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <string>
 
 #include "scheduler/server/door/door.h"
@@ -44,6 +45,7 @@ class Call final : public grpc::ServerUnaryReactor {
   Call(Door* door, Method method) : door_(door), method_(method) {}
   Door* const door_;
   const Method method_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   Caller caller_;
   Admission admission_;
   bool admitted_ = false;

@@ -5,7 +5,7 @@
 // With tokens the caller is the token's user. In plaintext mode the caller is who the metadata `glim-user` says, with
 // role admin: nothing is proven there.
 //
-// Thread-safe. The loop and the limits outlive the door, the door what it has admitted.
+// Thread-safe. The loop, the limits and the observer (may be null) outlive the door, the door what it has admitted.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 
+#include "scheduler/server/door/call_observer.h"
 #include "scheduler/server/door/caller.h"
 #include "scheduler/server/door/denials.h"
 #include "scheduler/server/door/permissions.h"
@@ -27,7 +28,8 @@ class Door {
  public:
   enum class Mode : std::uint8_t { kTokens, kPlaintext };
 
-  Door(SchedulerLoop* loop, CallerLimits* limits, Mode mode) : loop_(loop), limits_(limits), mode_(mode) {}
+  Door(SchedulerLoop* loop, CallerLimits* limits, Mode mode, CallObserver* observer)
+      : loop_(loop), limits_(limits), mode_(mode), observer_(observer) {}
 
   struct Entry {
     Caller caller;
@@ -57,6 +59,7 @@ class Door {
 
   Mode mode() const { return mode_; }
   SchedulerLoop& loop() const { return *loop_; }
+  CallObserver* observer() const { return observer_; }
 
  private:
   Status Authenticate(const grpc::CallbackServerContext& context, const Permission& row, const Snapshot& snapshot,
@@ -68,6 +71,7 @@ class Door {
   SchedulerLoop* const loop_;
   CallerLimits* const limits_;
   const Mode mode_;
+  CallObserver* const observer_;
   DenialRate denials_;
   mutable std::mutex mutex_;               // guards what follows
   std::map<std::string, TimePoint> used_;  // tokens' last use that is not written yet

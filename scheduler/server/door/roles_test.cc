@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/door/permissions.h"
 #include "scheduler/server/testing/token_server.h"
 
@@ -57,7 +58,9 @@ TEST_F(RolesTest, EachMethodInEachRoleAndScopeIsAsTheTableSays) {
                                                 {"tess", Role::kTeamAdmin},
                                                 {"ora", Role::kOperator},
                                                 {"ada", Role::kAdmin}};
+  std::set<Role> tried;
   for (const auto& [user, role] : roles) {
+    tried.insert(role);
     for (const Scope scope : {Scope::kRead, Scope::kSubmit, Scope::kAll}) {
       const std::string token = MakeToken(user, core::ToString(scope));
       for (const Permission& row : kPermissions) {
@@ -74,6 +77,9 @@ TEST_F(RolesTest, EachMethodInEachRoleAndScopeIsAsTheTableSays) {
       }
     }
   }
+  const std::size_t all = core::kEnumWords<Role>.size() - 1;                     // kNone is nobody's
+  RecordProperty("roles_without_a_test", static_cast<int>(all - tried.size()));  // tests/bench/run identity tells it
+  EXPECT_EQ(tried.size(), all);
 }
 
 TEST_F(RolesTest, WithoutATokenOnlyWhatGivesOneAnswers) {
