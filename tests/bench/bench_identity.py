@@ -26,9 +26,26 @@ from figures import Figures, fdatasync_ms, filesystem_of  # noqa: E402
 from reconnect import reconnect  # noqa: E402
 
 BIN = os.path.join(ROOT, "build", "release", "bin")
+SERVER_TEST = os.path.join(ROOT, "build", "release", "test", "server_test")
 BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
 SHARE_AIM, QUEUE_AIM_MS, FLOOD_AIM_MS, FLOOD_AIM_TIMES = 0.9, 20, 20, 5
 CLIENTS = 8
+
+
+def rights(figures, folder):
+    """Methods that the table of permissions lacks, and roles that no test calls every method in."""
+    told = os.path.join(folder, "rights.json")
+    tests = "Permissions.EachMethodHasOneRowAndEachRowAMethod:RolesTest.EachMethodInEachRoleAndScopeIsAsTheTableSays"
+    argv = [SERVER_TEST, f"--gtest_filter={tests}", f"--gtest_output=json:{told}"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"the tests of rights failed:\n{done.stdout}")
+    with open(told) as file:
+        found = [one for suite in json.load(file)["testsuites"] for one in suite["testsuite"]]
+    properties = {key: value for one in found for key, value in one.items()}
+    methods = int(properties["methods"])
+    figures.tell("methods_without_a_row", int(properties["methods_without_a_row"]), "methods", methods, 0)
+    figures.tell("roles_without_a_test", int(properties["roles_without_a_test"]), "roles", methods, 0)
 
 
 def start(folder, name, secure):
@@ -98,6 +115,7 @@ class HalfACore(threading.Thread):
     def __init__(self, process, step_s=0.005):
         super().__init__(daemon=True)
         self.process, self.step_s = process, step_s
+        self.cores = 0  # that it had until now
 
     def used_s(self):
         with open(f"/proc/{self.process.pid}/stat") as file:
@@ -108,12 +126,12 @@ class HalfACore(threading.Thread):
         began = time.monotonic()
         while self.process.poll() is None:
             try:
-                behind = self.used_s() <= 0.5 * (time.monotonic() - began)
+                time.sleep(self.step_s)
+                self.cores = self.used_s() / (time.monotonic() - began)
+                behind = self.cores <= 0.5
                 self.process.send_signal(signal.SIGCONT if behind else signal.SIGSTOP)
             except (FileNotFoundError, ProcessLookupError):
                 return
-            time.sleep(self.step_s)
-        self.process.send_signal(signal.SIGCONT)
 
 
 def flood(figures, cluster, seconds):
@@ -124,14 +142,16 @@ def flood(figures, cluster, seconds):
     argv += ["--clients", "32", "--outstanding", "8", "--seconds", str(seconds + 4)]
     argv += [*other[:3], cluster.glim.tokens.file_of("flood", cluster.glim)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as flooder:
-        HalfACore(flooder).start()
+        held = HalfACore(flooder)
+        held.start()
         time.sleep(2)
         flooded = load(cluster, 1, 1, seconds, other)
-        flooder.send_signal(signal.SIGCONT)
+        cores = held.cores
         told = json.loads(flooder.communicate(timeout=60)[0])
     aim = max(FLOOD_AIM_MS, FLOOD_AIM_TIMES * idle["rpc_p99_ms"])
     figures.tell("submit_p99_idle", idle["rpc_p99_ms"], "ms", idle["jobs"])
     more = {"flooders_calls_per_second": told["calls_per_second"], "flooders_refused": told["refused"]}
+    more["flooders_cores"] = round(cores, 2)
     figures.tell("submit_p99_beside_a_flooder", flooded["rpc_p99_ms"], "ms", flooded["jobs"], aim, **more)
 
 
@@ -152,6 +172,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
     clusters = {}
     try:
+        rights(figures, folder)
         figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
         for name, secure in (("identity", True), ("plaintext", False)):
             clusters[name] = start(folder, name, secure)

@@ -1,26 +1,32 @@
 // glim-bench-reconnect: many agents, each with a certificate and a connection of its own, that come back by themselves
-// whenever the scheduler does. `fill` enrols them; `run` keeps them connected until its standard input ends, and prints
-// a line of JSON whenever all are back, have been welcomed and have reported.
+// whenever the scheduler does, with an agent's channel and an agent's pauses. `fill` enrols them; `run` keeps them
+// connected until its standard input ends, and prints a line of JSON whenever all are back, have been welcomed, told
+// what to run, and have reported, and one when the first of them goes again.
+#include <absl/synchronization/mutex.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "glim/v1/agent_api.grpc.pb.h"
-#include "sdk/pki/sign.h"
+#include "nodeagent/identity/scheduler_link.h"
+#include "nodeagent/sync/message_sizes.h"
+#include "nodeagent/sync/reconnect.h"
 #include "tests/bench/agent_hello.h"
 #include "tests/bench/reconnect_fill.h"
 
@@ -56,6 +62,23 @@ std::vector<std::string> CertificatesOf(const std::string& path) {
   return found;
 }
 
+// Whatever is wanted runs, until it is to stop.
+v1::ObservedTask Observe(const v1::DesiredTask& wanted) {
+  const bool ended = wanted.has_stop();
+  v1::ObservedTask task;
+  *task.mutable_attempt() = wanted.attempt();
+  task.set_index(wanted.index());
+  task.set_phase(ended ? v1::ObservedTask::RELEASED : v1::ObservedTask::RUNNING);
+  v1::ObservedRank* const rank = task.add_ranks();
+  rank->set_rank(wanted.index());
+  rank->set_connected(!ended);
+  rank->set_step(-1);
+  rank->set_hold(-1);
+  rank->set_restored_step(-1);
+  rank->set_exited(ended);
+  return task;
+}
+
 class Fleet;
 
 // One stream of an agent; gRPC's threads call it, and the fleet's. It deletes itself when it has ended.
@@ -82,9 +105,8 @@ class Life : public grpc::ClientBidiReactor<v1::AgentMessage, v1::SchedulerMessa
  private:
   void Report() {
     writing_ = true;
-    v1::NodeReport* const report = out_.mutable_report();
-    report->set_epoch(epoch_);
-    report->set_revision(revision_);
+    again_ = false;
+    *out_.mutable_report() = report_;
     StartWrite(&out_);
   }
 
@@ -94,28 +116,24 @@ class Life : public grpc::ClientBidiReactor<v1::AgentMessage, v1::SchedulerMessa
   v1::SchedulerMessage in_;
   std::mutex mutex_;  // guards what follows
   v1::AgentMessage out_;
-  std::uint64_t epoch_ = 0, revision_ = 0;
+  v1::NodeReport report_;
   bool writing_ = true;  // the hello
+  bool again_ = false;   // something is to be reported that the report under way does not say
   bool knows_ = false, told_ = false;
 };
 
 class Fleet {
  public:
-  explicit Fleet(const RunOptions& options) : options_(options), agents_(options.last - options.first + 1) {
+  explicit Fleet(const RunOptions& options) : options_(options) {
+    agents_.reserve(options.last - options.first + 1);
     const std::string key = TextOf(options.folder + "/key.pem");
     const std::string authorities = TextOf(options.folder + "/authorities.pem");
     const std::vector<std::string> certificates = CertificatesOf(options.folder + "/certificates.pem");
     for (std::uint32_t number = options.first; number <= options.last; ++number) {
-      grpc::ChannelArguments arguments;  // as an agent's
-      arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-      arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 3000);
-      arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-      arguments.SetSslTargetNameOverride(pki::kSchedulerName);
       const grpc::SslCredentialsOptions tls{authorities, key, certificates.at(number - 1)};
-      Agent& agent = agents_[number - options.first];
-      agent.stub =
-          v1::AgentApi::NewStub(grpc::CreateCustomChannel(options.server, grpc::SslCredentials(tls), arguments));
+      Agent& agent = agents_.emplace_back(number);
+      agent.stub = v1::AgentApi::NewStub(
+          nodeagent::ConnectScheduler(options.server, grpc::SslCredentials(tls), nodeagent::kDesiredMessageBytesMax));
       agent.hello = MakeHello(options.cluster, "node-" + std::to_string(number), number);
     }
     ticker_ = std::thread([this] { Run(); });
@@ -131,33 +149,45 @@ class Fleet {
     ticker_.join();
   }
 
+  void Welcomed(std::uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    agents_[number - options_.first].pauses.Succeeded();
+  }
   void Back() {
+    const std::lock_guard lock(mutex_);
     if (++back_ == agents_.size()) Tell("all_back");
   }
-  void Ended(std::uint32_t number, bool was_back, const std::string& why) {
-    if (was_back && back_-- == agents_.size()) Tell("not_all");
+  void Ended(std::uint32_t number, bool was_back, const grpc::Status& status) {
     const std::lock_guard lock(mutex_);
+    if (was_back && back_-- == agents_.size()) Tell("not_all");
     Agent& agent = agents_[number - options_.first];
     agent.life = nullptr;
-    agent.again_at = Clock::now() + std::chrono::milliseconds(100 + 37 * (number % 25));
-    last_error_ = why;
+    agent.again_at = Clock::now() + agent.pauses.Next(nodeagent::Reconnect::IsRefusal(status.error_code()));
+    ++ends_[Words(status)];
     --alive_;
     changed_.notify_all();
   }
 
  private:
   struct Agent {
+    explicit Agent(std::uint32_t number) : pauses(number) {}
     std::unique_ptr<v1::AgentApi::Stub> stub;
     v1::Hello hello;
+    nodeagent::Reconnect pauses;
     Life* life = nullptr;  // null: between two
     Clock::time_point again_at;
     Clock::time_point beat_at;
   };
 
+  static std::string Words(const grpc::Status& status) {
+    return std::to_string(status.error_code()) + " " + status.error_message().substr(0, 80);
+  }
+  // With how streams ended since it was told last, by their words.
   void Tell(const char* event) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-    std::printf("{\"event\": \"%s\", \"at_ms\": %lld}\n", event, static_cast<long long>(ms));
+    const nlohmann::json line = {{"event", event}, {"at_ms", ms}, {"ends", std::exchange(ends_, {})}};
+    std::printf("%s\n", line.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
     std::fflush(stdout);
   }
 
@@ -181,23 +211,27 @@ class Fleet {
   }
 
   const RunOptions& options_;
-  std::atomic<std::size_t> back_ = 0;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
+  std::size_t back_ = 0;
   std::vector<Agent> agents_;
   std::size_t alive_ = 0;
-  std::string last_error_;
+  std::map<std::string, std::uint64_t> ends_;
   bool ending_ = false;
   std::thread ticker_;
 };
 
 void Life::OnReadDone(bool ok) {
   if (!ok) return;
+  if (in_.has_welcome()) fleet_->Welcomed(number_);
   if (in_.has_desired()) {
     const std::lock_guard lock(mutex_);
     knows_ = true;
-    epoch_ = in_.desired().epoch();
-    revision_ = in_.desired().revision();
+    report_.Clear();
+    report_.set_epoch(in_.desired().epoch());
+    report_.set_revision(in_.desired().revision());
+    for (const v1::DesiredTask& task : in_.desired().tasks()) *report_.add_tasks() = Observe(task);
+    again_ = true;
     if (!writing_) Report();
   }
   StartRead(&in_);
@@ -211,17 +245,18 @@ void Life::OnWriteDone(bool ok) {
     if (!ok) return;
     const bool was_hello = out_.has_hello();
     back = !was_hello && !std::exchange(told_, true);
-    if (was_hello && knows_) Report();
+    if (again_) Report();
   }
   if (back) fleet_->Back();
 }
 
 void Life::OnDone(const grpc::Status& status) {
-  fleet_->Ended(number_, told_, status.error_message());
+  fleet_->Ended(number_, told_, status);
   delete this;
 }
 
 int RunFleet(const RunOptions& options) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // as the scheduler's: thousands live in one
   const rlimit files{1 << 16, 1 << 16};
   ::setrlimit(RLIMIT_NOFILE, &files);
   Fleet fleet(options);

@@ -1,11 +1,13 @@
 // glim-bench-submit: how many durable submissions a second a scheduler takes. Each client has a connection of its own
 // and keeps so many requests outstanding on it, each on a thread; a submission counts when its answer has come, which
-// is after the commit. --flood: refused calls are counted, and no fault. Prints one line of JSON.
+// is after the commit. --flood: refused calls are counted, and no fault. Prints one line of JSON, early on SIGTERM.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -24,6 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::atomic<bool> ending = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler writes it");
+
 struct Options {
   std::string server;
   int clients = 8;
@@ -31,6 +36,7 @@ struct Options {
   int batch = 1;        // specs a request
   double seconds = 5;
   int nodes = 4;
+  int pause_ms = 0;  // of each thread between an answer and its next request
   bool flood = false;
   std::string ca;                        // the authority's certificate; empty: without TLS and tokens
   std::vector<std::string> token_files;  // the clients take them in turn
@@ -99,7 +105,7 @@ void RunThread(const Options& options, const std::shared_ptr<grpc::Channel>& cha
   for (int i = 0; i < options.batch; ++i) *request.add_specs() = MakeSpec(options);
   const std::string prefix = std::to_string(::getpid()) + "-" + std::to_string(thread) + "-" +
                              std::to_string(Clock::now().time_since_epoch().count()) + "-";
-  for (int number = 0; Clock::now() < until; ++number) {
+  for (int number = 0; Clock::now() < until && !ending; ++number) {
     request.set_request_id(prefix + std::to_string(number));
     grpc::ClientContext context;
     SayWho(options, thread % options.clients, &context);
@@ -117,6 +123,7 @@ void RunThread(const Options& options, const std::shared_ptr<grpc::Channel>& cha
     }
     result->latencies_us.push_back(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count());
     result->jobs += options.batch;
+    if (options.pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
   }
 }
 
@@ -160,6 +167,8 @@ int Main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "specs in one atomic request [1]")->check(CLI::Range(1, 10'000));
   app.add_option("--seconds", options.seconds, "how long [5]")->check(CLI::Range(0.1, 600.0));
   app.add_option("--nodes", options.nodes, "nodes of each job [4]")->check(CLI::Range(1, 20'000));
+  app.add_option("--pause-ms", options.pause_ms, "between an answer and the next request [0]")
+      ->check(CLI::Range(0, 60'000));
   app.add_flag("--flood", options.flood, "go on when calls are refused, and count them");
   app.add_option("--ca", options.ca, "the authority's certificate: TLS [none]");
   app.add_option("--token-file", options.token_files, "one or more, which the clients take in turn");
@@ -170,6 +179,7 @@ int Main(int argc, char** argv) {
     options.tokens.push_back(std::move(token));
   }
 
+  std::signal(SIGTERM, [](int) { ending = true; });
   const int thread_count = options.clients * options.outstanding;
   std::vector<ThreadResult> results(static_cast<std::size_t>(thread_count));
   std::vector<std::shared_ptr<grpc::Channel>> channels;
