@@ -162,7 +162,7 @@ Status CertificateRenewal::Take(const v1::RenewCertificateResponse& response, co
 
 // Unless somebody else has written meanwhile: what `enrol` brought is taken at the next look.
 Status CertificateRenewal::Write(const NodeCredentials& next) {
-  const Status gone{StatusCode::kAborted, "this node's identity was removed or written anew meanwhile"};
+  Status gone{StatusCode::kAborted, "this node's identity was removed or written anew meanwhile"};
   if (!is_ours_) return gone;
   auto draft = folder_.Begin();
   if (!draft.ok()) return draft.status();

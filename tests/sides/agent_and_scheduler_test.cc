@@ -63,6 +63,7 @@ class SidesTest : public IdentityTest {
                                             "--sdk",
                                             "none"};
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
