@@ -34,7 +34,8 @@ struct CommunicatorOptions {
   int numa_node = -1;                // of the network card; -1: unknown
   std::string segment_folder = "/dev/shm";
   std::string rdma_folder = "/sys/class/infiniband";  // another one in tests
-  Duration timeout = Seconds(60);                     // without any progress, before an operation fails; also of Create
+  // Without any progress, before an operation fails; also of Create, and how long the end waits for ranks that are late.
+  Duration timeout = Seconds(60);
   // At most so many bytes take the latency path. By hfreduce-bench --switch on two cores: at 32 KiB it is the quicker
   // way with 2 and 4 nodes, at 64 KiB the trees are with 4 (235 us against 355 over TCP; with 2 nodes they are even).
   std::size_t latency_path_bytes_max = 32 << 10;
@@ -73,6 +74,7 @@ class Handle {
   // which; INVALID_ARGUMENT: ranks asked for different things, and who; ABORTED) holds for every later operation too.
   // Any thread; while it waits, that thread does the communicator's work.
   Status Wait();
+  // Wait would return at once. One that has failed is done too, and its output is not the result: Wait says which.
   bool Done() const;
 
  private:
@@ -82,8 +84,9 @@ class Handle {
 
 // Every rank calls the same operations in the same order, each from one thread at a time. Operations are asynchronous:
 // they go on while the caller computes, and buffers must stay untouched until Wait. Destroying a communicator waits for
-// nothing: operations in flight fail here and, after a moment, everywhere. (But for copies from and to a device, which
-// cannot be called back, and what they wait for on the compute stream.)
+// no operation: those in flight fail here and, after a moment, everywhere. (But for copies from and to a device, which
+// cannot be called back, and what they wait for on the compute stream.) If all have ended well here, it waits until
+// ranks that are late have what this one sent them, for CommunicatorOptions::timeout at most.
 // Results have the same bits on all ranks, and are a function of topology, type, operation and number of elements; on
 // another topology they may differ in the last bits.
 class Communicator {

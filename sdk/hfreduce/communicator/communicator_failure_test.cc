@@ -1,6 +1,7 @@
 // What ranks are told when one of them dies, stalls, gives up or asks for something else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -62,6 +63,38 @@ INSTANTIATE_TEST_SUITE_P(Of, Death,
                          ::testing::Combine(::testing::ValuesIn(testing::TransportsHere()), ::testing::Range(0u, 6u)),
                          [](const auto& info) {
                            return std::get<0>(info.param) + "_rank_" + std::to_string(std::get<1>(info.param));
+                         });
+
+// Rank 0 has done its part when the network has taken everything. It leaves, while rank 1 has not begun yet.
+class Leaving : public ::testing::TestWithParam<std::tuple<std::string, std::size_t>> {};
+
+TEST_P(Leaving, TakesNothingFromARankThatIsLate) {
+  const std::string transport = std::get<0>(GetParam());
+  const std::size_t bytes = std::get<1>(GetParam());
+  if (transport == "ucx" && !UcxIsBuilt()) GTEST_FAIL() << "this build has no UCX: install libucx-dev";
+  int there[2];  // rank 0 keeps it open while it lives
+  ASSERT_EQ(::pipe(there), 0);
+  Ranks ranks(EvenTopology({2}, 1), TestCommunicator(transport), [&](Communicator& all) -> std::string {
+    if (const Status met = all.Barrier().Wait(); !met.ok()) return met.message();
+    std::vector<std::byte> buffer(bytes, all.rank() == 0 ? std::byte{7} : std::byte{0});
+    if (all.rank() == 1) {
+      ::close(there[1]);
+      pollfd gone{.fd = there[0], .events = POLLIN, .revents = 0};
+      ::poll(&gone, 1, 1500);  // longer than a rank that leaves waits for one that need not hear anything
+    }
+    if (const Status status = all.Broadcast(buffer, 0).Wait(); !status.ok()) return status.message();
+    return buffer == std::vector<std::byte>(bytes, std::byte{7}) ? "" : "something else came";
+  });
+  ::close(there[1]);
+  EXPECT_EQ(ranks.WaitAll(), "");
+  ::close(there[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Leaving,
+                         ::testing::Combine(::testing::ValuesIn(testing::TransportsHere()),
+                                            ::testing::Values(1000, 100'000, 400'000)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param));
                          });
 
 TEST(CommunicatorFailure, WhoAsksForSomethingElseIsNamed) {

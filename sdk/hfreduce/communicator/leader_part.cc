@@ -34,6 +34,7 @@ LeaderPart::LeaderPart(Segment* segment, Topology topology, std::uint32_t node, 
       topology_(std::move(topology)),
       node_(node),
       latency_path_bytes_max_(latency_path_bytes_max),
+      timeout_(timeout),
       transport_(std::move(transport)),
       transport_name_(transport_->Name()),
       exchange_(std::move(exchange)),
@@ -165,6 +166,8 @@ void LeaderPart::EndSleep() {
 
 void LeaderPart::Leave() {
   failure_shared_ = failure_shared_ || idle();  // the other processes may still copy the last result
+  // What is done here may have to be received still by nodes that are late.
+  if (idle() && engine_.status().ok() && transport_) transport_->LingerFor(timeout_);
   engine_.Leave();
 }
 

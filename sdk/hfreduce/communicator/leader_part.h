@@ -66,6 +66,7 @@ class LeaderPart final : public Part {
   Topology topology_;
   std::uint32_t node_;
   std::size_t latency_path_bytes_max_;
+  Duration timeout_;
   std::unique_ptr<Transport> transport_;  // until the engine is closed, which then needs it no more
   const char* transport_name_;
   std::unique_ptr<Exchange> exchange_;  // null where there is no segment

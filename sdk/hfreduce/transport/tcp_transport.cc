@@ -15,7 +15,6 @@
 namespace glim::hfreduce {
 namespace {
 
-constexpr Duration kFlushWait = Seconds(1);
 constexpr int kEventsAtOnce = 16;
 
 class TcpTransport final : public Transport {
@@ -27,6 +26,7 @@ class TcpTransport final : public Transport {
     return Find(to).connection.TrySend(header, payload);
   }
   void Release(NodeIndex from, Stream stream, SlotId slot) override { Find(from).connection.Release(stream, slot); }
+  void LingerFor(Duration at_most) override { linger_ = at_most; }
   bool Progress(Receiver& receiver) override;
   int EventDescriptor() const override { return epoll_.get(); }
   bool Arm() override;
@@ -55,6 +55,7 @@ class TcpTransport final : public Transport {
   UniqueFd epoll_;
   std::vector<std::unique_ptr<Peer>> peers_;  // a handful: found by looking at each
   bool read_nothing_ = false;
+  Duration linger_ = kLingerUntold;
 };
 
 TcpTransport::TcpTransport(UniqueFd epoll, std::vector<Edge> edges) : epoll_(std::move(epoll)) {
@@ -67,9 +68,10 @@ TcpTransport::TcpTransport(UniqueFd epoll, std::vector<Edge> edges) : epoll_(std
   }
 }
 
-// What was reported Sent, and every control message, shall reach a peer that is alive.
+// What was reported Sent, and every control message, shall reach a peer that is alive. A peer answers what it takes, and
+// an answer to a socket that is closed resets the connection: what the peer's kernel has not got by then is lost.
 TcpTransport::~TcpTransport() {
-  const net::Deadline deadline(kFlushWait);
+  const net::Deadline deadline(linger_);
   std::vector<pollfd> waiting;
   for (;;) {
     waiting.clear();

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "sdk/base/time.h"
+
 namespace glim::hfreduce {
 
 using NodeIndex = std::uint32_t;
@@ -54,12 +56,20 @@ class Receiver {
   virtual void Failed(NodeIndex peer, const std::string& why) = 0;
 };
 
+// How long the end of a transport waits for its peers, unless it was told.
+inline constexpr Duration kLingerUntold = Seconds(1);
+
 // Not thread-safe: one thread at a time drives it. The payload given to TrySend must stay until Sent (or the transport
 // is destroyed). Receiver's functions may call TrySend and Release.
 class Transport {
  public:
-  // What was reported Sent, and control messages, still reach peers that are alive; waits for that a second at most.
+  // What was reported Sent, and control messages, still reach peers that are alive and take them within kLingerUntold,
+  // or what LingerFor said. A peer that takes nothing for longer loses the rest.
   virtual ~Transport() = default;
+  // Of one whose node is about to leave and has done its part: a peer that is late needs what was reported Sent. The
+  // end waits no longer than until all of it has arrived. (Then come the transport's own farewells, two seconds at
+  // most.)
+  virtual void LingerFor(Duration at_most) = 0;
   // False: no credit now; ask again after some Progress (a Sent, or a credit that came back, may have changed it).
   // kControl always has credit; its messages are at most 4 KiB and copied. A peer that leaves a thousand of them unread
   // is failed.

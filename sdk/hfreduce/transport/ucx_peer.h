@@ -77,9 +77,14 @@ class UcxPeer {
   // may still be on its way through UCX, so that the transport breaks the peer only when nothing more comes.
   void CheckControl();
   const std::string& ending() const { return ending_; }
+  // Nothing more comes from it.
+  bool gone() const { return failed_ || !broken_.empty() || !ending_.empty(); }
   void Break(std::string why);
   // Nothing more is sent or delivered.
   void Fail(Receiver& receiver);
+  // A request that ends when everything sent has left UCX, and what was put is in the peer's memory; null or an error:
+  // nothing is to be waited for.
+  ucs_status_ptr_t StartFlush() { return endpoint_ && !failed_ ? endpoint_->Flush() : nullptr; }
   // Half of the goodbye; the other half is that CheckControl finds the peer's.
   void SayGoodbye();
   // A request that ends the endpoint, to be waited for; null: there is none.

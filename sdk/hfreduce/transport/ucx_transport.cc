@@ -40,6 +40,7 @@ class UcxTransport final : public Transport {
     return Find(to).TrySend(header, payload);
   }
   void Release(NodeIndex from, Stream stream, SlotId slot) override { Find(from).Release(stream, slot); }
+  void LingerFor(Duration at_most) override { linger_ = at_most; }
   bool Progress(Receiver& receiver) override;
   int EventDescriptor() const override { return epoll_.get(); }
   bool Arm() override;
@@ -57,6 +58,7 @@ class UcxTransport final : public Transport {
   void CheckControls();
   bool FailBroken(Receiver& receiver, bool quiet);
   void AwaitRequest(ucs_status_ptr_t request, const net::Deadline& deadline);
+  void AwaitArrivals(const net::Deadline& soon);
   void AwaitGoodbyes(const net::Deadline& deadline);
 
   std::unique_ptr<net::ucx::Worker> worker_;  // outlives the peers
@@ -65,6 +67,7 @@ class UcxTransport final : public Transport {
   const char* name_ = "ucx";
   bool armed_ = false;
   int calls_ = 0;
+  Duration linger_ = kLingerUntold;
 };
 
 UcxPeer& UcxTransport::Find(NodeIndex node) const {
@@ -153,8 +156,10 @@ void UcxTransport::CheckControls() {
 
 bool UcxTransport::Progress(Receiver& receiver) {
   bool any = false;
-  for (int i = 0; i < kProgressAtOnce && worker_->Progress(); ++i) any = true;
+  // Before UCX: what a peer sent before its end is there by the time that this sees the end, but perhaps not a moment
+  // earlier.
   if (armed_ || ++calls_ >= kCallsBetweenControlChecks) CheckControls();
+  for (int i = 0; i < kProgressAtOnce && worker_->Progress(); ++i) any = true;
   for (const auto& peer : peers_) {
     if (peer->failed()) continue;
     if (peer->Deliver(receiver)) any = true;
@@ -192,19 +197,32 @@ void UcxTransport::AwaitRequest(ucs_status_ptr_t request, const net::Deadline& d
   if (ended.code() == StatusCode::kDeadlineExceeded) ucp_request_free(request);
 }
 
+// A peer that is late takes what was put when it gets there. Without this end of the connection it never would: where
+// UCX has no real puts (over its tcp), a put that cannot be answered ends the peer's process.
+void UcxTransport::AwaitArrivals(const net::Deadline& soon) {
+  const net::Deadline late(linger_);
+  for (const auto& peer : peers_) {
+    const ucs_status_ptr_t flush = peer->StartFlush();
+    if (!UCS_PTR_IS_PTR(flush)) continue;
+    while (ucp_request_check_status(flush) == UCS_INPROGRESS && !(peer->gone() ? soon : late).Passed()) {
+      if (worker_->Progress()) continue;
+      CheckControls();
+      pollfd waiting{epoll_.get(), POLLIN, 0};
+      if (worker_->Arm()) ::poll(&waiting, 1, 1);
+    }
+    ucp_request_free(flush);
+  }
+}
+
 // A peer whose endpoint goes before it has read everything loses the rest. So both say goodbye, and each goes when it
 // has heard the other, or will not hear it.
 void UcxTransport::AwaitGoodbyes(const net::Deadline& deadline) {
-  ucp_request_param_t params{};
-  AwaitRequest(ucp_worker_flush_nbx(worker_->handle(), &params), deadline);
   for (const auto& peer : peers_) peer->SayGoodbye();
   for (;;) {
     while (worker_->Progress()) {
     }
     CheckControls();
-    const bool all = std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
-      return peer->failed() || !peer->broken().empty() || !peer->ending().empty();
-    });
+    const bool all = std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer->gone(); });
     if (all || deadline.Passed()) return;
     pollfd waiting{epoll_.get(), POLLIN, 0};
     ::poll(&waiting, 1, 1);
@@ -213,7 +231,10 @@ void UcxTransport::AwaitGoodbyes(const net::Deadline& deadline) {
 
 UcxTransport::~UcxTransport() {
   if (worker_) {
-    const net::Deadline deadline(kCloseWait);
+    const net::Deadline soon(kCloseWait);
+    if (epoll_) AwaitArrivals(soon);
+    // A peer that was late is given the time for its goodbye that others had.
+    const net::Deadline deadline(linger_ > kCloseWait && soon.Passed() ? kCloseWait : soon.Remaining());
     if (epoll_) AwaitGoodbyes(deadline);
     for (const auto& peer : peers_) AwaitRequest(peer->StartClose(), deadline);
   }

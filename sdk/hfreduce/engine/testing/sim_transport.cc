@@ -23,6 +23,7 @@ class SimTransport final : public Transport {
   bool TrySend(NodeIndex to, const MessageHeader& header, std::span<const std::byte> payload) override;
   void Release(NodeIndex from, Stream stream, SlotId slot) override;
   bool Progress(Receiver& receiver) override;
+  void LingerFor(Duration) override {}  // nobody's end takes time here
   int EventDescriptor() const override { return -1; }
   bool Arm() override { return true; }
   std::uint64_t BytesSentTo(NodeIndex peer) const override { return network_.PayloadBytes(self_, peer); }
