@@ -34,7 +34,7 @@ struct CommunicatorOptions {
   int numa_node = -1;                // of the network card; -1: unknown
   std::string segment_folder = "/dev/shm";
   std::string rdma_folder = "/sys/class/infiniband";  // another one in tests
-  // Without any progress, before an operation fails; also of Create, and how long the end waits for ranks that are late.
+  // Without any progress, before an operation fails; also of Create, and how long the end waits for late ranks.
   Duration timeout = Seconds(60);
   // At most so many bytes take the latency path. By hfreduce-bench --switch on two cores: at 32 KiB it is the quicker
   // way with 2 and 4 nodes, at 64 KiB the trees are with 4 (235 us against 355 over TCP; with 2 nodes they are even).

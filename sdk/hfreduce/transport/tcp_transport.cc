@@ -68,8 +68,8 @@ TcpTransport::TcpTransport(UniqueFd epoll, std::vector<Edge> edges) : epoll_(std
   }
 }
 
-// What was reported Sent, and every control message, shall reach a peer that is alive. A peer answers what it takes, and
-// an answer to a socket that is closed resets the connection: what the peer's kernel has not got by then is lost.
+// What was reported Sent, and every control message, shall reach a peer that is alive. A peer answers what it takes,
+// and an answer to a closed socket resets the connection: what the peer's kernel has not got by then is lost.
 TcpTransport::~TcpTransport() {
   const net::Deadline deadline(linger_);
   std::vector<pollfd> waiting;
