@@ -36,8 +36,11 @@ std::optional<std::uint64_t> DenialRate::Tell(const std::string& peer, const std
   return std::exchange(row->left_out, 0);
 }
 
-// Whoever has not been denied lately, and of whom everything was told, needs no row.
+// Whoever has not been denied lately, and of whom everything was told, needs no row. Looked for once a second at most:
+// in a flood of denials each would walk through all rows.
 void DenialRate::ForgetIdle(TimePoint now) {
+  if (forgot_at_ && now - *forgot_at_ < Seconds(1)) return;
+  forgot_at_ = now;
   for (auto it = rows_.begin(); it != rows_.end();) {
     Fill(&it->second, now);
     it = it->second.tokens_milli == kFull && it->second.left_out == 0 ? rows_.erase(it) : std::next(it);

@@ -37,6 +37,7 @@ class DenialRate {
   mutable std::mutex mutex_;  // guards what follows
   std::map<std::string, Row> rows_;
   Row others_;
+  std::optional<TimePoint> forgot_at_;  // when room was last looked for
 };
 
 }  // namespace glim::server
