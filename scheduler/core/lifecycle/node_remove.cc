@@ -70,14 +70,15 @@ Status NoSuchNode(const std::string& name) {
 void ApplyRemove(Changes& changes, const RemoveNode& event) {
   const auto known = changes.state().index().node_by_name.find(event.name);
   if (known == changes.state().index().node_by_name.end()) {
-    const NodeIdentity* const identity = changes.state().identity().nodes.Find(event.name);
-    if (identity == nullptr) {
+    const NodeIdentity* const found = changes.state().identity().nodes.Find(event.name);
+    if (found == nullptr) {
       changes.reply().status = NoSuchNode(event.name);
       return;
     }
+    const NodeIdentity identity = *found;  // what follows changes the table
     NoteRemoved(changes, {}, event.name);
-    ForgetLogins(changes, *identity);
-    changes.ChangeIdentity({{*identity, true}});
+    ForgetLogins(changes, identity);
+    changes.ChangeIdentity({{identity, true}});
     return;
   }
   const NodeId id = known->second;
