@@ -94,14 +94,16 @@ Status MakeFirst(const IdentityPlaces& places, SchedulerLoop* loop, const Cluste
   if (Status status = WriteFileAtomically(folder + "/token", token.Text() + "\n", Durability::kMachine); !status.ok()) {
     return status;
   }
-  const AuditNote note =
-      NoteBy(kFirstStart, "", "user " + places.user, "administrator, token " + token.id + ", a new authority");
-  if (Status status = MakeAdmin(loop, places.user, note); !status.ok()) return status;
+  const std::string user = "user " + places.user;
+  if (Status status = MakeAdmin(loop, places.user, NoteBy(kFirstStart, "", user, "administrator")); !status.ok()) {
+    return status;
+  }
   core::ChangeIdentity event;
   for (core::SealedRow& row : authority.Rows(key)) event.changes.push_back({std::move(row), false, {}, true});
   core::TokenRow row = AdminToken(token, places.user, loop->Now(), core::TokenOrigin::kFirst);
   row.note = kFirstStart;
   event.changes.push_back({std::move(row), false, {}, true});
+  const AuditNote note = NoteBy(kFirstStart, "", user, "token " + token.id + ", a new authority");
   if (Status status = PostAndWait(loop, std::move(event), note); !status.ok()) return status;
   LogInfo("first start with identity administrator={} token={} in={}", places.user, token.id, folder);
   return Status::Ok();
