@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <future>
+#include <iterator>
 
 #include "scheduler/server/testing/obedient_store.h"
 #include "scheduler/server/testing/test_server.h"
@@ -100,6 +102,44 @@ TEST_F(LoopTest, WhatWaitsIsCommittedTogetherAndSeenWhenAnswered) {
   EXPECT_EQ(seen, 101);
   EXPECT_LE(orders_->commits - before, 3) << "a hundred submissions that waited make one commit";
   EXPECT_EQ(loop_->snapshot()->tables.jobs.size(), 101u);
+}
+
+TEST_F(LoopTest, AFloodOfOneUserIsManyBatchesAndAnotherIsInTheNext) {
+  SchedulerLoop::Options options;
+  options.share_max = 10;
+  Open(std::move(options));
+  Call(Node("node-1", 1));
+  Hold(true);
+  std::mutex mutex;
+  std::vector<std::string> answered;
+  const auto post = [&](const std::string& user, int number) {
+    AuditNote note;
+    note.user = user;
+    const auto done = [&, user, number](const core::Reply& reply) {
+      EXPECT_TRUE(reply.status.ok()) << reply.status.message();
+      const std::lock_guard lock(mutex);
+      answered.push_back(user + std::to_string(number));
+    };
+    ASSERT_TRUE(loop_->Post(Job("job"), done, note).ok());
+  };
+  post("held", 0);
+  WaitHeld();
+  for (int i = 0; i < 100; ++i) post("kim", i);
+  post("lee", 0);
+  post("lee", 1);
+  const int before = orders_->commits;
+  Hold(false);
+  ASSERT_TRUE(Eventually([&] {
+    const std::lock_guard lock(mutex);
+    return answered.size() == 103;
+  }));
+  EXPECT_EQ(answered.at(11), "lee0") << "behind the one that was held, and as many of kim's as are kim's share";
+  EXPECT_EQ(answered.at(12), "lee1");
+  std::vector<std::string> kims;
+  std::copy_if(answered.begin(), answered.end(), std::back_inserter(kims),
+               [](const std::string& who) { return who.starts_with("kim"); });
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(kims.at(static_cast<std::size_t>(i)), "kim" + std::to_string(i));
+  EXPECT_GE(orders_->commits - before, 10) << "ten at a time";
 }
 
 TEST_F(LoopTest, AFullInboxRefusesClientsAndNotAgents) {

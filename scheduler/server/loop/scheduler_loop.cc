@@ -124,8 +124,8 @@ Status SchedulerLoop::Push(Item item) {
           .WithFix("try again in a few seconds; submit jobs in batches");
     }
     counted_ += item.counted ? 1 : 0;
+    posted_ += item.counted ? 0 : 1;
     inbox_.push_back(std::move(item));
-    ++posted_;
     schedule = !std::exchange(scheduled_, true);
   }
   if (schedule) boost::asio::post(io_, [this] { Drain(); });
@@ -196,28 +196,6 @@ void SchedulerLoop::FailAsStale(std::uint64_t newer_epoch) {
              .WithReason("STALE_EPOCH"),
          {});
   });
-}
-
-std::vector<SchedulerLoop::Item> SchedulerLoop::Take(TimePoint now, bool* time_passed) {
-  std::vector<Item> items;
-  std::lock_guard lock(mutex_);
-  const bool due = wake_at_ && now >= wake_at_;
-  if (!due) due_mark_ = 0;
-  if (due && due_mark_ == 0) due_mark_ = posted_ + 1;
-  items.reserve(std::min(inbox_.size(), options_.batch_max));
-  while (!inbox_.empty() && items.size() < options_.batch_max) {
-    counted_ -= inbox_.front().counted ? 1 : 0;
-    items.push_back(std::move(inbox_.front()));
-    inbox_.pop_front();
-    if (TakesRights(items.back().what)) break;
-  }
-  taken_ += items.size();
-  scheduled_ = !inbox_.empty();
-  // Silence is judged only when everything that had arrived before the deadline was taken in: a report that waits
-  // behind a flood of submissions is no silence.
-  *time_passed = due && taken_ + 1 >= due_mark_;
-  if (*time_passed) due_mark_ = 0;
-  return items;
 }
 
 void SchedulerLoop::Drain() {

@@ -11,8 +11,8 @@
 // and made again every store_retry. Until then clients' changes are refused as UNAVAILABLE, agents' reports wait, and
 // reads go on from the last snapshot, which says since when it is stale; what a full store has may be read.
 //
-// Sources: scheduler_loop.cc, scheduler_loop_open.cc (its beginning), scheduler_loop_away.cc (the store is away),
-// scheduler_loop_audit.cc (the audit trail)
+// Sources: scheduler_loop.cc, scheduler_loop_open.cc (its beginning), scheduler_loop_take.cc (what makes a batch),
+// scheduler_loop_away.cc (the store is away), scheduler_loop_audit.cc (the audit trail)
 #pragma once
 
 #include <atomic>
@@ -61,6 +61,7 @@ class SchedulerLoop {
     Clock clock;
     std::size_t inbox_max = 20'000;  // events of clients that wait
     std::size_t batch_max = 2'000;   // events a commit
+    std::size_t share_max = 64;      // of these, of one user: who asks for little waits behind no flood
     std::size_t reads_max = 512;     // of the store, waiting
     std::size_t denied_max = 1'000;  // rows of the audit trail without an event, waiting
     Duration history_kept = Hours(24 * 30);
@@ -156,7 +157,8 @@ class SchedulerLoop {
   SchedulerLoop(Options options, std::unique_ptr<store::Store> store);
   Status Push(Item item);
   void Drain();
-  // Takes up to batch_max items; tells whether TimePassed is due and everything that arrived before that was taken.
+  // Takes up to batch_max items, share_max of a user's; what is left stands first in the next batch. Tells whether
+  // TimePassed is due and what agents and operators had posted before that was taken.
   std::vector<Item> Take(TimePoint now, bool* time_passed);
   bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
   void FinishBatch(const core::DriveResult& result, std::vector<Item> items, bool membership, TimePoint now);
@@ -190,7 +192,7 @@ class SchedulerLoop {
   std::mutex mutex_;
   std::deque<Item> inbox_;
   std::size_t counted_ = 0;
-  std::uint64_t posted_ = 0;
+  std::uint64_t posted_ = 0;  // of agents and operators: what is not counted
   std::size_t reads_ = 0;
   std::deque<Denied> denied_;
   bool scheduled_ = false;
@@ -203,7 +205,7 @@ class SchedulerLoop {
   std::shared_ptr<const core::Policy> policy_;
   AuditChain chain_;
   std::uint64_t next_seq_ = 1;
-  std::uint64_t taken_ = 0;
+  std::uint64_t taken_ = 0;     // of those that posted_ counts
   std::uint64_t due_mark_ = 0;  // posted_ when the wake fell due; 0: not due
   TimePoint wake_at_;
   TimePoint armed_at_;  // what the timer waits for; 0: nothing

@@ -19,7 +19,6 @@ void SchedulerLoop::HoldBatch(core::DriveResult result, std::vector<Item> items,
     away_why_ = held_->why;
     std::deque<Item> agents;
     for (Item& item : inbox_) (item.counted ? waiting.push_back(std::move(item)) : agents.push_back(std::move(item)));
-    taken_ += waiting.size();
     inbox_ = std::move(agents);
     counted_ = 0;
   }
