@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/runc_config.h"
@@ -16,6 +18,7 @@
 #include "nodeagent/task/start_fault.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
+#include "sdk/io/read_file.h"
 #include "sdk/io/write_file.h"
 #include "sdk/task_environment/variables.h"
 
@@ -24,6 +27,7 @@ namespace {
 
 constexpr const char* kInitTarget = "/run/glim-init";
 constexpr std::size_t kMaskedMax = 1000;
+constexpr std::size_t kControllersBytesMax = 4096;
 constexpr const char* kSystemFolders[] = {"/usr", "/etc", "/opt"};
 // A mount over one of these would be another system than the image's, or none.
 constexpr const char* kReservedTargets[] = {"/usr",   "/etc",    "/opt",  "/bin", "/sbin", "/lib", "/lib32",
@@ -74,6 +78,15 @@ bool SwapCounts() {
   return false;
 }
 
+// Whether a group can be killed as one when its memory is used up: version 2 alone, and only where the memory
+// controller is there, which it is not where version 1 has it, or where this system was not given it.
+bool EndsTogether() {
+  const Result<std::string> controllers = ReadFile("/sys/fs/cgroup/cgroup.controllers", kControllersBytesMax);
+  if (!controllers.ok()) return false;
+  std::istringstream names(*controllers);
+  return std::find(std::istream_iterator<std::string>(names), {}, "memory") != std::istream_iterator<std::string>();
+}
+
 // What the container is to see of the node. `field`: of the job's spec, where the job names it; empty: it is the
 // agent's own.
 struct Wanted {
@@ -89,7 +102,7 @@ class RuncConfinement final : public Confinement {
         masked_(PrivateFiles("/etc")),
         memlock_bytes_(MemlockAllowed()),
         swap_counts_(SwapCounts()),
-        unified_(IsUnified()) {}
+        ends_together_(EndsTogether()) {}
 
   std::string name() const override { return options_.name; }
 
@@ -135,7 +148,7 @@ class RuncConfinement final : public Confinement {
     plan.masked = masked_;
     plan.memlock_bytes = memlock_bytes_;
     plan.swap_counts = swap_counts_;
-    plan.ends_together = unified_;
+    plan.ends_together = ends_together_;
     spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(), cgroup};
     status = WriteFileAtomically(MountOrderFile(paths.bundle()), ToJson(order), Durability::kProcess);
     if (!status.ok()) return status;
@@ -341,7 +354,7 @@ class RuncConfinement final : public Confinement {
   const std::vector<std::string> masked_;
   const std::uint64_t memlock_bytes_;
   const bool swap_counts_;
-  const bool unified_;
+  const bool ends_together_;
 };
 
 }  // namespace
