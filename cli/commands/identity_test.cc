@@ -18,7 +18,7 @@ using testing::Not;
 
 class IdentityCommandsTest : public CliTest {
  protected:
-  FakeIdentity& Seen() { return server_.Lock()->identity; }
+  FakeIdentity Seen() { return server_.Lock()->identity; }
   glim::v1::AccountUser LastUser() { return server_.Lock()->account_changes.back().user(); }
 };
 
@@ -29,9 +29,12 @@ TEST_F(IdentityCommandsTest, ASecretIsReadAsItIsAndNeverShown) {
   EXPECT_EQ(Seen().secrets_set[0].value(), "s3cret\n");
   EXPECT_THAT(Glim({"secret", "set", "wandb", "-o", "json"}, "other").out, Not(HasSubstr("other")));
   EXPECT_EQ(Glim({"secret", "set", "wandb"}, "").exit_code, 2) << "nothing came";
-  auto* row = server_.Lock()->identity.secrets.add_secrets();
-  row->set_name("wandb");
-  row->set_bytes(7);
+  {
+    const auto state = server_.Lock();
+    auto* const row = state->identity.secrets.add_secrets();
+    row->set_name("wandb");
+    row->set_bytes(7);
+  }
   EXPECT_THAT(Glim({"secret", "list"}).out, HasSubstr("wandb       7"));
   EXPECT_EQ(Glim({"secret", "rm", "wandb"}).exit_code, 0);
   EXPECT_THAT(Seen().secrets_removed, ElementsAre("wandb"));
@@ -54,12 +57,15 @@ TEST_F(IdentityCommandsTest, AMadeTokenIsAllOfTheOutput) {
 }
 
 TEST_F(IdentityCommandsTest, TokensAreListedAndRevoked) {
-  auto* token = server_.Lock()->identity.tokens.add_tokens();
-  token->set_id("00112233aabbccdd");
-  token->set_user("kim");
-  token->set_scope("submit");
-  token->set_origin("job");
-  token->set_job_id(7);
+  {
+    const auto state = server_.Lock();
+    auto* const token = state->identity.tokens.add_tokens();
+    token->set_id("00112233aabbccdd");
+    token->set_user("kim");
+    token->set_scope("submit");
+    token->set_origin("job");
+    token->set_job_id(7);
+  }
   EXPECT_THAT(Glim({"admin", "token", "list", "--all"}).out,
               HasSubstr("00112233aabbccdd  kim   submit  job            never      never ends  of job 7"));
   EXPECT_TRUE(Seen().list_requests[0].all());
@@ -105,7 +111,8 @@ TEST_F(IdentityCommandsTest, ANodeIsRevokedAndLabelled) {
 
 TEST_F(IdentityCommandsTest, TheAuditTrailIsReadPageByPage) {
   for (std::uint64_t seq = 1; seq <= 3; ++seq) {
-    auto& entry = server_.Lock()->identity.audit.emplace_back();
+    const auto state = server_.Lock();
+    auto& entry = state->identity.audit.emplace_back();
     entry.set_seq(seq);
     entry.set_user(seq == 3 ? "" : "kim");
     entry.set_token("00112233aabbccdd");

@@ -25,6 +25,7 @@
 #include "scheduler/store/open_store.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/log/log.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::server {
 namespace {
@@ -252,6 +253,7 @@ void Server::Stop() {
     (*server)->Shutdown(until);
     (*server)->Wait();
   }
+  TakeOver(static_cast<CallObserver*>(&parts_->metrics));  // no call is there any more that could tell it anything
   if (parts_->loop) parts_->loop->Stop();
   parts_->strand.Stop();
   parts_->metrics_server.reset();  // last: its own threads take up to two seconds to notice

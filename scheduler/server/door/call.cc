@@ -51,6 +51,7 @@ void Call::OnDone() {
   TakeOver(this);
   if (CallObserver* const observer = door_->observer()) {
     observer->OnCallDone(*method_, std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+    HandOver(observer);
   }
   delete this;
 }
