@@ -223,6 +223,7 @@ TEST_P(HungRankTest, IsReportedWithItsProcess) {
   Send();
   const pid_t rank = WaitPid(kKey, 0, "pid ");
   ASSERT_GT(rank, 0);
+  ASSERT_TRUE(Eventually([&] { return storage_->HoldsProcess(rank); }));
   Stop(kKey, 0);
   Send();
   const auto task = WaitTask(kKey, [](const v1::ObservedTask& t) { return t.pids_size() > 0; });

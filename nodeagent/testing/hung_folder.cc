@@ -32,19 +32,6 @@ void Greet(int fuse, const fuse_in_header& request) {
   GLIM_CHECK(::write(fuse, &answer, sizeof answer) == sizeof answer, "the kernel's FUSE does not like the greeting");
 }
 
-void Serve(int fuse, int stop) {
-  std::vector<char> request(kRequestBytesMax);
-  for (;;) {
-    pollfd waits[] = {{fuse, POLLIN, 0}, {stop, POLLIN, 0}};
-    if (::poll(waits, 2, -1) <= 0) continue;
-    if (waits[1].revents != 0 || (waits[0].revents & (POLLERR | POLLHUP)) != 0) return;
-    if (::read(fuse, request.data(), request.size()) < static_cast<ssize_t>(sizeof(fuse_in_header))) continue;
-    fuse_in_header header;
-    std::memcpy(&header, request.data(), sizeof header);
-    if (header.opcode == FUSE_INIT) Greet(fuse, header);
-  }
-}
-
 }  // namespace
 
 HungFolder::HungFolder(std::string path) : path_(std::move(path)) {
@@ -54,10 +41,27 @@ HungFolder::HungFolder(std::string path) : path_(std::move(path)) {
   stop_.Reset(::eventfd(0, EFD_CLOEXEC));
   const std::string options = "fd=" + std::to_string(fuse_.get()) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
   GLIM_CHECK(::mount("hung", path_.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()) == 0, "no FUSE");
-  thread_ = std::thread(Serve, fuse_.get(), stop_.get());
+  thread_ = std::thread([this] { Serve(); });
 }
 
 HungFolder::~HungFolder() { Release(); }
+
+void HungFolder::Serve() {
+  std::vector<char> request(kRequestBytesMax);
+  for (;;) {
+    pollfd waits[] = {{fuse_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+    if (::poll(waits, 2, -1) <= 0) continue;
+    if (waits[1].revents != 0 || (waits[0].revents & (POLLERR | POLLHUP)) != 0) return;
+    if (::read(fuse_.get(), request.data(), request.size()) < static_cast<ssize_t>(sizeof(fuse_in_header))) continue;
+    fuse_in_header header;
+    std::memcpy(&header, request.data(), sizeof header);
+    if (header.opcode == FUSE_INIT) {
+      Greet(fuse_.get(), header);
+    } else {
+      asked_by_ = static_cast<pid_t>(header.pid);
+    }
+  }
+}
 
 void HungFolder::Release() {
   if (!fuse_) return;
