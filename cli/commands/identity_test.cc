@@ -6,6 +6,7 @@
 #include <pwd.h>
 
 #include "cli/testing/cli_fixture.h"
+#include "sdk/base/time.h"
 
 namespace glim::cli {
 namespace {
