@@ -33,7 +33,10 @@ bool Forget(int call) {
 }
 
 TEST(MountCalls, AKernelThatLacksOneIsNamedByIt) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may mount";
+  if (::geteuid() != 0) {
+    EXPECT_NE(WhyNoMountCalls(), "") << "only root may mount";
+    return;
+  }
   EXPECT_EQ(WhyNoMountCalls(), "");
   const std::pair<int, std::string> calls[] = {{SYS_openat2, "openat2"},
                                                {SYS_open_tree, "open_tree"},
