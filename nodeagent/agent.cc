@@ -1,5 +1,7 @@
 #include "nodeagent/agent.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -45,6 +47,7 @@ Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<
       watch_(io),
       log_export_(io, options_.state_dir + "/logs", {},
                   [this](const LogExport::Attempt& a) { return tasks_->LogIsOpen(a.job, a.number); }),
+      replica_(io, options_.replica_state, options_.replica_keys, options_.cluster_id, [this] { sync_->Restart(); }),
       saves_(options_),
       root_(io, BesideShim(options_, "glim-paths"), {},
             options_.in_containers() ? options_.mount_allow : std::vector<std::string>(),
@@ -72,7 +75,9 @@ Status Agent::Start() {
   epochs_ = std::make_unique<EpochBound>(tasks_->revision().epoch, BootNow());
   if (Status status = saves_.Start(); !status.ok()) return status;
   MakeStreams();
-  return StartReplica();
+  replica_.Start();
+  sync_->Start();
+  return Status::Ok();
 }
 
 void Agent::MakeStreams() {
@@ -85,6 +90,7 @@ void Agent::MakeStreams() {
     root_.OnWelcome(welcome);
     log_export_.OnWelcome(welcome);
     collector_.OnWelcome();
+    replica_.OnWelcome(welcome);
     if (on_welcome_) on_welcome_(welcome);
   };
   sync.on_closed = [this] { logs_->Down(); };
@@ -97,27 +103,13 @@ void Agent::MakeStreams() {
   logs_ = std::make_unique<LogService>(io_, stub_, watch_, seed_ + 1, std::move(logs));
 }
 
-// The Hello tells its address: a connection begins when it is known, and begins anew when it is another one.
-Status Agent::StartReplica() {
-  const AgentOptions& o = options_;
-  replica_ = std::make_unique<ReplicaSupervisor>(
-      io_,
-      ReplicaOptions{o.replica_program, o.state_dir + "/replica", o.replica_memory_bytes, o.replica_listen,
-                     o.replica_secret_file, o.replica_secret, o.replica_tls, o.replica_device, o.replica_service_level},
-      boot_id_, [this] {
-        if (std::exchange(connecting_, true)) return sync_->Restart();
-        sync_->Start();
-      });
-  return replica_->Start();
-}
-
 void Agent::Reconnect() {
   if (sync_) sync_->Restart();
 }
 
 void Agent::Stop() {
   if (std::exchange(stopped_, true)) return;
-  replica_->Stop();
+  replica_.Stop();
   saves_.Stop();
   root_.Stop();
   collector_.Stop();
@@ -160,10 +152,12 @@ v1::Hello Agent::MakeHello() const {
   hello.set_agent_version(kVersion);
   hello.set_runtime(tasks_->runtime_name());
   hello.set_census(tasks_->census_is_exact() ? "groups" : "best_effort");
-  hello.set_replica_address(replica_->address());
+  replica_.Introduce(&hello);
   if (options_.in_containers()) {  // plain processes see the whole node
     for (const std::string& folder : options_.mount_allow) hello.add_allowed_folders(folder);
   }
+  if (!options_.in_containers() && !options_.any_user) hello.set_only_uid(::geteuid());
+  hello.set_needs_uid(options_.in_containers() && !options_.task_user);
   saves_.Introduce(&hello);
   hello.set_epoch(tasks_->revision().epoch);
   hello.set_clock_ms(WallNow().ms);

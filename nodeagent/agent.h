@@ -17,7 +17,7 @@
 #include "nodeagent/os/gpu_inventory.h"
 #include "nodeagent/services/log_export.h"
 #include "nodeagent/services/log_service.h"
-#include "nodeagent/services/replica_supervisor.h"
+#include "nodeagent/services/replica_watch.h"
 #include "nodeagent/services/root_watch.h"
 #include "nodeagent/services/save_collector.h"
 #include "nodeagent/services/save_service.h"
@@ -34,20 +34,19 @@ class Agent {
         std::uint64_t seed);
   ~Agent();
 
-  // Adopts what is there, and connects when the node's replica service has told its address, or does not come.
+  // Adopts what is there, and connects.
   Status Start();
   // `stub` gives another one from now on: connects again by it. Tasks notice nothing.
   void Reconnect();
   // What else is done with each Welcome. Before Start.
   void set_on_welcome(std::function<void(const v1::Welcome&)> on_welcome) { on_welcome_ = std::move(on_welcome); }
-  // The agent goes, the tasks and the replica service stay. After a Start that succeeded.
+  // The agent goes, the tasks stay. After a Start that succeeded.
   void Stop();
   // After Start: the folder of the control group below which each task has its own; empty: they have none.
   const std::string& task_groups() const { return tasks_->groups(); }
 
  private:
   void MakeStreams();
-  Status StartReplica();
   Status Believe(const v1::SchedulerMessage& message);
   v1::Hello MakeHello() const;
   v1::NodeReport MakeReport() const;
@@ -65,12 +64,11 @@ class Agent {
   std::unique_ptr<SyncSession> sync_;
   std::unique_ptr<LogService> logs_;
   LogExport log_export_;
-  std::unique_ptr<ReplicaSupervisor> replica_;
+  ReplicaWatch replica_;
   SaveService saves_;
   RootWatch root_;
   SaveCollector collector_;
   std::function<void(const v1::Welcome&)> on_welcome_;
-  bool connecting_ = false;
   bool stopped_ = false;
 };
 

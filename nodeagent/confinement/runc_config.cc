@@ -53,7 +53,7 @@ json Resources(const TaskLimits& limits, bool swap_counts, bool ends_together) {
 json Process(const ContainerPlan& plan) {
   const json none = json::array();
   return {{"terminal", false},
-          {"user", {{"uid", plan.uid}, {"gid", plan.gid}}},
+          {"user", {{"uid", plan.user.uid}, {"gid", plan.user.gid}, {"additionalGids", plan.user.groups}}},
           {"args", plan.args},
           {"env", plan.env},
           {"cwd", "/"},

@@ -1,13 +1,12 @@
 // A container's config.json (Open Container Initiative runtime specification 1.0.2), as runc and crun take it. Pure.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "nodeagent/task/task_files.h"
+#include "nodeagent/task/task_user.h"
 
 namespace glim::nodeagent {
 
@@ -30,8 +29,7 @@ struct ContainerPlan {
   std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK, both; what registered memory counts against
   bool swap_counts = false;         // the kernel can hold memory and swap together to the limit
   bool ends_together = false;       // who has used up the memory is killed with all others; version 2 alone can
-  uid_t uid = 0;
-  gid_t gid = 0;
+  TaskUser user;                    // of its processes
 };
 
 // The container: namespaces of its own for processes, mounts, IPC and host name; the network of who starts it; no

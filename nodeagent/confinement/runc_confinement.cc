@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "nodeagent/confinement/control_groups.h"
@@ -108,7 +109,7 @@ class RuncConfinement final : public Confinement {
 
   PathOrder PathsOf(const LaunchSpec& spec) const override {
     PathOrder order;
-    order.rules = Rules();
+    order.rules = RulesOf(spec);
     for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
       order.wishes.push_back({"mounts[" + std::to_string(i) + "].source", spec.mounts[i].source, false});
     }
@@ -128,8 +129,8 @@ class RuncConfinement final : public Confinement {
     if (!wanted.ok()) return wanted.status();
     status = MakeRootfs(paths);
     if (status.ok()) status = MakeFolder(paths.tmp());
-    if (status.ok()) status = GiveToUser(paths.run());
-    if (status.ok() && !spec->code_folder.empty()) status = GiveToUser(spec->code_folder);
+    if (status.ok()) status = GiveToUser(spec->user, paths.run());
+    if (status.ok() && !spec->code_folder.empty()) status = GiveToUser(spec->user, spec->code_folder);
     if (status.ok() && ::chmod(paths.tmp().c_str(), 01777) != 0) status = FileError("open up", paths.tmp(), errno);
     if (!status.ok()) return status;
     ContainerPlan plan;
@@ -140,11 +141,10 @@ class RuncConfinement final : public Confinement {
     plan.args = {kInitTarget};
     // What a census knows the task's processes by: everything in the container is below this one.
     plan.env = {AssignmentOf(TaskVariable::kTask, spec->task), AssignmentOf(TaskVariable::kSocket, paths.socket())};
-    MountOrder order{Rules(), {}};
+    MountOrder order{RulesOf(*spec), {}};
     plan.binds = Place(*wanted, MountFolder(paths.bundle()), &order);
     plan.limits = spec->limits;
-    plan.uid = options_.user.uid;
-    plan.gid = options_.user.gid;
+    plan.user = *spec->user;
     plan.masked = masked_;
     plan.memlock_bytes = memlock_bytes_;
     plan.swap_counts = swap_counts_;
@@ -177,11 +177,6 @@ class RuncConfinement final : public Confinement {
  private:
   std::string RuncRoot() const { return options_.state_dir + "/" + options_.name; }
 
-  Status GiveToUser(const std::string& folder) const {
-    if (::lchown(folder.c_str(), options_.user.uid, options_.user.gid) == 0) return Status::Ok();
-    return FileError("give the task's user", folder, errno);
-  }
-
   Status RefuseFolder(const std::string& field, const std::string& path) const {
     return InvalidArgument(field, field + " " + path + " is not among the folders that this node gives to jobs",
                            "use one that is, or ask the operator for --mount-allow on the node's agent");
@@ -189,7 +184,7 @@ class RuncConfinement final : public Confinement {
 
   bool IsOwn(const LaunchSpec& spec) const { return IsOwnCheckpointFolder(options_.state_dir, spec); }
 
-  MakeRules Rules() const { return {options_.mount_allow, options_.state_dir, options_.user}; }
+  MakeRules RulesOf(const LaunchSpec& spec) const { return {options_.mount_allow, options_.state_dir, *spec.user}; }
 
   Status MakeCheckpointFolder(const LaunchSpec& spec, const PathAnswers& found) const {
     const std::string& path = spec.checkpoint_folder;
@@ -202,7 +197,7 @@ class RuncConfinement final : public Confinement {
     std::error_code error;
     if (std::filesystem::exists(path, error)) return Status::Ok();
     if (Status status = MakeFolders(path); !status.ok()) return status;
-    return GiveToUser(path);
+    return GiveToUser(spec.user, path);
   }
 
   // The system's folders first, then by path: a folder is mounted before what lies in it.
@@ -271,7 +266,7 @@ class RuncConfinement final : public Confinement {
         return InvalidArgument(field + ".target", field + ".target " + mount.target + " belongs to the image",
                                "mount it elsewhere, for example at /data");
       }
-      if (Status status = Add(field + ".source", mount, found, own); !status.ok()) return status;
+      if (Status status = Add(field + ".source", mount, spec, found, own); !status.ok()) return status;
     }
     const Mount checkpoints{spec.checkpoint_folder, spec.checkpoint_folder, false};
     if (IsOwn(spec)) {
@@ -308,15 +303,16 @@ class RuncConfinement final : public Confinement {
 
   Status AddUnlessSeen(const char* field, const Mount& mount, const LaunchSpec& spec, const PathAnswers& found,
                        std::vector<Wanted>* own) const {
-    return IsSeen(mount.target, spec) ? Status::Ok() : Add(field, mount, found, own);
+    return IsSeen(mount.target, spec) ? Status::Ok() : Add(field, mount, spec, found, own);
   }
 
   // Without symbolic links, so that no link leads out of what is allowed. Refused here with good words; what counts is
   // the check of what is mounted (task_mounts.h).
-  Status Add(const std::string& field, const Mount& mount, const PathAnswers& found, std::vector<Wanted>* own) const {
+  Status Add(const std::string& field, const Mount& mount, const LaunchSpec& spec, const PathAnswers& found,
+             std::vector<Wanted>* own) const {
     const PathAnswer& answer = found.at(field);
     if (answer.error != 0) return Unusable(field, mount.source, answer.error);
-    if (!IsAllowed(Rules(), answer.real)) return RefuseFolder(field, mount.source);
+    if (!IsAllowed(RulesOf(spec), answer.real)) return RefuseFolder(field, mount.source);
     own->push_back({{answer.real, mount.target, mount.read_only}, field, mount.source});
     return Status::Ok();
   }

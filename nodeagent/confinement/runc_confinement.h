@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "nodeagent/confinement/confinement.h"
-#include "nodeagent/task/task_user.h"
 
 namespace glim::nodeagent {
 
@@ -24,13 +23,12 @@ struct RuncOptions {
   std::string cgroup_parent;  // absolute, below each controller's root
   std::string hostname;
   std::vector<std::string> mount_allow;  // what of the node jobs may name: these folders and all below
-  TaskUser user;
-  std::string sdk;  // shown to the task, with its glim-task, at kSdkTarget; empty: none
+  std::string sdk;                       // shown to the task, with its glim-task, at kSdkTarget; empty: none
 };
 
-// A container for each task, with the node's own /usr, /etc and /opt, read-only, as its system ("image:
-// host"). It sees its workdir, its checkpoint folder and its mounts, which must lie in `mount_allow`, a /tmp of its
-// own, and nothing else of the node.
+// A container for each task, whose processes are LaunchSpec.user, with the node's own /usr, /etc and /opt, read-only,
+// as its system ("image: host"). It sees its workdir, its checkpoint folder and its mounts, which must lie in
+// `mount_allow`, a /tmp of its own, and nothing else of the node.
 std::unique_ptr<Confinement> MakeRuncConfinement(RuncOptions options);
 
 }  // namespace glim::nodeagent

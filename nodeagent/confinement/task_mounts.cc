@@ -15,6 +15,7 @@
 #include "nodeagent/os/mount_calls.h"
 #include "nodeagent/os/spawn_process.h"
 #include "nodeagent/task/start_fault.h"
+#include "nodeagent/task/task_user_json.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
@@ -50,7 +51,7 @@ Status Unusable(const TaskMount& mount, int error) {
 // be the operator's.
 UniqueFd OpenAsUser(const std::string& path, const TaskUser& user) {
   if (user.uid != ::geteuid()) {
-    const FileUser as(user.uid, user.gid);
+    const FileUser as(user.uid, user.gid, user.groups);
     UniqueFd fd = OpenWithoutLinks(path);
     if (fd || (errno != EACCES && errno != EPERM)) return fd;
   }
@@ -99,21 +100,17 @@ std::string ToJson(const MountOrder& order) {
   const MakeRules& rules = order.rules;
   json mounts = json::array();
   for (const TaskMount& m : order.mounts) mounts.push_back({m.field, m.named, m.real, m.place, m.read_only});
-  return json({{"allow", rules.allow},
-               {"state_dir", rules.state_dir},
-               {"uid", rules.owner.uid},
-               {"gid", rules.owner.gid},
-               {"mounts", mounts}})
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  json value = JsonOf(rules.owner);
+  value.update({{"allow", rules.allow}, {"state_dir", rules.state_dir}, {"mounts", mounts}});
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<MountOrder> ParseMountOrder(const std::string& text) {
   try {
     const json value = json::parse(text);
     MountOrder order;
-    order.rules = {value.at("allow").get<std::vector<std::string>>(),
-                   value.at("state_dir").get<std::string>(),
-                   {value.at("uid").get<uid_t>(), value.at("gid").get<gid_t>()}};
+    order.rules = {value.at("allow").get<std::vector<std::string>>(), value.at("state_dir").get<std::string>(),
+                   UserFromJson(value)};
     for (const json& m : value.at("mounts")) {
       order.mounts.push_back({m.at(0).get<std::string>(), m.at(1).get<std::string>(), m.at(2).get<std::string>(),
                               m.at(3).get<std::string>(), m.at(4).get<bool>()});

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/control/task_record.h"
@@ -19,8 +20,9 @@ struct AgentTask {
   std::shared_ptr<TaskSocket> socket;  // null: nothing runs that could connect
   bool in_runtime = false;             // false: it never was there; `fixed` says what to report
   Inspection fixed;
-  v1::TaskLaunch launch;  // as ordered: once the task is reported, the scheduler sends it no more
-  TaskSecrets secrets;    // until they are on tmpfs: `launch` has their names alone
+  v1::TaskLaunch launch;         // as ordered: once the task is reported, the scheduler sends it no more
+  std::optional<TaskUser> user;  // LaunchSpec.user, until the runtime knows it
+  TaskSecrets secrets;           // until they are on tmpfs: `launch` has their names alone
   bool secrets_removed = false;
   PathAnswers found;            // what was found of the paths that it names
   bool waits_for_save = false;  // it is started when its save is there

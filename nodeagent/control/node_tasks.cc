@@ -29,7 +29,7 @@ std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
   if (!options.in_containers()) return MakeProcessConfinement(options.state_dir);
   return MakeRuncConfinement({options.runtime, options.runc, BesideShim(options, "glim-init"),
                               BesideShim(options, "glim-task"), options.state_dir, options.cgroup_parent,
-                              options.node_name, options.mount_allow, options.task_user, options.sdk});
+                              options.node_name, options.mount_allow, options.sdk});
 }
 
 // Empty: the kernel keeps no account here of who is in a task.
@@ -54,11 +54,7 @@ NodeTasks::NodeTasks(boost::asio::io_context& io, const AgentOptions& options, F
       groups_(TaskGroups(options)),
       store_(options.state_dir),
       runtime_(std::make_unique<ShimRuntime>(io, watch, gpus,
-                                             ShimRuntime::Place{options.state_dir,
-                                                                options.shim,
-                                                                boot_id,
-                                                                groups_,
-                                                                {::geteuid(), options.task_user.uid},
+                                             ShimRuntime::Place{options.state_dir, options.shim, boot_id, groups_,
                                                                 std::chrono::seconds(3 * options.path_seconds)},
                                              MakeConfinement(options),
                                              [this](const TaskKey& key) { OnRuntimeChange(key); })),

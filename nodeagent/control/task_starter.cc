@@ -9,7 +9,6 @@
 
 #include "nodeagent/launch/gang_files.h"
 #include "nodeagent/launch/launch_plan.h"
-#include "nodeagent/launch/replica_token.h"
 #include "nodeagent/launch/task_variables.h"
 #include "nodeagent/os/boot_clock.h"
 #include "nodeagent/task/start_fault.h"
@@ -20,11 +19,6 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr int kStoppedCode = 128 + SIGTERM;  // of a task that a stop ended before it was started
-
-// Who a snapshot's files will belong to; none: the agent's own user.
-std::optional<TaskUser> UserOfFiles(const AgentOptions& options) {
-  return options.in_containers() ? std::optional(options.task_user) : std::nullopt;
-}
 
 void EndUnstarted(AgentTask& task, const std::string& message) {
   task.fixed.phase = Phase::kReleased;
@@ -53,7 +47,7 @@ TaskStarter::TaskStarter(boost::asio::io_context& io, const AgentOptions& option
       saves_(
           io, options, [this] { hooks_.report_changed(Urgency::kProgress); },
           [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
-      unpacker_(io, BesideShim(options, "glim-unpack"), UserOfFiles(options)),
+      unpacker_(io, BesideShim(options, "glim-unpack")),
       site_(io, options, [this] { hooks_.report_changed(Urgency::kNow); }) {}
 
 void TaskStarter::Start() {
@@ -77,6 +71,7 @@ void TaskStarter::Launch(const TaskKey& key, AgentTask& task, v1::TaskLaunch ord
   // What cannot be carried out is refused before anything is looked at or copied for it.
   const Result<LaunchSpec> spec = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch);
   if (!spec.ok()) return StartTask(key, task);
+  task.user = spec->user;
   PathOrder paths = runtime_.PathsOf(*spec);
   if (paths.wishes.empty()) return StartWithSave(key, task);
   paths_.Begin(key, std::move(paths));
@@ -100,7 +95,7 @@ void TaskStarter::OnPaths(const TaskKey& key, const PathOutcome& outcome) {
 }
 
 void TaskStarter::StartWithSave(const TaskKey& key, AgentTask& task) {
-  task.waits_for_save = saves_.Begin(key, task.launch);
+  task.waits_for_save = saves_.Begin(key, task.user, task.launch);
   if (!task.waits_for_save) StartTask(key, task);
 }
 
@@ -141,10 +136,9 @@ void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
     return hooks_.failed(key, status);
   }
   task.in_runtime = true;
-  Status ready = WriteSecrets(options_, key, task.launch, task.secrets);
+  Status ready = WriteSecrets(options_, key, task.user, task.launch, task.secrets);
   task.secrets = {};
-  if (ready.ok()) ready = WriteReplicaToken(options_, key, TaskPaths(runtime_.FolderOf(key)));
-  if (ready.ok()) ready = WriteGangFiles(options_, task.launch, TaskPaths(runtime_.FolderOf(key)));
+  if (ready.ok()) ready = WriteGangFiles(task.user, task.launch, TaskPaths(runtime_.FolderOf(key)));
   if (ready.ok()) ready = OpenSocket(task);
   // Raised while the task waited for its save.
   if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);
@@ -174,9 +168,9 @@ void TaskStarter::Begin(const TaskKey& key, const std::string& snapshot) {
 // At once, or when its code is unpacked.
 void TaskStarter::BeginCode(const TaskKey& key, const std::string& snapshot) {
   if (snapshot.empty()) return runtime_.Start(key);
-  const Status status =
-      unpacker_.Start(key, snapshot, TaskPaths(runtime_.FolderOf(key)), EntryGroupOf(runtime_.SpecOf(key)),
-                      [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
+  const Status status = unpacker_.Start(key, snapshot, TaskPaths(runtime_.FolderOf(key)), runtime_.SpecOf(key).user,
+                                        EntryGroupOf(runtime_.SpecOf(key)),
+                                        [this, key](const Status& unpacked) { OnUnpacked(key, unpacked); });
   if (!status.ok()) runtime_.Refuse(key, status.message());
 }
 
@@ -199,7 +193,7 @@ Status TaskStarter::OpenSocket(AgentTask& task) {
   options.state_path = paths.ranks();
   options.task = ToString(task.seen.key);
   for (const RankLaunch& rank : runtime_.SpecOf(task.seen.key).ranks) options.ranks.push_back(rank.rank);
-  options.peer_uid = options_.in_containers() ? options_.task_user.uid : ::geteuid();
+  options.peer_uid = UidOf(runtime_.SpecOf(task.seen.key), paths);
   options.now = BootNow;
   options.version = GLIM_VERSION;
   options.on_news = [this](RankNews news) {

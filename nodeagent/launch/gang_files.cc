@@ -22,10 +22,10 @@ std::string LinesOf(const v1::TaskLaunch& launch, std::string list, TaskVariable
 
 }  // namespace
 
-Status WriteGangFiles(const AgentOptions& options, const v1::TaskLaunch& launch, const TaskPaths& paths) {
-  Status status = WriteForTask(options, paths.hosts(), LinesOf(launch, launch.hosts(), TaskVariable::kHosts));
+Status WriteGangFiles(const std::optional<TaskUser>& user, const v1::TaskLaunch& launch, const TaskPaths& paths) {
+  Status status = WriteForTask(user, paths.hosts(), LinesOf(launch, launch.hosts(), TaskVariable::kHosts));
   if (!status.ok()) return status;
-  return WriteForTask(options, paths.zones(), LinesOf(launch, launch.zones(), TaskVariable::kZones));
+  return WriteForTask(user, paths.zones(), LinesOf(launch, launch.zones(), TaskVariable::kZones));
 }
 
 }  // namespace glim::nodeagent

@@ -2,14 +2,16 @@
 // of nodes does not fit into a variable.
 #pragma once
 
+#include <optional>
+
 #include "glim/v1/agent_api.pb.h"
-#include "nodeagent/options/agent_options.h"
 #include "nodeagent/task/task_files.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
 
 namespace glim::nodeagent {
 
 // From the order's lists, or from its variables where those hold them.
-Status WriteGangFiles(const AgentOptions& options, const v1::TaskLaunch& launch, const TaskPaths& paths);
+Status WriteGangFiles(const std::optional<TaskUser>& user, const v1::TaskLaunch& launch, const TaskPaths& paths);
 
 }  // namespace glim::nodeagent

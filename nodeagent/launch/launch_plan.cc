@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
+#include "nodeagent/launch/launch_user.h"
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/launch/task_secrets.h"
 #include "nodeagent/launch/task_variables.h"
@@ -116,7 +119,10 @@ std::string Shell() { return ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/
 Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& base, const TaskKey& key,
                               const std::string& task_folder, const v1::TaskLaunch& launch) {
   if (Status status = CheckOrder(launch); !status.ok()) return status;
+  Result<std::optional<TaskUser>> user = UserOf(options, launch);
+  if (!user.ok()) return user.status();
   LaunchSpec spec;
+  spec.user = std::move(*user);
   spec.task = ToString(key);
   spec.job_name = launch.job_name();
   spec.workdir = launch.workdir().empty() ? HomeOf(options, base) : launch.workdir();

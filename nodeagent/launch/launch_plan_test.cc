@@ -1,18 +1,29 @@
 #include "nodeagent/launch/launch_plan.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <vector>
 
+#include "nodeagent/launch/launch_user.h"
 #include "nodeagent/options/testing/sdk.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
 namespace {
 
-TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
+AgentOptions ForAnyUser() {
   AgentOptions options;
+  options.runtime = "process";
+  options.any_user = true;
+  return options;
+}
+
+TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
+  AgentOptions options = ForAnyUser();
   options.state_dir = "/state";
   options.shim = "/opt/glim/bin/glim-shim";
   v1::TaskLaunch launch;
@@ -38,7 +49,7 @@ TEST(LaunchPlan, TheJobsOwnVariablesCannotHideTheAgents) {
 
 // By the bounds of a job's spec (scheduler/core/model/spec_limits.h), whoever sent the order.
 TEST(LaunchPlan, RefusesLimitsThatAreNoneAndPathsOfTwoSpellings) {
-  AgentOptions options;
+  AgentOptions options = ForAnyUser();
   const auto refused = [&](auto change) {
     v1::TaskLaunch launch;
     launch.set_ranks(1);
@@ -58,7 +69,7 @@ TEST(LaunchPlan, RefusesLimitsThatAreNoneAndPathsOfTwoSpellings) {
 
 // The kernel would start it on no node: the job's fault, told before a save is copied for it.
 TEST(LaunchPlan, RefusesWhatTheKernelWouldNotStart) {
-  AgentOptions options;
+  AgentOptions options = ForAnyUser();
   v1::TaskLaunch launch;
   launch.set_ranks(1);
   launch.set_run("x");
@@ -79,7 +90,7 @@ TEST(LaunchPlan, RefusesWhatTheKernelWouldNotStart) {
 
 TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
   TempFolder folder;
-  AgentOptions options;
+  AgentOptions options = ForAnyUser();
   options.state_dir = "/state";
   options.shim = "/opt/glim/bin/glim-shim";
   options.sdk = MakeSdk(folder.path() + "/sdk");
@@ -109,7 +120,7 @@ TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
 
 TEST(LaunchPlan, AnSdkThatIsGoneIsTheNodesFault) {
   TempFolder folder;
-  AgentOptions options;
+  AgentOptions options = ForAnyUser();
   options.state_dir = "/state";
   options.sdk = MakeSdk(folder.path() + "/sdk");
   std::filesystem::remove_all(options.sdk + "/bin");
@@ -124,7 +135,7 @@ TEST(LaunchPlan, AnSdkThatIsGoneIsTheNodesFault) {
 }
 
 TEST(LaunchPlan, TheAgentKnowsWhereASaveInItsOwnFolderLies) {
-  AgentOptions options;
+  AgentOptions options = ForAnyUser();
   options.state_dir = "/state";
   v1::TaskLaunch launch;
   launch.set_ranks(1);
@@ -146,6 +157,75 @@ TEST(LaunchPlan, TheAgentKnowsWhereASaveInItsOwnFolderLies) {
   EXPECT_EQ(plan().status().field(), "base") << "such a job has no save in a node's own folder";
   launch.clear_base();
   EXPECT_FALSE(env().contains("GLIM_CHECKPOINT_LOCAL"));
+}
+
+class LaunchUserTest : public testing::Test {
+ protected:
+  LaunchUserTest() {
+    options_.runtime = "runc";
+    launch_.set_user("kim");
+  }
+  // The order's user, as the registry has it.
+  void Name(std::uint32_t uid, std::uint32_t gid, const std::vector<std::uint32_t>& groups = {}) {
+    v1::TaskUser& user = *launch_.mutable_task_user();
+    user.Clear();
+    user.set_uid(uid);
+    user.set_gid(gid);
+    for (const std::uint32_t id : groups) user.add_groups(id);
+  }
+  Status Refusal() const { return UserOf(options_, launch_).status(); }
+
+  AgentOptions options_;
+  v1::TaskLaunch launch_;
+};
+
+TEST_F(LaunchUserTest, InContainersATaskIsItsUserAndElseWhomTheOperatorNames) {
+  options_.task_user = TaskUser{4321, 4322, {}};
+  EXPECT_EQ(**UserOf(options_, launch_), (TaskUser{4321, 4322, {}})) << "the registry has no uid of this one";
+  Name(1001, 100, {2000, 2001});
+  EXPECT_EQ(**UserOf(options_, launch_), (TaskUser{1001, 100, {2000, 2001}}));
+}
+
+TEST_F(LaunchUserTest, NobodyIsRootWhateverTheRegistryHolds) {
+  options_.task_user = TaskUser{4321, 4322, {}};
+  const struct {
+    std::uint32_t uid, gid;
+    std::vector<std::uint32_t> groups;
+    const char* says;
+  } cases[] = {{0, 100, {}, "user kim has uid 0 in the registry"},
+               {1001, 0, {}, "user kim has gid 0 in the registry"},
+               {1001, 100, {2000, 0}, "user kim is in the group with gid 0 in the registry"},
+               {~0U, 100, {}, "user kim has an id that is none, 4294967295 in the registry"},
+               {1001, 100, std::vector<std::uint32_t>(1025, 7), "user kim is in more than 1024 groups"}};
+  for (const auto& one : cases) {
+    Name(one.uid, one.gid, one.groups);
+    const Status refusal = Refusal();
+    EXPECT_EQ(refusal.code(), StatusCode::kInvalidArgument) << "no node would";
+    EXPECT_EQ(refusal.field(), "user");
+    EXPECT_TRUE(refusal.message().starts_with(one.says)) << refusal.message();
+  }
+}
+
+TEST_F(LaunchUserTest, WithoutAUidAndWithoutAnOperatorsChoiceThereIsNoTask) {
+  const Status refusal = Refusal();
+  EXPECT_EQ(refusal.code(), StatusCode::kFailedPrecondition) << "another node may have a choice";
+  EXPECT_EQ(refusal.message(),
+            "user kim has no uid in the registry, and this node has no --task-user to run such jobs as");
+}
+
+TEST_F(LaunchUserTest, PlainProcessesAreTheAgentsOwnUserAndNoOtherUsers) {
+  options_.runtime = "process";
+  EXPECT_EQ(Refusal().code(), StatusCode::kFailedPrecondition) << "nobody knows who kim is";
+  Name(::geteuid() + 1, 100);
+  EXPECT_EQ(Refusal().message(), "this node runs plain processes, and so jobs of the user with uid " +
+                                     std::to_string(::geteuid()) + " alone; user kim has uid " +
+                                     std::to_string(::geteuid() + 1));
+  options_.any_user = true;
+  EXPECT_EQ(*UserOf(options_, launch_), std::nullopt) << "for development";
+  if (::geteuid() == 0) return;  // root has no jobs
+  options_.any_user = false;
+  Name(::geteuid(), 100);
+  EXPECT_EQ(*UserOf(options_, launch_), std::nullopt);
 }
 
 }  // namespace

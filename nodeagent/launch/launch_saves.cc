@@ -40,17 +40,17 @@ CopyPlace PlaceOf(const AgentOptions& options) {
   CopyPlace place;
   place.state_dir = options.state_dir;
   place.node = options.node_name;
-  if (options.in_containers()) place.owner = options.task_user;
   return place;
 }
 
-CopyOrder OrderOf(const TaskKey& key, const v1::TaskLaunch& launch) {
+CopyOrder OrderOf(const TaskKey& key, const std::optional<TaskUser>& user, const v1::TaskLaunch& launch) {
   CopyOrder order;
   order.job = key.job;
   order.local = launch.base().local();
   order.identity =
       "attempt " + std::to_string(launch.base().attempt()) + ", step " + ValueOf(launch, TaskVariable::kResumeStep);
   order.parts = launch.base().parts();
+  order.owner = user;
   for (const v1::SaveSource& source : launch.base().sources()) {
     order.sources.push_back({source.node(), source.address(), source.token()});
   }
@@ -104,12 +104,12 @@ void LaunchSaves::Stop() {
   copier_.reset();
 }
 
-bool LaunchSaves::Begin(const TaskKey& key, const v1::TaskLaunch& launch) {
+bool LaunchSaves::Begin(const TaskKey& key, const std::optional<TaskUser>& user, const v1::TaskLaunch& launch) {
   const bool in_memory = !ValueOf(launch, TaskVariable::kReplicaSources).empty();
   if (launch.has_base()) {
     // Nobody who can be reached has it on a disk: neighbours may have it in memory, and the program asks them itself.
     if (in_memory && launch.base().sources().empty()) return false;
-    BeginCopy(key, waits_[key], launch);
+    BeginCopy(key, waits_[key], OrderOf(key, user, launch));
     return true;
   }
   // A program may name its saves as it likes ("s3://..."), and replicas may have what no folder has.
@@ -119,10 +119,9 @@ bool LaunchSaves::Begin(const TaskKey& key, const v1::TaskLaunch& launch) {
   return true;
 }
 
-void LaunchSaves::BeginCopy(const TaskKey& key, Wait& wait, const v1::TaskLaunch& launch) {
-  LogInfo("event=save_wanted task={} save={} sources={}", ToString(key), Quoted(launch.base().local()),
-          launch.base().sources_size());
-  wait.copy = copier_->Start(OrderOf(key, launch), [mailbox = mailbox_, key](const Status& status) {
+void LaunchSaves::BeginCopy(const TaskKey& key, Wait& wait, CopyOrder order) {
+  LogInfo("event=save_wanted task={} save={} sources={}", ToString(key), Quoted(order.local), order.sources.size());
+  wait.copy = copier_->Start(std::move(order), [mailbox = mailbox_, key](const Status& status) {
     std::lock_guard lock(mailbox->mutex);
     if (mailbox->owner == nullptr) return;
     boost::asio::post(mailbox->owner->io_, [mailbox, key, status] {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "glim/v1/agent_api.pb.h"
@@ -18,6 +19,7 @@
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/os/child_work.h"
 #include "nodeagent/saves/save_copier.h"
+#include "nodeagent/task/task_user.h"
 
 namespace glim::nodeagent {
 
@@ -40,8 +42,8 @@ class LaunchSaves {
   void Start();
   void Stop();
 
-  // False: the launch need not wait for anything.
-  bool Begin(const TaskKey& key, const v1::TaskLaunch& launch);
+  // False: the launch need not wait for anything. `user`: LaunchSpec.user.
+  bool Begin(const TaskKey& key, const std::optional<TaskUser>& user, const v1::TaskLaunch& launch);
   void Cancel(const TaskKey& key);
   // copied_bytes and copy_ms.
   void Report(const TaskKey& key, v1::ObservedTask* task) const;
@@ -52,7 +54,7 @@ class LaunchSaves {
   // Where copying threads hand their answers over; the loop may have gone by then.
   struct Mailbox;
 
-  void BeginCopy(const TaskKey& key, Wait& wait, const v1::TaskLaunch& launch);
+  void BeginCopy(const TaskKey& key, Wait& wait, CopyOrder order);
   void BeginLook(const TaskKey& key, Wait& wait, const std::string& path);
   void End(const TaskKey& key, SaveOutcome outcome);
   void Watch();

@@ -35,17 +35,18 @@ std::string WordsIn(const std::string& log) {
 
 }  // namespace
 
-SnapshotUnpacker::SnapshotUnpacker(boost::asio::io_context& io, std::string program, std::optional<TaskUser> user)
-    : io_(io), program_(std::move(program)), user_(user) {}
+SnapshotUnpacker::SnapshotUnpacker(boost::asio::io_context& io, std::string program)
+    : io_(io), program_(std::move(program)) {}
 
 SnapshotUnpacker::~SnapshotUnpacker() { Stop(); }
 
 Status SnapshotUnpacker::Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths,
-                               const std::string& group, Done done) {
+                               const std::optional<TaskUser>& user, const std::string& group, Done done) {
   std::vector<std::string> arguments = {program_, archive, paths.code()};
-  if (user_) {
-    arguments.push_back(std::to_string(user_->uid));
-    arguments.push_back(std::to_string(user_->gid));
+  if (user) {
+    arguments.push_back(std::to_string(user->uid));
+    arguments.push_back(std::to_string(user->gid));
+    for (const gid_t id : user->groups) arguments.push_back(std::to_string(id));
   }
   const Result<pid_t> pid =
       StartProgram(arguments, {AssignmentOf(TaskVariable::kSocket, paths.socket())}, paths.unpack_log(), {}, group);

@@ -25,15 +25,16 @@ class SnapshotUnpacker {
  public:
   using Done = std::function<void(const Status&)>;
 
-  // `program`: glim-unpack's path. `user`: who the files will belong to; none: who the agent is.
-  SnapshotUnpacker(boost::asio::io_context& io, std::string program, std::optional<TaskUser> user);
+  // `program`: glim-unpack's path.
+  SnapshotUnpacker(boost::asio::io_context& io, std::string program);
   ~SnapshotUnpacker();
 
-  // From `archive` into paths.code(), which is there and empty, in the control group `group` (empty: the agent's).
+  // From `archive` into paths.code(), which is there and empty, for and as `user` (none: who the agent is), in the
+  // control group `group` (empty: the agent's).
   // `done` comes once, later and on the loop, unless Stop comes first. A Status that is not OK: nothing was begun, and
   // `done` does not come.
-  Status Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths, const std::string& group,
-               Done done);
+  Status Start(const TaskKey& key, const std::string& archive, const TaskPaths& paths,
+               const std::optional<TaskUser>& user, const std::string& group, Done done);
   bool IsUnpacking(const TaskKey& key) const { return running_.contains(key); }
   // The agent goes: ends what still runs.
   void Stop();
@@ -50,7 +51,6 @@ class SnapshotUnpacker {
 
   boost::asio::io_context& io_;
   const std::string program_;
-  const std::optional<TaskUser> user_;
   std::map<TaskKey, Run> running_;
 };
 

@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kValues = "/secrets";
 constexpr const char* kToken = "/api-token";
+constexpr const char* kReplicaToken = "/replica-token";
 constexpr const char* kAuthorities = "/ca.pem";
 constexpr std::size_t kVariablesBytesMax = 256 << 10;  // beside env and run, in the kernel's call
 
@@ -39,6 +40,18 @@ std::string SeenFolder(const AgentOptions& options, const TaskKey& key) {
 // Whether this agent was enrolled, and so knows whom to trust.
 bool HasAuthorities(const AgentOptions& options) { return IdentityFolder(options.state_dir).Version() != 0; }
 
+bool Has(const v1::TaskLaunch& launch, TaskVariable variable) {
+  return std::any_of(launch.env().begin(), launch.env().end(),
+                     [&](const v1::EnvVar& var) { return var.name() == NameOf(variable); });
+}
+
+// Whether the scheduler has told the task of others' memory. It goes on without where it has no token, or the node no
+// tmpfs: copies are for speed.
+bool HasReplicas(const AgentOptions& options, const v1::TaskLaunch& launch) {
+  return !options.secrets_dir.empty() &&
+         (Has(launch, TaskVariable::kReplicaPeer) || Has(launch, TaskVariable::kReplicaSources));
+}
+
 Status Write(const std::string& path, const std::string& bytes) {
   return WriteFileAtomically(path, bytes, WriteOptions{Durability::kProcess, 0400, false});
 }
@@ -52,6 +65,7 @@ Status WriteAll(const AgentOptions& options, const std::string& folder, const v1
   for (const auto& [name, value] : secrets.values) {
     if (status.ok()) status = Write(folder + kValues + "/" + name, value);
   }
+  if (status.ok() && !secrets.replica_token.empty()) status = Write(folder + kReplicaToken, secrets.replica_token);
   if (!status.ok() || !launch.api()) return status;
   status = Write(folder + kToken, secrets.api_token);
   if (!status.ok() || !HasAuthorities(options)) return status;
@@ -60,7 +74,7 @@ Status WriteAll(const AgentOptions& options, const std::string& folder, const v1
 }
 
 // All of a folder, and last the folder itself.
-Status GiveToTask(const AgentOptions& options, const std::string& folder) {
+Status GiveToTask(const TaskUser& user, const std::string& folder) {
   const UniqueFd open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!open) return FileError("open", folder, errno);
   const Result<std::vector<FolderEntry>> entries = ListFolder(open.get());
@@ -68,16 +82,13 @@ Status GiveToTask(const AgentOptions& options, const std::string& folder) {
   for (const FolderEntry& entry : *entries) {
     const std::string path = folder + "/" + entry.name;
     if (entry.is_folder) {
-      if (Status status = GiveToTask(options, path); !status.ok()) return status;
-    } else if (::lchown(path.c_str(), options.task_user.uid, options.task_user.gid) != 0) {
-      return FileError("give the task's user", path, errno);
+      if (Status status = GiveToTask(user, path); !status.ok()) return status;
+    } else if (Status status = GiveToUser(user, path); !status.ok()) {
+      return status;
     }
   }
-  if (::chmod(folder.c_str(), 0500) == 0 &&
-      ::lchown(folder.c_str(), options.task_user.uid, options.task_user.gid) == 0) {
-    return Status::Ok();
-  }
-  return FileError("give the task's user", folder, errno);
+  if (::chmod(folder.c_str(), 0500) != 0) return FileError("close", folder, errno);
+  return GiveToUser(user, folder);
 }
 
 }  // namespace
@@ -85,11 +96,14 @@ Status GiveToTask(const AgentOptions& options, const std::string& folder) {
 SecretsByTask TakeSecrets(v1::DesiredState* set) {
   SecretsByTask taken;
   for (v1::DesiredTask& task : *set->mutable_tasks()) {
-    if (!task.has_launch() || !NeedsSecrets(task.launch())) continue;
+    if (!task.has_launch()) continue;
     v1::TaskLaunch& launch = *task.mutable_launch();
+    if (!NeedsSecrets(launch) && launch.replica_token().empty()) continue;
     TaskSecrets& secrets = taken[{task.attempt().job_id(), task.attempt().number(), task.index()}];
     secrets.api_token = std::move(*launch.mutable_api_token());
     launch.clear_api_token();
+    secrets.replica_token = std::move(*launch.mutable_replica_token());
+    launch.clear_replica_token();
     for (v1::TaskSecret& secret : *launch.mutable_secrets()) {
       if (!secret.value().empty()) secrets.values[secret.name()] = std::move(*secret.mutable_value());
       secret.clear_value();
@@ -136,7 +150,7 @@ Status CheckSecrets(const AgentOptions& options, const v1::TaskLaunch& launch, c
 }
 
 void PlanSecrets(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch, LaunchSpec* spec) {
-  if (!NeedsSecrets(launch)) return;
+  if (!NeedsSecrets(launch) && !HasReplicas(options, launch)) return;
   spec->secrets_folder = FolderOf(options, key);
   for (const v1::TaskSecret& secret : launch.secrets()) {
     if (secret.env().empty()) continue;
@@ -147,17 +161,18 @@ void PlanSecrets(const AgentOptions& options, const TaskKey& key, const v1::Task
 void TellSecrets(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch, NodeEnvironment* node) {
   const std::string folder = SeenFolder(options, key);
   if (launch.secrets_size() > 0) node->secrets = folder + kValues;
+  if (HasReplicas(options, launch)) node->replica_token_file = folder + kReplicaToken;
   if (!launch.api()) return;
   node->api_token_file = folder + kToken;
   if (HasAuthorities(options)) node->api_ca_file = folder + kAuthorities;
 }
 
-Status WriteSecrets(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch,
-                    const TaskSecrets& secrets) {
-  if (!NeedsSecrets(launch)) return Status::Ok();
+Status WriteSecrets(const AgentOptions& options, const TaskKey& key, const std::optional<TaskUser>& user,
+                    const v1::TaskLaunch& launch, const TaskSecrets& secrets) {
+  if (!NeedsSecrets(launch) && !HasReplicas(options, launch)) return Status::Ok();
   const std::string folder = FolderOf(options, key);
   Status status = WriteAll(options, folder, launch, secrets);
-  if (status.ok() && options.in_containers()) status = GiveToTask(options, folder);
+  if (status.ok() && user) status = GiveToTask(*user, folder);
   if (!status.ok()) RemoveSecrets(options, key);
   return status;
 }

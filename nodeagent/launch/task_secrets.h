@@ -3,11 +3,13 @@
 //
 //   SECRETS_DIR/TASK/secrets/NAME   one file a secret, 0400, the task's user's
 //   SECRETS_DIR/TASK/api-token      of a job with `api`; ca.pem: whom to trust
+//   SECRETS_DIR/TASK/replica-token  of an attempt that has copies in other nodes' memory
 //
 // They go with the task; what an agent that was killed left behind goes when the next one starts. On the agent's loop.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,6 +17,7 @@
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/task/task_files.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/status.h"
 #include "sdk/task_environment/task_environment.h"
 
@@ -23,6 +26,7 @@ namespace glim::nodeagent {
 struct TaskSecrets {
   std::map<std::string, std::string> values;  // by name
   std::string api_token;
+  std::string replica_token;  // empty: the attempt goes without copies
 };
 using SecretsByTask = std::map<TaskKey, TaskSecrets>;
 
@@ -41,9 +45,9 @@ void PlanSecrets(const AgentOptions& options, const TaskKey& key, const v1::Task
 // And the task's processes: where they see them.
 void TellSecrets(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch, NodeEnvironment* node);
 
-// Makes the task's folder, with nothing in it but these. CheckSecrets has passed.
-Status WriteSecrets(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch,
-                    const TaskSecrets& secrets);
+// Makes the task's folder, with nothing in it but these. CheckSecrets has passed. `user`: LaunchSpec.user.
+Status WriteSecrets(const AgentOptions& options, const TaskKey& key, const std::optional<TaskUser>& user,
+                    const v1::TaskLaunch& launch, const TaskSecrets& secrets);
 // All of it, if there is any.
 void RemoveSecrets(const AgentOptions& options, const TaskKey& key);
 // What belongs to none of `tasks`.

@@ -62,8 +62,6 @@ NodeEnvironment NodeEnvironmentOf(const AgentOptions& options, const TaskKey& ke
   if (launch.per_gpu()) node.local_ranks = launch.ranks();
   node.hfreduce_device = options.hfreduce_device;
   node.hfreduce_service_level = options.hfreduce_service_level;
-  // Who writes and reads which copies is the scheduler's to say; the token is in a file.
-  if (!options.replica_secret.empty()) node.replica_token_file = paths.replica_token();
   node.replica_tls = options.replica_tls;
   node.replica_device = options.replica_device;
   node.replica_service_level = options.replica_service_level;

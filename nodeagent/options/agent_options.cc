@@ -17,12 +17,12 @@
 #include "nodeagent/options/address_check.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/secrets_folder.h"
+#include "nodeagent/options/task_user_option.h"
 #include "nodeagent/os/child_work.h"
 #include "nodeagent/os/mount_calls.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_socket.h"
 #include "nodeagent/task/user_paths.h"
-#include "sdk/checkpoint/replica/token.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/log/log.h"
@@ -119,16 +119,6 @@ std::string RuntimeProgram(const AgentOptions& options) { return options.runtime
 bool IsFolderPath(const std::string& path) {
   return path.size() > 1 && path[0] == '/' && path.back() != '/' && path.find("/../") == std::string::npos &&
          path.find("//") == std::string::npos;
-}
-
-Status ParseTaskUser(const std::string& text, TaskUser* user) {
-  unsigned uid = 0, gid = 0;
-  int end = 0;
-  if (std::sscanf(text.c_str(), "%9u:%9u%n", &uid, &gid, &end) != 2 || static_cast<std::size_t>(end) != text.size()) {
-    return InvalidArgument("--task-user", "--task-user \"" + text + "\" is not UID:GID", "for example 1000:1000");
-  }
-  *user = {uid, gid};
-  return Status::Ok();
 }
 
 // Where the folders' links lead, by name. The storage behind one may hang, and the agent must start all the same: that
@@ -249,7 +239,7 @@ Status CompleteRuntime(AgentOptions* options) {
   Result<std::string> runtime = ChooseRuntime(options->runtime, ::geteuid() == 0, *why_none);
   if (!runtime.ok()) return AboutRunc(runtime.status(), runc_named);
   options->runtime = std::move(runtime).value();
-  if (Status status = ParseTaskUser(options->task_user_text, &options->task_user); !status.ok()) return status;
+  if (Status status = CompleteUsers(options); !status.ok()) return status;
   if (Status status = CompleteGroups(options); !status.ok()) return status;
   if (options->runtime == "process") {
     if (options->tmp_bytes_max > 0) {
@@ -257,9 +247,7 @@ Status CompleteRuntime(AgentOptions* options) {
                              "--tmp-bytes: plain processes have the node's own /tmp, which it cannot bound",
                              "use --runtime runc, or leave it out");
     }
-    if (options->task_user_text == "0:0") return Status::Ok();
-    return InvalidArgument("--task-user", "--task-user: plain processes run as the agent's own user",
-                           "use --runtime runc, or leave it out");
+    return Status::Ok();
   }
   return CompleteMountAllow(options);
 }
@@ -282,41 +270,23 @@ Status CheckListen(const std::string& option, const std::string& listen) {
   return Status::Ok();
 }
 
-Status ReadReplicaSecret(AgentOptions* options) {
-  const std::string option = "--replica-secret-file";
-  if (options->replica_secret_file.empty()) {
-    if (options->replica_memory_bytes == 0) return Status::Ok();
-    return InvalidArgument(option, "--replica-memory needs the cluster's secret", "name its file with " + option);
-  }
-  std::error_code error;
-  options->replica_secret_file = std::filesystem::absolute(options->replica_secret_file, error).string();
-  Result<std::string> secret = checkpoint::ReadSecret(options->replica_secret_file);
-  if (!secret.ok()) {
-    const Status& why = secret.status();
-    return Status(why.code(), option + ": " + why.message()).WithField(option).WithFix(why.fix());
-  }
-  options->replica_secret = std::move(secret).value();
-  return Status::Ok();
-}
-
 Status CompleteReplica(AgentOptions* options) {
-  if (Status status = ReadReplicaSecret(options); !status.ok()) return status;
   const std::pair<const char*, const std::string&> words[] = {{"--replica-tls", options->replica_tls},
                                                               {"--replica-device", options->replica_device}};
   for (const auto& [option, word] : words) {
     if (word.empty() || IsPrintable(word, 1024)) continue;
     return InvalidArgument(option, std::string(option) + " must be printable ASCII characters without blanks");
   }
-  if (options->replica_listen.empty()) options->replica_listen = options->address + ":0";
-  if (Status status = CheckListen("--replica-listen", options->replica_listen); !status.ok()) return status;
-  if (options->replica_program.empty()) {
-    options->replica_program = BesideShim(*options, "glim-replica");
+  const std::pair<const char*, const std::string&> files[] = {{"--replica-state", options->replica_state},
+                                                              {"--replica-keys", options->replica_keys}};
+  for (const auto& [option, path] : files) {
+    if (path.empty() || path[0] == '/') continue;
+    return InvalidArgument(option, std::string(option) + ": " + path + " is no absolute path");
   }
-  if (options->replica_memory_bytes > 0 && ::access(options->replica_program.c_str(), X_OK) != 0) {
-    return InvalidArgument("--replica-memory", "--replica-memory: there is no program " + options->replica_program,
-                           "build Glim where libucx-dev is installed");
-  }
-  return Status::Ok();
+  if (options->replica_state.empty() == options->replica_keys.empty()) return Status::Ok();
+  return InvalidArgument(options->replica_state.empty() ? "--replica-state" : "--replica-keys",
+                         "--replica-state and --replica-keys belong together",
+                         "give both files that this node's glim-replica is started with, or neither");
 }
 
 }  // namespace

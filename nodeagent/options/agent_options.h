@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,21 +38,19 @@ struct AgentOptions {
   int hfreduce_service_level = -1;    // InfiniBand's, 0 to 15; -1: not said
   std::string saves_listen;  // HOST:PORT where other agents copy saves, port 0: a free one; empty: a free one of
                              // `address`; "none": nowhere
-  std::uint64_t replica_memory_bytes = 0;  // of glim-replica, for copies of other nodes' shards; 0: none is started
-  std::string replica_listen;              // HOST:PORT, port 0: a free one; empty: a free one of `address`
-  std::string replica_secret_file;         // of the cluster's secret; empty: tasks get no token
-  std::string replica_secret;              // what is in it: never in a log, an argument or an environment
-  std::string replica_tls;                 // UCX_TLS of replicas' traffic, on both sides; empty: not said
-  std::string replica_device;              // UCX_NET_DEVICES, likewise
-  int replica_service_level = -1;          // InfiniBand's, 0 to 15; -1: not said
-  std::string replica_program;             // empty: glim-replica beside the shim
+  std::string replica_state;       // file in which this node's glim-replica says where it is; empty: it has none
+  std::string replica_keys;        // file that tells that one whose tokens count; set if replica_state is
+  std::string replica_tls;         // UCX_TLS of replicas' traffic in tasks; empty: not said
+  std::string replica_device;      // UCX_NET_DEVICES, likewise
+  int replica_service_level = -1;  // InfiniBand's, 0 to 15; -1: not said
   std::string sdk;               // of tasks: a folder, or "none"; completed: its path, or empty for none (sdk_folder.h)
   std::string shim;              // empty: beside the agent's own program
   std::string runtime = "auto";  // process, runc, crun, or auto: runc for root, process for others
   std::string runc;              // the program of runc or crun; empty: looked for in the usual folders
   std::string cgroup_parent;     // of the tasks' control groups; empty: one of the agent's own below /glim
-  std::string task_user_text = "0:0";
-  TaskUser task_user;  // of containers' processes, from the text
+  std::string task_user_text;    // NAME or UID:GID[:GROUP...]; empty: none
+  std::optional<TaskUser> task_user;  // of tasks in containers whose user the registry gives no uid; from the text
+  bool any_user = false;              // plain processes of all users are the agent's own user, for development
   std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
   std::int64_t tmp_bytes_max = 0;   // of a container's own /tmp; 0: as much as the disk has
   std::uint32_t path_seconds = 10;  // how long a path that a job names may take to answer

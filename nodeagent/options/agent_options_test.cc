@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "nodeagent/options/identity_options.h"
 #include "nodeagent/options/sdk_folder.h"
+#include "nodeagent/options/task_user_option.h"
 #include "nodeagent/options/testing/sdk.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/write_file.h"
@@ -135,8 +137,6 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
       {"--cluster-id", [](auto& o) { o.cluster_id = "a b"; }},
       {"--zone", [](auto& o) { o.zone = "a/b"; }},
       {"--runtime", [](auto& o) { o.runtime = "docker"; }},
-      {"--task-user", [](auto& o) { o.task_user_text = "kim"; }},
-      {"--task-user", [](auto& o) { o.task_user_text = "1000:1000x"; }},
       {"--task-user", [](auto& o) { o.runtime = "process", o.task_user_text = "1000:1000"; }},
       {"--tmp-bytes", [](auto& o) { o.runtime = "process", o.tmp_bytes_max = 1 << 20; }},
       {"--address", [](auto& o) { o.address = "10.0.0.300"; }},
@@ -160,6 +160,65 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << field;
     EXPECT_EQ(status.field(), field) << status.message();
   }
+}
+
+class TaskUserOptionTest : public testing::Test {
+ protected:
+  TaskUserOptionTest() { options_.runtime = "runc"; }
+  Status Complete(const std::string& text) {
+    options_.task_user_text = text;
+    options_.task_user.reset();
+    return CompleteUsers(&options_);
+  }
+
+  AgentOptions options_;
+};
+
+TEST_F(TaskUserOptionTest, NobodyUnlessTheOperatorNamesOne) {
+  ASSERT_TRUE(Complete("").ok());
+  EXPECT_FALSE(options_.task_user);
+}
+
+TEST_F(TaskUserOptionTest, IsNumbersOrAnAccountWithItsGroups) {
+  ASSERT_TRUE(Complete("1000:1001").ok());
+  EXPECT_EQ(options_.task_user, (TaskUser{1000, 1001, {}}));
+  ASSERT_TRUE(Complete("1000:1001:2000:2001").ok());
+  EXPECT_EQ(options_.task_user, (TaskUser{1000, 1001, {2000, 2001}}));
+  ASSERT_TRUE(Complete("nobody").ok());
+  const passwd* nobody = ::getpwnam("nobody");
+  EXPECT_EQ(options_.task_user, (TaskUser{nobody->pw_uid, nobody->pw_gid, {}}));
+}
+
+TEST_F(TaskUserOptionTest, IsNeverRootNorHalfAWord) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"0:0", "has uid 0"},
+      {"0:1000", "has uid 0"},
+      {"1000:0", "has gid 0"},
+      {"1000:1000:0", "is in the group with gid 0"},
+      {"root", "has uid 0"},
+      {"no-such-account", "is no account of this node"},
+      {"1000:1000x", "is no account of this node"},
+      {"1000", "is not UID:GID[:GROUP...]"},
+      {"1000:", "is not UID:GID[:GROUP...]"},
+      {":1000", "is not UID:GID[:GROUP...]"},
+      {"1000::1000", "is not UID:GID[:GROUP...]"},
+      {"1000:4294967296", "is not UID:GID[:GROUP...]"},
+      {"1000:4294967295", "has an id that is none, 4294967295"},
+  };
+  for (const auto& [text, says] : cases) {
+    const Status status = Complete(text);
+    EXPECT_EQ(status.field(), "--task-user") << text;
+    EXPECT_EQ(status.message(), std::string("--task-user \"") + text + "\" " + says);
+    EXPECT_FALSE(options_.task_user) << text;
+  }
+}
+
+TEST_F(TaskUserOptionTest, AnyUserIsForPlainProcessesAlone) {
+  options_.any_user = true;
+  EXPECT_EQ(Complete("").field(), "--any-user");
+  options_.runtime = "process";
+  EXPECT_TRUE(Complete("").ok());
+  EXPECT_EQ(Complete("1000:1000").field(), "--task-user") << "plain processes are the agent's own user";
 }
 
 }  // namespace

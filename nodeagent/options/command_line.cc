@@ -14,18 +14,13 @@ namespace glim::nodeagent {
 namespace {
 
 void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
-  app.add_option("--replica-memory", o.replica_memory_bytes,
-                 "memory for copies of other nodes' checkpoints (units: KiB, MiB, GiB), held by a glim-replica that "
-                 "this agent starts and that outlives it (0: none)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--replica-secret-file", o.replica_secret_file,
-                 "of the cluster's secret, readable by its owner alone; jobs' tokens for replicas are made of it");
-  app.add_option("--replica-listen", o.replica_listen,
-                 "HOST:PORT of that glim-replica, port 0: a free one (a free one "
-                 "of --address)");
-  app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, here and in tasks (all)");
+  app.add_option("--replica-state", o.replica_state,
+                 "file in which this node's glim-replica says where it is (none: this node holds no copies of others' "
+                 "checkpoints)");
+  app.add_option("--replica-keys", o.replica_keys, "file in which this agent tells that glim-replica whose tokens count");
+  app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, in tasks (all)");
   app.add_option("--replica-device", o.replica_device,
-                 "the network card for replicas, here and in tasks, as UCX names it: mlx5_0:1 (all)");
+                 "the network card for replicas, in tasks, as UCX names it: mlx5_0:1 (all)");
   app.add_option("--replica-service-level", o.replica_service_level,
                  "InfiniBand's service level of that traffic, 0 to 15 (the card's default)")
       ->check(CLI::Range(0, 15));
@@ -109,7 +104,12 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--runc", o.runc, "the program runc or crun (looked for in the usual folders)");
   app.add_option("--cgroup-parent", o.cgroup_parent,
                  "the control group below which the tasks' are; this agent's alone (one below /glim)");
-  app.add_option("--task-user", o.task_user_text, "UID:GID that containers' processes run as")->capture_default_str();
+  app.add_option("--task-user", o.task_user_text,
+                 "NAME or UID:GID[:GROUP...], not root: whom tasks in containers run as whose user has no uid in the "
+                 "registry (none: this node runs no such jobs)");
+  app.add_flag("--any-user", o.any_user,
+               "for development: plain processes of all users' jobs run as this agent's own user, with all its rights "
+               "(without it this node runs jobs of the user with the agent's uid alone)");
   app.add_option("--mount-allow", o.mount_allow,
                  "folders of this node that jobs may name as workdir, checkpoint.dir or "
                  "in mounts, with all below; for containers")

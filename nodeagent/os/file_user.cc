@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace glim::nodeagent {
 namespace {
 
@@ -17,9 +19,19 @@ void TakeBackOverride() {
   (void)::syscall(SYS_capset, &header, data);
 }
 
+std::vector<gid_t> GroupsOfThread() {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  if (::getgroups(static_cast<int>(groups.size()), groups.data()) < 0) groups.clear();
+  return groups;
+}
+
+// Of this thread alone; the C library's call changes all threads.
+void SetGroups(const std::vector<gid_t>& groups) { (void)::syscall(SYS_setgroups, groups.size(), groups.data()); }
+
 }  // namespace
 
-FileUser::FileUser(uid_t uid, gid_t gid, May may) {
+FileUser::FileUser(uid_t uid, gid_t gid, const std::vector<gid_t>& groups, May may) : own_groups_(GroupsOfThread()) {
+  SetGroups(groups);
   ::setfsgid(gid);
   ::setfsuid(uid);
   if (may == May::kPassEverywhere && uid != ::geteuid()) TakeBackOverride();
@@ -28,6 +40,7 @@ FileUser::FileUser(uid_t uid, gid_t gid, May may) {
 FileUser::~FileUser() {
   ::setfsuid(::geteuid());
   ::setfsgid(::getegid());
+  SetGroups(own_groups_);
 }
 
 }  // namespace glim::nodeagent

@@ -51,13 +51,17 @@ void ProcessCensus::Mark(const ProcessInfo& process) {
   const auto block = ReadFile("/proc/" + std::to_string(process.pid) + "/environ", kEnvironBytesMax);
   if (!block.ok()) return;
   const std::string socket = ValueIn(*block, NameOf(TaskVariable::kSocket));
-  if (!socket.empty() && users_.contains(RealUser(process.pid))) marked_[socket].insert(process.pid);
+  if (!socket.empty()) marked_[socket].emplace(process.pid, RealUser(process.pid));
 }
 
-std::vector<ProcessInfo> ProcessCensus::Of(const std::string& socket, pid_t shim) {
+std::vector<ProcessInfo> ProcessCensus::Of(const std::string& socket, pid_t shim, const std::set<uid_t>& users) {
   LookIfDue();
   std::set<pid_t> roots;
-  if (const auto it = marked_.find(socket); it != marked_.end()) roots = it->second;
+  if (const auto it = marked_.find(socket); it != marked_.end()) {
+    for (const auto& [pid, by] : it->second) {
+      if (users.contains(by)) roots.insert(pid);
+    }
+  }
   std::vector<ProcessInfo> found = WithDescendants(all_, roots);
   if (shim <= 0) return found;
   std::set<pid_t> known;

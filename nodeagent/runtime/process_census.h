@@ -20,11 +20,9 @@ namespace glim::nodeagent {
 
 class ProcessCensus {
  public:
-  // `users`: whose processes count. What somebody else on the node writes into an environment means nothing.
-  explicit ProcessCensus(std::set<uid_t> users) : users_(std::move(users)) {}
-
-  // Those marked with `socket`, what is below them and below `shim` (0: none); as of the newest look.
-  std::vector<ProcessInfo> Of(const std::string& socket, pid_t shim);
+  // Those marked with `socket`, what is below them and below `shim` (0: none); as of the newest look. Of marked ones
+  // those count that `users` started: what somebody else on the node writes into an environment means nothing.
+  std::vector<ProcessInfo> Of(const std::string& socket, pid_t shim, const std::set<uid_t>& users);
   // Grows with each look. Two answers of one look are one answer.
   std::uint64_t looks() const { return looks_; }
 
@@ -34,9 +32,8 @@ class ProcessCensus {
   void LookIfDue();
   void Mark(const ProcessInfo& process);
 
-  const std::set<uid_t> users_;
   std::vector<ProcessInfo> all_;
-  std::map<std::string, std::set<pid_t>> marked_;  // by the socket's path
+  std::map<std::string, std::map<pid_t, uid_t>> marked_;  // by the socket's path: who was started by whom
   Clock::time_point next_{};
   std::uint64_t looks_ = 0;
 };

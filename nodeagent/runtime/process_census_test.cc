@@ -27,7 +27,7 @@ class ProcessCensusTest : public testing::Test {
   std::size_t Count(ProcessCensus& census, const std::string& socket, pid_t shim) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     std::size_t count = 0;
-    while ((count = census.Of(socket, shim).size()) != 2 && std::chrono::steady_clock::now() < until) {
+    while ((count = census.Of(socket, shim, {::getuid()}).size()) != 2 && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return count;
@@ -37,26 +37,25 @@ class ProcessCensusTest : public testing::Test {
 };
 
 TEST_F(ProcessCensusTest, FindsMarkedProcessesAndAllBelowThem) {
-  ProcessCensus census({::getuid()});
+  ProcessCensus census;
   EXPECT_EQ(Count(census, socket_, 0), 2u);
-  EXPECT_TRUE(census.Of(socket_ + "2", 0).empty()) << "a name that only begins alike";
-  EXPECT_EQ(census.Of(socket_ + "2", pid_).size(), 1u) << "what is below a shim";
+  EXPECT_TRUE(census.Of(socket_ + "2", 0, {::getuid()}).empty()) << "a name that only begins alike";
+  EXPECT_EQ(census.Of(socket_ + "2", pid_, {::getuid()}).size(), 1u) << "what is below a shim";
 }
 
 TEST_F(ProcessCensusTest, AnotherUsersEnvironmentMeansNothing) {
-  ProcessCensus own({::getuid()});
-  ASSERT_EQ(Count(own, socket_, 0), 2u);
-  ProcessCensus others({::getuid() + 1});
-  EXPECT_TRUE(others.Of(socket_, 0).empty());
+  ProcessCensus census;
+  ASSERT_EQ(Count(census, socket_, 0), 2u);
+  EXPECT_TRUE(census.Of(socket_, 0, {::getuid() + 1}).empty());
 }
 
 TEST_F(ProcessCensusTest, LooksOnceForAllWhoAskTogether) {
-  ProcessCensus census({::getuid()});
-  for (int i = 0; i < 100; ++i) (void)census.Of(socket_ + std::to_string(i), 0);
+  ProcessCensus census;
+  for (int i = 0; i < 100; ++i) (void)census.Of(socket_ + std::to_string(i), 0, {::getuid()});
   EXPECT_LT(census.looks(), 10u);
   const std::uint64_t looks = census.looks();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (census.looks() == looks && std::chrono::steady_clock::now() < until) (void)census.Of(socket_, 0);
+  while (census.looks() == looks && std::chrono::steady_clock::now() < until) (void)census.Of(socket_, 0, {::getuid()});
   EXPECT_GT(census.looks(), looks) << "and again, later";
 }
 

@@ -39,7 +39,6 @@ ShimRuntime::ShimRuntime(asio::io_context& io, FolderWatch& watch, GpuInventory&
       gpus_(gpus),
       place_(std::move(place)),
       tasks_dir_(place_.state_dir + "/tasks"),
-      census_(place_.users),
       confinement_(std::move(confinement)),
       on_change_(std::move(on_change)),
       flusher_(kFlushAfter) {}

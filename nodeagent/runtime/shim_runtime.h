@@ -29,8 +29,7 @@ class ShimRuntime final : public Runtime {
     std::string state_dir;
     std::string shim;  // the program's path
     std::string boot_id;
-    std::string groups;     // the folder of the group above the tasks' groups; empty: there are none
-    std::set<uid_t> users;  // whose processes count where there are none
+    std::string groups;  // the folder of the group above the tasks' groups; empty: there are none
     // For a shim to start its ranks. It uses what the job names, which may have begun to hang since it was looked at.
     std::chrono::seconds start_limit{30};
   };

@@ -32,7 +32,7 @@ bool ShimTask::IsPopulated(const std::string& boot_id, ProcessCensus& census, st
   }
   if (IsOfAnotherBoot(boot_id)) return false;
   // By the socket's path, not GLIM_TASK: two clusters on one machine have tasks of the same number.
-  for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0)) {
+  for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0, users())) {
     if (pids->size() < max) pids->push_back(process.pid);
   }
   return !pids->empty();
@@ -41,7 +41,7 @@ bool ShimTask::IsPopulated(const std::string& boot_id, ProcessCensus& census, st
 void ShimTask::SignalLeftovers(const std::string& boot_id, ProcessCensus& census, int signal) const {
   if (!spec.group.empty()) return signal == SIGKILL ? KillGroup(spec.group) : SignalGroup(spec.group, signal);
   if (IsOfAnotherBoot(boot_id)) return;
-  for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0)) {
+  for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0, users())) {
     SignalProcess(process, signal);
   }
 }

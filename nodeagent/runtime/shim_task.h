@@ -4,12 +4,14 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +73,8 @@ struct ShimTask {
   // Whether anything is there of it in this life of the machine: in its group; without one, as the census sees it.
   // `pids`: who, at most `max`.
   bool IsPopulated(const std::string& boot_id, ProcessCensus& census, std::size_t max, std::vector<pid_t>* pids) const;
+  // Whose processes may be its own.
+  std::set<uid_t> users() const { return {::geteuid(), UidOf(spec, paths)}; }
   // Nothing can be there of it, and its process ids would be somebody else's.
   bool IsOfAnotherBoot(const std::string& boot_id) const {
     return !identity.boot_id.empty() && identity.boot_id != boot_id;

@@ -125,7 +125,7 @@ class SaveCopying {
         if (source.node == place_.node) continue;
         if (progress_.cancelled) return Stopped();
         if (Status status = half.Empty(); !status.ok()) return status;
-        SaveWriter writer(half.fd(), kSaveName, place_.owner);
+        SaveWriter writer(half.fd(), kSaveName, order_.owner);
         const Status status = Fetch(source, writer);
         if (status.ok()) return status;
         if (progress_.cancelled) return Stopped();
@@ -141,7 +141,7 @@ class SaveCopying {
   }
 
   Status FetchParts(HalfCopy& half, bool there) {
-    SaveWriter writer(half.fd(), kSaveName, place_.owner);
+    SaveWriter writer(half.fd(), kSaveName, order_.owner);
     for (const SaveSource& source : order_.sources) {
       if (source.node == place_.node) continue;
       const Status status = Fetch(source, writer);
@@ -159,11 +159,11 @@ class SaveCopying {
         WalkTree(folder->get(), order_.local, {}, FolderOrder::kBefore, [&](const TreeEntry& entry) -> Status {
           if (writer.Has(entry.path)) return Status::Ok();
           const std::string placed = entry.path.empty() ? kSaveName : std::string(kSaveName) + "/" + entry.path;
-          if (entry.folder) return MakeFoldersBelow(half.fd(), placed, place_.owner, Durability::kProcess).status();
+          if (entry.folder) return MakeFoldersBelow(half.fd(), placed, order_.owner, Durability::kProcess).status();
           if (entry.path.empty()) return Status::Ok();  // a file where the others have a folder
           const std::size_t slash = placed.rfind('/');
           Result<UniqueFd> parent =
-              MakeFoldersBelow(half.fd(), placed.substr(0, slash), place_.owner, Durability::kProcess);
+              MakeFoldersBelow(half.fd(), placed.substr(0, slash), order_.owner, Durability::kProcess);
           if (!parent.ok()) return parent.status();
           if (::linkat(entry.parent, entry.name.c_str(), parent->get(), placed.substr(slash + 1).c_str(), 0) == 0) {
             return Status::Ok();
@@ -191,7 +191,7 @@ class SaveCopying {
     const std::string path = OwnCheckpointFolder(place_.state_dir, order_.job);
     Result<UniqueFd> checkpoints = OpenFolder(CheckpointsFolder(place_.state_dir));
     if (!checkpoints.ok()) return checkpoints.status();
-    return MakeFoldersBelow(checkpoints->get(), std::to_string(order_.job), place_.owner, Durability::kMachine);
+    return MakeFoldersBelow(checkpoints->get(), std::to_string(order_.job), order_.owner, Durability::kMachine);
   }
 
   // From here on the save is there. What was at its place goes with the half copy's folder.
@@ -200,7 +200,7 @@ class SaveCopying {
     const std::string above = slash == std::string::npos ? "" : order_.local.substr(0, slash);
     Result<UniqueFd> job = JobFolder();
     if (!job.ok()) return Failed("", job.status());
-    Result<UniqueFd> parent = MakeFoldersBelow(job->get(), above, place_.owner, Durability::kMachine);
+    Result<UniqueFd> parent = MakeFoldersBelow(job->get(), above, order_.owner, Durability::kMachine);
     if (!parent.ok()) return Failed("", parent.status());
     ForgetCopy(place_.state_dir, name_);
     const std::string name = order_.local.substr(slash + 1);

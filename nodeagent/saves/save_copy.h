@@ -26,7 +26,6 @@ namespace glim::nodeagent {
 struct CopyPlace {
   std::string state_dir;
   std::string node;                         // this node's name
-  std::optional<TaskUser> owner;            // who the copy belongs to; none: the agent's own user
   std::chrono::milliseconds stall{20'000};  // a source that sends nothing for so long is given up
   std::chrono::milliseconds busy{600'000};  // so long busy sources are asked again
 };
@@ -34,9 +33,10 @@ struct CopyPlace {
 struct CopyOrder {
   std::uint64_t job = 0;
   std::string local;
-  std::string identity;             // tells this save from another at the same path: its attempt and step
-  std::vector<SaveSource> sources;  // empty: this node has it
-  bool parts = false;               // each source has a part, and all are needed; else any one will do
+  std::string identity;                // tells this save from another at the same path: its attempt and step
+  std::vector<SaveSource> sources;     // empty: this node has it
+  bool parts = false;                  // each source has a part, and all are needed; else any one will do
+  std::optional<TaskUser> owner = {};  // who the copy belongs to; none: the agent's own user
 };
 
 // The message names the save, each source and its cause. CANCELLED when `progress` says so.

@@ -121,9 +121,9 @@ TEST_F(SaveCopyTest, BelongsToTheTasksUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
   there_.Write("attempt-1/s/sub/a", "1");
   there_.Serve();
-  CopyPlace place = Place();
-  place.owner = TaskUser{12345, 54321};
-  ASSERT_TRUE(CopySave(place, Order("attempt-1/s", {there_.SourceFor("attempt-1/s", "node-2")}), progress_).ok());
+  CopyOrder order = Order("attempt-1/s", {there_.SourceFor("attempt-1/s", "node-2")});
+  order.owner = TaskUser{12345, 54321};
+  ASSERT_TRUE(Copy(order).ok());
   for (const char* path : {"", "/attempt-1", "/attempt-1/s", "/attempt-1/s/sub", "/attempt-1/s/sub/a"}) {
     struct stat info {};
     ASSERT_EQ(::stat((here_.checkpoints() + path).c_str(), &info), 0);

@@ -1,6 +1,11 @@
 #include "nodeagent/task/task_files.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
+
+#include "nodeagent/task/task_user_json.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -42,12 +47,14 @@ json LimitsToJson(const TaskLimits& limits) {
   return {{"memory_bytes", limits.memory_bytes},
           {"cpu_millis", limits.cpu_millis},
           {"pids", limits.pids},
-          {"shm_bytes", limits.shm_bytes}};
+          {"shm_bytes", limits.shm_bytes},
+          {"memory_by_default", limits.memory_by_default}};
 }
 
 TaskLimits LimitsFromJson(const json& value) {
   return {value.at("memory_bytes").get<std::int64_t>(), value.at("cpu_millis").get<std::int64_t>(),
-          value.at("pids").get<std::int64_t>(), value.at("shm_bytes").get<std::int64_t>()};
+          value.at("pids").get<std::int64_t>(), value.at("shm_bytes").get<std::int64_t>(),
+          value.value("memory_by_default", false)};
 }
 
 json ContainerToJson(const std::optional<ContainerLaunch>& container) {
@@ -86,6 +93,12 @@ bool IsOwnCheckpointFolder(const std::string& state_dir, const LaunchSpec& spec)
   return spec.checkpoint_folder == state_dir + "/checkpoints/" + spec.task.substr(0, spec.task.find('.'));
 }
 
+uid_t UidOf(const LaunchSpec& spec, const TaskPaths& paths) {
+  if (spec.user) return spec.user->uid;
+  struct stat info {};
+  return ::stat(paths.run().c_str(), &info) == 0 ? info.st_uid : ::geteuid();
+}
+
 std::string ToJson(const LaunchSpec& spec) {
   json ranks = json::array();
   for (const RankLaunch& rank : spec.ranks) ranks.push_back({{"rank", rank.rank}, {"env", EnvToJson(rank.env)}});
@@ -108,6 +121,7 @@ std::string ToJson(const LaunchSpec& spec) {
                {"mounts", MountsToJson(spec.mounts)},
                {"limits", LimitsToJson(spec.limits)},
                {"container", ContainerToJson(spec.container)},
+               {"user", spec.user ? JsonOf(*spec.user) : json()},
                {"ranks", ranks}});
 }
 
@@ -132,6 +146,8 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
     spec.mounts = MountsFromJson(value.at("mounts"));
     spec.limits = LimitsFromJson(value.at("limits"));
     spec.container = ContainerFromJson(value.at("container"));
+    // Not in the files of earlier versions.
+    if (const json user = value.value("user", json()); !user.is_null()) spec.user = UserFromJson(user);
     for (const json& rank : value.at("ranks")) {
       spec.ranks.push_back({rank.at("rank").get<std::uint32_t>(), EnvFromJson(rank.at("env"))});
     }

@@ -11,7 +11,6 @@
 //     status.json.spare, status.json.last-spare, ranks.json.spare
 //                                         room for these two when the disk is full (sdk/io/spare_file.h)
 //     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
-//     run/replica-token  the agent, before the shim starts: the job's token, for the task's user alone
 //     run/hosts, run/zones  the agent, before the shim starts: who the gang is, for the task's user alone
 //     code/         the job's code, where the job has a snapshot of it; unpack.log: glim-unpack's words, if that failed
 //     bundle/       the container's root and configuration, where there is a container
@@ -29,6 +28,7 @@
 
 #include "nodeagent/os/processes.h"
 #include "nodeagent/task/start_fault.h"
+#include "nodeagent/task/task_user.h"
 #include "sdk/base/result.h"
 
 namespace glim::nodeagent {
@@ -59,6 +59,7 @@ struct TaskLimits {
   std::int64_t cpu_millis = 0;  // thousandths of a CPU
   std::int64_t pids = 0;
   std::int64_t shm_bytes = 0;  // /dev/shm
+  bool memory_by_default = false;  // memory_bytes is what the node gives to whoever asks for nothing
 };
 
 // The container that the shim has to start the ranks in.
@@ -92,6 +93,7 @@ struct LaunchSpec {
   std::vector<Mount> mounts;
   TaskLimits limits;
   std::optional<ContainerLaunch> container;  // none: plain processes of the node
+  std::optional<TaskUser> user;              // whose rights it has; none: the agent's own user, never in a container
 };
 
 // Whether the job names no checkpoint folder: then it has one below the agent's own folder.
@@ -126,7 +128,6 @@ struct TaskPaths {
   std::string ranks() const { return folder + "/ranks.json"; }
   std::string run() const { return folder + "/run"; }
   std::string socket() const { return run() + "/socket"; }
-  std::string replica_token() const { return run() + "/replica-token"; }
   std::string hosts() const { return run() + "/hosts"; }
   std::string zones() const { return run() + "/zones"; }
   std::string bundle() const { return folder + "/bundle"; }
@@ -144,6 +145,10 @@ inline std::string ContainerGroupOf(const std::string& group) { return group + "
 inline std::string EntryGroupOf(const LaunchSpec& spec) {
   return spec.group.empty() || !spec.container ? spec.group : StartGroupOf(spec.group);
 }
+
+// Who the ranks are. A launch file of an earlier version, or one that is of no use any more, does not say it; then the
+// run folder, which was given to them, does.
+uid_t UidOf(const LaunchSpec& spec, const TaskPaths& paths);
 
 std::string ToJson(const LaunchSpec& spec);
 Result<LaunchSpec> ParseLaunchSpec(const std::string& text);

@@ -30,6 +30,7 @@ LaunchSpec SomeSpec() {
   spec.limits = {1 << 30, 1500, 64, 1 << 20};
   spec.container =
       ContainerLaunch{"/usr/sbin/runc", "/state/runc", "7.1.0", "/state/tasks/7.1.0/bundle", "/glim/7.1.0"};
+  spec.user = TaskUser{1001, 100, {2000, 2001}};
   return spec;
 }
 
@@ -67,14 +68,17 @@ TEST(TaskFiles, ALaunchComesBackAsItWas) {
   EXPECT_EQ(back->container->id, "7.1.0");
   EXPECT_EQ(back->container->bundle, "/state/tasks/7.1.0/bundle");
   EXPECT_EQ(back->container->cgroup, "/glim/7.1.0");
+  EXPECT_EQ(back->user, (TaskUser{1001, 100, {2000, 2001}}));
 }
 
 TEST(TaskFiles, WithoutAContainerThereIsNone) {
   LaunchSpec spec = SomeSpec();
   spec.container.reset();
+  spec.user.reset();
   const auto back = ParseLaunchSpec(ToJson(spec));
   ASSERT_TRUE(back.ok());
   EXPECT_FALSE(back->container);
+  EXPECT_FALSE(back->user);
 }
 
 TEST(TaskFiles, AStatusComesBackAsItWas) {

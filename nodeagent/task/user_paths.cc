@@ -12,6 +12,7 @@
 
 #include "nodeagent/os/file_user.h"
 #include "nodeagent/os/mount_calls.h"
+#include "nodeagent/task/task_user_json.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
@@ -57,7 +58,7 @@ PathAnswer Resolve(const std::string& path, const std::optional<MakeRules>& rule
 // 0 or errno. Closed to everybody but its owner; `owner`: whose it is made, none: the caller's.
 int MakeFolderIn(int folder, const std::string& name, const TaskUser* owner) {
   std::optional<FileUser> as;
-  if (owner) as.emplace(owner->uid, owner->gid, FileUser::May::kPassEverywhere);
+  if (owner) as.emplace(owner->uid, owner->gid, owner->groups, FileUser::May::kPassEverywhere);
   return ::mkdirat(folder, name.c_str(), 0700) == 0 ? 0 : errno;
 }
 
@@ -104,7 +105,7 @@ PathAnswer LookAtWish(const PathWish& wish, const std::optional<MakeRules>& rule
     return wish.make ? Make(wish.path, rules, owner) : Resolve(wish.path, rules);
   };
   if (rules && rules->owner.uid != ::geteuid()) {
-    const FileUser user(rules->owner.uid, rules->owner.gid);
+    const FileUser user(rules->owner.uid, rules->owner.gid, rules->owner.groups);
     PathAnswer answer = look(nullptr);
     if (answer.error != EACCES && answer.error != EPERM) return answer;
   }
@@ -133,8 +134,8 @@ std::string ToJson(const PathOrder& order) {
   for (const PathWish& wish : order.wishes) wishes.push_back({wish.field, wish.path, wish.make});
   json value = {{"wishes", wishes}, {"rules", nullptr}};
   if (const auto& rules = order.rules) {
-    value["rules"] = {
-        {"allow", rules->allow}, {"state_dir", rules->state_dir}, {"uid", rules->owner.uid}, {"gid", rules->owner.gid}};
+    value["rules"] = JsonOf(rules->owner);
+    value["rules"].update({{"allow", rules->allow}, {"state_dir", rules->state_dir}});
   }
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -148,8 +149,7 @@ Result<PathOrder> ParsePathOrder(const std::string& text) {
     }
     if (const json& rules = value.at("rules"); !rules.is_null()) {
       order.rules = MakeRules{rules.at("allow").get<std::vector<std::string>>(),
-                              rules.at("state_dir").get<std::string>(),
-                              {rules.at("uid").get<uid_t>(), rules.at("gid").get<gid_t>()}};
+                              rules.at("state_dir").get<std::string>(), UserFromJson(rules)};
     }
     return order;
   } catch (const json::exception& error) {

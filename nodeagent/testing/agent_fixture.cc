@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -49,6 +51,10 @@ AgentTest::AgentTest() {
   folder_ = root_ + "/w";
   state_ = root_ + "/s";
   std::filesystem::create_directory(folder_);
+  if (in_container()) {
+    EXPECT_EQ(::chmod(root_.c_str(), 0711), 0);  // the way to the jobs' folder is everybody's
+    EXPECT_TRUE(GiveToUser(kTaskUser, folder_).ok());
+  }
   set_.set_epoch(1);
 }
 
@@ -172,6 +178,12 @@ void AgentTest::StartAgent(const std::vector<std::string>& extra, const std::vec
                    {program, "--insecure-without-identity", "--scheduler", scheduler_.address(), "--state-dir", state_,
                     "--node-name", "node-1", "--runtime", GetParam(), "--mount-allow", "/tmp", "--cgroup-parent",
                     "/glim/" + std::filesystem::path(root_).filename().string()});
+  if (!in_container()) {
+    arguments.push_back("--any-user");
+  } else if (std::find(extra.begin(), extra.end(), "--task-user") == extra.end()) {
+    arguments.insert(arguments.end(),
+                     {"--task-user", std::to_string(kTaskUser.uid) + ":" + std::to_string(kTaskUser.gid)});
+  }
   if (!cluster_.empty()) arguments.insert(arguments.end(), {"--cluster-id", cluster_});
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   std::vector<char*> pointers;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nodeagent/core/reconcile.h"
+#include "nodeagent/task/task_user.h"
 #include "nodeagent/testing/fake_scheduler.h"
 
 namespace glim::nodeagent {
@@ -21,6 +22,8 @@ bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds li
 bool IsRunning(pid_t pid);
 
 inline constexpr TaskKey kKey{7, 1, 0};
+// Whom tasks in containers run as whose order names no user; `folder_` is that user's.
+inline const TaskUser kTaskUser{4321, 4322};
 inline constexpr auto kRunning = v1::ObservedTask::RUNNING;
 inline constexpr auto kReleased = v1::ObservedTask::RELEASED;
 

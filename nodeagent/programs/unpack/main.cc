@@ -1,11 +1,12 @@
-// glim-unpack ARCHIVE FOLDER [UID GID]
+// glim-unpack ARCHIVE FOLDER [UID GID [GROUP...]]
 //
 // Unpacks the archive of a job's code, .../snapshots/SHA256.tar.zst, into FOLDER, which is there and empty. The bytes
-// are held against the hash in the name first. With UID and GID it opens the archive as who it is, and becomes that
-// user before it reads a byte of it; whoever began as root sees nothing but FOLDER by then. Exit status 0, or 1 with
-// one line on standard error that says why.
+// are held against the hash in the name first. With UID, GID and further groups it opens the archive as that user, so
+// that it is given what the user may read, and becomes that user before it reads a byte of it; whoever began as root
+// sees nothing but FOLDER by then. Exit status 0, or 1 with one line on standard error that says why.
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,8 +15,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sdk/base/result.h"
 #include "sdk/base/snapshot_name.h"
@@ -60,32 +64,59 @@ bool ParseId(const char* text, unsigned int* id) {
   return std::from_chars(text, end, *id).ptr == end && end != text;
 }
 
-Status Become(const char* uid_text, const char* gid_text) {
+// UID GID [GROUP...]
+struct User {
   unsigned int uid = 0, gid = 0;
-  if (!ParseId(uid_text, &uid) || !ParseId(gid_text, &gid)) {
-    return Status(StatusCode::kInvalidArgument, "UID and GID are numbers");
-  }
-  if (::setgroups(0, nullptr) != 0 || ::setgid(gid) != 0 || ::setuid(uid) != 0) {
-    return Fault("cannot become the task's user");
-  }
+  std::vector<gid_t> groups;
+};
+
+Result<User> ParseUser(char** words, int count) {
+  User user;
+  bool good = count >= 2 && ParseId(words[0], &user.uid) && ParseId(words[1], &user.gid);
+  for (int i = 2; i < count && good; ++i) good = ParseId(words[i], &user.groups.emplace_back());
+  if (good) return user;
+  return Status(StatusCode::kInvalidArgument, "UID, GID and GROUP are numbers");
+}
+
+// As for files; what only root may do is still possible.
+Status LookAs(const User& user) {
+  if (::setgroups(user.groups.size(), user.groups.data()) != 0) return Fault("cannot take the task's user's groups");
+  ::setfsgid(user.gid);
+  ::setfsuid(user.uid);
+  return Status::Ok();
+}
+
+Status Become(const User& user) {
+  if (::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) return Fault("cannot become the task's user");
   return Status::Ok();
 }
 
 Status Run(int argc, char** argv) {
-  if (argc != 3 && argc != 5) {
-    return Status(StatusCode::kInvalidArgument, "use: glim-unpack ARCHIVE FOLDER [UID GID]");
+  if (argc != 3 && argc < 5) {
+    return Status(StatusCode::kInvalidArgument, "use: glim-unpack ARCHIVE FOLDER [UID GID [GROUP...]]");
   }
   const std::string path = argv[1];
   const std::string_view sha256 = Sha256OfSnapshotPath(path);
   if (sha256.empty()) return Status(StatusCode::kInvalidArgument, "its name is not snapshots/SHA256.tar.zst");
-  const Result<UniqueFd> fd = Open(path);
-  if (!fd.ok()) return fd.status();
   // The folder lies in one that is closed to the task's user.
   const UniqueFd folder(::open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  std::optional<User> user;
+  if (argc >= 5) {
+    Result<User> parsed = ParseUser(argv + 3, argc - 3);
+    if (!parsed.ok()) return parsed.status();
+    user = std::move(*parsed);
+    if (Status status = LookAs(*user); !status.ok()) return status;
+  }
+  const Result<UniqueFd> fd = Open(path);
+  if (!fd.ok()) return fd.status();
+  if (user) {  // in use by somebody who does not own it: as who we are
+    ::setfsuid(::geteuid());
+    (void)::futimens(fd->get(), nullptr);
+  }
   if (!folder || ::fchdir(folder.get()) != 0) return Fault(std::string("cannot go to ") + argv[2]);
   if (::geteuid() == 0 && ::chroot(".") != 0) return Fault("chroot");
-  if (argc == 5) {
-    if (Status status = Become(argv[3], argv[4]); !status.ok()) return status;
+  if (user) {
+    if (Status status = Become(*user); !status.ok()) return status;
   }
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Fault("prctl");
   const Result<std::string> bytes = Read(fd->get());
