@@ -11,6 +11,7 @@
 #include "sdk/checkpoint/directory/names.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
+#include "sdk/io/shared_folder.h"
 #include "sdk/io/write_file.h"
 
 namespace glim::checkpoint {
@@ -28,6 +29,17 @@ Status InFile(const std::string& path, const Status& status) {
   return Status(status.code(), std::move(message)).WithReason(status.reason()).WithField(path).WithFix(status.fix());
 }
 
+// Durable, and readable by whom the folder is shared with.
+Result<bool> CreateShared(int folder, const std::string& name, const std::string& text) {
+  const Result<NewModes> modes = ModesIn(folder);
+  if (!modes.ok()) return modes.status();
+  return CreateFileIn(folder, name, text, {.mode = modes->file});
+}
+Status WriteShared(int folder, const std::string& name, const std::string& text) {
+  const Result<NewModes> modes = ModesIn(folder);
+  return modes.ok() ? WriteFileIn(folder, name, text, {.mode = modes->file}) : modes.status();
+}
+
 Status RefuseBadJobName(const std::string& job) {
   if (job.size() > kJobBytesMax) {
     return InvalidArgument("job", "is longer than " + std::to_string(kJobBytesMax) + " bytes");
@@ -43,7 +55,7 @@ Result<std::unique_ptr<Directory>> Directory::Open(const std::string& path, cons
   if (!job.empty()) {
     if (Status status = RefuseBadJobName(job); !status.ok()) return status;
   }
-  const bool made = !job.empty() && ::mkdir(path.c_str(), 0777) == 0;
+  const bool made = !job.empty() && ::mkdir(path.c_str(), 0700) == 0;
   if (!made && !job.empty() && errno != EEXIST) return IoError(errno, "create " + path).WithField(path);
   UniqueFd root(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root && errno == ENOTDIR) {
@@ -53,6 +65,7 @@ Result<std::unique_ptr<Directory>> Directory::Open(const std::string& path, cons
   if (made) {
     const UniqueFd parent(::openat(root.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) return IoError(errno, "open the folder of " + path).WithField(path);
+    if (Status status = ShareFolder(parent.get(), root.get()); !status.ok()) return status;
     if (Status status = FlushFolder(parent.get()); !status.ok()) return status;
   }
   auto directory = std::make_unique<FileDirectory>(std::move(root), path);
@@ -65,7 +78,7 @@ Result<std::unique_ptr<Directory>> Directory::Open(const std::string& path, cons
 Status FileDirectory::Claim(const std::string& job) {
   auto text = ReadFile(root_.get(), kJobName, kRecordBytesMax);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) {
-    const auto created = CreateFileIn(root_.get(), kJobName, JobText(job));
+    const auto created = CreateShared(root_.get(), kJobName, JobText(job));
     if (!created.ok()) return created.status();
     text = ReadFile(root_.get(), kJobName, kRecordBytesMax);
   }
@@ -187,7 +200,7 @@ Result<std::optional<CheckpointId>> FileDirectory::Begin(std::uint32_t attempt, 
   if (!record.ok() && record.status().code() == StatusCode::kNotFound) {
     const auto chosen = ChooseBase(attempt, told);
     if (!chosen.ok()) return chosen.status();
-    const auto created = CreateFileIn(folder->get(), kBaseName, BaseText(attempt, *chosen));
+    const auto created = CreateShared(folder->get(), kBaseName, BaseText(attempt, *chosen));
     if (!created.ok()) return created.status();
     record = ReadBase(attempt);
   }
@@ -313,14 +326,14 @@ Result<int> FileDirectory::OpenForReading(CheckpointId id) const {
 }
 
 Status FileDirectory::Publish(int folder, const std::string& name, const std::string& text) {
-  return WriteFileIn(folder, name, text);
+  return WriteShared(folder, name, text);
 }
 
 Status FileDirectory::PublishManifest(CheckpointId id, int folder, const std::string& json) {
   if (Status status = RefuseIfSuperseded(id.attempt); !status.ok()) return status;
   const auto attempt = OpenFolder(root_.get(), AttemptName(id.attempt));
   if (!attempt.ok()) return attempt.status();
-  if (Status status = WriteFileIn(folder, kManifestName, json); !status.ok()) return status;
+  if (Status status = WriteShared(folder, kManifestName, json); !status.ok()) return status;
   if (Status status = FlushFolder(attempt->get()); !status.ok()) return status;
   if (Status status = FlushFolder(root_.get()); !status.ok()) return status;
   if (Status status = RefuseIfSuperseded(id.attempt); !status.ok()) return status;

@@ -11,6 +11,7 @@
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/retried.h"
+#include "sdk/io/shared_folder.h"
 #include "sdk/io/write_file.h"
 
 namespace glim::checkpoint {
@@ -19,7 +20,7 @@ namespace {
 // With errno when there is none.
 UniqueFd Opened(int folder, const std::string& name, int flags) {
   int fd = -1;
-  static_cast<void>(Retried([&] { return fd = ::openat(folder, name.c_str(), flags, 0666); }));
+  static_cast<void>(Retried([&] { return fd = ::openat(folder, name.c_str(), flags); }));
   return UniqueFd(fd);
 }
 
@@ -39,12 +40,13 @@ Result<UniqueFd> OpenFolder(int parent, const std::string& name) {
 
 Result<UniqueFd> MakeFolder(int parent, const std::string& name) {
   if (Status status = CheckFileName(name); !status.ok()) return status;
-  const bool made = ::mkdirat(parent, name.c_str(), 0777) == 0;
+  const bool made = ::mkdirat(parent, name.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) return ErrorIn(parent, name, "create", errno);
-  if (made) {
-    if (Status status = FlushFolder(parent); !status.ok()) return status;
-  }
-  return OpenFolder(parent, name);
+  Result<UniqueFd> folder = OpenFolder(parent, name);
+  if (!made || !folder.ok()) return folder;
+  if (Status status = ShareFolder(parent, folder->get()); !status.ok()) return status;
+  if (Status status = FlushFolder(parent); !status.ok()) return status;
+  return folder;
 }
 
 Result<std::int64_t> SizeOfFile(int folder, const std::string& name) {

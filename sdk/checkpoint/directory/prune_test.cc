@@ -164,6 +164,11 @@ TEST_F(PruneTest, AFolderThatMayNotBeReadIsSaidAndTheRestGoesOn) {
   Save(*directory_, {1, 10});
   Begin(*directory_, 2);
   Save(*directory_, {2, 20});
+  // Somebody else may use the rest.
+  fs::permissions(path(), fs::perms::all);
+  for (const auto& entry : fs::recursive_directory_iterator(path())) {
+    if (!entry.is_symlink()) fs::permissions(entry, fs::perms::all);
+  }
   fs::permissions(path() + "/attempt-1", fs::perms::none);
   const auto code_of = [](const auto& result) { return static_cast<int>(result.status().code()); };
   // A reader needs only the newest, but for what came before it.

@@ -16,6 +16,7 @@
 #include "sdk/checkpoint/io/retry.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/retried.h"
+#include "sdk/io/shared_folder.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::checkpoint {
@@ -47,9 +48,10 @@ class NewFile {
   bool direct() const { return direct_; }
 
   Status Create(int folder) {
-    fd_.Reset(::openat(folder, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    fd_.Reset(::openat(folder, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd_) return IoError(errno, "create " + name_);
     created_ = true;
+    if (Status status = ShareFile(folder, fd_.get()); !status.ok()) return status;
     // Not when it is opened: where there is no O_DIRECT, that would fail and leave the file there.
     direct_ = options_.direct && channel_.has_direct() && SetDirect(true);
     // The last block is padded. Room for all of it at once: a full disk is known before a byte was written.

@@ -1,10 +1,13 @@
 #include "sdk/checkpoint/save/saver.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <thread>
+#include <tuple>
 
 #include "sdk/checkpoint/format/manifest_json.h"
 #include "sdk/checkpoint/load/checkpoint.h"
@@ -68,6 +71,31 @@ TEST_F(SaverTest, SaysWhatItDidAndWhere) {
   EXPECT_LE(report->stall_micros, report->durable_micros);
   EXPECT_FALSE(report->replica.has_value());
   EXPECT_THAT(FilesOf({1, 7}), ElementsAre("manifest.json", "shard-00000-of-00001.safetensors"));
+}
+
+// Whatever the umask is; the symbolic link aside, which has no mode.
+TEST_F(SaverTest, WhatItWritesIsItsOwnersAloneUnlessTheFolderIsItsGroups) {
+  const TestFolder place;
+  for (const mode_t umask : {0000, 0022, 0077}) {
+    for (const auto& [above, file, folder] : {std::tuple(00755, 0600, 0700), std::tuple(02770, 0640, 02750)}) {
+      SaverOptions options = Options();
+      const std::string parent = place.path() + "/" + std::to_string(umask) + "-" + std::to_string(above);
+      options.path = parent + "/ckpt";
+      ASSERT_EQ(::mkdir(parent.c_str(), 0700), 0);
+      ASSERT_EQ(::chmod(parent.c_str(), static_cast<mode_t>(above)), 0);
+      const mode_t before = ::umask(umask);
+      const SaveTensor tensor = Bytes(10, 1);
+      const bool saved = SaveAndWait(*Make(options), 3, {&tensor, 1}).ok();
+      ::umask(before);
+      ASSERT_TRUE(saved);
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(parent)) {
+        if (entry.is_symlink()) continue;
+        struct stat info {};
+        ASSERT_EQ(::stat(entry.path().c_str(), &info), 0);
+        EXPECT_EQ(info.st_mode & 07777, static_cast<mode_t>(entry.is_directory() ? folder : file)) << entry.path();
+      }
+    }
+  }
 }
 
 TEST_F(SaverTest, GoesOnFromTheNewestCheckpointOfTheAttemptBefore) {

@@ -32,6 +32,22 @@ def test_writes_makes_folders_and_replaces(tmp_path):
     assert path.read_bytes() == b"three" and [p.name for p in path.parent.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_what_is_made_is_its_owners_alone_unless_the_folder_is_its_groups(tmp_path, umask):
+    own, shared = tmp_path / "own", tmp_path / "shared"
+    own.mkdir(), shared.mkdir()
+    own.chmod(0o755), shared.chmod(0o2770)
+    before = os.umask(umask)
+    try:
+        for folder in (own, shared):
+            glim.atomic_write(folder / "a" / "b" / "file", lambda file: file.write(b"one"))
+    finally:
+        os.umask(before)
+    names = ("a", "a/b", "a/b/file")
+    assert [(own / name).stat().st_mode & 0o7777 for name in names] == [0o700, 0o700, 0o600]
+    assert [(shared / name).stat().st_mode & 0o7777 for name in names] == [0o2750, 0o2750, 0o640]
+
+
 def test_a_writer_that_raises_leaves_the_old_file_and_no_rest(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"old")
