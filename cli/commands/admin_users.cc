@@ -1,4 +1,5 @@
 // glim admin user list, add, set, remove and import: who there is, what they may, and who they are on the machines.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -90,6 +91,14 @@ std::string UserWords(const AccountUser& user) {
   return words;
 }
 
+// Of a user without a uid; empty: there is one.
+std::string NoUidWords(const AccountUser& user) {
+  if (user.has_uid()) return "";
+  return fmt::format(
+      "; without a uid no job of theirs runs on nodes with containers: glim admin user set {} --uid N --gid N",
+      user.name());
+}
+
 Status ChangeUser(CommandContext& context, UserVerb verb, const UserOptions& options) {
   ChangeAccountRequest request;
   request.set_only_new(verb == UserVerb::kAdd);
@@ -105,7 +114,7 @@ Status ChangeUser(CommandContext& context, UserVerb verb, const UserOptions& opt
       context, request,
       verb == UserVerb::kRemove
           ? fmt::format("user {} is removed, with their tokens; quotas of theirs stay", options.name)
-          : fmt::format("user {}: {}", options.name, UserWords(*user)));
+          : fmt::format("user {}: {}{}", options.name, UserWords(*user), NoUidWords(*user)));
 }
 
 Status RunImport(CommandContext& context, const UserOptions& options) {
@@ -117,12 +126,17 @@ Status RunImport(CommandContext& context, const UserOptions& options) {
   if (!found.ok()) return found.status();
   const Result<std::vector<AccountUser>> known = KnownUsers(context);
   if (!known.ok()) return known.status();
-  std::size_t added = 0;
+  std::size_t added = 0, without_uid = 0, groups_left_out = 0;
   for (const ImportedUser& user : *found) {
     ChangeAccountRequest request;
     const AccountUser* row = FindUser(*known, user.row.name());
     added += row == nullptr ? 1 : 0;
     *request.mutable_user() = user.Over(row);
+    without_uid += request.user().has_uid() ? 0 : 1;
+    const auto& kept = request.user().groups();
+    for (const std::uint32_t group : user.system_groups) {
+      groups_left_out += std::find(kept.begin(), kept.end(), group) == kept.end() ? 1 : 0;
+    }
     const auto changed = context.client.Call(&AdminApi::Stub::ChangeAccount, request);
     if (!changed.ok()) return changed.status();
   }
@@ -130,9 +144,21 @@ Status RunImport(CommandContext& context, const UserOptions& options) {
     Json document = NewDocument();
     document["users"] = found->size();
     document["new"] = added;
+    document["without_uid"] = without_uid;
+    document["groups_left_out"] = groups_left_out;
     context.output.Data(DumpJson(document));
   } else {
     context.output.Note(fmt::format("{} users, {} of them new", found->size(), added));
+    if (without_uid > 0) {
+      context.output.Note(fmt::format(
+          "{} of them without a uid: no job of theirs runs on nodes with containers until they have one", without_uid));
+    }
+    if (groups_left_out > 0) {
+      context.output.Note(fmt::format(
+          "{} memberships of the system's groups (below {}) left out: tasks have those alone that the policy's "
+          "task_users.allow_gids lists; then give them with: glim admin user set NAME --group N,...",
+          groups_left_out, kFirstUid));
+    }
   }
   return Status::Ok();
 }

@@ -177,7 +177,10 @@ TEST_F(IdentityCommandsTest, WhatIsNotGivenOfAUserStays) {
             0);
   EXPECT_THAT(LastUser().admin_of(), ElementsAre("speech"));
   EXPECT_THAT(LastUser().groups(), ElementsAre(5, 6));
-  EXPECT_EQ(Glim({"admin", "user", "add", "lee", "--uid", "1002"}).exit_code, 0);
+  EXPECT_EQ(Glim({"admin", "user", "add", "oda"}).err,
+            "user oda: in no team; without a uid no job of theirs runs on nodes with containers: glim admin user set "
+            "oda --uid N --gid N\n");
+  EXPECT_EQ(Glim({"admin", "user", "add", "lee", "--uid", "1002"}).err, "user lee: in no team, uid 1002\n");
   EXPECT_EQ(LastUser().gid(), 1002u);
   EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--role", "king"}).exit_code, 2);
   EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--group", "staff"}).exit_code, 2);
@@ -201,7 +204,9 @@ TEST_F(IdentityCommandsTest, UsersComeFromAFile) {
   server_.Lock()->accounts.add_users()->set_name("kim");
   server_.Lock()->accounts.mutable_users(0)->set_role("operator");
   Write("users.yaml", "users:\n  kim: {teams: [vision], uid: 1001}\n  lee: {role: viewer, disabled: true}\n");
-  EXPECT_EQ(Glim({"admin", "user", "import", "--file", "users.yaml"}).err, "2 users, 1 of them new\n");
+  EXPECT_EQ(Glim({"admin", "user", "import", "--file", "users.yaml"}).err,
+            "2 users, 1 of them new\n1 of them without a uid: no job of theirs runs on nodes with containers until "
+            "they have one\n");
   const auto changes = server_.Lock()->account_changes;
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].user().role(), "operator") << "what the file does not say stays";

@@ -41,7 +41,12 @@ ImportedUser UserOf(const passwd& entry) {
   groups.resize(static_cast<std::size_t>(std::max(0, count)));
   std::sort(groups.begin(), groups.end());
   for (const gid_t group : groups) {
-    if (group != entry.pw_gid) user.row.add_groups(group);
+    if (group == entry.pw_gid) continue;
+    if (group < kFirstUid) {
+      user.system_groups.push_back(group);
+    } else {
+      user.row.add_groups(group);
+    }
   }
   user.has_groups = true;
   return user;
@@ -108,7 +113,12 @@ AccountUser ImportedUser::Over(const AccountUser* known) const {
   if (has_teams) *merged.mutable_teams() = row.teams();
   if (has_admin_of) *merged.mutable_admin_of() = row.admin_of();
   if (has_role) merged.set_role(row.role());
-  if (has_groups) *merged.mutable_groups() = row.groups();
+  if (has_groups) {
+    *merged.mutable_groups() = row.groups();
+    for (const std::uint32_t group : known->groups()) {
+      if (std::find(system_groups.begin(), system_groups.end(), group) != system_groups.end()) merged.add_groups(group);
+    }
+  }
   if (has_disabled) merged.set_disabled(row.disabled());
   if (row.has_uid()) {
     merged.set_has_uid(true);

@@ -2,6 +2,7 @@
 // Main thread only: getpwent is one for all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct ImportedUser {
   glim::v1::AccountUser row;
   // What is told of the user; the rest of a row that is there already stays as it is.
   bool has_teams = false, has_admin_of = false, has_role = false, has_groups = false, has_disabled = false;
+
+  std::vector<std::uint32_t> system_groups{};  // below kFirstUid: kept where the registry has them, and not added
 
   // This user's row over what is there (null: nothing).
   glim::v1::AccountUser Over(const glim::v1::AccountUser* known) const;

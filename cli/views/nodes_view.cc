@@ -44,6 +44,12 @@ std::string SuspectText(const glim::v1::Node& node, TimePoint now) {
   return fmt::format("suspect until {}, used only where nothing else fits{}", FormatRfc3339(until), why);
 }
 
+// Whose jobs run there; empty: everybody's.
+std::string UsersText(const glim::v1::Node& node) {
+  if (node.has_only_uid()) return fmt::format("runs jobs of uid {} alone", node.only_uid());
+  return node.needs_uid() ? "runs no job of a user without a uid" : "";
+}
+
 std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
   std::string note = node.message();
   if (const std::string suspect = SuspectText(node, now); !suspect.empty()) {
@@ -58,6 +64,7 @@ std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
   }
   // Whoever relies on a node's release should know where the kernel does not vouch for it.
   if (node.census() == kBestEffort) note += fmt::format("{}census is best effort", note.empty() ? "" : "; ");
+  if (node.has_only_uid()) note += fmt::format("{}{}", note.empty() ? "" : "; ", UsersText(node));
   return note;
 }
 
@@ -66,6 +73,16 @@ std::string CensusText(const std::string& census) {
   if (census != kBestEffort) return census;
   return "best effort: tasks' processes are known by their environment and their parents (the agent has no control "
          "groups)";
+}
+
+// Root's sockets that no file permissions guard: a socket a line.
+std::string SocketsText(const glim::v1::Node& node) {
+  std::string text;
+  for (const std::string& socket : node.exposed_sockets()) {
+    const char* at = socket.starts_with('@') ? "" : "@";
+    text += fmt::format("{:<11} exposes {}{} (root) to tasks\n", text.empty() ? "sockets" : "", at, Escaped(socket));
+  }
+  return text;
 }
 
 // A folder a line: paths may be long.
@@ -99,7 +116,8 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   add("holder", RefText(node.holder()));
   add("claim", RefText(node.claim()));
   add("heard", FormatAgo({node.last_heard_ms()}, now));
-  return text + fmt::format("{:<11} {}", "allowed", Folders(node));
+  add("users", UsersText(node));
+  return text + fmt::format("{:<11} {}", "allowed", Folders(node)) + SocketsText(node);
 }
 
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour) {

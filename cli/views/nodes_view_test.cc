@@ -61,6 +61,28 @@ TEST(NodesView, OneNodeShowsTheFoldersThatItGives) {
   EXPECT_EQ(NodeText(node, kNodesAt, false), before + "allowed     /home\n            /data\n");
 }
 
+TEST(NodesView, WhoseJobsRunThereIsShown) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.set_needs_uid(true);
+  EXPECT_NE(NodeText(node, kNodesAt, false).find("users       runs no job of a user without a uid\n"),
+            std::string::npos);
+  EXPECT_EQ(NodesTable({node}, kNodesAt, false).find("uid"), std::string::npos) << "of most nodes, and no news";
+  node.set_only_uid(1000);
+  EXPECT_NE(NodeText(node, kNodesAt, false).find("users       runs jobs of uid 1000 alone\n"), std::string::npos);
+  EXPECT_NE(NodesTable({node}, kNodesAt, false).find("runs jobs of uid 1000 alone\n"), std::string::npos);
+}
+
+TEST(NodesView, SocketsThatTasksReachAreShownEscaped) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.add_exposed_sockets("@/run/x");
+  node.add_exposed_sockets("y\x1b[2J");
+  EXPECT_NE(NodeText(node, kNodesAt, false)
+                .find("sockets     exposes @/run/x (root) to tasks\n            exposes @y\\x1b[2J (root) to tasks\n"),
+            std::string::npos);
+}
+
 // What its agent says of a node that a job has: it holds later, and is shown before.
 TEST(NodesView, LabelsThatWaitForTheReleaseAreShown) {
   glim::v1::Node node;

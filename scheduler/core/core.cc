@@ -5,6 +5,7 @@
 
 #include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
@@ -39,6 +40,7 @@ struct Dispatch {
   void operator()(const ResolveOutage&) const { ApplyResolveOutage(changes); }
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
+    ReviewClaims(changes);
     ReviewLinks(changes);
     changes.MarkDirty();
   }

@@ -6,6 +6,7 @@
 
 #include "scheduler/policy/policy_by_class.h"
 #include "scheduler/policy/policy_retention.h"
+#include "scheduler/policy/policy_task_users.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 
@@ -122,6 +123,12 @@ PolicySection Nodes() {
            Time("suspect_for", &Policy::suspect_for, {}, kDay * 30)}};
 }
 
+PolicySection UsersOfTasks() {
+  return {"Users of tasks",
+          {{"task_users", [](Policy* p) { return IntoTaskUsers(&p->task_users); },
+            [](const Policy& p) { return TaskUsersYaml(p.task_users); }}}};
+}
+
 PolicySection Bounds() {
   return {"Bounds",
           {Count("unfinished_jobs_max", &Policy::unfinished_jobs_max, 1, kCountMax),
@@ -134,7 +141,7 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(), Bounds()};
+  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(), UsersOfTasks(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {

@@ -69,7 +69,7 @@ Status IdentityParts::OpenKeys() {
   }
   SchedulerLoop* const loop = around_.loop;
   const std::string folder = StateFolder(config_);
-  auto keeper = OpenAuthority({folder, config_.key_file, OwnUserName()}, loop, around_.cluster_id);
+  auto keeper = OpenAuthority({folder, config_.key_file, OwnUserName(), ::geteuid()}, loop, around_.cluster_id);
   if (!keeper.ok()) return keeper.status();
   keeper_ = std::move(keeper).value();
   if (KeyFileIsBesideStore(config_)) {

@@ -81,7 +81,7 @@ class Forecast {
   void AddNodes() {
     now_ = pass_.now();
     const PoolView& view = pass_.PoolOf(job_.spec->pool);
-    for (const std::uint32_t i : pass_.AskOf(*job_.spec).nodes) {
+    for (const std::uint32_t i : pass_.AskOf(job_).nodes) {
       const PassNode& node = view.nodes[i];
       if (!node.usable) continue;
       TimePoint at = now_;
@@ -118,7 +118,7 @@ class Forecast {
 }  // namespace
 
 bool HasNodes(Pass& pass, const Job& job) {
-  const AskView& ask = pass.AskOf(*job.spec);
+  const AskView& ask = pass.AskOf(job);
   const NodesOut out = OutOf(pass.PoolOf(job.spec->pool), ask);
   return MostTogether(ask, out, *job.spec, pass.policy(), pass.state().layouts().zone_names) >= job.spec->nodes;
 }
@@ -133,7 +133,7 @@ Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint
     estimate.unknown = "it waits for a node to be heard again";
     return estimate;
   }
-  if (BarOf(pass.state().accounts(), job.user, job.team, job.spec->pool) != Bar::kNone) {
+  if (BarOf(pass.state().accounts(), pass.policy(), job.user, job.team, job.spec->pool) != Bar::kNone) {
     estimate.unknown = "it waits for an operator";
     return estimate;
   }

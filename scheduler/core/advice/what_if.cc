@@ -133,7 +133,7 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
   const bool promised = job.waits_for.empty() && !job.waits_for_save && HasNodes(pass, job) &&
                         pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
-                        BarOf(state.accounts(), job.user, job.team, job.spec->pool) == Bar::kNone;
+                        BarOf(state.accounts(), policy, job.user, job.team, job.spec->pool) == Bar::kNone;
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);
   return outlook;
@@ -200,7 +200,8 @@ Explanation WhatIf::Explain(JobId id) {
   const Job job = *state_.FindJob(id);
   Explanation explanation = OutlookOf(state_, policy_, job, now_);
   if (job.not_before > now_) return explanation;  // no change of what it asks for ends its backoff
-  if (BarOf(state_.accounts(), job.user, job.team, job.spec->pool) != Bar::kNone) return explanation;  // an operator's
+  if (BarOf(state_.accounts(), policy_, job.user, job.team, job.spec->pool) != Bar::kNone)
+    return explanation;  // an operator's
   if (!job.waits_for.empty()) {
     Job alone = job;
     alone.waits_for.clear();

@@ -12,7 +12,9 @@
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/node_users.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/task_user.h"
 #include "scheduler/core/model/time_limit.h"
 
 namespace glim::core {
@@ -139,13 +141,15 @@ class Checker {
   void CheckClaimed(const Attempt& attempt) {
     const Attempt* who = &attempt;
     const Job& job = *state_.FindJob(attempt.id.job);
-    Expect(BarOf(state_.accounts(), job.user, job.team, job.spec->pool) == Bar::kNone, who,
+    Expect(BarOf(state_.accounts(), policy_, job.user, job.team, job.spec->pool) == Bar::kNone, who,
            " waits for nodes that its user or team may not have");
     std::uint32_t held = 0;
     for (const NodeId id : attempt.nodes) {
       const Node& node = *state_.FindNode(id);
       if (node.holder == attempt.id) ++held;
       Expect(node.holder == attempt.id || node.claim == attempt.id, who, " neither holds nor claims ", &node);
+      Expect(Takes(RuleOf(node), UidOf(state_.accounts(), job.user)), who, " waits for ", &node,
+             ", which runs no job of its user");
     }
     Expect(held == attempt.nodes_held, who, " miscounts the nodes that it holds");
     const bool whole = held == attempt.nodes.size();

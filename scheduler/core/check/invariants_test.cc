@@ -224,6 +224,18 @@ const Violation kViolations[] = {
          a.zones = {"a", "z1"};
        });
      }},
+    {"attempt 2.1 waits for node n1, which runs no job of its user",
+     [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.only_uid = 1000; }); }},
+    {"attempt 2.1 waits for node n3, which runs no job of its user",
+     [](Sound& s) { s.Edit(NodeId(3), [](Node& n) { n.needs_uid = true; }); }},
+    {"attempt 2.1 waits for nodes that its user or team may not have",
+     [](Sound& s) {
+       Accounts accounts = s.c.state().accounts();
+       User bob{"bob"};
+       bob.uid = bob.gid = 33;
+       accounts.Change({bob});
+       s.c.state().SetAccounts(std::move(accounts));
+     }},
     {"job 2 has an attempt before what it waits for",
      [](Sound& s) { s.Edit(JobId(2), [](Job& j) {
                       j.waits_for = {{JobId(1), DependencyKind::kOk}};

@@ -45,6 +45,7 @@ class Walk {
       case 6: c_.Return(AnyNode()); break;
       case 7:
         if (rng_.OneIn(6)) c_.RestartScheduler();
+        if (rng_.OneIn(3)) ChangeUsers();
         break;
       case 8:
         Stray(AnyNode());
@@ -60,10 +61,11 @@ class Walk {
 
   // Trouble ends: everybody behaves, everybody is heard, whoever is held is resumed, whoever runs finishes.
   void Heal() {
+    for (const char* name : {"ann", "bob"}) c_.SetUser(User{name});
     for (std::uint64_t id = 1; id < c_.state().next_job_id.value; ++id) c_.script(JobId(id)) = Script{};
     for (std::uint32_t n = 1; n <= 8; ++n) {
       c_.agent(NodeId(n)).tasks.erase(kStray);
-      c_.Return(NodeId(n));
+      c_.SetRule(NodeId(n), {});
       c_.Do(ReturnNode{"n" + std::to_string(n)});
     }
     for (int turn = 0; turn < 400 && c_.state().index().unfinished > 0; ++turn) {
@@ -95,7 +97,24 @@ class Walk {
     if (rng_.OneIn(6)) spec.launcher = Launcher::kPerGpu;
     if (rng_.OneIn(6)) spec.grace = spec.max_grace = {};
     spec.restart_max = 1000;
-    c_.Submit(spec, rng_.OneIn(2) ? "ann" : "bob");
+    const Status status = c_.Do(SubmitJobs{rng_.OneIn(2) ? "ann" : "bob", "team", "", {spec}, false}).status;
+    EXPECT_TRUE(status.ok() || status.field() == "user" || status.reason() == "UID_NOT_ALLOWED") << status.message();
+  }
+
+  // An agent begins anew as somebody else, or an operator changes who a user is on the nodes.
+  void ChangeUsers() {
+    constexpr std::uint32_t kAnn = 1001, kBob = 1002, kSystems = 33;
+    if (rng_.OneIn(2)) {
+      UserRule rule;
+      if (rng_.OneIn(3)) rule.only_uid = rng_.OneIn(2) ? kAnn : kBob;
+      rule.needs_uid = rng_.OneIn(3);
+      return static_cast<void>(c_.SetRule(AnyNode(), rule));
+    }
+    const bool ann = rng_.OneIn(2);
+    User user{ann ? "ann" : "bob"};
+    if (!rng_.OneIn(3)) user.uid = user.gid = ann ? kAnn : kBob;
+    if (!ann && rng_.OneIn(5)) user.uid = user.gid = kSystems;
+    c_.SetUser(std::move(user));
   }
 
   // A task that nobody knows comes or goes.

@@ -132,7 +132,7 @@ TEST(AccountRules, AreToldWithTheFieldAndTheWayOut) {
     return AccountChange{lee};
   };
   User kim = Kim(false);
-  kim.uid = 1000;
+  kim.uid = kim.gid = 1000;
   ASSERT_TRUE(c.Change({{kim}}).status.ok());
   struct Row {
     AccountChange change;
@@ -142,8 +142,20 @@ TEST(AccountRules, AreToldWithTheFieldAndTheWayOut) {
   const Row kRows[] = {
       {user([](User& u) { u.role = Role::kTeamAdmin; }), "role", "no role of a user"},
       {user([](User& u) { u.admin_of = {"speech"}; }), "admin_of", "user lee is not in team speech"},
-      {user([](User& u) { u.uid = 1000; }), "uid", "1000 is user kim's"},
-      {user([](User& u) { u.uid = 65534; }), "uid", "65534 is nobody's"},
+      {user([](User& u) { u.uid = u.gid = 1000; }), "uid", "1000 is user kim's"},
+      {user([](User& u) { u.uid = u.gid = 65534; }), "gid", "65534 is nobody's"},
+      {user([](User& u) {
+         u.uid = 65534;
+         u.gid = 1001;
+       }),
+       "uid", "65534 is nobody's"},
+      {user([](User& u) { u.uid = 1001; }), "gid", "a uid needs a gid"},
+      {user([](User& u) {
+         u.uid = u.gid = 1001;
+         u.groups = {44, 4294967295};
+       }),
+       "groups", "4294967295 is nobody's"},
+      {user([](User& u) { u.groups.assign(1025, 2000); }), "groups", "1025 are too many"},
       {{Vision({"a100", "a100"})}, "pools", "given twice"},
       {{Vision({"a100"}, "default")}, "default_pool", "may not use pool default"},
   };
@@ -155,7 +167,7 @@ TEST(AccountRules, AreToldWithTheFieldAndTheWayOut) {
   }
   // In one event a uid may change hands.
   kim.uid = 1001;
-  EXPECT_TRUE(c.Change({{kim}, user([](User& u) { u.uid = 1000; })}).status.ok());
+  EXPECT_TRUE(c.Change({{kim}, user([](User& u) { u.uid = u.gid = 1000; })}).status.ok());
 }
 
 TEST(AJobsParent, IsKept) {

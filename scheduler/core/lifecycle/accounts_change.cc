@@ -5,19 +5,17 @@
 #include <optional>
 #include <utility>
 
-#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/identity_change.h"
-#include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/quota_bounds.h"
+#include "scheduler/core/model/task_user.h"
 
 namespace glim::core {
 namespace {
 
 constexpr std::size_t kNamedMax = 3;
-// What the kernel shows for whoever it cannot name: such a uid is anybody's.
-constexpr std::uint32_t kOverflowUid = 65534;
-constexpr std::uint32_t kNoUid = UINT32_MAX;
+constexpr std::size_t kGroupsMax = 1024;  // they are in each attempt of the user's, and in each launch
 
 Status NoSuch(const std::string& field, const std::string& what, const std::string& fix) {
   return Status(StatusCode::kNotFound, field + ": no " + what)
@@ -92,6 +90,7 @@ struct Checker {
       if (!accounts.teams.contains(team)) return NoSuchTeam("teams", team);
     }
     if (Status s = CheckRole(row); !s.ok()) return s;
+    if (Status s = CheckGids(row); !s.ok()) return s;
     return row.uid ? CheckUid(row) : Status::Ok();
   }
 
@@ -107,8 +106,26 @@ struct Checker {
     return Status::Ok();
   }
 
+  // A task is its user with all three, or not at all.
+  static Status CheckGids(const User& row) {
+    if (row.uid && !row.gid) {
+      return InvalidArgument("gid", "is missing: a uid needs a gid",
+                             "give the user's own: glim admin user set " + row.name + " --gid N");
+    }
+    if (row.gid && IsNobodys(*row.gid)) {
+      return InvalidArgument("gid", std::to_string(*row.gid) + " is nobody's", "give the user's own");
+    }
+    if (row.groups.size() > kGroupsMax) {
+      return InvalidArgument("groups", std::to_string(row.groups.size()) + " are too many",
+                             "give at most " + std::to_string(kGroupsMax) + ": those that tasks need");
+    }
+    const auto group = std::find_if(row.groups.begin(), row.groups.end(), IsNobodys);
+    if (group == row.groups.end()) return Status::Ok();
+    return InvalidArgument("groups", std::to_string(*group) + " is nobody's", "leave it out");
+  }
+
   Status CheckUid(const User& row) const {
-    if (*row.uid == kOverflowUid || *row.uid == kNoUid) {
+    if (IsNobodys(*row.uid)) {
       return InvalidArgument("uid", std::to_string(*row.uid) + " is nobody's", "give the user's own");
     }
     const std::string other = uids.OtherWith(*row.uid, row.name);
@@ -240,27 +257,6 @@ HistoryKind KindOfChange(const AccountRow& row) {
   return std::holds_alternative<Team>(row) ? HistoryKind::kTeamChanged : HistoryKind::kQuotaChanged;
 }
 
-bool StillWaits(const Attempt& attempt) { return attempt.state == AttemptState::kClaimed; }
-
-// What has its nodes runs on; what waits for them starts no more.
-void DropBarred(Changes& changes) {
-  const Accounts& accounts = changes.state().accounts();
-  if (accounts.users_disabled == 0 && accounts.teams_with_pools == 0) return;
-  std::vector<AttemptId> waiting;
-  for (const AttemptId id : changes.state().index().attention) {
-    if (StillWaits(changes.attempt(id))) waiting.push_back(id);
-  }
-  for (const AttemptId id : waiting) {
-    const Job& job = changes.job(id.job);
-    const Bar bar = BarOf(accounts, job.user, job.team, job.spec->pool);
-    if (bar == Bar::kNone || !StillWaits(changes.attempt(id))) continue;
-    DropClaims(changes, id,
-               bar == Bar::kUserDisabled ? "user " + job.user + " is disabled"
-                                         : "team " + job.team + " may not use its pool any more");
-    Requeue(changes, id.job, {});
-  }
-}
-
 }  // namespace
 
 void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
@@ -289,7 +285,7 @@ void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
   if (done.empty()) return;
   changes.SetAccounts(std::move(after), std::move(done));
   ForgetUsers(changes, gone);
-  DropBarred(changes);
+  ReviewClaims(changes);
 }
 
 Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, const std::string& asked) {
@@ -307,15 +303,22 @@ Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, c
                    : "use one of " + mine);
 }
 
-Status CheckAccess(const Accounts& accounts, const std::string& user, const std::string& team,
+Status CheckAccess(const Accounts& accounts, const Policy& policy, const std::string& user, const std::string& team,
                    const std::string& pool) {
-  switch (BarOf(accounts, user, team, pool)) {
+  switch (BarOf(accounts, policy, user, team, pool)) {
     case Bar::kNone: return Status::Ok();
     case Bar::kUserDisabled:
       return Status(StatusCode::kPermissionDenied, "user " + user + " is disabled")
           .WithReason("USER_DISABLED")
           .WithField("user")
           .WithFix("ask an operator for: glim admin user set " + user + " --enable");
+    case Bar::kTaskUser: {
+      const TaskUserFault fault = *FaultOfTaskUser(accounts, policy, user);
+      return Status(StatusCode::kPermissionDenied, fault.field + ": " + fault.what)
+          .WithReason("UID_NOT_ALLOWED")
+          .WithField(fault.field)
+          .WithFix("ask an operator: " + fault.fix);
+    }
     case Bar::kPoolNotAllowed: break;
   }
   const std::vector<std::string>& pools = accounts.teams.at(team).pools;

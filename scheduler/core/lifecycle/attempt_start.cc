@@ -7,6 +7,7 @@
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/task_user.h"
 #include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
@@ -33,6 +34,7 @@ void BeginStart(Changes& changes, AttemptId id) {
     attempt.state = AttemptState::kStarting;
     attempt.started_at = changes.now();
     attempt.master_port = MasterPort(changes.policy(), id);
+    attempt.task_user = TaskUserOf(changes.state().accounts(), job.user);  // whatever becomes of it while this runs
   });
   const std::vector<NodeId> nodes = changes.attempt(id).nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {

@@ -79,9 +79,9 @@ Status CheckAccounts(const ClusterState& state, const SubmitJobs& event, const J
 }
 
 // Before anything is told about a pool.
-Status CheckBars(const ClusterState& state, const SubmitJobs& event, const JobSpec& spec) {
+Status CheckBars(const ClusterState& state, const Policy& policy, const SubmitJobs& event, const JobSpec& spec) {
   const auto team = TeamOf(state, event, spec);
-  return CheckAccess(state.accounts(), event.user, team.ok() ? *team : "", spec.pool);
+  return CheckAccess(state.accounts(), policy, event.user, team.ok() ? *team : "", spec.pool);
 }
 
 bool SaysItsPool(const JobSpec& spec) { return !spec.pool.empty(); }
@@ -105,8 +105,8 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
     const JobSpec& spec = event.specs[i];
     if (i > 0 && spec == event.specs[i - 1]) continue;
-    Status s = CheckBars(state, event, spec);
-    if (s.ok()) s = CheckFeasible(state, policy, spec);
+    Status s = CheckBars(state, policy, event, spec);
+    if (s.ok()) s = CheckFeasible(state, policy, spec, event.user);
     if (s.ok()) s = CheckGrace(policy, spec);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);

@@ -5,6 +5,7 @@
 
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/attempt_progress.h"
+#include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/node_loss.h"
@@ -251,6 +252,9 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   node.save_address = event.save_address;
   node.save_key = event.save_key;
   node.allowed_folders = event.allowed_folders;
+  node.only_uid = event.only_uid;
+  node.needs_uid = event.needs_uid;
+  const bool takes_others = before.only_uid != node.only_uid || before.needs_uid != node.needs_uid;
   ForgetRoot(changes.policy(), node);
   changes.Write(std::move(node));
   JudgeRootsAgain(changes, right_marker);
@@ -263,6 +267,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   } else {
     TakeOut(changes, id, missing);
   }
+  if (takes_others) ReviewClaims(changes);
   HeardAgain(changes, id);
   if (has_identity && changes.node(id).state == NodeState::kReady) {
     changes.EditNode(id, [&](Node& row) { row.message = said.differs; });
@@ -294,6 +299,9 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   SeeRoot(changes, event.node, event.root_marker, event.root_error);
   SeeNodeFault(changes, event.node, event.fault);
   SeeSiteFault(changes, event.node, event.site_fault);
+  if (event.exposed_sockets && changes.node(event.node).exposed_sockets != *event.exposed_sockets) {
+    changes.EditNode(event.node, [&](Node& row) { row.exposed_sockets = *event.exposed_sockets; });
+  }
   std::vector<AttemptId> orphans;
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);

@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/attempt_start.h"
+#include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
@@ -147,6 +148,7 @@ void ApplyLeaderStarted(Changes& changes) {
     changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
   for (const NodeId id : nodes) SettleSavesOn(changes, id);
+  ReviewClaims(changes);    // its policy may be another one: a uid may be refused
   BeginCrossings(changes);  // its policy may be another one: the links may carry more now
   // An earlier version let them wait for ever.
   std::set<JobId> waiting;

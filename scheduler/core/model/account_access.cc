@@ -3,26 +3,30 @@
 #include <algorithm>
 
 #include "scheduler/core/model/spec.h"
+#include "scheduler/core/model/task_user.h"
 
 namespace glim::core {
 
-Bar BarOf(const Accounts& accounts, const std::string& user, const std::string& team, const std::string& pool) {
+Bar BarOf(const Accounts& accounts, const Policy& policy, const std::string& user, const std::string& team,
+          const std::string& pool) {
   if (accounts.users_disabled > 0) {
     const auto found = accounts.users.find(user);
     if (found != accounts.users.end() && found->second.disabled) return Bar::kUserDisabled;
   }
   if (accounts.teams_with_pools > 0) {
     const auto found = accounts.teams.find(team);
-    if (found == accounts.teams.end() || found->second.pools.empty()) return Bar::kNone;
-    const auto& pools = found->second.pools;
-    if (std::find(pools.begin(), pools.end(), pool) == pools.end()) return Bar::kPoolNotAllowed;
+    const bool bound = found != accounts.teams.end() && !found->second.pools.empty();
+    if (bound) {
+      const auto& pools = found->second.pools;
+      if (std::find(pools.begin(), pools.end(), pool) == pools.end()) return Bar::kPoolNotAllowed;
+    }
   }
-  return Bar::kNone;
+  return FaultOfTaskUser(accounts, policy, user) ? Bar::kTaskUser : Bar::kNone;
 }
 
-std::optional<Blocker> BarBlocker(const Accounts& accounts, const std::string& user, const std::string& team,
-                                  const std::string& pool) {
-  switch (BarOf(accounts, user, team, pool)) {
+std::optional<Blocker> BarBlocker(const Accounts& accounts, const Policy& policy, const std::string& user,
+                                  const std::string& team, const std::string& pool) {
+  switch (BarOf(accounts, policy, user, team, pool)) {
     case Bar::kNone: return std::nullopt;
     case Bar::kUserDisabled:
       return Blocker{BlockerKind::kUserDisabled,
@@ -39,6 +43,11 @@ std::optional<Blocker> BarBlocker(const Accounts& accounts, const std::string& u
                      0,
                      0,
                      {}};
+    case Bar::kTaskUser: {
+      const TaskUserFault fault = *FaultOfTaskUser(accounts, policy, user);
+      return Blocker{
+          BlockerKind::kUser, fault.what + "; the job waits until an operator mends it: " + fault.fix, 0, 0, {}};
+    }
   }
   return std::nullopt;
 }

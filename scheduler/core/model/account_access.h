@@ -1,4 +1,5 @@
-// Who may start jobs, and where: a user may be disabled, a team may have pools of its own. Pure.
+// Who may start jobs, and where: a user may be disabled or have ids that no task has, a team may have pools of its own.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -6,17 +7,19 @@
 
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
+#include "scheduler/core/model/policy.h"
 
 namespace glim::core {
 
-enum class Bar : std::uint8_t { kNone, kUserDisabled, kPoolNotAllowed };
+enum class Bar : std::uint8_t { kNone, kUserDisabled, kPoolNotAllowed, kTaskUser };
 
 // A user who is not registered, and a team that is none, are barred from nothing. Costs nothing where nobody is barred.
-Bar BarOf(const Accounts& accounts, const std::string& user, const std::string& team, const std::string& pool);
+Bar BarOf(const Accounts& accounts, const Policy& policy, const std::string& user, const std::string& team,
+          const std::string& pool);
 
 // Of a job that waits; nullopt: nothing bars it.
-std::optional<Blocker> BarBlocker(const Accounts& accounts, const std::string& user, const std::string& team,
-                                  const std::string& pool);
+std::optional<Blocker> BarBlocker(const Accounts& accounts, const Policy& policy, const std::string& user,
+                                  const std::string& team, const std::string& pool);
 
 // The pool of a job that names none: its team's, or "default".
 std::string DefaultPool(const Accounts& accounts, const std::string& team);

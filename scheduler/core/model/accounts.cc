@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/core/model/task_ids.h"
+
 namespace glim::core {
 namespace {
 
@@ -24,17 +26,26 @@ struct Key {
   AccountKey operator()(const QuotaImport&) const { return {"import", "quotas"}; }
 };
 
+// Would this user's ids need a word of the policy's? Most users' do not.
+bool HasSystemIds(const User& user) {
+  const auto is_odd = [](std::uint32_t id) { return id < kOwnIdsFrom || IsNobodys(id); };
+  return (user.uid && is_odd(*user.uid)) || (user.gid && is_odd(*user.gid)) ||
+         std::any_of(user.groups.begin(), user.groups.end(), is_odd);
+}
+
 struct Changer {
   Accounts& accounts;
   bool removed;
   void operator()(const User& row) const {
     const auto old = accounts.users.find(row.name);
     if (old != accounts.users.end() && old->second.disabled) --accounts.users_disabled;
+    if (old != accounts.users.end() && HasSystemIds(old->second)) --accounts.users_with_system_ids;
     if (removed) {
       accounts.users.erase(row.name);
     } else {
       accounts.users[row.name] = row;
       if (row.disabled) ++accounts.users_disabled;
+      if (HasSystemIds(row)) ++accounts.users_with_system_ids;
     }
   }
   void operator()(const Team& row) const {

@@ -95,6 +95,7 @@ struct Accounts {
   // Counted by Change: where nobody is barred, a planning pass looks nobody up.
   std::uint32_t users_disabled = 0;
   std::uint32_t teams_with_pools = 0;
+  std::uint32_t users_with_system_ids = 0;  // task_user.h
   void Change(const AccountChange& change);
   bool Has(const AccountRow& row) const;  // the very same
   std::vector<AccountRow> Rows() const;

@@ -127,7 +127,7 @@ TEST(CheckFeasible, RefusesAPathThatTooFewNodesGive) {
     SCOPED_TRACE(row.what);
     Cluster c(Zones{.nodes = 0});
     AddGivers(c, row.lists);
-    const Status status = CheckFeasible(c.state(), c.policy(), row.spec);
+    const Status status = CheckFeasible(c.state(), c.policy(), row.spec, "ann");
     EXPECT_EQ(status.ok(), *row.field == 0) << status.message();
     EXPECT_EQ(status.field(), row.field);
     EXPECT_EQ(status.message(), row.message);
@@ -142,7 +142,7 @@ TEST(CheckFeasible, OnlyNodesThatAreAsThePlacementAsksCount) {
   c.AddNode(Labels("z2", "l2"), "", {"/data"});
   JobSpec spec = In("/data/me");
   spec.placement.zones = {"z1"};
-  EXPECT_EQ(CheckFeasible(c.state(), c.policy(), spec).fix(), "use a folder below one of: /home");
+  EXPECT_EQ(CheckFeasible(c.state(), c.policy(), spec, "ann").fix(), "use a folder below one of: /home");
 }
 
 TEST(Placement, AJobGoesWhereItIsGivenWhatItNames) {
@@ -169,9 +169,9 @@ TEST(Placement, AJobWaitsForTheNodesThatGiveItWhatItNames) {
 TEST(Placement, FollowsWhatANodeSaysNow) {
   Cluster c(Zones{.nodes = 0});
   AddGivers(c, {{"/home"}});
-  EXPECT_FALSE(CheckFeasible(c.state(), c.policy(), In("/data/me")).ok());
+  EXPECT_FALSE(CheckFeasible(c.state(), c.policy(), In("/data/me"), "ann").ok());
   c.Connect("n1", Labels("z1", "l1"), "", {"/home", "/data"});
-  EXPECT_TRUE(CheckFeasible(c.state(), c.policy(), In("/data/me")).ok());
+  EXPECT_TRUE(CheckFeasible(c.state(), c.policy(), In("/data/me"), "ann").ok());
   EXPECT_EQ(c.attempt(c.Submit(In("/data/me"))).nodes, (std::vector{NodeId(1)}));
 }
 

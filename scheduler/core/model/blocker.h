@@ -24,7 +24,8 @@ enum class BlockerKind : std::uint8_t {
   kCheckpointOn,
   kNodesOut,
   kUserDisabled,
-  kPoolNotAllowed
+  kPoolNotAllowed,
+  kUser
 };
 const char* ToString(BlockerKind kind);
 

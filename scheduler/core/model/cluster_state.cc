@@ -283,7 +283,9 @@ std::shared_ptr<const Node> ClusterState::Put(Node row) {
   const Node* old = FindNode(row.id);
   const bool alike = old && IndexedAlike(*old, row);
   if (old && !alike) IndexNode(*old, false);
-  if (!old || !(old->labels == row.labels && old->allowed_folders == row.allowed_folders)) layouts_ = nullptr;
+  const bool laid_alike = old && old->labels == row.labels && old->allowed_folders == row.allowed_folders &&
+                          old->only_uid == row.only_uid && old->needs_uid == row.needs_uid;
+  if (!laid_alike) layouts_ = nullptr;
   newest = std::max(newest, row.use_since);
   if (old) index_.counts.Count(*old, false);
   index_.counts.Count(row, true);

@@ -150,7 +150,7 @@ class ClusterState {
   const Accounts& accounts() const { return *tables_.accounts; }
   // Tokens, nodes' identities, secrets. Valid until they change.
   const Identity& identity() const { return *tables_.identity; }
-  // Valid until a node's labels, or the folders that a node gives to jobs, change.
+  // Valid until a node's labels, the folders that a node gives to jobs, or whose jobs it runs change.
   const Layouts& layouts() const;
 
   // The newest attempt of a job if it has not ended, else null.

@@ -239,6 +239,7 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kNodesOut, "nodes_out"},
     {BlockerKind::kUserDisabled, "user_disabled"},
     {BlockerKind::kPoolNotAllowed, "pool_not_allowed"},
+    {BlockerKind::kUser, "user"},
 });
 
 template <>

@@ -2,6 +2,8 @@
 // in. Values only.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -53,11 +55,13 @@ struct NodeConnected {
   std::string agent_version;
   std::string runtime;
   std::string census;
-  std::string replica;       // host:port of its glim-replica; empty: none
+  std::string replica;       // KEY@host:port of its glim-replica (replica.md); empty: none
   std::string save_address;  // host:port of its SaveApi; empty: none
   std::string save_key;
   std::vector<std::string> allowed_folders;
-  JobId highest_job;  // that the node has anything of; 0: none
+  JobId highest_job;                        // that the node has anything of; 0: none
+  std::optional<std::uint32_t> only_uid{};  // as in Node, and the next
+  bool needs_uid = false;
 };
 
 // Its agent was not let in, for its protocol or its clock: a sign of life, and no more.
@@ -101,6 +105,7 @@ struct NodeReported {
   std::string root_error{};
   std::string fault{};       // of the node itself; empty: none
   std::string site_fault{};  // a prolog or an epilog of the operator's failed there: why; empty: none
+  std::optional<std::vector<std::string>> exposed_sockets{};  // printable, and bounded; nothing: nobody has looked
 };
 
 // This leader did not run for a while (a stopped process, a clock that was set): what it did not hear is no silence.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "scheduler/core/model/allowed_paths.h"
+#include "scheduler/core/model/node_users.h"
 #include "sdk/base/snapshot_name.h"
 
 namespace glim::core {
@@ -96,9 +97,44 @@ Status CheckSnapshotPlace(const Policy& policy, const CodeSnapshot& snapshot) {
                     "submit it again: glim submit --snapshot lays the archive there");
 }
 
+// The kinds of nodes that are as a job asks, and those of them that run jobs of its user.
+struct FittingKinds {
+  std::vector<const NodeKind*> kinds;
+  std::size_t nodes = 0;  // of all that fit
+  std::size_t open = 0;   // of these, that the user may have
+  ClosedNodes closed;
+  std::uint32_t gpus_max = 0;
+};
+
+FittingKinds KindsFor(const PoolLayout& layout, const JobSpec& spec, const std::vector<bool>& take) {
+  FittingKinds fitting;
+  for (const NodeKind& kind : layout.kinds) {
+    fitting.gpus_max = std::max(fitting.gpus_max, kind.labels.gpu_count);
+    if (!Fits(kind.labels, spec)) continue;
+    fitting.nodes += kind.nodes;
+    if (take.empty() || take[kind.users]) {
+      fitting.kinds.push_back(&kind);
+      fitting.open += kind.nodes;
+    } else {
+      fitting.closed[kind.users] += kind.nodes;
+    }
+  }
+  return fitting;
+}
+
+Status ClosedToUser(const PoolLayout& layout, const FittingKinds& fitting, const Accounts& accounts,
+                    const JobSpec& spec, const std::string& user) {
+  const std::string opener = OpenerOf(accounts, user);
+  return Infeasible("user",
+                    "user: " + ClosedInWords(layout, fitting.closed, accounts) + "; " + WhyClosed(accounts, user) +
+                        ": " + std::to_string(fitting.open) + " of pool " + spec.pool + " are left, " +
+                        std::to_string(spec.nodes) + " needed",
+                    opener.empty() ? "use a pool whose nodes run jobs of every user" : opener);
+}
+
 }  // namespace
 
-Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec) {
+Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec, const std::string& user) {
   if (Status s = CheckSnapshotPlace(policy, spec.snapshot); !s.ok()) return s;
   const auto pool = state.index().nodes_by_pool.find(spec.pool);
   if (pool == state.index().nodes_by_pool.end()) {
@@ -114,30 +150,25 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
   }
   const PoolLayout& layout = state.layouts().pools.at(spec.pool);
   const std::vector<bool> give = ListsThatGive(layout, spec);
+  const FittingKinds fitting = KindsFor(layout, spec, RulesThatTake(layout, state.accounts(), user));
   std::map<std::string, std::size_t> by_zone;
-  std::vector<const NodeKind*> kinds;
-  std::size_t fitting = 0;
-  std::uint32_t gpus_max = 0;
-  for (const NodeKind& kind : layout.kinds) {
-    gpus_max = std::max(gpus_max, kind.labels.gpu_count);
-    if (!Fits(kind.labels, spec)) continue;
-    fitting += kind.nodes;
-    kinds.push_back(&kind);
-    if (give.empty() || give[kind.folders]) by_zone[kind.labels.zone] += kind.nodes;
+  for (const NodeKind* kind : fitting.kinds) {
+    if (give.empty() || give[kind->folders]) by_zone[kind->labels.zone] += kind->nodes;
   }
-  if (spec.gpus_per_node > gpus_max) {
+  if (spec.gpus_per_node > fitting.gpus_max) {
     return Infeasible("gpus_per_node",
                       std::to_string(spec.gpus_per_node) + " GPUs a node requested, the largest of pool " + spec.pool +
-                          " has " + std::to_string(gpus_max),
-                      "use at most " + std::to_string(gpus_max));
+                          " has " + std::to_string(fitting.gpus_max),
+                      "use at most " + std::to_string(fitting.gpus_max));
   }
-  if (spec.nodes > fitting) {
+  if (spec.nodes > fitting.nodes) {
     return Infeasible("placement",
-                      "only " + std::to_string(fitting) + " nodes of pool " + spec.pool +
+                      "only " + std::to_string(fitting.nodes) + " nodes of pool " + spec.pool +
                           " are as the placement asks, " + std::to_string(spec.nodes) + " are needed",
                       "ask for fewer nodes, or loosen placement");
   }
-  if (Status s = CheckPaths(layout, kinds, spec); !s.ok()) return s;
+  if (spec.nodes > fitting.open) return ClosedToUser(layout, fitting, state.accounts(), spec, user);
+  if (Status s = CheckPaths(layout, fitting.kinds, spec); !s.ok()) return s;
   const bool may_cross = MayCross(spec, policy, LargestZone(layout, spec));
   const std::size_t largest = std::max(MostInOneZone(by_zone), may_cross ? MostOverALink(by_zone, policy) : 0);
   if (spec.nodes > largest) {

@@ -33,6 +33,6 @@ std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, con
 bool LeavesItsLink(const Attempt& attempt);
 
 // kFailedPrecondition, reason INFEASIBLE, with the field and a fix.
-Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec);
+Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec, const std::string& user);
 
 }  // namespace glim::core

@@ -49,6 +49,13 @@ struct SaveRetention {
   friend bool operator==(const SaveRetention&, const SaveRetention&) = default;
 };
 
+// Ids below 1000 are the system's: tasks have those alone that are listed (task_user.h).
+struct TaskUsersPolicy {
+  std::vector<std::uint32_t> allow_uids;
+  std::vector<std::uint32_t> allow_gids;  // as a gid, and among the groups
+  friend bool operator==(const TaskUsersPolicy&, const TaskUsersPolicy&) = default;
+};
+
 struct Policy {
   // What the policy file's `quotas:` say. The planner does not read them: they become rows (policy_accounts.h), and the
   // rows decide (quota_bounds.h).
@@ -110,6 +117,9 @@ struct Policy {
   std::uint32_t outage_percent = 20;       // more than this share silent at once: an outage, nobody is lost
   Duration leaf_lost_after = Minutes(10);  // in an outage, a leaf of which nobody is heard, while another leaf is
   Duration suspect_for = Hours(1);         // a suspect node is left out for that long, while others fit
+
+  // Users of tasks.
+  TaskUsersPolicy task_users;
 
   // Bounds.
   std::uint32_t unfinished_jobs_max = 200'000;

@@ -8,17 +8,17 @@ namespace glim::core {
 
 namespace {
 
-std::uint32_t IndexOfList(PoolLayout& pool, const std::vector<std::string>& folders) {
-  const auto begin = pool.folder_lists.begin();
-  const auto found = std::find(begin, pool.folder_lists.end(), folders);
-  const auto index = static_cast<std::uint32_t>(found - begin);
-  if (found == pool.folder_lists.end()) pool.folder_lists.push_back(folders);
+template <typename T>
+std::uint32_t IndexIn(std::vector<T>& known, const T& value) {
+  const auto found = std::find(known.begin(), known.end(), value);
+  const auto index = static_cast<std::uint32_t>(found - known.begin());
+  if (found == known.end()) known.push_back(value);
   return index;
 }
 
-void CountKind(PoolLayout& pool, const NodeLabels& labels, std::uint32_t folders) {
+void CountKind(PoolLayout& pool, const NodeLabels& labels, std::uint32_t folders, std::uint32_t users) {
   const auto kind = std::find_if(pool.kinds.begin(), pool.kinds.end(), [&](const NodeKind& k) {
-    if (k.folders != folders) return false;
+    if (k.folders != folders || k.users != users) return false;
     NodeLabels other = k.labels;
     other.leaf = labels.leaf;
     return other == labels;
@@ -26,7 +26,7 @@ void CountKind(PoolLayout& pool, const NodeLabels& labels, std::uint32_t folders
   if (kind != pool.kinds.end()) {
     ++kind->nodes;
   } else {
-    pool.kinds.push_back({labels, folders, 1});
+    pool.kinds.push_back({labels, folders, users, 1});
   }
 }
 
@@ -61,8 +61,9 @@ Layouts MakeLayouts(const std::vector<const Node*>& nodes_by_id) {
     pool.nodes.push_back(node->id);
     pool.zones.push_back(zones.find(node->labels.zone)->second);
     pool.leaves.push_back(leaves.find({node->labels.zone, node->labels.leaf})->second);
-    pool.folders.push_back(IndexOfList(pool, node->allowed_folders));
-    CountKind(pool, node->labels, pool.folders.back());
+    pool.folders.push_back(IndexIn(pool.folder_lists, node->allowed_folders));
+    pool.users.push_back(IndexIn(pool.user_rules, UserRule{node->only_uid, node->needs_uid}));
+    CountKind(pool, node->labels, pool.folders.back(), pool.users.back());
   }
   return layouts;
 }

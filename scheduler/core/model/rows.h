@@ -13,6 +13,7 @@
 
 #include "scheduler/core/model/ids.h"
 #include "scheduler/core/model/spec.h"
+#include "scheduler/core/model/task_ids.h"
 #include "sdk/base/time.h"
 
 namespace glim::core {
@@ -216,7 +217,8 @@ struct Attempt {
   TimePoint durable_at;
   Duration save_interval;  // between its last two durable saves; 0: unknown
   std::int64_t steps_lost = 0;
-  std::vector<AttemptId> victims;  // whose agreements made room for it
+  std::vector<AttemptId> victims;       // whose agreements made room for it
+  std::optional<TaskUser> task_user{};  // of the registry as it stood at its start; nothing: the user had no uid
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
   Agreement* open_agreement();
@@ -310,7 +312,7 @@ struct Node {
   std::string agent_version;
   std::string runtime;
   std::string census;        // how its agent knows who is in a task: groups, best_effort; empty: untold
-  std::string replica;       // host:port of its glim-replica; empty: none
+  std::string replica;       // KEY@host:port of its glim-replica (replica.md); empty: none
   std::string save_address;  // host:port of its agent's SaveApi; empty: saves cannot be copied from there
   std::string save_key;      // of that API's tokens: shown to nobody
   std::vector<std::string> allowed_folders;  // what jobs may name; empty: anything
@@ -339,7 +341,10 @@ struct Node {
   UseTotals ledger{};                         // GPU-milliseconds
   std::string fault;        // what its agent finds wrong with the node itself: no job starts there until that is over
   std::string suspect_why;  // with suspect_until: what went wrong there last
-  std::vector<TaskId> stuck_tasks;  // for which alone it is quarantined: it is ready again when they are gone
+  std::vector<TaskId> stuck_tasks;          // for which alone it is quarantined: it is ready again when they are gone
+  std::optional<std::uint32_t> only_uid{};  // it runs jobs of this uid's user alone; nothing: of anybody
+  bool needs_uid = false;                   // it runs no job whose user has no uid in the registry
+  std::vector<std::string> exposed_sockets{};  // abstract ones of root's programs, which tasks reach; printable
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -20,6 +20,12 @@ std::string Ids(const FieldSums& field) {
   return text;
 }
 
+std::int64_t ClosedTo(const AskView& ask) {
+  std::int64_t nodes = 0;
+  for (const auto& [rule, closed] : ask.closed) nodes += static_cast<std::int64_t>(closed);
+  return nodes;
+}
+
 Blocker BusyBlocker(const Pass& pass, const Job& job, const FieldSums& field, bool one_zone) {
   const auto have = static_cast<std::int64_t>(one_zone ? field.free_in_best_zone : field.free);
   std::string where = one_zone && have > 0 ? " in zone " + pass.ZoneName(field.best_zone) : "";
@@ -28,6 +34,10 @@ Blocker BusyBlocker(const Pass& pass, const Job& job, const FieldSums& field, bo
   if (field.out.all > 0)
     message += "; " + Nodes(static_cast<std::int64_t>(field.out.all)) +
                (field.out.all == 1 ? " more takes no job: " : " more take no job: ") + OutInWords(field.out);
+  if (const std::int64_t closed = ClosedTo(*field.ask); closed > 0) {
+    message +=
+        "; " + Nodes(closed) + (closed == 1 ? " more runs no job of this user" : " more run no job of this user");
+  }
   return {BlockerKind::kNodesBusy, std::move(message), have, job.spec->nodes, field.holders};
 }
 
@@ -55,6 +65,17 @@ Blocker InfeasibleBlocker(const Job& job, const FieldSums& field, std::size_t la
                               : Nodes(have) + " of pool " + spec.pool + " fit what it asks";
   message += ", " + std::to_string(spec.nodes) + " needed; it waits until there are more";
   return {BlockerKind::kInfeasible, std::move(message), have, spec.nodes, {}};
+}
+
+// There would be nodes enough, but they run none of its user's.
+Blocker UserBlocker(const Pass& pass, const Job& job, const FieldSums& field, std::size_t largest) {
+  const Accounts& accounts = pass.state().accounts();
+  const auto have = static_cast<std::int64_t>(largest);
+  const std::string opener = OpenerOf(accounts, job.user);
+  std::string message = field.ask->closed_words + "; " + WhyClosed(accounts, job.user) + ": " + Nodes(have) +
+                        (have == 1 ? " is left for it, " : " are left for it, ") + std::to_string(job.spec->nodes) +
+                        " needed; " + (opener.empty() ? "it waits until there are more" : opener);
+  return {BlockerKind::kUser, std::move(message), have, job.spec->nodes, {}};
 }
 
 std::string JobsOf(const std::vector<AttemptId>& holders) {
@@ -149,7 +170,10 @@ std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const FieldSu
   const Job& job = *asker.job;
   std::vector<Blocker> blockers;
   const std::size_t largest = field.ask->Largest(*job.spec, pass.policy());
-  if (largest < job.spec->nodes) return {InfeasibleBlocker(job, field, largest)};
+  if (largest < job.spec->nodes) {
+    if (field.ask->IsClosedTo(*job.spec, pass.policy())) return {UserBlocker(pass, job, field, largest)};
+    return {InfeasibleBlocker(job, field, largest)};
+  }
   if (!asker.may_interrupt) blockers.push_back(QuotaBlocker(pass, job));
   AddBusy(pass, job, field, blockers);
   if (field.held_back > 0) {

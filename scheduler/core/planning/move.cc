@@ -28,7 +28,7 @@ bool IsHeldBy(const PassNode& node, std::uint32_t holder) {
   return node.usable && !node.taken && node.holder == holder && node.claimant == kNobody;
 }
 
-bool MayCrossIn(Pass& pass, const JobSpec& spec) { return pass.AskOf(spec).MayCross(spec, pass.policy()); }
+bool MayCrossIn(Pass& pass, const Job& job) { return pass.AskOf(job).MayCross(*job.spec, pass.policy()); }
 
 // Where it can go on: among what is free and what it holds itself, but for `without` (ascending).
 std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const std::vector<NodeId>& without,
@@ -37,14 +37,14 @@ std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const s
   const PoolView& view = pass.PoolOf(spec.pool);
   const auto index = static_cast<std::uint32_t>(&moved - view.attempts.data());
   std::vector<Candidate> candidates;
-  for (const std::uint32_t i : pass.AskOf(spec).nodes) {
+  for (const std::uint32_t i : pass.AskOf(*moved.job).nodes) {
     const PassNode& node = view.nodes[i];
     if (!IsHeldBy(node, index) && !IsFree(node, moved.priority)) continue;
     if (std::binary_search(without.begin(), without.end(), node.id)) continue;
     candidates.push_back(CandidateOf(node, Tier::kFree, {}));
   }
   MayCrossFn may_cross;
-  if (MayCrossIn(pass, spec)) {
+  if (MayCrossIn(pass, *moved.job)) {
     may_cross = [&](std::uint32_t a, std::uint32_t b) {
       return link_taken != Zones(a, b) && pass.LinkFree(a, b, {moved.id});
     };
@@ -61,7 +61,7 @@ class Mover {
         spec_(*asker.job->spec),
         view_(pass.PoolOf(spec_.pool)),
         field_(field),
-        crosses_(MayCrossIn(pass, spec_)) {}
+        crosses_(MayCrossIn(pass, *asker.job)) {}
 
   std::optional<Move> Find(std::int64_t gain_gpu_ms, bool* considered) {
     // Two jobs on what is free and what the moved one holds: without that many free ones there is no room for both.

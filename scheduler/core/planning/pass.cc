@@ -32,13 +32,11 @@ const PassAttempt& Pass::WithPreemptionCost(const std::string& pool, AttemptId a
 }
 
 Field Pass::FieldFor(const Asker& asker) {
-  const JobSpec& spec = *asker.job->spec;
-  return FieldIn(PoolOf(spec.pool), AskOf(spec), asker, terms_);
+  return FieldIn(PoolOf(asker.job->spec->pool), AskOf(*asker.job), asker, terms_);
 }
 
 FieldSums Pass::FieldSumsFor(const Asker& asker) {
-  const JobSpec& spec = *asker.job->spec;
-  return FieldSumsIn(PoolOf(spec.pool), AskOf(spec), asker, terms_);
+  return FieldSumsIn(PoolOf(asker.job->spec->pool), AskOf(*asker.job), asker, terms_);
 }
 
 std::uint32_t Pass::AtMost(const Asker& asker, bool later) {

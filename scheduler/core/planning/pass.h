@@ -33,7 +33,7 @@ class Pass {
   const std::string& ZoneName(std::uint32_t zone) const { return state_.layouts().zone_names[zone]; }
 
   PoolView& PoolOf(const std::string& pool) { return pools_.Of(pool); }
-  const AskView& AskOf(const JobSpec& spec) { return pools_.AskOf(spec); }
+  const AskView& AskOf(const Job& job) { return pools_.AskOf(job); }
   // Attempts that leave to go on elsewhere.
   const std::vector<AttemptId>& moving() const { return moving_; }
   // One of the pool's live attempts, its preemption cost included.

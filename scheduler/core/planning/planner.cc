@@ -76,7 +76,7 @@ class Planner {
       std::tuple<std::uint32_t, PriorityClass, bool, bool, bool, bool, bool, TimePoint, DearSave>;  // first: AskView
   Question QuestionOf(const Asker& asker) {
     const JobSpec& spec = *asker.job->spec;
-    const AskView& ask = pass_.AskOf(spec);
+    const AskView& ask = pass_.AskOf(*asker.job);
     return {ask.number,
             asker.priority,
             asker.starved,
@@ -90,7 +90,7 @@ class Planner {
 
   // Its user is disabled, or its team may not use the pool: that is its blocker, and it has no turn.
   bool IsBarred(const Shape& shape) {
-    auto blocker = BarBlocker(state_.accounts(), shape.user, shape.team, shape.pool);
+    auto blocker = BarBlocker(state_.accounts(), pass_.policy(), shape.user, shape.team, shape.pool);
     if (!blocker) return false;
     verdicts_->try_emplace(shape, std::vector{std::move(*blocker)});
     return true;
@@ -149,7 +149,7 @@ class Planner {
 
   std::optional<PlannedStart> TryStart(const Asker& asker, std::vector<Blocker>& blockers) {
     const JobSpec& spec = *asker.job->spec;
-    if (pass_.AskOf(spec).Largest(spec, pass_.policy()) < spec.nodes) return Refuse(asker, blockers);
+    if (pass_.AskOf(*asker.job).Largest(spec, pass_.policy()) < spec.nodes) return Refuse(asker, blockers);
     const bool holds_back = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
     const Question question = QuestionOf(asker);
     const bool refused = (pass_.AtMost(asker, false) < spec.nodes && !holds_back) || IsRefused(question, spec.nodes);
@@ -211,7 +211,8 @@ class Planner {
       sums = pass_.FieldSumsFor(asker);
       LookAgain(sums.protected_until);
     }
-    if (!asker.may_interrupt) {  // its own quota is named
+    if (!asker.may_interrupt ||
+        pass_.AskOf(*asker.job).IsClosedTo(*asker.job->spec, pass_.policy())) {  // its own quota is named, or its user
       blockers = Explain(pass_, asker, sums);
       return std::nullopt;
     }

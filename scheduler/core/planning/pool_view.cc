@@ -21,6 +21,11 @@ std::size_t AskView::Largest(const JobSpec& spec, const Policy& policy) const {
   return MayCross(spec, policy) ? std::max(most_in_zone, most_over_link) : most_in_zone;
 }
 
+bool AskView::IsClosedTo(const JobSpec& spec, const Policy& policy) const {
+  if (closed.empty() || Largest(spec, policy) >= spec.nodes) return false;
+  return (MayCross(spec, policy) ? std::max(all_in_zone, all_over_link) : all_in_zone) >= spec.nodes;
+}
+
 PassAttempt& AttemptIn(PoolView& view, AttemptId id) {
   return *std::lower_bound(view.attempts.begin(), view.attempts.end(), id,
                            [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
@@ -110,26 +115,45 @@ void PoolViews::WaitForTheSilent(PoolView& view) const {
   for (PassAttempt& a : view.attempts) a.quantum_until = std::max(a.quantum_until, settled);
 }
 
-const AskView& PoolViews::AskOf(const JobSpec& spec) {
-  if (last_asked_ == &spec) return *last_ask_;
+std::map<std::string, std::size_t> PoolViews::ByName(const std::map<std::uint32_t, std::size_t>& by_zone) const {
+  std::map<std::string, std::size_t> by_name;
+  for (const auto& [zone, nodes] : by_zone) by_name[state_.layouts().zone_names[zone]] = nodes;
+  return by_name;
+}
+
+const AskView& PoolViews::AskOf(const Job& job) {
+  const JobSpec& spec = *job.spec;
+  if (last_asked_ == &spec && last_user_ == job.user) return *last_ask_;
   const PoolView& view = Of(spec.pool);
   const std::vector<bool> give = view.layout ? ListsThatGive(*view.layout, spec) : std::vector<bool>();
-  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement, give});
+  const std::vector<bool> take =
+      view.layout ? RulesThatTake(*view.layout, state_.accounts(), job.user) : std::vector<bool>();
+  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement, give, take});
   AskView& ask = it->second;
   last_asked_ = &spec;
+  last_user_ = job.user;
   last_ask_ = &ask;
   if (!fresh) return ask;
   ask.number = static_cast<std::uint32_t>(asks_.size());
+  std::map<std::uint32_t, std::size_t> of_all;
   for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
     if (!Fits(view.nodes[i].row->labels, spec) || !(give.empty() || give[view.layout->folders[i]])) continue;
-    ask.nodes.push_back(i);
-    ++ask.by_zone[view.nodes[i].zone];
+    ++of_all[view.nodes[i].zone];
+    if (take.empty() || take[view.layout->users[i]]) {
+      ask.nodes.push_back(i);
+      ++ask.by_zone[view.nodes[i].zone];
+    } else {
+      ++ask.closed[view.layout->users[i]];
+    }
   }
-  std::map<std::string, std::size_t> by_name;
-  for (const auto& [zone, nodes] : ask.by_zone) by_name[state_.layouts().zone_names[zone]] = nodes;
+  const auto by_name = ByName(ask.by_zone);
   ask.zone_nodes_max = view.layout ? LargestZone(*view.layout, spec) : 0;
   ask.most_in_zone = MostInOneZone(by_name);
   ask.most_over_link = MostOverALink(by_name, policy_);
+  if (ask.closed.empty()) return ask;
+  ask.closed_words = ClosedInWords(*view.layout, ask.closed, state_.accounts());
+  ask.all_in_zone = MostInOneZone(ByName(of_all));
+  ask.all_over_link = MostOverALink(ByName(of_all), policy_);
   return ask;
 }
 

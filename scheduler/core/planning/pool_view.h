@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "scheduler/core/model/node_users.h"
 #include "scheduler/core/planning/quota_use.h"
 #include "scheduler/core/planning/urgencies.h"
 
@@ -66,6 +67,12 @@ struct AskView {
   std::map<std::uint32_t, std::size_t> by_zone;
   std::size_t zone_nodes_max = 0;                    // LargestZone (feasibility.h)
   std::size_t most_in_zone = 0, most_over_link = 0;  // nodes of an allocation in one zone, in two
+  // As it asks, and not of `nodes`: they run no job of its user (node_users.h).
+  ClosedNodes closed;
+  std::string closed_words;
+  std::size_t all_in_zone = 0, all_over_link = 0;  // as above, with the closed ones; 0: there are none
+  // It lacks nodes that are there, and that run no job of its user.
+  bool IsClosedTo(const JobSpec& spec, const Policy& policy) const;
   bool MayCross(const JobSpec& spec, const Policy& policy) const;
   // Who asks for more nodes than that can have them no more, whoever ends.
   std::size_t Largest(const JobSpec& spec, const Policy& policy) const;
@@ -79,12 +86,13 @@ class PoolViews {
             const Urgencies& urgencies);
 
   PoolView& Of(const std::string& pool);
-  const AskView& AskOf(const JobSpec& spec);  // lent, and outlives this
+  const AskView& AskOf(const Job& job);  // lent, and outlives this
 
  private:
   void AddNodes(PoolView& view) const;
   void AddAttempts(const std::string& pool, PoolView& view) const;
   void WaitForTheSilent(PoolView& view) const;
+  std::map<std::string, std::size_t> ByName(const std::map<std::uint32_t, std::size_t>& by_zone) const;
 
   const ClusterState& state_;
   const Policy& policy_;
@@ -92,9 +100,11 @@ class PoolViews {
   const QuotaUse& quota_;
   const Urgencies& urgencies_;
   std::map<std::string, PoolView> pools_;
-  // By the pool's lists of folders, too, that give the job what it names (allowed_paths.h).
-  std::map<std::tuple<std::string, std::uint32_t, Placement, std::vector<bool>>, AskView> asks_;
+  // By the pool's lists of folders, too, that give the job what it names (allowed_paths.h), and by the rules that take
+  // its user's jobs (node_users.h).
+  std::map<std::tuple<std::string, std::uint32_t, Placement, std::vector<bool>, std::vector<bool>>, AskView> asks_;
   const JobSpec* last_asked_ = nullptr;  // whose view is last_ask_: a job is asked about many times in a row
+  std::string last_user_;                // beside it
   const AskView* last_ask_ = nullptr;
 };
 

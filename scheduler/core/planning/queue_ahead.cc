@@ -29,7 +29,7 @@ Ahead AheadOf(const Pass& pass, const Job& job, std::size_t first_max) {
   std::vector<std::pair<OrderKey, const Job*>> before;
   for (const auto& [shape, queue] : state.index().queue) {
     if (shape.pool != job.spec->pool) continue;
-    if (BarOf(state.accounts(), shape.user, shape.team, shape.pool) != Bar::kNone) continue;
+    if (BarOf(state.accounts(), pass.policy(), shape.user, shape.team, shape.pool) != Bar::kNone) continue;
     const Urgency urgency = pass.UrgencyOf(shape);
     for (const QueueKey& key : queue) {
       if (key.id == job.id) continue;

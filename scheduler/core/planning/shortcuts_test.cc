@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "scheduler/core/model/node_users.h"
+#include "scheduler/core/model/task_user.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/testing/cluster_builder.h"
 #include "scheduler/core/testing/specs.h"
@@ -17,12 +19,23 @@ using testing::Patient;
 using testing::Spec;
 using testing::Zones;
 
+// Nobody is given a node that runs none of its user's jobs, free or by an interrupt, a move or a claim.
+void ExpectOpenNodes(const ClusterState& state, const Plan& plan) {
+  for (const PlannedStart& start : plan.starts) {
+    const auto uid = UidOf(state.accounts(), state.FindJob(start.job)->user);
+    for (const NodeId node : start.nodes) {
+      EXPECT_TRUE(Takes(RuleOf(*state.FindNode(node)), uid)) << "job " << start.job.value << " on node " << node.value;
+    }
+  }
+}
+
 // Every pass of a cluster's life is made both ways.
 Plan PlanBothWays(const ClusterState& state, const Policy& policy, TimePoint now) {
   Plan with = MakePlan(state, policy, now);
   const Plan without = MakePlanAskingEverybody(state, policy, now);
   EXPECT_EQ(with.starts, without.starts) << "a job that fits was refused unseen";
   EXPECT_EQ(with.verdicts->size(), without.verdicts->size());
+  ExpectOpenNodes(state, with);
   return with;
 }
 
@@ -40,6 +53,7 @@ class RandomCluster {
       labels.gpu_type = "h100";
       c_.AddNode(labels);
     }
+    if (rng_.OneIn(2)) DrawUsers();
   }
 
   // Some time of it.
@@ -48,7 +62,7 @@ class RandomCluster {
       std::vector<JobSpec> specs;
       for (std::int64_t i = rng_.Between(1, 8); i > 0; --i) specs.push_back(AnySpec());
       const std::string team = "t" + std::to_string(rng_.Between(1, 3));
-      c_.Do(SubmitJobs{"of " + team, team, "", specs, false});
+      c_.Do(SubmitJobs{team, team, "", specs, false});
       if (rng_.OneIn(3)) c_.Settle();
       c_.Advance(Seconds(rng_.Between(1, 45)));
       if (rng_.OneIn(2)) c_.Settle();
@@ -57,6 +71,19 @@ class RandomCluster {
   }
 
  private:
+  // Some users have uids, and some nodes ask for them.
+  void DrawUsers() {
+    for (std::uint32_t n = 2; n < c_.state().next_node_id.value; ++n) {
+      if (rng_.OneIn(4)) c_.SetRule(NodeId(n), {1001, false});
+      if (rng_.OneIn(4)) c_.SetRule(NodeId(n), {std::nullopt, true});
+    }
+    for (std::uint32_t t = 1; t <= 2; ++t) {
+      User user{"t" + std::to_string(t)};
+      user.uid = user.gid = 1000 + t;
+      c_.SetUser(std::move(user));
+    }
+  }
+
   static Policy MakePolicy(Rng& rng) {
     Policy policy = Patient();
     policy.starvation_bound = Minutes(rng.Between(5, 60));

@@ -55,6 +55,19 @@ void Cluster::SetQuota(const std::string& user, PriorityClass priority, std::uin
   EXPECT_TRUE(reply.status.ok()) << reply.status.message();
 }
 
+Reply Cluster::SetUser(User user) {
+  const Reply reply = Do(ChangeAccounts{{{std::move(user)}}, "op"});
+  EXPECT_TRUE(reply.status.ok()) << reply.status.message();
+  return reply;
+}
+
+Reply Cluster::SetRule(NodeId node, const UserRule& rule) {
+  const Node row = *state_.FindNode(node);
+  const Reply reply = Connect(row.name, row.labels, row.replica, row.allowed_folders, rule);
+  Report(node);
+  return reply;
+}
+
 JobId Cluster::Submit(JobSpec spec, const std::string& user) {
   const Reply reply = Do(SubmitJobs{user, "team", "", {std::move(spec)}, false});
   EXPECT_TRUE(reply.status.ok()) << reply.status.message();
@@ -91,7 +104,7 @@ void Cluster::Silence(NodeId node, bool stream_ends) {
 }
 
 Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::string& replica,
-                       std::vector<std::string> folders) {
+                       std::vector<std::string> folders, const UserRule& rule) {
   NodeConnected event;
   event.session = ++last_session_;
   event.name = name;
@@ -99,6 +112,8 @@ Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::st
   event.labels = std::move(labels);
   event.replica = replica;
   event.allowed_folders = std::move(folders);
+  event.only_uid = rule.only_uid;
+  event.needs_uid = rule.needs_uid;
   const Reply reply = Do(event);
   if (reply.status.ok()) sessions_[reply.node] = event.session;
   return reply;
@@ -106,7 +121,7 @@ Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::st
 
 void Cluster::Return(NodeId node) {
   const Node& row = *state_.FindNode(node);
-  Connect(row.name, row.labels, row.replica, row.allowed_folders);
+  Connect(row.name, row.labels, row.replica, row.allowed_folders, {row.only_uid, row.needs_uid});
   Report(node);
 }
 

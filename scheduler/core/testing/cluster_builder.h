@@ -43,6 +43,9 @@ class Cluster {
   // The quota of a user, from the next event on.
   void SetQuota(const std::string& user, PriorityClass priority, std::uint32_t nodes);
 
+  // The row of a user of the registry.
+  Reply SetUser(User user);
+
   JobId Submit(JobSpec spec, const std::string& user = "ann");
   Reply Cancel(JobId job, const std::string& user = "ann");
   Reply Suspend(JobId job, const std::string& user = "ann");
@@ -59,7 +62,9 @@ class Cluster {
   // The agent is not heard any more; its stream ends only when `stream_ends`.
   void Silence(NodeId node, bool stream_ends = false);
   Reply Connect(const std::string& name, NodeLabels labels, const std::string& replica = "",
-                std::vector<std::string> folders = {});
+                std::vector<std::string> folders = {}, const UserRule& rule = {});
+  // Its agent begins anew and says whose jobs it runs.
+  Reply SetRule(NodeId node, const UserRule& rule);
   // Heard again; reports what it has.
   void Return(NodeId node);
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "scheduler/core/model/policy_accounts.h"
 #include "scheduler/core/testing/golden_line.h"
@@ -48,6 +49,8 @@ class Reader {
     } else if (what == "team") {
       const std::string name = line.Word();
       policy_.team_weight[name] = static_cast<std::uint32_t>(line.NumberOr("weight", 100));
+    } else if (what == "user") {
+      ReadUser(line);
     } else if (what == "link") {
       ReadLink(line);
     } else if (what == "node") {
@@ -59,12 +62,15 @@ class Reader {
     } else if (what == "running" || what == "claimed" || what == "leaving" || what == "cancelled") {
       ReadLive(line, what);
     } else {
-      line.Fail("'" + what +
-                "' begins no line; use policy, quota, team, link, node, ended, queued, running, claimed, leaving or "
-                "cancelled");
+      line.Fail(
+          "'" + what +
+          "' begins no line; use policy, quota, team, user, link, node, ended, queued, running, claimed, leaving or "
+          "cancelled");
     }
     return line.Fault();
   }
+
+  const std::vector<AccountChange>& users() const { return users_; }
 
  private:
   void ReadPolicy(GoldenLine& line) {
@@ -88,6 +94,13 @@ class Reader {
     }
   }
 
+  // A user of the registry: who has a uid has the same gid.
+  void ReadUser(GoldenLine& line) {
+    User user{line.Word()};
+    if (const auto uid = line.Number("uid")) user.uid = user.gid = static_cast<std::uint32_t>(*uid);
+    users_.push_back({std::move(user)});
+  }
+
   void ReadLink(GoldenLine& line) {
     ZoneLink link{line.Word(), line.Word()};
     link.jobs_max = static_cast<std::uint32_t>(line.NumberOr("jobs", 1));
@@ -107,6 +120,8 @@ class Reader {
     const auto suspect = static_cast<std::uint32_t>(line.NumberOr("suspect", 0));
     const std::int64_t copies = line.NumberOr("copies_bytes_per_s", 0);
     const bool lost = line.Flag("lost");
+    const bool needs_uid = line.Flag("needs_uid");
+    const auto only_uid = line.Number("only_uid");
     const std::size_t dots = names.find("..");
     const std::string first = names.substr(0, dots);
     const std::string last = dots == std::string::npos ? first : names.substr(dots + 2);
@@ -121,6 +136,8 @@ class Reader {
       node.suspect = suspect;
       node.copy_bytes_per_s = copies;
       if (lost) node.state = NodeState::kLost;
+      node.needs_uid = needs_uid;
+      if (only_uid) node.only_uid = static_cast<std::uint32_t>(*only_uid);
       state_.Put(std::move(node));
     }
   }
@@ -297,6 +314,7 @@ class Reader {
   ClusterState& state_;
   const TimePoint now_;
   std::uint64_t next_ended_ = kFirstEndedJob;
+  std::vector<AccountChange> users_;
 };
 
 }  // namespace
@@ -312,6 +330,7 @@ GoldenInput ReadGoldenInput(std::string_view text) {
   }
   Accounts accounts;
   for (const AccountChange& change : AccountsOf(input.policy)) accounts.Change(change);
+  for (const AccountChange& change : reader.users()) accounts.Change(change);
   input.state.SetAccounts(std::move(accounts));
   return input;
 }

@@ -281,9 +281,7 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   event.session = session_;
   event.current = report.epoch() == hub_->loop().epoch();
   event.tasks = std::move(tasks).value();
-  event.site_fault = SiteFaultOf(report);
-  RootToEvent(report, *hub_->loop().snapshot()->policy, &event);
-  event.fault = FaultInWords(report);
+  NodeToEvent(report, *hub_->loop().snapshot()->policy, &event);
   const Status posted = hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
     self->hub_->strand().Post([self] { self->ReadNext(); });
   });

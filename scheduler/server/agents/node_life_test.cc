@@ -107,6 +107,44 @@ TEST_F(NodeLifeTest, AFailedPrologTakesTheNodeOutAndPeopleSeeWhy) {
   EXPECT_EQ(GetNode("node-1").message(), "the prolog failed: no scratch disk");
 }
 
+TEST_F(NodeLifeTest, TheSocketsThatTasksReachAreShownAndBounded) {
+  const auto agent = Connect("node-1");
+  v1::AgentMessage message;
+  v1::NodeReport& report = *message.mutable_report();
+  report.add_exposed_sockets("@/run/x\n\x1b[2J");
+  report.add_exposed_sockets(std::string(200, 'a'));
+  for (int i = 0; i < 100; ++i) report.add_exposed_sockets("@" + std::to_string(i));
+  agent->Send(message);
+  ASSERT_TRUE(Eventually([&] { return GetNode("node-1").exposed_sockets_size() > 0; }));
+  const v1::Node node = GetNode("node-1");
+  EXPECT_EQ(node.exposed_sockets_size(), 32);
+  EXPECT_EQ(node.exposed_sockets(0), "@/run/x\\n\\x1b[2J");
+  EXPECT_EQ(node.exposed_sockets(1), std::string(108, 'a'));
+  message.mutable_report()->clear_exposed_sockets();
+  agent->Send(message);
+  EXPECT_TRUE(Eventually([&] { return GetNode("node-1").exposed_sockets_size() == 0; }));
+}
+
+TEST_F(NodeLifeTest, AnAgentSaysWhoseJobsItRuns) {
+  const auto everybodys = Connect("node-1");
+  EXPECT_FALSE(GetNode("node-1").has_only_uid() || GetNode("node-1").needs_uid());
+  v1::Hello hello = MakeHello(server_->cluster_id(), "node-2");
+  hello.set_only_uid(1000);
+  hello.set_needs_uid(true);
+  FakeAgent own(channel_, hello);
+  ASSERT_TRUE(own.WaitWelcome());
+  EXPECT_EQ(GetNode("node-2").only_uid(), 1000u);
+  EXPECT_TRUE(GetNode("node-2").needs_uid());
+  EXPECT_TRUE(everybodys->WaitLaunch(MustSubmit(Spec("not-there"))));
+  v1::SubmitRequest request;
+  *request.add_specs() = Spec("two", 2);
+  v1::SubmitResponse response;
+  const v1::ErrorDetail detail = DetailOf(Submit(request, &response));
+  EXPECT_EQ(detail.reason(), "INFEASIBLE");
+  EXPECT_EQ(detail.field(), "user");
+  EXPECT_EQ(detail.fix(), "an operator gives one: glim admin user add kim --uid N --gid N");
+}
+
 TEST_F(NodeLifeTest, WithoutAnOutageThereIsNothingToResolve) {
   grpc::ClientContext context;
   v1::ResolveOutageResponse response;

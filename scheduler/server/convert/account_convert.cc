@@ -50,7 +50,7 @@ Result<core::User> UserFromProto(const v1::AccountUser& user) {
   row.disabled = user.disabled();
   if (user.has_uid()) {
     row.uid = user.uid();
-    row.gid = user.gid();
+    if (user.gid() != 0 || user.uid() == 0) row.gid = user.gid();  // 0 is what is not said; root's is root's alone
   }
   if (user.role().empty()) return row;
   const auto role = core::FromWord<core::Role>(user.role());

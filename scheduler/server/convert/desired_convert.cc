@@ -12,6 +12,15 @@
 namespace glim::server {
 namespace {
 
+// As the registry had it when the attempt began; a task whose user had no uid then has none.
+void SetTaskUser(const core::Attempt& attempt, v1::TaskLaunch* launch) {
+  if (!attempt.task_user) return;
+  v1::TaskUser& user = *launch->mutable_task_user();
+  user.set_uid(attempt.task_user->uid);
+  user.set_gid(attempt.task_user->gid);
+  user.mutable_groups()->Add(attempt.task_user->groups.begin(), attempt.task_user->groups.end());
+}
+
 // What the node is to have before the task starts, and who can give it: those that have it whole, or all that have a
 // part. A node that has it needs nobody.
 void SetBase(const Snapshot& snapshot, const core::DesiredTask& task, const core::Node& node, v1::BaseSave* out) {
@@ -49,6 +58,7 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   const core::JobSpec& spec = *task.job->spec;
   launch->set_job_name(spec.name);
   launch->set_user(task.job->user);
+  SetTaskUser(*task.attempt, launch);
   launch->set_image(spec.image);
   launch->set_workdir(spec.workdir);
   launch->set_run(spec.run);

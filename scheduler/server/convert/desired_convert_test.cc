@@ -114,6 +114,19 @@ TEST_F(ReplicaEnv, ALaunchNamesTheArchiveOfTheJobsCode) {
   EXPECT_EQ(Launch().snapshot(), "/shared/snapshots/abc.tar.zst");
 }
 
+TEST_F(ReplicaEnv, ATaskIsToldWhoItIs) {
+  AddAttempt(5, {});
+  EXPECT_FALSE(Launch().has_task_user()) << "the registry had no uid of the user";
+  core::Attempt attempt = *state_.FindAttempt({kJob, 5});
+  attempt.task_user = core::TaskUser{1000, 1001, {44, 2000}};
+  state_.Put(std::move(attempt));
+  const v1::TaskLaunch launch = Launch();
+  EXPECT_EQ(launch.task_user().uid(), 1000u);
+  EXPECT_EQ(launch.task_user().gid(), 1001u);
+  EXPECT_EQ(std::vector<std::uint32_t>(launch.task_user().groups().begin(), launch.task_user().groups().end()),
+            (std::vector<std::uint32_t>{44, 2000}));
+}
+
 // A variable that is too long for the kernel would keep the task from starting.
 TEST_F(ReplicaEnv, TheSourcesOfAHugeGangFitIntoOneVariable) {
   std::vector<std::uint32_t> neighbours;

@@ -4,10 +4,12 @@
 #include <cctype>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/core/model/enum_words.h"
 #include "sdk/base/cut_text.h"
+#include "sdk/base/printable.h"
 
 namespace glim::server {
 namespace {
@@ -17,6 +19,8 @@ constexpr int kRanksMax = 256;
 constexpr int kSavesMax = 64;
 constexpr int kPidsMax = 1024;
 constexpr int kFoldersMax = 64;
+constexpr std::size_t kSocketsMax = 32;
+constexpr std::size_t kSocketBytesMax = 108;  // of sockaddr_un
 constexpr std::size_t kMessageMax = 4096;
 constexpr std::size_t kCauseMax = 512;
 constexpr std::size_t kMarkerMax = 128;
@@ -243,17 +247,23 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.save_key = hello.save_key();
   event.allowed_folders.assign(hello.allowed_folders().begin(), hello.allowed_folders().end());
   event.highest_job = core::JobId(hello.highest_job_id());
+  if (hello.has_only_uid()) event.only_uid = hello.only_uid();
+  event.needs_uid = hello.needs_uid();
   return event;
 }
 
-std::string SiteFaultOf(const v1::NodeReport& report) { return CutText(report.site_fault(), kMessageMax); }
+namespace {
 
-void RootToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event) {
-  if (report.root().root() != policy.checkpoint_root) return;
-  event->root_marker = report.root().marker().substr(0, kMarkerMax);
-  event->root_error = report.root().error().substr(0, kCauseMax);
+std::vector<std::string> ExposedSocketsOf(const v1::NodeReport& report) {
+  std::vector<std::string> sockets;
+  for (const std::string& name : report.exposed_sockets()) {
+    if (sockets.size() == kSocketsMax) break;
+    if (!name.empty()) sockets.push_back(Escaped(std::string_view(name).substr(0, kSocketBytesMax)));
+  }
+  return sockets;
 }
 
+// "KIND: MESSAGE", one after another; empty: none.
 std::string FaultInWords(const v1::NodeReport& report) {
   std::string words;
   for (const v1::NodeFault& fault : report.faults()) {
@@ -261,6 +271,17 @@ std::string FaultInWords(const v1::NodeReport& report) {
     if (words.size() > kMessageMax) break;
   }
   return words.substr(0, kMessageMax);
+}
+
+}  // namespace
+
+void NodeToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event) {
+  event->fault = FaultInWords(report);
+  event->site_fault = CutText(report.site_fault(), kMessageMax);
+  event->exposed_sockets = ExposedSocketsOf(report);
+  if (report.root().root() != policy.checkpoint_root) return;
+  event->root_marker = report.root().marker().substr(0, kMarkerMax);
+  event->root_error = report.root().error().substr(0, kCauseMax);
 }
 
 Result<std::vector<core::ObservedTask>> ReportToTasks(const v1::NodeReport& report) {

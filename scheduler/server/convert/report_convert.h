@@ -17,13 +17,9 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello);
 // A node's labels, as an agent or an operator writes them; what is empty is empty, but for the pool.
 Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto);
 
-// What the report says of the policy's checkpoint root; of another one it says nothing that counts.
-void RootToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event);
-// The node's own faults, "KIND: MESSAGE", one after another; empty: none.
-std::string FaultInWords(const v1::NodeReport& report);
-
-// What the report says of a prolog or an epilog that failed; safe to show.
-std::string SiteFaultOf(const v1::NodeReport& report);
+// What the report says of the node itself, safe to show and bounded: the policy's checkpoint root (of another one it
+// says nothing that counts), its faults, a prolog or an epilog that failed, the sockets that tasks reach.
+void NodeToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event);
 
 Result<std::vector<core::ObservedTask>> ReportToTasks(const v1::NodeReport& report);
 

@@ -322,6 +322,9 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   out->set_suspect_until_ms(node.suspect_until.ms);
   if (node.suspect_until) out->set_suspect_why(node.suspect_why);
   for (const std::string& folder : node.allowed_folders) out->add_allowed_folders(folder);
+  if (node.only_uid) out->set_only_uid(*node.only_uid);
+  out->set_needs_uid(node.needs_uid);
+  for (const std::string& socket : node.exposed_sockets) out->add_exposed_sockets(socket);
 }
 
 }  // namespace glim::server

@@ -65,7 +65,9 @@ constexpr std::string_view kOfNode[] = {"name",
                                         "census",
                                         "next_labels",
                                         "fault",
-                                        "suspect_until_ms"};
+                                        "suspect_until_ms",
+                                        "only_uid",
+                                        "needs_uid"};
 constexpr std::string_view kOfUser[] = {"name", "teams", "admin_of"};
 
 // What the planner says of amounts and names of jobs. The others' words may hold paths and what programs said.

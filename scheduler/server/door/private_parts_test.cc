@@ -101,16 +101,23 @@ TEST(PrivateParts, APlannersWordsStayAndOthersGo) {
   v1::Job job;
   job.add_blockers()->set_kind("nodes_busy");
   job.add_blockers()->set_kind("backoff");
+  job.add_blockers()->set_kind("user");
   for (v1::Blocker& blocker : *job.mutable_blockers()) blocker.set_message("no such folder: /home/kim");
   RemovePrivateParts(&job);
   EXPECT_FALSE(job.blockers(0).message().empty());
   EXPECT_TRUE(job.blockers(1).message().empty()) << "it quotes what went wrong last";
+  EXPECT_TRUE(job.blockers(2).message().empty()) << "it tells who has which uid";
 }
 
 TEST(PrivateParts, OfAnEndedJobAndOfAUser) {
   EXPECT_THAT(TextsLeft<v1::EndedJob>(), ElementsAre("name", "pool", "priority", "state", "team", "user"));
   EXPECT_THAT(TextsLeft<v1::AccountUser>(), ElementsAre("admin_of", "name", "teams"));
   EXPECT_THAT(TextsLeft<v1::Node>(), ::testing::Not(::testing::Contains("suspect_why")));
+  EXPECT_THAT(TextsLeft<v1::Node>(), ::testing::Not(::testing::Contains("exposed_sockets"))) << "operators' alone";
+  v1::Node node;
+  Fill(&node);
+  RemovePrivateParts(&node);
+  EXPECT_TRUE(node.has_only_uid() && node.needs_uid()) << "why one's jobs are not there";
 }
 
 }  // namespace

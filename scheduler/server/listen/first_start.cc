@@ -3,11 +3,13 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "scheduler/server/listen/own_ids.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/io/write_file.h"
@@ -58,18 +60,28 @@ Result<ClusterKey> OpenKey(const std::string& path, bool sealed) {
   return key;
 }
 
-// An account that may do everything.
-Status MakeAdmin(SchedulerLoop* loop, const std::string& user, const AuditNote& note) {
+// Those of a row that has none yet, and which are no other row's.
+void TakeIds(const core::Accounts& accounts, const std::optional<core::TaskUser>& ids, core::User* row) {
+  if (!ids || row->uid) return;
+  const auto has_it = [&](const auto& entry) { return entry.second.uid == ids->uid; };
+  if (std::any_of(accounts.users.begin(), accounts.users.end(), has_it)) return;
+  row->uid = ids->uid;
+  row->gid = ids->gid;
+  row->groups = ids->groups;
+}
+
+// An account that may do everything. `ids`: who it is in tasks.
+Status MakeAdmin(SchedulerLoop* loop, const std::string& user, const std::optional<core::TaskUser>& ids,
+                 const AuditNote& note) {
   const SnapshotPtr snapshot = loop->snapshot();
   const auto found = snapshot->tables.accounts->users.find(user);
   core::User row;
   row.name = user;
   if (found != snapshot->tables.accounts->users.end()) row = found->second;
-  if (found != snapshot->tables.accounts->users.end() && row.role == core::Role::kAdmin && !row.disabled) {
-    return Status::Ok();
-  }
   row.role = core::Role::kAdmin;
   row.disabled = false;
+  TakeIds(*snapshot->tables.accounts, ids, &row);
+  if (snapshot->tables.accounts->Has(row)) return Status::Ok();
   return PostAndWait(loop, core::ChangeAccounts{{{row, false}}, ""}, note);
 }
 
@@ -95,7 +107,8 @@ Status MakeFirst(const IdentityPlaces& places, SchedulerLoop* loop, const Cluste
     return status;
   }
   const std::string user = "user " + places.user;
-  if (Status status = MakeAdmin(loop, places.user, NoteBy(kFirstStart, "", user, "administrator")); !status.ok()) {
+  if (Status status = MakeAdmin(loop, places.user, IdsOf(places.uid), NoteBy(kFirstStart, "", user, "administrator"));
+      !status.ok()) {
     return status;
   }
   core::ChangeIdentity event;
@@ -150,7 +163,7 @@ Result<std::string> MakeBreakGlassToken(SchedulerLoop* loop, const std::string& 
   }
   const OpaqueToken token = MakeToken();
   const AuditNote note = NoteBy(kBreakGlass, peer, "user " + admin, "administrator, token " + token.id);
-  if (Status status = MakeAdmin(loop, admin, note); !status.ok()) return status;
+  if (Status status = MakeAdmin(loop, admin, std::nullopt, note); !status.ok()) return status;
   core::TokenRow row = AdminToken(token, admin, loop->Now(), core::TokenOrigin::kBreakGlass);
   row.expires_at = row.created_at + kBreakGlassLife;
   row.note = kBreakGlass;

@@ -4,6 +4,7 @@
 // The authority's row is the last that is written: a start that was cut short is made again whole.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,7 +19,8 @@ inline constexpr Duration kBreakGlassLife = Hours(24);
 struct IdentityPlaces {
   std::string state_dir;  // operator/token and operator/ca.pem, both for its owner alone
   std::string key_file;
-  std::string user;  // who becomes the administrator
+  std::string user;       // who becomes the administrator
+  std::uint32_t uid = 0;  // of that user on this machine: jobs of theirs are it; root's: they have none
 };
 
 // The loop has been started; blocks until it has answered. FAILED_PRECONDITION: KEY_FILE_LOST (what is sealed in the

@@ -2,10 +2,12 @@
 #include "scheduler/server/listen/first_start.h"
 
 #include <gmock/gmock.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "scheduler/server/listen/control_socket.h"
+#include "scheduler/server/listen/own_ids.h"
 #include "scheduler/server/testing/identity_server.h"
 
 namespace glim::server {
@@ -31,6 +33,27 @@ TEST_F(FirstStartTest, WhoStartsItIsTheAdministrator) {
   EXPECT_EQ(ModeOf("operator"), 0700u);
   EXPECT_EQ(ModeOf("control.sock"), 0600u);
   EXPECT_THAT(Audit("first start"), ::testing::Not(::testing::IsEmpty()));
+}
+
+// As root it is nobody in tasks: an operator says who.
+TEST_F(FirstStartTest, TheAdministratorIsTheUserItRunsAs) {
+  const core::User& row = server_->snapshot()->tables.accounts->users.at(OwnUserName());
+  const std::optional<core::TaskUser> own = IdsOf(::geteuid());
+  EXPECT_EQ(own.has_value(), ::geteuid() != 0);
+  EXPECT_EQ(row.uid.has_value(), own.has_value());
+  if (!own) return;
+  EXPECT_EQ(*row.uid, ::geteuid());
+  EXPECT_EQ(row.gid, own->gid);
+  EXPECT_EQ(row.groups, own->groups);
+}
+
+TEST(IdsOf, AreThoseOfTheUserDatabaseButForTheSystemsGroups) {
+  const passwd* const daemon = ::getpwnam("daemon");
+  ASSERT_NE(daemon, nullptr);
+  const core::TaskUser expected{daemon->pw_uid, daemon->pw_gid, {}};
+  EXPECT_EQ(IdsOf(expected.uid), expected);
+  EXPECT_EQ(IdsOf(0), std::nullopt);
+  EXPECT_EQ(IdsOf(65534), std::nullopt) << "nobody";
 }
 
 TEST_F(FirstStartTest, NothingOfItIsDoneTwice) {

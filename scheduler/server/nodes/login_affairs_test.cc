@@ -58,6 +58,7 @@ class LoginTest : public IdentityTest {
     user.set_role(role);
     user.set_has_uid(true);
     user.set_uid(uid);
+    user.set_gid(uid);
     MakeUser(user);
   }
   const core::TokenRow RowOf(const std::string& token) {

@@ -8,7 +8,17 @@
 
 namespace glim::sim {
 
-enum class Aspect : std::uint64_t { kPools = 1, kTerms, kStarts, kTroubles, kVersions, kReloads, kCrowd, kAccounts };
+enum class Aspect : std::uint64_t {
+  kPools = 1,
+  kTerms,
+  kStarts,
+  kTroubles,
+  kVersions,
+  kReloads,
+  kCrowd,
+  kAccounts,
+  kUsers
+};
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {
   // Two seeds' numbers must not be each other's, shifted: an Rng's states are a sequence, and its numbers are not.

@@ -76,6 +76,7 @@ void SimAgent::Launch(const SentTask& wanted) {
   for (const auto& [id, task] : tasks_) {
     if (task.phase != TaskPhase::kReleased) world_.violation("two attempts on one node: " + ToString(id.attempt));
   }
+  world_.launched(node_, wanted);
   const JobScript& script = world_.script(wanted.id.attempt.job);
   SimTask& task = tasks_[wanted.id];
   if (StartFails(script, task)) {

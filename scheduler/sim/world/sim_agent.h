@@ -25,6 +25,7 @@ struct SentTask {
   core::Agreement agreement;
   bool stop = false;
   core::Checkpoint base;
+  std::optional<core::TaskUser> user{};
   bool in_memory = false;  // neighbours may hold copies of the base in memory
 };
 
@@ -53,6 +54,7 @@ class SimAgent {
     std::function<const JobScript&(core::JobId)> script;
     // Whether some agent that can be reached has the save.
     std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
+    std::function<void(core::NodeId, const SentTask&)> launched;  // before anything of it is started
     std::function<void(const std::string&)> violation;
     Duration kill_after_term;
     TroublesMet& met;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/model/node_users.h"
+#include "scheduler/core/model/task_user.h"
+
 namespace glim::sim {
 namespace {
 
@@ -28,8 +31,15 @@ bool MayStart(const core::ClusterState& state, const core::Shape& shape) {
   return verdict != state.verdicts->end() &&
          std::none_of(verdict->second.begin(), verdict->second.end(), [](const core::Blocker& b) {
            return b.kind == BlockerKind::kQuota || b.kind == BlockerKind::kUserDisabled ||
-                  b.kind == BlockerKind::kPoolNotAllowed;
+                  b.kind == BlockerKind::kPoolNotAllowed || b.kind == BlockerKind::kUser;
          });
+}
+
+// Would each of these nodes run a job of the user?
+bool AreOpenTo(const core::ClusterState& state, const std::vector<core::NodeId>& nodes, const std::string& user) {
+  const auto uid = core::UidOf(state.accounts(), user);
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [&](core::NodeId id) { return core::Takes(core::RuleOf(*state.FindNode(id)), uid); });
 }
 
 // It was given what was free, at once.
@@ -51,6 +61,7 @@ void CheckTurns(const core::ClusterState& state, const core::Policy& policy, Tim
       for (const auto& [shape, waiting] : state.index().waiting) {
         const auto& [since, starved] = *waiting.begin();
         if (since > starved_since || !AsksNoMore(shape, spec, attempt.zones[0]) || !MayStart(state, shape)) continue;
+        if (!AreOpenTo(state, attempt.nodes, shape.user)) continue;
         violation("job " + std::to_string(starved.value) + " has starved and asks for no more than job " +
                   std::to_string(id.job.value) + ", which was given free nodes before it");
       }

@@ -50,7 +50,9 @@ World::World(WorldOptions options)
       version_rng_(RngOf(options.seed, Aspect::kVersions)),
       reload_rng_(RngOf(options.seed, Aspect::kReloads)),
       accounts_rng_(RngOf(options.seed, Aspect::kAccounts)),
-      crowd_rng_(RngOf(options.seed, Aspect::kCrowd)) {
+      crowd_rng_(RngOf(options.seed, Aspect::kCrowd)),
+      users_rng_(RngOf(options.seed, Aspect::kUsers)),
+      uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
   Rng widened(options.seed + 0x9e3779b97f4a7c15ULL);
@@ -228,7 +230,9 @@ void World::CancelHopeless() {
     const auto verdict = state_->verdicts->find(core::ShapeOf(job));
     const bool told = verdict != state_->verdicts->end() && !verdict->second.empty();
     const bool infeasible = told && verdict->second.front().kind == core::BlockerKind::kInfeasible;
-    if (going_home && infeasible) cancels.push_back({id, job.user});
+    const bool closed = told && IsClosedForGood(job, verdict->second);
+    if (told) report_.waits_for_uid += verdict->second.front().kind == core::BlockerKind::kUser;
+    if (going_home && (infeasible || closed)) cancels.push_back({id, job.user});
     for (const core::Dependency& dependency : job.waits_for) {
       const core::Job* other = state_->FindJob(dependency.job);
       const bool over = !other || core::IsTerminal(other->state);
@@ -267,6 +271,7 @@ std::string World::Unfinished() const {
 WorldReport World::Run() {
   Post(core::ChangeAccounts{core::AccountsOf(policy_), ""});
   if (auto quotas = pools_.Quotas(); !quotas.empty()) Post(core::ChangeAccounts{std::move(quotas), ""});
+  RegisterUsers();
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });

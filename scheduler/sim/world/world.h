@@ -5,7 +5,8 @@
 // scheduler is held against its rows (truth.h). A violation ends the run.
 //
 // Sources: world.cc, world_agents.cc (machines and messages), world_counts.cc (the report), world_faults.cc (faults by
-// seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long queues)
+// seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
+// queues), world_users.cc (whose rights tasks have)
 #pragma once
 
 #include <cstdint>
@@ -101,6 +102,13 @@ class World {
   void Upgrade(core::NodeId node);
   void ReloadPolicy();
   void OperatorActs();
+  core::User UserAtHome(std::int64_t number) const;
+  void DrawRule(core::NodeConnected& hello);
+  void RegisterUsers();
+  void ChangeUid(core::User& user);
+  void ChangeTaskUsers(core::Policy& policy);
+  bool IsClosedForGood(const core::Job& job, const std::vector<core::Blocker>& blockers) const;
+  void SeeLaunch(core::NodeId node, const SentTask& task);
   void TakePolicy(const std::vector<core::Event>& batch);
   void PlanCrowd();
   void Gather();
@@ -124,6 +132,8 @@ class World {
   Rng reload_rng_;
   Rng accounts_rng_;
   Rng crowd_rng_;
+  Rng users_rng_;
+  const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler
   std::map<std::string, VersionRange> agents_speak_;  // by node name; others: what the first scheduler spoke
@@ -159,6 +169,7 @@ class World {
   std::map<core::NodeId, TimePoint> desired_lands_;       // desired sets of one stream arrive in order
   std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
   std::map<core::JobId, JobScript> scripts_;
+  std::map<core::AttemptId, std::optional<core::TaskUser>> task_users_;  // as first sent
   WorldReport report_;
   Truth truth_{[this](const std::string& what) { Violation(what); }};
   ProcessTruth processes_{[this](const std::string& what) { Violation(what); }};

@@ -21,6 +21,7 @@ void World::SendDesired(NodeId node) {
     one.interrupt = task.interrupt;
     if (task.interrupt) one.agreement = task.attempt->agreements.back();
     if (task.attempt) one.base = task.attempt->base;
+    if (task.attempt) one.user = task.attempt->task_user;
     if (task.attempt && task.job) one.in_memory = core::MayBeInMemory(*state_, *task.job);
     sent.push_back(std::move(one));
   }
@@ -88,6 +89,7 @@ SimAgent::World World::WorldForAgents() {
           [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
           [this](JobId job) -> const JobScript& { return ScriptOf(job); },
           [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
+          [this](NodeId node, const SentTask& task) { SeeLaunch(node, task); },
           [this](const std::string& what) { Violation(what); },
           policy_.kill_after_term,
           met_};
@@ -107,6 +109,7 @@ void World::AddNodes() {
         hello.labels.leaf = "l" + std::to_string(l);
         hello.labels.gpu_count = kGpus;
         hello.labels.pool = pools_.HomeOf(number);
+        DrawRule(hello);
         if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
         agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
         Connect(id);

@@ -58,6 +58,10 @@ struct WorldReport {
   std::uint64_t extended = 0;     // graces that were made longer
   std::uint64_t above_cap = 0;    // submissions that were refused for a grace above the cap
   std::uint64_t reloads = 0;      // of the policy
+  // Users of tasks.
+  std::uint64_t launches_as_users = 0;  // of tasks whose user has a uid
+  std::uint64_t launches_on_own = 0;    // on machines that run one user's jobs alone
+  std::uint64_t waits_for_uid = 0;      // jobs that waited for what an operator says of their user, at a time
   // Crowds.
   std::uint64_t starved_most = 0;  // jobs that had starved, at a time
   std::uint64_t kinds_most = 0;    // shapes that waited, at a time
@@ -119,6 +123,9 @@ inline constexpr Counter kCounters[] = {
     {"extended", &WorldReport::extended},
     {"above_cap", &WorldReport::above_cap},
     {"reloads", &WorldReport::reloads},
+    {"launches_as_users", &WorldReport::launches_as_users},
+    {"launches_on_own", &WorldReport::launches_on_own},
+    {"waits_for_uid", &WorldReport::waits_for_uid},
     {"starved_most", &WorldReport::starved_most},
     {"kinds_most", &WorldReport::kinds_most},
 };

@@ -88,6 +88,7 @@ void World::Upgrade(NodeId node) {
 void World::ReloadPolicy() {
   if (report_.events >= options_.events) return;
   next_policy_ = Reloaded(policy_, first_policy_, reload_rng_);
+  ChangeTaskUsers(*next_policy_);
   ++report_.reloads;
   Post(core::PolicyChanged{"read again"});
   timeline_.After(Seconds(reload_rng_.Between(30, 600)), [this] { ReloadPolicy(); });
@@ -97,13 +98,14 @@ void World::ReloadPolicy() {
 // everybody may have what waits for them. That is said again and again: a scheduler may die with it.
 void World::OperatorActs() {
   const bool going_home = report_.events >= options_.events;
-  core::User user{"u" + std::to_string(accounts_rng_.Between(1, 3))};
+  core::User user = UserAtHome(accounts_rng_.Between(1, 3));
   core::Team team{accounts_rng_.OneIn(2) ? "t1" : "t2"};
+  ChangeUid(user);
   user.disabled = accounts_rng_.OneIn(3) && !going_home;
   if (accounts_rng_.OneIn(3) && !going_home) team.pools = {"default"};
   std::vector<core::AccountChange> changes = {{user}, {team}};
   if (going_home) {
-    changes = {{core::User{"u1"}}, {core::User{"u2"}}, {core::User{"u3"}}, {core::Team{"t1"}}, {core::Team{"t2"}}};
+    changes = {{UserAtHome(1)}, {UserAtHome(2)}, {UserAtHome(3)}, {core::Team{"t1"}}, {core::Team{"t2"}}};
   }
   Post(core::ChangeAccounts{std::move(changes), "op"});
   timeline_.After(Seconds(accounts_rng_.Between(20, 300)), [this] { OperatorActs(); });

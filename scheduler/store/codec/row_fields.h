@@ -116,6 +116,13 @@ void Fields(Io& io, RowRef<Io, core::Agreement> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::TaskUser> row) {
+  io.Required("uid", row.uid);
+  io.Required("gid", row.gid);
+  io.Sparse("groups", row.groups);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Required("state", row.state);
   io.Field("nodes", row.nodes);
@@ -148,6 +155,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("save_interval_ms", row.save_interval);
   io.Field("steps_lost", row.steps_lost);
   io.Field("victims", row.victims);
+  io.Sparse("task_user", row.task_user);
 }
 
 template <typename Io>
@@ -256,6 +264,9 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Sparse("fault", row.fault);
   io.Sparse("suspect_why", row.suspect_why);
   io.Sparse("stuck_tasks", row.stuck_tasks);
+  io.Sparse("only_uid", row.only_uid);
+  io.Sparse("needs_uid", row.needs_uid);
+  io.Sparse("exposed_sockets", row.exposed_sockets);
 }
 
 template <typename Io>

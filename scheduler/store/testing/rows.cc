@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -81,6 +82,11 @@ class Filler {
     for (auto& total : value) Fill(total);
   }
   template <typename T>
+  void Fill(std::optional<T>& value) {
+    value.reset();
+    if (rng_.OneIn(2)) Fill(value.emplace());
+  }
+  template <typename T>
   void Fill(std::vector<T>& values) {
     values.resize(static_cast<std::size_t>(rng_.Between(0, 3)));
     for (T& value : values) Fill(value);
@@ -149,6 +155,10 @@ class Filler {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
     All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
   }
+  void Fill(core::TaskUser& row) {
+    auto& [uid, gid, groups] = row;
+    All(uid, gid, groups);
+  }
   void Fill(core::SavedShard& row) {
     auto& [step, path, bytes, shard, shards, took, local] = row;
     All(step, path, bytes, shard, shards, took, local);
@@ -187,9 +197,9 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last, failed_rank, progress_at] = row;
+         last, failed_rank, progress_at, task_user] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last, failed_rank, progress_at);
+                  interval, last, failed_rank, progress_at, task_user);
   own = id;
   return row;
 }
@@ -205,9 +215,9 @@ core::Task RandomTask(Rng& rng, core::TaskId id) {
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault, rate,
-         relabelled, next, suspect, until, fault, why, stuck] = row;
+         relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault,
-                  rate, relabelled, next, suspect, until, fault, why, stuck);
+                  rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;
