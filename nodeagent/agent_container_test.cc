@@ -37,11 +37,6 @@ class AgentContainerTest : public AgentTest {
     if (task) ended_ = *task;
     return LogText(kKey, 0);
   }
-  std::string Folder(const std::string& name) {
-    const std::string path = folder_ + "/" + name;
-    std::filesystem::create_directories(path);
-    return path;
-  }
   bool LeavesNothing() {
     std::error_code error;
     const auto mounts = ReadFile("/proc/self/mountinfo", 16 << 20);
@@ -91,7 +86,7 @@ TEST_P(AgentContainerTest, CannotReachItsFirstProcess) {
 
 TEST_P(AgentContainerTest, GetsItsMountsAsAskedFor) {
   const std::string data = Folder("data"), out = Folder("out"), inner = Folder("out/inner");
-  ASSERT_TRUE(WriteFileAtomically(data + "/set", "numbers\n", Durability::kProcess).ok());
+  ASSERT_TRUE(WriteFileAtomically(data + "/set", "numbers\n", WriteOptions{Durability::kProcess, 0644, false}).ok());
   const std::string text =
       Run("cat /in/set; touch /in/x 2>/dev/null || echo read-only; echo made > /out/made;"
           "cat /out/deep/set; pwd; echo w > w; echo c > $GLIM_CHECKPOINT_DIR/c",
@@ -150,15 +145,16 @@ TEST_P(AgentContainerTest, RefusesWhatTheNodeDoesNotGive) {
       {"mounts[0].target /usr/lib belongs to the image", [](auto& l) { AddMount(l, "/tmp", "/usr/lib", true); }},
       {"mounts[0].target / belongs to the image", [](auto& l) { AddMount(l, "/tmp", "/", true); }},
       {"mounts[0].target " + root_ + " belongs to the image", [&](auto& l) { AddMount(l, folder_, root_, true); }},
-      {"mounts[0].source " + state_ + "/checkpoints is not among",
+      {"mounts[0].source " + state_ + " is not among", [&](auto& l) { AddMount(l, state_, "/c", true); }},
+      {"mounts[0].source " + state_ + "/checkpoints cannot be used on this node: Permission denied for uid 4321",
        [&](auto& l) { AddMount(l, state_ + "/checkpoints", "/c", true); }},
       {"mounts[0].source " + root_ + " is not among", [&](auto& l) { AddMount(l, root_, "/c", true); }},
       {"mounts[0].source /proc is not among", [](auto& l) { AddMount(l, "/proc", "/p", true); }},
       {"mounts[0].source /sys/fs is not among", [](auto& l) { AddMount(l, "/sys/fs", "/p", true); }},
       {"mounts: source and target must be absolute", [](auto& l) { AddMount(l, "/tmp/../root", "/p", true); }},
-      {"checkpoint.dir " + state_ + "/checkpoints is not among",
+      {"checkpoint.dir " + state_ + "/checkpoints cannot be used on this node: Permission denied",
        [&](auto& l) { l.set_checkpoint_dir(state_ + "/checkpoints"); }},
-      {"checkpoint.dir " + state_ + "/checkpoints/5 is not among",
+      {"checkpoint.dir " + state_ + "/checkpoints/5 cannot be used on this node: Permission denied",
        [&](auto& l) { l.set_checkpoint_dir(state_ + "/checkpoints/5"); }},
       {"checkpoint.dir must be an absolute path",
        [&](auto& l) { l.set_checkpoint_dir(state_ + "/checkpoints/5/../../../w"); }},

@@ -16,7 +16,7 @@ class AgentHooksTest : public AgentTest {
   // The path of a program that does this; $NOTES is a file of the test's.
   std::string Program(const std::string& name, const std::string& script) const {
     std::string path = folder_ + "/" + name;
-    const std::string text = "#!/bin/sh\nNOTES=" + folder_ + "/notes\n" + script + "\n";
+    const std::string text = "#!/bin/sh\nNOTES=" + folder_ + "/notes\n: >> $NOTES; chmod a+rw $NOTES\n" + script + "\n";
     EXPECT_TRUE(WriteFileAtomically(path, text, Durability::kProcess).ok());
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;

@@ -23,11 +23,13 @@ class AgentPathRaceTest : public AgentTest {
   AgentPathRaceTest() : name_(folder_ + "/data") {
     char outside[] = "/var/tmp/glim-race-XXXXXX";
     outside_ = ::mkdtemp(outside);
-    fs::create_directory(name_);
+    Folder("data");
     fs::create_directory_symlink(outside_, folder_ + "/link");
     for (const auto& [place, word] : {std::pair(name_, "given\n"), std::pair(outside_, "secret\n")}) {
-      EXPECT_TRUE(WriteFileAtomically(place + "/word", word, Durability::kProcess).ok());
+      const WriteOptions readable{Durability::kProcess, 0644, false};
+      EXPECT_TRUE(WriteFileAtomically(place + "/word", word, readable).ok());
     }
+    fs::permissions(outside_, fs::perms::all);  // what keeps tasks out is not its mode
   }
   ~AgentPathRaceTest() override { fs::remove_all(outside_); }
 

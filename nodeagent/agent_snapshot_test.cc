@@ -23,7 +23,7 @@ using Kind = snapshot::Entry::Kind;
 class AgentSnapshotTest : public AgentTest {
  protected:
   AgentSnapshotTest() : workdir_(folder_ + "/work") {
-    fs::create_directories(workdir_ + "/lib");
+    Folder("work/lib");
     Write(workdir_ + "/run.sh", "#!/bin/sh\necho old code\n", 0755);
     Write(workdir_ + "/lib/data", "kept\n", 0640);
     fs::create_symlink("lib/data", workdir_ + "/link");
@@ -69,7 +69,7 @@ TEST_P(AgentSnapshotTest, RunsTheArchiveWhateverHasBecomeOfTheWorkdir) {
   ASSERT_TRUE(task);
   EXPECT_FALSE(task->start_failed()) << task->message();
   const std::string seen = in_container() ? workdir_ : TaskFolder(kKey) + "/code";
-  const std::string user = std::to_string(::geteuid());
+  const std::string user = std::to_string(in_container() ? kTaskUser.uid : ::geteuid());
   EXPECT_EQ(LogText(kKey, 0), "old code\nkept\n" + seen + "\n" + seen + "\n755 " + user + "\n640 " + user + "\nmade\n");
 }
 
@@ -207,19 +207,35 @@ TEST_P(AgentHungSnapshotTest, AnAgentThatEndsMeanwhileTakesTheUnpackingWithIt) {
 class AgentSnapshotContainerTest : public AgentSnapshotTest {};
 
 TEST_P(AgentSnapshotContainerTest, TheCodeBelongsToTheTasksUser) {
-  StartAgent({"--task-user", "4321:4322"});
+  StartAgent();
   const std::string archive = Pack();
   ASSERT_EQ(::chmod(archive.c_str(), 0600), 0);
+  ASSERT_TRUE(GiveToUser(kTaskUser, archive).ok());
   LaunchIn(kKey, "stat -c '%u:%g' . run.sh lib link; ./run.sh; echo x > made && echo made", archive);
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
   EXPECT_EQ(LogText(kKey, 0), "4321:4322\n4321:4322\n4321:4322\n4321:4322\nold code\nmade\n") << task->message();
 }
 
+// Who may list the archives knows their names, and no name is a right then.
+TEST_P(AgentSnapshotContainerTest, AnotherUsersCodeIsRunByWhoKnowsItsHashAlone) {
+  StartAgent();
+  const std::string archive = Pack();
+  ASSERT_EQ(::chmod(archive.c_str(), 0600), 0);
+  const TaskKey listed{8, 1, 0};
+  LaunchIn(listed, "echo never", archive);
+  const auto refused = WaitPhase(listed, kReleased);
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->message().find("it cannot be opened: Permission denied"), std::string::npos) << refused->message();
+  fs::permissions(root_ + "/shared/snapshots", fs::perms(01733));
+  LaunchIn(kKey, "./run.sh", archive);
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  EXPECT_EQ(LogText(kKey, 0), "old code\n");
+}
+
 TEST_P(AgentSnapshotContainerTest, MountsMayLieInTheCode) {
   StartAgent();
-  const std::string archive = Pack(), data = folder_ + "/data";
-  fs::create_directory(data);
+  const std::string archive = Pack(), data = Folder("data");
   Write(data + "/set", "numbers\n");
   Launch(kKey, "cat set/set run.sh; echo c > $GLIM_CHECKPOINT_DIR/c", [&](v1::TaskLaunch& launch) {
     launch.set_workdir(workdir_);

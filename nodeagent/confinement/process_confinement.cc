@@ -1,11 +1,12 @@
 #include "nodeagent/confinement/process_confinement.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <utility>
 
 #include "nodeagent/confinement/confinement.h"
 #include "nodeagent/task/start_fault.h"
-#include "sdk/io/folders.h"
 #include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
@@ -27,12 +28,14 @@ std::string FieldOfMount(std::size_t index) { return "mounts[" + std::to_string(
 
 class ProcessConfinement final : public Confinement {
  public:
-  explicit ProcessConfinement(std::string state_dir) : state_dir_(std::move(state_dir)) {}
+  ProcessConfinement(std::string state_dir, bool group_readable)
+      : state_dir_(std::move(state_dir)), group_readable_(group_readable) {}
 
   std::string name() const override { return "process"; }
 
   PathOrder PathsOf(const LaunchSpec& spec) const override {
     PathOrder order;
+    order.group_readable = group_readable_;
     for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
       order.wishes.push_back({FieldOfMount(i) + ".source", spec.mounts[i].source, false});
     }
@@ -54,15 +57,20 @@ class ProcessConfinement final : public Confinement {
       }
       const int error = found.at(field + ".source").error;
       if (error == 0) continue;
-      return error == ENOENT ? PathMissing(field + ".source", mount.source) : FileError("mount", mount.source, error);
+      if (error == ENOENT) return PathMissing(field + ".source", mount.source);
+      if (error == EACCES) return PathDenied(field + ".source", mount.source, ::geteuid());
+      return FileError("mount", mount.source, error);
     }
     for (const Status& status :
          {RefuseLimit("limits.memory", spec->limits.memory_bytes), RefuseLimit("limits.cpus", spec->limits.cpu_millis),
           RefuseLimit("limits.pids", spec->limits.pids), RefuseLimit("limits.shm", spec->limits.shm_bytes)}) {
       if (!status.ok()) return status;
     }
-    if (IsOwnCheckpointFolder(state_dir_, *spec)) return MakeFolders(spec->checkpoint_folder);
+    if (IsOwnCheckpointFolder(state_dir_, *spec)) {
+      return MakeOwnCheckpointFolder(spec->checkpoint_folder, spec->user, group_readable_);
+    }
     const int error = found.at("checkpoint.dir").error;
+    if (error == EACCES) return PathDenied("checkpoint.dir", spec->checkpoint_folder, ::geteuid());
     return error == 0 ? Status::Ok() : FileError("create folder", spec->checkpoint_folder, error);
   }
 
@@ -71,12 +79,13 @@ class ProcessConfinement final : public Confinement {
 
  private:
   const std::string state_dir_;
+  const bool group_readable_;
 };
 
 }  // namespace
 
-std::unique_ptr<Confinement> MakeProcessConfinement(std::string state_dir) {
-  return std::make_unique<ProcessConfinement>(std::move(state_dir));
+std::unique_ptr<Confinement> MakeProcessConfinement(std::string state_dir, bool group_readable) {
+  return std::make_unique<ProcessConfinement>(std::move(state_dir), group_readable);
 }
 
 }  // namespace glim::nodeagent

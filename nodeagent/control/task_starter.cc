@@ -73,7 +73,10 @@ void TaskStarter::Launch(const TaskKey& key, AgentTask& task, v1::TaskLaunch ord
   if (!spec.ok()) return StartTask(key, task);
   task.user = spec->user;
   PathOrder paths = runtime_.PathsOf(*spec);
-  if (paths.wishes.empty()) return StartWithSave(key, task);
+  if (task.user && task.launch.has_task_user()) {
+    paths.account = AccountWish{{task.launch.user(), task.user->uid, task.user->gid}, options_.node_name};
+  }
+  if (paths.wishes.empty() && !paths.account) return StartWithSave(key, task);
   paths_.Begin(key, std::move(paths));
 }
 

@@ -133,6 +133,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& 
   spec.log_limits = options.log_limits;
   spec.gpus = launch.gpus();
   spec.checkpoint_folder = CheckpointFolder(options, key, launch);
+  spec.checkpoint_root = launch.checkpoint_root();
   PlanSecrets(options, key, launch, &spec);
   for (const v1::Mount& mount : launch.mounts()) {
     spec.mounts.push_back({mount.source(), mount.target(), mount.read_only()});

@@ -94,7 +94,7 @@ TEST(LaunchPlan, TheSdkComesAfterWhatIsTheJobsOwn) {
   options.state_dir = "/state";
   options.shim = "/opt/glim/bin/glim-shim";
   options.sdk = MakeSdk(folder.path() + "/sdk");
-  options.runtime = "process";
+  options.task_user = TaskUser{1000, 1000, {}};
   v1::TaskLaunch launch;
   launch.set_ranks(1);
   launch.set_run("true");

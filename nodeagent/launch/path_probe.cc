@@ -71,6 +71,15 @@ void PathProbe::OnLooked(const TaskKey& key, const ChildWork::Outcome& outcome) 
     end = Hung(*records.looking_at, Waited(limit_));
     hanging_[records.looking_at->path] = look.child;
     LogError("event=path_hangs task={} path={}", ToString(key), Quoted(end.hung_path));
+  } else if (!outcome.in_time && look.order.account && !records.account_fault) {
+    end.status = Status(StatusCode::kUnavailable, "this node's accounts do not answer: " + Waited(limit_))
+                     .WithField("user")
+                     .WithFix("see whether `getent passwd` ends there, and what /etc/nsswitch.conf asks");
+    LogError("event=accounts_hang task={} user={}", ToString(key), Quoted(look.order.account->user.name));
+  } else if (records.account_fault && !records.account_fault->empty()) {
+    end.status = Status(StatusCode::kFailedPrecondition, *records.account_fault)
+                     .WithField("user")
+                     .WithFix("correct the node's accounts, or the registry with `glim admin user set`");
   } else if (records.answers.size() < look.order.wishes.size()) {
     end.status = Status(StatusCode::kInternal,
                         program_ + " ended " + outcome.end + " before it had looked at what the job names")

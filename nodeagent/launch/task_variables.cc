@@ -121,6 +121,8 @@ Result<TaskVariables> PlanVariables(const AgentOptions& options, const TaskVaria
                                     const std::string& workdir) {
   TaskVariables variables = base;
   variables[NameOf(TaskVariable::kHome)] = HomeOf(options, base);
+  // There the agent's own user is not the task's.
+  if (options.in_containers() && !launch.user().empty()) variables[NameOf(TaskVariable::kUser)] = launch.user();
   for (const v1::EnvVar& var : launch.env()) variables[var.name()] = var.value();
   // A log is a pipe: Python would keep lines to itself, and lose them when it is killed.
   variables.emplace(NameOf(TaskVariable::kPythonUnbuffered), "1");

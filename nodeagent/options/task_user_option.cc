@@ -28,7 +28,8 @@ std::optional<TaskUser> FromNumbers(const std::string& text) {
   for (std::string word; std::getline(words, word, ':');) {
     gid_t id = 0;
     const char* end = word.data() + word.size();
-    if (std::from_chars(word.data(), end, id).ptr != end || word.empty()) return std::nullopt;
+    const auto [read, error] = std::from_chars(word.data(), end, id);
+    if (error != std::errc() || read != end) return std::nullopt;
     ids.push_back(id);
   }
   if (ids.size() < 2 || text.back() == ':') return std::nullopt;

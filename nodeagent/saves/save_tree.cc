@@ -62,7 +62,7 @@ class TreeWalk {
     entry.folder = S_ISDIR(info.st_mode);
     entry.bytes = entry.folder ? 0 : info.st_size;
     entry.modified_ns = info.st_mtim.tv_sec * kNanoseconds + info.st_mtim.tv_nsec;
-    entry.mode = info.st_mode & 0777;
+    entry.mode = info.st_mode & 03777;
     if (!entry.folder) return visit_(entry);
     if (order_ == FolderOrder::kBefore) {
       if (Status status = visit_(entry); !status.ok()) return status;

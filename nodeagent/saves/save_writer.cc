@@ -136,7 +136,7 @@ Status SaveWriter::BeginFile(const std::string& path, std::int64_t bytes, std::u
   if (owner_ && ::fchown(fd.get(), owner_->uid, owner_->gid) != 0) {
     return OwnError(FileError("give the task's user", placed, errno));
   }
-  if (::fchmod(fd.get(), (mode & 0777) | S_IRUSR | S_IWUSR) != 0) {
+  if (::fchmod(fd.get(), (mode & 0750) | S_IRUSR | S_IWUSR) != 0) {
     return OwnError(FileError("set the permissions of", placed, errno));
   }
   file_->written = true;
@@ -147,7 +147,7 @@ Status SaveWriter::BeginFile(const std::string& path, std::int64_t bytes, std::u
 Status SaveWriter::MakeFolder(const std::string& path, std::uint32_t mode) {
   Result<UniqueFd> folder = MakeFoldersBelow(folder_, Placed(path), owner_, Durability::kProcess);
   if (!folder.ok()) return OwnError(folder.status());
-  if (::fchmod(folder->get(), (mode & 0777) | S_IRWXU) != 0) {
+  if (::fchmod(folder->get(), (mode & 02750) | S_IRWXU) != 0) {
     return OwnError(FileError("set the permissions of", Placed(path), errno));
   }
   return Status::Ok();

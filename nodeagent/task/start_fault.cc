@@ -39,6 +39,17 @@ Status PathMissing(const std::string& field, const std::string& path) {
       .WithFix("name a folder that exists on every node");
 }
 
+Status PathDenied(const std::string& field, const std::string& path, uid_t uid) {
+  return Status(StatusCode::kPermissionDenied,
+                field + " " + path + " cannot be used on this node: " + std::strerror(EACCES) + " for uid " +
+                    std::to_string(uid) + ", with whose rights the job runs")
+      .WithReason(kMissing)
+      .WithField(field)
+      .WithFix(
+          "let that user, or a group that the registry says it is in, use it and pass each folder above (namei -l " +
+          path + ")");
+}
+
 Status StartFailure(StartFault fault, const std::string& message) {
   switch (fault) {
     case StartFault::kNode:

@@ -2,6 +2,8 @@
 // on as a word, and the agent reports it (docs/protocols/agent-sync.md). Pure.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "sdk/base/status.h"
@@ -11,7 +13,7 @@ namespace glim::nodeagent {
 enum class StartFault {
   kNode,         // another node may do better
   kJob,          // no node would: the order itself cannot be carried out
-  kPathMissing,  // a path that the job names is not there: the job's fault, or a file system that this node lacks
+  kPathMissing,  // a path that the job names is not there, or not for its user: the job's fault, or what this node lacks
   kDisk,         // the disk of the agent's state folder takes nothing: nobody's, and nothing is counted
 };
 
@@ -24,6 +26,9 @@ StartFault FaultOf(const Status& status);
 
 // Of a path that is not there on this node; FaultOf tells it from others.
 Status PathMissing(const std::string& field, const std::string& path);
+
+// Of a path that the user may not use with whose rights the task runs; counted like one that is not there.
+Status PathDenied(const std::string& field, const std::string& path, uid_t uid);
 
 // A Status that FaultOf finds this fault in.
 Status StartFailure(StartFault fault, const std::string& message);

@@ -3,9 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "nodeagent/task/task_user_json.h"
+#include "sdk/io/folders.h"
+#include "sdk/io/io_error.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -93,6 +96,14 @@ bool IsOwnCheckpointFolder(const std::string& state_dir, const LaunchSpec& spec)
   return spec.checkpoint_folder == state_dir + "/checkpoints/" + spec.task.substr(0, spec.task.find('.'));
 }
 
+Status MakeOwnCheckpointFolder(const std::string& path, const std::optional<TaskUser>& user, bool group_readable) {
+  if (::access(path.c_str(), F_OK) == 0) return Status::Ok();
+  Status status = MakeFolders(path);
+  if (status.ok()) status = GiveToUser(user, path);
+  if (!status.ok() || !group_readable || ::chmod(path.c_str(), 02750) == 0) return status;
+  return FileError("share", path, errno);
+}
+
 uid_t UidOf(const LaunchSpec& spec, const TaskPaths& paths) {
   if (spec.user) return spec.user->uid;
   struct stat info {};
@@ -115,6 +126,7 @@ std::string ToJson(const LaunchSpec& spec) {
                {"gpus", spec.gpus},
                {"env", EnvToJson(spec.env)},
                {"checkpoint_folder", spec.checkpoint_folder},
+               {"checkpoint_root", spec.checkpoint_root},
                {"secrets_folder", spec.secrets_folder},
                {"secret_env", EnvToJson(spec.secret_env)},
                {"code_folder", spec.code_folder},
@@ -140,6 +152,7 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
     spec.gpus = value.at("gpus").get<std::uint32_t>();
     spec.env = EnvFromJson(value.at("env"));
     spec.checkpoint_folder = value.at("checkpoint_folder").get<std::string>();
+    spec.checkpoint_root = value.value("checkpoint_root", false);
     spec.secrets_folder = value.value("secrets_folder", "");
     spec.secret_env = EnvFromJson(value.value("secret_env", json::array()));
     spec.code_folder = value.value("code_folder", "");  // not in the files of earlier versions

@@ -58,7 +58,7 @@ struct TaskLimits {
   std::int64_t memory_bytes = 0;
   std::int64_t cpu_millis = 0;  // thousandths of a CPU
   std::int64_t pids = 0;
-  std::int64_t shm_bytes = 0;  // /dev/shm
+  std::int64_t shm_bytes = 0;      // /dev/shm
   bool memory_by_default = false;  // memory_bytes is what the node gives to whoever asks for nothing
 };
 
@@ -85,6 +85,7 @@ struct LaunchSpec {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<RankLaunch> ranks;
   std::string checkpoint_folder;
+  bool checkpoint_root = false;  // it is the cluster's choice, not the job's: the agent may make it
   // With secrets: where they lie, on tmpfs; and which variables the ranks have from files in there (variable, the
   // file's path as the ranks' parent sees it). No value stands in a launch file.
   std::string secrets_folder;
@@ -98,6 +99,9 @@ struct LaunchSpec {
 
 // Whether the job names no checkpoint folder: then it has one below the agent's own folder.
 bool IsOwnCheckpointFolder(const std::string& state_dir, const LaunchSpec& spec);
+
+// Makes such a folder where it is missing: its user's alone, or its user's group's to read.
+Status MakeOwnCheckpointFolder(const std::string& path, const std::optional<TaskUser>& user, bool group_readable);
 
 struct RankStatus {
   std::uint32_t rank = 0;

@@ -120,6 +120,7 @@ TEST(StartFault, IsToldByTheStatusAndComesBackFromItsWord) {
   const std::pair<Status, StartFault> cases[] = {
       {InvalidArgument("workdir", "is not a folder"), StartFault::kJob},
       {PathMissing("workdir", "/data/x"), StartFault::kPathMissing},
+      {PathDenied("workdir", "/data/x", 1001), StartFault::kPathMissing},
       {Status(StatusCode::kNotFound, "cannot open /state/x"), StartFault::kNode},
       {Status(StatusCode::kInternal, "runc was killed"), StartFault::kNode},
   };

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// The records are text that a zero byte ends: "at INDEX", and "found INDEX ERRNO REFUSED PATH".
+// The records are text that a zero byte ends: "account FAULT", "at INDEX", and "found INDEX ERRNO REFUSED PATH".
 constexpr char kEnd = '\0';
 
 // A network file system may know a name and still hang when it is used. Opening asks the server. (Not of devices and
@@ -32,15 +32,18 @@ void Touch(int fd) {
   const UniqueFd open(::open(itself.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-PathAnswer AnswerOf(const UniqueFd& fd) {
+PathAnswer AnswerOf(const UniqueFd& fd, const TaskUser* owner) {
   PathAnswer answer;
-  if (!fd) {
+  struct stat info {};
+  if (!fd || (owner && ::fstat(fd.get(), &info) != 0)) {
     answer.error = errno;
-    return answer;
+  } else if (owner && info.st_uid != owner->uid) {
+    answer.error = EACCES;
+  } else {
+    answer.real = PathOf(fd.get());
+    if (answer.real.empty()) answer.error = ENAMETOOLONG;
+    Touch(fd.get());
   }
-  answer.real = PathOf(fd.get());
-  if (answer.real.empty()) answer.error = ENAMETOOLONG;
-  Touch(fd.get());
   return answer;
 }
 
@@ -49,11 +52,16 @@ UniqueFd Open(const std::string& path, const std::optional<MakeRules>& rules) {
   return rules ? OpenFollowingLinks(path) : UniqueFd(::open(path.c_str(), O_PATH | O_CLOEXEC));
 }
 
-PathAnswer Resolve(const std::string& path, const std::optional<MakeRules>& rules) {
+PathAnswer Resolve(const std::string& path, const std::optional<MakeRules>& rules, const TaskUser* owner) {
   struct statx info {};
   (void)::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &info);  // mounts what is mounted on demand
-  return AnswerOf(Open(path, rules));
+  return AnswerOf(Open(path, rules), owner);
 }
+
+struct Making {
+  const TaskUser* owner = nullptr;  // whose the last folder must be, and is made; none: whoever makes it
+  bool group_readable = false;
+};
 
 // 0 or errno. Closed to everybody but its owner; `owner`: whose it is made, none: the caller's.
 int MakeFolderIn(int folder, const std::string& name, const TaskUser* owner) {
@@ -64,52 +72,60 @@ int MakeFolderIn(int folder, const std::string& name, const TaskUser* owner) {
 
 // Makes the folders of `rest` below `above` where they are missing, and returns the last. Along descriptors, and never
 // over a link: users may exchange what is on the way. No folder, and errno, if that failed.
-UniqueFd MakeMissing(UniqueFd above, const std::string& rest, const TaskUser* owner) {
+UniqueFd MakeMissing(UniqueFd above, const std::string& rest, const Making& making) {
   std::istringstream names(rest);
   for (std::string name; std::getline(names, name, '/');) {
     if (name.empty()) continue;
-    const int error = MakeFolderIn(above.get(), name, names.eof() ? owner : nullptr);
+    const bool last = names.eof();
+    const int error = MakeFolderIn(above.get(), name, last ? making.owner : nullptr);
     UniqueFd next(::openat(above.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next) {
       // (A file system may say EROFS or EACCES of a folder that is there.)
       if (error != 0 && error != EEXIST) errno = error;
       return next;
     }
+    // By the descriptor: whoever owns it may, and root.
+    if (error == 0 && making.group_readable) {
+      (void)::chmod(("/proc/self/fd/" + std::to_string(next.get())).c_str(), last ? 02750 : 0711);
+    }
     above = std::move(next);
   }
   return above;
 }
 
-PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules, const TaskUser* owner) {
-  PathAnswer answer = Resolve(path, rules);
+PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules, const Making& making) {
+  PathAnswer answer = Resolve(path, rules, making.owner);
   if (answer.error != ENOENT) return answer;
   std::string folder = path;
   UniqueFd above;
   while (!above) {
     folder = folder.substr(0, std::max<std::size_t>(1, folder.rfind('/')));
     above = Open(folder, rules);
-    if (!above && errno != ENOENT) return AnswerOf(above);
+    if (!above && errno != ENOENT) return AnswerOf(above, nullptr);
   }
   // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
   if (rules && !IsAllowed(*rules, PathOf(above.get()))) {
     answer.refused = true;
     return answer;
   }
-  return AnswerOf(MakeMissing(std::move(above), path.substr(folder.size()), owner));
+  return AnswerOf(MakeMissing(std::move(above), path.substr(folder.size()), making), making.owner);
 }
 
-// As the one who is to use it: a server that trusts nobody's root (NFS with root_squash) denies root what it gives that
-// user. As ourselves where that user may not: the folders above may be the operator's; the last one is the user's.
-PathAnswer LookAtWish(const PathWish& wish, const std::optional<MakeRules>& rules) {
+// As the one who is to use it, and with no more than that one's rights: a folder that is open to all behind one that is
+// closed is not for who may not pass. (And a server that trusts nobody's root, NFS with root_squash, denies root what
+// it gives that user.)
+PathAnswer LookAtWish(const PathWish& wish, const PathOrder& order) {
+  const std::optional<MakeRules>& rules = order.rules;
   const auto look = [&](const TaskUser* owner) {
-    return wish.make ? Make(wish.path, rules, owner) : Resolve(wish.path, rules);
+    return wish.make ? Make(wish.path, rules, {owner, order.group_readable}) : Resolve(wish.path, rules, owner);
   };
-  if (rules && rules->owner.uid != ::geteuid()) {
+  if (!rules || rules->owner.uid == ::geteuid()) return look(nullptr);
+  {
     const FileUser user(rules->owner.uid, rules->owner.gid, rules->owner.groups);
     PathAnswer answer = look(nullptr);
-    if (answer.error != EACCES && answer.error != EPERM) return answer;
+    if (!wish.by_agent || (answer.error != EACCES && answer.error != EPERM)) return answer;
   }
-  return look(rules ? &rules->owner : nullptr);
+  return look(&rules->owner);
 }
 
 }  // namespace
@@ -131,8 +147,12 @@ bool IsAllowed(const MakeRules& rules, const std::string& real) {
 
 std::string ToJson(const PathOrder& order) {
   json wishes = json::array();
-  for (const PathWish& wish : order.wishes) wishes.push_back({wish.field, wish.path, wish.make});
-  json value = {{"wishes", wishes}, {"rules", nullptr}};
+  for (const PathWish& wish : order.wishes) wishes.push_back({wish.field, wish.path, wish.make, wish.by_agent});
+  json value = {{"wishes", wishes}, {"rules", nullptr}, {"account", nullptr}, {"group_readable", order.group_readable}};
+  if (const auto& account = order.account) {
+    const RegistryUser& user = account->user;
+    value["account"] = {{"name", user.name}, {"uid", user.uid}, {"gid", user.gid}, {"node", account->node}};
+  }
   if (const auto& rules = order.rules) {
     value["rules"] = JsonOf(rules->owner);
     value["rules"].update({{"allow", rules->allow}, {"state_dir", rules->state_dir}});
@@ -145,12 +165,19 @@ Result<PathOrder> ParsePathOrder(const std::string& text) {
     const json value = json::parse(text);
     PathOrder order;
     for (const json& wish : value.at("wishes")) {
-      order.wishes.push_back({wish.at(0).get<std::string>(), wish.at(1).get<std::string>(), wish.at(2).get<bool>()});
+      order.wishes.push_back({wish.at(0).get<std::string>(), wish.at(1).get<std::string>(), wish.at(2).get<bool>(),
+                              wish.size() > 3 && wish.at(3).get<bool>()});  // earlier versions knew three
     }
     if (const json& rules = value.at("rules"); !rules.is_null()) {
       order.rules = MakeRules{rules.at("allow").get<std::vector<std::string>>(),
                               rules.at("state_dir").get<std::string>(), UserFromJson(rules)};
     }
+    if (const json account = value.value("account", json()); !account.is_null()) {
+      order.account = AccountWish{
+          {account.at("name").get<std::string>(), account.at("uid").get<uid_t>(), account.at("gid").get<gid_t>()},
+          account.at("node").get<std::string>()};
+    }
+    order.group_readable = value.value("group_readable", false);
     return order;
   } catch (const json::exception& error) {
     return Status(StatusCode::kInvalidArgument, std::string("the order of paths: ") + error.what());
@@ -158,10 +185,15 @@ Result<PathOrder> ParsePathOrder(const std::string& text) {
 }
 
 void LookAt(const PathOrder& order, const std::function<void(const std::string& record)>& tell) {
+  if (const auto& account = order.account) {
+    const std::string fault = AccountFault(account->user, account->node);
+    tell("account " + fault + kEnd);
+    if (!fault.empty()) return;
+  }
   for (std::size_t i = 0; i < order.wishes.size(); ++i) {
     const PathWish& wish = order.wishes[i];
     tell("at " + std::to_string(i) + kEnd);
-    const PathAnswer answer = LookAtWish(wish, order.rules);
+    const PathAnswer answer = LookAtWish(wish, order);
     tell("found " + std::to_string(i) + " " + std::to_string(answer.error) + " " + (answer.refused ? "1 " : "0 ") +
          answer.real + kEnd);
   }
@@ -174,7 +206,12 @@ PathRecords ReadPathRecords(const PathOrder& order, std::string_view records) {
     records.remove_prefix(end + 1);
     std::string verb;
     std::size_t index = 0;
-    if (!(words >> verb >> index) || index >= order.wishes.size()) continue;
+    if (words >> verb && verb == "account") {
+      words.get();  // the blank
+      std::getline(words, read.account_fault.emplace(), kEnd);
+      continue;
+    }
+    if (!(words >> index) || index >= order.wishes.size()) continue;
     const PathWish& wish = order.wishes[index];
     if (verb == "at") {
       read.looking_at = wish;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nodeagent/os/node_accounts.h"
 #include "nodeagent/task/task_user.h"
 #include "sdk/base/result.h"
 
@@ -18,19 +19,30 @@ struct PathWish {
   std::string field;  // of the job's spec: "workdir", "checkpoint.dir", "mounts[0].source"
   std::string path;   // absolute
   bool make = false;  // a folder that is made where it is missing
+  // The cluster's folder for the job's saves, which the operator chose: where the job's user may not make it or pass to
+  // it, whoever calls LookAt does, if it is that user's then.
+  bool by_agent = false;
 };
 
-// In what folders something may be made, and whose it is then. That user looks and makes, and where that one may not,
-// whoever calls LookAt. None: anywhere, who makes it.
+// In what folders something may be made, and who looks and makes, with no more than that user's rights. None: anywhere,
+// whoever calls LookAt.
 struct MakeRules {
   std::vector<std::string> allow;  // folders, and all below
   std::string state_dir;           // the agent's own: not there, nor above it
   TaskUser owner;
 };
 
+// Who the job's user is, to be held against the node's own accounts.
+struct AccountWish {
+  RegistryUser user;
+  std::string node;  // this one's name
+};
+
 struct PathOrder {
   std::vector<PathWish> wishes;
   std::optional<MakeRules> rules;
+  std::optional<AccountWish> account = {};
+  bool group_readable = false;  // what is made is its owner's group's to read (sdk/io/shared_folder.h)
 };
 
 struct PathAnswer {
@@ -48,7 +60,7 @@ bool IsAllowed(const MakeRules& rules, const std::string& real);
 std::string ToJson(const PathOrder& order);
 Result<PathOrder> ParsePathOrder(const std::string& text);
 
-// Carries the order out, one wish after another. `tell` gets a record before each wish and one after it. It blocks for
+// Carries the order out, the account first, then one wish after another. `tell` gets a record before each wish and one after it. It blocks for
 // as long as the storage does.
 void LookAt(const PathOrder& order, const std::function<void(const std::string& record)>& tell);
 
@@ -56,6 +68,7 @@ void LookAt(const PathOrder& order, const std::function<void(const std::string& 
 struct PathRecords {
   PathAnswers answers;
   std::optional<PathWish> looking_at;
+  std::optional<std::string> account_fault;  // AccountFault's answer, once there is one
 };
 PathRecords ReadPathRecords(const PathOrder& order, std::string_view records);
 

@@ -65,7 +65,6 @@ AgentTest::~AgentTest() {
   }
   if (agent_ > 0) KillAgent();
   KillTasks();
-  KillReplica();
   RemoveControlGroups();
   // Beside the agent's own removals, which may still be under way.
   (void)RunProgram({"/bin/rm", "-rf", "--", root_}, "/dev/null");
@@ -96,6 +95,16 @@ void AgentTest::RemoveControlGroups() {
     return all;
   };
   EXPECT_TRUE(Eventually(removed, std::chrono::seconds(5))) << name;
+}
+
+std::string AgentTest::Folder(const std::string& name) const {
+  std::string path = folder_;
+  for (const auto& part : std::filesystem::path(name)) {
+    path += "/" + part.string();
+    if (!std::filesystem::create_directory(path) || !in_container()) continue;
+    EXPECT_TRUE(GiveToUser(kTaskUser, path).ok());
+  }
+  return path;
 }
 
 void AgentTest::SignalShim(const TaskKey& key, int signal) const {
@@ -150,25 +159,6 @@ void AgentTest::KillTasks() {
     };
     Eventually(gone, std::chrono::seconds(5));
   }
-}
-
-pid_t AgentTest::ReplicaPid() const {
-  const auto text = ReadFile(state_ + "/replica/process.json", 1 << 16);
-  if (!text.ok()) return 0;
-  const auto identity = ParseProcessIdentity(*text);
-  return identity.ok() ? identity->pid : 0;
-}
-
-// It outlives its agent.
-void AgentTest::KillReplica() {
-  const auto text = ReadFile(state_ + "/replica/process.json", 1 << 16);
-  if (!text.ok()) return;
-  const auto identity = ParseProcessIdentity(*text);
-  ASSERT_TRUE(identity.ok());
-  const UniqueFd process = OpenProcess(*identity, *ReadBootId());
-  if (!process) return;
-  EXPECT_TRUE(QueueSignal(process.get(), SIGKILL, 0));
-  EXPECT_TRUE(Eventually([&] { return !IsRunning(identity->pid); }));
 }
 
 void AgentTest::StartAgent(const std::vector<std::string>& extra, const std::vector<std::string>& by) {

@@ -63,9 +63,9 @@ class AgentTest : public testing::TestWithParam<std::string> {
   // WaitLine for a process id that one of the task's processes printed: this machine's number for that process, also
   // when it has another one in its container. 0 when there is none.
   pid_t WaitPid(const TaskKey& key, std::uint32_t rank, const std::string& prefix);
-  // The replica service that the agent noted last; 0: none.
-  pid_t ReplicaPid() const;
   bool in_container() const { return GetParam() != "process"; }
+  // A new folder, with those above it, below `folder_`, where tasks may write: theirs, as `folder_` is.
+  std::string Folder(const std::string& name) const;
   // To the task's shim, which is there.
   void SignalShim(const TaskKey& key, int signal) const;
   // Whether no controller has a group of the agent's with this ending ("/7.1.0").
@@ -82,7 +82,6 @@ class AgentTest : public testing::TestWithParam<std::string> {
 
  private:
   void KillTasks();
-  void KillReplica();
   void RemoveControlGroups();
 };
 

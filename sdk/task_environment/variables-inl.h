@@ -8,7 +8,7 @@
 //          Default (the agent, unless the job's `env` says otherwise). A job's `env` does not reach the others.
 // when:    Always; PerGpu (launcher: per-gpu); PerNode (launcher: node); Sometimes (the meaning says when).
 // form:    Text; Count (0 and above); Step (-1 and above); Flag (1, or 0 or not set); Path (absolute); Port; Host;
-//          Address (host:port). Texts, Counts, Hosts, Addresses: several, with commas in between.
+//          Address (host:port); Peer (key@host:port). Texts, Counts, Hosts, Peers: several, with commas in between.
 // read by: the parts of Glim that read it. Jobs may read all of them.
 
 // The job and the attempt.
@@ -103,12 +103,12 @@ GLIM_TASK_VARIABLE(kHfreduceServiceLevel, "GLIM_HFREDUCE_SERVICE_LEVEL", Agent, 
                    "InfiniBand's service level of that traffic, 0 to 15; not set: the card's")
 
 // Copies of saves in a neighbour's memory (protocols/replica.md).
-GLIM_TASK_VARIABLE(kReplicaPeer, "GLIM_REPLICA_PEER", Scheduler, Sometimes, Address, "python",
-                   "the neighbour that takes the copies of this node's saves; not set: none does")
-GLIM_TASK_VARIABLE(kReplicaSources, "GLIM_REPLICA_SOURCES", Scheduler, Sometimes, Addresses, "python agent",
+GLIM_TASK_VARIABLE(kReplicaPeer, "GLIM_REPLICA_PEER", Scheduler, Sometimes, Peer, "python",
+                   "the neighbour that takes the copies of this node's saves, and its key; not set: none does")
+GLIM_TASK_VARIABLE(kReplicaSources, "GLIM_REPLICA_SOURCES", Scheduler, Sometimes, Peers, "python agent",
                    "where copies of the save that this attempt goes on from may be; not set: nowhere")
 GLIM_TASK_VARIABLE(kReplicaTokenFile, "GLIM_REPLICA_TOKEN_FILE", Agent, Sometimes, Path, "python",
-                   "holds the job's token for replicas; not set: the node gives none")
+                   "holds the attempt's token for replicas; not set: there are none")
 GLIM_TASK_VARIABLE(kReplicaTls, "GLIM_REPLICA_TLS", Agent, Sometimes, Text, "python",
                    "UCX's transports for replicas; not set: all")
 GLIM_TASK_VARIABLE(kReplicaDevice, "GLIM_REPLICA_DEVICE", Agent, Sometimes, Text, "python",
@@ -123,7 +123,7 @@ GLIM_TASK_VARIABLE(kPythonPath, "PYTHONPATH", Default, Sometimes, Text, "",
                    "the job's; the SDK's `python` is added at its end")
 GLIM_TASK_VARIABLE(kPythonUnbuffered, "PYTHONUNBUFFERED", Default, Always, Text, "", "1, because a log is a pipe")
 GLIM_TASK_VARIABLE(kHome, "HOME", Default, Always, Path, "", "the agent's; in containers `/tmp`")
-GLIM_TASK_VARIABLE(kUser, "USER", Default, Sometimes, Text, "", "the agent's")
+GLIM_TASK_VARIABLE(kUser, "USER", Default, Sometimes, Text, "", "in a container whose job it is, else the agent's")
 GLIM_TASK_VARIABLE(kLang, "LANG", Default, Sometimes, Text, "", "the agent's")
 GLIM_TASK_VARIABLE(kLcAll, "LC_ALL", Default, Sometimes, Text, "", "the agent's")
 GLIM_TASK_VARIABLE(kTimeZone, "TZ", Default, Sometimes, Text, "", "the agent's")

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "nodeagent/os/oom_score.h"
 #include "nodeagent/os/spawn_process.h"
 #include "nodeagent/task/start_fault.h"
 #include "sdk/io/read_file.h"
@@ -29,10 +30,8 @@ Status CheckWorkdir(const std::string& workdir) {
   }
   if (there && ::access(workdir.c_str(), X_OK) == 0) return Status::Ok();
   const int denied = there ? errno : error;
-  // Another node may give it.
-  return Status(StatusCode::kFailedPrecondition, refused + std::strerror(denied))
-      .WithField("workdir")
-      .WithFix("let the user that jobs run as read it");
+  if (denied == EACCES) return PathDenied("workdir", workdir, ::geteuid());
+  return Status(StatusCode::kFailedPrecondition, refused + std::strerror(denied)).WithField("workdir");
 }
 
 // Secrets that the job wants as variables are read here, just before the program is started, and kept nowhere.
@@ -91,6 +90,7 @@ Result<RankProcess> StartRank(const LaunchSpec& spec, const RankLaunch& rank) {
   if (!pipe.ok()) return pipe.status();
   const Result<pid_t> pid = SpawnRank(spec, rank, pipe->write.get(), spec.group);
   if (!pid.ok()) return pid.status();
+  RaiseOomScore(*pid, kRankOomScore);
   return RankProcess{rank.rank, *pid, std::move(pipe->read)};
 }
 

@@ -2,8 +2,9 @@
 //
 // Unpacks the archive of a job's code, .../snapshots/SHA256.tar.zst, into FOLDER, which is there and empty. The bytes
 // are held against the hash in the name first. With UID, GID and further groups it opens the archive as that user, so
-// that it is given what the user may read, and becomes that user before it reads a byte of it; whoever began as root
-// sees nothing but FOLDER by then. Exit status 0, or 1 with one line on standard error that says why.
+// that it is given what the user may read (or as who it is, in a folder of root's that nobody else can list: who knows
+// the name knows the bytes), and becomes that user before it reads a byte of it; whoever began as root sees nothing but
+// FOLDER by then. Exit status 0, or 1 with one line on standard error that says why.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/fsuid.h>
@@ -61,7 +62,8 @@ Result<std::string> Read(int fd) {
 
 bool ParseId(const char* text, unsigned int* id) {
   const char* end = text + std::strlen(text);
-  return std::from_chars(text, end, *id).ptr == end && end != text;
+  const auto [read, error] = std::from_chars(text, end, *id);
+  return error == std::errc() && read == end;
 }
 
 // UID GID [GROUP...]
@@ -76,6 +78,12 @@ Result<User> ParseUser(char** words, int count) {
   for (int i = 2; i < count && good; ++i) good = ParseId(words[i], &user.groups.emplace_back());
   if (good) return user;
   return Status(StatusCode::kInvalidArgument, "UID, GID and GROUP are numbers");
+}
+
+// Whether whoever names an archive there knows its hash, and so its bytes: nobody but root can list the folder.
+bool IsClosedBox(const std::string& folder) {
+  struct stat info {};
+  return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == 0 && (info.st_mode & 044) == 0;
 }
 
 // As for files; what only root may do is still possible.
@@ -107,12 +115,11 @@ Status Run(int argc, char** argv) {
     user = std::move(*parsed);
     if (Status status = LookAs(*user); !status.ok()) return status;
   }
-  const Result<UniqueFd> fd = Open(path);
+  Result<UniqueFd> fd = Open(path);
+  if (user) ::setfsuid(::geteuid());
+  if (user && !fd.ok() && IsClosedBox(path.substr(0, path.rfind('/')))) fd = Open(path);
   if (!fd.ok()) return fd.status();
-  if (user) {  // in use by somebody who does not own it: as who we are
-    ::setfsuid(::geteuid());
-    (void)::futimens(fd->get(), nullptr);
-  }
+  (void)::futimens(fd->get(), nullptr);  // in use by somebody who does not own it, too
   if (!folder || ::fchdir(folder.get()) != 0) return Fault(std::string("cannot go to ") + argv[2]);
   if (::geteuid() == 0 && ::chroot(".") != 0) return Fault("chroot");
   if (user) {

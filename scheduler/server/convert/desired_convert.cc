@@ -66,6 +66,7 @@ void SetLaunch(const Snapshot& snapshot, const core::DesiredTask& task, const co
   launch->set_first_rank(task.id.index * spec.ranks_per_node());
   launch->set_per_gpu(spec.launcher == core::Launcher::kPerGpu);
   launch->set_checkpoint_dir(core::CheckpointDirOf(*task.job));
+  launch->set_checkpoint_root(spec.checkpoint_dir.empty() && !launch->checkpoint_dir().empty());
   if (!core::IsShared(task.attempt->base)) SetBase(snapshot, task, node, launch->mutable_base());
   launch->set_gpus(spec.gpus_per_node);
   wire::MountsToProto(spec, launch->mutable_mounts());
