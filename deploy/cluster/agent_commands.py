@@ -61,7 +61,7 @@ class AgentCommands:
             self.log_level,
             *self.runtime_options(name),
             *self.sdk_options(name),
-            *self.replica_options(),
+            *self.replicas.agent_options(name),
             *self.agent_options,
         ]
 
@@ -70,7 +70,7 @@ class AgentCommands:
         folders."""
         groups = ["--cgroup-parent", f"{self.control_group}/{name}"]
         if self.runtime not in CONTAINERS:
-            return ["--runtime", self.runtime, *groups]
+            return ["--runtime", self.runtime, "--any-user", *groups]
         shared = [self.checkpoint_root] if self.checkpoint_root else []
         allowed = [self.jobs, *shared, *parts_for_jobs(ROOT), *self.allow]
         return [
@@ -78,6 +78,8 @@ class AgentCommands:
             self.runtime,
             "--address",
             self.network.address(name),
+            "--task-user",
+            ":".join(map(str, self.task_user)),
             *groups,
             "--mount-allow",
             *allowed,
@@ -86,17 +88,3 @@ class AgentCommands:
     def sdk_options(self, name):
         """By itself an agent takes the one beside its program, which a build without Python's parts lacks."""
         return ["--sdk", sdk_folder(ROOT)] if os.environ.get("GLIM_TEST_SDK") else []
-
-    def replica_options(self):
-        """By TCP alone: UCX would take the nodes of one machine for one node, and use shared memory."""
-        if not self.replica_memory:
-            return []
-        return [
-            "--replica-memory",
-            self.replica_memory,
-            "--replica-secret-file",
-            self.replica_secret,
-            "--replica-tls",
-            "tcp",
-            *(["--replica-device", "eth0"] if self.network else []),
-        ]

@@ -1,16 +1,21 @@
 """One scheduler and its agents on this machine, in one private folder. Run by root, each agent has a network namespace
-of its own and runs its tasks in containers; otherwise all share the loopback address and tasks are processes."""
+of its own and runs its tasks in containers, as their users; otherwise all share the loopback address and tasks are
+processes of whoever runs the cluster."""
 
 import json
 import os
+import tempfile
 
-from .agent_commands import CONTAINERS, AgentCommands
+from .accounts import closed_to, default_task_user, open_way, registry_ids
+from .agent_commands import CONTAINERS, ROOT, AgentCommands
 from .allowed import allowed_folders
-from .folders import read_word, size_of, tag_of, write_secret
+from .folders import read_word, size_of, tag_of
 from .glim_cli import Glim
-from .leftovers import cancel_queue, kill_replicas_under, kill_tasks_under
+from .leftovers import cancel_queue, kill_tasks_under
 from .network import Network, remove_control_groups
 from .processes import Child, tail, wait_until
+from .replicas import ReplicaServices
+from .spec import parts_for_jobs, sdk_folder
 from .tokens import Tokens
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -39,11 +44,12 @@ def default_runtime():
 
 class LocalCluster(AgentCommands):
     """Starts with `start()`, ends with `stop()`, which cancels what still runs: a task outlives its agent.
-    `replica_memory` ("64MiB"): each agent starts a glim-replica with so much memory for copies of checkpoints.
+    `replica_memory` ("64MiB"): each node has a glim-replica with so much memory for copies of checkpoints.
     `allow`: folders that jobs may name beside the cluster's own. `checkpoint_root`: the nodes share a folder for saves;
     otherwise each keeps them in its own. `store`: the scheduler's, otherwise a file of SQLite in the folder;
     `scheduler_prefix`: words that begin the scheduler's command; `agent_prefix(node)`: those of an agent's;
-    `agent_options`: words that end each agent's. `secure=False`: without TLS and tokens, and so without containers."""
+    `agent_options`: words that end each agent's. `secure=False`: without TLS and tokens, and so without containers.
+    `users`: who is a user of their own in containers; everybody else's tasks are one, default_task_user()'s."""
 
     def __init__(
         self,
@@ -62,11 +68,12 @@ class LocalCluster(AgentCommands):
         agent_prefix=None,
         agent_options=(),
         secure=True,
+        users=(),
     ):
         self.secure = secure
         self.store, self.scheduler_prefix = store or f"sqlite:{folder}/glim.db", scheduler_prefix
         self.agent_prefix, self.agent_options = agent_prefix or (lambda node: ()), tuple(agent_options)
-        self.replica_memory, self.allow = replica_memory, allowed_folders(allow, folder)
+        self.replicas, self.allow = ReplicaServices(self, replica_memory), allowed_folders(allow, folder)
         self.bin, self.folder, self.gpus, self.log_level = bin_folder, folder, gpus, log_level
         self.runtime = runtime or (default_runtime() if secure else "process")
         self.tag = tag_of(folder)
@@ -74,15 +81,18 @@ class LocalCluster(AgentCommands):
         self.logs, self.jobs = os.path.join(folder, "logs"), os.path.join(folder, "jobs")
         for path in (self.logs, self.jobs):
             os.makedirs(path, mode=0o700, exist_ok=True)
+        self.task_user = default_task_user() if self.runtime in CONTAINERS else None
+        self.user_ids = {user: registry_ids(user, number) for number, user in enumerate(users) if self.task_user}
+        self.open_to_tasks(self.jobs)
         self.config = os.path.join(folder, "scheduler.yaml")
         self.checkpoint_root = os.path.join(folder, "shared") if checkpoint_root else None
         if self.checkpoint_root:
             os.makedirs(self.checkpoint_root, mode=0o700, exist_ok=True)
+            self.open_to_tasks(self.checkpoint_root, 0o755)
+            self.make_snapshots_folder()
             config += f"  checkpoint_root: {self.checkpoint_root}\n"
         with open(self.config, "w") as file:
             file.write(config)
-        if replica_memory and not os.path.exists(self.replica_secret):
-            write_secret(self.replica_secret)
         self.scheduler, self.agents = None, {}
         self.away = set()  # daemons that a test has ended and will start again: no alarm
         self.port, self.agents_port, self.cluster_id, self.glim = None, None, None, None
@@ -107,17 +117,49 @@ class LocalCluster(AgentCommands):
     def control_group(self):
         return f"/glim/{self.tag}"
 
-    @property
-    def replica_secret(self):
-        return os.path.join(self.folder, "replica-secret")
-
     def program(self, name):
         return os.path.join(self.bin, name)
+
+    # ---- folders
+
+    def open_to_tasks(self, path, mode=0o1777):
+        """In containers tasks are other users than we: the way to this folder is theirs, and they may make there what
+        is their own."""
+        if self.task_user:
+            open_way(path)
+            os.chmod(path, mode)
+
+    def make_snapshots_folder(self):
+        """Archives of code are who submits', which here is root: tasks get those whose names they know."""
+        path = os.path.join(self.checkpoint_root, "snapshots")
+        if self.task_user and not os.path.isdir(path):
+            os.mkdir(path)
+            self.open_to_tasks(path, 0o1733)
+
+    def check_readable(self):
+        """That tasks may read what they need of the checkout and of the build."""
+        needed = [*filter(os.path.exists, parts_for_jobs(ROOT)), os.path.join(sdk_folder(ROOT), "python", "glim")]
+        for user in [self.task_user, *self.user_ids.values()] if self.task_user else []:
+            for path in filter(os.path.exists, needed):
+                closed = closed_to(user, path)
+                if closed:
+                    raise RuntimeError(
+                        f"tasks in containers are never root: one with uid {user[0]} has to read {path}, and {closed} "
+                        f"is closed to it: chmod o+rx {closed}, or put the checkout where everybody may read it"
+                    )
+
+    def job_folder(self, name=None):
+        """A new folder where jobs may write, below the one for jobs. `name`: it may have slashes; None: a new one."""
+        path = os.path.join(self.jobs, name) if name else tempfile.mkdtemp(dir=self.jobs)
+        os.makedirs(path, exist_ok=True)
+        self.open_to_tasks(path)
+        return path
 
     # ---- start
 
     def start(self):
         """All or nothing: what was started is stopped again if the rest does not come."""
+        self.check_readable()
         try:
             if self.network:
                 self.network.create()
@@ -183,12 +225,13 @@ class LocalCluster(AgentCommands):
     def tokens(self):
         if not self.secure:
             return None
-        return Tokens(os.path.join(self.state_dir, "operator"), os.path.join(self.folder, "users"))
+        return Tokens(os.path.join(self.state_dir, "operator"), os.path.join(self.folder, "users"), self.user_ids)
 
     def agent_state(self, name):
         return os.path.join(self.folder, name)
 
     def start_agent(self, name):
+        self.replicas.start(name)
         log = os.path.join(self.logs, f"agent-{name}.log")
         self.agents[name] = Child(f"glim-agent {name}", self.agent_command(name), log, self._env)
 
@@ -227,7 +270,7 @@ class LocalCluster(AgentCommands):
     def kill_tasks_of(self, node):
         """SIGKILL to all that runs on a node but its agent, supervisors and containers included: a machine's death.
         Returns the tasks' processes; copies of checkpoints in the node's memory go, too."""
-        kill_replicas_under(os.path.join(self.folder, node))
+        self.replicas.kill(node)
         return kill_tasks_under(os.path.join(self.folder, node))
 
     # ---- jobs
@@ -305,11 +348,10 @@ class LocalCluster(AgentCommands):
                 self.cancel_all()
             except Exception as error:  # whatever it is, the processes must go
                 faults.append(f"the jobs could not be cancelled: {error}")
-        for child in [*self.agents.values(), self.scheduler]:
+        for child in [*self.agents.values(), *self.replicas.children(), self.scheduler]:
             if child is not None and not child.stop():
                 faults.append(f"{child.name} did not end on SIGTERM")
         left = kill_tasks_under(self.folder)
-        kill_replicas_under(self.folder)
         self.remove_network()
         remove_control_groups(self.control_group)
         if left and cancel:
@@ -322,7 +364,7 @@ class LocalCluster(AgentCommands):
 
     def remember(self):
         """What a later process needs to stop a cluster that is left running."""
-        children = [*self.agents.values(), self.scheduler]
+        children = [*self.agents.values(), *self.replicas.children(), self.scheduler]
         state = {
             "server": self.server,
             "secure": self.secure,

@@ -20,6 +20,7 @@ from .verdict import problems_of_deaf, problems_of_interrupt, problems_of_runtim
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.path.join(ROOT, "build", "release", "bin")
 PREFIX = "glim-qs-"
+USERS = ("ana", "ben")
 
 
 class Steps:
@@ -153,11 +154,13 @@ def run(args, steps, folder):
             lambda: build(os.path.join(folder, "build.log")),
         )
     allow = callers_folders(ROOT) if args.keep else ()
-    cluster, ok, keep = LocalCluster(BIN, folder, allow=allow, checkpoint_root=True), False, False
+    cluster, ok, keep = LocalCluster(BIN, folder, allow=allow, checkpoint_root=True, users=USERS), False, False
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
         steps.say(f"tasks will run {runtime_words(cluster.runtime)}")
         steps.say("every call is TLS and has a token; the nodes are enrolled; the users are ana and ben")
+        for user, (uid, _) in cluster.user_ids.items():
+            steps.say(f"{user}'s tasks are uid {uid}, and have its rights alone")
         stage = Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, steps.say)
         reference, main, others, problems = tell_story(stage, steps, args.seed)
         print()

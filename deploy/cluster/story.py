@@ -101,6 +101,7 @@ class Stage:
         """The command line that has each rank's beginning witnessed."""
         out = self.path(name + "-saw")
         Watch(self.cluster.folder, [f"{job}.1" for job in victims], out, ranks).start()
+        self.cluster.open_to_tasks(out)
         return f"{PYTHON} {WITNESS} --out {out}"
 
     def seen(self, name, ranks):
@@ -207,6 +208,7 @@ class Stage:
     def submit_stubborn(self, name, user="ana"):
         """Each attempt has a folder of its own, so that the first one's daemon stays known."""
         os.makedirs(self.path(name), exist_ok=True)
+        self.cluster.open_to_tasks(self.path(name))
         spec = self.examples.derive(
             "stubborn",
             name,

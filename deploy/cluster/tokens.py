@@ -5,10 +5,11 @@ import os
 
 class Tokens:
     """`operator`: the folder that the scheduler made at its first start; `folder`: of everybody else's tokens (0700).
-    Users are rows of the registry, and in no team unless a test says otherwise."""
+    Users are rows of the registry, and in no team unless a test says otherwise. `user_ids`: {name: (uid, gid)} of those
+    who have them there."""
 
-    def __init__(self, operator, folder):
-        self.operator, self.folder = operator, folder
+    def __init__(self, operator, folder, user_ids=None):
+        self.operator, self.folder, self.user_ids = operator, folder, user_ids or {}
         self.authority = os.path.join(operator, "ca.pem")
         os.makedirs(folder, mode=0o700, exist_ok=True)
 
@@ -17,7 +18,8 @@ class Tokens:
             return os.path.join(self.operator, "token")
         path = os.path.join(self.folder, user)
         if not os.path.exists(path):
-            glim.text("admin", "user", "set", user)
+            uid, gid = self.user_ids.get(user, (None, None))
+            glim.text("admin", "user", "set", user, *([] if uid is None else ["--uid", uid, "--gid", gid]))
             self.write(user, glim.text("admin", "token", "create", "--user", user))
         return path
 

@@ -59,6 +59,7 @@ def problems_of_runtime(wanted, nodes, seen):
     if wanted == "process":
         return found
     for rank, report in enumerate(seen):
+        found.expect(report["uid"] != 0, f"rank {rank} of B was root")
         found.expect(
             report["init"] == "glim-init", f"rank {rank} of B was in no container: process 1 is {report['init']}"
         )

@@ -4,8 +4,8 @@ moment.
     witness.py --out OUT      then the task's own command
 
 In a container it cannot see for itself, and must not: it puts OUT/rank-R.asked, with where it is ({"time": seconds
-since the epoch, "init": what process 1 is, "namespaces": {"net": ..., "pid": ...}}), and waits. A Watch (watch.py)
-outside looks at the machine's processes and answers with OUT/rank-R.json: the same, and who was alive.
+since the epoch, "init": what process 1 is, "uid": ours, "namespaces": {"net": ..., "pid": ...}}), and waits. A Watch
+(watch.py) outside looks at the machine's processes and answers with OUT/rank-R.json: the same, and who was alive.
 """
 
 import argparse
@@ -19,7 +19,8 @@ WAIT_S = 30
 def where():
     with open("/proc/1/comm") as file:
         init = file.read().strip()
-    return {"init": init, "namespaces": {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in ("net", "pid")}}
+    spaces = {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in ("net", "pid")}
+    return {"init": init, "uid": os.getuid(), "namespaces": spaces}
 
 
 def main():

@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 
 import pytest
 
@@ -67,7 +66,7 @@ def cluster(shared_cluster):
 @pytest.fixture
 def stage(cluster, tmp_path_factory, request):
     """The cluster with a short folder for this test's jobs."""
-    folder = tempfile.mkdtemp(dir=cluster.jobs)
+    folder = cluster.job_folder()
     yield Stage(cluster, Examples(ROOT, folder), folder, print)
     cluster.cancel_all()  # a job that still runs writes into the folder while it is removed
     if not hasattr(request.node, "failed_phase"):

@@ -77,6 +77,7 @@ def write(path, text):
 def cluster(fresh_folder):
     cluster = DefaultFolders(BIN, fresh_folder, nodes={"n1": ("A", "a1")})
     os.makedirs(cluster.srv)
+    cluster.open_to_tasks(cluster.srv)
     try:
         cluster.start()
         yield cluster

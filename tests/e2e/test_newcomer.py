@@ -42,6 +42,7 @@ def own_cluster(request):
     home = tempfile.mkdtemp(prefix="newcomer-", dir="/tmp")
     folder = make_folder("glim-new-")
     cluster = LocalCluster(BIN, folder, runtime=runtime, allow=[home], checkpoint_root=shared)
+    cluster.open_to_tasks(home)
     try:
         cluster.start()
         yield cluster, home, shared

@@ -42,8 +42,7 @@ def removed(glim, job):
 def test_what_a_job_that_succeeded_saved_goes_and_what_failed_or_a_user_named_stays(fresh_folder, shared):
     with own_stage(fresh_folder, nodes=NODES, config=CONFIG + SHORT, checkpoint_root=shared) as stage:
         cluster, glim = stage.cluster, stage.glim
-        named = stage.path("named")
-        os.mkdir(named, 0o777)
+        named = cluster.job_folder("named")
         fails = glim.submit(stage.examples.make("fails", SAVES + "exit 3\n"))
         mine = glim.submit(stage.examples.make("mine", SAVES, checkpoint={"dir": named}))
         cluster.wait_state(fails, "failed", 60)
