@@ -52,8 +52,7 @@ std::optional<TaskUser> FromName(const std::string& name) {
   return user;
 }
 
-Status CompleteTaskUser(AgentOptions* options) {
-  const std::string& text = options->task_user_text;
+Status CompleteTaskUser(const std::string& text, std::optional<TaskUser>* out) {
   const bool is_number = text.find_first_not_of("0123456789:") == std::string::npos;
   std::optional<TaskUser> user = is_number ? FromNumbers(text) : FromName(text);
   if (!user && is_number)
@@ -62,7 +61,7 @@ Status CompleteTaskUser(AgentOptions* options) {
   if (const std::string wrong = WhyNoTaskUser(*user); !wrong.empty()) {
     return Refuse(text, wrong, "name an account without root's rights, such as 1000:1000");
   }
-  options->task_user = std::move(user);
+  *out = std::move(user);
   return Status::Ok();
 }
 
@@ -79,19 +78,19 @@ std::string WhyNoTaskUser(const TaskUser& user) {
   return is_none ? "has an id that is none, " + std::to_string(kNobodys) : "";
 }
 
-Status CompleteUsers(AgentOptions* options) {
-  if (options->in_containers()) {
-    if (options->any_user) {
+Status CompleteUsers(const UserOptions& said, std::optional<TaskUser>* user) {
+  if (said.in_containers) {
+    if (said.any_user) {
       return InvalidArgument("--any-user", "--any-user: tasks in containers are their users",
                              "leave it out; --task-user says who those are whose user has no uid in the registry");
     }
-    return options->task_user_text.empty() ? Status::Ok() : CompleteTaskUser(options);
+    return said.text.empty() ? Status::Ok() : CompleteTaskUser(said.text, user);
   }
-  if (!options->task_user_text.empty()) {
+  if (!said.text.empty()) {
     return InvalidArgument("--task-user", "--task-user: plain processes run as the agent's own user",
                            "use --runtime runc, or leave it out");
   }
-  if (options->any_user) {
+  if (said.any_user) {
     LogWarning("event=any_user uid={} note=\"every user's job has all rights of this agent's own user\"", ::geteuid());
   } else if (::geteuid() == 0) {
     LogWarning(

@@ -13,7 +13,7 @@ namespace glim::nodeagent {
 enum class StartFault {
   kNode,         // another node may do better
   kJob,          // no node would: the order itself cannot be carried out
-  kPathMissing,  // a path that the job names is not there, or not for its user: the job's fault, or what this node lacks
+  kPathMissing,  // a path that the job names is not there, or not its user's to use: the job's fault, or the node's
   kDisk,         // the disk of the agent's state folder takes nothing: nobody's, and nothing is counted
 };
 

@@ -60,8 +60,8 @@ bool IsAllowed(const MakeRules& rules, const std::string& real);
 std::string ToJson(const PathOrder& order);
 Result<PathOrder> ParsePathOrder(const std::string& text);
 
-// Carries the order out, the account first, then one wish after another. `tell` gets a record before each wish and one after it. It blocks for
-// as long as the storage does.
+// Carries the order out, the account first, then one wish after another. `tell` gets a record before each wish and one
+// after it. It blocks for as long as the storage does, or whoever knows the accounts.
 void LookAt(const PathOrder& order, const std::function<void(const std::string& record)>& tell);
 
 // What the records say. `looking_at`: the wish that has no answer yet; none: all have one, or nothing was begun.
