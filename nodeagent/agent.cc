@@ -18,6 +18,7 @@ namespace {
 
 constexpr VersionRange kProtocolVersions{1, 1};  // docs/protocols/agent-sync.md
 constexpr const char* kVersion = GLIM_VERSION;
+constexpr std::chrono::minutes kSocketsAgain{5};
 
 TimePoint WallNow() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -52,6 +53,7 @@ Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<
       root_(io, BesideShim(options_, "glim-paths"), {},
             options_.in_containers() ? options_.mount_allow : std::vector<std::string>(),
             [this] { sync_->Changed(Urgency::kNow); }),
+      sockets_(io, BesideShim(options_, "glim-paths"), kSocketsAgain, [this] { sync_->Changed(Urgency::kNow); }),
       collector_(
           io, options_, stub_, {},
           {[this](std::uint64_t job) { return tasks_->HasTaskOf(job); }, [this] { return tasks_->revision().epoch; }}) {
@@ -75,6 +77,7 @@ Status Agent::Start() {
   epochs_ = std::make_unique<EpochBound>(tasks_->revision().epoch, BootNow());
   if (Status status = saves_.Start(); !status.ok()) return status;
   MakeStreams();
+  if (options_.in_containers()) sockets_.Start();  // plain processes see all of the node anyway
   replica_.Start();
   sync_->Start();
   return Status::Ok();
@@ -112,6 +115,7 @@ void Agent::Stop() {
   replica_.Stop();
   saves_.Stop();
   root_.Stop();
+  sockets_.Stop();
   collector_.Stop();
   sync_->Stop();
   logs_->Down();
@@ -168,6 +172,7 @@ v1::NodeReport Agent::MakeReport() const {
   v1::NodeReport report;
   tasks_->Report(&report);
   root_.Report(&report);
+  sockets_.Report(&report);
   FitReport(&report);
   return report;
 }

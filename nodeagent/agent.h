@@ -21,6 +21,7 @@
 #include "nodeagent/services/root_watch.h"
 #include "nodeagent/services/save_collector.h"
 #include "nodeagent/services/save_service.h"
+#include "nodeagent/services/socket_watch.h"
 #include "nodeagent/sync/epoch_bound.h"
 #include "nodeagent/sync/stub_source.h"
 #include "nodeagent/sync/sync_session.h"
@@ -67,6 +68,7 @@ class Agent {
   ReplicaWatch replica_;
   SaveService saves_;
   RootWatch root_;
+  SocketWatch sockets_;
   SaveCollector collector_;
   std::function<void(const v1::Welcome&)> on_welcome_;
   bool stopped_ = false;

@@ -1,8 +1,9 @@
-// glim-paths job | root ROOT MARKER | find-saves BASE NAME | remove-saves BASE NAME: started by glim-agent, never by
-// hand. It looks at paths whose storage may hang, so that the agent does not.
+// glim-paths job | root ROOT MARKER | sockets | find-saves BASE NAME | remove-saves BASE NAME: started by glim-agent,
+// never by hand. It looks at paths whose storage may hang, so that the agent does not.
 //
 //   job           reads a PathOrder (nodeagent/task/user_paths.h) from descriptor 3 and carries it out
 //   root          looks at the cluster's checkpoint root (nodeagent/saves/root_check.h)
+//   sockets       looks for abstract sockets of root's (nodeagent/os/root_sockets.h)
 //   find-saves    looks at the folders of jobs' saves in a place (nodeagent/saves/old_saves.h)
 //   remove-saves  reads a SavesOrder from descriptor 3, and removes those of jobs that have ended
 // They write what they find to descriptor 4. Exit status 0, or 1 when the order cannot be read.
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "nodeagent/os/root_sockets.h"
 #include "nodeagent/saves/old_saves.h"
 #include "nodeagent/saves/root_check.h"
 #include "nodeagent/task/user_paths.h"
@@ -38,6 +40,10 @@ int Main(int argc, char** argv) {
   ::umask(077);
   if (argc == 4 && std::string_view(argv[1]) == "root") {
     Tell(ToRecord(CheckRoot(argv[2], argv[3])));
+    return 0;
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "sockets") {
+    Tell(ToSocketLines(RootsAbstractSockets()));
     return 0;
   }
   std::string text;
