@@ -37,8 +37,9 @@ Status Refuse(const TaskMount& mount, const std::string& what) {
   return InvalidArgument(mount.field, mount.field + " " + mount.named + " " + what, kFix);
 }
 
-Status Unusable(const TaskMount& mount, int error) {
+Status Unusable(const TaskMount& mount, const TaskUser& user, int error) {
   if (error == ENOENT) return PathMissing(mount.field, mount.named);
+  if (error == EACCES) return PathDenied(mount.field, mount.named, user.uid);
   // It was found without links and with folders alone on its way.
   if (error == ELOOP || error == ENOTDIR)
     return Refuse(mount, "was exchanged for something else while the job started");
@@ -47,37 +48,59 @@ Status Unusable(const TaskMount& mount, int error) {
       .WithField(mount.field);
 }
 
-// As the task's user, as whom a server that trusts nobody's root lets us pass; else as ourselves: the folders above may
-// be the operator's.
-UniqueFd OpenAsUser(const std::string& path, const TaskUser& user) {
-  if (user.uid != ::geteuid()) {
+// As the task's user, with no more than that one's rights, and as whom a server that trusts nobody's root lets us pass.
+// What the agent may pass to is the user's own all the same.
+UniqueFd OpenAsUser(const TaskMount& mount, const TaskUser& user) {
+  if (user.uid == ::geteuid()) return OpenWithoutLinks(mount.real);
+  {
     const FileUser as(user.uid, user.gid, user.groups);
-    UniqueFd fd = OpenWithoutLinks(path);
-    if (fd || (errno != EACCES && errno != EPERM)) return fd;
+    UniqueFd fd = OpenWithoutLinks(mount.real);
+    if (fd || !mount.by_agent || (errno != EACCES && errno != EPERM)) return fd;
   }
-  return OpenWithoutLinks(path);
+  UniqueFd fd = OpenWithoutLinks(mount.real);
+  struct stat info {};
+  if (!fd || (::fstat(fd.get(), &info) == 0 && info.st_uid == user.uid)) return fd;
+  errno = EACCES;
+  return UniqueFd();
 }
 
-Status MakePlace(const std::string& place, bool folder) {
-  if (folder) return MakeFolder(place);
-  const UniqueFd fd(::open(place.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  return fd ? Status::Ok() : FileError("create", place, errno);
+// The operator's and the agent's own: nobody exchanges a part of its path.
+Result<UniqueFd> OpenOwn(const TaskMount& mount) {
+  UniqueFd found = OpenFollowingLinks(mount.real);
+  return found ? Result<UniqueFd>(std::move(found)) : FileError("open", mount.real, errno);
 }
 
-Status MountOne(const TaskMount& mount, const MakeRules& rules) {
-  const UniqueFd found = OpenAsUser(mount.real, rules.owner);
-  if (!found) return Unusable(mount, errno);
+Result<UniqueFd> OpenUsers(const TaskMount& mount, const MakeRules& rules) {
+  UniqueFd found = OpenAsUser(mount, rules.owner);
+  if (!found) return Unusable(mount, rules.owner, errno);
   // Folders on the way may have been moved while it was walked.
   const std::string now = PathOf(found.get());
   if (now.empty() || !IsAllowed(rules, now)) return Refuse(mount, "was moved out of what this node gives to jobs");
+  return found;
+}
+
+Status NoPlace(const TaskMount& mount, int error) {
+  const std::string what = "place " + mount.target + " in the task's container";
+  if (mount.field.empty()) return FileError("make a", what, error);
+  // Beneath another of the job's mounts, where its user may make nothing, or has a link or a file on the way.
+  return InvalidArgument(
+      mount.field,
+      mount.field + " " + mount.named + ": there is no " + what + ", and it cannot be made: " + std::strerror(error),
+      "make that folder yourself, without links in its path, or mount it elsewhere");
+}
+
+Status MountOne(const TaskMount& mount, const MakeRules& rules, const ContainerRoot& root) {
+  const Result<UniqueFd> found = mount.own ? OpenOwn(mount) : OpenUsers(mount, rules);
+  if (!found.ok()) return found.status();
   struct stat info {};
-  if (::fstat(found.get(), &info) != 0) return Unusable(mount, errno);
-  if (Status status = MakePlace(mount.place, S_ISDIR(info.st_mode)); !status.ok()) return status;
-  const UniqueFd clone = CloneMounts(found.get());
-  if (clone && RestrictMounts(clone.get(), mount.read_only) == 0 && AttachMounts(clone.get(), mount.place) == 0) {
+  if (::fstat(found->get(), &info) != 0) return Unusable(mount, rules.owner, errno);
+  const UniqueFd place = root.Place(mount.target, S_ISDIR(info.st_mode), rules.owner);
+  if (!place) return NoPlace(mount, errno);
+  const UniqueFd clone = CloneMounts(found->get());
+  if (clone && RestrictMounts(clone.get(), mount.read_only) == 0 && AttachMounts(clone.get(), place.get()) == 0) {
     return Status::Ok();
   }
-  return Unusable(mount, errno);
+  return errno == ENOTDIR ? NoPlace(mount, errno) : Unusable(mount, rules.owner, errno);
 }
 
 Status Become(const std::vector<std::string>& program) {
@@ -86,12 +109,9 @@ Status Become(const std::vector<std::string>& program) {
   return Status(StatusCode::kFailedPrecondition, "cannot start " + program[0] + ": " + std::strerror(errno));
 }
 
-// An agent of before this version, whose programs have been exchanged under it, has left none: it named the job's own
-// paths to the runtime. One that names places below the bundle always leaves one.
 Result<MountOrder> ReadOrder(const std::string& bundle) {
   const Result<std::string> text = ReadFile(MountOrderFile(bundle), kOrderBytesMax);
-  if (text.ok()) return ParseMountOrder(*text);
-  return text.status().code() == StatusCode::kNotFound ? MountOrder{} : Result<MountOrder>(text.status());
+  return text.ok() ? ParseMountOrder(*text) : Result<MountOrder>(text.status());
 }
 
 }  // namespace
@@ -99,9 +119,15 @@ Result<MountOrder> ReadOrder(const std::string& bundle) {
 std::string ToJson(const MountOrder& order) {
   const MakeRules& rules = order.rules;
   json mounts = json::array();
-  for (const TaskMount& m : order.mounts) mounts.push_back({m.field, m.named, m.real, m.place, m.read_only});
+  for (const TaskMount& m : order.mounts) {
+    mounts.push_back({m.field, m.named, m.real, m.target, m.read_only, m.by_agent, m.own});
+  }
   json value = JsonOf(rules.owner);
-  value.update({{"allow", rules.allow}, {"state_dir", rules.state_dir}, {"mounts", mounts}});
+  value.update({{"allow", rules.allow},
+                {"state_dir", rules.state_dir},
+                {"mounts", mounts},
+                {"root", order.root},
+                {"root_owner", order.root_owner}});
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -113,8 +139,11 @@ Result<MountOrder> ParseMountOrder(const std::string& text) {
                    UserFromJson(value)};
     for (const json& m : value.at("mounts")) {
       order.mounts.push_back({m.at(0).get<std::string>(), m.at(1).get<std::string>(), m.at(2).get<std::string>(),
-                              m.at(3).get<std::string>(), m.at(4).get<bool>()});
+                              m.at(3).get<std::string>(), m.at(4).get<bool>(), m.at(5).get<bool>(),
+                              m.at(6).get<bool>()});
     }
+    order.root = value.at("root").get<std::string>();
+    order.root_owner = value.at("root_owner").get<uid_t>();
     return order;
   } catch (const json::exception& error) {
     return Status(StatusCode::kDataLoss, std::string("the order of mounts: ") + error.what());
@@ -122,15 +151,16 @@ Result<MountOrder> ParseMountOrder(const std::string& text) {
 }
 
 Status MountAll(const MountOrder& order) {
-  if (order.mounts.empty()) return Status::Ok();
   if (LeaveNodesMounts() != 0) {
     return Status(StatusCode::kFailedPrecondition,
                   std::string("this node cannot keep the task's mounts apart: ") + std::strerror(errno));
   }
+  const Result<ContainerRoot> root = ContainerRoot::Mount(order.root_owner, order.root);
+  if (!root.ok()) return root.status();
   for (const TaskMount& mount : order.mounts) {
-    if (Status status = MountOne(mount, order.rules); !status.ok()) return status;
+    if (Status status = MountOne(mount, order.rules, *root); !status.ok()) return status;
   }
-  return Status::Ok();
+  return root->Finish();
 }
 
 int RunWithMounts(const std::string& bundle, const std::vector<std::string>& program) {

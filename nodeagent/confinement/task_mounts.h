@@ -9,35 +9,39 @@
 #include <string>
 #include <vector>
 
+#include "nodeagent/confinement/container_root.h"
 #include "nodeagent/task/user_paths.h"
 #include "sdk/base/result.h"
 
 namespace glim::nodeagent {
 
 struct TaskMount {
-  std::string field;  // of the job's spec
-  std::string named;  // what the job wrote there
-  std::string real;   // where that was found to lead: absolute, without links
-  std::string place;  // absolute, below the bundle; what the container's configuration names as the source
+  std::string field;   // of the job's spec; empty: the job names it not
+  std::string named;   // what the job wrote there
+  std::string real;    // where that was found to lead: absolute, without links
+  std::string target;  // absolute, as the container is to see it
   bool read_only = false;
+  bool by_agent = false;  // PathWish's
+  bool own = false;       // the agent's or the operator's: users cannot exchange what it is
 };
 
 struct MountOrder {
-  MakeRules rules;  // what of the node may be mounted, and who looks first
-  std::vector<TaskMount> mounts;
+  MakeRules rules;                // what of the node may be mounted, and whose rights count
+  std::vector<TaskMount> mounts;  // in this order: a folder before what lies in it
+  uid_t root_owner = 0;           // of the container's root folder
+  std::string root = kContainerRoot;
 };
 
 std::string ToJson(const MountOrder& order);
 Result<MountOrder> ParseMountOrder(const std::string& text);
 
-// Below a task's bundle: the order, the folder of all `place`, and why the order could not be carried out.
+// Below a task's bundle: the order, and why it could not be carried out.
 inline std::string MountOrderFile(const std::string& bundle) { return bundle + "/mounts.json"; }
-inline std::string MountFolder(const std::string& bundle) { return bundle + "/mounts"; }
 inline std::string MountFaultFile(const std::string& bundle) { return bundle + "/mounts.fault"; }
 
-// Gives the calling process mounts of its own, and mounts there what is ordered. It blocks for as long as the storage
-// does. Errors name the field: INVALID_ARGUMENT where the path has become another one or leads out of what the rules
-// allow, PATH_MISSING (task/start_fault.h) where it is no more.
+// Gives the calling process mounts of its own, and puts the container's root together there. It blocks for as long as
+// the storage does. Errors name the field: INVALID_ARGUMENT where the path has become another one or leads out of what
+// the rules allow, or where its place cannot be made; PATH_MISSING (task/start_fault.h) where it is no more.
 Status MountAll(const MountOrder& order);
 
 // MountAll of the bundle's order, then becomes `program` (the first is its path) in the same environment. Comes back

@@ -51,8 +51,8 @@ class TaskMountsTest : public testing::TestWithParam<bool> {
         users_(root_ + "/users"),
         data_(users_ + "/data"),
         link_(users_ + "/link"),
-        place_(MountFolder(bundle_) + "/0") {
-    fs::create_directories(MountFolder(bundle_));
+        place_(bundle_ + "/root/place") {
+    fs::create_directories(bundle_ + "/root");
     fs::create_directories(data_);
     fs::create_directory_symlink(outside_, link_);
     Write(data_ + "/word", "given");
@@ -64,14 +64,14 @@ class TaskMountsTest : public testing::TestWithParam<bool> {
     fs::remove_all(outside_);
   }
 
-  PathAnswer Look(const std::string& path, bool make = false) const {
-    const PathOrder order{{{"workdir", path, make}}, rules_};
+  PathAnswer Look(const std::string& path, bool make = false, bool by_agent = false) const {
+    const PathOrder order{{{"workdir", path, make, by_agent}}, rules_};
     std::string records;
     LookAt(order, [&](const std::string& record) { records += record; });
     return ReadPathRecords(order, records).answers.at("workdir");
   }
-  MountOrder OrderOf(const std::string& real, bool read_only = false) const {
-    return {rules_, {{"workdir", data_, real, place_, read_only}}};
+  MountOrder OrderOf(const std::string& real, bool read_only = false, bool by_agent = false) const {
+    return {rules_, {{"workdir", data_, real, "/place", read_only, by_agent}}, 0, bundle_ + "/root"};
   }
   Outcome Mount(const std::string& real) const {
     return InChild([&] {
@@ -91,7 +91,7 @@ TEST_P(TaskMountsTest, GivesWhatWasLookedAtAndLeavesNothingOnTheNode) {
   const PathAnswer found = Look(root_ + "/way/data");
   EXPECT_EQ(found.real, data_) << "a link that leads to where the node gives";
   EXPECT_EQ(Mount(found.real), kGiven);
-  EXPECT_TRUE(fs::is_empty(place_));
+  EXPECT_TRUE(fs::is_empty(bundle_ + "/root"));
 }
 
 TEST_P(TaskMountsTest, AFileIsGivenAsAFile) {
@@ -163,7 +163,58 @@ TEST_P(TaskMountsTest, AThousandMountsWhileAnyPartIsSwapped) {
   EXPECT_GE(swapper.swaps(), kSwaps);
 }
 
-// Made by root for root and, where a user may not, for that user; and by the user.
+TEST_P(TaskMountsTest, AUsersTaskGetsNoMoreThanTheUserMay) {
+  ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+  rules_.owner = {4321, 4322, {5001}};
+  const std::string open = data_ + "/open";  // behind data_, which is closed
+  fs::create_directory(open);
+  Write(open + "/word", "given");
+  const auto given = [&](uid_t uid, gid_t gid, mode_t mode) {
+    if (::chown(data_.c_str(), uid, gid) != 0 || ::chmod(data_.c_str(), mode) != 0) return kOther;
+    const PathAnswer found = Look(open);
+    const Outcome outcome = Mount(open);
+    EXPECT_EQ(found.error, outcome == kGiven ? 0 : EACCES) << "the look and the mount say the same";
+    return outcome;
+  };
+  EXPECT_EQ(given(0, 0, 0755), kGiven);
+  EXPECT_EQ(given(0, 0, 0700), kRefused) << "root may";
+  EXPECT_EQ(given(1234, 1234, 0700), kRefused) << "another user";
+  EXPECT_EQ(given(4321, 0, 0700), kGiven) << "its own";
+  EXPECT_EQ(given(0, 4322, 0750), kGiven) << "its group's";
+  EXPECT_EQ(given(0, 5001, 0770), kGiven) << "a further group's";
+  EXPECT_EQ(given(0, 5002, 0770), kRefused) << "another group's";
+  ASSERT_EQ(::chmod(data_.c_str(), 0755), 0);
+  EXPECT_EQ(Look(data_ + "/new", true).error, EACCES) << "nor is anything made";
+  EXPECT_FALSE(fs::exists(data_ + "/new"));
+}
+
+// ROOT/jobs/7, where the policy says so: the operator's folders above are root's, what is below is the user's.
+TEST_P(TaskMountsTest, TheClustersFolderForSavesIsMadeForItsUser) {
+  ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+  rules_.owner = {4321, 4322, {}};
+  const std::string saves = users_ + "/jobs/7";
+  ASSERT_EQ(Look(saves, true).error, EACCES) << "a job that names it";
+  ASSERT_EQ(Look(saves, true, true).real, saves);
+  struct stat info {};
+  ASSERT_EQ(::stat((users_ + "/jobs").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  ASSERT_EQ(::stat(saves.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 4321u);
+  EXPECT_EQ(info.st_gid, 4322u);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  Write(saves + "/word", "given");
+  const auto mounted = [&](bool by_agent) {
+    return InChild([&] { return MountAll(OrderOf(saves, false, by_agent)).ok() ? kGiven : kRefused; });
+  };
+  EXPECT_EQ(mounted(true), kGiven) << "behind root's folder";
+  EXPECT_EQ(mounted(false), kRefused);
+  ASSERT_EQ(::chown(saves.c_str(), 1234, 1234), 0);
+  EXPECT_EQ(Look(saves, true, true).error, EACCES) << "somebody else's";
+  EXPECT_EQ(mounted(true), kRefused);
+}
+
+// Made by root for root and, where the agent may, for a user; and by the user.
 TEST_P(TaskMountsTest, AThousandCheckpointFoldersWhileAnyPartIsSwapped) {
   ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
   for (const auto& [owner, folders_owner] : {std::pair(0u, 0u), std::pair(4321u, 0u), std::pair(4321u, 4321u)}) {
@@ -177,7 +228,7 @@ TEST_P(TaskMountsTest, AThousandCheckpointFoldersWhileAnyPartIsSwapped) {
       for (int i = 0; i < kSwaps; ++i) {
         const std::string path =
             data_ + "/" + std::to_string(owner + folders_owner) + "-" + std::to_string(i) + "/ckpt";
-        const PathAnswer found = Look(path, true);
+        const PathAnswer found = Look(path, true, true);
         if (found.error == 0 && !found.refused) ++made;
       }
       EXPECT_GE(swapper.swaps(), kSwaps);

@@ -26,10 +26,12 @@ namespace {
 constexpr int kTasksMax = 256;
 
 std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
-  if (!options.in_containers()) return MakeProcessConfinement(options.state_dir);
-  return MakeRuncConfinement({options.runtime, options.runc, BesideShim(options, "glim-init"),
-                              BesideShim(options, "glim-task"), options.state_dir, options.cgroup_parent,
-                              options.node_name, options.mount_allow, options.sdk});
+  if (!options.in_containers()) return MakeProcessConfinement(options.state_dir, options.saves_group_readable);
+  const SeccompChoices calls{options.allow_io_uring, options.allow_vsock};
+  return MakeRuncConfinement(
+      {options.runtime, options.runc, BesideShim(options, "glim-init"), BesideShim(options, "glim-task"),
+       options.state_dir, options.cgroup_parent, options.node_name, options.mount_allow, options.sdk, calls,
+       options.user_namespace == "yes", options.reserve_memory_bytes, options.saves_group_readable});
 }
 
 // Empty: the kernel keeps no account here of who is in a task.

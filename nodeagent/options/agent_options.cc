@@ -15,6 +15,7 @@
 #include <set>
 
 #include "nodeagent/options/address_check.h"
+#include "nodeagent/options/container_options.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/secrets_folder.h"
 #include "nodeagent/options/task_user_option.h"
@@ -239,17 +240,14 @@ Status CompleteRuntime(AgentOptions* options) {
   Result<std::string> runtime = ChooseRuntime(options->runtime, ::geteuid() == 0, *why_none);
   if (!runtime.ok()) return AboutRunc(runtime.status(), runc_named);
   options->runtime = std::move(runtime).value();
-  if (Status status = CompleteUsers(options); !status.ok()) return status;
+  const UserOptions users{options->in_containers(), options->any_user, options->task_user_text};
+  if (Status status = CompleteUsers(users, &options->task_user); !status.ok()) return status;
   if (Status status = CompleteGroups(options); !status.ok()) return status;
-  if (options->runtime == "process") {
-    if (options->tmp_bytes_max > 0) {
-      return InvalidArgument("--tmp-bytes",
-                             "--tmp-bytes: plain processes have the node's own /tmp, which it cannot bound",
-                             "use --runtime runc, or leave it out");
-    }
-    return Status::Ok();
-  }
-  return CompleteMountAllow(options);
+  if (Status status = CompleteContainers(
+          {options->in_containers(), options->tmp_bytes_max, &options->user_namespace, &options->reserve_memory_bytes});
+      !status.ok())
+    return status;
+  return options->in_containers() ? CompleteMountAllow(options) : Status::Ok();
 }
 
 // Whoever listens resolves the host. Peers are told what it listens on, so that must be one address.

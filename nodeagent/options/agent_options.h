@@ -36,8 +36,8 @@ struct AgentOptions {
   std::vector<std::string> defaults;  // of pool to address: what nobody has told the agent, in Hello's words
   std::string hfreduce_device;        // UCX_NET_DEVICES of its traffic, such as "mlx5_0:1"; empty: not said
   int hfreduce_service_level = -1;    // InfiniBand's, 0 to 15; -1: not said
-  std::string saves_listen;  // HOST:PORT where other agents copy saves, port 0: a free one; empty: a free one of
-                             // `address`; "none": nowhere
+  std::string saves_listen;        // HOST:PORT where other agents copy saves, port 0: a free one; empty: a free one of
+                                   // `address`; "none": nowhere
   std::string replica_state;       // file in which this node's glim-replica says where it is; empty: it has none
   std::string replica_keys;        // file that tells that one whose tokens count; set if replica_state is
   std::string replica_tls;         // UCX_TLS of replicas' traffic in tasks; empty: not said
@@ -50,10 +50,15 @@ struct AgentOptions {
   std::string cgroup_parent;     // of the tasks' control groups; empty: one of the agent's own below /glim
   std::string task_user_text;    // NAME or UID:GID[:GROUP...]; empty: none
   std::optional<TaskUser> task_user;  // of tasks in containers whose user the registry gives no uid; from the text
+  bool saves_group_readable = false;  // saves' folders are made their user's group's to read
   bool any_user = false;              // plain processes of all users are the agent's own user, for development
   std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
-  std::int64_t tmp_bytes_max = 0;   // of a container's own /tmp; 0: as much as the disk has
-  std::uint32_t path_seconds = 10;  // how long a path that a job names may take to answer
+  bool allow_io_uring = false;          // in containers (confinement/seccomp_profile.h)
+  bool allow_vsock = false;             // likewise
+  std::string user_namespace = "auto";  // of containers: yes, no, or auto: where the kernel allows; completed: not auto
+  std::int64_t reserve_memory_bytes = -1;  // of the node, for itself; completed: -1 where tasks have no containers
+  std::int64_t tmp_bytes_max = 0;          // of a container's own /tmp; 0: as much as the disk has
+  std::uint32_t path_seconds = 10;         // how long a path that a job names may take to answer
   std::string log_level = "info";
   std::string machine_id;           // empty: /etc/machine-id and the state folder's path
   std::string secrets_dir;          // of tasks' secrets, on tmpfs (secrets_folder.h); completed; empty: there is none

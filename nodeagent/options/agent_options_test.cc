@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "nodeagent/options/container_options.h"
 #include "nodeagent/options/identity_options.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/task_user_option.h"
@@ -57,6 +58,31 @@ TEST(AgentOptions, WithoutIdentityThereAreNoContainersForASchedulerElsewhere) {
   options.runtime = "runc";
   options.insecure_without_identity = false;
   EXPECT_TRUE(CheckIdentityOptions(options).ok());
+}
+
+TEST(ContainerOptions, TheNodeKeepsAGiBOrATwentieth) {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  EXPECT_EQ(ReserveByDefault(16 * kGiB), kGiB);
+  EXPECT_EQ(ReserveByDefault(1000 * kGiB), 50 * kGiB);
+  EXPECT_EQ(ReserveByDefault(kGiB), kGiB / 2) << "a small machine runs tasks, too";
+  std::string user_namespace = "auto";
+  std::int64_t reserve = -1;
+  ASSERT_TRUE(CompleteContainers({true, 0, &user_namespace, &reserve}).ok());
+  EXPECT_GT(reserve, 0);
+  EXPECT_NE(user_namespace, "auto");
+  reserve = std::int64_t{1} << 60;
+  EXPECT_EQ(CompleteContainers({true, 0, &user_namespace, &reserve}).field(), "--reserve-memory");
+  user_namespace = "perhaps";
+  EXPECT_EQ(CompleteContainers({true, 0, &user_namespace, &reserve}).field(), "--user-namespace");
+}
+
+TEST(ContainerOptions, PlainProcessesAreHeldToNothing) {
+  std::string user_namespace = "auto";
+  std::int64_t reserve = -1;
+  EXPECT_TRUE(CompleteContainers({false, 0, &user_namespace, &reserve}).ok());
+  EXPECT_EQ(CompleteContainers({false, 1, &user_namespace, &reserve}).field(), "--tmp-bytes");
+  reserve = 1;
+  EXPECT_EQ(CompleteContainers({false, 0, &user_namespace, &reserve}).field(), "--reserve-memory");
 }
 
 // A runc that is missing or broken must not make every job root.
@@ -162,31 +188,31 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
   }
 }
 
-class TaskUserOptionTest : public testing::Test {
+class TaskUserOptionTest : public ::testing::Test {
  protected:
-  TaskUserOptionTest() { options_.runtime = "runc"; }
   Status Complete(const std::string& text) {
-    options_.task_user_text = text;
-    options_.task_user.reset();
-    return CompleteUsers(&options_);
+    said_.text = text;
+    user_.reset();
+    return CompleteUsers(said_, &user_);
   }
 
-  AgentOptions options_;
+  UserOptions said_{true, false, ""};
+  std::optional<TaskUser> user_;
 };
 
 TEST_F(TaskUserOptionTest, NobodyUnlessTheOperatorNamesOne) {
   ASSERT_TRUE(Complete("").ok());
-  EXPECT_FALSE(options_.task_user);
+  EXPECT_FALSE(user_);
 }
 
 TEST_F(TaskUserOptionTest, IsNumbersOrAnAccountWithItsGroups) {
   ASSERT_TRUE(Complete("1000:1001").ok());
-  EXPECT_EQ(options_.task_user, (TaskUser{1000, 1001, {}}));
+  EXPECT_EQ(user_, (TaskUser{1000, 1001, {}}));
   ASSERT_TRUE(Complete("1000:1001:2000:2001").ok());
-  EXPECT_EQ(options_.task_user, (TaskUser{1000, 1001, {2000, 2001}}));
+  EXPECT_EQ(user_, (TaskUser{1000, 1001, {2000, 2001}}));
   ASSERT_TRUE(Complete("nobody").ok());
   const passwd* nobody = ::getpwnam("nobody");
-  EXPECT_EQ(options_.task_user, (TaskUser{nobody->pw_uid, nobody->pw_gid, {}}));
+  EXPECT_EQ(user_, (TaskUser{nobody->pw_uid, nobody->pw_gid, {}}));
 }
 
 TEST_F(TaskUserOptionTest, IsNeverRootNorHalfAWord) {
@@ -209,14 +235,14 @@ TEST_F(TaskUserOptionTest, IsNeverRootNorHalfAWord) {
     const Status status = Complete(text);
     EXPECT_EQ(status.field(), "--task-user") << text;
     EXPECT_EQ(status.message(), std::string("--task-user \"") + text + "\" " + says);
-    EXPECT_FALSE(options_.task_user) << text;
+    EXPECT_FALSE(user_) << text;
   }
 }
 
 TEST_F(TaskUserOptionTest, AnyUserIsForPlainProcessesAlone) {
-  options_.any_user = true;
+  said_.any_user = true;
   EXPECT_EQ(Complete("").field(), "--any-user");
-  options_.runtime = "process";
+  said_.in_containers = false;
   EXPECT_TRUE(Complete("").ok());
   EXPECT_EQ(Complete("1000:1000").field(), "--task-user") << "plain processes are the agent's own user";
 }

@@ -17,7 +17,8 @@ void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--replica-state", o.replica_state,
                  "file in which this node's glim-replica says where it is (none: this node holds no copies of others' "
                  "checkpoints)");
-  app.add_option("--replica-keys", o.replica_keys, "file in which this agent tells that glim-replica whose tokens count");
+  app.add_option("--replica-keys", o.replica_keys,
+                 "file in which this agent tells that glim-replica whose tokens count");
   app.add_option("--replica-tls", o.replica_tls, "UCX's transports for replicas, in tasks (all)");
   app.add_option("--replica-device", o.replica_device,
                  "the network card for replicas, in tasks, as UCX names it: mlx5_0:1 (all)");
@@ -32,6 +33,33 @@ void AddIdentityOptions(CLI::App& app, AgentOptions& o) {
       "no TLS and no certificate, for a scheduler that runs so: whoever answers there gives this agent orders");
   app.add_option("--login-socket", o.login_socket,
                  "of a host where users log in: serves their `glim login` at this socket, and runs no tasks");
+}
+
+void AddContainerOptions(CLI::App& app, AgentOptions& o) {
+  app.add_option("--cgroup-parent", o.cgroup_parent,
+                 "the control group below which the tasks' are; this agent's alone (one below /glim)");
+  app.add_option("--mount-allow", o.mount_allow,
+                 "folders of this node that jobs may name as workdir, checkpoint.dir or "
+                 "in mounts, with all below; for containers")
+      ->capture_default_str();
+  app.add_option(
+         "--tmp-bytes", o.tmp_bytes_max,
+         "how much a task may have in its container's /tmp (units: KiB, MiB, GiB); who has more is killed (0: as "
+         "much as the disk has)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--allow-io-uring", o.allow_io_uring,
+               "containers may use io_uring, whose kernel code had many holes (they may not)");
+  app.add_flag("--allow-vsock", o.allow_vsock,
+               "containers of a virtual machine may open sockets to its host (they may not)");
+  app.add_option(
+         "--user-namespace", o.user_namespace,
+         "whether containers have a user namespace, in which root is nobody of this node: yes (or the agent does "
+         "not start), no, or auto: where the kernel allows")
+      ->capture_default_str();
+  app.add_option("--reserve-memory", o.reserve_memory_bytes,
+                 "memory that the node keeps for itself; a task that asks for no limits.memory is held to the rest "
+                 "(units: KiB, MiB, GiB; 1 GiB or 5 %, whichever is more)")
+      ->transform(CLI::AsSizeValue(false));
 }
 
 void AddLogOptions(CLI::App& app, AgentOptions& o) {
@@ -102,23 +130,16 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                  "node")
       ->capture_default_str();
   app.add_option("--runc", o.runc, "the program runc or crun (looked for in the usual folders)");
-  app.add_option("--cgroup-parent", o.cgroup_parent,
-                 "the control group below which the tasks' are; this agent's alone (one below /glim)");
   app.add_option("--task-user", o.task_user_text,
                  "NAME or UID:GID[:GROUP...], not root: whom tasks in containers run as whose user has no uid in the "
                  "registry (none: this node runs no such jobs)");
+  app.add_flag("--saves-group-readable", o.saves_group_readable,
+               "folders of jobs' saves are made such that the user's group may read them, and so are the SDK's saves "
+               "in them (their user's alone)");
   app.add_flag("--any-user", o.any_user,
                "for development: plain processes of all users' jobs run as this agent's own user, with all its rights "
                "(without it this node runs jobs of the user with the agent's uid alone)");
-  app.add_option("--mount-allow", o.mount_allow,
-                 "folders of this node that jobs may name as workdir, checkpoint.dir or "
-                 "in mounts, with all below; for containers")
-      ->capture_default_str();
-  app.add_option(
-         "--tmp-bytes", o.tmp_bytes_max,
-         "how much a task may have in its container's /tmp (units: KiB, MiB, GiB); who has more is killed (0: as "
-         "much as the disk has)")
-      ->transform(CLI::AsSizeValue(false));
+  AddContainerOptions(app, o);
   app.add_option("--path-seconds", o.path_seconds,
                  "how long storage that a job names (workdir, checkpoint.dir, mounts) may take to answer before the "
                  "task's start fails")

@@ -44,14 +44,18 @@ UniqueFd CloneMounts(int fd) {
   return UniqueFd(::open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
 }
 
+UniqueFd CloneMount(int fd) {
+  return UniqueFd(::open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+}
+
 int RestrictMounts(int clone, bool read_only) {
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0);
   return ::mount_setattr(clone, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes);
 }
 
-int AttachMounts(int clone, const std::string& place) {
-  return ::move_mount(clone, "", AT_FDCWD, place.c_str(), MOVE_MOUNT_F_EMPTY_PATH);
+int AttachMounts(int clone, int place) {
+  return ::move_mount(clone, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
 std::string WhyNoMountCalls() {

@@ -20,11 +20,13 @@ std::string PathOf(int fd);
 int LeaveNodesMounts();
 // What is at `fd` and mounted below, to be mounted elsewhere.
 UniqueFd CloneMounts(int fd);
+// The same without what is mounted below.
+UniqueFd CloneMount(int fd);
 // Of a clone, with all below: no set-uid programs and no devices count; nothing is written through it. What the node
 // forbids there stays forbidden. 0 or -1.
 int RestrictMounts(int clone, bool read_only);
-// `place` is there, a folder for a folder, a file for a file. 0 or -1.
-int AttachMounts(int clone, const std::string& place);
+// `place`: a descriptor of what is there, a folder for a folder, a file for a file. 0 or -1.
+int AttachMounts(int clone, int place);
 
 // The system call that the kernel lacks or refuses us, with its reason; empty: mounts can be made so (Linux 5.12).
 std::string WhyNoMountCalls();

@@ -2,6 +2,8 @@
 #include "nodeagent/os/oom_score.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -42,6 +44,22 @@ TEST_F(OomScore, ThatCannotBeReadIsAnError) { EXPECT_FALSE(GiveUpOomProtection(f
 TEST_F(OomScore, OfThisProcessIsNeverBelowZeroAfterwards) {
   ASSERT_TRUE(GiveUpOomProtection().ok());
   EXPECT_GE(std::stoi(ReadFile("/proc/self/oom_score_adj", 64).value()), 0);
+}
+
+TEST_F(OomScore, OfAnotherProcessIsRaisedAndNeverLowered) {
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const auto score = [&] { return ReadFile("/proc/" + std::to_string(other) + "/oom_score_adj", 64).value(); };
+  RaiseOomScore(other, kRankOomScore);
+  EXPECT_EQ(score(), "900\n");
+  RaiseOomScore(other, kTaskOomScore);
+  EXPECT_EQ(score(), "900\n");
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  RaiseOomScore(other, kRankOomScore);  // nobody is there
 }
 
 }  // namespace

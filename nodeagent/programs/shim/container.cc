@@ -14,6 +14,7 @@
 
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/task_mounts.h"
+#include "nodeagent/os/oom_score.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/programs/init/protocol.h"
 #include "sdk/base/printable.h"
@@ -177,6 +178,7 @@ Status Container::StartRanks(const LaunchSpec& spec, std::vector<RankProcess>* r
     pid_t inside = 0;
     words >> inside;
     rank.pid = OutsidePid(inside);
+    if (rank.pid > 0) RaiseOomScore(rank.pid, kRankOomScore);
   }
   if (!SendAll(control_.get(), std::string(1, kGo))) return silent;
   ::fcntl(control_.get(), F_SETFL, O_NONBLOCK);

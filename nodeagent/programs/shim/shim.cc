@@ -205,9 +205,10 @@ void Shim::NoteMemoryKills() {
   const int kills = container_->MemoryKills();
   if (kills == 0) return;
   status_.message = "out of memory: the kernel killed " + std::to_string(kills) + " process(es) of the task";
-  if (spec_.limits.memory_bytes > 0) {
-    status_.message += " at limits.memory, " + std::to_string(spec_.limits.memory_bytes >> 20) + " MiB";
-  }
+  const TaskLimits& limits = spec_.limits;
+  if (limits.memory_bytes == 0) return;
+  const char* which = limits.memory_by_default ? " at all that tasks have on this node, " : " at limits.memory, ";
+  status_.message += which + std::to_string(limits.memory_bytes >> 20) + " MiB";
 }
 
 // Its first process has ended, and with it all the others.
