@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/model/task_user.h"
 #include "scheduler/server/listen/own_ids.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/random_bytes.h"
@@ -119,6 +120,10 @@ Status MakeFirst(const IdentityPlaces& places, SchedulerLoop* loop, const Cluste
   const AuditNote note = NoteBy(kFirstStart, "", user, "token " + token.id + ", a new authority");
   if (Status status = PostAndWait(loop, std::move(event), note); !status.ok()) return status;
   LogInfo("first start with identity administrator={} token={} in={}", places.user, token.id, folder);
+  const SnapshotPtr now = loop->snapshot();
+  if (const auto fault = core::FaultOfTaskUser(*now->tables.accounts, *now->policy, places.user)) {
+    LogWarning("no job of the administrator starts: {}; {}", fault->what, fault->fix);
+  }
   return Status::Ok();
 }
 
