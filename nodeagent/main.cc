@@ -43,7 +43,7 @@ Result<ProcessLock> LockStateFolder(const std::string& state_dir) {
       .WithFix("stop it, or give this one a --state-dir of its own");
 }
 
-// As a supervisor would after its end, but in place: the process id stays, and the tasks and replicas anyway. Whoever
+// As a supervisor would after its end, but in place: the process id stays, and the tasks anyway. Whoever
 // is connected sees the connection end, as when the agent is killed. Returns only if that cannot be.
 void StartAnew(char** argv) {
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);  // those too that a library opened without it
@@ -177,7 +177,7 @@ int RunAgent(const AgentOptions& options, std::unique_ptr<GpuInventory> gpus,
   });
   clock.Start();
   // Before the start: whoever hears the agent's first word may already stop it.
-  const Signals signals(io, "tasks and replicas stay", [&] {
+  const Signals signals(io, "tasks stay", [&] {
     clock.Stop();
     if (renewal) renewal->Stop();
     agent.Stop();

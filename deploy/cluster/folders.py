@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import secrets
 import subprocess
 import tempfile
 
@@ -23,11 +22,6 @@ def remove_folder(folder):
     for name in sorted(os.listdir(folder), key=lambda name: name == "cluster.json"):
         subprocess.run(["rm", "-rf", "--", os.path.join(folder, name)], check=True)
     os.rmdir(folder)
-
-
-def write_secret(path):
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_hex(32) + "\n")
 
 
 def size_of(path):

@@ -1,6 +1,5 @@
 """What a cluster on this machine may leave behind (processes, networks, jobs), found by the cluster's own folder."""
 
-import glob
 import json
 import os
 
@@ -47,7 +46,6 @@ def stop_remembered(folder):
         except NotInTime:
             continue
     kill_tasks_under(folder)
-    kill_replicas_under(folder)
     if state["prefix"]:
         tag = tag_of(folder)
         Network(tag, state["nodes"], state["prefix"]).remove()
@@ -86,19 +84,3 @@ def kill_tasks_under(folder):
         except NotInTime:
             continue
     return killed
-
-
-def kill_replicas_under(folder):
-    """Kills the replica services that agents whose state folder is `folder`, or lies in it, have noted: like tasks,
-    they outlive the agents. Returns their process ids."""
-    noted = [*glob.glob(f"{folder}/replica/process.json"), *glob.glob(f"{folder}/*/replica/process.json")]
-    killed = []
-    for path in noted:
-        with open(path) as file:
-            identity = json.load(file)
-        pid, started = identity["pid"], identity["start_ticks"]
-        if start_time(pid) == started:
-            kill_process(pid, started)
-            killed.append((pid, started))
-    wait_until(lambda: all(start_time(pid) != started for pid, started in killed), 10, "the services have ended")
-    return [pid for pid, _ in killed]

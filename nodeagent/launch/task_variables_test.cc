@@ -53,7 +53,6 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
   options.sdk = MakeSdk(folder.path() + "/sdk");
   options.hfreduce_device = "mlx5_0:1";
   options.hfreduce_service_level = 3;
-  options.replica_secret = "a secret";
   options.replica_tls = "rc,self";
   options.replica_device = "mlx5_1:1";
   options.replica_service_level = 5;
@@ -74,7 +73,11 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
     launch.mutable_base()->set_local("attempt-1/step-7");
     launch.add_secrets()->set_name("hf");
     launch.set_api(true);
-    const TaskVariables variables = VariablesOf(options, base, launch);
+    v1::EnvVar& peer = *launch.add_env();  // with it goes the token's file
+    peer.set_name("GLIM_REPLICA_PEER");
+    peer.set_value(std::string(64, 'a') + "@10.0.0.4:7010");
+    TaskVariables variables = VariablesOf(options, base, launch);
+    EXPECT_EQ(variables.erase("GLIM_REPLICA_PEER"), 1u) << "the scheduler's own word";
     EXPECT_THAT(glim::testing::Misfits(variables, kSetByAgent, per_gpu, true), IsEmpty());
     EXPECT_EQ(variables.at("GLIM_GPUS_SIMULATED"), "1");
     EXPECT_EQ(variables.contains("LOCAL_WORLD_SIZE"), per_gpu);

@@ -48,7 +48,7 @@ state_dir: /var/lib/glim-agent
 gpus: 8
 simulated_gpus: true
 mount_allow: [/data, /home]
-replica_memory: 64GiB
+replica_state: /run/glim-replica/state
 log_file_bytes: 1 MiB
 logs_bytes: 1000000
 path_seconds: 30
@@ -59,7 +59,7 @@ path_seconds: 30
   EXPECT_EQ(read.options.gpus, 8u);
   EXPECT_TRUE(read.options.simulated_gpus);
   EXPECT_THAT(read.options.mount_allow, ::testing::ElementsAre("/data", "/home"));
-  EXPECT_EQ(read.options.replica_memory_bytes, std::uint64_t{64} << 30);
+  EXPECT_EQ(read.options.replica_state, "/run/glim-replica/state");
   EXPECT_EQ(read.options.log_limits.file_bytes_max, 1 << 20);
   EXPECT_EQ(read.options.logs_bytes_max, 1'000'000);
   EXPECT_EQ(read.options.path_seconds, 30u);
@@ -79,7 +79,7 @@ TEST(AgentConfig, RefusalsNameLineColumnAndWhatIsAccepted) {
       {"mount_allow: /data\n", "agent.yaml:1:14: mount_allow: must be a list", "write it like [/data, /home]"},
       {"zone: [a]\n", "agent.yaml:1:7: zone: must be a text", "write a word"},
       {"zone:\n", "agent.yaml:1:1: zone: has no value", "write a word"},
-      {"replica_memory: 64 GB\n", "agent.yaml:1:17: replica_memory: '64 GB' is no size",
+      {"logs_bytes: 64 GB\n", "agent.yaml:1:13: logs_bytes: '64 GB' is no size",
        "write a whole number of bytes, or one with KiB, MiB, GiB or TiB: 64GiB"},
       {"log_file_bytes: 1\n", "agent.yaml:1:17: log_file_bytes: 1 is out of range", "use 4096 bytes or more"},
       {"gpus: 8\nlog_level: loud\n", "agent.yaml:2:12: log_level: 'loud' is not a level",

@@ -30,6 +30,12 @@ void FakeScheduler::set_report_every_ms(int ms) {
   report_every_ms_ = ms;
 }
 
+void FakeScheduler::TellReplicas(std::vector<std::string> keys, bool private_fabric) {
+  const std::lock_guard lock(mutex_);
+  replica_keys_ = std::move(keys);
+  private_fabric_ = private_fabric;
+}
+
 void FakeScheduler::NameLogsRoot(const std::string& root) {
   std::lock_guard lock(mutex_);
   logs_root_ = root;
@@ -82,6 +88,8 @@ grpc::Status FakeScheduler::Sync(grpc::ServerContext* context, SyncStream* strea
     welcome.mutable_welcome()->set_checkpoint_root(root_);
     welcome.mutable_welcome()->set_checkpoint_marker(marker_);
     welcome.mutable_welcome()->set_logs_root(logs_root_);
+    for (const std::string& key : replica_keys_) welcome.mutable_welcome()->add_replica_keys(key);
+    welcome.mutable_welcome()->set_private_fabric(private_fabric_);
     stream->Write(welcome);
     if (wanted_) {
       v1::SchedulerMessage desired;

@@ -33,6 +33,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   void NameRoot(const std::string& root, const std::string& marker);
   // And as the folder for logs.
   void NameLogsRoot(const std::string& root);
+  // And of replicas' keys, and whether users on the fabric trust each other.
+  void TellReplicas(std::vector<std::string> keys, bool private_fabric);
   // Who answers agents that ask what may go of jobs' saves; without, that it is not known.
   using SavesAnswer = std::function<grpc::Status(const v1::SavesHeld&, v1::SavesVerdict*)>;
   void AnswerSaves(SavesAnswer answer);
@@ -81,6 +83,8 @@ class FakeScheduler final : public v1::AgentApi::Service {
   std::string root_;
   std::string marker_;
   std::string logs_root_;
+  std::vector<std::string> replica_keys_;
+  bool private_fabric_ = false;
   SavesAnswer saves_answer_;
   SyncStream* sync_ = nullptr;
   grpc::ServerContext* sync_context_ = nullptr;

@@ -49,6 +49,7 @@ oversleep_max: 1s
 outage_percent: 35
 leaf_lost_after: 20m
 suspect_for: 2h
+fabric_private: true
 task_users: {allow_uids: [33], allow_gids: [44, 109]}
 unfinished_jobs_max: 1000
 unfinished_jobs_per_user_max: 100
@@ -83,8 +84,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, retention, logs_root,
-               lost, oversleep, outage, leaf_lost, suspect_for, task_users, unfinished, unfinished_user, finished,
-               reserve, port_first, port_last] = p;
+               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, unfinished, unfinished_user,
+               finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
   EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
   EXPECT_EQ(users.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
@@ -118,6 +119,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(port_last, 31'000);
   EXPECT_EQ(leaf_lost, Minutes(20));
   EXPECT_EQ(suspect_for, Hours(2));
+  EXPECT_TRUE(fabric_private);
   EXPECT_EQ(task_users, (core::TaskUsersPolicy{{33}, {44, 109}}));
   const std::pair<Duration, Duration> times[] = {
       {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},

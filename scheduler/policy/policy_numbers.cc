@@ -115,12 +115,13 @@ PolicySection Saves() {
 PolicySection Logs() { return {"Logs", {Folder("logs_root", &Policy::logs_root)}}; }
 
 PolicySection Nodes() {
-  return {"Nodes",
-          {Time("node_lost_after", &Policy::node_lost_after, Milliseconds(200), kDay),
-           Time("oversleep_max", &Policy::oversleep_max, Milliseconds(100), kDay),
-           Count("outage_percent", &Policy::outage_percent, 1, 100),
-           Time("leaf_lost_after", &Policy::leaf_lost_after, Milliseconds(200), kDay * 30),
-           Time("suspect_for", &Policy::suspect_for, {}, kDay * 30)}};
+  return {
+      "Nodes",
+      {Time("node_lost_after", &Policy::node_lost_after, Milliseconds(200), kDay),
+       Time("oversleep_max", &Policy::oversleep_max, Milliseconds(100), kDay),
+       Count("outage_percent", &Policy::outage_percent, 1, 100),
+       Time("leaf_lost_after", &Policy::leaf_lost_after, Milliseconds(200), kDay * 30),
+       Time("suspect_for", &Policy::suspect_for, {}, kDay * 30), Switch("fabric_private", &Policy::fabric_private)}};
 }
 
 PolicySection UsersOfTasks() {

@@ -123,6 +123,30 @@ TEST_F(PolicyReloadTest, AgentsAreToldWhereLogsAreCopiedAndAgainWhenThatIsAnothe
   EXPECT_EQ(told_anew->logs_root(), "/shared/more");
 }
 
+TEST_F(PolicyReloadTest, ReplicaServicesAreToldWhetherUsersTrustEachOtherAndAgainWhenThatChanges) {
+  Use("quantum_min: 9m\n");
+  v1::Hello hello = MakeHello(server_->cluster_id(), "node-1");
+  FakeAgent without(channel_, hello);
+  ASSERT_TRUE(without.WaitWelcome());
+  hello.set_node_name("node-2");
+  hello.set_machine_id("machine-of-node-2");
+  hello.set_replica_address("10.0.0.2:7604");
+  hello.set_replica_key(std::string(32, 'k'));
+  FakeAgent agent(channel_, hello);
+  const auto told = agent.WaitWelcome();
+  ASSERT_TRUE(told);
+  EXPECT_FALSE(told->private_fabric());
+  WritePolicy("quantum_min: 9m\nfabric_private: true\n");
+  EXPECT_TRUE(MustReload().applied());
+  agent.Report({});
+  ASSERT_TRUE(agent.WaitEnd());
+  EXPECT_EQ(agent.WaitEnd()->error_code(), grpc::StatusCode::UNAVAILABLE) << "so that it connects again";
+  FakeAgent again(channel_, hello);
+  const auto told_anew = again.WaitWelcome();
+  ASSERT_TRUE(told_anew);
+  EXPECT_TRUE(told_anew->private_fabric());
+}
+
 // Quotas are rows: a file whose quotas were imported and then changed is refused, with the commands to use.
 TEST_F(PolicyReloadTest, ChangedQuotasAreRefusedWithTheCommandToUse) {
   Use("quotas: {users: {kim: {high: 4}}}\n");

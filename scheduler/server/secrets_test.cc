@@ -1,10 +1,13 @@
 // Users' secrets and jobs' tokens, from the call that sets one to the agent that gets it: who has it, and who never
 // does.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "scheduler/server/testing/identity_server.h"
+#include "sdk/base/hex.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::server {
 namespace {
@@ -169,6 +172,46 @@ TEST_F(SecretsTest, OneThatWasRemovedFailsTheJobThatNeedsIt) {
   EXPECT_TRUE(Eventually([&] { return JobAs(kim_, job).state() == "failed"; }));
   EXPECT_NE(JobAs(kim_, job).message().find("secret hf is not set any more"), std::string::npos)
       << JobAs(kim_, job).message();
+}
+
+// The first service of a cluster makes the scheduler make the key; it hears of it when it connects again.
+TEST_F(SecretsTest, AnAttemptWithAPlaceForCopiesHasATokenThatServicesCanCheck) {
+  const TestNode node = MustEnrol("n1"), other = MustEnrol("n2");
+  const auto agent = Connect(node);
+  v1::Hello hello = HelloOf(other);
+  hello.set_replica_address("10.0.0.2:7604");
+  hello.set_replica_key(std::string(32, 'k'));
+  auto neighbour = std::make_unique<FakeAgent>(ConnectAgent(&other), hello);
+  std::optional<v1::Welcome> told = neighbour->WaitWelcome();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->replica_keys_size(), 0);
+  EXPECT_TRUE(Eventually([&] {
+    neighbour->Report({});
+    return neighbour->WaitEnd().has_value();
+  }));
+  neighbour = std::make_unique<FakeAgent>(ConnectAgent(&other), hello);
+  told = neighbour->WaitWelcome();
+  ASSERT_TRUE(told);
+  ASSERT_EQ(told->replica_keys_size(), 1);
+
+  std::uint64_t job = 0;
+  ASSERT_TRUE(SubmitAs(kim_, Spec("copied"), &job).ok());
+  const auto task = agent->WaitLaunch(job);
+  ASSERT_TRUE(task);
+  const auto token = ParseReplicaToken(task->launch().replica_token());
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  Ed25519Key key;
+  ASSERT_EQ(told->replica_keys(0).size(), key.size());
+  std::memcpy(key.data(), told->replica_keys(0).data(), key.size());
+  const auto claims = CheckReplicaCertificate(token->certificate, {&key, 1});
+  ASSERT_TRUE(claims.ok());
+  EXPECT_EQ(claims->job, job);
+  EXPECT_EQ(claims->attempt, 1u);
+  EXPECT_EQ(claims->user, "kim");
+  EXPECT_EQ(claims->cluster, server_->cluster_id());
+  const std::string seed(reinterpret_cast<const char*>(token->seed.data()), token->seed.size());
+  EXPECT_FALSE(IsAtRest(seed)) << "the attempt's key";
+  EXPECT_FALSE(IsAtRest(HexText(token->seed)));
 }
 
 TEST_F(SecretsTest, AJobsTokenIsItsOwnAndDiesWithTheAttempt) {

@@ -76,6 +76,17 @@ bool NamesVerbs(const std::string& tls) {
   return false;
 }
 
+bool OnlyHardwareWrites(const std::string& tls) {
+  std::istringstream names(tls);
+  bool any = false;
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "self") continue;
+    if (!name.starts_with("rc") && !name.starts_with("dc")) return false;
+    any = true;
+  }
+  return any;
+}
+
 UcxVariables UcxVariablesOfProcess() { return {Variable("UCX_TLS"), Variable("UCX_NET_DEVICES")}; }
 
 }  // namespace glim::net

@@ -28,6 +28,10 @@ std::string UsablePorts(const std::vector<RdmaPort>& ports);
 // Whether one of verbs is among these transports of UCX ("rc,self").
 bool NamesVerbs(const std::string& tls);
 
+// Whether over all of these a peer's one-sided writes are carried out by the card, which looks at the memory's key: rc
+// and dc. Over every other transport of UCX software writes to whatever address the peer names.
+bool OnlyHardwareWrites(const std::string& tls);
+
 // What UCX reads from the environment of this process: empty where a variable is not there.
 struct UcxVariables {
   std::string tls;          // UCX_TLS

@@ -41,5 +41,13 @@ TEST(RdmaTransports, AreKnownByTheirNames) {
   EXPECT_FALSE(NamesVerbs("tcp,self,posix"));
 }
 
+// Datagrams are written by software, as tcp's messages are; `all` and what is left out ('^') may have them.
+TEST(Transports, WhereTheCardAloneWritesIsSaidByName) {
+  for (const char* tls : {"rc", "rc,self", "rc_x,dc", "rc_verbs"}) EXPECT_TRUE(OnlyHardwareWrites(tls)) << tls;
+  for (const char* tls : {"", "all", "tcp", "rc,tcp", "ud", "ib", "^tcp", "self", "rc,posix", "rc,ud"}) {
+    EXPECT_FALSE(OnlyHardwareWrites(tls)) << tls;
+  }
+}
+
 }  // namespace
 }  // namespace glim::net

@@ -9,6 +9,8 @@
 namespace glim {
 namespace {
 
+const std::string kServiceKey = std::string(64, 'a') + "@";
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -24,7 +26,7 @@ TaskVariables PerGpu() {
   const GangEnvironment gang{.hosts = "10.0.0.1,10.0.0.2,10.1.0.1",
                              .zones = "A,A,B",
                              .gateways = "1,2",
-                             .replica_sources = "10.0.0.7:7010,10.0.0.8:7010",
+                             .replica_sources = kServiceKey + "10.0.0.7:7010," + kServiceKey + "10.0.0.8:7010",
                              .master_addr = "10.0.0.1"};
   AddVariables(TaskEnvironment{.job_id = 12,
                                .job_name = "pretrain",
@@ -39,7 +41,7 @@ TaskVariables PerGpu() {
                                .resume_path = std::nullopt,
                                .checkpoint_every_ms = 300'000,
                                .checkpoint_keep = 2,
-                               .replica_peer = "10.0.0.9:7010",
+                               .replica_peer = kServiceKey + "10.0.0.9:7010",
                                .master_port = 20000},
                gang, &variables);
   AddVariables(NodeEnvironment{.socket = "/srv/node/tasks/12.3.1/run/socket",
@@ -57,7 +59,7 @@ TaskVariables PerGpu() {
                                .local_ranks = 2,
                                .hfreduce_device = "mlx5_0:1",
                                .hfreduce_service_level = 3,
-                               .replica_token_file = "/srv/node/tasks/12.3.1/run/replica-token",
+                               .replica_token_file = "/run/glim/private/replica-token",
                                .replica_tls = "rc,self",
                                .replica_device = "mlx5_1:1",
                                .replica_service_level = 5},
@@ -117,7 +119,7 @@ TEST(TaskEnvironment, AMisfitIsFound) {
   TaskVariables wrong = PerGpu();
   wrong.erase("GLIM_JOB_ID");
   wrong["RANK"] = "-1";
-  wrong["GLIM_REPLICA_SOURCES"] = "10.0.0.7:7010,10.0.0.8";
+  wrong["GLIM_REPLICA_SOURCES"] = kServiceKey + "10.0.0.7:7010,10.0.0.8:7010";
   wrong["PET_NNODES"] = "1";
   wrong["GLIM_NEW"] = "1";
   EXPECT_THAT(Misfits(wrong, kPlatform, true, true),

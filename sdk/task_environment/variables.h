@@ -28,7 +28,8 @@ enum class VariableForm {
   kTexts,
   kCounts,
   kHosts,
-  kAddresses,
+  kPeer,
+  kPeers,
 };
 
 struct TaskVariableInfo {

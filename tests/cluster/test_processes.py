@@ -1,6 +1,5 @@
 """Facts from /proc, and children that are stopped by process id."""
 
-import json
 import os
 import signal
 import subprocess
@@ -8,7 +7,7 @@ import sys
 
 import pytest
 
-from cluster.leftovers import kill_replicas_under, kill_tasks_under
+from cluster.leftovers import kill_tasks_under
 from cluster.processes import Child, NotInTime, kill_process, processes_of, start_time, tail, wait_until
 
 
@@ -41,19 +40,6 @@ def test_kills_what_belongs_to_a_folder_and_nothing_else(sleeper, tmp_path):
     wait_until(lambda: processes_of(str(tmp_path), 987654), 5, "it runs")
     assert kill_tasks_under(str(tmp_path / "n")) == []
     assert kill_tasks_under(str(tmp_path)) == [sleeper.pid]
-
-
-def test_kills_the_replica_services_that_agents_have_noted(sleeper, tmp_path):
-    folder = tmp_path / "n1" / "replica"
-    folder.mkdir(parents=True)
-    note = folder / "process.json"
-    note.write_text(json.dumps({"pid": sleeper.pid, "start_ticks": sleeper.start_time + 1}))
-    assert kill_replicas_under(str(tmp_path)) == [] and sleeper.alive(), "another process of that number"
-    note.write_text(json.dumps({"pid": sleeper.pid, "start_ticks": sleeper.start_time}))
-    assert kill_replicas_under(str(tmp_path / "n2")) == []
-    assert kill_replicas_under(str(tmp_path / "n1")) == [sleeper.pid]
-    assert sleeper.process.wait(5) == -signal.SIGKILL
-    assert kill_replicas_under(str(tmp_path)) == []
 
 
 def test_a_deaf_child_is_killed_in_the_end(tmp_path):

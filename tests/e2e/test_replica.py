@@ -4,7 +4,6 @@ bit."""
 import glob
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -16,6 +15,7 @@ from cluster.story import Training, ranges_by_attempt, steps_done
 from conftest import ROOT, own_stage
 
 sys.path.append(os.path.join(sdk_folder(ROOT), "python"))
+from glim.checkpoint import CheckpointError  # noqa: E402
 from glim.replica import Access, ReplicaSource  # noqa: E402
 
 NODES = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("A", "a2"), "n4": ("B", "b1")}
@@ -49,21 +49,20 @@ def weights(stage, name):
 
 
 def environment(stage, job_id, attempt):
-    """What the first rank was told."""
-    told = [environment_of(pid) for pid in processes_of(stage.cluster.folder, job_id, attempt)]
-    return next((env for env in told if env.get("RANK") == "0" and "GLIM_ATTEMPT" in env), None)
+    """What the first rank was told, and its process."""
+    told = [(environment_of(pid), pid) for pid in processes_of(stage.cluster.folder, job_id, attempt)]
+    return next(((env, pid) for env, pid in told if env.get("RANK") == "0" and "GLIM_ATTEMPT" in env), None)
 
 
-def held(stage, peer, job_id):
-    """(attempt, step) of what the service at `peer` holds of the job."""
-    cluster = stage.cluster
-    token = subprocess.run(
-        [cluster.program("glim-replica"), "token", "--secret-file", cluster.replica_secret, "--job", str(job_id)],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    with ReplicaSource([peer], Access(job=str(job_id), token=token, tls="tcp")) as source:
+def token_of(env, pid):
+    """The attempt's, as its own process finds it."""
+    with open(f"/proc/{pid}/root{env['GLIM_REPLICA_TOKEN_FILE']}") as file:
+        return file.read()
+
+
+def held(peer, token):
+    """(attempt, step) of what the service at `peer` holds of the token's job."""
+    with ReplicaSource([peer], Access(token=token, tls="tcp")) as source:
         return source.whole()
 
 
@@ -74,8 +73,10 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
 
     job_id = submit(stage, "digits", TRAINING)
     wait_until(lambda: environment(stage, job_id, 1), 60, "it runs")
-    peer = environment(stage, job_id, 1)["GLIM_REPLICA_PEER"]
-    assert "GLIM_REPLICA_SOURCES" not in environment(stage, job_id, 1)
+    told, pid = environment(stage, job_id, 1)
+    peer, token = told["GLIM_REPLICA_PEER"], token_of(told, pid)
+    key, place = peer.split("@")
+    assert len(key) == 64 and "GLIM_REPLICA_SOURCES" not in told
     cluster.wait_job(job_id, lambda job: job["attempts"][0]["durable_step"] >= 2 * SAVE_EVERY, 60, "it saved")
     wait_until(
         lambda: steps_done(stage.path("digits")) % SAVE_EVERY == SAVE_EVERY // 2,
@@ -85,7 +86,7 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
     )
     first = glim.job(job_id)["attempts"][0]
     node = first["tasks"][0]["node"]
-    wait_until(lambda: (1, first["durable_step"]) in held(stage, peer, job_id), 30, "the neighbour has the copy")
+    wait_until(lambda: (1, first["durable_step"]) in held(peer, token), 30, "the neighbour has the copy")
     cluster.kill(node)
     assert cluster.kill_tasks_of(node)
     shards = glob.glob(stage.path("ckpt", str(job_id), "attempt-1", "*", "*.safetensors"))
@@ -102,11 +103,13 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
     wait_until(lambda: environment(stage, job_id, 2) or glim.job(job_id)["state"] != "running", 60, "it runs again")
     job = cluster.wait_state(job_id, "succeeded", 120)
     base, there = job["attempts"][1]["base_step"], job["attempts"][1]["tasks"][0]["node"]
+    with pytest.raises(CheckpointError, match="attempt 2 of the job has begun"):
+        held(peer, token)  # a token dies with its attempt
     assert there != node and base >= first["durable_step"] and base % SAVE_EVERY == SAVE_EVERY - 1
     for rank in range(2):
         with open(cluster.rank_log(job_id, 2, rank)) as file:
             said = file.read()
-        assert f"glim: restored step {base} from a neighbour's memory ({peer}), " in said
+        assert f"glim: restored step {base} from a neighbour's memory ({place}), " in said
     assert ranges_by_attempt(stage.path("digits"))[2][0] == base + 1
     assert weights(stage, "digits") == weights(stage, "undisturbed")
     cluster.start_again(node)

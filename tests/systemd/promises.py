@@ -6,9 +6,10 @@ import time
 
 from cluster.processes import start_time, wait_until
 
-UNITS = ["glim-scheduler.service", "glim-agent.service", "glim-tasks.service", "glim.slice"]
+UNITS = ["glim-scheduler.service", "glim-agent.service", "glim-replica.service", "glim-tasks.service", "glim.slice"]
 TASKS = "glim.slice/glim-tasks.service/running"
 AGENT = "system.slice/glim-agent.service"
+REPLICA = "system.slice/glim-replica.service"
 JOB = """\
 apiVersion: glim/v1
 kind: Job
@@ -22,7 +23,7 @@ restart: {on: [node_failure], max: 1, backoff: 0s}
 """
 AGENT_OPTIONS = (
     "--scheduler 127.0.0.1:7603 --state-dir /var/lib/glim-agent --node-name n1 --gpus 8 --simulated-gpus"
-    " --runtime runc --replica-memory 16MiB --replica-secret-file /etc/glim/replica-secret --replica-tls tcp"
+    " --runtime runc --task-user 65534:65534 --replica-tls tcp"
 )
 EXPOSURE_MAX = 2.0  # of 10, as systemd-analyze counts
 
@@ -38,6 +39,7 @@ class Promises:
             self.the_units_are_sound,
             self.the_scheduler_runs_as_its_own_user_and_may_little,
             self.the_agent_joins,
+            self.the_replica_service_runs_as_its_own_user_and_may_little,
             self.a_jobs_processes_are_in_the_group_of_the_tasks_unit,
             self.a_restart_of_the_agent_leaves_tasks_and_copies_alone,
             self.an_agent_that_is_killed_comes_back_to_the_same_tasks,
@@ -76,7 +78,7 @@ class Promises:
         own = {self.inside(pid): pid for pid in self.machine.processes_of(AGENT)}
         others = [pid for inside, pid in own.items() if inside != agent]
         ranks = self.machine.processes_of(TASKS)
-        return {(pid, start_time(pid)) for pid in [*ranks, *others]}
+        return {(pid, start_time(pid)) for pid in [*ranks, *others, *self.machine.processes_of(REPLICA)]}
 
     @staticmethod
     def inside(pid):
@@ -161,20 +163,41 @@ class Promises:
         self.run(f"echo {invited['token']} | {invited['command']}")
         assert self.run("stat -c '%U %a' /var/lib/glim-agent/identity/node.pem") == "root 600"
         cluster = self.glim("version")["server"]["cluster_id"]
-        self.run("umask 077 && head -c 32 /dev/urandom | base64 >/etc/glim/replica-secret")
         self.run(f"echo 'GLIM_AGENT_OPTIONS=\"{AGENT_OPTIONS} --cluster-id {cluster}\"' >/etc/glim/agent.env")
         self.run("systemctl enable --now glim-agent")
         wait_until(self.node_is_ready, 60, lambda: self.machine.try_run("journalctl -u glim-agent").stdout)
         assert self.property_of("glim-tasks", "ActiveState") == "active"
 
+    def the_replica_service_runs_as_its_own_user_and_may_little(self):
+        options = "--memory 16MiB --listen 127.0.0.1:7604 --ucx-tls tcp"
+        self.run(f"echo 'GLIM_REPLICA_OPTIONS=\"{options}\"' >/etc/glim/replica.env")
+        self.run("systemctl enable --now glim-replica")
+        log = "journalctl -b --no-pager -u glim-agent -u glim-replica"
+        told = "event=replica_serving address=127.0.0.1:7604"
+        wait_until(lambda: told in self.run(log), 30, lambda: self.run(log))
+        wait_until(self.node_is_ready, 60, lambda: self.run(log))
+        pid = self.property_of("glim-replica", "MainPID")
+        assert self.run(f"stat -c %U /proc/{pid}/cgroup") == "root", "what it is, nobody of its user may look into"
+        assert self.run(f"ps -o euser:20= -p {pid}") == "glim-replica"
+        status = self.run(f"cat /proc/{pid}/status")
+        for line in ("CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"):
+            assert line in status, status
+        assert self.run("stat -c '%U %a' /var/lib/glim-replica/key") == "glim-replica 600"
+        assert self.run("stat -c '%U %a' /run/glim-replica/state") == "glim-replica 644"
+        wait_until(lambda: "key " in self.run("cat /run/glim/replica-keys"), 30, lambda: self.run(log))
+        said = self.run("systemd-analyze security --no-pager glim-replica | tail -n 1")
+        assert float(said.split("glim-replica.service:")[1].split()[0]) <= EXPOSURE_MAX, said
+        self.kill("glim-replica")
+        wait_until(lambda: self.run(log).count(told) == 2, 30, lambda: self.run(log))
+
     def a_jobs_processes_are_in_the_group_of_the_tasks_unit(self):
         self.job = self.submit()
         assert not self.commands(AGENT, "sleep")
-        assert self.commands(AGENT, "glim-shim") and self.commands(AGENT, "glim-replica")
+        assert self.commands(AGENT, "glim-shim") and not self.commands(AGENT, "glim-replica")
+        assert self.commands(REPLICA, "glim-replica")
 
     def a_restart_of_the_agent_leaves_tasks_and_copies_alone(self):
         self.unchanged_by(lambda: self.run("systemctl restart glim-agent"))
-        assert "event=replica_adopted" in self.run("journalctl -b --no-pager -u glim-agent")
 
     def an_agent_that_is_killed_comes_back_to_the_same_tasks(self):
         self.unchanged_by(lambda: self.kill("glim-agent"))

@@ -17,6 +17,8 @@ constexpr JobId kLaunchedJob{7};
 const std::set<VariableSetter> kToldByScheduler = {VariableSetter::kScheduler, VariableSetter::kEither};
 
 // Attempt 2 of a job with 8 GPUs a node, on node 1 of zone A and nodes 2 and 3 of zone B; node 4 takes copies.
+const std::string kServiceKey = std::string(64, 'a') + "@";
+
 class LaunchEnvironment : public ::testing::Test {
  protected:
   LaunchEnvironment() {
@@ -26,7 +28,7 @@ class LaunchEnvironment : public ::testing::Test {
     for (std::uint32_t id = 1; id <= 4; ++id) {
       Node node = testing::NodeRow(id, testing::Labels(id == 1 ? "A" : "B", "leaf-" + std::to_string(id)));
       node.address = "10.0.0." + std::to_string(id);
-      node.replica = node.address + ":7010";
+      node.replica = kServiceKey + node.address + ":7010";
       state_.Put(std::move(node));
     }
     first_ = testing::AttemptRow({kLaunchedJob, 1}, AttemptState::kEnded, {NodeId(1), NodeId(2), NodeId(3)});
@@ -84,6 +86,7 @@ TEST_F(LaunchEnvironment, HasTheTablesFormsWhenThereIsLittleToSay) {
 TEST_F(LaunchEnvironment, TellsWhoTheTaskIsAndWhoTheOthersAre) {
   spec_.launcher = Launcher::kPerGpu;
   const TaskVariables variables = Variables();
+  const std::string peer = kServiceKey + "10.0.0.4:7010";
   const std::pair<const char*, const char*> rows[] = {
       {"GLIM_JOB_ID", "7"},
       {"GLIM_JOB_NAME", "pretrain"},
@@ -102,7 +105,7 @@ TEST_F(LaunchEnvironment, TellsWhoTheTaskIsAndWhoTheOthersAre) {
       {"GLIM_RESUME_STEP", "10"},
       {"GLIM_RESUME_PATH", "/shared/step-10"},
       {"GLIM_HFREDUCE_PORT", "20001"},
-      {"GLIM_REPLICA_PEER", "10.0.0.4:7010"},
+      {"GLIM_REPLICA_PEER", peer.c_str()},
   };
   for (const auto& [name, value] : rows) EXPECT_EQ(variables.at(name), value) << name;
 }

@@ -118,6 +118,10 @@ struct Policy {
   Duration leaf_lost_after = Minutes(10);  // in an outage, a leaf of which nobody is heard, while another leaf is
   Duration suspect_for = Hours(1);         // a suspect node is left out for that long, while others fit
 
+  // Only the cluster's own users are on the nodes' network, and they trust each other: replica services that write over
+  // tcp hold copies of several users' jobs at a time (docs/protocols/replica.md).
+  bool fabric_private = false;
+
   // Users of tasks.
   TaskUsersPolicy task_users;
 

@@ -293,11 +293,28 @@ TEST_F(AgentApiTest, AnUrgentJobTakesTheNodeAndTheOtherSavesFirst) {
   EXPECT_EQ(env["GLIM_RESUME_PATH"], "/ckpt/44");
 }
 
+// A service of the release before has no key: nobody could tell who answers.
+TEST_F(AgentApiTest, AReplicaServiceWithoutAKeyTakesNoCopies) {
+  v1::Hello hello = Hello("node-2");
+  hello.set_replica_address("10.0.0.2:7010");
+  hello.set_replica_key("short");
+  EXPECT_EQ(DetailOf(Refusal(hello)).field(), "replica_key");
+  hello.clear_replica_key();
+  const auto one = Connect("node-1");
+  FakeAgent two(channel_, hello);
+  ASSERT_TRUE(two.WaitWelcome());
+  const std::uint64_t job = MustSubmit(Spec("uncopied"));
+  const auto launched = one->WaitLaunch(job);
+  ASSERT_TRUE(launched);
+  EXPECT_FALSE(Env(launched->launch()).contains("GLIM_REPLICA_PEER"));
+}
+
 // Two nodes; the job runs on the first, and the second one's replica service moves and then goes away.
 TEST_F(AgentApiTest, ATaskIsToldWhereItsCopiesGoAndWhereThoseOfItsBaseMayBe) {
   const auto connect = [&](const char* name, const char* replica_address) {
     v1::Hello hello = Hello(name);
     hello.set_replica_address(replica_address);
+    if (*replica_address != '\0') hello.set_replica_key(std::string(32, '\xab'));
     auto agent = std::make_unique<FakeAgent>(channel_, hello);
     EXPECT_TRUE(agent->WaitWelcome());
     return agent;
@@ -325,16 +342,18 @@ TEST_F(AgentApiTest, ATaskIsToldWhereItsCopiesGoAndWhereThoseOfItsBaseMayBe) {
     one->Report({task});
   };
 
+  std::string key;
+  for (int i = 0; i < 32; ++i) key += "ab";
   auto env = launched(1);
-  EXPECT_EQ(env["GLIM_REPLICA_PEER"], "10.0.0.2:7010");
+  EXPECT_EQ(env["GLIM_REPLICA_PEER"], key + "@10.0.0.2:7010");
   EXPECT_FALSE(env.contains("GLIM_REPLICA_SOURCES")) << "it begins at the beginning";
 
   two = connect("node-2", "10.0.0.2:7011");
   save_and_leave(1, 5);
   env = launched(2);
   EXPECT_EQ(env["GLIM_RESUME_STEP"], "5");
-  EXPECT_EQ(env["GLIM_REPLICA_PEER"], "10.0.0.2:7011");
-  EXPECT_EQ(env["GLIM_REPLICA_SOURCES"], "10.0.0.2:7011");
+  EXPECT_EQ(env["GLIM_REPLICA_PEER"], key + "@10.0.0.2:7011");
+  EXPECT_EQ(env["GLIM_REPLICA_SOURCES"], key + "@10.0.0.2:7011");
 
   two = connect("node-2", "");
   save_and_leave(2, 6);

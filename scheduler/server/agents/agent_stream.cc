@@ -197,6 +197,7 @@ void AgentStream::ReceiveHello(const v1::Hello& hello) {
   event->session = session_ = hub_->NextSession();
   node_name_ = hello.node_name();
   machine_id_ = hello.machine_id();
+  has_replicas_ = !event->replica.empty();
   desired_bytes_max_ = DesiredBytesMax(hello.message_bytes_max());
   state_ = State::kConnecting;
   const Status posted =
@@ -255,9 +256,23 @@ void AgentStream::SetWelcome(v1::Welcome* welcome) {
   if (trust_told_) {
     for (const pki::Certificate& authority : trust_told_->Trust()) welcome->add_authorities(authority.der());
   }
+  if (has_replicas_) TellReplicas(welcome);
   if (root.empty()) return;
   welcome->set_checkpoint_root(root);
   welcome->set_checkpoint_marker(core::RootMarkerName(hub_->cluster_id()));
+}
+
+void AgentStream::TellReplicas(v1::Welcome* welcome) {
+  const SnapshotPtr snapshot = hub_->loop().snapshot();
+  replicas_told_ = ReplicaWord(*snapshot);
+  TellReplicaKeys(*snapshot, hub_->secrets(), welcome);
+  // The first service of this cluster; it hears of the key with the next Welcome.
+  std::optional<core::ChangeIdentity> wanted = WantedSigningKey(*snapshot, hub_->secrets());
+  if (!wanted) return;
+  AuditNote note;
+  note.object = "the key of jobs' tokens";
+  (void)hub_->loop().PostUnbounded(
+      std::move(*wanted), [](const core::Reply&) {}, std::move(note));
 }
 
 void AgentStream::ReceiveReport(const v1::NodeReport& report) {
@@ -270,6 +285,9 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   }
   if (hub_->authority() != trust_told_) {
     return End({grpc::StatusCode::UNAVAILABLE, "the cluster's authority is being changed: connect again"});
+  }
+  if (has_replicas_ && ReplicaWord(*hub_->loop().snapshot()) != replicas_told_) {
+    return End({grpc::StatusCode::UNAVAILABLE, "whose replica tokens count has changed: connect again"});
   }
   if (hub_->gate().identity() && peer_.valid_until < hub_->loop().Now()) {
     return Refuse(CheckPeer(node_name_, machine_id_));

@@ -53,6 +53,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void TokensMade(const Status& status, const std::vector<core::TaskId>& waiting);
   void FailLaunches(std::vector<core::ObservedTask> tasks);
   void SetWelcome(v1::Welcome* welcome);
+  void TellReplicas(v1::Welcome* welcome);
   void Refuse(const Status& status);
   Status CheckPeer(const std::string& node, const std::string& machine_id) const;
   void ForgetPreviousCertificate();
@@ -78,6 +79,8 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   std::string root_told_;                                         // the checkpoint root of the Welcome
   std::string logs_told_;                                         // and the folder for logs
   std::shared_ptr<const identity::ClusterAuthority> trust_told_;  // and the authorities
+  bool has_replicas_ = false;                                     // the node has a replica service
+  std::string replicas_told_;                                     // and it was told by this word whose tokens count
   bool making_tokens_ = false;                                    // launches wait for that
   bool writing_ = false;
   bool desired_pending_ = false;

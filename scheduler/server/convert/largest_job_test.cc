@@ -6,6 +6,7 @@
 #include "scheduler/core/testing/specs.h"
 #include "scheduler/server/convert/desired_convert.h"
 #include "scheduler/server/convert/desired_fit.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::server {
 namespace {
@@ -73,6 +74,7 @@ v1::DesiredState SetOf(std::size_t address_bytes) {
 TEST(LargestJob, FitsIntoAMessageToItsAgents) {
   v1::DesiredState set = SetOf(253);  // the longest name that DNS has
   ASSERT_EQ(set.tasks_size(), 1);
+  set.mutable_tasks(0)->mutable_launch()->set_replica_token(std::string(kReplicaTokenBytesMax, 't'));
   EXPECT_TRUE(FitDesired(kAgentTakesNow, &set).empty()) << set.ByteSizeLong();
   const v1::TaskLaunch& launch = set.tasks(0).launch();
   EXPECT_EQ(launch.base().sources_size(), static_cast<int>(kGangNodes) - 1);

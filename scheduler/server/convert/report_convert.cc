@@ -9,6 +9,7 @@
 
 #include "scheduler/core/model/enum_words.h"
 #include "sdk/base/cut_text.h"
+#include "sdk/base/hex.h"
 #include "sdk/base/printable.h"
 
 namespace glim::server {
@@ -26,6 +27,7 @@ constexpr std::size_t kCauseMax = 512;
 constexpr std::size_t kMarkerMax = 128;
 constexpr std::size_t kPathMax = 4096;
 constexpr std::size_t kHostPortMax = 259;
+constexpr std::size_t kReplicaKeyBytes = 32;  // Ed25519
 constexpr std::uint32_t kGpusMax = 64;
 constexpr std::uint32_t kShardsMax = 1'000'000;
 constexpr std::int64_t kDayMs = 24 * 3'600'000LL;
@@ -223,6 +225,9 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   if (s.ok()) s = CheckField("runtime", hello.runtime(), 0, 32, IsWordChar, "A-Z a-z 0-9 . _ -");
   if (s.ok()) s = CheckField("census", hello.census(), 0, 32, IsWordChar, "A-Z a-z 0-9 . _ -");
   if (s.ok()) s = CheckHostPort("replica_address", hello.replica_address());
+  if (s.ok() && !hello.replica_key().empty() && hello.replica_key().size() != kReplicaKeyBytes) {
+    s = Refuse("replica_key", "is no Ed25519 key", "send its 32 bytes, or none");
+  }
   if (s.ok()) s = CheckHostPort("save_address", hello.save_address());
   if (s.ok()) s = CheckField("save_key", hello.save_key(), 0, 64, IsHexDigit, "0-9 a-f");
   if (s.ok()) s = CheckFolders(hello);
@@ -242,7 +247,9 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.agent_version = hello.agent_version();
   event.runtime = hello.runtime();
   event.census = hello.census();
-  event.replica = hello.replica_address();
+  if (!hello.replica_key().empty() && !hello.replica_address().empty()) {
+    event.replica = HexText(std::string_view(hello.replica_key())) + "@" + hello.replica_address();
+  }
   event.save_address = hello.save_address();
   event.save_key = hello.save_key();
   event.allowed_folders.assign(hello.allowed_folders().begin(), hello.allowed_folders().end());

@@ -1,10 +1,13 @@
 #include "scheduler/server/secrets/launch_secrets.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "scheduler/identity/job_token.h"
+#include "scheduler/identity/replica_key.h"
 #include "scheduler/identity/seal.h"
 #include "sdk/task_environment/variables.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::server {
 namespace {
@@ -19,6 +22,15 @@ Status Refused(const std::string& name, const char* what) {
                 "secret " + name + " " + what + ": glim secret set " + name + ", and submit the job again");
 }
 
+bool Has(const v1::TaskLaunch& launch, TaskVariable variable) {
+  return std::any_of(launch.env().begin(), launch.env().end(),
+                     [&](const v1::EnvVar& var) { return var.name() == NameOf(variable); });
+}
+
+core::IdentityChange NewSigningKey(const SecretSource& source) {
+  return {identity::MakeSigningRow(*source.key, source.random), false, {}, true};
+}
+
 class Filler {
  public:
   Filler(const Snapshot& snapshot, const SecretSource& source, TimePoint now, LaunchSecrets* out)
@@ -27,6 +39,7 @@ class Filler {
   // OK with `waits`: the token's row is to be made first.
   Status Fill(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::JobSpec& spec = *job.spec;
+    if (Status status = AddReplicaToken(job, task, launch, waits); !status.ok() || *waits) return status;
     if (spec.secrets.empty() && !spec.api) return Status::Ok();
     if (!source_.key) {
       return Status(StatusCode::kFailedPrecondition,
@@ -46,12 +59,40 @@ class Filler {
   }
 
  private:
+  // For a task that was told of others' memory. Without identity it goes without copies.
+  Status AddReplicaToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
+    if (!Has(*launch, TaskVariable::kReplicaPeer) && !Has(*launch, TaskVariable::kReplicaSources)) return Status::Ok();
+    const auto authority = source_.key && source_.authority ? source_.authority() : nullptr;
+    if (authority == nullptr) return Status::Ok();
+    const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
+    if (row == nullptr) {
+      WantSigningKey(waits);
+      return Status::Ok();
+    }
+    const auto signing = identity::OpenSigningRow(*source_.key, *row);
+    if (!signing.ok()) return signing.status();
+    ReplicaClaims claims;
+    claims.cluster = source_.cluster;
+    claims.job = task.attempt.job.value;
+    claims.attempt = task.attempt.number;
+    claims.user = job.user;
+    if (launch->has_task_user()) claims.uid = launch->task_user().uid();
+    launch->set_replica_token(
+        MakeReplicaToken(identity::ReplicaSeedOf(*signing, authority->Signer()), std::move(claims)));
+    return Status::Ok();
+  }
+
+  // The first job of this cluster that has a token of any kind.
+  void WantSigningKey(bool* waits) {
+    out_->wanted.changes = {NewSigningKey(source_)};
+    out_->note.object = "the key of jobs' tokens";
+    *waits = true;
+  }
+
   Status AddToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
-    if (row == nullptr) {  // the first job of this cluster that has a token
-      out_->wanted.changes = {{identity::MakeSigningRow(*source_.key, source_.random), false, {}, true}};
-      out_->note.object = "the key of jobs' tokens";
-      *waits = true;
+    if (row == nullptr) {
+      WantSigningKey(waits);
       return Status::Ok();
     }
     const auto signing = identity::OpenSigningRow(*source_.key, *row);
@@ -90,6 +131,30 @@ class Filler {
 };
 
 }  // namespace
+
+std::string ReplicaWord(const Snapshot& snapshot) {
+  const core::SealedRow* row = snapshot.tables.identity->sealed.Find(identity::kSigningRow);
+  return (snapshot.policy->fabric_private ? "private " : "shared ") + (row != nullptr ? row->bytes : std::string());
+}
+
+void TellReplicaKeys(const Snapshot& snapshot, const SecretSource& source, v1::Welcome* welcome) {
+  welcome->set_private_fabric(snapshot.policy->fabric_private);
+  const auto authority = source.key && source.authority ? source.authority() : nullptr;
+  const core::SealedRow* row = snapshot.tables.identity->sealed.Find(identity::kSigningRow);
+  if (authority == nullptr || row == nullptr) return;
+  const auto signing = identity::OpenSigningRow(*source.key, *row);
+  if (!signing.ok()) return;  // no launch gets a token, and says why
+  for (const Ed25519Key& key : identity::ReplicaKeysOf(*signing, *authority)) {
+    welcome->add_replica_keys(key.data(), key.size());
+  }
+}
+
+std::optional<core::ChangeIdentity> WantedSigningKey(const Snapshot& snapshot, const SecretSource& source) {
+  if (!source.key || snapshot.tables.identity->sealed.Find(identity::kSigningRow) != nullptr) return std::nullopt;
+  core::ChangeIdentity wanted;
+  wanted.changes = {NewSigningKey(source)};
+  return wanted;
+}
 
 core::ObservedTask FailedLaunch(core::TaskId task, const std::string& message) {
   core::ObservedTask failed;

@@ -1,17 +1,20 @@
 // The last thing that is done to a desired set before it is sent: its launches get the values of the secrets that their
-// jobs name, and the jobs' tokens. Until here they are sealed rows; no snapshot, history or log has them.
+// jobs name, the jobs' tokens, and the attempts' tokens for copies in other nodes' memory. Until here they are sealed
+// rows; no snapshot, history or log has them.
 //
 // A launch whose secret has been removed meanwhile is taken out, and fails its job. One whose job's token has no row
 // yet is taken out, too, and comes with the next set: its row must be there before the token is.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "glim/v1/agent_api.pb.h"
 #include "scheduler/core/model/event.h"
+#include "scheduler/identity/cluster_authority.h"
 #include "scheduler/identity/key_file.h"
 #include "scheduler/server/loop/audit_chain.h"
 #include "scheduler/server/loop/snapshot.h"
@@ -24,6 +27,9 @@ struct SecretSource {
   std::optional<identity::ClusterKey> key;  // none: without identity, and there are neither secrets nor tokens
   pki::RandomSource random;
   std::function<std::string()> server;  // HOST:PORT of the users' port, for tasks with a token; may be empty
+  // With the key; may give null. Without, no attempt gets a token for copies.
+  std::function<std::shared_ptr<const identity::ClusterAuthority>()> authority;
+  std::string cluster;
 };
 
 struct LaunchSecrets {
@@ -36,6 +42,13 @@ struct LaunchSecrets {
 
 // `set` is BuildDesiredState's of this snapshot.
 LaunchSecrets AddSecrets(const Snapshot& snapshot, const SecretSource& source, TimePoint now, v1::DesiredState* set);
+
+// What an agent with a replica service is told in its Welcome: whose tokens count. Made of what ReplicaWord says, so
+// that another word is a reason to tell it anew.
+void TellReplicaKeys(const Snapshot& snapshot, const SecretSource& source, v1::Welcome* welcome);
+std::string ReplicaWord(const Snapshot& snapshot);
+// Makes the cluster's signing key, where there is none yet and may be one.
+std::optional<core::ChangeIdentity> WantedSigningKey(const Snapshot& snapshot, const SecretSource& source);
 
 // Of a launch that did not get what it needs.
 core::ObservedTask FailedLaunch(core::TaskId task, const std::string& message);

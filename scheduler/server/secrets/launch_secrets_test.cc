@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "scheduler/core/testing/specs.h"
 #include "scheduler/identity/job_token.h"
 #include "scheduler/identity/seal.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/tokens/opaque_token.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::server {
 namespace {
@@ -48,14 +51,23 @@ class LaunchSecretsTest : public ::testing::Test {
     task.mutable_attempt()->set_job_id(kJob.value);
     task.mutable_attempt()->set_number(kAttempt.number);
     task.mutable_launch()->set_run("true");
+    if (!peer_.empty()) {
+      v1::EnvVar& peer = *task.mutable_launch()->add_env();
+      peer.set_name("GLIM_REPLICA_PEER");
+      peer.set_value(peer_);
+      task.mutable_launch()->mutable_task_user()->set_uid(1000);
+    }
     *result = AddSecrets(snapshot, source_, TimePoint{5000}, &set);
     EXPECT_TRUE(set.tasks(0).has_stop());
     return set;
   }
 
-  SecretSource source_{identity::ClusterKey(identity::ClusterKey::Bytes{}), {}, [] { return "head:7601"; }};
+  SecretSource source_{identity::ClusterKey(identity::ClusterKey::Bytes{}), {}, [] { return "head:7601"; }, {}, ""};
   core::Identity identity_;
+  std::string peer_;  // where the task's copies go; empty: nowhere
 };
+
+constexpr const char* kPeer = "aa@10.0.0.2:7010";
 
 TEST_F(LaunchSecretsTest, AJobWithoutAnyIsAsItWas) {
   source_.key.reset();
@@ -160,6 +172,91 @@ TEST_F(LaunchSecretsTest, ATokenComesWhenItsRowIsThere) {
       EXPECT_EQ(sealed->bytes.find(parsed->secret), std::string::npos);
     }
   }
+}
+
+class ReplicaTokenTest : public LaunchSecretsTest {
+ protected:
+  ReplicaTokenTest() {
+    source_.cluster = "c1";
+    source_.authority = [this] { return authority_; };
+    peer_ = kPeer;
+  }
+  v1::DesiredState SentWithKey() {
+    LaunchSecrets key, token;
+    EXPECT_EQ(Sent(Spec(1), &key).tasks_size(), 1) << "first the cluster's signing key";
+    EXPECT_EQ(key.waiting.size(), 1u);
+    identity_.Change(key.wanted.changes.at(0));
+    v1::DesiredState set = Sent(Spec(1), &token);
+    EXPECT_TRUE(token.failed.empty() && token.waiting.empty());
+    return set;
+  }
+
+  std::shared_ptr<const identity::ClusterAuthority> authority_ = std::make_shared<const identity::ClusterAuthority>(
+      identity::ClusterAuthority::Create("c1", TimePoint{1'800'000'000'000}, FillRandomly).value());
+};
+
+TEST_F(ReplicaTokenTest, IsOfTheAttemptAndSignedByTheKeyThatServicesAreTold) {
+  const v1::DesiredState set = SentWithKey();
+  ASSERT_EQ(set.tasks_size(), 2);
+  const auto token = ParseReplicaToken(set.tasks(1).launch().replica_token());
+  ASSERT_TRUE(token.ok()) << set.tasks(1).launch().replica_token();
+  Snapshot snapshot;
+  snapshot.tables.identity = std::make_shared<const core::Identity>(identity_);
+  snapshot.policy = std::make_shared<const core::Policy>();
+  v1::Welcome told;
+  TellReplicaKeys(snapshot, source_, &told);
+  ASSERT_EQ(told.replica_keys_size(), 1);
+  Ed25519Key key;
+  ASSERT_EQ(told.replica_keys(0).size(), key.size());
+  std::memcpy(key.data(), told.replica_keys(0).data(), key.size());
+  const auto claims = CheckReplicaCertificate(token->certificate, {&key, 1});
+  ASSERT_TRUE(claims.ok());
+  EXPECT_EQ(claims->cluster, "c1");
+  EXPECT_EQ(claims->job, kJob.value);
+  EXPECT_EQ(claims->attempt, kAttempt.number);
+  EXPECT_EQ(claims->user, "kim");
+  EXPECT_EQ(claims->uid, 1000u);
+}
+
+TEST_F(ReplicaTokenTest, ATaskWithoutAPlaceForCopiesHasNone) {
+  peer_.clear();
+  LaunchSecrets result;
+  EXPECT_EQ(Sent(Spec(1), &result).tasks(1).launch().replica_token(), "");
+  EXPECT_TRUE(result.waiting.empty());
+}
+
+// Copies are for speed: nothing is refused for want of a key.
+TEST_F(ReplicaTokenTest, WithoutIdentityTheJobGoesWithoutCopies) {
+  source_.key.reset();
+  LaunchSecrets result;
+  const v1::DesiredState set = Sent(Spec(1), &result);
+  ASSERT_EQ(set.tasks_size(), 2);
+  EXPECT_EQ(set.tasks(1).launch().replica_token(), "");
+  EXPECT_TRUE(result.failed.empty() && result.waiting.empty());
+}
+
+TEST_F(ReplicaTokenTest, ServicesAreToldAnewWhenTheKeyIsThereAndWhenThePolicyIsAnother) {
+  Snapshot snapshot;
+  snapshot.tables.identity = std::make_shared<const core::Identity>(identity_);
+  snapshot.policy = std::make_shared<const core::Policy>();
+  v1::Welcome told;
+  TellReplicaKeys(snapshot, source_, &told);
+  EXPECT_EQ(told.replica_keys_size(), 0);
+  EXPECT_FALSE(told.private_fabric());
+  const std::string before = ReplicaWord(snapshot);
+  const auto wanted = WantedSigningKey(snapshot, source_);
+  ASSERT_TRUE(wanted.has_value());
+  identity_.Change(wanted->changes.at(0));
+  snapshot.tables.identity = std::make_shared<const core::Identity>(identity_);
+  EXPECT_FALSE(WantedSigningKey(snapshot, source_).has_value());
+  const std::string with_key = ReplicaWord(snapshot);
+  EXPECT_NE(with_key, before);
+  core::Policy policy;
+  policy.fabric_private = true;
+  snapshot.policy = std::make_shared<const core::Policy>(policy);
+  EXPECT_NE(ReplicaWord(snapshot), with_key);
+  TellReplicaKeys(snapshot, source_, &told);
+  EXPECT_TRUE(told.private_fabric());
 }
 
 }  // namespace

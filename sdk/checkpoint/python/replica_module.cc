@@ -53,7 +53,6 @@ std::shared_ptr<ReplicaSink> MakeWriter(const std::string& peer, const ReplicaOp
 void BindOptions(py::module_& module) {
   py::class_<ReplicaOptions>(module, "ReplicaOptions")
       .def(py::init<>())
-      .def_readwrite("job", &ReplicaOptions::job)
       .def_readwrite("token", &ReplicaOptions::token)
       .def_readwrite("attempt", &ReplicaOptions::attempt)
       .def_readwrite("rank", &ReplicaOptions::rank)

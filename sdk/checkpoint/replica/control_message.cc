@@ -35,7 +35,7 @@ void Fields(Io& io, Challenge& m) {
 }
 template <typename Io>
 void Fields(Io& io, Answer& m) {
-  io(m.proof), io(m.worker);
+  io(m.certificate), io(m.proof), io(m.worker);
 }
 template <typename Io>
 void Fields(Io& io, Welcome& m) {

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "sdk/base/result.h"
-#include "sdk/checkpoint/replica/token.h"
+#include "sdk/checkpoint/replica/handshake.h"
 
 namespace glim::checkpoint {
 
-inline constexpr std::uint32_t kReplicaProtocol = 1;
+inline constexpr std::uint32_t kReplicaProtocol = 2;
 inline constexpr std::size_t kFrameHeadBytes = 8;
 inline constexpr std::size_t kFrameBodyBytesMax = std::size_t{64} << 10;
 inline constexpr std::size_t kReplicaJobBytesMax = 256;
@@ -38,17 +38,19 @@ struct ReplicaSize {
   friend bool operator==(const ReplicaSize&, const ReplicaSize&) = default;
 };
 
-// --- handshake: Hello, Challenge, Answer, Welcome
+// --- handshake: Hello, Challenge, Answer, Welcome. Hello has the same form in each protocol, so that one that is not
+// spoken here can be told so.
 struct Hello {
   std::uint32_t protocol = kReplicaProtocol;
   std::string job;
-  std::uint32_t attempt = 0;  // from now on lower ones are refused; 0: of no attempt (a tool)
+  std::uint32_t attempt = 0;  // the token's, and from now on lower ones are refused; 0: it only reads
   Nonce nonce{};
 };
 struct Challenge {
   Nonce nonce{};
 };
 struct Answer {
+  std::string certificate;  // of the attempt
   Proof proof{};
   std::string worker;  // UCX address
 };

@@ -16,9 +16,9 @@ std::vector<ControlMessage> Samples() {
   nonce.fill(std::byte{7});
   Proof proof;
   proof.fill(std::byte{0xfe});
-  return {Hello{1, "job-17", 3, nonce},
+  return {Hello{2, "17", 3, nonce},
           Challenge{nonce},
-          Answer{proof, std::string("\0worker\xff", 8)},
+          Answer{"certificate", proof, std::string("\0worker\xff", 8)},
           Welcome{proof, "worker", 0x0123456789abcdefULL},
           Reserve{{3, 1ULL << 40, 5}, {8, 1ULL << 33, 4711}},
           Grant{0xffffffffffffffffULL, "key"},

@@ -1,7 +1,8 @@
 // A copy of a rank's shard in a neighbour's memory, and loading from there: the client's side of glim-replica.
 //
-// The neighbour's service is found by host:port. Bytes go by UCX's one-sided operations, straight from the Saver's
-// image and straight into the tensors' memory; no disk is read or written. docs/checkpoint.md, "Replicas".
+// The neighbour's service is found by KEY@HOST:PORT: which key must answer, and where. Bytes go by UCX's one-sided
+// operations, straight from the Saver's image and straight into the tensors' memory; no disk is read or written.
+// docs/checkpoint.md, "Replicas".
 //
 // Sources: replica_source.cc (loading), replica_writer.cc (copying), replica_absent.cc (a build without UCX)
 #pragma once
@@ -19,9 +20,8 @@
 namespace glim::checkpoint {
 
 struct ReplicaOptions {
-  std::string job;            // the name that its token was made for: the job's number
-  std::string token;          // JobToken; handed over by a file or descriptor, never on a command line
-  std::uint32_t attempt = 1;  // what lower ones still write is refused from the first contact on; 0: only reads
+  std::string token;          // the attempt's (sdk/tokens/replica_token.h); handed over by a file, never by an argument
+  std::uint32_t attempt = 1;  // the token's: from the first contact on lower ones are refused; 0: only reads
   std::uint32_t rank = 0;     // of the writers; not used by a source
   std::uint32_t world = 1;
   std::string ucx_tls = "all";     // the service's
@@ -35,7 +35,7 @@ struct ReplicaOptions {
 
 // Connects at the first save, and anew after a failure. Owns one thread. INVALID_ARGUMENT names the option;
 // UNIMPLEMENTED: built without UCX. What Wait may say: UNAVAILABLE (service or network), RESOURCE_EXHAUSTED (its
-// budget), UNAUTHENTICATED (the token, or a service that does not know it), FAILED_PRECONDITION (this attempt is over).
+// budget), UNAUTHENTICATED (the token, or a service with another key), FAILED_PRECONDITION (this attempt is over).
 Result<std::unique_ptr<ReplicaSink>> MakeReplicaWriter(const std::string& peer, const ReplicaOptions& options);
 
 // Keeps what it has opened as it is until it goes (a writer that needs the place is refused meanwhile), so it should go
@@ -52,7 +52,8 @@ class ReplicaSource : public ShardSource {
   virtual std::vector<std::string> holders() const = 0;
 };
 
-// UNAVAILABLE when none of the peers answers; with some, what they hold counts.
+// `peers`: each KEY@HOST:PORT, as for a writer. UNAVAILABLE when none of the peers answers; with some, what they hold
+// counts.
 Result<std::unique_ptr<ReplicaSource>> OpenReplicaSource(const std::vector<std::string>& peers,
                                                          const ReplicaOptions& options);
 

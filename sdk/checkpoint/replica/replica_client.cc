@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sdk/checkpoint/replica/service_address.h"
+#include "sdk/checkpoint/replica/handshake.h"
 #include "sdk/net/socket.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -17,10 +18,12 @@ constexpr Duration kSleepMax = Milliseconds(50);
 }  // namespace
 
 Status CheckReplicaOptions(const ReplicaOptions& options) {
-  if (options.job.empty() || options.job.size() > kReplicaJobBytesMax) {
-    return InvalidArgument("job", "its name has to be of 1 to 256 bytes");
+  const Result<ReplicaToken> token = ParseReplicaToken(options.token);
+  if (!token.ok()) return InvalidArgument("token", token.status().message(), "read it from $GLIM_REPLICA_TOKEN_FILE");
+  if (options.attempt != 0 && options.attempt != token->claims.attempt) {
+    return InvalidArgument("attempt", "the token is of attempt " + std::to_string(token->claims.attempt) + ", not of " +
+                                          std::to_string(options.attempt));
   }
-  if (options.token.empty()) return InvalidArgument("token", "it is needed", "glim-replica token --job NAME");
   if (options.rank >= options.world) {
     return InvalidArgument("rank", "rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
   }
@@ -38,7 +41,7 @@ Result<std::shared_ptr<net::ucx::Worker>> OpenWorkerFor(const net::SocketAddress
   return std::shared_ptr<net::ucx::Worker>(std::move(worker).value());
 }
 
-ReplicaClient::ReplicaClient(std::string peer, std::shared_ptr<net::ucx::Worker> worker, const ReplicaOptions& options,
+ReplicaClient::ReplicaClient(ReplicaPeer peer, std::shared_ptr<net::ucx::Worker> worker, const ReplicaOptions& options,
                              UniqueFd socket)
     : peer_(std::move(peer)), options_(options), worker_(std::move(worker)), stream_(std::move(socket)) {}
 
@@ -49,10 +52,10 @@ ReplicaClient::~ReplicaClient() {
   }
 }
 
-Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const std::string& peer,
+Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const ReplicaPeer& peer,
                                                               std::shared_ptr<net::ucx::Worker> worker,
                                                               const ReplicaOptions& options) {
-  Result<net::SocketAddress> address = net::ParseAddress(peer);
+  Result<net::SocketAddress> address = net::ParseAddress(peer.address);
   if (!address.ok()) return address.status();
   Result<UniqueFd> socket = net::StartConnect(*address);
   if (!socket.ok()) return socket.status();
@@ -64,7 +67,7 @@ Result<std::unique_ptr<ReplicaClient>> ReplicaClient::Connect(const std::string&
 
 Status ReplicaClient::Broken(const Status& status) {
   usable_ = false;
-  return Status(status.code(), "replica service " + peer_ + ": " + status.message())
+  return Status(status.code(), "replica service " + peer_.address + ": " + status.message())
       .WithReason(status.reason())
       .WithFix(status.fix());
 }
@@ -83,16 +86,24 @@ Status ReplicaClient::AwaitConnected() {
 }
 
 Status ReplicaClient::Handshake() {
-  const Hello hello{kReplicaProtocol, options_.job, options_.attempt, MakeNonce()};
+  const Result<ReplicaToken> token = ParseReplicaToken(options_.token);
+  if (!token.ok()) return token.status();
+  const Hello hello{kReplicaProtocol, std::to_string(token->claims.job), options_.attempt, MakeNonce()};
   Result<Challenge> challenge = Ask<Challenge>(hello);
   if (!challenge.ok()) return challenge.status();
-  const auto proof = [&](Side side) {
-    return Prove(options_.token, side, options_.job, hello.nonce, challenge->nonce);
-  };
-  Result<Welcome> welcome = Ask<Welcome>(Answer{proof(Side::kClient), worker_->address()});
+  checkpoint::Handshake shake = HandshakeOf(token->claims, hello.nonce, challenge->nonce);
+  shake.only_reads = options_.attempt == 0;
+  shake.service_key = peer_.key;
+  shake.client_worker = worker_->address();
+  const Proof proof = Prove(token->seed, Side::kClient, shake);
+  Result<Welcome> welcome = Ask<Welcome>(Answer{token->certificate, proof, shake.client_worker});
   if (!welcome.ok()) return welcome.status();
-  if (!Same(welcome->proof, proof(Side::kService))) {
-    return Broken(Status(StatusCode::kUnauthenticated, "it does not know the job's token").WithReason("BAD_TOKEN"));
+  shake.service_worker = welcome->worker;
+  if (!IsProof(peer_.key, Side::kService, shake, welcome->proof)) {
+    return Broken(Status(StatusCode::kUnauthenticated,
+                         "it is not the service that the scheduler named: it has another "
+                         "key")
+                      .WithReason("BAD_TOKEN"));
   }
   instance_ = welcome->instance;
   auto endpoint = net::ucx::Endpoint::Open(*worker_, welcome->worker);
@@ -135,7 +146,7 @@ Result<ControlMessage> ReplicaClient::AskAny(const ControlMessage& request) {
   }
   if (const auto* refused = std::get_if<Refused>(&answer)) {
     const Status status = StatusOf(*refused);
-    return Status(status.code(), "replica service " + peer_ + ": " + status.message())
+    return Status(status.code(), "replica service " + peer_.address + ": " + status.message())
         .WithReason(status.reason())
         .WithFix(status.fix());
   }

@@ -13,6 +13,7 @@
 #include "sdk/base/result.h"
 #include "sdk/checkpoint/replica/control_stream.h"
 #include "sdk/checkpoint/replica/replica.h"
+#include "sdk/checkpoint/replica/service_address.h"
 #include "sdk/net/address.h"
 #include "sdk/net/deadline.h"
 #include "sdk/net/ucx/endpoint.h"
@@ -30,13 +31,13 @@ Result<std::shared_ptr<net::ucx::Worker>> OpenWorkerFor(const net::SocketAddress
 // of no more use. When it has gone, nothing reads or writes memory that was given to it.
 class ReplicaClient {
  public:
-  // Connects, and both sides show that they know the token.
-  static Result<std::unique_ptr<ReplicaClient>> Connect(const std::string& peer,
+  // Connects, and both sides show who they are.
+  static Result<std::unique_ptr<ReplicaClient>> Connect(const ReplicaPeer& peer,
                                                         std::shared_ptr<net::ucx::Worker> worker,
                                                         const ReplicaOptions& options);
   ~ReplicaClient();
 
-  const std::string& peer() const { return peer_; }
+  const std::string& peer() const { return peer_.address; }
   std::uint64_t instance() const { return instance_; }
   bool usable() const { return usable_; }
 
@@ -61,7 +62,7 @@ class ReplicaClient {
   std::size_t under_way() const { return under_way_.size(); }
 
  private:
-  ReplicaClient(std::string peer, std::shared_ptr<net::ucx::Worker> worker, const ReplicaOptions& options,
+  ReplicaClient(ReplicaPeer peer, std::shared_ptr<net::ucx::Worker> worker, const ReplicaOptions& options,
                 UniqueFd socket);
   Status AwaitConnected();
   Status Handshake();
@@ -73,7 +74,7 @@ class ReplicaClient {
   Status Await(const net::Deadline& deadline, const char* what);
   Status LookAtControl();
 
-  std::string peer_;
+  const ReplicaPeer peer_;
   ReplicaOptions options_;
   std::shared_ptr<net::ucx::Worker> worker_;
   ControlStream stream_;

@@ -1,15 +1,11 @@
 // What is left when a writer, a service or a stranger fails at any moment.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 
 #include "sdk/base/check.h"
 #include "sdk/base/rng.h"
@@ -46,8 +42,8 @@ Status LoadAndCompare(ReplicaSource& source, CheckpointId id) {
     GLIM_CHECK(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok(), "the save before");
   }
   const ReplicaOptions options = OptionsFor(tls, 1, 0, 1);
-  auto worker = OpenWorkerFor(net::ParseAddress(peer).value(), options).value();
-  auto client = ReplicaClient::Connect(peer, worker, options).value();
+  auto worker = OpenWorkerFor(net::ParseAddress(ParsePeer(peer)->address).value(), options).value();
+  auto client = ReplicaClient::Connect(ParsePeer(peer).value(), worker, options).value();
   const Share share = MakeShare({1, 2}, 0, 1, kTornRows);
   const Grant grant = client->Ask<Grant>(Reserve{{1, 2, 0}, {1, share.image.size(), share.part_json.size()}}).value();
   const ucp_rkey_h key = client->Unpack(grant.key).value();
@@ -106,7 +102,7 @@ TEST_P(FailureTest, AServiceThatIsKilledFailsTheSaveAndTheNextFindsItsSuccessorE
   service->End(SIGKILL);
   const Status failed = Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows)).status();
   EXPECT_EQ(failed.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(failed.message(), HasSubstr(address));
+  EXPECT_THAT(failed.message(), HasSubstr(ParsePeer(address)->address));
   service = std::make_unique<ProcessService>(GetParam(), "32MiB", address);
   EXPECT_THAT(Source(address)->Whole().value(), IsEmpty());
   const auto sent = Send(*writer, MakeShare({1, 3}, 0, 1, kTornRows));
@@ -192,89 +188,6 @@ TEST_P(FailureTest, AServiceThatDiesUnderAReaderIsAnError) {
 
 INSTANTIATE_TEST_SUITE_P(Wires, FailureTest, ::testing::ValuesIn(testing::Wires()),
                          [](const auto& param) { return std::string(param.param); });
-
-// A raw client of the control port.
-class Stranger {
- public:
-  explicit Stranger(const std::string& address)
-      : socket_(net::StartConnect(net::ParseAddress(address).value()).value()) {
-    Await(POLLOUT);
-  }
-  void Send(const std::string& bytes) { (void)::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  // Reads until the service ends the connection. False: it does not.
-  bool Ended() {
-    char some[4096];
-    for (;;) {
-      if (!Await(POLLIN)) return false;
-      if (::recv(socket_.get(), some, sizeof some, 0) <= 0) return true;
-    }
-  }
-
- private:
-  bool Await(short events) {  // NOLINT(google-runtime-int): poll's type
-    pollfd waiting{socket_.get(), events, 0};
-    return ::poll(&waiting, 1, 30'000) > 0;
-  }
-  UniqueFd socket_;
-};
-
-TEST(ServiceTest, GarbageEndsItsOwnConnectionAndNoOther) {
-  ReplicaServiceOptions options;
-  options.ucx_tls = "tcp";
-  options.memory_bytes = 32 * kMiB;
-  const ThreadService service(options);
-  const auto writer = MakeReplicaWriter(service.address(), OptionsFor("tcp", 1, 0, 1)).value();
-  ASSERT_TRUE(Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows)).ok());
-  const std::string frames[] = {Encode(Hello{1, kJob, 1, {}}),
-                                Encode(Answer{{}, "worker"}),
-                                Encode(Drop{}),
-                                Encode(Reserve{{1, 1, 0}, {1, 1, 1}}),
-                                Encode(Hello{99, kJob, 1, {}}),
-                                Encode(Hello{1, "", 1, {}}),
-                                Encode(Hello{1, std::string(300, 'j'), 1, {}})};
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Rng rng(seed);
-    std::string bytes = seed % 3 == 0 ? "" : frames[rng.Next() % std::size(frames)];
-    if (seed % 3 == 1) bytes += frames[rng.Next() % std::size(frames)];
-    if (seed % 3 != 1 && !bytes.empty()) bytes[rng.Next() % bytes.size()] ^= static_cast<char>(1 + rng.Next() % 255);
-    // Enough to be no beginning of a frame that is still to come.
-    for (int i = 0; i < 70'000; ++i) bytes.push_back(static_cast<char>(rng.Next()));
-    Stranger stranger(service.address());
-    stranger.Send(bytes);
-    EXPECT_TRUE(stranger.Ended());
-  }
-  EXPECT_TRUE(Send(*writer, MakeShare({1, 2}, 0, 1, kTornRows)).ok());
-}
-
-TEST(ServiceTest, WhoShowsNoTokenInTimeIsSentAway) {
-  ReplicaServiceOptions options;
-  options.ucx_tls = "tcp";
-  options.memory_bytes = 32 * kMiB;
-  options.handshake = Milliseconds(1);
-  options.connections_max = 1;
-  const ThreadService service(options);
-  Stranger quiet(service.address());
-  EXPECT_TRUE(Stranger(service.address()).Ended()) << "one connection is allowed";
-  EXPECT_TRUE(quiet.Ended());
-}
-
-// Opening a card takes long on a loaded node: here two of the seconds in which the service looks for the silent.
-TEST(ServiceTest, WhoHasShownTheTokenIsNotSentAwayWhileItsTransferProcessStarts) {
-  const std::string program = ::testing::TempDir() + "slow-transfer-" + std::to_string(::getpid());
-  std::ofstream(program) << "#!/bin/sh\nsleep 2.5\nexec " << ReplicaProgram() << " \"$@\"\n";
-  ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
-  ReplicaServiceOptions options;
-  options.ucx_tls = "tcp";
-  options.memory_bytes = 32 * kMiB;
-  options.handshake = Milliseconds(200);
-  options.program = program;
-  const ThreadService service(options);
-  const auto writer = MakeReplicaWriter(service.address(), OptionsFor("tcp", 1, 0, 1)).value();
-  const auto sent = Send(*writer, MakeShare({1, 1}, 0, 1, kTornRows));
-  EXPECT_TRUE(sent.ok()) << sent.status().message();
-  ::unlink(program.c_str());
-}
 
 }  // namespace
 }  // namespace glim::checkpoint

@@ -40,7 +40,7 @@ Result<SaveReport> Save(const std::string& folder, const std::string& peer, std:
                         std::uint64_t step) {
   SaverOptions options;
   options.path = folder;
-  options.job = kJob;
+  options.job = std::to_string(kJob);
   options.rank = rank;
   options.world = world;
   options.split_bytes = kChunkBytes;
@@ -94,7 +94,7 @@ TEST_F(RestoreTest, AfterTheDeathOfANodeTheNeighboursMemoryIsEnough) {
   EXPECT_THAT((*source)->holders(), IsEmpty()) << "nothing is open";
   auto checkpoint = OpenCheckpoint(**source, {1, 11});
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
-  EXPECT_THAT((*source)->holders(), ElementsAre(service.address()));
+  EXPECT_THAT((*source)->holders(), ElementsAre(service.place()));
   std::vector<float> values(kElements);
   const LoadRange range{"weights", 0, std::as_writable_bytes(std::span(values))};
   const auto loaded = (*checkpoint)->Load({&range, 1});

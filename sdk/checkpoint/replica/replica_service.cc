@@ -13,11 +13,14 @@
 #include <variant>
 #include <vector>
 
+#include "sdk/checkpoint/replica/admission.h"
 #include "sdk/checkpoint/replica/service_address.h"
 #include "sdk/checkpoint/replica/service_connection.h"
 #include "sdk/checkpoint/replica/shared_region.h"
 #include "sdk/io/random_bytes.h"
+#include "sdk/net/rdma.h"
 #include "sdk/net/socket.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -42,7 +45,7 @@ class Service final : public ReplicaService {
       : options_(options), log_(std::move(log)) {}
 
   Status Open();
-  const std::string& address() const override { return address_; }
+  const ReplicaState& state() const override { return state_; }
   void Run() override;
   void Stop() override { (void)::eventfd_write(stop_.get(), 1); }
 
@@ -66,10 +69,18 @@ class Service final : public ReplicaService {
   Reply Handle(ServiceConnection& from, const ControlMessage& message);
   Reply Greet(ServiceConnection& from, const Hello& hello);
   Reply Admit(ServiceConnection& from, const Answer& answer);
+  Status CheckFabric(const ReplicaClaims& claims, bool private_fabric) const;
+  Status CheckBounds(const std::string& job) const;
   Reply Serve(ServiceConnection& from, const ControlMessage& message);
   Reply Place(ServiceConnection& from, const Reserve& reserve, TimePoint now);
   Status Map(ServiceConnection& from, const std::shared_ptr<Region>& region, ServiceConnection::Awaiting awaiting);
   void HearTransfer(ServiceConnection& connection);
+  template <typename Which>
+  std::size_t Count(const Which& which) const {
+    std::size_t count = 0;
+    for (const auto& [id, connection] : connections_) count += which(*connection) ? 1 : 0;
+    return count;
+  }
 
   void Log(const std::string& line) const {
     if (log_) log_(line);
@@ -77,8 +88,9 @@ class Service final : public ReplicaService {
 
   ReplicaServiceOptions options_;
   std::function<void(const std::string&)> log_;
-  std::string address_;
-  std::uint64_t instance_ = 0;
+  ReplicaState state_;
+  Ed25519Seed seed_{};               // of the service's own key, in this process's memory alone
+  bool writes_in_software_ = false;  // UCX's peers can write wherever they say
   UniqueFd listener_, epoll_, stop_;
   net::ucx::WorkerOptions worker_options_;
   SharedRegionMaker maker_;
@@ -97,22 +109,21 @@ Status Service::Watch(int descriptor, std::uint64_t event) {
 }
 
 Status Service::Open() {
-  if (options_.secret.size() < kSecretBytesMin) return InvalidArgument("secret", "at least 16 bytes are needed");
+  if (!options_.issuers) return InvalidArgument("keys", "somebody has to say whose tokens count");
   if (options_.memory_bytes == 0) return InvalidArgument("memory", "it has to be above 0");
-  Result<net::SocketAddress> where = ListenAddress(options_.listen);
-  if (!where.ok()) return where.status();
-  Result<UniqueFd> listener = net::Listen(*where);
-  if (!listener.ok()) return listener.status();
-  listener_ = std::move(listener).value();
-  Result<net::SocketAddress> bound = net::LocalAddress(listener_.get());
-  if (!bound.ok()) return bound.status();
-  address_ = bound->ToString();
-  const std::string devices = options_.ucx_net_devices.empty() ? DevicesFor(*where) : options_.ucx_net_devices;
-  worker_options_ = {options_.ucx_tls, devices, options_.service_level};
-  // Only to know now, and not with the first client, whether the options suit this machine.
+  Result<Listening> listening = ListenAt(options_.listen);
+  if (!listening.ok()) return listening.status();
+  listener_ = std::move(listening->socket);
+  seed_ = options_.seed.value_or(MakeEd25519Seed());
+  state_ = {listening->address, PublicKeyOf(seed_), RandomNumber()};
+  const std::string devices = options_.ucx_net_devices.empty() ? listening->devices : options_.ucx_net_devices;
+  const Result<std::string> transports = ServiceTransports(options_.ucx_tls);
+  if (!transports.ok()) return transports.status();
+  worker_options_ = {*transports, devices, options_.service_level};
+  writes_in_software_ = !net::OnlyHardwareWrites(worker_options_.tls);
+  // To know now, and not with the first client, whether the options suit this machine.
   if (auto worker = net::ucx::Worker::Open(worker_options_); !worker.ok()) return worker.status();
   table_ = std::make_unique<ReplicaTable>(maker_, options_.memory_bytes, options_.lease);
-  instance_ = RandomNumber();
   epoll_.Reset(::epoll_create1(EPOLL_CLOEXEC));
   stop_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !stop_) return {StatusCode::kUnavailable, "no epoll: " + net::ErrnoText(errno)};
@@ -150,10 +161,15 @@ void Service::AcceptAll() {
   for (;;) {
     UniqueFd socket = net::Accept(listener_.get());
     if (!socket) return;
-    if (connections_.size() >= options_.connections_max) continue;
     const ReplicaTable::User user = next_user_++;
-    if (!Watch(socket.get(), user).ok()) continue;
-    connections_[user] = std::make_unique<ServiceConnection>(user, std::move(socket), Now());
+    auto connection = std::make_unique<ServiceConnection>(user, std::move(socket), Now());
+    const std::size_t strangers = Count([](const ServiceConnection& other) { return !other.is_known(); });
+    if (strangers >= options_.strangers_max) {
+      (void)connection->stream.Send(RefusalOf(TooMany("connections that have shown no token yet", strangers)));
+      continue;
+    }
+    if (!Watch(connection->stream.descriptor(), user).ok()) continue;
+    connections_[user] = std::move(connection);
   }
 }
 
@@ -209,34 +225,43 @@ Service::Reply Service::Handle(ServiceConnection& from, const ControlMessage& me
 }
 
 Service::Reply Service::Greet(ServiceConnection& from, const Hello& hello) {
-  if (hello.protocol != kReplicaProtocol) {
-    return Status(StatusCode::kFailedPrecondition, "this service speaks protocol " + std::to_string(kReplicaProtocol) +
-                                                       ", not " + std::to_string(hello.protocol));
-  }
-  if (hello.job.empty() || hello.job.size() > kReplicaJobBytesMax) {
-    return Status(InvalidArgument("job", "its name has to be of 1 to 256 bytes"));
-  }
+  if (Status checked = CheckHello(hello); !checked.ok()) return checked;
   from.hello = hello;
   from.nonce = MakeNonce();
   from.stage = ServiceConnection::Stage::kChallenged;
   return Reply(Challenge{from.nonce});
 }
 
+// Over wires on which UCX writes wherever the peer says, who is let in could take over what runs here for him.
+Status Service::CheckFabric(const ReplicaClaims& claims, bool private_fabric) const {
+  const bool alone = !writes_in_software_ || private_fabric || table_->OtherOwner(claims.user).empty();
+  return alone ? Status::Ok() : SharedFabric(options_.ucx_tls);
+}
+
+Status Service::CheckBounds(const std::string& job) const {
+  const std::size_t own = Count([&](const ServiceConnection& c) { return c.is_known() && c.hello.job == job; });
+  if (own >= options_.job_connections_max) return TooMany("connections of job " + job, own);
+  const std::size_t all = Count([](const ServiceConnection& c) { return c.is_known(); });
+  return all >= options_.connections_max ? TooMany("connections", all) : Status::Ok();
+}
+
 Service::Reply Service::Admit(ServiceConnection& from, const Answer& answer) {
   const Hello& hello = from.hello;
-  const std::string token = JobToken(options_.secret, hello.job);
-  if (!Same(answer.proof, Prove(token, Side::kClient, hello.job, hello.nonce, from.nonce))) {
-    return Status(StatusCode::kUnauthenticated, "this is not the token of job '" + hello.job + "'")
-        .WithReason("BAD_TOKEN");
-  }
-  if (answer.worker.empty()) return Status(InvalidArgument("worker", "no UCX address"));
+  const ReplicaIssuers issuers = options_.issuers();
+  const Result<ReplicaClaims> claims = CheckAnswer(hello, from.nonce, answer, issuers, state_);
+  if (!claims.ok()) return claims.status();
+  // A token counts as long as its attempt is the newest: also that of one who only reads.
+  const std::uint32_t newest = table_->NewestAttempt(hello.job);
+  if (claims->attempt < newest) return StaleAttempt(newest);
+  if (Status status = CheckFabric(*claims, issuers.private_fabric); !status.ok()) return status;
   CloseWhere(StaleAttempt(hello.attempt), [&](const ServiceConnection& other) {
-    return other.stage >= ServiceConnection::Stage::kJoined && other.hello.job == hello.job &&
-           other.hello.attempt != 0 && other.hello.attempt < hello.attempt;
+    return other.is_known() && other.hello.job == hello.job && other.claims.attempt < hello.attempt;
   });
-  if (Status joined = table_->Join(from.id, hello.job, hello.attempt, Now()); !joined.ok()) return joined;
+  if (Status status = CheckBounds(hello.job); !status.ok()) return status;
+  if (Status joined = table_->Join(from.id, hello.job, claims->user, hello.attempt, Now()); !joined.ok()) return joined;
   from.stage = ServiceConnection::Stage::kJoined;
-  from.proof = Prove(token, Side::kService, hello.job, hello.nonce, from.nonce);
+  from.claims = *claims;
+  from.worker = answer.worker;
   Result<std::unique_ptr<Transfer>> transfer = Transfer::Start(options_.program, worker_options_);
   if (!transfer.ok()) return transfer.status();
   from.transfer = std::move(transfer).value();
@@ -248,12 +273,7 @@ Service::Reply Service::Admit(ServiceConnection& from, const Answer& answer) {
 
 Status Service::Map(ServiceConnection& from, const std::shared_ptr<Region>& region,
                     ServiceConnection::Awaiting awaiting) {
-  // Memory that the table has given up is free when nobody maps it any more.
-  for (auto at = from.mapped.begin(); at != from.mapped.end();) {
-    const bool gone = at->second.expired();
-    if (gone) (void)from.transfer->Forget(at->first);
-    at = gone ? from.mapped.erase(at) : std::next(at);
-  }
+  for (const auto& [id, connection] : connections_) connection->ForgetWhatIsGone();
   from.mapped[region->number()] = region;
   from.awaiting = awaiting;
   return from.transfer->Map(*region);
@@ -261,9 +281,9 @@ Status Service::Map(ServiceConnection& from, const std::shared_ptr<Region>& regi
 
 Service::Reply Service::Place(ServiceConnection& from, const Reserve& reserve, TimePoint now) {
   const auto writer = table_->WriterOf(from.hello.job, reserve.id.rank);
-  CloseWhere(
-      Status(StatusCode::kAborted, "another writer of the same rank has come"),
-      [&](const ServiceConnection& other) { return writer.has_value() && other.id == *writer && other.id != from.id; });
+  CloseWhere({StatusCode::kAborted, "another writer of the same rank has come"}, [&](const ServiceConnection& other) {
+    return writer.has_value() && other.id == *writer && other.id != from.id;
+  });
   const Result<std::shared_ptr<Region>> region = table_->Reserve(from.id, reserve.id, reserve.size, now);
   if (!region.ok()) {
     Log("job " + from.hello.job + ", rank " + std::to_string(reserve.id.rank) + ": " + region.status().message());
@@ -318,7 +338,8 @@ void Service::HearTransfer(ServiceConnection& connection) {
     case ServiceConnection::Awaiting::kNothing: return;
     case ServiceConnection::Awaiting::kWelcome:
       connection.stage = ServiceConnection::Stage::kMember;
-      return Say(connection, Reply(Welcome{connection.proof, answer->text, instance_}));
+      return Say(connection, Reply(MakeWelcome(connection.hello, connection.nonce, connection.claims, connection.worker,
+                                               answer->text, state_, seed_)));
     case ServiceConnection::Awaiting::kGrant: return Say(connection, Reply(Grant{answer->address, answer->text}));
     case ServiceConnection::Awaiting::kOpened:
       connection.opened.address = answer->address;
@@ -357,8 +378,8 @@ void Service::Close(Connections::iterator at) {
 void Service::Tick(TimePoint now) {
   for (const auto& [id, connection] : connections_) {
     // (Who has shown the token waits as long as it likes for its transfer process, which may need long to open a card.)
-    const bool shown = connection->stage >= ServiceConnection::Stage::kJoined;
-    if (!shown && now - connection->since >= options_.handshake) connection->ending = "no token in time";
+    if (!connection->is_known() && now - connection->since >= options_.handshake)
+      connection->ending = "no token in time";
   }
   CloseEnding();
   for (const std::string& job : table_->Expire(now)) Log("job " + job + " was not used for long: its copies are gone");

@@ -1,7 +1,8 @@
 // The service behind glim-replica: holds copies of other nodes' shards in registered memory, within a budget.
 //
-// Clients find it by a TCP address, prove that they know their job's token (token.h), and are told where in its memory
-// to write to and read from by UCX's one-sided operations, which a process for each connection serves (transfer.h).
+// Clients find it by a TCP address, show whose attempt they are (sdk/tokens/replica_token.h, handshake.h), and are told
+// where in its memory to write to and read from by UCX's one-sided operations, which a process for each connection
+// serves (transfer.h). Bounds are by job first, and then for all.
 // What it holds dies with it. docs/protocols/replica.md.
 #pragma once
 
@@ -9,24 +10,30 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
+#include "sdk/checkpoint/replica/node_files.h"
 
 namespace glim::checkpoint {
 
 struct ReplicaServiceOptions {
   std::string listen = "127.0.0.1:0";  // port 0: a free one. On a loopback address UCX keeps to that device too
   std::uint64_t memory_bytes = 0;      // for copies and their parts
-  std::string secret;                  // of the cluster; at least kSecretBytesMin
-  std::string program;                 // glim-replica: run once for each connection (transfer.h)
+  // Whose tokens count now; called for each handshake, on Run's thread. No keys: nobody's yet.
+  std::function<ReplicaIssuers()> issuers;
+  std::optional<Ed25519Seed> seed;  // of its own key; none: it makes one
+  std::string program;              // glim-replica: run once for each connection (transfer.h)
   std::string ucx_tls = "all";
-  std::string ucx_net_devices;       // empty: as DevicesFor has it for the address
-  int service_level = -1;            // InfiniBand's, 0 to 15; -1: the device's
-  Duration lease = Hours(1);         // of a job that nobody uses
-  Duration handshake = Seconds(10);  // a connection that has shown no token by then is closed
-  std::size_t connections_max = 4096;
+  std::string ucx_net_devices;         // empty: as DevicesFor has it for the address
+  int service_level = -1;              // InfiniBand's, 0 to 15; -1: the device's
+  Duration lease = Hours(1);           // of a job that nobody uses
+  Duration handshake = Seconds(10);    // a connection that has shown no token by then is closed
+  std::size_t connections_max = 4096;  // with a token, and so processes
+  std::size_t job_connections_max = 1024;
+  std::size_t strangers_max = 256;  // connections that have shown no token yet
 };
 
 class ReplicaService {
@@ -37,7 +44,7 @@ class ReplicaService {
                                                         std::function<void(const std::string&)> log);
   virtual ~ReplicaService() = default;
 
-  virtual const std::string& address() const = 0;  // host:port
+  virtual const ReplicaState& state() const = 0;  // what tasks have to know of it
   // Serves until Stop. One thread, which owns everything; blocks.
   virtual void Run() = 0;
   // From any thread, and from a signal's handler.

@@ -66,15 +66,17 @@ class Source final : public ReplicaSource {
 Status Source::Connect(const std::vector<std::string>& peers) {
   std::shared_ptr<net::ucx::Worker> worker;
   Status last = InvalidArgument("peers", "there are none");
-  for (const std::string& peer : peers) {
-    Result<net::SocketAddress> address = net::ParseAddress(peer);
+  for (const std::string& text : peers) {
+    const Result<ReplicaPeer> peer = ParsePeer(text);
+    if (!peer.ok()) return peer.status();
+    Result<net::SocketAddress> address = net::ParseAddress(peer->address);
     if (!address.ok()) return address.status();
     if (worker == nullptr) {
       Result<std::shared_ptr<net::ucx::Worker>> opened = OpenWorkerFor(*address, options_);
       if (!opened.ok()) return opened.status();
       worker = *opened;
     }
-    Result<std::unique_ptr<ReplicaClient>> client = ReplicaClient::Connect(peer, worker, options_);
+    Result<std::unique_ptr<ReplicaClient>> client = ReplicaClient::Connect(*peer, worker, options_);
     if (client.ok()) {
       clients_.push_back(std::move(client).value());
     } else {
@@ -260,11 +262,13 @@ Result<std::unique_ptr<ReplicaSource>> OpenReplicaSource(const std::vector<std::
 
 Status DropReplicas(const std::string& peer, const ReplicaOptions& options) {
   if (Status checked = CheckReplicaOptions(options); !checked.ok()) return checked;
-  Result<net::SocketAddress> address = net::ParseAddress(peer);
+  const Result<ReplicaPeer> parsed = ParsePeer(peer);
+  if (!parsed.ok()) return parsed.status();
+  Result<net::SocketAddress> address = net::ParseAddress(parsed->address);
   if (!address.ok()) return address.status();
   Result<std::shared_ptr<net::ucx::Worker>> worker = OpenWorkerFor(*address, options);
   if (!worker.ok()) return worker.status();
-  Result<std::unique_ptr<ReplicaClient>> client = ReplicaClient::Connect(peer, *worker, options);
+  Result<std::unique_ptr<ReplicaClient>> client = ReplicaClient::Connect(*parsed, *worker, options);
   if (!client.ok()) return client.status();
   return (*client)->Ask<Done>(Drop{}).status();
 }

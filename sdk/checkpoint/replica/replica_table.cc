@@ -1,6 +1,7 @@
 #include "sdk/checkpoint/replica/replica_table.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "sdk/base/check.h"
@@ -12,6 +13,15 @@ namespace {
 constexpr std::uint64_t kRegionStep = std::uint64_t{1} << 20;
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 50;
 constexpr std::uint32_t kWorldMax = 1U << 20;
+
+template <typename Job>
+std::uint64_t BytesOf(const Job& job) {
+  std::uint64_t bytes = 0;
+  for (const auto& [rank, slots] : job.ranks) {
+    for (const auto& slot : slots) bytes += slot.region != nullptr ? slot.region->bytes() : 0;
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -26,13 +36,27 @@ ReplicaTable::ReplicaTable(RegionMaker& maker, std::uint64_t memory_bytes, Durat
 
 ReplicaTable::~ReplicaTable() = default;
 
-Status ReplicaTable::Join(User user, const std::string& job, std::uint32_t attempt, TimePoint now) {
+std::uint32_t ReplicaTable::NewestAttempt(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? 0 : found->second.attempt;
+}
+
+std::string ReplicaTable::OtherOwner(const std::string& owner) const {
+  for (const auto& [name, job] : jobs_) {
+    if (job.owner != owner && (job.users > 0 || BytesOf(job) > 0)) return job.owner;
+  }
+  return "";
+}
+
+Status ReplicaTable::Join(User user, const std::string& job, const std::string& owner, std::uint32_t attempt,
+                          TimePoint now) {
   GLIM_CHECK(user != 0 && !users_.contains(user), "a user joins once");
   const auto found = jobs_.find(job);
   if (found != jobs_.end() && attempt != 0 && attempt < found->second.attempt) {
     return StaleAttempt(found->second.attempt);
   }
   Job& joined = jobs_[job];
+  joined.owner = owner;
   joined.attempt = std::max(joined.attempt, attempt);
   joined.last_use = now;
   ++joined.users;
@@ -131,7 +155,8 @@ Result<std::shared_ptr<Region>> ReplicaTable::Reserve(User user, const ReplicaId
         .WithReason("REPLICA_BEING_READ")
         .WithFix("the next save will find it free");
   }
-  if (Status provided = Provide(*chosen, id.attempt, size.image_bytes + size.part_bytes, now); !provided.ok()) {
+  if (Status provided = Provide(users_.at(user).job, *chosen, id.attempt, size.image_bytes + size.part_bytes, now);
+      !provided.ok()) {
     // What was refused leaves no trace that could add up.
     if (slots[0].region == nullptr && slots[1].region == nullptr) job.ranks.erase(id.rank);
     return provided;
@@ -143,16 +168,17 @@ Result<std::shared_ptr<Region>> ReplicaTable::Reserve(User user, const ReplicaId
   return chosen->region;
 }
 
-Status ReplicaTable::Provide(Slot& slot, std::uint32_t attempt, std::uint64_t bytes, TimePoint now) {
+Status ReplicaTable::Provide(const std::string& job, Slot& slot, std::uint32_t attempt, std::uint64_t bytes,
+                             TimePoint now) {
   const std::uint64_t held = slot.region != nullptr ? slot.region->bytes() : 0;
   if (held >= bytes && slot.region_attempt == attempt) return Status::Ok();
   const std::uint64_t rounded = (bytes + kRegionStep - 1) / kRegionStep * kRegionStep;
   if (used_bytes_ - held + rounded > memory_bytes_) Expire(now);
-  const std::uint64_t others = used_bytes_ - held;
-  if (others + rounded > memory_bytes_) {
+  if (!MakeRoom(job, held, rounded)) {
+    const std::uint64_t others = used_bytes_ - held;
     return Status(StatusCode::kResourceExhausted,
                   "a copy of " + std::to_string(rounded) + " bytes does not fit: " + std::to_string(others) + " of " +
-                      std::to_string(memory_bytes_) + " bytes are taken by other copies")
+                      std::to_string(memory_bytes_) + " bytes are taken by other copies, and the job has its share")
         .WithReason("REPLICA_MEMORY")
         .WithFix("give the service more memory, twice a node's shards at least");
   }
@@ -163,6 +189,68 @@ Status ReplicaTable::Provide(Slot& slot, std::uint32_t attempt, std::uint64_t by
   slot.region_attempt = attempt;
   used_bytes_ += rounded;
   return Status::Ok();
+}
+
+bool ReplicaTable::MakeRoom(const std::string& job, std::uint64_t held, std::uint64_t wanted) {
+  if (used_bytes_ - held + wanted <= memory_bytes_) return true;
+  return TakeBack(job, /*from_owners=*/true, held, wanted) || TakeBack(job, /*from_owners=*/false, held, wanted);
+}
+
+// From other owners, or from other jobs of the same one; nothing unless `job` stays within its share.
+bool ReplicaTable::TakeBack(const std::string& job, bool from_owners, std::uint64_t held, std::uint64_t wanted) {
+  const std::string& owner = jobs_.at(job).owner;
+  std::map<std::string, std::uint64_t> parties;
+  std::uint64_t shared = memory_bytes_;
+  for (const auto& [name, other] : jobs_) {
+    const std::uint64_t bytes = BytesOf(other);
+    if (from_owners || other.owner == owner) {
+      if (bytes > 0 || name == job) parties[from_owners ? other.owner : name] += bytes;
+    } else {
+      shared -= bytes;
+    }
+  }
+  const std::string& mine = from_owners ? owner : job;
+  const std::uint64_t share = shared / parties.size();
+  if (parties[mine] - held + wanted > share) return false;
+  parties.erase(mine);
+  while (used_bytes_ - held + wanted > memory_bytes_) {
+    auto most = parties.end();
+    for (auto at = parties.begin(); at != parties.end(); ++at) {
+      if (at->second > share && (most == parties.end() || at->second > most->second)) most = at;
+    }
+    if (most == parties.end()) return false;
+    Slot* least = LeastNeeded(most->first, from_owners);
+    if (least == nullptr) {  // all that it has is in use
+      parties.erase(most);
+      continue;
+    }
+    most->second -= least->region->bytes();
+    Free(*least);
+  }
+  return true;
+}
+
+// Empty places first, then copies of which a newer one is held, then those of the job that was used longest ago.
+ReplicaTable::Slot* ReplicaTable::LeastNeeded(const std::string& party, bool is_owner) {
+  Slot* least = nullptr;
+  std::tuple<int, TimePoint, ReplicaId> least_need;
+  for (auto& [name, job] : jobs_) {
+    if ((is_owner ? job.owner : name) != party) continue;
+    for (auto& [rank, slots] : job.ranks) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        Slot& slot = slots[i];
+        const Slot& sibling = slots[1 - i];
+        if (slot.region == nullptr || slot.state == State::kWriting || !slot.readers.empty()) continue;
+        const bool newer_is_held = sibling.state == State::kWhole && slot.id < sibling.id;
+        const int need = slot.state == State::kEmpty ? 0 : newer_is_held ? 1 : 2;
+        const std::tuple<int, TimePoint, ReplicaId> this_need{need, job.last_use, slot.id};
+        if (least != nullptr && !(this_need < least_need)) continue;
+        least = &slot;
+        least_need = this_need;
+      }
+    }
+  }
+  return least;
 }
 
 Status ReplicaTable::Commit(User user, std::uint32_t part_crc32c, TimePoint now) {

@@ -50,8 +50,8 @@ struct HeldCopy {
 // What a process of an older attempt is told. FAILED_PRECONDITION, STALE_ATTEMPT.
 Status StaleAttempt(std::uint32_t newest);
 
-// One thread. Users are the service's connections; before memory is taken from one (Reserve by another, a later
-// attempt's Join, Drop), the service has ended its connection, so that nothing of it is on its way.
+// One thread. Users are the service's connections (owners are people); before memory is taken from one (Reserve by
+// another, a later attempt's Join, Drop), the service has ended its connection, so that nothing of it is on its way.
 class ReplicaTable {
  public:
   using User = std::uint64_t;
@@ -60,9 +60,13 @@ class ReplicaTable {
   ReplicaTable(RegionMaker& maker, std::uint64_t memory_bytes, Duration lease);
   ~ReplicaTable();
 
-  // `user` has shown that it knows the job's token. Attempts below `attempt` are over: what they still write is
-  // forgotten. FAILED_PRECONDITION (STALE_ATTEMPT): a later one was here before.
-  Status Join(User user, const std::string& job, std::uint32_t attempt, TimePoint now);
+  // `user` has shown that it is of the job, which is `owner`'s. Attempts below `attempt` are over: what they still
+  // write is forgotten; 0: it only reads. FAILED_PRECONDITION (STALE_ATTEMPT): a later one was here before.
+  Status Join(User user, const std::string& job, const std::string& owner, std::uint32_t attempt, TimePoint now);
+  // The highest attempt that was heard of; 0: none.
+  std::uint32_t NewestAttempt(const std::string& job) const;
+  // Of whom else than `owner` something is held, or somebody is connected; empty: of nobody.
+  std::string OtherOwner(const std::string& owner) const;
   // Ends what `user` writes and reads. Harmless for a stranger.
   void Leave(User user, TimePoint now);
 
@@ -71,7 +75,9 @@ class ReplicaTable {
 
   // A place for a copy; ends what the user is writing, and what somebody else is writing for that rank.
   // FAILED_PRECONDITION (STALE_ATTEMPT, or STALE_STEP: not above the one held whole), RESOURCE_EXHAUSTED
-  // (REPLICA_MEMORY, with amounts), UNAVAILABLE (the older copy is being read), INVALID_ARGUMENT.
+  // (REPLICA_MEMORY, with amounts), UNAVAILABLE (the older copy is being read), INVALID_ARGUMENT. Where memory is
+  // short, owners have equal shares of it, and the jobs of one owner equal shares of his: who has less than that takes
+  // memory back from who has more, older copies first, and never what is being written or read.
   Result<std::shared_ptr<Region>> Reserve(User user, const ReplicaId& id, const ReplicaSize& size, TimePoint now);
   // What was reserved last is there whole. FAILED_PRECONDITION: there is nothing reserved (any more).
   Status Commit(User user, std::uint32_t part_crc32c, TimePoint now);
@@ -103,6 +109,7 @@ class ReplicaTable {
   };
   using Slots = std::array<Slot, 2>;
   struct Job {
+    std::string owner;
     std::uint32_t attempt = 0;  // the highest seen
     TimePoint last_use;
     std::uint32_t users = 0;
@@ -115,7 +122,10 @@ class ReplicaTable {
 
   Job& JobOf(User user, TimePoint now);
   Status Check(const Job& job, std::uint32_t attempt, const ReplicaId& id, const ReplicaSize& size) const;
-  Status Provide(Slot& slot, std::uint32_t attempt, std::uint64_t bytes, TimePoint now);
+  Status Provide(const std::string& job, Slot& slot, std::uint32_t attempt, std::uint64_t bytes, TimePoint now);
+  bool MakeRoom(const std::string& job, std::uint64_t held, std::uint64_t wanted);
+  bool TakeBack(const std::string& job, bool from_owners, std::uint64_t held, std::uint64_t wanted);
+  Slot* LeastNeeded(const std::string& party, bool is_owner);
   void Free(Slot& slot);
   void FreeAll(Job& job);
 

@@ -51,9 +51,10 @@ class FakeRegions final : public RegionMaker {
 constexpr ReplicaSize kSize{1, kMiB - 100, 100};
 
 struct TableTest : ::testing::Test {
-  ReplicaTable::User Join(const std::string& job, std::uint32_t attempt, TimePoint now = kNow) {
+  ReplicaTable::User Join(const std::string& job, std::uint32_t attempt, TimePoint now = kNow,
+                          const std::string& owner = "kim") {
     const ReplicaTable::User user = next++;
-    EXPECT_TRUE(table.Join(user, job, attempt, now).ok());
+    EXPECT_TRUE(table.Join(user, job, owner, attempt, now).ok());
     return user;
   }
   Status Save(ReplicaTable::User user, ReplicaId id, ReplicaSize size = kSize, TimePoint now = kNow) {
@@ -119,7 +120,7 @@ TEST_F(TableTest, AnOlderAttemptIsRefusedAndItsMemoryIsNotWrittenAgain) {
   const auto refused = table.Reserve(zombie, {1, 3, 0}, kSize, kNow);
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(refused.status().reason(), "STALE_ATTEMPT");
-  EXPECT_EQ(table.Join(next++, "j", 1, kNow).reason(), "STALE_ATTEMPT");
+  EXPECT_EQ(table.Join(next++, "j", "kim", 1, kNow).reason(), "STALE_ATTEMPT");
   // What the older attempt left is there to be loaded until there is something newer.
   EXPECT_THAT(Steps(fresh), ElementsAre(1, 2));
   const auto grant = table.Reserve(fresh, {2, 2, 0}, kSize, kNow);
@@ -151,6 +152,67 @@ TEST_F(TableTest, WhatIsBeyondTheBudgetIsRefusedWithAmountsAndNothingIsLost) {
   const auto other = Join("k", 1);
   EXPECT_EQ(Save(other, {1, 1, 0}, large).code(), StatusCode::kResourceExhausted);
   EXPECT_TRUE(Save(other, {1, 1, 0}, {1, 3 * kMiB, 0}).ok());
+}
+
+// Whoever came first may have all of it until somebody else wants his share; older copies go before newer ones.
+TEST_F(TableTest, OwnersHaveEqualSharesWhereMemoryIsShort) {
+  const auto greedy = Join("j", 1, kNow, "kim");
+  for (const std::uint64_t step : {1, 2}) {
+    for (const std::uint32_t rank : {0, 1}) ASSERT_TRUE(Save(greedy, {1, step, rank}, {2, 2 * kMiB, 0}).ok());
+  }
+  EXPECT_EQ(table.used_bytes(), 8 * kMiB);
+  const auto other = Join("k", 1, kNow, "ana");
+  ASSERT_TRUE(Save(other, {1, 1, 0}, {1, 2 * kMiB, 0}).ok());
+  EXPECT_THAT(Steps(greedy), ElementsAre(1, 2));
+  ASSERT_TRUE(Save(other, {1, 2, 0}, {1, 2 * kMiB, 0}).ok());
+  EXPECT_THAT(Steps(greedy), ElementsAre(2)) << "the newest of both ranks";
+  EXPECT_EQ(table.List(greedy, 0, kNow).entries.size(), 2U);
+  EXPECT_EQ(table.used_bytes(), 8 * kMiB);
+  EXPECT_EQ(regions.used, 8 * kMiB);
+  // Each has its half now: nobody takes more, and what was refused has cost nobody anything.
+  EXPECT_EQ(Save(greedy, {1, 3, 0}, {2, 4 * kMiB, 0}).reason(), "REPLICA_MEMORY");
+  EXPECT_THAT(Steps(other), ElementsAre(1, 2));
+  EXPECT_TRUE(Save(Join("k2", 1, kNow, "ana"), {1, 1, 0}, {1, 2 * kMiB, 0}).ok()) << "from her own other job";
+  EXPECT_THAT(Steps(other), ElementsAre(2));
+  EXPECT_THAT(Steps(greedy), ElementsAre(2));
+}
+
+TEST_F(TableTest, JobsOfOneOwnerHaveEqualSharesOfHis) {
+  const auto first = Join("j", 1);
+  for (const std::uint64_t step : {1, 2}) ASSERT_TRUE(Save(first, {1, step, 0}, {1, 4 * kMiB, 0}).ok());
+  const auto second = Join("k", 1);
+  ASSERT_TRUE(Save(second, {1, 1, 0}, {1, 4 * kMiB, 0}).ok());
+  EXPECT_THAT(Steps(first), ElementsAre(2));
+  EXPECT_EQ(Save(second, {1, 2, 0}, {1, 4 * kMiB, 0}).reason(), "REPLICA_MEMORY");
+  EXPECT_THAT(Steps(first), ElementsAre(2));
+}
+
+TEST_F(TableTest, WhatIsBeingReadOrWrittenIsNotTakenBack) {
+  const auto writer = Join("j", 1, kNow, "kim");
+  const auto reader = Join("j", 0, kNow, "kim");
+  ASSERT_TRUE(Save(writer, {1, 1, 0}, {1, 4 * kMiB, 0}).ok());
+  ASSERT_TRUE(table.Open(reader, {1, 1, 0}, kNow).ok());
+  ASSERT_TRUE(table.Reserve(writer, {1, 2, 0}, {1, 4 * kMiB, 0}, kNow).ok());
+  const auto other = Join("k", 1, kNow, "ana");
+  EXPECT_EQ(Save(other, {1, 1, 0}, {1, 4 * kMiB, 0}).reason(), "REPLICA_MEMORY");
+  table.Leave(reader, kNow);
+  EXPECT_TRUE(Save(other, {1, 1, 0}, {1, 4 * kMiB, 0}).ok());
+  EXPECT_TRUE(table.Commit(writer, 1, kNow).ok()) << "it was not disturbed";
+  EXPECT_THAT(Steps(writer), ElementsAre(2));
+}
+
+TEST_F(TableTest, KnowsWhoseElseItHolds) {
+  EXPECT_EQ(table.OtherOwner("kim"), "");
+  const auto writer = Join("j", 7, kNow, "kim");
+  EXPECT_EQ(table.OtherOwner("kim"), "");
+  EXPECT_EQ(table.OtherOwner("ana"), "kim") << "connected";
+  EXPECT_EQ(table.NewestAttempt("j"), 7U);
+  EXPECT_EQ(table.NewestAttempt("k"), 0U);
+  ASSERT_TRUE(Save(writer, {7, 1, 0}).ok());
+  table.Leave(writer, kNow);
+  EXPECT_EQ(table.OtherOwner("ana"), "kim") << "held";
+  table.Expire(kNow + Hours(1));
+  EXPECT_EQ(table.OtherOwner("ana"), "");
 }
 
 TEST_F(TableTest, MemoryThatIsNotToBeHadIsAnErrorOfTheSave) {
@@ -223,7 +285,7 @@ TEST_F(TableTest, NonsenseIsRefusedAndLeavesNothingBehind) {
 
 TEST_F(TableTest, AListIsGivenInPages) {
   ReplicaTable large(regions, 4096 * kMiB, Hours(1));
-  ASSERT_TRUE(large.Join(1, "j", 1, kNow).ok());
+  ASSERT_TRUE(large.Join(1, "j", "kim", 1, kNow).ok());
   for (std::uint32_t rank = 0; rank < 1500; ++rank) {
     ASSERT_TRUE(large.Reserve(1, {1, 1, rank}, {1500, 1, 0}, kNow).ok());
     ASSERT_TRUE(large.Commit(1, 0, kNow).ok());
@@ -259,7 +321,7 @@ TEST(ReplicaTableWalk, KeepsItsPromises) {
       now = now + Milliseconds(static_cast<std::int64_t>(Below(rng, 1000)));
       if (users.empty() || Below(rng, 8) == 0) {
         const auto attempt = static_cast<std::uint32_t>(1 + Below(rng, 3));
-        if (table.Join(next, "j", attempt, now).ok()) {
+        if (table.Join(next, "j", "kim", attempt, now).ok()) {
           users[next] = attempt;
           std::erase_if(writing, [&](const auto& entry) { return users[entry.first] < attempt; });
         }

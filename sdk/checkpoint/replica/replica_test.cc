@@ -58,7 +58,7 @@ TEST_P(ReplicaTest, WhatManyRanksWroteToManyServicesIsLoadedAsOne) {
     const Result<ReplicaReport> report = Send(*writer, share);
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(report->bytes, share.image.size() + share.part_json.size());
-    EXPECT_EQ(report->peer, (rank % 2 == 0 ? even : odd).address());
+    EXPECT_EQ(report->peer, (rank % 2 == 0 ? even : odd).place());
   }
   const auto source = Source({even.address(), odd.address()});
   EXPECT_THAT(source->Whole().value(), ElementsAre(CheckpointId{1, 7}));
@@ -135,22 +135,53 @@ TEST_P(ReplicaTest, AnOlderAttemptWritesNoMoreOnceALaterOneHasCome) {
   EXPECT_TRUE(LoadW(*source, {1, 1}).value() == WholeTensor({1, 1}, 1, kRows));
 }
 
-TEST_P(ReplicaTest, AWrongTokenOpensNothing) {
+TEST_P(ReplicaTest, AnotherJobsTokenOpensNothingOfThisOnes) {
   const ThreadService service(ServiceOptions());
   ASSERT_TRUE(Send(*Writer(service, 1), MakeShare({1, 1}, 0, 1, 1000)).ok());
   ReplicaOptions options = OptionsFor(GetParam(), 1, 0, 1);
-  options.token = JobToken(kSecret, "18");
-  const auto writer = MakeReplicaWriter(service.address(), options).value();
-  const Status refused = Send(*writer, MakeShare({1, 2}, 0, 1, 1000)).status();
-  EXPECT_EQ(refused.code(), StatusCode::kUnauthenticated);
-  EXPECT_EQ(refused.reason(), "BAD_TOKEN");
-  EXPECT_EQ(OpenReplicaSource({service.address()}, options).status().code(), StatusCode::kUnauthenticated);
-  EXPECT_EQ(DropReplicas(service.address(), options).code(), StatusCode::kUnauthenticated);
-  // Another job's own token is good, but not for this job's copies.
-  options.job = "18";
+  options.token = TokenFor(1, 18);
   const auto other = OpenReplicaSource({service.address()}, options);
   ASSERT_TRUE(other.ok()) << other.status().message();
   EXPECT_THAT((*other)->Whole().value(), IsEmpty());
+  EXPECT_TRUE(DropReplicas(service.address(), options).ok()) << "its own";
+  EXPECT_EQ(Source({service.address()})->Whole()->size(), 1U);
+}
+
+TEST_P(ReplicaTest, WhereTheSchedulersKeyIsAnotherNoTokenIsGood) {
+  ReplicaServiceOptions service_options = ServiceOptions();
+  service_options.issuers = [] {
+    ReplicaIssuers issuers = Issuers();
+    issuers.keys = {PublicKeyOf(MakeEd25519Seed())};
+    return issuers;
+  };
+  const ThreadService service(service_options);
+  const Status refused = Send(*Writer(service, 1), MakeShare({1, 2}, 0, 1, 1000)).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnauthenticated);
+  EXPECT_EQ(refused.reason(), "BAD_TOKEN");
+  const ReplicaOptions options = OptionsFor(GetParam(), 1, 0, 1);
+  EXPECT_EQ(OpenReplicaSource({service.address()}, options).status().code(), StatusCode::kUnauthenticated);
+  EXPECT_EQ(DropReplicas(service.address(), options).code(), StatusCode::kUnauthenticated);
+}
+
+// Somebody who has taken the service's place, or stands in between.
+TEST_P(ReplicaTest, AServiceWithAnotherKeyGetsNothing) {
+  const ThreadService service(ServiceOptions());
+  const std::string other = PeerText({PublicKeyOf(MakeEd25519Seed()), service.place()});
+  const auto writer = MakeReplicaWriter(other, OptionsFor(GetParam(), 1, 0, 1)).value();
+  EXPECT_EQ(Send(*writer, MakeShare({1, 1}, 0, 1, 1000)).status().code(), StatusCode::kUnauthenticated);
+  EXPECT_THAT(Source({service.address()})->Whole().value(), IsEmpty());
+}
+
+TEST_P(ReplicaTest, AStolenTokenOfAnOlderAttemptIsOfNoUse) {
+  const ThreadService service(ServiceOptions());
+  ASSERT_TRUE(Send(*Writer(service, 2), MakeShare({2, 1}, 0, 1, 1000)).ok());
+  ReplicaOptions stolen = OptionsFor(GetParam(), 1, 0, 1);
+  EXPECT_EQ(
+      Send(*MakeReplicaWriter(service.address(), stolen).value(), MakeShare({1, 2}, 0, 1, 1000)).status().reason(),
+      "STALE_ATTEMPT");
+  stolen.attempt = 0;
+  EXPECT_EQ(OpenReplicaSource({service.address()}, stolen).status().reason(), "STALE_ATTEMPT") << "not to read, either";
+  EXPECT_EQ(DropReplicas(service.address(), stolen).reason(), "STALE_ATTEMPT");
   EXPECT_EQ(Source({service.address()})->Whole()->size(), 1U);
 }
 
@@ -226,18 +257,22 @@ TEST(ReplicaOptionsTest, WhatIsWrongIsNamed) {
     EXPECT_EQ(writer.status().code(), StatusCode::kInvalidArgument);
     return writer.status().field();
   };
-  EXPECT_EQ(field("127.0.0.1:1", [](ReplicaOptions& o) { o.job = ""; }), "job");
-  EXPECT_EQ(field("127.0.0.1:1", [](ReplicaOptions& o) { o.token = ""; }), "token");
-  EXPECT_EQ(field("127.0.0.1:1", [](ReplicaOptions& o) { o.rank = 1; }), "rank");
-  EXPECT_EQ(field("127.0.0.1:1", [](ReplicaOptions& o) { o.depth = 0; }), "depth");
-  field("127.0.0.1", [](ReplicaOptions&) {});
+  const std::string key(64, 'a');
+  EXPECT_EQ(field(key + "@127.0.0.1:1", [](ReplicaOptions& o) { o.token = ""; }), "token");
+  EXPECT_EQ(field(key + "@127.0.0.1:1", [](ReplicaOptions& o) { o.token += "00"; }), "token");
+  EXPECT_EQ(field(key + "@127.0.0.1:1", [](ReplicaOptions& o) { o.attempt = 2; }), "attempt") << "another one's token";
+  EXPECT_EQ(field(key + "@127.0.0.1:1", [](ReplicaOptions& o) { o.attempt = 0; }), "attempt") << "a writer is of one";
+  EXPECT_EQ(field(key + "@127.0.0.1:1", [](ReplicaOptions& o) { o.rank = 1; }), "rank");
+  EXPECT_EQ(field(key + "@127.0.0.1:1", [](ReplicaOptions& o) { o.depth = 0; }), "depth");
+  field(key + "@127.0.0.1", [](ReplicaOptions&) {});
+  EXPECT_EQ(field("127.0.0.1:1", [](ReplicaOptions&) {}), "peer") << "nobody would know who answers";
 }
 
 TEST(ReplicaOptionsTest, AServiceSaysWhatItCannotStartWith) {
   ReplicaServiceOptions options;
   options.memory_bytes = kMiB;
-  EXPECT_EQ(ReplicaService::Create(options, {}).status().field(), "secret");
-  options.secret = kSecret;
+  EXPECT_EQ(ReplicaService::Create(options, {}).status().field(), "keys");
+  options.issuers = [] { return Issuers(); };
   options.memory_bytes = 0;
   EXPECT_EQ(ReplicaService::Create(options, {}).status().field(), "memory");
   options.memory_bytes = kMiB;

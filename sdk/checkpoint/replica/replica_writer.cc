@@ -17,7 +17,7 @@ namespace {
 
 class ReplicaWriter final : public ReplicaSink {
  public:
-  ReplicaWriter(std::string peer, const net::SocketAddress& address, const ReplicaOptions& options)
+  ReplicaWriter(ReplicaPeer peer, const net::SocketAddress& address, const ReplicaOptions& options)
       : peer_(std::move(peer)), address_(address), options_(options), thread_([this] { Work(); }) {}
   ~ReplicaWriter() override;
 
@@ -43,7 +43,7 @@ class ReplicaWriter final : public ReplicaSink {
   Result<Grant> Reserve(const checkpoint::Reserve& request);
   Status Transfer(const Job& job, const Grant& grant);
 
-  const std::string peer_;
+  const ReplicaPeer peer_;
   const net::SocketAddress address_;
   ReplicaOptions options_;  // changes on the thread alone
 
@@ -174,17 +174,20 @@ Result<ReplicaReport> ReplicaWriter::Send(const Job& job) {
   const Result<Done> done = client_->Ask<Done>(Commit{Crc32c(std::as_bytes(std::span(job.part)))});
   if (!done.ok()) return done.status();
   const auto took = std::chrono::steady_clock::now() - job.begin;
-  return ReplicaReport{peer_, job.image.size() + job.part.size(),
+  return ReplicaReport{peer_.address, job.image.size() + job.part.size(),
                        std::chrono::duration_cast<std::chrono::microseconds>(took).count()};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<ReplicaSink>> MakeReplicaWriter(const std::string& peer, const ReplicaOptions& options) {
-  Result<net::SocketAddress> address = net::ParseAddress(peer);
+  const Result<ReplicaPeer> parsed = ParsePeer(peer);
+  if (!parsed.ok()) return parsed.status();
+  const Result<net::SocketAddress> address = net::ParseAddress(parsed->address);
   if (!address.ok()) return address.status();
   if (Status checked = CheckReplicaOptions(options); !checked.ok()) return checked;
-  return std::unique_ptr<ReplicaSink>(std::make_unique<ReplicaWriter>(peer, *address, options));
+  if (options.attempt == 0) return InvalidArgument("attempt", "a writer is of an attempt");
+  return std::unique_ptr<ReplicaSink>(std::make_unique<ReplicaWriter>(*parsed, *address, options));
 }
 
 }  // namespace glim::checkpoint

@@ -7,10 +7,14 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
 
 #include "sdk/io/unique_fd.h"
 #include "sdk/net/rdma.h"
 #include "sdk/net/socket.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -28,9 +32,48 @@ bool SameHost(const sockaddr& a, const sockaddr& b) {
 
 }  // namespace
 
+Result<ReplicaPeer> ParsePeer(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const auto key = at == std::string::npos ? std::nullopt : ParseKey(text.substr(0, at));
+  if (!key.has_value()) {
+    return InvalidArgument("peer", "'" + text + "' does not say by which key the service is known",
+                           "give KEY@HOST:PORT, as GLIM_REPLICA_PEER has it");
+  }
+  return ReplicaPeer{*key, text.substr(at + 1)};
+}
+
+std::string PeerText(const ReplicaPeer& peer) { return KeyText(peer.key) + "@" + peer.address; }
+
 Result<net::SocketAddress> ListenAddress(const std::string& text) {
   if (text.size() > 2 && text.ends_with(":0")) return net::ResolveAddress(text.substr(0, text.size() - 2), 0);
   return net::ParseAddress(text);
+}
+
+Result<Listening> ListenAt(const std::string& text) {
+  const Result<net::SocketAddress> where = ListenAddress(text);
+  if (!where.ok()) return where.status();
+  Result<UniqueFd> socket = net::Listen(*where);
+  if (!socket.ok()) return socket.status();
+  const Result<net::SocketAddress> bound = net::LocalAddress(socket->get());
+  if (!bound.ok()) return bound.status();
+  return Listening{std::move(socket).value(), bound->ToString(), DevicesFor(*where)};
+}
+
+Result<std::string> ServiceTransports(const std::string& told) {
+  std::string tls = told;
+  if (tls == "all") tls = net::UcxVariablesOfProcess().tls;
+  if (tls.empty() || tls == "all") return std::string("^sm");
+  if (tls.starts_with("^")) return tls + ",sm";
+  std::istringstream names(tls);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name != "sm" && name != "shm" && name != "mm" && name != "posix" && name != "sysv" && name != "cma" &&
+        name != "knem" && name != "xpmem") {
+      continue;
+    }
+    return InvalidArgument("ucx_tls", "'" + name + "' is shared memory, which leads to no other node",
+                           "name tcp, rc or dc, or say all");
+  }
+  return tls;
 }
 
 std::string DevicesFor(const net::SocketAddress& address) {

@@ -13,6 +13,28 @@ namespace {
 
 std::string DevicesFor(const std::string& address) { return checkpoint::DevicesFor(ListenAddress(address).value()); }
 
+TEST(Peer, IsAKeyAndAPlace) {
+  const std::string key(64, 'a');
+  const auto peer = ParsePeer(key + "@[::1]:7");
+  ASSERT_TRUE(peer.ok());
+  EXPECT_EQ(peer->address, "[::1]:7");
+  EXPECT_EQ(PeerText(*peer), key + "@[::1]:7");
+  for (const std::string& text :
+       {std::string("127.0.0.1:7"), std::string("@127.0.0.1:7"), key, key.substr(1) + "@127.0.0.1:7"}) {
+    EXPECT_EQ(ParsePeer(text).status().field(), "peer") << text;
+  }
+}
+
+TEST(Transports, OfAServiceAreAllButSharedMemory) {
+  EXPECT_EQ(ServiceTransports("all").value(), "^sm");
+  EXPECT_EQ(ServiceTransports("").value(), "^sm");
+  EXPECT_EQ(ServiceTransports("^ib").value(), "^ib,sm");
+  EXPECT_EQ(ServiceTransports("rc,self").value(), "rc,self");
+  for (const char* tls : {"posix", "tcp,sysv", "shm"}) {
+    EXPECT_EQ(ServiceTransports(tls).status().field(), "ucx_tls") << tls;
+  }
+}
+
 TEST(DevicesFor, TheLoopbackInterfaceHasNothingBesideIt) {
   EXPECT_EQ(DevicesFor("127.0.0.1:7"), "lo");
   EXPECT_EQ(DevicesFor("127.0.0.1:0"), "lo");

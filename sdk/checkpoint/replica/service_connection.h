@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "sdk/checkpoint/replica/control_stream.h"
 #include "sdk/checkpoint/replica/replica_table.h"
 #include "sdk/checkpoint/replica/transfer.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::checkpoint {
 
@@ -22,6 +24,19 @@ struct ServiceConnection {
   ServiceConnection(ReplicaTable::User given_id, UniqueFd socket, TimePoint now)
       : id(given_id), stream(std::move(socket)), since(now) {}
 
+  // It has shown a token.
+  bool is_known() const { return stage >= Stage::kJoined; }
+
+  // Memory that the table has given up is free when nobody maps it any more.
+  void ForgetWhatIsGone() {
+    if (transfer == nullptr) return;
+    for (auto at = mapped.begin(); at != mapped.end();) {
+      const bool gone = at->second.expired();
+      if (gone) (void)transfer->Forget(at->first);
+      at = gone ? mapped.erase(at) : std::next(at);
+    }
+  }
+
   ReplicaTable::User id;
   ControlStream stream;
   TimePoint since;
@@ -29,8 +44,9 @@ struct ServiceConnection {
   Awaiting awaiting = Awaiting::kNothing;
   Hello hello;
   Nonce nonce{};
-  Proof proof{};  // ours, for Welcome
-  Opened opened;  // what is known of it before the memory is mapped
+  ReplicaClaims claims;  // from kJoined on: whose it is, shown and checked
+  std::string worker;    // the client's UCX address
+  Opened opened;         // what is known of it before the memory is mapped
   std::unique_ptr<Transfer> transfer;
   std::map<std::uint64_t, std::weak_ptr<Region>> mapped;  // by the transfer process
   std::string ending;                                     // why it is to be closed, once that is so

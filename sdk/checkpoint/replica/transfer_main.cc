@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "sdk/checkpoint/replica/confinement.h"
 #include "sdk/checkpoint/replica/transfer.h"
 #include "sdk/checkpoint/replica/transfer_packet.h"
 #include "sdk/net/socket.h"
@@ -116,6 +117,7 @@ int RunTransfer(int descriptor, const net::ucx::WorkerOptions& options) {
     }
     return 1;
   }
+  if (!ConfineTransfer((*worker)->may_use_verbs() ? Files::kThose : Files::kNone).ok()) return 1;
   Process(descriptor, std::move(worker).value()).Run();
   return 0;
 }

@@ -25,7 +25,7 @@ class Environment:
     local_rank: int = 0
     host_list: str = ""  # empty: it is too long for a variable, or this is off the cluster
     hosts_file: str = ""  # the same, one address a line; empty: off the cluster
-    replica_peer: str = ""  # host:port of the service that holds the copies of this node's saves; empty: none
+    replica_peer: str = ""  # KEY@host:port of the service that holds the copies of this node's saves; empty: none
     replica_sources: Tuple[str, ...] = ()  # where copies of `resume_path` may be
     replica_token_file: str = ""  # empty: no copies are made or read
     replica_tls: str = ""  # UCX's transports; empty: all

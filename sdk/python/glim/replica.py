@@ -2,9 +2,9 @@
 
     from glim.replica import Access, Replica, ReplicaSource
 
-    access = Access(job="17", token=token)
-    saver = Checkpointer(folder, attempt=2, replica=Replica("10.0.0.7:4100", access))   # each save goes there, too
-    with ReplicaSource(["10.0.0.7:4100"], access, attempt=3) as source:
+    access = Access(token=token)                                   # of attempt 2
+    saver = Checkpointer(folder, attempt=2, replica=Replica(peer, access))   # each save goes there, too
+    with ReplicaSource([peer], access, attempt=2) as source:
         state = source.open(path).load_state()                                          # no disk is read
 
 A session does all of that by itself (Replicas). Copies are for speed: what counts is the disk's, and no failure of a
@@ -31,8 +31,7 @@ _SIGNALS_ARE_OURS = {"UCX_HANDLE_ERRORS": "none", "UCX_DEBUG_SIGNO": "0"}
 class Access:
     """How a job comes to its copies. Without another word in their descriptions, options are UCX's."""
 
-    job: str  # the job's number, which its token was made for
-    token: str = field(repr=False)  # `glim-replica token`, or the file of GLIM_REPLICA_TOKEN_FILE
+    token: str = field(repr=False)  # of one attempt: what is in the file of GLIM_REPLICA_TOKEN_FILE
     tls: str = "all"  # transports: one of the service's at least
     device: str = ""  # network devices; empty: the interface towards the service, and InfiniBand
     service_level: int = -1  # InfiniBand's, 0 to 15; -1: the device's
@@ -41,7 +40,7 @@ class Access:
 
     def options(self, attempt: int, rank: int = 0, world: int = 1) -> Any:
         options = extension().ReplicaOptions()
-        options.job, options.token = self.job, self.token
+        options.token = self.token
         options.attempt, options.rank, options.world = attempt, rank, world
         options.tls, options.device, options.service_level = self.tls, self.device, self.service_level
         options.timeout_ms, options.pause_ms = round(self.timeout_s * 1000), round(self.pause_s * 1000)
@@ -50,7 +49,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Replica:
-    """Where a Checkpointer puts a copy of each save: the service at `peer` (host:port)."""
+    """Where a Checkpointer puts a copy of each save: the service at `peer` (KEY@HOST:PORT, as GLIM_REPLICA_PEER)."""
 
     peer: str
     access: Access
@@ -65,7 +64,7 @@ class ReplicaSource:
     opened is refused meanwhile. One thread uses it."""
 
     def __init__(self, peers: Sequence[str], access: Access, attempt: int = 0) -> None:
-        """attempt: the loader's own, from whose first contact on the services refuse older ones; 0: it only reads.
+        """attempt: the token's, from whose first contact on the services refuse older ones; 0: it only reads.
         Raises CheckpointError: UNAVAILABLE if none of the peers answers, UNAUTHENTICATED for a wrong token."""
         self._source = extension().ReplicaSource(list(peers), access.options(attempt))
 
@@ -144,11 +143,11 @@ class Replicas:
     def _access(self) -> Optional[Access]:
         """None: the platform gives no token. Raises OSError."""
         env = self._env
-        if not env.replica_token_file or not env.job_id:
+        if not env.replica_token_file:
             return None
         with open(env.replica_token_file) as file:
             token = file.read().strip()
-        return Access(env.job_id, token, env.replica_tls or "all", env.replica_device, env.replica_service_level)
+        return Access(token, env.replica_tls or "all", env.replica_device, env.replica_service_level)
 
 
 class Memory:

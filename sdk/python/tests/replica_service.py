@@ -8,60 +8,63 @@ from fake_agent import wait_until
 
 from glim.replica import Access
 
-PROGRAM = os.path.join(os.path.dirname(EXTENSION), "bin", "glim-replica")
+PROGRAMS = os.path.join(os.path.dirname(EXTENSION), "bin")
 JOB = "17"
+LATE = 1000  # the attempt of readers that are of none
 
 
 class Service:
-    """One service on the loopback address, over tcp. Its folder has the secret, and the job's token in a file."""
+    """One service on the loopback address, over tcp. Its folder has the scheduler's keys, its own key, and attempts'
+    tokens in files. `address` is what tasks are told, `place` its part without the key."""
 
     def __init__(self, folder):
         self.folder = str(folder)
-        self.secret_file, self.token_file = (os.path.join(self.folder, name) for name in ("secret", "token"))
-        self.address, self.process = "", None
-        with open(os.open(self.secret_file, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
-            file.write("the secret of the tests")
-        with open(self.token_file, "w") as file:
-            file.write(self.token() + "\n")
+        self.keys_file, self.key_file = os.path.join(self.folder, "keys"), os.path.join(self.folder, "key")
+        self.address, self.place, self.process = "", "", None
+        with open(self.keys_file, "w") as file:
+            file.write(tokens("keys"))
         self.start()
 
+    def token_file(self, attempt):
+        """As the agent of a node on which that attempt is started makes it."""
+        path = os.path.join(self.folder, f"token-{attempt}")
+        with open(path, "w") as file:
+            file.write(token(attempt) + "\n")
+        return path
+
     def start(self):
-        """At the address of the time before, if there was one; it holds nothing."""
-        address_file = os.path.join(self.folder, "address")
-        if os.path.exists(address_file):
-            os.unlink(address_file)
+        """At the address of the time before, if there was one, and with its key; it holds nothing."""
+        state_file = os.path.join(self.folder, "state")
+        if os.path.exists(state_file):
+            os.unlink(state_file)
         self.process = subprocess.Popen(
             [
-                PROGRAM,
+                os.path.join(PROGRAMS, "glim-replica"),
                 "serve",
-                "--memory",
-                "64MiB",
-                "--secret-file",
-                self.secret_file,
-                "--address-file",
-                address_file,
-                "--listen",
-                self.address or "127.0.0.1:0",
-                "--ucx-tls",
-                "tcp",
+                *("--memory", "64MiB", "--listen", self.place or "127.0.0.1:0", "--ucx-tls", "tcp"),
+                *("--keys", self.keys_file, "--key-file", self.key_file, "--state-file", state_file),
             ],
             stderr=subprocess.DEVNULL,
         )
-        wait_until(lambda: os.path.exists(address_file) or self.process.poll() is not None, 30, "the service listens")
-        with open(address_file) as file:
-            self.address = file.read().strip()
+        wait_until(lambda: os.path.exists(state_file) or self.process.poll() is not None, 30, "the service listens")
+        with open(state_file) as file:
+            state = dict(line.split() for line in file)
+        self.place = state["address"]
+        self.address = f"{state['key']}@{self.place}"
 
     def kill(self):
         self.process.kill()
         self.process.wait()
 
-    def token(self, job=JOB):
-        return subprocess.run(
-            [PROGRAM, "token", "--secret-file", self.secret_file, "--job", job],
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        ).stdout.strip()
+    def access(self, attempt=LATE, **options):
+        return Access(**{"token": token(attempt), "tls": "tcp", **options})
 
-    def access(self, **options):
-        return Access(**{"job": JOB, "token": self.token(), "tls": "tcp", **options})
+
+def token(attempt, job=JOB):
+    return tokens("token", str(attempt), job, "kim").strip()
+
+
+def tokens(*words):
+    return subprocess.run(
+        [os.path.join(PROGRAMS, "replica_tokens"), *words], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout

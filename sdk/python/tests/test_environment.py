@@ -31,8 +31,10 @@ FORM = {
     "Texts": "list",
     "Counts": "list of numbers",
     "Hosts": "list of hosts",
-    "Addresses": "list of host:port",
+    "Peer": "key@host:port",
+    "Peers": "list of key@host:port",
 }
+KEY = "a" * 64  # of a replica service
 # torchrun's own, by which its workers are known.
 NOT_OURS = {"TORCHELASTIC_RUN_ID"}
 
@@ -103,9 +105,9 @@ def test_the_platforms_variables_are_read_as_they_are_meant():
         local_rank=1,
         host_list="10.0.0.1,10.0.0.2,10.1.0.1",
         hosts_file="/srv/node/tasks/12.3.1/run/hosts",
-        replica_peer="10.0.0.9:7010",
-        replica_sources=("10.0.0.7:7010", "10.0.0.8:7010"),
-        replica_token_file="/srv/node/tasks/12.3.1/run/replica-token",
+        replica_peer=f"{KEY}@10.0.0.9:7010",
+        replica_sources=(f"{KEY}@10.0.0.7:7010", f"{KEY}@10.0.0.8:7010"),
+        replica_token_file="/run/glim/private/replica-token",
         replica_tls="rc,self",
         replica_device="mlx5_1:1",
         replica_service_level=5,

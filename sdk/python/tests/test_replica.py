@@ -2,6 +2,7 @@
 failure of a replica fails anything."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import threading
 import pytest
 import torch
 from extension import PYTHONPATH
-from replica_service import JOB, Service
+from replica_service import JOB, Service, token
 from small_training import Training
 from test_session_saves import base_of
 
@@ -52,14 +53,13 @@ def is_state(state):
 
 
 def test_a_save_is_read_from_memory_without_a_disk(service, root):
-    access = service.access()
-    report = save(root, Replica(service.address, access))
-    assert report.replica.peer == service.address and report.replica.bytes > report.bytes and not report.replica_error
+    report = save(root, Replica(service.address, service.access(1)))
+    assert report.replica.peer == service.place and report.replica.bytes > report.bytes and not report.replica_error
     shutil.rmtree(root)
-    with ReplicaSource([service.address], access, attempt=2) as source:
+    with ReplicaSource([service.address], service.access(2), attempt=2) as source:
         assert source.whole() == [(1, 1)] and source.failures == []
         opened = source.open(report.path)
-        assert (opened.path, opened.step, opened.peers) == (report.path, 1, (service.address,))
+        assert (opened.path, opened.step, opened.peers) == (report.path, 1, (service.place,))
         assert is_state(opened.load_state())
         opened.verify()
         with pytest.raises(CheckpointError, match="no neighbour holds attempt-1/step-00000002"):
@@ -74,33 +74,43 @@ def test_without_a_replica_there_is_nothing_to_wait_for(root):
 
 
 def test_a_save_is_good_without_its_copy_and_says_why(service, root):
-    replica = Replica(service.address, service.access())
+    replica = Replica(service.address, service.access(1))
     service.kill()
     report = save(root, replica)
-    assert report.replica is None and service.address in report.replica_error
+    assert report.replica is None and service.place in report.replica_error
     assert is_state(open_checkpoint(report.path).load_state())
     with pytest.raises(CheckpointError) as refused:
         ReplicaSource([service.address], service.access())
     assert refused.value.code == "UNAVAILABLE"
 
 
-def test_who_has_another_token_neither_writes_nor_reads(service, root):
-    save(root, Replica(service.address, service.access()))
-    stranger = service.access(token=service.token("18"))
+def test_whom_the_scheduler_has_not_signed_for_neither_writes_nor_reads(service, root):
+    save(root, Replica(service.address, service.access(1)))
+    with open(service.keys_file) as file:
+        keys = file.read()
+    with open(service.keys_file, "w") as file:  # as if the cluster's key had been changed meanwhile
+        file.write(re.sub(r"(?m)^key .*", "key " + "5" * 64, keys))
+    stranger = service.access(2)
     assert stranger.token not in repr(stranger)
-    assert "token" in save(root, Replica(service.address, stranger), step=2).replica_error
+    assert "token" in save(root, Replica(service.address, stranger), step=2, attempt=2).replica_error
     with pytest.raises(CheckpointError) as refused:
         ReplicaSource([service.address], stranger)
     assert refused.value.code == "UNAUTHENTICATED"
 
 
+def test_another_jobs_token_shows_that_jobs_copies(service, root):
+    save(root, Replica(service.address, service.access(1)))
+    with ReplicaSource([service.address], service.access(token=token(1, "18"))) as source:
+        assert source.whole() == []
+
+
 def test_an_older_attempt_is_refused_and_the_newer_one_goes_on(service, tmp_path):
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
-    replica = Replica(service.address, service.access())
-    assert save(old, replica, 1, attempt=1).replica is not None
-    with Checkpointer(new, job=JOB, attempt=2, replica=replica) as saver:
+    first, second = (Replica(service.address, service.access(attempt)) for attempt in (1, 2))
+    assert save(old, first, 1, attempt=1).replica is not None
+    with Checkpointer(new, job=JOB, attempt=2, replica=second) as saver:
         assert saver.save_state_async(2, STATE).wait_for_replica().replica is not None
-        stale = save(old, replica, 3, attempt=1)
+        stale = save(old, first, 3, attempt=1)
         assert "attempt" in stale.replica_error and os.path.isdir(stale.path)
         assert saver.save_state_async(4, STATE).wait_for_replica().replica is not None
     with ReplicaSource([service.address], service.access()) as source:
@@ -109,10 +119,12 @@ def test_an_older_attempt_is_refused_and_the_newer_one_goes_on(service, tmp_path
 
 def test_wrong_arguments_are_named(service, root):
     with pytest.raises(CheckpointError) as refused:
-        Checkpointer(root, replica=Replica("nowhere", service.access()))
+        Checkpointer(root, replica=Replica("nowhere", service.access(1)))
     assert refused.value.code == "INVALID_ARGUMENT" and "nowhere" in str(refused.value)
     with pytest.raises(CheckpointError, match="token"):
         ReplicaSource([service.address], service.access(token=""))
+    with pytest.raises(CheckpointError, match="the token is of attempt 1, not of 2"):
+        ReplicaSource([service.address], service.access(1), attempt=2)
 
 
 UNTOUCHED = """
@@ -144,7 +156,7 @@ def environment(service, root, attempt, resume="", rank=0, **fields):
         "replica_peer": service.address,
         "replica_sources": (service.address,),
         "replica_tls": "tcp",
-        "replica_token_file": service.token_file,
+        "replica_token_file": service.token_file(attempt),
         "checkpoint_keep": 3,
         **fields,
     }
@@ -184,7 +196,7 @@ def test_a_session_goes_on_from_memory_when_the_disks_shards_are_gone(service, r
     remove_shards(named)
     assert restore(environment(service, root, 2, named)) == (8, weights)
     told = capfd.readouterr().err
-    assert f"glim: restored step 7 from a neighbour's memory ({service.address}), " in told and told.count("\n") == 1
+    assert f"glim: restored step 7 from a neighbour's memory ({service.place}), " in told and told.count("\n") == 1
     assert base_of(root, 2) == (1, 7)
     with ReplicaSource([service.address], service.access()) as source:
         assert source.whole() == [(1, 3), (1, 7)], "the two newest; nobody reads them any more"
@@ -227,14 +239,16 @@ def test_a_service_that_has_lost_its_memory_leaves_the_disk(service, root, capfd
 
 @pytest.mark.parametrize("content", ["0" * 64, "", None], ids=["another", "empty", "missing"])
 def test_a_wrong_token_is_told_and_costs_nothing_else(service, root, capfd, content):
-    if content is None:
-        os.unlink(service.token_file)
-    else:
-        with open(service.token_file, "w") as file:
+    wrong = os.path.join(service.folder, "wrong")
+    if content is not None:
+        with open(wrong, "w") as file:
             file.write(content)
-    weights = train(environment(service, root, 1))
+    weights = train(environment(service, root, 1, replica_token_file=wrong))
     assert capfd.readouterr().err.count("\n") == 1
-    assert restore(environment(service, root, 2, checkpoint.path_of(root, 1, 7))) == (8, weights)
+    assert restore(environment(service, root, 2, checkpoint.path_of(root, 1, 7), replica_token_file=wrong)) == (
+        8,
+        weights,
+    )
     assert capfd.readouterr().err.count("\n") == 1
 
 

@@ -24,6 +24,12 @@ inline bool IsAddress(const std::string& text) {
   return colon != std::string::npos && colon > 0 && IsNumber(text.substr(colon + 1), 1, 65535);
 }
 
+inline bool IsPeer(const std::string& text) {
+  constexpr std::size_t kKeyDigits = 64;
+  return text.find_first_not_of("0123456789abcdef") == kKeyDigits && text[kKeyDigits] == '@' &&
+         IsAddress(text.substr(kKeyDigits + 1));
+}
+
 inline bool HasForm(VariableForm form, const std::string& text) {
   constexpr long long kMost = 1LL << 62;
   const auto all = [&](VariableForm one) {
@@ -43,7 +49,8 @@ inline bool HasForm(VariableForm form, const std::string& text) {
     case VariableForm::kAddress: return IsAddress(text);
     case VariableForm::kCounts: return all(VariableForm::kCount);
     case VariableForm::kHosts: return all(VariableForm::kHost);
-    case VariableForm::kAddresses: return all(VariableForm::kAddress);
+    case VariableForm::kPeer: return IsPeer(text);
+    case VariableForm::kPeers: return all(VariableForm::kPeer);
   }
   return false;
 }

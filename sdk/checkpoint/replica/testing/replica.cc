@@ -11,16 +11,27 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "sdk/base/check.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest_json.h"
+#include "sdk/io/write_file.h"
 #include "sdk/net/rdma.h"
+#include "sdk/tokens/replica_token.h"
 
 namespace glim::checkpoint::testing {
 namespace {
+
+constexpr char kCluster[] = "the-tests-own";
+
+Ed25519Seed TestSeed(int byte) {
+  Ed25519Seed seed;
+  seed.fill(static_cast<std::byte>(byte));
+  return seed;
+}
 
 std::byte ByteAt(CheckpointId id, std::uint64_t at) {
   return static_cast<std::byte>(id.step * 31 + id.attempt * 7 + at + (at >> 8) * 13 + (at >> 16) * 3);
@@ -86,15 +97,25 @@ std::vector<std::byte> WholeTensor(CheckpointId id, std::uint32_t world, std::ui
 }
 
 std::vector<const char*> Wires() {
-  std::vector<const char*> wires{"tcp", "posix"};
+  std::vector<const char*> wires{"tcp"};
   if (!net::UsablePorts(net::RdmaPorts()).empty()) wires.push_back("rc");
   return wires;
 }
 
+std::string TokenFor(std::uint32_t attempt, std::uint64_t job, const std::string& user) {
+  ReplicaClaims claims;
+  claims.cluster = kCluster;
+  claims.job = job;
+  claims.attempt = attempt;
+  claims.user = user;
+  return MakeReplicaToken(TestSeed(1), claims);
+}
+
+ReplicaIssuers Issuers(bool private_fabric) { return {kCluster, {PublicKeyOf(TestSeed(1))}, private_fabric}; }
+
 ReplicaOptions OptionsFor(const std::string& tls, std::uint32_t attempt, std::uint32_t rank, std::uint32_t world) {
   ReplicaOptions options;
-  options.job = kJob;
-  options.token = JobToken(kSecret, kJob);
+  options.token = TokenFor(attempt == 0 ? kLateAttempt : attempt);
   options.attempt = attempt;
   options.rank = rank;
   options.world = world;
@@ -111,7 +132,7 @@ Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share) {
 }
 
 ThreadService::ThreadService(ReplicaServiceOptions options) {
-  options.secret = kSecret;
+  if (!options.issuers) options.issuers = [] { return Issuers(); };
   if (options.program.empty()) options.program = GLIM_REPLICA_PROGRAM;
   auto service = ReplicaService::Create(options, {});
   GLIM_CHECK(service.ok(), service.status().message());
@@ -125,24 +146,32 @@ ThreadService::~ThreadService() {
 }
 
 ProcessService::ProcessService(const std::string& tls, const std::string& memory, const std::string& listen) {
-  int secret[2];
+  char folder[] = "/tmp/glim-replica-XXXXXX";
+  GLIM_CHECK(::mkdtemp(folder) != nullptr, "a folder");
+  const std::string keys = std::string(folder) + "/keys", key = std::string(folder) + "/key";
+  GLIM_CHECK(WriteFileAtomically(keys, TextOf(Issuers()), Durability::kProcess).ok() &&
+                 WriteFileAtomically(key, KeyText(TestSeed(2)), Durability::kProcess).ok(),
+             "the keys");
+  folder_ = folder;
   int errors[2];
-  GLIM_CHECK(::pipe(secret) == 0 && ::pipe2(errors, O_CLOEXEC) == 0, "pipe");
-  GLIM_CHECK(::write(secret[1], kSecret, std::strlen(kSecret)) > 0, "the secret");
-  ::close(secret[1]);
-  const std::string descriptor = std::to_string(secret[0]);
+  GLIM_CHECK(::pipe2(errors, O_CLOEXEC) == 0, "pipe");
   const std::string program = GLIM_REPLICA_PROGRAM;
+  const std::string where = listen.substr(listen.find('@') + 1);
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(errors[1], STDERR_FILENO);
-    ::execl(program.c_str(), program.c_str(), "serve", "--secret-fd", descriptor.c_str(), "--memory", memory.c_str(),
-            "--listen", listen.c_str(), "--ucx-tls", tls.c_str(), nullptr);
+    ::execl(program.c_str(), program.c_str(), "serve", "--keys", keys.c_str(), "--key-file", key.c_str(), "--memory",
+            memory.c_str(), "--listen", where.c_str(), "--ucx-tls", tls.c_str(), nullptr);
     std::_Exit(127);
   }
-  ::close(secret[0]);
   ::close(errors[1]);
   errors_ = UniqueFd(errors[0]);
   address_ = ReadAddress(errors[0]);
+}
+
+ProcessService::~ProcessService() {
+  End(SIGKILL);
+  std::filesystem::remove_all(folder_);
 }
 
 int ProcessService::End(int signal) {
