@@ -157,6 +157,8 @@ void Server::Parts::MakeUserAffairs(const Config& config) {
   secrets.random = FillRandomly;
   if (identity->keeper() != nullptr) secrets.key = identity->keeper()->key();
   secrets.server = [this] { return identity->listen(); };
+  secrets.authority = [this] { return identity->authority(); };
+  secrets.cluster = cluster_id;
   hub->set_secrets(&secrets);
   user_secrets = std::make_unique<SecretAffairs>(loop.get(), &secrets);
   std::unique_ptr<oidc::Verifier> verifier;
