@@ -10,9 +10,9 @@ import signal
 import time
 
 import checker
+import curiosity
 import leftovers
 from cluster.glim_cli import GlimError
-from cluster.leftovers import kill_replicas_under
 from cluster.local_cluster import CONFIG, ENDED, LocalCluster
 from cluster.processes import NotInTime, wait_until
 from cluster.spec import Examples
@@ -21,7 +21,7 @@ from postgres import Postgres
 from records import read_accounts
 from strikes import Strikes
 from trouble import Trouble
-from workload import Workload
+from workload import USERS, Workload
 
 NODES = {
     "n1": ("A", "a1", "default"),
@@ -49,6 +49,7 @@ POLICY = """\
   restore_backoff: 200ms
   restore_backoff_max: 2s
   start_failures_max: 20
+  fabric_private: true
   quotas:
     default_user: {normal: 4, high: 2, very_high: 1}
     pools: {small: {very_high: 2}}
@@ -84,6 +85,7 @@ class Life:
         )
         self.records = os.path.join(self.cluster.jobs, "records")
         os.makedirs(self.records)
+        os.chmod(self.records, 0o1777)  # each user's ranks write files of their own
         places = self.trouble.places if self.trouble else {}
         self.workload = Workload(Examples(root, self.cluster.jobs), seed, self.records, places)
         self.strikes = Strikes(self.cluster, self.rng, self.postgres, self.trouble)
@@ -95,6 +97,7 @@ class Life:
         found = []
         try:
             self.cluster.start()
+            self.make_users()
             self.in_place = leftovers.Before()
             self.cluster.glim.patience = RECOVERY_S
             self.event_times = EventTimes(self.cluster.glim)
@@ -109,6 +112,11 @@ class Life:
         finally:
             found += self.end(keep=bool(found))
         return found
+
+    def make_users(self):
+        """In containers tasks are their users, who have nothing of each other."""
+        for user, uid in USERS.items():
+            self.cluster.glim.text("admin", "user", "set", user, "--uid", uid, "--gid", uid)
 
     # ---- jobs
 
@@ -181,7 +189,16 @@ class Life:
         accounts = read_accounts(self.records)
         named = checker.named_by(events)
         found = checker.check_all(accounts, self.told, self.submitted, listed, lost, heard, self.strikes.hurt, named)
+        found += curiosity.check_had(accounts) if self.cluster.network else []
+        found += curiosity.check_modes(self.folders_of_jobs(), USERS) if self.cluster.network else []
         return found + checker.check_ledger(glim.json("admin", "report", "--by", "job")["report"])
+
+    def folders_of_jobs(self):
+        """{folder with a job's saves: its user}, those of the nodes' own and of the shared one."""
+        cluster = self.cluster
+        paths = glob.glob(f"{cluster.folder}/*/checkpoints/*/") + glob.glob(f"{cluster.checkpoint_root}/jobs/*/")
+        numbers = {path: int(os.path.basename(path.rstrip("/"))) for path in paths}
+        return {path: self.submitted[job].user for path, job in numbers.items() if job in self.submitted}
 
     def left_of_tasks(self):
         """All have ended and no node has a holder: nothing of a task is left, on no node."""
@@ -207,9 +224,7 @@ class Life:
     def daemons(self):
         """Who has a right to be there while the cluster waits for jobs."""
         pids = [1, os.getpid(), self.cluster.scheduler.pid, *(agent.pid for agent in self.cluster.agents.values())]
-        for path in glob.glob(f"{self.cluster.folder}/*/replica/process.json"):
-            with open(path) as file:
-                pids.append(json.load(file)["pid"])
+        pids += leftovers.with_children([child.pid for child in self.cluster.replicas.children()])
         if self.event_times.process:
             pids.append(self.event_times.process.pid)
         if self.trouble:
@@ -223,7 +238,6 @@ class Life:
         if self.cluster.glim:
             self.cluster.glim.patience = 0
         found = self.cluster.stop(cancel=False)
-        kill_replicas_under(self.cluster.folder)
         if self.postgres:
             self.postgres.stop()
         if self.trouble:

@@ -1,11 +1,11 @@
 """A rank of a job of the fault run (tests/faults/run): it works, and writes down itself what happens to it, so that
-what users are told can be held against it.
+what users are told can be held against it. It is curious, too (curiosity.py).
 
     rank.py KIND --records DIR [--steps N] [--step-ms N] [--at N]
 
 DIR/JOB.ATTEMPT.RANK gets a line of JSON for each word: {"at": seconds on the machine's monotonic clock, whatever clocks
-the node has, "wall": by its wall clock, which goes on over a reboot, "what": begin | beat | step | saved | full | stop
-| fail | end, ...}. A daemon that the rank leaves behind writes into DIR/JOB.ATTEMPT.RANK.daemon."""
+the node has, "wall": by its wall clock, which goes on over a reboot, "what": begin | had | beat | step | saved | full |
+stop | fail | end, ...}. A daemon that the rank leaves behind writes into DIR/JOB.ATTEMPT.RANK.daemon."""
 
 import argparse
 import errno
@@ -16,6 +16,8 @@ import signal
 import sys
 import threading
 import time
+
+import curiosity
 
 BEAT_S = 0.1
 
@@ -202,6 +204,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=("good", "failing", "deaf", "yielding", "plain", "daemonising", "endless"))
     parser.add_argument("--records", required=True)
+    parser.add_argument("--user", required=True, help="whose job it is")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--step-ms", type=int, default=50)
     parser.add_argument("--at", type=int, default=-1, help="the step at which it fails or yields")
@@ -210,6 +213,10 @@ def main():
     node = os.path.relpath(os.environ["GLIM_SOCKET"], "/").split("/tasks/")[0].rsplit("/", 1)[-1]
     record("begin", pid=os.getpid(), node=node, socket=os.environ["GLIM_SOCKET"])
     threading.Thread(target=record.beat_for_ever, daemon=True).start()
+    places = curiosity.places_of_a_task(os.environ)
+    for had in curiosity.had_of_others(args.user, places):
+        record("had", of=had)
+    curiosity.leave_marks(args.user, places)
     others = {"plain": plain, "daemonising": daemonising, "endless": endless}
     if args.kind in others:
         others[args.kind](args, record)

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from fusepy import FUSE, FuseOSError, Operations
+from fusepy import FUSE, FuseOSError, Operations, fuse_get_context
 
 LOOK_S = 0.02
 ATTRIBUTES = ("st_atime", "st_ctime", "st_gid", "st_ino", "st_mode", "st_mtime", "st_nlink", "st_size", "st_uid")
@@ -62,6 +62,7 @@ class Shown(Operations):
 
     def mkdir(self, path, mode):
         os.mkdir(path, mode)
+        self.give(path)
 
     def rmdir(self, path):
         os.rmdir(path)
@@ -74,6 +75,13 @@ class Shown(Operations):
 
     def symlink(self, path, content):
         os.symlink(content, path)
+        self.give(path)
+
+    @staticmethod
+    def give(path):
+        """What somebody makes is theirs, although this server is root."""
+        user, group, _ = fuse_get_context()
+        os.chown(path, user, group, follow_symlinks=False)
 
     def link(self, path, existing):
         os.link(self.behind + existing, path)
@@ -94,7 +102,9 @@ class Shown(Operations):
         return os.open(path, flags)
 
     def create(self, path, mode, info=None):
-        return os.open(path, os.O_RDWR | os.O_CREAT, mode)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, mode)
+        self.give(path)
+        return handle
 
     def read(self, path, size, offset, handle):
         return os.pread(handle, size, offset)
@@ -121,5 +131,8 @@ class Shown(Operations):
         return []
 
 
+# Whoever may: the kernel asks the modes, as of a file system of its own.
+OPTIONS = {"allow_other": True, "default_permissions": True}
+
 if __name__ == "__main__":
-    FUSE(Shown(sys.argv[1], sys.argv[3]), sys.argv[2], foreground=True, allow_other=True, raw_fi=False)
+    FUSE(Shown(sys.argv[1], sys.argv[3]), sys.argv[2], foreground=True, raw_fi=False, **OPTIONS)

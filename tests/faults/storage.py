@@ -56,6 +56,7 @@ class SlowFolder:
         self.path, self.behind, self.gate = path, behind, behind + ".hangs"
         for folder in (path, behind):
             os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.chmod(behind, 0o711)  # each job has a folder of its user's in it
         argv = [sys.executable, SLOW_FOLDER, behind, path, self.gate]
         self.server = Child("the slow folder", argv, behind + ".log")
         wait_until(lambda: self.server.check() or os.path.ismount(path), 20, "the slow folder is there")

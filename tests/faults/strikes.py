@@ -6,7 +6,6 @@ import os
 import signal
 import time
 
-from cluster.leftovers import kill_replicas_under
 from cluster.processes import all_pids, environment_of, kill_process, start_time
 from strikes_of_world import StrikesOfWorld
 
@@ -83,7 +82,9 @@ class Strikes(StrikesOfWorld):
 
     def kill_replica(self):
         node = self._node()
-        return f"{node}: replica services {kill_replicas_under(os.path.join(self.cluster.folder, node))}"
+        self.cluster.replicas.kill(node)
+        self.cluster.replicas.start(node)
+        return f"the replica service of {node}"
 
     def node_death(self):
         """The machine loses its power: its agent, its tasks and the copies in its memory are gone at once."""

@@ -15,12 +15,15 @@ class Trouble:
     def __init__(self, folder, nodes, rng):
         own = os.path.join(folder, "trouble")
         os.makedirs(own)
-        os.makedirs(os.path.join(folder, "c"), mode=0o700, exist_ok=True)
+        os.makedirs(os.path.join(folder, "c"), mode=0o711, exist_ok=True)
+        for path in (folder, own):
+            os.chmod(path, 0o711)  # the way of users to what is theirs
         self.disks = {name: SmallDisk(os.path.join(folder, "c", name)) for name in (*nodes, "store")}
         self.disks["small"] = SmallDisk(os.path.join(own, "small"), "16m")
         self.slow = SlowFolder(os.path.join(own, "slow"), os.path.join(own, "slow-behind"))
         self.clocks = Clocks(folder, nodes, rng, monotonic=True)
         small = self.disks["small"].path
+        os.chmod(small, 0o711)
         self.places = {"small": (small, small), "slow": (self.slow.path, self.slow.behind)}
 
     def options(self, folder, postgres):

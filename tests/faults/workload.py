@@ -9,7 +9,8 @@ PYTHON = "/usr/bin/python3"
 RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
 KINDS = ("good",) * 6 + ("failing", "deaf", "yielding", "yielding", "plain", "plain", "daemonising", "endless")
 CLASSES = ("low", "normal", "normal", "normal", "above_normal", "high", "very_high")
-USERS = ("ana", "ben", "kim", "zoe")
+# Two of each team; the uids are nobody's of this machine.
+USERS = {"ana": 1_900_000_101, "ben": 1_900_000_102, "kim": 1_900_000_103, "zoe": 1_900_000_104}
 POOLS = {"default": 4, "small": 2}  # nodes of each
 
 
@@ -53,8 +54,9 @@ class Workload:
         at = rng.randrange(2, 20) if kind in ("failing", "yielding") else -1
         name = f"f{self.number}-{kind}"
         place = rng.choice(("", "", "", *sorted(self.places)))
-        planned = Planned(self.number, kind, name, rng.choice(USERS), nodes, steps, step_ms, at, place)
+        planned = Planned(self.number, kind, name, rng.choice(sorted(USERS)), nodes, steps, step_ms, at, place)
         run = f"exec {PYTHON} {RANK} {kind} --records {self.records} --steps {steps} --step-ms {step_ms} --at {at}"
+        run += f" --user {planned.user}"
         spec = self.examples.make(
             name,
             run,
@@ -64,14 +66,17 @@ class Workload:
             interrupt={"grace": rng.choice(("1s", "3s", "10s"))},
             restart={"max": 1000, "backoff": "200ms"},
             env={"PYTHONDONTWRITEBYTECODE": "1"},
-            **self.folders(place, name),
+            **self.folders(place, name, planned.user),
         )
         return planned, spec
 
-    def folders(self, place, name):
-        """The fields of a job that saves in a folder that gives trouble, and works there if that is the slow one."""
+    def folders(self, place, name, user):
+        """The fields of a job that saves in a folder that gives trouble, and works there if that is the slow one. The
+        folder is the user's alone."""
         if not place:
             return {}
         folder, behind = (os.path.join(path, name) for path in self.places[place])
-        os.mkdir(behind)
+        os.mkdir(behind, 0o700)
+        if os.geteuid() == 0:
+            os.chown(behind, USERS[user], USERS[user])
         return {"checkpoint": {"dir": folder}, **({"workdir": folder} if place == "slow" else {})}
