@@ -132,6 +132,24 @@ TEST_F(SaveCopyTest, BelongsToTheTasksUser) {
   }
 }
 
+TEST_F(SaveCopyTest, IsNobodyElsesToReadWhateverTheSourceAllowed) {
+  namespace fs = std::filesystem;
+  there_.Write("attempt-1/s/sub/a", "1");
+  const std::string path = "/attempt-1/s/sub";
+  fs::permissions(there_.checkpoints() + path, fs::perms(02777));
+  fs::permissions(there_.checkpoints() + path + "/a", fs::perms(0666));
+  there_.Serve();
+  ASSERT_TRUE(Copy(Order("attempt-1/s", {there_.SourceFor("attempt-1/s", "node-2")})).ok());
+  const auto mode_of = [&](const std::string& name) {
+    struct stat info {};
+    EXPECT_EQ(::stat((here_.checkpoints() + name).c_str(), &info), 0) << name;
+    return info.st_mode & 07777;
+  };
+  EXPECT_EQ(mode_of("/attempt-1"), 0700u);
+  EXPECT_EQ(mode_of(path), 02750u) << "as its group may";
+  EXPECT_EQ(mode_of(path + "/a"), 0640u);
+}
+
 TEST_F(SaveCopyTest, ManyNodesCopyAtOnceAndWhoComesTooMuchAsksAgain) {
   there_.Write("s/a", Bytes(4 << 20));
   there_.Serve([](SaveServerOptions& options) { options.fetches_at_once = 2; });

@@ -86,6 +86,7 @@ class Life:
         self.records = os.path.join(self.cluster.jobs, "records")
         os.makedirs(self.records)
         os.chmod(self.records, 0o1777)  # each user's ranks write files of their own
+        self.cluster.open_to_tasks(self.cluster.jobs, 0o755)  # and nowhere else in what all see
         places = self.trouble.places if self.trouble else {}
         self.workload = Workload(Examples(root, self.cluster.jobs), seed, self.records, places)
         self.strikes = Strikes(self.cluster, self.rng, self.postgres, self.trouble)

@@ -57,6 +57,7 @@ class SidesTest : public IdentityTest {
                                             State(),
                                             "--runtime",
                                             "process",
+                                            "--any-user",
                                             "--gpus",
                                             "8",
                                             "--simulated-gpus",
