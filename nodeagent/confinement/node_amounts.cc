@@ -63,7 +63,7 @@ Status Beyond(const char* field, const std::string& asked, const std::string& gi
 std::int64_t LeastBound(const std::string& tree, const std::string& parent, const std::string& name) {
   std::int64_t least = kMost;
   for (std::size_t end = 0; end != std::string::npos && !parent.empty(); end = parent.find('/', end + 1)) {
-    least = LessUnlessNone(least, NumberIn(tree + parent.substr(0, end) + "/" + name));
+    least = LessUnlessNone(least, NumberIn(std::string(tree).append(parent, 0, end).append("/").append(name)));
   }
   least = LessUnlessNone(least, NumberIn(tree + parent + "/" + name));
   return least == kMost ? 0 : least;
