@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "nodeagent/options/secrets_folder.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/testing/agent_fixture.h"
@@ -256,6 +257,7 @@ TEST_P(AgentTaskUserTest, TwoUsersTasksReachNothingOfEachOther) {
   Send();
   WaitLine(kOther, 0, "printed");
   const TaskPaths paths(TaskFolder(kOther));
+  const std::string secrets = SecretsFolder(state_) + "/" + ToString(kOther);
   // (As it is outside of any container, which would have to be left first.)
   const std::vector<std::string> as_ana = {"/usr/bin/setpriv",
                                            "--reuid",
@@ -274,12 +276,13 @@ TEST_P(AgentTaskUserTest, TwoUsersTasksReachNothingOfEachOther) {
   ASSERT_TRUE(may("ls " + folder_));
   for (const std::string& path :
        {paths.folder, paths.run(), paths.socket(), paths.tmp() + "/word", paths.launch(), paths.hosts(),
-        state_ + "/checkpoints/8/word", state_ + "/logs/8-1/rank-0.log", state_ + "/logs"}) {
+        state_ + "/checkpoints/8/word", state_ + "/logs/8-1/rank-0.log", state_ + "/logs", secrets + "/secrets/key"}) {
     ASSERT_TRUE(std::filesystem::exists(path)) << path;
     EXPECT_FALSE(may("cat " + path + " || ls " + path)) << path;
   }
   // And where the way there were open, by the files' own modes.
-  for (const std::string& path : {paths.run(), paths.socket(), paths.hosts(), state_ + "/checkpoints/8"}) {
+  for (const std::string& path :
+       {paths.run(), paths.socket(), paths.hosts(), state_ + "/checkpoints/8", secrets, secrets + "/secrets/key"}) {
     const struct stat info = InfoOf(path);
     EXPECT_EQ(info.st_uid, kBen.uid) << path;
     EXPECT_EQ(info.st_mode & 077, 0u) << path;
