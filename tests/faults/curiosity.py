@@ -6,7 +6,7 @@ import os
 import stat
 
 # Every task has these; whoever was here before must have left nothing in them.
-EVERYBODYS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/glim")
+EVERYBODYS = ("/tmp", "/dev/shm", "/dev/mqueue", "/run/glim")
 LOOKED_AT_MAX = 5000
 
 
@@ -36,11 +36,13 @@ def _may(path, flags):
     return True
 
 
-def had_of_others(user, folders):
-    """Marks of other users that this process can find, and whether it may read or write them."""
+def had_of_others(user, folders, shared=()):
+    """Marks of other users that this process can find, and whether it may read or write them. `shared`: folders
+    that jobs are given by their specs, whoever submits them."""
     found, looked_at = [], 0
     for folder in folders:
-        for path, _, names in os.walk(folder):
+        for path, below, names in os.walk(folder):
+            below[:] = [name for name in below if os.path.join(path, name) not in shared]
             for name in names:
                 looked_at += 1
                 if name.startswith("mark-of-") and name != mark_of(user):
@@ -52,12 +54,12 @@ def had_of_others(user, folders):
     return found
 
 
-def places_of_a_task(environ):
+def places_of_a_task(environ, shared=()):
     """Where a rank looks: everybody's places, and as far up from its saves and its workdir as there may be others'."""
     above = []
     for path in (environ["GLIM_CHECKPOINT_DIR"], os.path.dirname(environ["GLIM_SOCKET"]), os.getcwd()):
         above += [path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))]
-    return [*EVERYBODYS, *dict.fromkeys(path for path in above if path != "/")]
+    return [*EVERYBODYS, *dict.fromkeys(path for path in above if path not in ("/", *shared))]
 
 
 def check_had(accounts):

@@ -213,8 +213,9 @@ def main():
     node = os.path.relpath(os.environ["GLIM_SOCKET"], "/").split("/tasks/")[0].rsplit("/", 1)[-1]
     record("begin", pid=os.getpid(), node=node, socket=os.environ["GLIM_SOCKET"])
     threading.Thread(target=record.beat_for_ever, daemon=True).start()
-    places = curiosity.places_of_a_task(os.environ)
-    for had in curiosity.had_of_others(args.user, places):
+    shared = (os.path.dirname(args.records), args.records)
+    places = curiosity.places_of_a_task(os.environ, shared)
+    for had in curiosity.had_of_others(args.user, places, shared):
         record("had", of=had)
     curiosity.leave_marks(args.user, places)
     others = {"plain": plain, "daemonising": daemonising, "endless": endless}
