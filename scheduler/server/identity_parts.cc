@@ -142,11 +142,11 @@ void IdentityParts::LookAtHandshakesLater() {
   });
 }
 
-std::shared_ptr<grpc::ServerCredentials> IdentityParts::ForUsers() const {
-  return ports_ ? ports_->ForUsers() : grpc::InsecureServerCredentials();
+std::shared_ptr<grpc::ServerCredentials> IdentityParts::ForUsers(BegunCalls* calls) const {
+  return ports_ ? ports_->ForUsers(calls) : grpc::InsecureServerCredentials();
 }
-std::shared_ptr<grpc::ServerCredentials> IdentityParts::ForAgents() const {
-  return ports_ ? ports_->ForAgents() : grpc::InsecureServerCredentials();
+std::shared_ptr<grpc::ServerCredentials> IdentityParts::ForAgents(BegunCalls* calls) const {
+  return ports_ ? ports_->ForAgents(calls) : grpc::InsecureServerCredentials();
 }
 
 void IdentityParts::Bound(int port, int agents_port) {

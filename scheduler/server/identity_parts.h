@@ -47,8 +47,8 @@ class IdentityParts {
   }
   NodeAffairs& nodes() { return nodes_; }
   CaRotation& rotation() { return rotation_; }
-  std::shared_ptr<grpc::ServerCredentials> ForUsers() const;
-  std::shared_ptr<grpc::ServerCredentials> ForAgents() const;
+  std::shared_ptr<grpc::ServerCredentials> ForUsers(BegunCalls* calls) const;
+  std::shared_ptr<grpc::ServerCredentials> ForAgents(BegunCalls* calls) const;
 
   // HOST:PORT for other machines, once the ports are bound.
   void Bound(int port, int agents_port);

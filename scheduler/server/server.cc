@@ -58,6 +58,8 @@ struct Server::Parts {
   std::unique_ptr<AgentService> second_agent;  // the same, for the second port without identity
   std::unique_ptr<AdminService> admin;
   std::unique_ptr<EnrolService> enrol;
+  std::unique_ptr<OpenConnections> user_connections, agent_connections;
+  std::unique_ptr<BegunCalls> user_calls, agent_calls;  // null: without identity
   std::unique_ptr<Port> grpc;
   std::unique_ptr<Port> grpc_agents;
   int port = 0;
@@ -69,6 +71,7 @@ struct Server::Parts {
   void MakeParts(const Config& config);
   void MakeUserAffairs(const Config& config);
   void MakeServices();
+  void MakeBounds();
   Status Serve(const Config& config);
   Status ListenForAll(const Config& config);
   void EndStreams(const std::string& node, const Status& why);
@@ -194,7 +197,23 @@ Status Server::Parts::Serve(const Config& config) {
   if (Status s = identity->OpenKeys(); !s.ok()) return s;
   MakeUserAffairs(config);
   MakeServices();
+  MakeBounds();
   return ListenForAll(config);
+}
+
+// Of the two ports. Without identity nobody can show who they are.
+void Server::Parts::MakeBounds() {
+  const std::size_t descriptors = RaiseDescriptorLimit();
+  const auto kernel = OpenConnections::RealKernel();
+  user_connections = std::make_unique<OpenConnections>(UsersConnections(descriptors), kernel);
+  agent_connections = std::make_unique<OpenConnections>(AgentsConnections(descriptors), kernel);
+  if (!identity->identity()) return;
+  const BegunCalls::Rules of_users{false, [this](std::string_view text) { return door->Counts(text); }};
+  user_calls = std::make_unique<BegunCalls>(user_connections.get(), of_users);
+  agent_calls = std::make_unique<BegunCalls>(agent_connections.get(), BegunCalls::Rules{true, nullptr});
+  door->set_on_proven([calls = user_calls.get()](const grpc::ServerContextBase& context, const std::string& user) {
+    calls->Proven(context, user);
+  });
 }
 
 // Users' port and agents' port. Without identity agents may come by either, as they did when there was one.
@@ -202,18 +221,18 @@ Status Server::Parts::ListenForAll(const Config& config) {
   std::vector<grpc::Service*> services = {client.get(), admin.get()};
   if (enrol) services.push_back(enrol.get());
   if (!identity->identity()) services.push_back(second_agent.get());
-  const std::size_t descriptors = RaiseDescriptorLimit();
-  auto users =
-      Listen({"listen", config.listen, identity->ForUsers(), std::move(services), true, UsersConnections(descriptors)});
+  auto users = Listen({"listen", config.listen, identity->ForUsers(user_calls.get()), std::move(services), true,
+                       user_connections.get(), user_calls.get()});
   if (!users.ok()) return users.status();
   grpc = std::move(users).value();
   port = grpc->port();
   auto agents = Listen({"listen_agents",
                         AgentsAddress(config),
-                        identity->ForAgents(),
+                        identity->ForAgents(agent_calls.get()),
                         {agent.get()},
                         false,
-                        AgentsConnections(descriptors)});
+                        agent_connections.get(),
+                        agent_calls.get()});
   if (!agents.ok()) return agents.status();
   grpc_agents = std::move(agents).value();
   agents_port = grpc_agents->port();

@@ -58,7 +58,10 @@ Status CallerByToken(const grpc::CallbackServerContext& context, const Snapshot&
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
   if (begin == end) return NoToken();
   if (std::next(begin) != end) return BadToken("the call has more than one token");
-  const std::string_view text(begin->second.data(), begin->second.size());
+  return CallerByText({begin->second.data(), begin->second.size()}, snapshot, now, caller);
+}
+
+Status CallerByText(std::string_view text, const Snapshot& snapshot, TimePoint now, Caller* caller) {
   if (!text.starts_with(kScheme)) return BadToken("the metadata authorization is not 'Bearer TOKEN'");
   const auto token = ParseToken(text.substr(kScheme.size()));
   if (!token.ok()) return BadToken("the call's token is none of Glim's");

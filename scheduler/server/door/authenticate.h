@@ -6,6 +6,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <string_view>
+
 #include "scheduler/server/door/caller.h"
 #include "scheduler/server/door/permissions.h"
 #include "scheduler/server/loop/snapshot.h"
@@ -17,6 +19,9 @@ namespace glim::server {
 // USER_DISABLED.
 Status CallerByToken(const grpc::CallbackServerContext& context, const Snapshot& snapshot, TimePoint now,
                      Caller* caller);
+
+// The same of the metadata's value, "Bearer TOKEN".
+Status CallerByText(std::string_view authorization, const Snapshot& snapshot, TimePoint now, Caller* caller);
 
 // The same of a token whose secret was shown before; null: it is gone.
 Status CallerOfRow(const Snapshot& snapshot, const core::TokenRow* row, TimePoint now, Caller* caller);

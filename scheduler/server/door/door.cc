@@ -123,6 +123,7 @@ Result<Door::Entry> Door::Enter(const grpc::CallbackServerContext& context, Meth
   const SnapshotPtr snapshot = loop_->snapshot();
   entry.denied = Authenticate(context, *method, *snapshot, &entry.caller);
   const bool known = entry.denied.ok();
+  if (known && on_proven_ && method->callers == Callers::kUsers) on_proven_(context, entry.caller.user);
   const bool stranger = mode_ == Mode::kTokens && (!known || method->callers != Callers::kUsers);
   auto admission = limits_->Admit({known ? entry.caller.user : "", entry.caller.peer, stranger}, more);
   if (!admission.ok()) return admission.status();
@@ -138,6 +139,11 @@ Result<Door::Entry> Door::Enter(const grpc::CallbackServerContext& context, Meth
   }
   if (!entry.denied.ok()) Denied(NoteOf(entry.caller, *method, ObjectOf(request)), entry.denied);
   return entry;
+}
+
+bool Door::Counts(std::string_view authorization) const {
+  Caller caller;
+  return CallerByText(authorization, *loop_->snapshot(), loop_->Now(), &caller).ok();
 }
 
 Status Door::CheckAgain(const Caller& caller, const Permission& row, core::JobId job, Caller* now) const {

@@ -11,9 +11,12 @@
 #include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "scheduler/server/door/call_observer.h"
 #include "scheduler/server/door/caller.h"
@@ -57,6 +60,13 @@ class Door {
   // When the token was last used, as far as that is not in its row yet; 0: not.
   TimePoint LastUsed(const std::string& token) const;
 
+  // Whether the metadata `authorization` has a token that counts.
+  bool Counts(std::string_view authorization) const;
+
+  // Told of each call whose token counts, before the bounds are looked at. Set before there are calls.
+  using OnProven = std::function<void(const grpc::ServerContextBase& context, const std::string& user)>;
+  void set_on_proven(OnProven on_proven) { on_proven_ = std::move(on_proven); }
+
   Mode mode() const { return mode_; }
   SchedulerLoop& loop() const { return *loop_; }
   CallObserver* observer() const { return observer_; }
@@ -72,6 +82,7 @@ class Door {
   CallerLimits* const limits_;
   const Mode mode_;
   CallObserver* const observer_;
+  OnProven on_proven_;
   DenialRate denials_;
   mutable std::mutex mutex_;               // guards what follows
   std::map<std::string, TimePoint> used_;  // tokens' last use that is not written yet

@@ -12,6 +12,7 @@ namespace {
 constexpr int kReceiveBytesMax = 16 << 20;  // kSpecsMax specs of 8 KiB
 constexpr int kStreamsPerConnectionMax = 1000;
 constexpr std::size_t kTransportBytesMax = std::size_t{1} << 30;
+constexpr int kReadBytesMax = 8 << 10;
 constexpr int kHandshakeMsMax = 20'000;  // as long as an agent tries
 constexpr int kIdleMsMax = 10 * 60'000;
 
@@ -46,6 +47,8 @@ void BoundMemory(grpc::ServerBuilder* builder, const char* name) {
 void SetConnectionArguments(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kReceiveBytesMax);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  // gRPC makes the calls of all that it has read before it asks about the first.
+  builder->AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytesMax);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMsMax);  // no call for that long: it may come again
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
@@ -69,7 +72,7 @@ ConnectionBounds AgentsConnections(std::size_t descriptors) {
 }
 
 Result<std::unique_ptr<Port>> Listen(const Listening& listening) {
-  auto acceptor = PortAcceptor::Bind(listening.address, listening.connections);
+  auto acceptor = PortAcceptor::Bind(listening.address, listening.connections, listening.calls != nullptr);
   if (!acceptor.ok()) return BindFailed(listening, acceptor.status());
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
@@ -78,6 +81,11 @@ Result<std::unique_ptr<Port>> Listen(const Listening& listening) {
   BoundMemory(&builder, listening.field);
   if (!listening.health) {
     builder.SetOption(std::make_unique<grpc::HealthCheckServiceServerBuilderOption>(nullptr));
+  }
+  if (listening.calls != nullptr) {
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counting;
+    counting.push_back(listening.calls->Interceptors());
+    builder.experimental().SetInterceptorCreators(std::move(counting));
   }
   auto taker = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, listening.credentials);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/server/listen/begun_calls.h"
 #include "scheduler/server/listen/port_acceptor.h"
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
@@ -22,9 +23,10 @@ struct Listening {
   const char* field = "listen";  // of the configuration, for errors
   std::string address;           // host:port, port 0: the system chooses; or unix:PATH
   std::shared_ptr<grpc::ServerCredentials> credentials;
-  std::vector<grpc::Service*> services;  // outlive the server
-  bool health = false;                   // answers grpc.health.v1.Health
-  ConnectionBounds connections;
+  std::vector<grpc::Service*> services;    // outlive the server
+  bool health = false;                     // answers grpc.health.v1.Health
+  OpenConnections* connections = nullptr;  // outlive the port
+  BegunCalls* calls = nullptr;             // outlive it, too, and are asked by the credentials; null: in plaintext
 };
 
 // A port that is served. One thread.

@@ -1,13 +1,78 @@
 #include "scheduler/server/listen/open_connections.h"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+
+#include "sdk/io/unique_fd.h"
 
 namespace glim::server {
 namespace {
 
 constexpr Duration kLookEvery = Milliseconds(100);  // at all of them: a full port must not cost a processor
+// A handshake is 3 KiB, an answer or a refusal a hundred bytes.
+constexpr std::uint64_t kOutAtOnce = 16 * 1'024;
+constexpr std::uint64_t kOutEachSecond = 1'024;
+// What gRPC has read it works off before anybody can stop it, some MiB of a connection. A handshake and a first call
+// are done in some ms.
+constexpr std::size_t kFreshMax = 8;
+constexpr Duration kFreshFor = Milliseconds(10);
+constexpr Duration kFreshForInAFlood = Seconds(1);
+constexpr Duration kFlood = Seconds(1);
+// Strangers begin one or two; whose token counts may begin all at once before the first has shown it.
+constexpr std::uint64_t kCallsAtOnce = 256;
+constexpr std::uint64_t kCallsEachSecond = 4;
+// Between two looks at strangers: a look costs 2 us each.
+constexpr Duration kLookLeast = Milliseconds(20);
+constexpr std::size_t kStrangersPerMillisecond = 10;
+
+// gRPC may close it meanwhile, and the number be another's: what is looked at and hung up on is held by one of its own.
+UniqueFd Hold(OpenConnections::Socket socket) {
+  UniqueFd held(::fcntl(socket.fd, F_DUPFD_CLOEXEC, 0));
+  if (held && CookieOf(held.get()) != socket.cookie) held.Reset();
+  return held;
+}
+
+// As the kernel has it since Linux 4.19; the C library's stops half way.
+struct TcpInfo {
+  tcp_info first;
+  std::uint64_t rates_and_acked_and_received[4];
+  std::uint32_t segments[2];
+  std::uint32_t unsent;
+  std::uint32_t round_trip_and_segments[3];
+  std::uint64_t rate_and_times[4];
+  std::uint32_t delivered[2];
+  std::uint64_t sent;
+};
+static_assert(sizeof(tcp_info) == 104 && offsetof(TcpInfo, unsent) == 144 && offsetof(TcpInfo, sent) == 200);
+
+std::optional<std::uint64_t> BytesOut(OpenConnections::Socket socket) {
+  const UniqueFd held = Hold(socket);
+  TcpInfo info{};
+  socklen_t size = sizeof info;
+  if (!held || ::getsockopt(held.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  return info.sent + info.unsent;
+}
+
+// Disconnects it, so that what has come and was not read yet is gone, too; a shutdown would let gRPC read it all.
+void HangUp(OpenConnections::Socket socket) {
+  const UniqueFd held = Hold(socket);
+  const sockaddr nobody{AF_UNSPEC, {}};
+  if (held && ::connect(held.get(), &nobody, sizeof nobody) != 0) ::shutdown(held.get(), SHUT_RDWR);
+}
 
 }  // namespace
+
+TimePoint SteadyNow() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+}
 
 std::uint64_t CookieOf(int fd) {
   std::uint64_t cookie = 0;
@@ -15,50 +80,176 @@ std::uint64_t CookieOf(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
 }
 
-bool OpenConnections::Fits(const std::string& peer) const {
-  const auto of_peer = peers_.find(peer);
-  return open_.size() < bounds_.all && (of_peer == peers_.end() || of_peer->second.size() < bounds_.of_peer);
+OpenConnections::Kernel OpenConnections::RealKernel() {
+  return {[](Socket socket) { return CookieOf(socket.fd) == socket.cookie; }, BytesOut, HangUp};
 }
 
-void OpenConnections::Forget(int fd) {
-  const auto row = open_.find(fd);
-  if (row == open_.end()) return;
-  const auto of_peer = peers_.find(row->second.peer);
-  of_peer->second.erase(fd);
-  if (of_peer->second.empty()) peers_.erase(of_peer);
-  open_.erase(row);
+bool OpenConnections::Fits(const std::string& host) const {
+  const auto of_host = hosts_.find(host);
+  return open_.size() < bounds_.all && (of_host == hosts_.end() || of_host->second.all.size() < bounds_.of_peer);
 }
 
-void OpenConnections::ForgetClosed(const std::vector<int>& fds) {
-  for (const int fd : fds) {
-    if (!is_open_(fd, open_.at(fd).cookie)) Forget(fd);
+void OpenConnections::Forget(std::uint64_t cookie) {
+  const auto found = open_.find(cookie);
+  if (found == open_.end()) return;
+  const Row& row = found->second;
+  const auto host = hosts_.find(row.host);
+  host->second.all.erase(cookie);
+  host->second.strangers.erase({row.turn, cookie});
+  if (const auto user = host->second.users.find(row.user); user != host->second.users.end()) {
+    user->second.erase({row.turn, cookie});
+    if (user->second.empty()) host->second.users.erase(user);
+  }
+  if (host->second.all.empty()) hosts_.erase(host);
+  strangers_.erase({row.turn, cookie});
+  if (const auto at = descriptors_.find(row.fd); at != descriptors_.end() && at->second == cookie) {
+    descriptors_.erase(at);
+  }
+  if (const auto at = peers_.find(row.peer); at != peers_.end() && at->second == cookie) peers_.erase(at);
+  open_.erase(found);
+}
+
+void OpenConnections::ForgetClosed(const std::vector<std::uint64_t>& cookies) {
+  for (const std::uint64_t cookie : cookies) {
+    if (!kernel_.is_open({open_.at(cookie).fd, cookie})) Forget(cookie);
   }
 }
 
-std::vector<int> OpenConnections::Of(const std::string& peer) const {
-  const auto of_peer = peers_.find(peer);
-  return of_peer == peers_.end() ? std::vector<int>()
-                                 : std::vector<int>(of_peer->second.begin(), of_peer->second.end());
+void OpenConnections::EndAndForget(std::uint64_t cookie) {
+  kernel_.end({open_.at(cookie).fd, cookie});
+  Forget(cookie);
 }
 
-std::vector<int> OpenConnections::All() const {
-  std::vector<int> all;
-  for (const auto& [fd, row] : open_) all.push_back(fd);
-  return all;
-}
+void OpenConnections::EndOldest(const Order& order) { EndAndForget(order.begin()->second); }
 
-bool OpenConnections::Take(const std::string& peer, int fd, std::uint64_t cookie, TimePoint now) {
-  if (cookie == 0) return true;  // a kernel without them: nobody could be told from who has gone
-  Forget(fd);                    // the descriptor is given out again: whose it was is gone
-  if (!Fits(peer)) ForgetClosed(Of(peer));
-  if (!Fits(peer) && open_.size() >= bounds_.all && now - looked_at_ >= kLookEvery) {
+void OpenConnections::MakeRoom(const std::string& name, TimePoint now) {
+  const auto host = hosts_.find(name);
+  if (host != hosts_.end() && host->second.all.size() >= bounds_.of_peer) {
+    if (now - host->second.looked_at >= kLookEvery || host->second.strangers.empty()) {
+      host->second.looked_at = now;
+      ForgetClosed({host->second.all.begin(), host->second.all.end()});
+    }
+    if (!Fits(name) && open_.size() < bounds_.all && !host->second.strangers.empty()) {
+      EndOldest(host->second.strangers);
+    }
+  }
+  if (open_.size() < bounds_.all) return;
+  if (now - looked_at_ >= kLookEvery) {
     looked_at_ = now;
-    ForgetClosed(All());
+    std::vector<std::uint64_t> all;
+    for (const auto& [cookie, row] : open_) all.push_back(cookie);
+    ForgetClosed(all);
   }
-  if (!Fits(peer)) return false;
-  open_[fd] = {peer, cookie};
-  peers_[peer].insert(fd);
+  if (open_.size() >= bounds_.all && !strangers_.empty()) EndOldest(strangers_);
+}
+
+bool OpenConnections::HasTurn(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (ended_.size() >= kFreshMax) ForgetEnded();
+  if (ended_.size() >= kFreshMax) return false;
+  const std::size_t others = kFreshMax - ended_.size();
+  if (strangers_.size() < others) return true;
+  const auto& [turn, cookie] = *std::next(strangers_.rbegin(), static_cast<std::ptrdiff_t>(others) - 1);
+  return now - open_.at(cookie).since >= (flooded_until_ > now ? kFreshForInAFlood : kFreshFor);
+}
+
+bool OpenConnections::Take(const std::string& host, const std::string& peer, Socket socket, TimePoint now) {
+  if (socket.cookie == 0) return true;  // a kernel without them: nobody could be told from who has gone
+  const std::lock_guard lock(mutex_);
+  // The descriptor is given out again: whose it was is gone.
+  if (const auto before = descriptors_.find(socket.fd); before != descriptors_.end()) Forget(before->second);
+  if (!Fits(host)) MakeRoom(host, now);
+  if (!Fits(host)) return false;
+  const std::uint64_t turn = ++turns_;
+  const bool stranger = !peer.empty();
+  open_[socket.cookie] = {socket.fd, host, peer, turn, now, stranger, {}};
+  descriptors_[socket.fd] = socket.cookie;
+  Host& of_host = hosts_[host];
+  of_host.all.insert(socket.cookie);
+  if (!stranger) return true;
+  peers_[peer] = socket.cookie;
+  of_host.strangers.emplace(turn, socket.cookie);
+  strangers_.emplace(turn, socket.cookie);
   return true;
+}
+
+std::uint64_t OpenConnections::Proven(const std::string& peer, const std::string& user) {
+  const std::lock_guard lock(mutex_);
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return 0;
+  const std::uint64_t cookie = found->second;
+  Row& row = open_.at(cookie);
+  if (!row.stranger) return cookie;
+  row.stranger = false;
+  row.user = user;
+  strangers_.erase({row.turn, cookie});
+  Host& host = hosts_.at(row.host);
+  host.strangers.erase({row.turn, cookie});
+  if (user.empty()) return cookie;
+  Order& own = host.users[user];
+  own.emplace(row.turn, cookie);
+  const std::size_t most = std::max<std::size_t>(1, bounds_.of_peer / 2);
+  if (own.size() <= most) return cookie;
+  std::vector<std::uint64_t> all;
+  for (const auto& [turn, one] : own) all.push_back(one);
+  ForgetClosed(all);
+  if (own.size() > most) EndOldest(own);
+  return cookie;
+}
+
+void OpenConnections::End(std::uint64_t cookie) {
+  const std::lock_guard lock(mutex_);
+  const auto row = open_.find(cookie);
+  if (row != open_.end()) kernel_.end({row->second.fd, cookie});
+}
+
+void OpenConnections::ForgetEnded() {
+  std::erase_if(ended_, [this](Socket socket) { return !kernel_.is_open(socket); });
+}
+
+std::optional<Duration> OpenConnections::EndGreedyStrangers(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  ForgetEnded();
+  if (strangers_.empty() && ended_.empty()) return std::nullopt;
+  std::vector<std::uint64_t> ended;
+  for (const auto& [turn, cookie] : strangers_) {
+    const Row& row = open_.at(cookie);
+    const auto seconds = static_cast<std::uint64_t>((now - row.since).ms / 1'000);
+    const std::optional<std::uint64_t> out = kernel_.bytes_out({row.fd, cookie});
+    if (!out || *out > kOutAtOnce + seconds * kOutEachSecond) ended.push_back(cookie);
+  }
+  for (const std::uint64_t cookie : ended) EndAndForget(cookie);
+  const auto pause = Milliseconds(static_cast<std::int64_t>(strangers_.size() / kStrangersPerMillisecond));
+  return std::max(pause, kLookLeast);
+}
+
+std::set<std::string> OpenConnections::Strangers() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> peers;
+  for (const auto& [turn, cookie] : strangers_) peers.insert(open_.at(cookie).peer);
+  return peers;
+}
+
+std::size_t OpenConnections::EndStrangersWhoBegan(const std::map<std::string, std::uint64_t>& calls, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  std::size_t ended = 0;
+  flooded_until_ = now + kFlood;
+  for (const auto& [peer, count] : calls) {
+    const auto found = peers_.find(peer);
+    if (found == peers_.end()) continue;
+    const Row& row = open_.at(found->second);
+    const auto seconds = static_cast<std::uint64_t>((now - row.since).ms / 1'000);
+    if (!row.stranger || count <= kCallsAtOnce + seconds * kCallsEachSecond) continue;
+    ended_.push_back({row.fd, found->second});
+    EndAndForget(found->second);
+    ++ended;
+  }
+  return ended;
+}
+
+std::size_t OpenConnections::count() const {
+  const std::lock_guard lock(mutex_);
+  return open_.size();
 }
 
 }  // namespace glim::server

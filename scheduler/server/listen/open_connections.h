@@ -2,13 +2,18 @@
 // tell when it closes one: they are looked after when there is no room, by the number that the kernel gives to each
 // socket once.
 //
-// One thread. Memory: a row for each connection, so bounded.
+// Whoever connects is a stranger until a call has shown who it is. When there is no room for one more, the oldest
+// stranger is hung up on: strangers take connections from each other, and from nobody else.
+//
+// Any thread. Memory: a row for each connection, so bounded.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,34 +30,83 @@ struct ConnectionBounds {
 
 class OpenConnections {
  public:
-  // Whether the descriptor is still that socket.
-  using IsOpen = std::function<bool(int fd, std::uint64_t cookie)>;
-
-  OpenConnections(ConnectionBounds bounds, IsOpen is_open) : bounds_(bounds), is_open_(std::move(is_open)) {}
-
-  // False: there are as many as may be. `now` never goes back.
-  bool Take(const std::string& peer, int fd, std::uint64_t cookie, TimePoint now);
-  std::size_t count() const { return open_.size(); }
-
- private:
-  struct Row {
-    std::string peer;
+  // The number is the socket's own: the descriptor may be another's by now.
+  struct Socket {
+    int fd = -1;
     std::uint64_t cookie = 0;
   };
-  bool Fits(const std::string& peer) const;
-  void Forget(int fd);
-  void ForgetClosed(const std::vector<int>& fds);
-  std::vector<int> Of(const std::string& peer) const;
-  std::vector<int> All() const;
+  // What the kernel does. None holds a socket that is gone.
+  struct Kernel {
+    std::function<bool(Socket)> is_open;
+    // That it was given, whether the other side has taken them or not. None: it is gone.
+    std::function<std::optional<std::uint64_t>(Socket)> bytes_out;
+    std::function<void(Socket)> end;  // hangs up; gRPC then closes it
+  };
+  static Kernel RealKernel();
+
+  OpenConnections(ConnectionBounds bounds, Kernel kernel) : bounds_(bounds), kernel_(std::move(kernel)) {}
+
+  // Whether one more may come in now: so many strangers at a time have their first moments, in which nothing
+  // is known of them. The others wait in the kernel's queue.
+  bool HasTurn(TimePoint now);
+  // False: there are as many as may be. `host` is the peer without its port; `peer` with it, empty: it is no stranger,
+  // for nobody would ever tell who it is. `now` never goes back.
+  bool Take(const std::string& host, const std::string& peer, Socket socket, TimePoint now);
+  // The peer has shown who it is, `user`: of the places of its address one user has half, and the oldest goes. Empty:
+  // nobody in particular. Its number; 0: there is no such connection.
+  std::uint64_t Proven(const std::string& peer, const std::string& user);
+  void End(std::uint64_t cookie);
+  // Ends strangers who were sent more than what strangers ask for: they go on asking for what they are refused, which
+  // costs a processor, or take no answers, which pile up. When to look again; none: there is no stranger.
+  std::optional<Duration> EndGreedyStrangers(TimePoint now);
+  // Strangers' peers.
+  std::set<std::string> Strangers() const;
+  // Ends strangers who have begun more calls than strangers do; how many.
+  std::size_t EndStrangersWhoBegan(const std::map<std::string, std::uint64_t>& calls, TimePoint now);
+  std::size_t count() const;
+
+ private:
+  using Order = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // oldest first: its turn, its cookie
+  struct Row {
+    int fd = -1;
+    std::string host;
+    std::string peer;
+    std::uint64_t turn = 0;
+    TimePoint since;
+    bool stranger = false;
+    std::string user;
+  };
+  struct Host {
+    std::set<std::uint64_t> all;
+    Order strangers;
+    std::map<std::string, Order> users;
+    TimePoint looked_at;
+  };
+  bool Fits(const std::string& host) const;
+  void MakeRoom(const std::string& host, TimePoint now);
+  void EndOldest(const Order& order);
+  void ForgetEnded();
+  void EndAndForget(std::uint64_t cookie);
+  void Forget(std::uint64_t cookie);
+  void ForgetClosed(const std::vector<std::uint64_t>& cookies);
 
   const ConnectionBounds bounds_;
-  const IsOpen is_open_;
-  std::map<int, Row> open_;
-  std::map<std::string, std::set<int>> peers_;
-  TimePoint looked_at_;  // with no room for anybody
+  const Kernel kernel_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<std::uint64_t, Row> open_;
+  std::map<int, std::uint64_t> descriptors_;
+  std::map<std::string, std::uint64_t> peers_;
+  std::map<std::string, Host> hosts_;
+  Order strangers_;
+  std::uint64_t turns_ = 0;
+  std::vector<Socket> ended_;  // and not closed yet by gRPC: what it has read of them it still works off
+  TimePoint flooded_until_;    // strangers began more calls than they do
+  TimePoint looked_at_;        // with no room for anybody
 };
 
 // The socket's number: another one has another. 0: it has none.
 std::uint64_t CookieOf(int fd);
+// Since some moment; it never goes back.
+TimePoint SteadyNow();
 
 }  // namespace glim::server

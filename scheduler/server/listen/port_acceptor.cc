@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -24,15 +25,11 @@ namespace {
 
 constexpr int kAtOnce = 64;
 constexpr int kPauseMs = 100;      // without room in the process
+constexpr int kTurnMs = 5;         // while those who have come are being looked at
 constexpr int kSilentMs = 30'000;  // of data that nobody acknowledges
 constexpr std::chrono::seconds kWarnEvery{10};
 
 Status CannotListen(const std::string& why) { return {StatusCode::kUnavailable, why}; }
-
-TimePoint Now() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
-}
 
 // "[::1]:7601", "head:7601". False: it has no port.
 bool Split(const std::string& address, std::string* host, std::uint16_t* port) {
@@ -57,8 +54,20 @@ bool IsOfNoAddressHere(const Status& status) {
          status.message().ends_with(net::ErrnoText(EAFNOSUPPORT));
 }
 
-// Without the port; a Unix socket's callers are one.
-std::string PeerOf(const net::SocketAddress& from) { return from.storage.ss_family == AF_UNIX ? "unix" : from.Host(); }
+bool IsUnix(const net::SocketAddress& from) { return from.storage.ss_family == AF_UNIX; }
+
+// An IPv4 address where it came to a port of all kinds: "::ffff:10.0.0.7" is 10.0.0.7, as gRPC has it.
+net::SocketAddress Plain(const net::SocketAddress& from) {
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(from.storage);
+  if (from.storage.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) return from;
+  net::SocketAddress plain;
+  plain.length = sizeof(sockaddr_in);
+  auto& four = reinterpret_cast<sockaddr_in&>(plain.storage);
+  four.sin_family = AF_INET;
+  four.sin_port = six.sin6_port;
+  std::memcpy(&four.sin_addr, &six.sin6_addr.s6_addr[12], sizeof four.sin_addr);
+  return plain;
+}
 
 void SetOptions(int fd) {
   const int on = 1;
@@ -68,8 +77,9 @@ void SetOptions(int fd) {
 
 }  // namespace
 
-Result<std::unique_ptr<PortAcceptor>> PortAcceptor::Bind(const std::string& address, ConnectionBounds bounds) {
-  std::unique_ptr<PortAcceptor> acceptor(new PortAcceptor(bounds));
+Result<std::unique_ptr<PortAcceptor>> PortAcceptor::Bind(const std::string& address, OpenConnections* connections,
+                                                         bool proven) {
+  std::unique_ptr<PortAcceptor> acceptor(new PortAcceptor(connections, proven));
   acceptor->stop_.Reset(::eventfd(0, EFD_CLOEXEC));
   if (!acceptor->stop_) return CannotListen(net::ErrnoText(errno));
   if (address.starts_with("unix:")) {
@@ -144,27 +154,50 @@ void PortAcceptor::Stop() {
   if (!path_.empty()) ::unlink(std::exchange(path_, {}).c_str());
 }
 
+// Until when to wait for who connects; -1: for ever.
+int PortAcceptor::LookAtStrangers() {
+  const TimePoint now = SteadyNow();
+  if (now >= look_at_) {
+    const auto pause = open_->EndGreedyStrangers(now);
+    look_at_ = now + pause.value_or(Duration());
+    if (!pause) return -1;
+  }
+  return static_cast<int>((look_at_ - now).ms);
+}
+
 void PortAcceptor::Run() {
   std::vector<pollfd> ready{{stop_.get(), POLLIN, 0}};
   for (const UniqueFd& one : listening_) ready.push_back({one.get(), POLLIN, 0});
-  bool room = true;
+  Room room = Room::kSome;
   std::chrono::steady_clock::time_point warned_at;
   while (true) {
+    const int look_ms = LookAtStrangers();
     // Without room only the end is waited for: whoever waits to be taken would wake this again at once.
-    const int count = ::poll(ready.data(), room ? ready.size() : 1, room ? -1 : kPauseMs);
+    const bool takes = room == Room::kSome;
+    const int wait_ms = takes ? look_ms : room == Room::kLater ? kTurnMs : kPauseMs;
+    const int count = ::poll(ready.data(), takes ? ready.size() : 1, wait_ms);
     if (count < 0 && errno != EINTR) return LogError("a port is not listened to any more port={}", port_);
     if (ready[0].revents != 0) return;
-    room = true;
-    for (std::size_t i = 1; i < ready.size(); ++i) room = TakeAll(ready[i].fd) && room;
+    room = Room::kSome;
+    for (std::size_t i = 1; i < ready.size(); ++i) room = std::max(room, TakeAll(ready[i].fd));
     const auto now = std::chrono::steady_clock::now();
-    if (room || now - warned_at < kWarnEvery) continue;
+    if (room != Room::kNone || now - warned_at < kWarnEvery) continue;
     warned_at = now;
-    LogWarning("no descriptor is left for who connects: they wait port={} connections={}", port_, open_.count());
+    LogWarning("no descriptor is left for who connects: they wait port={} connections={}", port_, open_->count());
   }
 }
 
-bool PortAcceptor::TakeAll(int listener) {
+// A Unix socket's callers are one.
+bool PortAcceptor::Admit(const net::SocketAddress& from, int fd) {
+  const OpenConnections::Socket socket{fd, CookieOf(fd)};
+  if (IsUnix(from)) return open_->Take("unix", "", socket, SteadyNow());
+  const net::SocketAddress plain = Plain(from);
+  return open_->Take(plain.Host(), proven_ ? plain.ToString() : "", socket, SteadyNow());
+}
+
+PortAcceptor::Room PortAcceptor::TakeAll(int listener) {
   for (int i = 0; i < kAtOnce; ++i) {  // who keeps on coming keeps no other port from its turn
+    if (!open_->HasTurn(SteadyNow())) return Room::kLater;
     net::SocketAddress from;
     from.length = sizeof from.storage;
     UniqueFd taken(
@@ -172,17 +205,18 @@ bool PortAcceptor::TakeAll(int listener) {
     if (!taken) {
       const int error = errno;
       if (error == EINTR || error == ECONNABORTED || error == EPROTO) continue;
-      return error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM;
+      const bool none = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+      return none ? Room::kNone : Room::kSome;
     }
     // Who is one too many is hung up on.
-    if (!open_.Take(PeerOf(from), taken.get(), CookieOf(taken.get()), Now())) continue;
+    if (!Admit(from, taken.get())) continue;
     SetOptions(taken.get());
     Server::NewConnectionParameters connection;
     connection.listener_fd = listener;
     connection.fd = taken.Release();
     server_->HandleNewConnection(&connection);
   }
-  return true;
+  return Room::kSome;
 }
 
 std::size_t RaiseDescriptorLimit() {

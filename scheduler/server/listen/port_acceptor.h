@@ -7,6 +7,7 @@
 
 #include <grpcpp/server_builder.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "scheduler/server/listen/open_connections.h"
 #include "sdk/base/result.h"
 #include "sdk/io/unique_fd.h"
+#include "sdk/net/address.h"
 
 namespace glim::server {
 
@@ -24,7 +26,9 @@ class PortAcceptor {
 
   // Listens; nobody is taken yet. `address`: host:port, all addresses of that host; port 0: the system chooses; or
   // unix:PATH. UNAVAILABLE, in words.
-  static Result<std::unique_ptr<PortAcceptor>> Bind(const std::string& address, ConnectionBounds bounds);
+  // `connections` outlive it. `proven`: calls will tell who is no stranger; else nobody is one.
+  static Result<std::unique_ptr<PortAcceptor>> Bind(const std::string& address, OpenConnections* connections,
+                                                    bool proven);
   ~PortAcceptor() { Stop(); }
 
   int port() const { return port_; }  // 0 of a Unix socket
@@ -33,18 +37,22 @@ class PortAcceptor {
   void Stop();  // idempotent
 
  private:
-  explicit PortAcceptor(ConnectionBounds bounds) : open_(bounds, IsStillOpen) {}
-  static bool IsStillOpen(int fd, std::uint64_t cookie) { return CookieOf(fd) == cookie; }
+  PortAcceptor(OpenConnections* connections, bool proven) : open_(connections), proven_(proven) {}
   Status ListenOn(const std::string& host, std::uint16_t port);
   Status ListenOnPath(const std::string& path);
   void Run();
-  bool TakeAll(int listener);  // false: there is no room in the process
+  bool Admit(const net::SocketAddress& from, int fd);
+  int LookAtStrangers();
+  enum class Room : std::uint8_t { kSome, kLater, kNone };  // kNone: in the process
+  Room TakeAll(int listener);
 
-  OpenConnections open_;
+  OpenConnections* const open_;
+  const bool proven_;
   std::vector<UniqueFd> listening_;
   std::string path_;  // of a Unix socket, which goes at the end
   int port_ = 0;
   UniqueFd stop_;  // an eventfd
+  TimePoint look_at_;
   std::unique_ptr<Server> server_;
   std::thread thread_;
 };

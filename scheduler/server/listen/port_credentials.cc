@@ -16,9 +16,11 @@ namespace {
 // handshake. (FileWatcherCertificateProvider of gRPC 1.51 sees new authorities, and not a new certificate.)
 class AskedCredentials final : public grpc::ServerCredentials {
  public:
-  AskedCredentials(const PortCredentials* owner, grpc_ssl_client_certificate_request_type request) : owner_(owner) {
+  AskedCredentials(const PortCredentials* owner, grpc_ssl_client_certificate_request_type request, BegunCalls* calls)
+      : owner_(owner) {
     credentials_ = grpc_ssl_server_credentials_create_with_options(
         grpc_ssl_server_credentials_create_options_using_config_fetcher(request, Fetch, this));
+    grpc_server_credentials_set_auth_metadata_processor(credentials_, calls->Processor());
   }
   ~AskedCredentials() override { grpc_server_credentials_release(credentials_); }
 
@@ -108,13 +110,13 @@ std::shared_ptr<const PortCredentials::Shown> PortCredentials::shown() const {
   return shown_;
 }
 
-std::shared_ptr<grpc::ServerCredentials> PortCredentials::ForUsers() {
-  return kept_.emplace_back(std::make_shared<AskedCredentials>(this, GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE));
+std::shared_ptr<grpc::ServerCredentials> PortCredentials::ForUsers(BegunCalls* calls) {
+  return kept_.emplace_back(std::make_shared<AskedCredentials>(this, GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE, calls));
 }
 
-std::shared_ptr<grpc::ServerCredentials> PortCredentials::ForAgents() {
+std::shared_ptr<grpc::ServerCredentials> PortCredentials::ForAgents(BegunCalls* calls) {
   return kept_.emplace_back(
-      std::make_shared<AskedCredentials>(this, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY));
+      std::make_shared<AskedCredentials>(this, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, calls));
 }
 
 }  // namespace glim::server

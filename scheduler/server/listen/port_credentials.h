@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/server/listen/begun_calls.h"
 #include "scheduler/server/nodes/authority_keeper.h"
 #include "sdk/pki/private_key.h"
 #include "sdk/pki/sign.h"
@@ -29,10 +30,10 @@ class PortCredentials {
   // The certificate anew if it is time.
   Status Renew(TimePoint now);
 
-  // TLS, no certificate asked for.
-  std::shared_ptr<grpc::ServerCredentials> ForUsers();
+  // TLS, no certificate asked for. `calls` are asked about each call.
+  std::shared_ptr<grpc::ServerCredentials> ForUsers(BegunCalls* calls);
   // Mutual TLS: whoever shows no certificate of the cluster's authorities is not connected.
-  std::shared_ptr<grpc::ServerCredentials> ForAgents();
+  std::shared_ptr<grpc::ServerCredentials> ForAgents(BegunCalls* calls);
 
   // What a handshake is done with; immutable.
   struct Shown {
