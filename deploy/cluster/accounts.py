@@ -6,6 +6,7 @@ import pwd
 
 ACCOUNT = "glim-job"  # made by deploy/install-deps
 FIRST_FREE = 1_900_000_001  # of users whom this machine does not know; nobody's by convention
+OTHERS = (65534, 65534)  # whoever has no right of their own to a file
 
 
 def default_task_user():
@@ -34,11 +35,11 @@ def registry_ids(user, number):
         return FIRST_FREE + number, FIRST_FREE + number
 
 
-def closed_to(user, path):
-    """The first part of the path that the user, (uid, gid), may not pass or read; None: the user may use it."""
-    path = os.path.realpath(path)
-    above = "/"
-    for name in path.split("/")[1:-1]:
+def closed_to(user, path, below="/"):
+    """The first part of the path, from the folder `below` on, that the user, (uid, gid), may not pass or read; None:
+    there is none."""
+    path, above = os.path.realpath(path), os.path.realpath(below)
+    for name in os.path.relpath(path, above).split("/")[:-1]:
         above = os.path.join(above, name)
         if not _may(user, above, 0o1):
             return above

@@ -15,7 +15,7 @@ from .leftovers import cancel_queue, kill_tasks_under
 from .network import Network, remove_control_groups
 from .processes import Child, tail, wait_until
 from .replicas import ReplicaServices
-from .spec import parts_for_jobs, sdk_folder
+from .spec import sdk_folder
 from .tokens import Tokens
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -137,15 +137,15 @@ class LocalCluster(AgentCommands):
             self.open_to_tasks(path, 0o1733)
 
     def check_readable(self):
-        """That tasks may read what they need of the checkout and of the build."""
-        needed = [*filter(os.path.exists, parts_for_jobs(ROOT)), os.path.join(sdk_folder(ROOT), "python", "glim")]
+        """That tasks may read the SDK as it was built. (The way there need not be theirs: agents show it to them.)"""
+        sdk = sdk_folder(ROOT)
         for user in [self.task_user, *self.user_ids.values()] if self.task_user else []:
-            for path in filter(os.path.exists, needed):
-                closed = closed_to(user, path)
+            for path in filter(os.path.exists, [os.path.join(sdk, "python", "glim", "__init__.py")]):
+                closed = closed_to(user, path, below=sdk)
                 if closed:
                     raise RuntimeError(
                         f"tasks in containers are never root: one with uid {user[0]} has to read {path}, and {closed} "
-                        f"is closed to it: chmod o+rx {closed}, or put the checkout where everybody may read it"
+                        f"is closed to it: chmod -R o+rX {sdk}"
                     )
 
     def job_folder(self, name=None):

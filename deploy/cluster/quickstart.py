@@ -87,9 +87,14 @@ def tell_story(stage, steps, seed):
 
 
 def folder_for_a_job(cluster):
-    """One that jobs may have, and that is the caller's."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    return "~/first" if home in cluster.allow or cluster.runtime == "process" else os.path.join(cluster.jobs, "first")
+    """One that the caller may write in, and jobs, too: in containers they are other users, whom a home is closed to."""
+    return cluster.job_folder("first") if cluster.task_user else "~/first"
+
+
+def where_jobs_may_lie(cluster):
+    if not cluster.task_user:
+        return "Jobs may lie in any folder."
+    return f"Jobs may lie in {', '.join([cluster.jobs, *cluster.allow])}, where their users' rights lead."
 
 
 def print_ways(cluster):
@@ -103,7 +108,7 @@ The cluster is left running. A job of your own, from a folder of your own; then 
     sleep 10; glim submit --wait {examples}/urgent/job.yaml
     glim status $job            # who interrupted it, what that cost, where it went on
     glim logs -f $job           # through all its attempts, to its end
-Jobs may lie in {', '.join(cluster.allow) or 'any folder'}. Logs and the database are in {cluster.folder}.
+{where_jobs_may_lie(cluster)} Logs and the database are in {cluster.folder}.
 To stop the cluster and remove that folder:
     {os.path.join(ROOT, 'deploy', 'quickstart')} --stop {cluster.folder}"""
     )
@@ -161,7 +166,7 @@ def run(args, steps, folder):
         steps.say("every call is TLS and has a token; the nodes are enrolled; the users are ana and ben")
         for user, (uid, _) in cluster.user_ids.items():
             steps.say(f"{user}'s tasks are uid {uid}, and have its rights alone")
-        stage = Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, steps.say)
+        stage = Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs, steps.say)
         reference, main, others, problems = tell_story(stage, steps, args.seed)
         print()
         print("\n".join(story_lines(cluster.runtime, reference, main, others)))

@@ -3,6 +3,9 @@
 import json
 import os
 import re
+import shutil
+
+from .accounts import OTHERS, closed_to
 
 
 def replace_fields(text, fields):
@@ -28,17 +31,44 @@ def parts_for_jobs(root):
     return [os.path.join(root, name) for name in ("deploy", "tests")]
 
 
+def copy_for_everybody(path, copy):
+    """A file or a folder, which everybody may read."""
+    if os.path.isdir(path):
+        shutil.copytree(path, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copy(path, copy)
+    for above in (os.path.dirname(copy), copy):
+        os.chmod(above, os.stat(above).st_mode & 0o777 | 0o055)
+    for folder, below, names in os.walk(copy):
+        for name in (*below, *names):
+            inner = os.path.join(folder, name)
+            if not os.path.islink(inner):
+                mode = os.stat(inner).st_mode & 0o777
+                os.chmod(inner, mode | 0o044 | (0o011 if mode & 0o100 else 0))
+
+
 class Examples:
     """The examples of a checkout, and a folder for what is derived from them."""
 
-    def __init__(self, root, folder):
-        self.root, self.folder = root, folder
+    def __init__(self, root, folder, for_users=None):
+        """`for_users`: if any, tasks are other users than who has the checkout (LocalCluster.task_user)."""
+        self.root, self.folder, self.for_users = root, folder, for_users
         self.python_path = os.path.join(sdk_folder(root), "python")  # for processes beside the cluster
 
     def mounts(self):
         """What the jobs need of this machine beside their workdir: programs of the checkout, and where they write."""
-        parts = parts_for_jobs(self.root)
-        return [*({"source": part, "read_only": True} for part in parts), {"source": self.folder}]
+        return [*map(self.mount_of, parts_for_jobs(self.root)), {"source": self.folder}]
+
+    def mount_of(self, path):
+        """Shows tasks what lies at `path` of the checkout, at the same place. Where it is closed to their users, as all
+        of root's home is, they are shown a copy."""
+        if not self.for_users or not closed_to(OTHERS, path):
+            return {"source": path, "read_only": True}
+        copy = os.path.join(self.folder, ".shown", os.path.basename(path))
+        if not os.path.exists(copy):
+            copy_for_everybody(path, copy)
+        return {"source": copy, "target": path, "read_only": True}
 
     def path(self, *parts):
         return os.path.join(self.root, "deploy", "examples", *parts)

@@ -55,7 +55,7 @@ def start(folder, name, secure):
         BIN, own, nodes={"n1": ("A", "a1")}, config=CONFIG + BOUNDS, log_level="error", runtime="process", secure=secure
     )
     cluster.start()
-    blocker = cluster.glim.submit(Examples(ROOT, cluster.jobs).make("blocker", "exec sleep 3600"))
+    blocker = cluster.glim.submit(Examples(ROOT, cluster.jobs, cluster.task_user).make("blocker", "exec sleep 3600"))
     cluster.wait_state(blocker, "running", 30)  # what follows stays in the queue
     return cluster
 

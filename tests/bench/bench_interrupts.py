@@ -122,7 +122,7 @@ def main():
             figures.tell("raw_fdatasync_p99", round(percentile(syncs, 0.99), 3), "ms", len(syncs))
             cluster.start()
             daemons = Daemons(cluster)
-            examples = Examples(ROOT, cluster.jobs)
+            examples = Examples(ROOT, cluster.jobs, cluster.task_user)
             for load in args.loads.split(","):
                 if load == "training":
                     with Trainings(cluster, examples, folder):

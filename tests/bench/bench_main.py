@@ -38,7 +38,7 @@ class Bench:
 
     def __enter__(self):
         self.cluster.start()
-        self.examples = Examples(ROOT, self.cluster.jobs)
+        self.examples = Examples(ROOT, self.cluster.jobs, self.cluster.task_user)
         return self
 
     def __exit__(self, *_):

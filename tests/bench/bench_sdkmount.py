@@ -86,7 +86,7 @@ def measure(folder, runtime, args, figures):
     cluster = TwoNodes(folder, runtime)
     cluster.start()
     try:
-        examples = Examples(ROOT, cluster.jobs)
+        examples = Examples(ROOT, cluster.jobs, cluster.task_user)
         if runtime == "runc":
             bare = {kind: bare_container(cluster, examples, kind) for kind in ZONES}
             tell(

@@ -123,7 +123,7 @@ def main():
     try:
         figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
         cluster.start()
-        examples = Examples(ROOT, cluster.jobs)
+        examples = Examples(ROOT, cluster.jobs, cluster.task_user)
         blocker = cluster.glim.submit(examples.make("blocker", "exec sleep 3600", nodes=4))
         cluster.wait_state(blocker, "running", 30)  # what follows stays in the queue
         spec = examples.make("queued", "true", nodes=4)

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from cluster.accounts import OTHERS, closed_to
 from cluster.allowed import allowed_folders, callers_folders
 from cluster.spec import Examples, replace_fields
 
@@ -78,3 +79,20 @@ def test_callers_folders_are_home_checkout_and_here(tmp_path, monkeypatch):
     assert callers_folders("/src/glim")[1] == "/root"
     monkeypatch.setenv("SUDO_USER", "nobody-of-this-name")
     assert len(callers_folders("/src/glim")) == 3
+
+
+def test_a_closed_checkout_is_shown_as_a_copy(tmp_path):
+    """Root's home is closed to whoever tasks are."""
+    checkout, jobs = tmp_path / "checkout", tmp_path / "jobs"
+    (checkout / "deploy" / "examples").mkdir(parents=True)
+    (checkout / "tests").mkdir()
+    program = checkout / "deploy" / "examples" / "run.sh"
+    program.write_text("true\n")
+    program.chmod(0o700)
+    jobs.mkdir()
+    checkout.chmod(0o700)
+    assert Examples(str(checkout), str(jobs)).mounts()[0] == {"source": f"{checkout}/deploy", "read_only": True}
+    shown = Examples(str(checkout), str(jobs), (1234, 1234)).mounts()[0]
+    assert shown == {"source": f"{jobs}/.shown/deploy", "target": f"{checkout}/deploy", "read_only": True}
+    assert closed_to(OTHERS, f"{jobs}/.shown/deploy/examples/run.sh", below=str(jobs)) is None
+    assert os.stat(f"{jobs}/.shown/deploy/examples/run.sh").st_mode & 0o777 == 0o755

@@ -67,7 +67,7 @@ def cluster(shared_cluster):
 def stage(cluster, tmp_path_factory, request):
     """The cluster with a short folder for this test's jobs."""
     folder = cluster.job_folder()
-    yield Stage(cluster, Examples(ROOT, folder), folder, print)
+    yield Stage(cluster, Examples(ROOT, folder, cluster.task_user), folder, print)
     cluster.cancel_all()  # a job that still runs writes into the folder while it is removed
     if not hasattr(request.node, "failed_phase"):
         remove_folder(folder)
@@ -93,7 +93,7 @@ def own_stage(folder, cancel=True, **options):
     cluster = LocalCluster(BIN, folder, **options)
     try:
         cluster.start()
-        yield Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print)
+        yield Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs, print)
     finally:
         print(cluster.tails())
         cluster.glim.patience = 0

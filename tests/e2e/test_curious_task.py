@@ -14,6 +14,7 @@ from conftest import BIN, own_stage
 KIM, LEE = 61001, 61002  # uids that no machine's own tools give out
 MARK = "k1ms-0wn"
 HERE = os.path.dirname(os.path.abspath(__file__))
+GLIM = os.path.join(BIN, "glim")
 NODES = {"n1": ("A", "a1", "shared"), "n2": ("A", "a1", "other")}
 # What of a job kim's tasks leave wherever they may.
 LEAVES = f"""
@@ -52,8 +53,7 @@ class World:
 
     def job(self, name, user, run, pool, **fields):
         folder = {"kim": self.kims, "lee": self.lees}[user]
-        part = {"source": os.path.join(os.path.dirname(HERE)), "read_only": True}
-        mounts = [part, {"source": BIN, "read_only": True}, *fields.pop("mounts", ())]
+        mounts = [*self.stage.examples.mounts()[:-1], self.stage.examples.mount_of(GLIM), *fields.pop("mounts", ())]
         fields = {"workdir": folder, "pool": pool, "mounts": mounts, **fields}
         return self.glim.submit(self.stage.examples.make(name, run, **fields), user=user)
 
@@ -89,7 +89,7 @@ class World:
             ],
             "groups": [LEE],
             "devices": [],
-            "glim": os.path.join(BIN, "glim"),
+            "glim": GLIM,
             "server": cluster.server,
             "agents_server": cluster.agents_server,
             "authority": owned(os.path.join(self.lees, "ca.pem"), LEE, 0o644, self.authority()),

@@ -86,7 +86,7 @@ def test_follow_brings_what_happens_next_and_outlasts_a_restart(fresh_folder):
     cluster = LocalCluster(BIN, fresh_folder, nodes={"n1": ("A", "a1")})
     try:
         cluster.start()
-        follow_through_a_restart(cluster, Examples(ROOT, cluster.jobs))
+        follow_through_a_restart(cluster, Examples(ROOT, cluster.jobs, cluster.task_user))
     except BaseException:
         print(cluster.tails())
         raise

@@ -18,7 +18,7 @@ def own(fresh_folder):
 
 
 def make(own, name, run, **fields):
-    mounts = [*own.examples.mounts(), {"source": BIN, "read_only": True}]
+    mounts = [*own.examples.mounts(), own.examples.mount_of(GLIM)]
     return own.examples.make(name, run, mounts=mounts, **fields)
 
 

@@ -28,7 +28,9 @@ def cluster(fresh_folder):
 
 
 def test_no_node_is_lost_by_a_pause_of_the_scheduler(cluster):
-    job_id = cluster.glim.submit(Examples(ROOT, cluster.jobs).make("stays", "exec sleep 3600", nodes=2))
+    job_id = cluster.glim.submit(
+        Examples(ROOT, cluster.jobs, cluster.task_user).make("stays", "exec sleep 3600", nodes=2)
+    )
     cluster.wait_state(job_id, "running", 30)
     before = identities(cluster, job_id)
     assert len(before) >= 2

@@ -174,7 +174,7 @@ def phases(request, tmp_path_factory):
     cluster = SlowToStart(folder, request.param)
     try:
         cluster.start()
-        yield Scenarios(Stage(cluster, Examples(ROOT, cluster.jobs), cluster.jobs, print))
+        yield Scenarios(Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs, print))
     finally:
         print(cluster.tails())
         faults = cluster.stop()

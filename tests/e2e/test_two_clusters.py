@@ -10,7 +10,7 @@ from conftest import BIN, ROOT
 
 def make_cluster(folder):
     cluster = LocalCluster(BIN, folder).start()
-    spec = Examples(ROOT, cluster.jobs).make("sleeper", "exec sleep 600", nodes=4)
+    spec = Examples(ROOT, cluster.jobs, cluster.task_user).make("sleeper", "exec sleep 600", nodes=4)
     job = cluster.glim.submit(spec)
     cluster.wait_state(job, "running", 30)
     return cluster, job

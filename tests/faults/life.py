@@ -88,7 +88,7 @@ class Life:
         os.chmod(self.records, 0o1777)  # each user's ranks write files of their own
         self.cluster.open_to_tasks(self.cluster.jobs, 0o755)  # and nowhere else in what all see
         places = self.trouble.places if self.trouble else {}
-        self.workload = Workload(Examples(root, self.cluster.jobs), seed, self.records, places)
+        self.workload = Workload(Examples(root, self.cluster.jobs, self.cluster.task_user), seed, self.records, places)
         self.strikes = Strikes(self.cluster, self.rng, self.postgres, self.trouble)
         self.event_times, self.in_place = None, None
         self.submitted, self.told, self.cancel_in = {}, {}, {}
