@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 
+from .accounts import OTHERS, closed_to
 from .allowed import callers_folders
 from .folders import make_folder, remove_folder
 from .leftovers import stop_remembered
 from .local_cluster import LocalCluster
 from .receipt import runtime_words, story_json, story_lines
-from .spec import Examples
+from .spec import Examples, copy_for_everybody
 from .story import Stage, Training, random_step
 from .verdict import problems_of_deaf, problems_of_interrupt, problems_of_runtime, problems_of_stubborn
 
@@ -91,6 +92,16 @@ def folder_for_a_job(cluster):
     return cluster.job_folder("first") if cluster.task_user else "~/first"
 
 
+def examples_for_a_job(cluster):
+    """Where the caller's jobs may run them: in the checkout, or in a copy of what is closed to tasks' users there."""
+    examples = os.path.join(ROOT, "deploy", "examples")
+    if not cluster.task_user or not closed_to(OTHERS, examples):
+        return examples
+    copy = os.path.join(cluster.jobs, "examples")
+    copy_for_everybody(examples, copy)
+    return copy
+
+
 def where_jobs_may_lie(cluster):
     if not cluster.task_user:
         return "Jobs may lie in any folder."
@@ -98,7 +109,7 @@ def where_jobs_may_lie(cluster):
 
 
 def print_ways(cluster):
-    own, examples = folder_for_a_job(cluster), os.path.join(ROOT, "deploy", "examples")
+    own, examples = folder_for_a_job(cluster), examples_for_a_job(cluster)
     print(
         f"""
 The cluster is left running. A job of your own, from a folder of your own; then an urgent one, for which it makes room:

@@ -32,20 +32,16 @@ def parts_for_jobs(root):
 
 
 def copy_for_everybody(path, copy):
-    """A file or a folder, which everybody may read."""
+    """A file or a folder, which everybody may read, whatever the umask."""
     if os.path.isdir(path):
         shutil.copytree(path, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     else:
-        os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copy(path, copy)
-    for above in (os.path.dirname(copy), copy):
-        os.chmod(above, os.stat(above).st_mode & 0o777 | 0o055)
-    for folder, below, names in os.walk(copy):
-        for name in (*below, *names):
-            inner = os.path.join(folder, name)
-            if not os.path.islink(inner):
-                mode = os.stat(inner).st_mode & 0o777
-                os.chmod(inner, mode | 0o044 | (0o011 if mode & 0o100 else 0))
+    inner = (os.path.join(folder, name) for folder, below, names in os.walk(copy) for name in (*below, *names))
+    for place in (copy, *inner):
+        if not os.path.islink(place):
+            mode = os.stat(place).st_mode & 0o777
+            os.chmod(place, mode | 0o044 | (0o011 if mode & 0o100 else 0))
 
 
 class Examples:
@@ -67,6 +63,8 @@ class Examples:
             return {"source": path, "read_only": True}
         copy = os.path.join(self.folder, ".shown", os.path.basename(path))
         if not os.path.exists(copy):
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            os.chmod(os.path.dirname(copy), 0o755)
             copy_for_everybody(path, copy)
         return {"source": copy, "target": path, "read_only": True}
 
