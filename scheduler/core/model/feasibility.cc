@@ -30,11 +30,11 @@ bool MayBeIn(const JobSpec& spec, const std::string& zone) {
 
 }  // namespace
 
-std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec) {
+std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec, const std::vector<bool>& take) {
   std::map<std::string, std::size_t> by_zone;
   std::size_t largest = 0;
   for (const NodeKind& kind : pool.kinds) {
-    if (!MayBeIn(spec, kind.labels.zone)) continue;
+    if (!MayBeIn(spec, kind.labels.zone) || !(take.empty() || take[kind.users])) continue;
     largest = std::max(largest, by_zone[kind.labels.zone] += kind.nodes);
   }
   return largest;
@@ -150,7 +150,8 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
   }
   const PoolLayout& layout = state.layouts().pools.at(spec.pool);
   const std::vector<bool> give = ListsThatGive(layout, spec);
-  const FittingKinds fitting = KindsFor(layout, spec, RulesThatTake(layout, state.accounts(), user));
+  const std::vector<bool> take = RulesThatTake(layout, state.accounts(), user);
+  const FittingKinds fitting = KindsFor(layout, spec, take);
   std::map<std::string, std::size_t> by_zone;
   for (const NodeKind* kind : fitting.kinds) {
     if (give.empty() || give[kind->folders]) by_zone[kind->labels.zone] += kind->nodes;
@@ -169,7 +170,7 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
   }
   if (spec.nodes > fitting.open) return ClosedToUser(layout, fitting, state.accounts(), spec, user);
   if (Status s = CheckPaths(layout, fitting.kinds, spec); !s.ok()) return s;
-  const bool may_cross = MayCross(spec, policy, LargestZone(layout, spec));
+  const bool may_cross = MayCross(spec, policy, LargestZone(layout, spec, take));
   const std::size_t largest = std::max(MostInOneZone(by_zone), may_cross ? MostOverALink(by_zone, policy) : 0);
   if (spec.nodes > largest) {
     return Infeasible("nodes",

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/policy.h"
@@ -15,8 +16,9 @@ namespace glim::core {
 // What the job asks of each node.
 bool Fits(const NodeLabels& labels, const JobSpec& spec);
 
-// The most nodes that the pool has in one of the zones that the job may be in, whatever else it asks of a node.
-std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec);
+// The most nodes that the pool has in one of the zones that the job may be in, whatever else it asks of a node. `take`:
+// RulesThatTake (node_users.h); nodes that run no job of its user are none of these.
+std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec, const std::vector<bool>& take);
 
 // May a job of this many nodes span two zones, the largest of which has `zone_nodes_max` (LargestZone)?
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max);

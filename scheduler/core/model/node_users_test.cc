@@ -94,6 +94,19 @@ TEST(ASubmission, IsToldOfTheLabelsFirst) {
             "placement");
 }
 
+// z1 has eight nodes, four of them kim's alone, and z2 four: no zone has six for bob.
+TEST(Placement, AJobCrossesWhereNoZoneHasEnoughNodesOfItsUsers) {
+  Cluster c(Zones{.zones = 2, .leaves = 1, .nodes = 4});
+  for (int i = 0; i < 4; ++i) c.AddNode(Labels("z1", "z1-l1"));
+  c.SetUser(Named("kim", 1000));
+  c.SetUser(Named("bob", 1001));
+  for (std::uint32_t node = 1; node <= 4; ++node) c.SetRule(NodeId(node), {1000, false});
+  const auto check = [&](const std::string& user) { return CheckFeasible(c.state(), c.policy(), Spec(6), user); };
+  EXPECT_TRUE(check("bob").ok()) << check("bob").message();
+  EXPECT_EQ(c.attempt(c.Submit(Spec(6), "bob")).zones.size(), 2u);
+  EXPECT_EQ(c.Blockers(c.Submit(Spec(6), "kim")).at(0).kind, BlockerKind::kNodesBusy) << "z1 has eight for kim";
+}
+
 TEST(Placement, AJobIsOnNodesAloneThatRunItsUser) {
   Four c;
   EXPECT_EQ(c.attempt(c.Submit(Spec(2), "bob")).nodes, (std::vector{NodeId(3), NodeId(4)}));

@@ -147,7 +147,7 @@ const AskView& PoolViews::AskOf(const Job& job) {
     }
   }
   const auto by_name = ByName(ask.by_zone);
-  ask.zone_nodes_max = view.layout ? LargestZone(*view.layout, spec) : 0;
+  ask.zone_nodes_max = view.layout ? LargestZone(*view.layout, spec, take) : 0;
   ask.most_in_zone = MostInOneZone(by_name);
   ask.most_over_link = MostOverALink(by_name, policy_);
   if (ask.closed.empty()) return ask;
