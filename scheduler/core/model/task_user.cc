@@ -8,15 +8,18 @@
 namespace glim::core {
 namespace {
 
+// A pass asks for every job: what is allowed costs no words.
 std::optional<TaskUserFault> FaultOf(const char* field, const char* list, const char* option, std::uint32_t id,
                                      const std::vector<std::uint32_t>& allowed, const std::string& user) {
+  const bool listed = id >= kOwnIdsFrom || std::find(allowed.begin(), allowed.end(), id) != allowed.end();
+  if (listed && !IsNeverATasks(id)) return std::nullopt;
   const std::string what =
       (std::string(field) == "groups" ? "group " : std::string(field) + " ") + std::to_string(id) + " of user " + user;
   const std::string give = "glim admin user set " + user + " " + option;
-  if (id == 0)
+  if (id == 0) {
     return TaskUserFault{field, what + " is root's, which no task has", "give " + user + " another: " + give};
+  }
   if (IsNobodys(id)) return TaskUserFault{field, what + " is nobody's", "give " + user + " another: " + give};
-  if (id >= kOwnIdsFrom || std::find(allowed.begin(), allowed.end(), id) != allowed.end()) return std::nullopt;
   return TaskUserFault{
       field,
       what + " is the system's: it is below " + std::to_string(kOwnIdsFrom) + ", and the policy does not list it",
@@ -40,12 +43,13 @@ std::optional<std::uint32_t> UidOf(const Accounts& accounts, const std::string& 
 
 std::optional<TaskUserFault> FaultOfTaskUser(const Accounts& accounts, const Policy& policy, const std::string& user) {
   if (accounts.users_with_system_ids == 0) return std::nullopt;
-  const std::optional<TaskUser> ids = TaskUserOf(accounts, user);
-  if (!ids) return std::nullopt;
+  const auto found = accounts.users.find(user);
+  if (found == accounts.users.end() || !found->second.uid || !found->second.gid) return std::nullopt;
+  const User& ids = found->second;
   const TaskUsersPolicy& lists = policy.task_users;
-  if (auto fault = FaultOf("uid", "allow_uids", "--uid N --gid N", ids->uid, lists.allow_uids, user)) return fault;
-  if (auto fault = FaultOf("gid", "allow_gids", "--gid N", ids->gid, lists.allow_gids, user)) return fault;
-  for (const std::uint32_t group : ids->groups) {
+  if (auto fault = FaultOf("uid", "allow_uids", "--uid N --gid N", *ids.uid, lists.allow_uids, user)) return fault;
+  if (auto fault = FaultOf("gid", "allow_gids", "--gid N", *ids.gid, lists.allow_gids, user)) return fault;
+  for (const std::uint32_t group : ids.groups) {
     if (auto fault = FaultOf("groups", "allow_gids", "--group N,...", group, lists.allow_gids, user)) return fault;
   }
   return std::nullopt;
