@@ -142,6 +142,26 @@ TEST_P(AgentBoundsTest, ReadsNothingOfEtcThatItsUserMayNotHoweverNew) {
   EXPECT_EQ(text, "refused\n0\n");
 }
 
+// Deeper than any path that a call takes, with what is large at its end.
+TEST_P(AgentBoundsTest, ATmpTooDeepToBeCountedIsTooMuchAndGoesWithTheTask) {
+  StartAgent({"--tmp-bytes", "4MiB"});
+  Launch(kKey,
+         "exec /usr/bin/python3 -c 'import os, time\n"
+         "os.chdir(\"/tmp\")\n"
+         "for _ in range(5000): os.mkdir(\"d\"); os.chdir(\"d\")\n"
+         "open(\"large\", \"wb\").write(bytes(8 << 20))\n"
+         "time.sleep(1000)'");
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_NE(task->ranks(0).cause().find(" and folders more than 100 deep, and this node allows 4.0 MiB (tmp_bytes)"),
+            std::string::npos)
+      << task->ranks(0).cause();
+  Unlist(kKey);
+  Send();
+  EXPECT_TRUE(Eventually([&] { return std::filesystem::is_empty(state_ + "/tasks"); }));
+}
+
 GLIM_IN_CONTAINERS(AgentBoundsTest);
 
 }  // namespace

@@ -8,18 +8,25 @@
 
 namespace glim::nodeagent {
 
-struct DiskUse {
-  std::string path;  // relative to the state folder: "tasks/7.1.0/tmp", "logs/7-1", "checkpoints/7"
+struct FolderBytes {
   std::int64_t bytes = 0;
+  std::string uncounted;  // why there may be more: "folders more than 100 deep"; empty: that is all
 };
 
-// The largest `count` of tasks' /tmp, code and other files, attempts' logs and jobs' checkpoints, the largest first.
+struct DiskUse {
+  std::string path;  // relative to the state folder: "tasks/7.1.0/tmp", "logs/7-1", "checkpoints/7"
+  FolderBytes size;
+};
+
+// The largest `count` of tasks' /tmp, code and other files, attempts' logs and jobs' checkpoints, the largest first,
+// before them what could not be counted.
 std::vector<DiskUse> LargestIn(const std::string& state_dir, std::size_t count);
 
 // What a folder and all below it take on the disk.
-std::int64_t BytesIn(const std::string& folder);
+FolderBytes BytesIn(const std::string& folder);
 
-// "12 KiB", "3.4 GiB".
+// "12 KiB", "3.4 GiB"; "12 KiB and folders more than 100 deep".
 std::string BytesText(std::int64_t bytes);
+std::string BytesText(const FolderBytes& size);
 
 }  // namespace glim::nodeagent

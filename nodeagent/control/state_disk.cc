@@ -141,7 +141,7 @@ void StateDisk::Settle(const std::string& kind, const std::string& message) {
       [this](const std::optional<std::vector<DiskUse>>& uses) {
         std::string words;
         for (const DiskUse& use : uses.value_or(std::vector<DiskUse>())) {
-          words += (words.empty() ? "; the largest there: " : ", ") + use.path + " (" + BytesText(use.bytes) + ")";
+          words += (words.empty() ? "; the largest there: " : ", ") + use.path + " (" + BytesText(use.size) + ")";
         }
         message_ += words + "; remove what is not needed, or give the folder a larger file system";
         named_ = true;

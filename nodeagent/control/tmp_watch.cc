@@ -3,8 +3,6 @@
 #include <chrono>
 #include <optional>
 
-#include "nodeagent/control/disk_use.h"
-
 namespace glim::nodeagent {
 namespace {
 
@@ -45,9 +43,9 @@ void TmpWatch::Look() {
 }
 
 void TmpWatch::OnLooked(const Sizes& sizes) {
-  for (const auto& [key, bytes] : sizes) {
-    if (bytes <= bytes_max_) continue;
-    hooks_.over(key, "its /tmp holds " + BytesText(bytes) + ", and this node allows " + BytesText(bytes_max_) +
+  for (const auto& [key, size] : sizes) {
+    if (size.bytes <= bytes_max_ && size.uncounted.empty()) continue;
+    hooks_.over(key, "its /tmp holds " + BytesText(size) + ", and this node allows " + BytesText(bytes_max_) +
                          " (tmp_bytes): write what is large to a folder of your own");
   }
 }

@@ -1,5 +1,6 @@
 // Holds the containers' own /tmp to a bound: what a task writes there lies on the disk of the agent's state folder, and
-// one task must not take it from all others. Whoever has more is killed, and told why.
+// one task must not take it from all others. Whoever has more, or more files or deeper folders than are counted, is killed,
+// and told why.
 //
 // It looks every few seconds, by a thread of its own: a task may be over the bound for that long. On the agent's loop;
 // not thread-safe.
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "nodeagent/control/disk_use.h"
 #include "nodeagent/core/reconcile.h"
 #include "sdk/threads/apart_call.h"
 
@@ -34,7 +36,7 @@ class TmpWatch {
   void Stop();
 
  private:
-  using Sizes = std::vector<std::pair<TaskKey, std::int64_t>>;
+  using Sizes = std::vector<std::pair<TaskKey, FolderBytes>>;
   void Look();
   void OnLooked(const Sizes& sizes);
 
