@@ -6,6 +6,7 @@
 #include "scheduler/identity/job_token.h"
 #include "scheduler/identity/replica_key.h"
 #include "scheduler/identity/seal.h"
+#include "sdk/log/log.h"
 #include "sdk/task_environment/variables.h"
 #include "sdk/tokens/replica_token.h"
 
@@ -39,7 +40,7 @@ class Filler {
   // OK with `waits`: the token's row is to be made first.
   Status Fill(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::JobSpec& spec = *job.spec;
-    if (Status status = AddReplicaToken(job, task, launch, waits); !status.ok() || *waits) return status;
+    AddReplicaToken(job, task, launch);
     if (spec.secrets.empty() && !spec.api) return Status::Ok();
     if (!source_.key) {
       return Status(StatusCode::kFailedPrecondition,
@@ -59,18 +60,20 @@ class Filler {
   }
 
  private:
-  // For a task that was told of others' memory. Without identity it goes without copies.
-  Status AddReplicaToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
-    if (!Has(*launch, TaskVariable::kReplicaPeer) && !Has(*launch, TaskVariable::kReplicaSources)) return Status::Ok();
+  // For a task that was told of others' memory. Copies are for speed: without a key that opens it goes without.
+  void AddReplicaToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch) {
+    if (!Has(*launch, TaskVariable::kReplicaPeer) && !Has(*launch, TaskVariable::kReplicaSources)) return;
     const auto authority = source_.key && source_.authority ? source_.authority() : nullptr;
-    if (authority == nullptr) return Status::Ok();
     const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
-    if (row == nullptr) {
-      WantSigningKey(waits);
-      return Status::Ok();
-    }
+    if (authority == nullptr || row == nullptr) return;  // the Welcome of the replica service makes one
     const auto signing = identity::OpenSigningRow(*source_.key, *row);
-    if (!signing.ok()) return signing.status();
+    if (!signing.ok()) {
+      if (!source_.signing_fault_told->exchange(true)) {
+        LogWarning("no task gets copies in other nodes' memory: {}; {}", signing.status().message(),
+                   signing.status().fix());
+      }
+      return;
+    }
     ReplicaClaims claims;
     claims.cluster = source_.cluster;
     claims.job = task.attempt.job.value;
@@ -79,20 +82,14 @@ class Filler {
     if (launch->has_task_user()) claims.uid = launch->task_user().uid();
     launch->set_replica_token(
         MakeReplicaToken(identity::ReplicaSeedOf(*signing, authority->Signer()), std::move(claims)));
-    return Status::Ok();
-  }
-
-  // The first job of this cluster that has a token of any kind.
-  void WantSigningKey(bool* waits) {
-    out_->wanted.changes = {NewSigningKey(source_)};
-    out_->note.object = "the key of jobs' tokens";
-    *waits = true;
   }
 
   Status AddToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
-    if (row == nullptr) {
-      WantSigningKey(waits);
+    if (row == nullptr) {  // the first job of this cluster that has a token
+      out_->wanted.changes = {NewSigningKey(source_)};
+      out_->note.object = "the key of jobs' tokens";
+      *waits = true;
       return Status::Ok();
     }
     const auto signing = identity::OpenSigningRow(*source_.key, *row);
@@ -143,7 +140,7 @@ void TellReplicaKeys(const Snapshot& snapshot, const SecretSource& source, v1::W
   const core::SealedRow* row = snapshot.tables.identity->sealed.Find(identity::kSigningRow);
   if (authority == nullptr || row == nullptr) return;
   const auto signing = identity::OpenSigningRow(*source.key, *row);
-  if (!signing.ok()) return;  // no launch gets a token, and says why
+  if (!signing.ok()) return;  // no launch gets a token, and the first says why
   for (const Ed25519Key& key : identity::ReplicaKeysOf(*signing, *authority)) {
     welcome->add_replica_keys(key.data(), key.size());
   }

@@ -3,9 +3,11 @@
 // rows; no snapshot, history or log has them.
 //
 // A launch whose secret has been removed meanwhile is taken out, and fails its job. One whose job's token has no row
-// yet is taken out, too, and comes with the next set: its row must be there before the token is.
+// yet is taken out, too, and comes with the next set: its row must be there before the token is. None waits for its
+// token for copies, and none fails for the want of it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +32,8 @@ struct SecretSource {
   // With the key; may give null. Without, no attempt gets a token for copies.
   std::function<std::shared_ptr<const identity::ClusterAuthority>()> authority;
   std::string cluster;
+  // Whether the log has it that no task gets copies.
+  std::shared_ptr<std::atomic<bool>> signing_fault_told = std::make_shared<std::atomic<bool>>(false);
 };
 
 struct LaunchSecrets {

@@ -182,13 +182,18 @@ class ReplicaTokenTest : public LaunchSecretsTest {
     peer_ = kPeer;
   }
   v1::DesiredState SentWithKey() {
-    LaunchSecrets key, token;
-    EXPECT_EQ(Sent(Spec(1), &key).tasks_size(), 1) << "first the cluster's signing key";
-    EXPECT_EQ(key.waiting.size(), 1u);
-    identity_.Change(key.wanted.changes.at(0));
+    identity_.Change({identity::MakeSigningRow(*source_.key, source_.random)});
+    LaunchSecrets token;
     v1::DesiredState set = Sent(Spec(1), &token);
     EXPECT_TRUE(token.failed.empty() && token.waiting.empty());
     return set;
+  }
+  void ExpectWithoutCopies() {
+    LaunchSecrets result;
+    const v1::DesiredState set = Sent(Spec(1), &result);
+    ASSERT_EQ(set.tasks_size(), 2);
+    EXPECT_EQ(set.tasks(1).launch().replica_token(), "");
+    EXPECT_TRUE(result.failed.empty() && result.waiting.empty() && result.wanted.changes.empty());
   }
 
   std::shared_ptr<const identity::ClusterAuthority> authority_ = std::make_shared<const identity::ClusterAuthority>(
@@ -228,11 +233,19 @@ TEST_F(ReplicaTokenTest, ATaskWithoutAPlaceForCopiesHasNone) {
 // Copies are for speed: nothing is refused for want of a key.
 TEST_F(ReplicaTokenTest, WithoutIdentityTheJobGoesWithoutCopies) {
   source_.key.reset();
-  LaunchSecrets result;
-  const v1::DesiredState set = Sent(Spec(1), &result);
-  ASSERT_EQ(set.tasks_size(), 2);
-  EXPECT_EQ(set.tasks(1).launch().replica_token(), "");
-  EXPECT_TRUE(result.failed.empty() && result.waiting.empty());
+  ExpectWithoutCopies();
+}
+
+TEST_F(ReplicaTokenTest, NoLaunchWaitsForAKeyThatIsNotThereYet) { ExpectWithoutCopies(); }
+
+TEST_F(ReplicaTokenTest, WithAKeyThatDoesNotOpenTheJobGoesWithoutCopiesAndTheLogSaysSoOnce) {
+  core::SealedRow row = identity::MakeSigningRow(*source_.key, source_.random);
+  row.bytes += "torn";
+  identity_.Change({row});
+  EXPECT_FALSE(source_.signing_fault_told->load());
+  ExpectWithoutCopies();
+  EXPECT_TRUE(source_.signing_fault_told->load());
+  ExpectWithoutCopies();
 }
 
 TEST_F(ReplicaTokenTest, ServicesAreToldAnewWhenTheKeyIsThereAndWhenThePolicyIsAnother) {
