@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/model/node_users.h"
 #include "scheduler/core/model/task_user.h"
 #include "scheduler/server/listen/own_ids.h"
 #include "sdk/io/folders.h"
@@ -121,8 +122,12 @@ Status MakeFirst(const IdentityPlaces& places, SchedulerLoop* loop, const Cluste
   if (Status status = PostAndWait(loop, std::move(event), note); !status.ok()) return status;
   LogInfo("first start with identity administrator={} token={} in={}", places.user, token.id, folder);
   const SnapshotPtr now = loop->snapshot();
-  if (const auto fault = core::FaultOfTaskUser(*now->tables.accounts, *now->policy, places.user)) {
+  const core::Accounts& accounts = *now->tables.accounts;
+  if (const auto fault = core::FaultOfTaskUser(accounts, *now->policy, places.user)) {
     LogWarning("no job of the administrator starts: {}; {}", fault->what, fault->fix);
+  }
+  if (const std::string opener = core::OpenerOf(accounts, places.user); !opener.empty()) {
+    LogInfo("some nodes run no job of the administrator: {}; {}", core::WhyClosed(accounts, places.user), opener);
   }
   return Status::Ok();
 }

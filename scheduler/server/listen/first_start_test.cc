@@ -35,11 +35,11 @@ TEST_F(FirstStartTest, WhoStartsItIsTheAdministrator) {
   EXPECT_THAT(Audit("first start"), ::testing::Not(::testing::IsEmpty()));
 }
 
-// As root it is nobody in tasks: an operator says who.
+// As root or another of the system's users it is nobody in tasks: an operator says who.
 TEST_F(FirstStartTest, TheAdministratorIsTheUserItRunsAs) {
   const core::User& row = server_->snapshot()->tables.accounts->users.at(OwnUserName());
   const std::optional<core::TaskUser> own = IdsOf(::geteuid());
-  EXPECT_EQ(own.has_value(), ::geteuid() != 0);
+  EXPECT_EQ(own.has_value(), ::geteuid() >= core::kOwnIdsFrom);
   EXPECT_EQ(row.uid.has_value(), own.has_value());
   if (!own) return;
   EXPECT_EQ(*row.uid, ::geteuid());
@@ -48,10 +48,26 @@ TEST_F(FirstStartTest, TheAdministratorIsTheUserItRunsAs) {
 }
 
 TEST(IdsOf, AreThoseOfTheUserDatabaseButForTheSystemsGroups) {
+  const passwd* entry = nullptr;
+  ::setpwent();
+  do {
+    entry = ::getpwent();
+  } while (entry != nullptr && (entry->pw_uid < core::kOwnIdsFrom || core::IsNobodys(entry->pw_uid)));
+  if (entry != nullptr) {  // where anybody has one
+    const auto ids = IdsOf(entry->pw_uid);
+    ASSERT_TRUE(ids.has_value());
+    EXPECT_EQ(ids->uid, entry->pw_uid);
+    for (const std::uint32_t group : ids->groups) EXPECT_GE(group, core::kOwnIdsFrom);
+  }
+  ::endpwent();
+}
+
+// A packaged scheduler runs as one: no job of such an administrator would start.
+TEST(IdsOf, AreNothingOfUsersOfTheSystem) {
   const passwd* const daemon = ::getpwnam("daemon");
   ASSERT_NE(daemon, nullptr);
-  const core::TaskUser expected{daemon->pw_uid, daemon->pw_gid, {}};
-  EXPECT_EQ(IdsOf(expected.uid), expected);
+  EXPECT_EQ(IdsOf(daemon->pw_uid), std::nullopt);
+  EXPECT_EQ(IdsOf(999), std::nullopt);
   EXPECT_EQ(IdsOf(0), std::nullopt);
   EXPECT_EQ(IdsOf(65534), std::nullopt) << "nobody";
 }

@@ -28,7 +28,7 @@ std::vector<gid_t> GroupsOf(const passwd& entry) {
 }  // namespace
 
 std::optional<core::TaskUser> IdsOf(std::uint32_t uid) {
-  if (core::IsNeverATasks(uid)) return std::nullopt;
+  if (uid < core::kOwnIdsFrom || core::IsNeverATasks(uid)) return std::nullopt;
   const passwd* const entry = ::getpwuid(uid);
   core::TaskUser ids{uid, entry == nullptr ? ::getegid() : entry->pw_gid};
   if (core::IsNeverATasks(ids.gid)) return std::nullopt;

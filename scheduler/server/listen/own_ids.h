@@ -9,8 +9,9 @@
 
 namespace glim::server {
 
-// Nothing: root, or nobody. Groups of the system (below 1000) are left out: a policy has to list them before any task
-// has them. A user who is in no user database has the gid of this process and no groups.
+// Nothing: root or another of the system's users (below 1000), as a packaged scheduler's is, or nobody. Groups of the
+// system are left out, too: a policy has to list them before any task has them. A user who is in no user database has
+// the gid of this process and no groups.
 std::optional<core::TaskUser> IdsOf(std::uint32_t uid);
 
 }  // namespace glim::server
