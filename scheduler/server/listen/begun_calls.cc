@@ -82,6 +82,7 @@ BegunCalls::Connection* BegunCalls::ConnectionOf(grpc_auth_context* context) {
 }
 
 bool BegunCalls::MayBegin(Connection* connection, const grpc_metadata* metadata, std::size_t count) {
+  connection->begun.fetch_add(1);
   const int others = connection->calls.fetch_add(1);
   if (others < kOfStrangers) return true;
   if (others < kOfKnown) {
@@ -102,19 +103,21 @@ void BegunCalls::Process(void* self, grpc_auth_context* context, const grpc_meta
     return done(user_data, nullptr, 0, nullptr, 0, GRPC_STATUS_OK, nullptr);
   }
   const std::uint64_t number = connection->number.load();
+  std::optional<std::uint64_t> offender;
+  if (connection->refused.fetch_add(1) + 1 >= kRefusedMax) offender = connection->begun.load();
   done(user_data, nullptr, 0, nullptr, 0, GRPC_STATUS_RESOURCE_EXHAUSTED,
        "too many calls of this connection are not over");
-  owner->Refused(number);
+  owner->Refused(number, offender);
 }
 
 // Whose connection it is that went too far: gRPC tells here no more of it than of which user it is.
-void BegunCalls::Refused(std::uint64_t number) {
+void BegunCalls::Refused(std::uint64_t number, std::optional<std::uint64_t> offender) {
   if (number != 0) connections_->End(number);
   const std::unique_lock lock(refused_mutex_, std::try_to_lock);
   if (!lock) return;
   const TimePoint now = SteadyNow();
   if (number == 0 && now >= look_at_) {
-    ended_ += connections_->EndStrangersWhoBegan(StreamsBegun(connections_->Strangers()), now);
+    ended_ += connections_->EndStrangersWhoBegan(StreamsBegun(connections_->Strangers()), now, offender);
     look_at_ = SteadyNow() + std::max(kLookAtCallsLeast, (SteadyNow() - now) * kLookAtCallsShare);
   }
   if (told_at_ && now - told_at_ < kTellEvery) return;

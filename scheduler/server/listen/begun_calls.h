@@ -5,7 +5,8 @@
 // whole request is there. Who begins calls and does not finish them, or does not take the answers, held memory without
 // end. gRPC asks the credentials of a port about each call when its headers are there: that is where they are counted.
 // They are counted down when the call has gone; of those that end before their request is there nobody hears, and they
-// count until the connection ends. So one that reaches the bound is ended, too.
+// count until the connection ends. So a stranger's that goes on at the bound is ended, and at once one that has shown
+// who it is, whose bound no client reaches.
 //
 // Any thread. The counts lie in gRPC's own context of the connection, and go with it. Outlives the server.
 #pragma once
@@ -18,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,7 @@ class BegunCalls {
   // Of one connection. An honest client has 1000 at most, and is told that a call is over before it is forgotten here.
   static constexpr int kOfStrangers = 16;
   static constexpr int kOfKnown = 2'000;
+  static constexpr int kRefusedMax = 16;  // of a stranger's connection, before it is ended
 
   struct Rules {
     bool any_call_proves = false;  // the port lets in nobody who has not shown who it is
@@ -45,7 +48,9 @@ class BegunCalls {
   void Proven(const grpc::ServerContextBase& context, const std::string& user);
 
   struct Connection {
-    std::atomic<int> calls = 0;
+    std::atomic<int> calls = 0;            // that are not over
+    std::atomic<std::uint64_t> begun = 0;  // ever
+    std::atomic<int> refused = 0;
     std::atomic<std::uint64_t> number = 0;  // in OpenConnections, once it has shown who it is
   };
 
@@ -56,7 +61,8 @@ class BegunCalls {
                       grpc_process_auth_metadata_done_cb done, void* user_data);
   Connection* ConnectionOf(grpc_auth_context* context);
   bool MayBegin(Connection* connection, const grpc_metadata* metadata, std::size_t count);
-  void Refused(std::uint64_t number);
+  // `offender`: what a connection has begun that goes on.
+  void Refused(std::uint64_t number, std::optional<std::uint64_t> offender);
 
   OpenConnections* const connections_;
   const Rules rules_;

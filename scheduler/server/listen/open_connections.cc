@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -28,14 +29,21 @@ constexpr Duration kFlood = Seconds(1);
 // Strangers begin one or two; whose token counts may begin all at once before the first has shown it.
 constexpr std::uint64_t kCallsAtOnce = 256;
 constexpr std::uint64_t kCallsEachSecond = 4;
+// Whose token counts has shown it by then.
+constexpr Duration kProvesWithin = Seconds(2);
 // Between two looks at strangers: a look costs 2 us each.
 constexpr Duration kLookLeast = Milliseconds(20);
 constexpr std::size_t kStrangersPerMillisecond = 10;
 
-// gRPC may close it meanwhile, and the number be another's: what is looked at and hung up on is held by one of its own.
+// gRPC may close it meanwhile, and the number be another's: what is hung up on is held by a number of our own. Not so a
+// file: the locks that this process has on it, SQLite's for one, go when any of its numbers is closed.
 UniqueFd Hold(OpenConnections::Socket socket) {
+  if (CookieOf(socket.fd) != socket.cookie) return {};
   UniqueFd held(::fcntl(socket.fd, F_DUPFD_CLOEXEC, 0));
-  if (held && CookieOf(held.get()) != socket.cookie) held.Reset();
+  if (!held || CookieOf(held.get()) == socket.cookie) return held;
+  // Closed and given out again in between. A number is lost rather than a file's locks.
+  if (struct stat info{}; ::fstat(held.get(), &info) != 0 || !S_ISSOCK(info.st_mode)) held.Release();
+  held.Reset();
   return held;
 }
 
@@ -53,10 +61,10 @@ struct TcpInfo {
 static_assert(sizeof(tcp_info) == 104 && offsetof(TcpInfo, unsent) == 144 && offsetof(TcpInfo, sent) == 200);
 
 std::optional<std::uint64_t> BytesOut(OpenConnections::Socket socket) {
-  const UniqueFd held = Hold(socket);
   TcpInfo info{};
   socklen_t size = sizeof info;
-  if (!held || ::getsockopt(held.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  if (::getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  if (CookieOf(socket.fd) != socket.cookie) return std::nullopt;  // no other has it: what was asked was this one
   return info.sent + info.unsent;
 }
 
@@ -186,15 +194,27 @@ std::uint64_t OpenConnections::Proven(const std::string& peer, const std::string
   Host& host = hosts_.at(row.host);
   host.strangers.erase({row.turn, cookie});
   if (user.empty()) return cookie;
-  Order& own = host.users[user];
-  own.emplace(row.turn, cookie);
+  host.users[user].emplace(row.turn, cookie);
+  HoldToShare(std::string(row.host), user);
+  return open_.contains(cookie) ? cookie : 0;
+}
+
+const OpenConnections::Order* OpenConnections::OfUser(const std::string& host, const std::string& user) const {
+  const auto at = hosts_.find(host);
+  if (at == hosts_.end()) return nullptr;
+  const auto own = at->second.users.find(user);
+  return own == at->second.users.end() ? nullptr : &own->second;
+}
+
+void OpenConnections::HoldToShare(const std::string& host, const std::string& user) {
   const std::size_t most = std::max<std::size_t>(1, bounds_.of_peer / 2);
-  if (own.size() <= most) return cookie;
+  const Order* own = OfUser(host, user);
+  if (own == nullptr || own->size() <= most) return;
   std::vector<std::uint64_t> all;
-  for (const auto& [turn, one] : own) all.push_back(one);
+  for (const auto& [turn, one] : *own) all.push_back(one);
   ForgetClosed(all);
-  if (own.size() > most) EndOldest(own);
-  return cookie;
+  own = OfUser(host, user);  // with the last of them the user is forgotten, too
+  if (own != nullptr && own->size() > most) EndOldest(*own);
 }
 
 void OpenConnections::End(std::uint64_t cookie) {
@@ -230,16 +250,20 @@ std::set<std::string> OpenConnections::Strangers() const {
   return peers;
 }
 
-std::size_t OpenConnections::EndStrangersWhoBegan(const std::map<std::string, std::uint64_t>& calls, TimePoint now) {
+std::size_t OpenConnections::EndStrangersWhoBegan(const std::map<std::string, std::uint64_t>& calls, TimePoint now,
+                                                  std::optional<std::uint64_t> offender) {
   const std::lock_guard lock(mutex_);
   std::size_t ended = 0;
-  flooded_until_ = now + kFlood;
   for (const auto& [peer, count] : calls) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) continue;
     const Row& row = open_.at(found->second);
+    if (!row.stranger) continue;
     const auto seconds = static_cast<std::uint64_t>((now - row.since).ms / 1'000);
-    if (!row.stranger || count <= kCallsAtOnce + seconds * kCallsEachSecond) continue;
+    const bool floods = count > kCallsAtOnce + seconds * kCallsEachSecond;
+    const bool goes_on = offender && count >= *offender && now - row.since >= kProvesWithin;
+    if (!floods && !goes_on) continue;
+    if (floods) flooded_until_ = now + kFlood;
     ended_.push_back({row.fd, found->second});
     EndAndForget(found->second);
     ++ended;

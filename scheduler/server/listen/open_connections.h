@@ -47,13 +47,13 @@ class OpenConnections {
   OpenConnections(ConnectionBounds bounds, Kernel kernel) : bounds_(bounds), kernel_(std::move(kernel)) {}
 
   // Whether one more may come in now: so many strangers at a time have their first moments, in which nothing
-  // is known of them. The others wait in the kernel's queue.
+  // is known of them. The others wait (newcomers.h).
   bool HasTurn(TimePoint now);
   // False: there are as many as may be. `host` is the peer without its port; `peer` with it, empty: it is no stranger,
   // for nobody would ever tell who it is. `now` never goes back.
   bool Take(const std::string& host, const std::string& peer, Socket socket, TimePoint now);
   // The peer has shown who it is, `user`: of the places of its address one user has half, and the oldest goes. Empty:
-  // nobody in particular. Its number; 0: there is no such connection.
+  // nobody in particular. Its number; 0: there is no such connection, or no more.
   std::uint64_t Proven(const std::string& peer, const std::string& user);
   void End(std::uint64_t cookie);
   // Ends strangers who were sent more than what strangers ask for: they go on asking for what they are refused, which
@@ -61,8 +61,11 @@ class OpenConnections {
   std::optional<Duration> EndGreedyStrangers(TimePoint now);
   // Strangers' peers.
   std::set<std::string> Strangers() const;
-  // Ends strangers who have begun more calls than strangers do; how many.
-  std::size_t EndStrangersWhoBegan(const std::map<std::string, std::uint64_t>& calls, TimePoint now);
+  // Ends strangers who have begun more calls than strangers do; how many. `offender`: one of them was refused again and
+  // again, and has begun so many at least; who has, and has had the time to show who it is, is ended with it, for gRPC
+  // does not tell which it was.
+  std::size_t EndStrangersWhoBegan(const std::map<std::string, std::uint64_t>& calls, TimePoint now,
+                                   std::optional<std::uint64_t> offender = std::nullopt);
   std::size_t count() const;
 
  private:
@@ -85,6 +88,9 @@ class OpenConnections {
   bool Fits(const std::string& host) const;
   void MakeRoom(const std::string& host, TimePoint now);
   void EndOldest(const Order& order);
+  // Null: nobody of that host is that user.
+  const Order* OfUser(const std::string& host, const std::string& user) const;
+  void HoldToShare(const std::string& host, const std::string& user);
   void ForgetEnded();
   void EndAndForget(std::uint64_t cookie);
   void Forget(std::uint64_t cookie);

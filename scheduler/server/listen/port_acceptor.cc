@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kAtOnce = 64;
 constexpr int kPauseMs = 100;      // without room in the process
-constexpr int kTurnMs = 5;         // while those who have come are being looked at
+constexpr int kTurnMs = 5;         // while somebody waits for a turn
 constexpr int kSilentMs = 30'000;  // of data that nobody acknowledges
 constexpr std::chrono::seconds kWarnEvery{10};
 
@@ -73,6 +73,12 @@ void SetOptions(int fd) {
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a Unix socket has neither
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilentMs, sizeof kSilentMs);
+}
+
+// Has hung up while it waited: it needs no turn.
+bool IsGone(const UniqueFd& socket) {
+  char byte = 0;
+  return ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 }  // namespace
@@ -151,6 +157,7 @@ void PortAcceptor::Stop() {
     thread_.join();
   }
   listening_.clear();
+  waiting_ = {};
   if (!path_.empty()) ::unlink(std::exchange(path_, {}).c_str());
 }
 
@@ -174,12 +181,14 @@ void PortAcceptor::Run() {
     const int look_ms = LookAtStrangers();
     // Without room only the end is waited for: whoever waits to be taken would wake this again at once.
     const bool takes = room == Room::kSome;
-    const int wait_ms = takes ? look_ms : room == Room::kLater ? kTurnMs : kPauseMs;
+    const bool turns = !waiting_.empty() || room == Room::kLater;
+    const int wait_ms = turns ? kTurnMs : takes ? look_ms : kPauseMs;
     const int count = ::poll(ready.data(), takes ? ready.size() : 1, wait_ms);
     if (count < 0 && errno != EINTR) return LogError("a port is not listened to any more port={}", port_);
     if (ready[0].revents != 0) return;
     room = Room::kSome;
     for (std::size_t i = 1; i < ready.size(); ++i) room = std::max(room, TakeAll(ready[i].fd));
+    GiveTurns();
     const auto now = std::chrono::steady_clock::now();
     if (room != Room::kNone || now - warned_at < kWarnEvery) continue;
     warned_at = now;
@@ -187,17 +196,25 @@ void PortAcceptor::Run() {
   }
 }
 
-// A Unix socket's callers are one.
-bool PortAcceptor::Admit(const net::SocketAddress& from, int fd) {
-  const OpenConnections::Socket socket{fd, CookieOf(fd)};
-  if (IsUnix(from)) return open_->Take("unix", "", socket, SteadyNow());
-  const net::SocketAddress plain = Plain(from);
-  return open_->Take(plain.Host(), proven_ ? plain.ToString() : "", socket, SteadyNow());
+void PortAcceptor::GiveTurns() {
+  while (!waiting_.empty() && open_->HasTurn(SteadyNow())) {
+    Newcomers::One one = waiting_.Next();
+    if (IsGone(one.socket)) continue;
+    const OpenConnections::Socket socket{one.socket.get(), CookieOf(one.socket.get())};
+    // Who is one too many is hung up on.
+    if (!open_->Take(one.host, one.peer, socket, SteadyNow())) continue;
+    SetOptions(one.socket.get());
+    Server::NewConnectionParameters connection;
+    connection.listener_fd = one.listener;
+    connection.fd = one.socket.Release();
+    server_->HandleNewConnection(&connection);
+  }
 }
 
 PortAcceptor::Room PortAcceptor::TakeAll(int listener) {
   for (int i = 0; i < kAtOnce; ++i) {  // who keeps on coming keeps no other port from its turn
-    if (!open_->HasTurn(SteadyNow())) return Room::kLater;
+    GiveTurns();
+    if (waiting_.IsFull(SteadyNow())) return Room::kLater;
     net::SocketAddress from;
     from.length = sizeof from.storage;
     UniqueFd taken(
@@ -208,13 +225,10 @@ PortAcceptor::Room PortAcceptor::TakeAll(int listener) {
       const bool none = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
       return none ? Room::kNone : Room::kSome;
     }
-    // Who is one too many is hung up on.
-    if (!Admit(from, taken.get())) continue;
-    SetOptions(taken.get());
-    Server::NewConnectionParameters connection;
-    connection.listener_fd = listener;
-    connection.fd = taken.Release();
-    server_->HandleNewConnection(&connection);
+    const bool local = IsUnix(from);  // its callers are one
+    const net::SocketAddress plain = local ? from : Plain(from);
+    waiting_.Add({local ? "unix" : plain.Host(), proven_ && !local ? plain.ToString() : "", listener, std::move(taken),
+                  SteadyNow()});
   }
   return Room::kSome;
 }

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "scheduler/server/listen/newcomers.h"
 #include "scheduler/server/listen/open_connections.h"
 #include "sdk/base/result.h"
 #include "sdk/io/unique_fd.h"
@@ -41,10 +42,10 @@ class PortAcceptor {
   Status ListenOn(const std::string& host, std::uint16_t port);
   Status ListenOnPath(const std::string& path);
   void Run();
-  bool Admit(const net::SocketAddress& from, int fd);
   int LookAtStrangers();
   enum class Room : std::uint8_t { kSome, kLater, kNone };  // kNone: in the process
   Room TakeAll(int listener);
+  void GiveTurns();
 
   OpenConnections* const open_;
   const bool proven_;
@@ -53,6 +54,7 @@ class PortAcceptor {
   int port_ = 0;
   UniqueFd stop_;  // an eventfd
   TimePoint look_at_;
+  Newcomers waiting_;  // the thread's
   std::unique_ptr<Server> server_;
   std::thread thread_;
 };

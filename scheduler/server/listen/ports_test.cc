@@ -1,10 +1,22 @@
 // Both ports with real TLS: who is let in, and what answers where.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <net/if.h>
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "scheduler/identity/cluster_authority.h"
+#include "scheduler/server/listen/begun_calls.h"
 #include "scheduler/server/listen/port_credentials.h"
+#include "scheduler/server/listen/streams_begun.h"
 #include "scheduler/server/testing/identity_server.h"
 #include "sdk/io/random_bytes.h"
+#include "sdk/net/address.h"
 #include "sdk/pki/certificate_request.h"
 
 namespace glim::server {
@@ -164,6 +176,77 @@ TEST_F(PortsTest, ACallWithoutATokenIsRefused) {
   const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(DetailOf(status).reason(), "NO_TOKEN");
+}
+
+// Calls that are begun, and neither sent whole nor ended.
+class HalfSentCalls {
+ public:
+  explicit HalfSentCalls(const std::shared_ptr<grpc::Channel>& channel) : stub_(channel) {}
+  ~HalfSentCalls() {
+    for (Call& call : calls_) call.context.TryCancel();
+    queue_.Shutdown();
+    while (Look(kPatience)) {
+    }
+  }
+  void BeginOne() {
+    Call& call = calls_.emplace_back();
+    call.rpc = stub_.PrepareCall(&call.context, "/glim.v1.ClientApi/WhoAmI", &queue_);
+    call.rpc->StartCall(nullptr);
+    call.rpc->Finish(&call.status, &call);
+  }
+  // Waits for one to end. False: the queue has.
+  bool Look(std::chrono::milliseconds bound) {
+    void* tag = nullptr;
+    bool ok = false;
+    const auto came = queue_.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + bound);
+    if (came == grpc::CompletionQueue::GOT_EVENT && tag != nullptr)
+      ++ends[static_cast<Call*>(tag)->status.error_code()];
+    return came != grpc::CompletionQueue::SHUTDOWN;
+  }
+  std::map<grpc::StatusCode, int> ends;
+
+ private:
+  struct Call {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> rpc;
+    grpc::Status status;
+  };
+  grpc::GenericStub stub_;
+  grpc::CompletionQueue queue_;
+  std::deque<Call> calls_;
+};
+
+// Few a second, so that they never are as many as a flood's.
+TEST_F(PortsTest, AStrangerWhoGoesOnAtTheBoundIsHungUpOn) {
+  grpc::ChannelArguments own;
+  own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  HalfSentCalls calls(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server_->port()), Credentials(), own));
+  int begun = 0;
+  for (; begun < BegunCalls::kOfStrangers; ++begun) calls.BeginOne();
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (calls.ends[grpc::StatusCode::UNAVAILABLE] == 0 && std::chrono::steady_clock::now() < give_up) {
+    calls.BeginOne();
+    ++begun;
+    for (int i = 0; i < 4; ++i) calls.Look(std::chrono::milliseconds(50));
+  }
+  EXPECT_GT(calls.ends[grpc::StatusCode::UNAVAILABLE], 0) << "of " << begun;
+  EXPECT_GE(calls.ends[grpc::StatusCode::RESOURCE_EXHAUSTED], BegunCalls::kRefusedMax - 1);
+  EXPECT_LT(begun, 200);
+  EXPECT_EQ(WhoIs(admin_token()).role(), "admin");
+}
+
+TEST(PeerOfUri, IsAsTheAddressOfItsSocketIsWritten) {
+  EXPECT_EQ(PeerOfUri("ipv4:10.0.0.7:51234"), "10.0.0.7:51234");
+  EXPECT_EQ(PeerOfUri("ipv6:%5B::1%5D:51234"), "[::1]:51234");
+  net::SocketAddress local;
+  auto& six = reinterpret_cast<sockaddr_in6&>(local.storage);
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(51234);
+  ASSERT_EQ(::inet_pton(AF_INET6, "fe80::7", &six.sin6_addr), 1);
+  six.sin6_scope_id = ::if_nametoindex("lo");
+  local.length = sizeof six;
+  EXPECT_EQ(PeerOfUri("ipv6:%5Bfe80::7%25" + std::to_string(six.sin6_scope_id) + "%5D:51234"), local.ToString());
+  for (const char* odd : {"ipv6:%", "ipv6:%5", "ipv6:%zz", "", "%25"}) EXPECT_LE(PeerOfUri(odd).size(), 4U) << odd;
 }
 
 class PlainPortsTest : public ServerTest {};

@@ -2,6 +2,7 @@
 
 #include <grpc/grpc.h>
 #include <grpc/support/alloc.h>
+#include <net/if.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -40,10 +41,22 @@ std::int64_t Number(std::string_view text) {
 }  // namespace
 
 std::string PeerOfUri(const std::string& uri) {
-  std::string peer = uri.substr(uri.find(':') + 1);
-  for (const auto& [coded, plain] : {std::pair("%5B", "["), std::pair("%5D", "]")}) {
-    if (const std::size_t at = peer.find(coded); at != std::string::npos) peer.replace(at, 3, plain);
+  std::string peer;
+  for (std::size_t at = uri.find(':') + 1; at < uri.size(); ++at) {
+    unsigned char byte = 0;
+    const char* const code = uri.data() + at + 1;
+    if (uri[at] == '%' && at + 2 < uri.size() && std::from_chars(code, code + 2, byte, 16).ptr == code + 2) {
+      peer += static_cast<char>(byte);
+      at += 2;
+    } else {
+      peer += uri[at];
+    }
   }
+  const std::size_t zone = peer.find('%'), end = peer.find(']', zone);
+  if (zone == std::string::npos || end == std::string::npos) return peer;
+  char name[IF_NAMESIZE];
+  const std::int64_t index = Number(std::string_view(peer).substr(zone + 1, end - zone - 1));
+  if (::if_indextoname(static_cast<unsigned>(index), name) != nullptr) peer.replace(zone + 1, end - zone - 1, name);
   return peer;
 }
 

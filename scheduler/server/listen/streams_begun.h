@@ -9,7 +9,8 @@
 
 namespace glim::server {
 
-// "ipv4:10.0.0.7:51234", "ipv6:%5B::1%5D:51234" -> as SocketAddress::ToString has it.
+// "ipv4:10.0.0.7:51234", "ipv6:%5B::1%5D:51234" -> as SocketAddress::ToString has it. A link's address has its link:
+// "ipv6:%5Bfe80::1%254%5D:51234" -> "[fe80::1%eth0]:51234".
 std::string PeerOfUri(const std::string& uri);
 
 // Of these peers, as SocketAddress::ToString names them; who is not connected is left out.
