@@ -127,7 +127,8 @@ Status MakeFirst(const IdentityPlaces& places, SchedulerLoop* loop, const Cluste
     LogWarning("no job of the administrator starts: {}; {}", fault->what, fault->fix);
   }
   if (const std::string opener = core::OpenerOf(accounts, places.user); !opener.empty()) {
-    LogInfo("some nodes run no job of the administrator: {}; {}", core::WhyClosed(accounts, places.user), opener);
+    LogInfo("where tasks are their users no job of the administrator starts: {}; {}",
+            core::WhyClosed(accounts, places.user), opener);
   }
   return Status::Ok();
 }
