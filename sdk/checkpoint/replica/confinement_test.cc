@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -14,8 +15,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "sdk/io/read_file.h"
 
@@ -90,6 +94,52 @@ TEST(Confinement, ItHasWhatUcxNeeds) {
   EXPECT_EQ(Try(Files::kThose, [] { return IsDenied(::open("/tmp/glim-never", O_WRONLY | O_CREAT, 0600)); }), 0);
   EXPECT_EQ(Try(Files::kThose, [] { return IsDenied(::execl("/bin/true", "true", nullptr)); }), 0);
 }
+
+// How a child of a confined service's ends: its exit code, or 1000 and the signal.
+int TryInService(const std::function<bool()>& attempt) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!ConfineService().ok()) ::_exit(2);
+    ::_exit(attempt() ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+// In namespaces of its own a process has all the capabilities that the service gave up.
+TEST(Confinement, TheServiceMakesThreadsAndProcessesAndNoNamespaces) {
+  for (const int flag : {CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWNS | CLONE_NEWUSER}) {
+    EXPECT_EQ(TryInService([flag] {
+                const std::int64_t pid = ::syscall(SYS_clone, flag | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+                if (pid == 0) ::_exit(0);
+                return IsDenied(pid);
+              }),
+              0)
+        << flag;
+  }
+  EXPECT_EQ(TryInService([] {
+              std::uint64_t wanted[8] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD};
+              const std::int64_t pid = ::syscall(SYS_clone3, wanted, sizeof wanted);
+              if (pid == 0) ::_exit(0);
+              return pid == -1 && errno == ENOSYS;
+            }),
+            0);
+  EXPECT_EQ(TryInService([] {
+              bool ran = false;
+              std::thread([&ran] { ran = true; }).join();
+              return ran && std::system("true") == 0;
+            }),
+            0);
+}
+
+#if defined(__x86_64__)
+TEST(Confinement, TheSecondNumbersOfCallsEndTheProcess) {
+  EXPECT_EQ(TryInService([] { return ::syscall(0x40000000 + SYS_ptrace, PTRACE_TRACEME, 0, 0, 0) >= 0; }),
+            1000 + SIGSYS);
+  EXPECT_EQ(Try(Files::kNone, [] { return ::syscall(0x40000000 + SYS_getpid) >= 0; }), 1000 + SIGSYS);
+}
+#endif
 
 TEST(Confinement, TheServiceStartsItsOwnProgramAndHasNoPrivileges) {
   const pid_t child = ::fork();

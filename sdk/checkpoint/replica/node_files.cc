@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
@@ -32,6 +33,11 @@ bool NextLine(std::string_view* text, std::string_view* word, std::string_view* 
   *word = line.substr(0, blank);
   *rest = blank == std::string_view::npos ? "" : line.substr(blank + 1);
   return true;
+}
+
+bool IsSameFile(const struct ::stat& a, const struct ::stat& b) {
+  return a.st_ino == b.st_ino && a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+         a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
 bool IsPlain(std::string_view text, std::size_t bytes_max) {
@@ -72,16 +78,16 @@ Result<ReplicaIssuers> ParseIssuers(std::string_view text) {
 const ReplicaIssuers& IssuersFile::Now() {
   struct stat now {};
   if (::stat(path_.c_str(), &now) != 0) return issuers_;
-  const bool same = now.st_ino == seen_.st_ino && now.st_size == seen_.st_size &&
-                    now.st_mtim.tv_sec == seen_.st_mtim.tv_sec && now.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;
-  if (same) return issuers_;
-  seen_ = now;
+  if (IsSameFile(now, seen_)) return issuers_;
   const Result<std::string> text = ReadFile(path_, kNodeFileBytesMax);
+  // What is wrong with the file stays wrong; that it could not be read may pass.
+  if (text.ok()) seen_ = now;
   Result<ReplicaIssuers> read = text.ok() ? ParseIssuers(*text) : Result<ReplicaIssuers>(text.status());
   if (read.ok()) {
     issuers_ = std::move(read).value();
-  } else if (log_) {
+  } else if (log_ && !IsSameFile(now, told_)) {
     log_(path_ + " is left as it was: " + read.status().message());
+    told_ = now;
   }
   return issuers_;
 }
@@ -136,18 +142,20 @@ Result<Ed25519Seed> ReadOrMakeSeed(const std::string& path) {
   return InvalidArgument("key_file", path + " holds no key", "remove it: the service makes another one");
 }
 
-// Until it is locked, a moment later, whoever finds it takes it for one that was left behind.
 Result<UniqueFd> PublishState(const std::string& path, const ReplicaState& state) {
   if (ReadState(path).ok()) {
     return Status(StatusCode::kFailedPrecondition, path + ": another glim-replica that runs has written it")
         .WithField("state_file")
         .WithFix("end that one, or give this one a file of its own");
   }
+  // Locked before it has its name: whoever finds it there tries the lock.
+  const std::string unnamed = path + ".new";
   const WriteOptions options{Durability::kProcess, 0644, /*sole_writer=*/true};
-  if (Status written = WriteFileAtomically(path, TextOf(state), options); !written.ok()) return written;
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  return FileError("lock", path, errno);
+  if (Status written = WriteFileAtomically(unnamed, TextOf(state), options); !written.ok()) return written;
+  UniqueFd file(::open(unnamed.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return FileError("lock", unnamed, errno);
+  if (::rename(unnamed.c_str(), path.c_str()) != 0) return FileError("publish", path, errno);
+  return file;
 }
 
 Result<ReplicaState> ReadState(const std::string& path) {

@@ -35,7 +35,7 @@ std::string TextOf(const ReplicaIssuers& issuers);
 Result<ReplicaIssuers> ParseIssuers(std::string_view text);
 
 // That file as it is now: looked at with each Now, and read when it is another one. A file that cannot be read changes
-// nothing. One thread.
+// nothing, and is tried again. One thread.
 class IssuersFile {
  public:
   // `log` is told of a file that cannot be read, once. No file: no keys.
@@ -47,6 +47,7 @@ class IssuersFile {
   const std::string path_;
   const std::function<void(const std::string&)> log_;
   struct ::stat seen_ {};
+  struct ::stat told_ {};  // what `log` was told of
   ReplicaIssuers issuers_;
 };
 

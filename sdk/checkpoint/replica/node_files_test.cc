@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "sdk/io/write_file.h"
 #include "sdk/tokens/replica_token.h"
@@ -56,6 +59,24 @@ TEST_F(NodeFilesTest, KeysAreReadAnewWhenTheyAreOthers) {
   EXPECT_EQ(file.Now(), issuers);
 }
 
+// A process may be short of descriptors for a moment; who was revoked in it must not stay.
+TEST_F(NodeFilesTest, KeysThatCouldNotBeReadAreReadLater) {
+  int said = 0;
+  IssuersFile file(folder + "/keys", [&](const std::string&) { ++said; });
+  const ReplicaIssuers issuers{"c1", {PublicKeyOf(MakeEd25519Seed())}, false};
+  ASSERT_TRUE(WriteFileAtomically(folder + "/keys", TextOf(issuers), Durability::kProcess).ok());
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{0, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool read_at_once = !file.Now().keys.empty();
+  (void)file.Now();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_FALSE(read_at_once);
+  EXPECT_EQ(file.Now(), issuers);
+  EXPECT_EQ(said, 1);
+}
+
 TEST_F(NodeFilesTest, AStateThatKeepsNoRuleIsNone) {
   const ReplicaState state = State();
   EXPECT_EQ(ParseState(TextOf(state)).value(), state);
@@ -82,6 +103,20 @@ TEST_F(NodeFilesTest, AServiceIsThereAsLongAsItHoldsItsFile) {
   EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(ReadState(path).status().code(), StatusCode::kNotFound) << "left behind";
   EXPECT_TRUE(PublishState(path, State()).ok()) << "its successor takes the name";
+}
+
+// The agent looks whenever it likes, and locks to see whether the service lives.
+TEST_F(NodeFilesTest, WhoLooksDoesNotKeepAServiceFromItsFile) {
+  std::atomic<bool> over = false;
+  std::thread looks([&] {
+    while (!over) (void)ReadState(path);
+  });
+  const ReplicaState state = State();
+  int refused = 0;
+  for (int i = 0; i < 1000; ++i) refused += PublishState(path, state).ok() ? 0 : 1;
+  over = true;
+  looks.join();
+  EXPECT_EQ(refused, 0);
 }
 
 TEST_F(NodeFilesTest, AServiceHasItsKeyAgainAfterARestart) {

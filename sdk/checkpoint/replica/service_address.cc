@@ -52,6 +52,10 @@ Result<net::SocketAddress> ListenAddress(const std::string& text) {
 Result<Listening> ListenAt(const std::string& text) {
   const Result<net::SocketAddress> where = ListenAddress(text);
   if (!where.ok()) return where.status();
+  if (where->IsAny()) {
+    return InvalidArgument("listen", "'" + text + "' is no address that other nodes could be told",
+                           "name the one that they reach this node by");
+  }
   Result<UniqueFd> socket = net::Listen(*where);
   if (!socket.ok()) return socket.status();
   const Result<net::SocketAddress> bound = net::LocalAddress(socket->get());

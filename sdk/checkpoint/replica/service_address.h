@@ -27,7 +27,7 @@ struct Listening {
   std::string address;  // as others connect to it
   std::string devices;  // DevicesFor it
 };
-// INVALID_ARGUMENT; UNAVAILABLE: somebody else has the port.
+// INVALID_ARGUMENT, also of 0.0.0.0, which nobody can be told; UNAVAILABLE: somebody else has the port.
 Result<Listening> ListenAt(const std::string& text);
 
 // UCX_TLS of a service: as it was told, for "all" what the environment says, else all but shared memory, which its

@@ -25,6 +25,16 @@ TEST(Peer, IsAKeyAndAPlace) {
   }
 }
 
+TEST(ListenAt, IsAnAddressThatOthersCanBeTold) {
+  EXPECT_TRUE(ListenAt("127.0.0.1:0").ok());
+  for (const char* any : {"0.0.0.0:0", "0.0.0.0:7604", "[::]:7604"}) {
+    const Status refused = ListenAt(any).status();
+    EXPECT_EQ(refused.field(), "listen") << any;
+    EXPECT_EQ(refused.message(), "'" + std::string(any) + "' is no address that other nodes could be told");
+    EXPECT_EQ(refused.fix(), "name the one that they reach this node by");
+  }
+}
+
 TEST(Transports, OfAServiceAreAllButSharedMemory) {
   EXPECT_EQ(ServiceTransports("all").value(), "^sm");
   EXPECT_EQ(ServiceTransports("").value(), "^sm");
