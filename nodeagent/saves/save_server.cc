@@ -20,6 +20,10 @@ constexpr std::int64_t kReadAheadBytes = 16 << 20;
 constexpr std::size_t kPiecesKept = 32;
 constexpr int kRequestBytesMax = 64 * 1024;
 constexpr std::size_t kReaderBytesMax = 253;
+constexpr std::chrono::milliseconds kLookAgain{100};      // at who is being refused
+constexpr std::chrono::milliseconds kRefusalTime{5'000};  // to take the answer in
+constexpr std::chrono::milliseconds kCancelTime{1'000};   // for gRPC, which may still be writing
+constexpr int kLooksAtOnce = 8;
 
 grpc::Status ToGrpc(const Status& status) {
   return status.ok() ? grpc::Status::OK : grpc::Status(static_cast<grpc::StatusCode>(status.code()), status.message());
@@ -61,7 +65,7 @@ Result<std::size_t> ReadPiece(const TreeEntry& file, std::int64_t offset, std::b
 
 // One fetch: at most one message is on its way, and the next piece is read meanwhile.
 struct SaveServer::Call {
-  explicit Call(std::chrono::milliseconds patience) : idle(patience), writer(&context) {}
+  Call(std::chrono::milliseconds patience, SaveDoor& from) : idle(patience), door(from), writer(&context) {}
   ~Call() {
     queue.Shutdown();
     void* tag = nullptr;
@@ -70,11 +74,27 @@ struct SaveServer::Call {
     }
   }
 
+  void BeginFinish(const grpc::Status& status) { writer.Finish(status, this); }
   void Finish(const grpc::Status& status) {
-    writer.Finish(status, this);
+    BeginFinish(status);
+    (void)Await();
+  }
+  // Whether what was begun is over by then, and in `ok` whether it went well.
+  bool IsOver(std::chrono::milliseconds time, bool* ok) {
     void* tag = nullptr;
+    return queue.AsyncNext(&tag, ok, std::chrono::system_clock::now() + time) != grpc::CompletionQueue::TIMEOUT;
+  }
+  // Waits for what was begun, for a time; then it is ended, with the connection if need be: gRPC ends nothing that it
+  // is writing to a peer who reads nothing.
+  bool Await() {
     bool ok = false;
+    if (IsOver(idle, &ok)) return ok;
+    context.TryCancel();
+    if (IsOver(kCancelTime, &ok)) return false;
+    door.HangUp(context.peer());
+    void* tag = nullptr;
     (void)queue.Next(&tag, &ok);
+    return false;
   }
   // Waits until the message before is through, then sends.
   bool Send(const grpc::ByteBuffer& message) {
@@ -83,20 +103,11 @@ struct SaveServer::Call {
     writing = true;
     return true;
   }
-  bool Flush() {
-    if (!std::exchange(writing, false)) return true;
-    void* tag = nullptr;
-    bool ok = false;
-    if (queue.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle) == grpc::CompletionQueue::TIMEOUT) {
-      context.TryCancel();
-      (void)queue.Next(&tag, &ok);
-      return false;
-    }
-    return ok;
-  }
+  bool Flush() { return !std::exchange(writing, false) || Await(); }
 
   grpc::CompletionQueue queue;
   const std::chrono::milliseconds idle;
+  SaveDoor& door;
   grpc::ServerContext context;
   grpc::ByteBuffer request;
   grpc::ServerAsyncWriter<grpc::ByteBuffer> writer;
@@ -111,10 +122,15 @@ SaveServer::SaveServer(SaveServerOptions options)
 Result<std::unique_ptr<SaveServer>> SaveServer::Start(SaveServerOptions options) {
   std::unique_ptr<SaveServer> self(new SaveServer(std::move(options)));
   const std::string& listen = self->options_.listen;
+  auto door = SaveDoor::Open(listen, self->options_.door);
+  if (!door.ok()) {
+    return Status(StatusCode::kUnavailable,
+                  "cannot listen on " + listen + " for copies of saves: " + door.status().message())
+        .WithField("--saves-listen")
+        .WithFix("name an address of this node and a port that is free");
+  }
+  self->door_ = std::move(door).value();
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // A peer that vanished without a word is noticed, also while it owes us nothing.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
@@ -126,21 +142,28 @@ Result<std::unique_ptr<SaveServer>> SaveServer::Start(SaveServerOptions options)
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.RegisterService(&self->service_);
   self->arrivals_ = builder.AddCompletionQueue();
+  const std::shared_ptr<Acceptor> acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   self->server_ = builder.BuildAndStart();
-  if (!self->server_ || port == 0) {
-    return Status(StatusCode::kUnavailable, "cannot listen on " + listen + " for copies of saves")
-        .WithField("--saves-listen")
-        .WithFix("name an address of this node and a port that is free");
-  }
-  self->address_ = listen.substr(0, listen.rfind(':')) + ":" + std::to_string(port);
+  if (!self->server_) return Status(StatusCode::kUnavailable, "gRPC's server for copies of saves does not start");
+  self->door_->Start([acceptor](UniqueFd socket, int listener) {
+    Acceptor::NewConnectionParameters connection;
+    connection.listener_fd = listener;
+    connection.fd = socket.Release();
+    acceptor->HandleNewConnection(&connection);
+  });
   self->taking_in_ = std::thread([server = self.get()] { server->TakeIn(); });
   return self;
 }
 
 SaveServer::~SaveServer() {
+  if (!door_) return;
+  door_->Close();  // first: nobody is waited for who takes nothing
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
   if (taking_in_.joinable()) taking_in_.join();
   for (Worker& worker : workers_) worker.thread.join();
+  refused_.clear();
+  if (!arrivals_) return;
   arrivals_->Shutdown();
   void* tag = nullptr;
   bool ok = false;
@@ -148,47 +171,75 @@ SaveServer::~SaveServer() {
   }
 }
 
+// Waits for nobody but who comes next.
 void SaveServer::TakeIn() {
   for (;;) {
-    auto call = std::make_shared<Call>(options_.idle);
+    auto call = std::make_shared<Call>(options_.idle, *door_);
     service_.RequestFetch(&call->context, &call->request, &call->writer, &call->queue, arrivals_.get(), call.get());
-    void* tag = nullptr;
-    bool ok = false;
-    if (!arrivals_->Next(&tag, &ok) || !ok) return;  // the server is shutting down
+    if (!NextHasCome()) return;  // the server is shutting down
     std::erase_if(workers_, [](Worker& worker) {
       if (!worker.over->load()) return false;
       worker.thread.join();
       return true;
     });
-    if (workers_.size() >= options_.fetches_at_once) {
-      call->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "node " + options_.node + " is giving " +
-                                                              std::to_string(options_.fetches_at_once) +
-                                                              " copies of saves already"});
+    v1::FetchRequest request;
+    const bool is_one = grpc::SerializationTraits<v1::FetchRequest>::Deserialize(&call->request, &request).ok();
+    const Status allowed = is_one ? Allow(request) : Status(StatusCode::kInvalidArgument, "this is no FetchRequest");
+    if (!allowed.ok()) {
+      Refuse(std::move(call), ToGrpc(allowed));
       continue;
     }
-    Begin(std::move(call));
+    door_->Know(call->context.peer());
+    if (workers_.size() < options_.fetches_at_once) {
+      Begin(std::move(call), std::move(request));
+      continue;
+    }
+    Refuse(std::move(call), {grpc::StatusCode::RESOURCE_EXHAUSTED, "node " + options_.node + " is giving " +
+                                                                       std::to_string(options_.fetches_at_once) +
+                                                                       " copies of saves already"});
   }
 }
 
-void SaveServer::Begin(std::shared_ptr<Call> call) {
+bool SaveServer::NextHasCome() {
+  for (;;) {
+    LookAtRefused();
+    void* tag = nullptr;
+    bool ok = false;
+    const auto until =
+        refused_.empty() ? std::chrono::system_clock::time_point::max() : std::chrono::system_clock::now() + kLookAgain;
+    if (arrivals_->AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::TIMEOUT) return ok;
+  }
+}
+
+void SaveServer::Refuse(std::shared_ptr<Call> call, const grpc::Status& status) {
+  if (status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) door_->Refuse(call->context.peer());
+  call->BeginFinish(status);
+  refused_.push_back({std::move(call), std::chrono::steady_clock::now() + kRefusalTime});
+}
+
+// A few at a time, in turns: who comes next is not kept waiting by many.
+void SaveServer::LookAtRefused() {
+  const auto now = std::chrono::steady_clock::now();
+  for (int i = 0; i < kLooksAtOnce && !refused_.empty(); ++i) {
+    Refusal refusal = std::move(refused_.front());
+    refused_.pop_front();
+    bool ok = false;
+    if (refusal.call->IsOver(std::chrono::milliseconds(0), &ok)) continue;
+    if (now >= refusal.until) door_->HangUp(refusal.call->context.peer());
+    refused_.push_back(std::move(refusal));
+  }
+}
+
+void SaveServer::Begin(std::shared_ptr<Call> call, v1::FetchRequest request) {
   auto over = std::make_shared<std::atomic<bool>>(false);
-  std::thread thread([this, over, call = std::move(call)]() mutable {
-    call->Finish(Answer(*call));
+  std::thread thread([this, over, call = std::move(call), request = std::move(request)]() mutable {
+    Status status = SendSave(*call, request);
+    if (!call->Flush() && status.ok()) status = ReaderGone();
+    call->Finish(ToGrpc(status));
     call.reset();
     over->store(true);
   });
   workers_.push_back({std::move(thread), std::move(over)});
-}
-
-grpc::Status SaveServer::Answer(Call& call) {
-  v1::FetchRequest request;
-  if (!grpc::SerializationTraits<v1::FetchRequest>::Deserialize(&call.request, &request).ok()) {
-    return {grpc::StatusCode::INVALID_ARGUMENT, "this is no FetchRequest"};
-  }
-  Status status = Allow(request);
-  if (status.ok()) status = SendSave(call, request);
-  if (!call.Flush() && status.ok()) status = ReaderGone();
-  return ToGrpc(status);
 }
 
 // Who has no token learns nothing, not even what there is.

@@ -1,8 +1,9 @@
 // SaveApi: gives other nodes' agents the saves in this node's own checkpoint folders. docs/protocols/save-copy.md.
 //
-// A thread for each fetch, and one that takes them in: a disk that hangs holds up nothing else of the agent. A fetch
-// beyond `fetches_at_once` is refused with RESOURCE_EXHAUSTED, and the reader asks again. A reader that takes nothing
-// for `idle` is dropped.
+// A thread for each fetch, and one that takes them in: a disk that hangs holds up nothing else of the agent. That one
+// checks the token and waits for no reader: who has none costs no thread. A fetch beyond `fetches_at_once` is refused
+// with RESOURCE_EXHAUSTED, and the reader asks again. A reader that takes nothing for `idle` is dropped. Who may be
+// connected: save_door.h.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -16,6 +17,7 @@
 
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/saves/piece_pool.h"
+#include "nodeagent/saves/save_door.h"
 #include "nodeagent/saves/save_tree.h"
 #include "sdk/base/result.h"
 
@@ -29,6 +31,7 @@ struct SaveServerOptions {
   unsigned fetches_at_once = 16;
   std::chrono::milliseconds idle{60'000};
   TreeLimits limits;
+  SaveDoorBounds door;
 };
 
 class SaveServer {
@@ -40,10 +43,11 @@ class SaveServer {
   SaveServer(const SaveServer&) = delete;
   SaveServer& operator=(const SaveServer&) = delete;
 
-  const std::string& address() const { return address_; }  // host:port
+  const std::string& address() const { return door_->address(); }  // host:port
 
  private:
   using Service = v1::SaveApi::WithRawMethod_Fetch<v1::SaveApi::Service>;
+  using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
   struct Call;
 
   explicit SaveServer(SaveServerOptions options);
@@ -53,21 +57,30 @@ class SaveServer {
     std::shared_ptr<std::atomic<bool>> over;
   };
 
+  // Its answer is on its way.
+  struct Refusal {
+    std::shared_ptr<Call> call;
+    std::chrono::steady_clock::time_point until;
+  };
+
   void TakeIn();
-  void Begin(std::shared_ptr<Call> call);
-  grpc::Status Answer(Call& call);
+  bool NextHasCome();
+  void Begin(std::shared_ptr<Call> call, v1::FetchRequest request);
+  void Refuse(std::shared_ptr<Call> call, const grpc::Status& status);
+  void LookAtRefused();
   Status Allow(const v1::FetchRequest& request) const;
   Status SendSave(Call& call, const v1::FetchRequest& request);
   Status SendFile(Call& call, const TreeEntry& file);
 
   const SaveServerOptions options_;
   const std::shared_ptr<PiecePool> pieces_;
-  std::string address_;
+  std::unique_ptr<SaveDoor> door_;
   Service service_;
   std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
   std::unique_ptr<grpc::Server> server_;
   std::thread taking_in_;
-  std::list<Worker> workers_;  // of that thread, and then of the destructor
+  std::list<Worker> workers_;   // of that thread, and then of the destructor
+  std::list<Refusal> refused_;  // so, too
 };
 
 }  // namespace glim::nodeagent
