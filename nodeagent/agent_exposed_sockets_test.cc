@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -13,7 +14,10 @@
 
 #include "nodeagent/services/socket_watch.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/read_file.h"
+#include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/unique_fd.h"
+#include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -68,6 +72,21 @@ TEST_P(AgentExposedSocketsTest, ComeAndGo) {
   }
   EXPECT_TRUE(wait_for(false));
   watch->Stop();
+}
+
+// The agent goes: the timer may have fired by then, and its turn come after Stop's.
+TEST(SocketWatchTest, NothingIsStartedOnceItIsStopped) {
+  const TempFolder folder;
+  const std::string program = folder.path() + "/finds", looks = folder.path() + "/looks";
+  const std::string script = "#!/bin/sh\necho >>" + looks + "\necho one >&4\n";
+  ASSERT_TRUE(WriteFileAtomically(program, script, WriteOptions{Durability::kProcess, 0755, false}).ok());
+  boost::asio::io_context io;
+  std::optional<SocketWatch> watch;
+  watch.emplace(io, program, std::chrono::milliseconds(0), [&] { boost::asio::post(io, [&] { watch->Stop(); }); });
+  watch->Start();
+  io.run_for(std::chrono::seconds(20));
+  EXPECT_TRUE(io.stopped()) << "it goes on for ever";
+  EXPECT_EQ(ReadFile(looks, 100).value(), "\n");
 }
 
 GLIM_IN_CONTAINERS(AgentExposedSocketsTest);

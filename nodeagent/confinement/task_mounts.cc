@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "nodeagent/os/file_user.h"
 #include "nodeagent/os/mount_calls.h"
@@ -89,12 +90,25 @@ Status NoPlace(const TaskMount& mount, int error) {
       "make that folder yourself, without links in its path, or mount it elsewhere");
 }
 
-Status MountOne(const TaskMount& mount, const MakeRules& rules, const ContainerRoot& root) {
+// Of an agent of before, in the task's bundle, where its configuration of the runtime looks for it.
+UniqueFd PlaceInBundle(const std::string& path, bool folder) {
+  if (folder) {
+    (void)::mkdir(path.c_str(), 0700);
+  } else {
+    const UniqueFd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  }
+  return UniqueFd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// `root`: none where an agent of before gave the order.
+Status MountOne(const TaskMount& mount, const MakeRules& rules, const ContainerRoot* root) {
   const Result<UniqueFd> found = mount.own ? OpenOwn(mount) : OpenUsers(mount, rules);
   if (!found.ok()) return found.status();
   struct stat info {};
   if (::fstat(found->get(), &info) != 0) return Unusable(mount, rules.owner, errno);
-  const UniqueFd place = root.Place(mount.target, S_ISDIR(info.st_mode), rules.owner);
+  const bool folder = S_ISDIR(info.st_mode);
+  const UniqueFd place =
+      root != nullptr ? root->Place(mount.target, folder, rules.owner) : PlaceInBundle(mount.target, folder);
   if (!place) return NoPlace(mount, errno);
   const UniqueFd clone = CloneMounts(found->get());
   if (clone && RestrictMounts(clone.get(), mount.read_only) == 0 && AttachMounts(clone.get(), place.get()) == 0) {
@@ -137,13 +151,15 @@ Result<MountOrder> ParseMountOrder(const std::string& text) {
     MountOrder order;
     order.rules = {value.at("allow").get<std::vector<std::string>>(), value.at("state_dir").get<std::string>(),
                    UserFromJson(value)};
+    order.root = value.value("root", "");  // not in the files of earlier versions
+    order.root_owner = value.value("root_owner", uid_t{0});
     for (const json& m : value.at("mounts")) {
+      // They knew five: what the user may not reach they reached themselves. It has to be the user's now.
+      const bool known = m.size() > 5 || !order.root.empty();
       order.mounts.push_back({m.at(0).get<std::string>(), m.at(1).get<std::string>(), m.at(2).get<std::string>(),
-                              m.at(3).get<std::string>(), m.at(4).get<bool>(), m.at(5).get<bool>(),
-                              m.at(6).get<bool>()});
+                              m.at(3).get<std::string>(), m.at(4).get<bool>(), known ? m.at(5).get<bool>() : true,
+                              known && m.at(6).get<bool>()});
     }
-    order.root = value.at("root").get<std::string>();
-    order.root_owner = value.at("root_owner").get<uid_t>();
     return order;
   } catch (const json::exception& error) {
     return Status(StatusCode::kDataLoss, std::string("the order of mounts: ") + error.what());
@@ -155,12 +171,16 @@ Status MountAll(const MountOrder& order) {
     return Status(StatusCode::kFailedPrecondition,
                   std::string("this node cannot keep the task's mounts apart: ") + std::strerror(errno));
   }
-  const Result<ContainerRoot> root = ContainerRoot::Mount(order.root_owner, order.root);
-  if (!root.ok()) return root.status();
-  for (const TaskMount& mount : order.mounts) {
-    if (Status status = MountOne(mount, order.rules, *root); !status.ok()) return status;
+  std::optional<ContainerRoot> root;
+  if (!order.root.empty()) {
+    Result<ContainerRoot> mounted = ContainerRoot::Mount(order.root_owner, order.root);
+    if (!mounted.ok()) return mounted.status();
+    root = std::move(*mounted);
   }
-  return root->Finish();
+  for (const TaskMount& mount : order.mounts) {
+    if (Status status = MountOne(mount, order.rules, root ? &*root : nullptr); !status.ok()) return status;
+  }
+  return root ? root->Finish() : Status::Ok();
 }
 
 int RunWithMounts(const std::string& bundle, const std::vector<std::string>& program) {

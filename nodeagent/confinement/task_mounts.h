@@ -29,6 +29,8 @@ struct MountOrder {
   MakeRules rules;                // what of the node may be mounted, and whose rights count
   std::vector<TaskMount> mounts;  // in this order: a folder before what lies in it
   uid_t root_owner = 0;           // of the container's root folder
+  // Empty: of an agent of before, whose shim is this one already. Each `target` is a place in the task's bundle then,
+  // from where the runtime takes it.
   std::string root = kContainerRoot;
 };
 

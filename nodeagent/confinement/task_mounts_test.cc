@@ -1,5 +1,6 @@
 #include "nodeagent/confinement/task_mounts.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -245,6 +246,42 @@ TEST_P(TaskMountsTest, AThousandCheckpointFoldersWhileAnyPartIsSwapped) {
   }
 }
 
+// The programs are exchanged while the agent of before still runs: it orders, and this shim mounts.
+TEST_P(TaskMountsTest, AnAgentOfBeforeIsObeyed) {
+  Write(data_ + "/file", "given");
+  const std::string order = R"({"allow":[")" + users_ + R"("],"gid":0,"mounts":[["workdir",")" + data_ + R"(",")" +
+                            data_ + R"(",")" + place_ + R"(",false],["mounts[0].source",")" + data_ + R"(",")" + data_ +
+                            R"(/file",")" + place_ + R"(-1",true]],"state_dir":")" + root_ + R"(/state","uid":0})";
+  const Result<MountOrder> read = ParseMountOrder(order);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  const Outcome outcome = InChild([&] {
+    if (!MountAll(*read).ok()) return kOther;
+    const Result<std::string> word = ReadFile(place_ + "/word", 100), file = ReadFile(place_ + "-1", 100);
+    if (!word.ok() || *word != "given" || !file.ok() || *file != "given") return kOther;
+    if (::open((place_ + "-1").c_str(), O_WRONLY) >= 0 || errno != EROFS) return kOther;
+    return ::mkdir((place_ + "/new").c_str(), 0700) == 0 ? kGiven : kOther;
+  });
+  EXPECT_EQ(outcome, kGiven);
+  EXPECT_TRUE(fs::exists(data_ + "/new"));
+  EXPECT_TRUE(fs::is_empty(place_)) << "on the node nothing is mounted";
+}
+
+TEST_P(TaskMountsTest, AnAgentOfBeforeGivesNoMoreThanIsTheUsers) {
+  ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+  MountOrder order = OrderOf(data_);
+  order.rules.owner = {4321, 4322, {}};
+  order.root = "";
+  order.mounts[0].target = place_;
+  order.mounts[0].by_agent = true;
+  const auto given = [&](uid_t uid, mode_t mode) {
+    if (::chown(data_.c_str(), uid, 0) != 0 || ::chmod(data_.c_str(), mode) != 0) return kOther;
+    return InChild([&] { return MountAll(order).ok() ? kGiven : kRefused; });
+  };
+  ASSERT_EQ(::chmod(users_.c_str(), 0700), 0);
+  EXPECT_EQ(given(4321, 0700), kGiven) << "its own, behind a folder of root's";
+  EXPECT_EQ(given(0, 0755), kRefused);
+}
+
 TEST_P(TaskMountsTest, SaysWhyItCouldNotMount) {
   const MountOrder order = OrderOf(outside_);
   Write(MountOrderFile(bundle_), ToJson(order));
@@ -261,6 +298,21 @@ TEST(MountOrderTest, ReadsBack) {
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(ToJson(*back), ToJson(order));
   EXPECT_FALSE(ParseMountOrder("{}").ok());
+  const char* const kLost =  // a field of today's
+      R"({"allow":[],"gid":1,"mounts":[["a","b","c","d",true]],"root":"/r","root_owner":0,"state_dir":"/s","uid":1})";
+  EXPECT_FALSE(ParseMountOrder(kLost).ok());
+}
+
+TEST(MountOrderTest, OfAnAgentOfBeforeHasNoRoot) {
+  const auto read =
+      ParseMountOrder(R"({"allow":["/data"],"gid":2,"mounts":[["workdir","/data/l","/data/w","/b/mounts/0",true]],)"
+                      R"("state_dir":"/state","uid":1})");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->root, "");
+  EXPECT_EQ(read->rules.owner, (TaskUser{1, 2, {}}));
+  ASSERT_EQ(read->mounts.size(), 1U);
+  EXPECT_EQ(read->mounts[0].target, "/b/mounts/0");
+  EXPECT_TRUE(read->mounts[0].read_only && read->mounts[0].by_agent && !read->mounts[0].own);
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TaskMountsTest);

@@ -71,6 +71,12 @@ void PathProbe::OnLooked(const TaskKey& key, const ChildWork::Outcome& outcome) 
     end = Hung(*records.looking_at, Waited(limit_));
     hanging_[records.looking_at->path] = look.child;
     LogError("event=path_hangs task={} path={}", ToString(key), Quoted(end.hung_path));
+  } else if (records.accounts_unread) {
+    end.status = Status(StatusCode::kUnavailable, *records.accounts_unread)
+                     .WithField("user")
+                     .WithFix("see what `getent passwd` says there, and what /etc/nsswitch.conf asks");
+    LogError("event=accounts_unread task={} user={} error={}", ToString(key), Quoted(look.order.account->user.name),
+             Quoted(*records.accounts_unread));
   } else if (!outcome.in_time && look.order.account && !records.account_fault) {
     end.status = Status(StatusCode::kUnavailable, "this node's accounts do not answer: " + Waited(limit_))
                      .WithField("user")

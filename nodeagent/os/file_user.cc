@@ -6,9 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
+
+#include "sdk/base/check.h"
 
 namespace glim::nodeagent {
 namespace {
+
+constexpr uid_t kNobody = static_cast<uid_t>(-1);  // as gid, too
 
 // The kernel has taken it with root's uid, and gives it back with that.
 void TakeBackOverride() {
@@ -25,22 +30,23 @@ std::vector<gid_t> GroupsOfThread() {
   return groups;
 }
 
-// Of this thread alone; the C library's call changes all threads.
-void SetGroups(const std::vector<gid_t>& groups) { (void)::syscall(SYS_setgroups, groups.size(), groups.data()); }
+// Of this thread alone; the C library's call changes all threads. Going on as root, or with root's groups, would give
+// users what is root's: setfsuid() says nothing of a failure, but with a number that is none it says who it is.
+void Become(uid_t uid, gid_t gid, const std::vector<gid_t>& groups) {
+  const bool has_groups = ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+  ::setfsgid(gid);
+  ::setfsuid(uid);
+  const bool is_both = static_cast<uid_t>(::setfsuid(kNobody)) == uid && static_cast<gid_t>(::setfsgid(kNobody)) == gid;
+  GLIM_CHECK((has_groups && is_both) || ::geteuid() != 0, "files cannot be used as uid " + std::to_string(uid));
+}
 
 }  // namespace
 
 FileUser::FileUser(uid_t uid, gid_t gid, const std::vector<gid_t>& groups, May may) : own_groups_(GroupsOfThread()) {
-  SetGroups(groups);
-  ::setfsgid(gid);
-  ::setfsuid(uid);
+  Become(uid, gid, groups);
   if (may == May::kPassEverywhere && uid != ::geteuid()) TakeBackOverride();
 }
 
-FileUser::~FileUser() {
-  ::setfsuid(::geteuid());
-  ::setfsgid(::getegid());
-  SetGroups(own_groups_);
-}
+FileUser::~FileUser() { Become(::geteuid(), ::getegid(), own_groups_); }
 
 }  // namespace glim::nodeagent

@@ -8,7 +8,7 @@
 namespace glim::nodeagent {
 
 // As the kernel sees this thread's file operations, while this lives; a network file system is told that user, too.
-// Root can, others stay who they are. Not nested.
+// Root can, and aborts if the kernel refuses; others stay who they are. Not nested.
 class FileUser {
  public:
   enum class May {

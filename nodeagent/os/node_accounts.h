@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "sdk/base/result.h"
+
 namespace glim::nodeagent {
 
 // A user as the cluster's registry has it.
@@ -15,7 +17,7 @@ struct RegistryUser {
 };
 
 // How the node's own accounts contradict that one, in words; empty: they do not. Who is unknown here contradicts
-// nothing. `node`: this one's name.
-std::string AccountFault(const RegistryUser& user, const std::string& node);
+// nothing. `node`: this one's name. UNAVAILABLE: nobody could say, as when the directory is away.
+Result<std::string> AccountFault(const RegistryUser& user, const std::string& node);
 
 }  // namespace glim::nodeagent

@@ -25,7 +25,7 @@ class ReplicaWatch {
   void Start();
   void Stop();
   void Introduce(v1::Hello* hello) const;
-  // Writes the keys, if they are others than before. A failure is logged, and tried again at the next look.
+  // Writes the keys, whatever the file says. A failure is logged, and tried again at the next look.
   void OnWelcome(const v1::Welcome& welcome);
 
  private:

@@ -21,6 +21,7 @@ SocketWatch::SocketWatch(boost::asio::io_context& io, std::string program, std::
 void SocketWatch::Start() { Look(); }
 
 void SocketWatch::Stop() {
+  stopped_ = true;
   children_.Stop();
   timer_.cancel();
 }
@@ -53,7 +54,7 @@ void SocketWatch::OnFound(const ChildWork::Outcome& outcome) {
 void SocketWatch::LookLater() {
   timer_.expires_after(again_);
   timer_.async_wait([this](boost::system::error_code error) {
-    if (!error) Look();
+    if (!error && !stopped_) Look();  // (its time may have come before Stop)
   });
 }
 

@@ -35,6 +35,7 @@ class SocketWatch {
   boost::asio::steady_timer timer_;
   ChildWork children_;
   std::vector<std::string> names_;
+  bool stopped_ = false;
 };
 
 }  // namespace glim::nodeagent

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "nodeagent/os/processes.h"
 
 extern char** environ;
@@ -69,6 +71,23 @@ TEST(TaskFiles, ALaunchComesBackAsItWas) {
   EXPECT_EQ(back->container->bundle, "/state/tasks/7.1.0/bundle");
   EXPECT_EQ(back->container->cgroup, "/glim/7.1.0");
   EXPECT_EQ(back->user, (TaskUser{1001, 100, {2000, 2001}}));
+}
+
+// A container's, of a task that an earlier version started: who its ranks are says the folder that was given to them.
+TEST(TaskFiles, ALaunchOfAnEarlierVersionHasNoUser) {
+  nlohmann::json value = nlohmann::json::parse(ToJson(SomeSpec()));
+  for (const char* later : {"user", "group", "secrets_folder", "secret_env", "code_folder", "checkpoint_root"}) {
+    value.erase(later);
+  }
+  value["limits"].erase("memory_by_default");
+  const auto back = ParseLaunchSpec(value.dump());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  ASSERT_TRUE(back->container);
+  EXPECT_FALSE(back->user);
+  EXPECT_EQ(UidOf(*back, TaskPaths("/nonexistent")), ::geteuid());
+  const auto again = ParseLaunchSpec(ToJson(*back));  // as the shim hands it on
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_FALSE(again->user);
 }
 
 TEST(TaskFiles, WithoutAContainerThereIsNone) {

@@ -20,7 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-// The records are text that a zero byte ends: "account FAULT", "at INDEX", and "found INDEX ERRNO REFUSED PATH".
+// The records are text that a zero byte ends: "account FAULT" or "accounts WHY_NOT", "at INDEX", and "found INDEX ERRNO
+// REFUSED PATH".
 constexpr char kEnd = '\0';
 
 // A network file system may know a name and still hang when it is used. Opening asks the server. (Not of devices and
@@ -186,9 +187,9 @@ Result<PathOrder> ParsePathOrder(const std::string& text) {
 
 void LookAt(const PathOrder& order, const std::function<void(const std::string& record)>& tell) {
   if (const auto& account = order.account) {
-    const std::string fault = AccountFault(account->user, account->node);
-    tell("account " + fault + kEnd);
-    if (!fault.empty()) return;
+    const Result<std::string> fault = AccountFault(account->user, account->node);
+    tell((fault.ok() ? "account " + *fault : "accounts " + fault.status().message()) + kEnd);
+    if (!fault.ok() || !fault->empty()) return;
   }
   for (std::size_t i = 0; i < order.wishes.size(); ++i) {
     const PathWish& wish = order.wishes[i];
@@ -206,9 +207,9 @@ PathRecords ReadPathRecords(const PathOrder& order, std::string_view records) {
     records.remove_prefix(end + 1);
     std::string verb;
     std::size_t index = 0;
-    if (words >> verb && verb == "account") {
+    if (words >> verb && (verb == "account" || verb == "accounts")) {
       words.get();  // the blank
-      std::getline(words, read.account_fault.emplace(), kEnd);
+      std::getline(words, (verb == "account" ? read.account_fault : read.accounts_unread).emplace(), kEnd);
       continue;
     }
     if (!(words >> index) || index >= order.wishes.size()) continue;

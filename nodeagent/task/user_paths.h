@@ -68,7 +68,8 @@ void LookAt(const PathOrder& order, const std::function<void(const std::string& 
 struct PathRecords {
   PathAnswers answers;
   std::optional<PathWish> looking_at;
-  std::optional<std::string> account_fault;  // AccountFault's answer, once there is one
+  std::optional<std::string> account_fault;    // AccountFault's answer, once there is one
+  std::optional<std::string> accounts_unread;  // why there is none
 };
 PathRecords ReadPathRecords(const PathOrder& order, std::string_view records);
 
