@@ -9,6 +9,7 @@
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/boot_clock.h"
 #include "nodeagent/os/processes.h"
+#include "nodeagent/services/former_replica.h"
 #include "nodeagent/sync/message_sizes.h"
 #include "sdk/base/version_range.h"
 #include "sdk/log/log.h"
@@ -78,6 +79,7 @@ Status Agent::Start() {
   if (Status status = saves_.Start(); !status.ok()) return status;
   MakeStreams();
   if (options_.in_containers()) sockets_.Start();  // plain processes see all of the node anyway
+  EndFormerReplica(options_.state_dir, boot_id_);
   replica_.Start();
   sync_->Start();
   return Status::Ok();

@@ -1,11 +1,14 @@
 // The node's replica service as the agent knows it, and the tokens that tasks get for others' memory. The test writes
 // what a service writes: the service itself has tests of its own (sdk/checkpoint/replica).
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "nodeagent/options/secrets_folder.h"
+#include "nodeagent/os/processes.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/checkpoint/replica/node_files.h"
@@ -125,12 +128,51 @@ TEST_P(AgentReplicaServiceTest, IsToldWhoseTokensCount) {
   EXPECT_TRUE(Eventually([&] { return told() == checkpoint::ReplicaIssuers{cluster_, {keys[1]}, false}; }));
 }
 
+// Upgraded from a release whose agent started the service: nobody else would end it.
+TEST_P(AgentReplicaServiceTest, OneThatAnEarlierAgentStartedIsEnded) {
+  const auto noted_and_there = [this](bool same_start) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::execl("/bin/sh", "sh", "-c", "sleep 600 & wait", nullptr);
+      ::_exit(1);
+    }
+    const auto info = ReadProcess(pid);
+    EXPECT_TRUE(info);
+    (void)::mkdir(state_.c_str(), 0700);
+    fs::create_directory(state_ + "/replica");
+    const ProcessIdentity noted{*ReadBootId(), pid, info->start_ticks + (same_start ? 0 : 1)};
+    EXPECT_TRUE(WriteFileAtomically(state_ + "/replica/process.json", ToJson(noted), Durability::kProcess).ok());
+    return pid;
+  };
+  const pid_t other = noted_and_there(false);
+  StartAgent(Options());
+  EXPECT_EQ(ToldAddress(1), "");
+  EXPECT_FALSE(fs::exists(state_ + "/replica"));
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0) << "its number alone is another process's by now";
+  KillAgent();
+  const pid_t former = noted_and_there(true);
+  std::vector<ProcessInfo> below;
+  EXPECT_TRUE(Eventually([&] { return !(below = Descendants(ListProcesses(), former)).empty(); }));
+  StartAgent(Options());
+  EXPECT_EQ(ToldAddress(2), "");
+  int status = 0;
+  EXPECT_TRUE(Eventually([&] { return ::waitpid(former, &status, WNOHANG) == former; }));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  for (const ProcessInfo& one : below) EXPECT_TRUE(Eventually([&] { return !IsRunning(one.pid); }));
+  EXPECT_FALSE(fs::exists(state_ + "/replica"));
+  EXPECT_NE(AgentLog().find("event=former_replica_ended pid=" + std::to_string(former)), std::string::npos);
+  for (const ProcessInfo& one : Descendants(ListProcesses(), other)) SignalProcess(one, SIGKILL);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+}
+
 TEST_P(AgentReplicaServiceTest, BadOptionsAreRefusedByName) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--replica-state", "/run/x"}, "--replica-state and --replica-keys belong together"},
       {{"--replica-keys", "/run/x"}, "--replica-state and --replica-keys belong together"},
       {{"--replica-state", "x", "--replica-keys", "/run/x"}, "--replica-state: x is no absolute path"},
       {{"--replica-state", "/run/x", "--replica-keys", "x"}, "--replica-keys: x is no absolute path"},
+      {{"--replica-memory", "64GiB"}, "--replica-memory is gone: glim-replica is a service of its own now"},
       {{"--replica-tls", "rc tcp"}, "--replica-tls must be"},
       {{"--replica-device", "mlx5 0"}, "--replica-device must be"},
   };

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <limits>
 
+#include "nodeagent/options/gone_options.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
 #include "sdk/yaml/fields.h"
@@ -123,6 +124,12 @@ std::string OptionOf(const std::string& key) {
   return option;
 }
 
+std::string KeyOf(const std::string& option) {
+  std::string key = option.substr(2);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
 }  // namespace
 
 Status ConfigPlaces::Placed(const Status& refusal) const {
@@ -137,6 +144,11 @@ Status ConfigPlaces::Placed(const Status& refusal) const {
 Status ReadAgentConfigText(const std::string& text, const std::string& source, AgentOptions* options,
                            ConfigPlaces* places) {
   yaml::Fields fields = FieldsOf(options);
+  for (const auto& [option, fix] : GoneOptions()) {
+    fields[KeyOf(option)] = [fix = fix](const yaml::Node& value, const std::string& path) {
+      return yaml::RefuseAt(value, path, "is gone", fix);
+    };
+  }
   for (auto& [key, field] : fields) {
     field = [take = field, key = key, source, places](const yaml::Node& value, const std::string& path) {
       places->Note(OptionOf(key),

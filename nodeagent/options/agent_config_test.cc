@@ -96,6 +96,29 @@ TEST(AgentConfig, RefusalsNameLineColumnAndWhatIsAccepted) {
   }
 }
 
+// From an earlier release: who upgrades reads what to do, and the agent ends with 2.
+TEST(AgentConfig, WhatIsGoneSaysWhatToDoNow) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"replica_memory: 64GiB", "--replica-memory", "/etc/glim/replica.env"},
+      {"replica_listen: n1:7604", "--replica-listen", "/etc/glim/replica.env"},
+      {"replica_secret_file: /etc/glim/secret", "--replica-secret-file", "no secret is needed any more"},
+  };
+  for (const auto& [line, option, fix] : cases) {
+    const Status status = ReadConfig(line).status;
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << line;
+    EXPECT_NE(status.message().find(": is gone"), std::string::npos) << status.message();
+    EXPECT_NE(status.fix().find(fix), std::string::npos) << status.fix();
+    const std::string with_value = std::string(option) + "=x";
+    for (const char* word : {option, with_value.c_str()}) {
+      const char* const argv[] = {"glim-agent", word, "x"};
+      const Status refused = ParseCommandLine(3, argv).status();
+      EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+      EXPECT_EQ(refused.message(), std::string(option) + " is gone");
+      EXPECT_EQ(refused.fix(), status.fix());
+    }
+  }
+}
+
 TEST(AgentConfig, WhatOnlyTheWholeCanTellIsPlacedToo) {
   const Read read = ReadConfig("gpus: 8\nzone: a/b\n");
   ASSERT_TRUE(read.status.ok());

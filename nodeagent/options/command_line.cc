@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "nodeagent/options/gone_options.h"
 #include "sdk/log/log.h"
 
 namespace glim::nodeagent {
@@ -195,6 +196,9 @@ CommandLine ParseEnrol(std::vector<const char*> words) {
 
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (argc > 1 && std::string_view(argv[1]) == "enrol") return ParseEnrol({argv, argv + argc});
+  for (int i = 1; i < argc; ++i) {
+    if (Status status = RefuseGone(argv[i]); !status.ok()) return status;
+  }
   CommandLine line;
   std::set<std::string> told;  // on the command line
   const auto parse = [&](AgentOptions& options) {

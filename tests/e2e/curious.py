@@ -3,6 +3,8 @@ of each try in a line of JSON whether it got anything.
 
     curious.py ABOUT        a file of JSON: what there is to be had, as test_curious_task.py wrote it
 
+The first, `control`, is the one that has to get something: what its user may.
+
 A line is {"try": name, "got": what was had, or null, "why": what it was told instead}. Nothing is judged here."""
 
 import ctypes
@@ -339,6 +341,11 @@ def glim(about, *words, env=None):
     raise OSError(errno.EACCES, done.stderr.strip()[:300])
 
 
+def control(about):
+    """What the tries below are held against: the program starts here, the scheduler is in reach, and a token opens."""
+    return glim(about, "queue", env={"GLIM_CA": about["authority"], "GLIM_TOKEN_FILE": about["token"]})
+
+
 @attempt
 def list_jobs_of_the_cluster(about):
     return glim(about, "queue", env={"GLIM_CA": about["authority"]})
@@ -414,7 +421,7 @@ def have_no_bounds(about):
 def main():
     with open(sys.argv[1]) as file:
         about = json.load(file)
-    for function in TRIES:
+    for function in [control, *TRIES]:
         told = {"try": function.__name__, "got": None, "why": "nothing is there"}
         try:
             got = function(about)

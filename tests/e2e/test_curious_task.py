@@ -7,9 +7,13 @@ import subprocess
 
 import pytest
 
+from cluster.agent_commands import CONTAINERS
 from cluster.folders import make_folder, remove_folder
+from cluster.local_cluster import default_runtime
 from cluster.processes import wait_until
 from conftest import BIN, own_stage
+
+pytestmark = pytest.mark.skipif(default_runtime() not in CONTAINERS, reason="only root's agents make containers")
 
 KIM, LEE = 61001, 61002  # uids that no machine's own tools give out
 MARK = "k1ms-0wn"
@@ -62,6 +66,10 @@ class World:
         with open(self.glim.tokens.authority) as file:
             return file.read()
 
+    def token_of(self, user):
+        with open(self.glim.env_of(user)["GLIM_TOKEN_FILE"]) as file:
+            return file.read()
+
     def about(self, victims):
         """`victims`: kim's jobs, the one that runs last."""
         cluster = self.cluster
@@ -92,6 +100,7 @@ class World:
             "glim": GLIM,
             "server": cluster.server,
             "agents_server": cluster.agents_server,
+            "token": owned(os.path.join(self.lees, "token-of-lee"), LEE, 0o600, self.token_of("lee")),
             "authority": owned(os.path.join(self.lees, "ca.pem"), LEE, 0o644, self.authority()),
             "job": victims[-1],
             "user": "kim",
@@ -138,6 +147,11 @@ TRIES = subprocess.run(
 @pytest.mark.parametrize("name", TRIES)
 def test_a_curious_task_gets_nothing(told, name):
     assert told[name]["got"] is None, told[name]
+
+
+def test_the_same_program_gets_an_answer_with_its_users_token(told):
+    """So the refusals above are the scheduler's: the program starts there, and there is a way."""
+    assert told["control"]["got"] and "curious" in told["control"]["got"], told["control"]
 
 
 def test_nothing_of_its_making_is_where_others_see_it(world, told):
