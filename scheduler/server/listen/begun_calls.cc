@@ -6,6 +6,7 @@
 
 #include "scheduler/server/listen/streams_begun.h"
 #include "sdk/log/log.h"
+#include "sdk/threads/hand_over.h"
 
 namespace glim::server {
 namespace {
@@ -33,7 +34,10 @@ BegunCalls::Connection* Find(const grpc_auth_context* context) {
 
 BegunCalls::Connection* Find(const grpc::AuthContext& context) {
   const auto values = context.FindPropertyValues(kProperty);
-  return values.empty() ? nullptr : At(values.front().data());
+  if (values.empty()) return nullptr;
+  BegunCalls::Connection* const found = At(values.front().data());
+  TakeOver(found);  // gRPC shows a call after it was let begin
+  return found;
 }
 
 }  // namespace
@@ -78,7 +82,9 @@ BegunCalls::Connection* BegunCalls::ConnectionOf(grpc_auth_context* context) {
   if (Connection* const found = Find(context)) return found;
   alignas(Connection) const char none[sizeof(Connection)] = {};
   grpc_auth_context_add_property(context, kProperty, none, sizeof none);
-  return new (Find(context)) Connection;
+  Connection* const made = new (Find(context)) Connection;
+  HandOver(made);
+  return made;
 }
 
 bool BegunCalls::MayBegin(Connection* connection, const grpc_metadata* metadata, std::size_t count) {
