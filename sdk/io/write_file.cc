@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 #include "sdk/io/io_error.h"
 #include "sdk/io/random_bytes.h"
@@ -76,6 +77,9 @@ class TemporaryFile {
     return ErrorIn(folder_, name, "publish", errno);
   }
 
+  // To be flushed with what it is in.
+  UniqueFd TakeFd() { return std::move(fd_); }
+
  private:
   int Create() {
     const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (options_.sole_writer ? O_TRUNC : O_EXCL);
@@ -96,8 +100,20 @@ class TemporaryFile {
   bool exists_ = false;
 };
 
-Status FlushIfDue(int folder, const WriteOptions& options) {
-  return options.durability == Durability::kMachine ? FlushFolder(folder) : Status::Ok();
+// `file` was just written in it. fsync() takes no descriptor of a folder that we may not read: there all of the file
+// system is flushed.
+Status FlushIfDue(int folder, const UniqueFd& file, const WriteOptions& options) {
+  if (options.durability == Durability::kProcess) return Status::Ok();
+  if ((::fcntl(folder, F_GETFL) & O_PATH) == 0) return FlushFolder(folder);
+  const int error = Retried([&] { return ::syncfs(file.get()); });
+  return error == 0 ? Status::Ok() : ErrorIn(folder, "", "flush", error);
+}
+
+// One may write into a folder that one may not read: `snapshots`, mode 1733.
+UniqueFd OpenFolder(const std::string& path) {
+  UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder && errno == EACCES) folder.Reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return folder;
 }
 
 }  // namespace
@@ -107,26 +123,28 @@ Status WriteFileIn(int folder, const std::string& name, std::string_view bytes, 
   TemporaryFile temporary(folder, name, options);
   if (Status status = temporary.Write(bytes); !status.ok()) return status;
   if (Status status = temporary.RenameTo(name); !status.ok()) return status;
-  return FlushIfDue(folder, options);
+  return FlushIfDue(folder, temporary.TakeFd(), options);
 }
 
 Result<bool> CreateFileIn(int folder, const std::string& name, std::string_view bytes, const WriteOptions& options) {
   if (Status status = CheckFileName(name); !status.ok()) return status;
   Result<bool> created = false;
+  UniqueFd file;
   {
     TemporaryFile temporary(folder, name, options);
     if (Status status = temporary.Write(bytes); !status.ok()) return status;
     created = temporary.LinkTo(name);
+    file = temporary.TakeFd();
   }
   if (!created.ok()) return created;
-  if (Status status = FlushIfDue(folder, options); !status.ok()) return status;
+  if (Status status = FlushIfDue(folder, file, options); !status.ok()) return status;
   return created;
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, const WriteOptions& options) {
   const std::size_t slash = path.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const UniqueFd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd folder = OpenFolder(parent);
   if (!folder) return FileError("write", path, errno);
   return WriteFileIn(folder.get(), path.substr(slash + 1), bytes, options);
 }

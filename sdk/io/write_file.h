@@ -18,7 +18,8 @@ namespace glim {
 
 enum class Durability {
   kProcess,  // survives the writer's death: the page cache has it
-  kMachine,  // survives the machine's: file and folder are flushed
+  kMachine,  // survives the machine's: file and folder are flushed, or all of the file system for one that is not ours to
+             // read (it may be opened with O_PATH then)
 };
 
 struct WriteOptions {

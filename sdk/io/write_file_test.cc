@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +107,25 @@ TEST_F(WriteFile, OfAllWhoCreateAtOnceOneIsTold) {
   EXPECT_EQ(told, 1);
   EXPECT_EQ(Text("file").size(), 1u);
   EXPECT_THAT(Names(), testing::ElementsAre("file"));
+}
+
+// As users write to a cluster's folder of snapshots.
+TEST_F(WriteFile, WritesWhereItMayNotRead) {
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0333), 0);
+  std::thread([&] {
+    if (::geteuid() == 0) ::setfsuid(61002);  // of this thread; root may read everything
+    EXPECT_LT(::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
+    for (const Durability durability : {Durability::kProcess, Durability::kMachine}) {
+      const Status status = WriteFileAtomically(Path("file"), "text", {durability});
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    const UniqueFd folder(::open(folder_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const Result<bool> created = CreateFileIn(folder.get(), "new", "text", {Durability::kMachine});
+    EXPECT_TRUE(created.ok() && *created);
+    EXPECT_EQ(ReadFile(Path("file"), 10).value(), "text");
+  }).join();
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0700), 0);
+  EXPECT_THAT(Names(), testing::UnorderedElementsAre("file", "new"));
 }
 
 TEST_F(WriteFile, ALinkTakesThePlaceOfAFileOrALink) {
