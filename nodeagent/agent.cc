@@ -50,7 +50,7 @@ Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<
       log_export_(io, options_.state_dir + "/logs", {},
                   [this](const LogExport::Attempt& a) { return tasks_->LogIsOpen(a.job, a.number); }),
       replica_(io, options_.replica_state, options_.replica_keys, options_.cluster_id, [this] { sync_->Restart(); }),
-      saves_(options_),
+      saves_(io, options_, [this] { sync_->Restart(); }),
       root_(io, BesideShim(options_, "glim-paths"), {},
             options_.in_containers() ? options_.mount_allow : std::vector<std::string>(),
             [this] { sync_->Changed(Urgency::kNow); }),
@@ -76,7 +76,7 @@ Status Agent::Start() {
   tasks_ = std::make_unique<NodeTasks>(io_, options_, watch_, *gpus_, boot_id_, std::move(hooks));
   if (Status status = tasks_->Start(); !status.ok()) return status;
   epochs_ = std::make_unique<EpochBound>(tasks_->revision().epoch, BootNow());
-  if (Status status = saves_.Start(); !status.ok()) return status;
+  saves_.Start();
   MakeStreams();
   if (options_.in_containers()) sockets_.Start();  // plain processes see all of the node anyway
   EndFormerReplica(options_.state_dir, boot_id_);
@@ -174,6 +174,7 @@ v1::NodeReport Agent::MakeReport() const {
   v1::NodeReport report;
   tasks_->Report(&report);
   root_.Report(&report);
+  saves_.Report(&report);
   sockets_.Report(&report);
   FitReport(&report);
   return report;

@@ -301,12 +301,33 @@ TEST_P(AgentSavesTest, WhereSavesAreGivenIsTheOperatorsToSay) {
   EXPECT_EQ(scheduler_.last_hello().save_address(), "");
   EXPECT_EQ(scheduler_.last_hello().save_key(), "");
   EXPECT_EQ(EndAgent(), 0);
-  StartAgent({"--saves-listen", there_.server().address()});
-  EXPECT_EQ(AwaitAgent(), 1) << "taken";
-  EXPECT_NE(AgentLog().find("cannot listen on " + there_.server().address()), std::string::npos);
   StartAgent({"--saves-listen", "0.0.0.0:0"});
   EXPECT_EQ(AwaitAgent(), 2);
   EXPECT_NE(AgentLog().find("--saves-listen \"0.0.0.0:0\" is no address"), std::string::npos);
+}
+
+// A task of the node may be that, which listens there while the agent is started anew.
+TEST_P(AgentSavesTest, WhoHasItsPortKeepsItFromGivingSavesAndFromNothingElse) {
+  const std::string taken = there_.server().address();
+  StartAgent({"--saves-listen", taken});
+  const auto faulty = [](const v1::NodeReport& report) { return report.faults_size() == 1; };
+  const auto report = scheduler_.WaitReport(faulty);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->faults(0).kind(), "saves_port");
+  EXPECT_NE(report->faults(0).message().find("cannot listen on " + taken), std::string::npos);
+  EXPECT_NE(AgentLog().find("event=node_fault kind=saves_port"), std::string::npos);
+  EXPECT_EQ(scheduler_.last_hello().save_address(), "") << "whoever has the port gets no tokens";
+  Launch(kKey, "echo runs");
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  EXPECT_EQ(LogText(kKey, 0), "runs\n");
+  const int hellos = scheduler_.hellos();
+
+  there_.Die();
+  ASSERT_TRUE(scheduler_.WaitHello(hellos + 1));
+  EXPECT_EQ(scheduler_.last_hello().save_address(), taken);
+  EXPECT_NE(scheduler_.last_hello().save_key(), "");
+  EXPECT_TRUE(scheduler_.WaitReport([](const v1::NodeReport& now) { return now.faults_size() == 0; }));
 }
 
 TEST_P(AgentSavesTest, TellsWhatItSeesOfTheCheckpointRoot) {
