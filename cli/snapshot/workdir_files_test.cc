@@ -128,6 +128,50 @@ TEST_F(WorkdirTest, TheRevisionSaysWhetherTrackedFilesDiffer) {
   EXPECT_EQ(ReadGit(root_ + "/w").revision, head + "-dirty");
 }
 
+// A folder that somebody hands over, with its .git: looking at it is not running what they wrote into it.
+TEST_F(WorkdirTest, NothingIsRunThatTheFoldersConfigurationNames) {
+  Write("a");
+  Write("b");
+  Write(".gitattributes", "* filter=evil diff=evil\n");
+  Run("git init -q --template= . && git add . && git commit -q -m first");
+  const std::string head = Run("git rev-parse HEAD").substr(0, 40), run = "touch " + root_ + "/was-run; cat";
+  for (const char* key : {"filter.evil.clean", "filter.evil.process", "filter.evil.smudge", "diff.evil.textconv",
+                          "diff.evil.command", "diff.external", "core.fsmonitor", "core.sshCommand", "core.pager",
+                          "core.alternateRefsCommand", "core.editor", "credential.helper", "gpg.program"}) {
+    Run("git config " + std::string(key) + " '" + run + "'");
+  }
+  Run("git config filter.evil.required true; mkdir -p hooks; git config core.hooksPath hooks;"
+      "for h in post-index-change fsmonitor-watchman query-watchman; do"
+      "  printf '#!/bin/sh\n" +
+      run + "\n' >hooks/$h; chmod +x hooks/$h; done; touch a b");
+  EXPECT_EQ(ReadGit(root_).revision, head);
+  EXPECT_EQ(ReadGit(root_).tracked.size(), 3u);
+  EXPECT_FALSE(fs::exists(root_ + "/was-run"));
+  Write("a", "y");  // as long as before
+  EXPECT_EQ(ReadGit(root_).revision, head + "-dirty");
+  EXPECT_FALSE(fs::exists(root_ + "/was-run"));
+  Run("git -c core.fsmonitor=false status >was-told 2>&1 || true");
+  EXPECT_TRUE(fs::exists(root_ + "/was-run")) << "git itself does";
+}
+
+TEST_F(WorkdirTest, TheUsersOwnFiltersHold) {
+  Write("a", "lower\n");
+  Write(".gitattributes", "a filter=upper\n");
+  Write("config", "[filter \"upper\"]\n\tclean = tr a-z A-Z\n");
+  ::setenv("GIT_CONFIG_GLOBAL", (root_ + "/config").c_str(), 1);
+  Run("git init -q --template= . && git add a .gitattributes && git commit -q -m first && touch a");
+  EXPECT_EQ(ReadGit(root_).revision, Run("git rev-parse HEAD").substr(0, 40));
+}
+
+TEST_F(WorkdirTest, AWorkTreeOfItsOwnAndOfLongerHashesHasARevision) {
+  Run("git init -q --template= --object-format=sha256 r && cd r && echo x >a && git add a && git commit -q -m first"
+      " && git worktree add -q ../tree");
+  const std::string head = Run("git -C tree rev-parse HEAD").substr(0, 64);
+  EXPECT_EQ(ReadGit(root_ + "/tree").revision, head);
+  Write("tree/a", "changed");
+  EXPECT_EQ(ReadGit(root_ + "/tree").revision, head + "-dirty");
+}
+
 TEST_F(WorkdirTest, WithoutGitTheRulesHoldAndTheRevisionIsEmpty) {
   Run("git init -q --template= . && git commit -q --allow-empty -m first");
   Write(".gitignore", "*.o\n");
