@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -15,7 +14,7 @@
 
 #include "sdk/checkpoint/replica/admission.h"
 #include "sdk/checkpoint/replica/service_address.h"
-#include "sdk/checkpoint/replica/service_connection.h"
+#include "sdk/checkpoint/replica/service_strangers.h"
 #include "sdk/checkpoint/replica/shared_region.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/net/rdma.h"
@@ -50,7 +49,7 @@ class Service final : public ReplicaService {
   void Stop() override { (void)::eventfd_write(stop_.get(), 1); }
 
  private:
-  using Connections = std::map<ReplicaTable::User, std::unique_ptr<ServiceConnection>>;
+  using Connections = ServiceConnections;
 
   Status Watch(int descriptor, std::uint64_t event);
   void AcceptAll();
@@ -163,10 +162,12 @@ void Service::AcceptAll() {
     if (!socket) return;
     const ReplicaTable::User user = next_user_++;
     auto connection = std::make_unique<ServiceConnection>(user, std::move(socket), Now());
-    const std::size_t strangers = Count([](const ServiceConnection& other) { return !other.is_known(); });
-    if (strangers >= options_.strangers_max) {
-      (void)connection->stream.Send(RefusalOf(TooMany("connections that have shown no token yet", strangers)));
-      continue;
+    const auto oldest =
+        StrangerInTheWay(connections_, connection->host, options_.address_strangers_max, options_.strangers_max);
+    if (oldest != connections_.end()) {
+      const std::size_t strangers = Count([](const ServiceConnection& other) { return !other.is_known(); });
+      (void)oldest->second->stream.Send(RefusalOf(TooMany("connections that have shown no token yet", strangers)));
+      Close(oldest);
     }
     if (!Watch(connection->stream.descriptor(), user).ok()) continue;
     connections_[user] = std::move(connection);

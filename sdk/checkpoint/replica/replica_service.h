@@ -33,7 +33,8 @@ struct ReplicaServiceOptions {
   Duration handshake = Seconds(10);    // a connection that has shown no token by then is closed
   std::size_t connections_max = 4096;  // with a token, and so processes
   std::size_t job_connections_max = 1024;
-  std::size_t strangers_max = 256;  // connections that have shown no token yet
+  std::size_t strangers_max = 256;  // connections that have shown no token yet; the oldest makes room for a new one
+  std::size_t address_strangers_max = 64;  // of these, of one address
 };
 
 class ReplicaService {

@@ -1,6 +1,8 @@
 // One client of the service, from its Hello on.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -12,9 +14,18 @@
 #include "sdk/checkpoint/replica/control_stream.h"
 #include "sdk/checkpoint/replica/replica_table.h"
 #include "sdk/checkpoint/replica/transfer.h"
+#include "sdk/net/address.h"
 #include "sdk/tokens/replica_token.h"
 
 namespace glim::checkpoint {
+
+// "10.0.0.7"; empty: it has gone already.
+inline std::string HostOf(int socket) {
+  net::SocketAddress peer;
+  peer.length = sizeof peer.storage;
+  const bool there = ::getpeername(socket, reinterpret_cast<sockaddr*>(&peer.storage), &peer.length) == 0;
+  return there ? peer.Host() : "";
+}
 
 struct ServiceConnection {
   enum class Stage : std::uint8_t { kNew, kChallenged, kJoined, kMember };
@@ -22,7 +33,7 @@ struct ServiceConnection {
   enum class Awaiting : std::uint8_t { kNothing, kWelcome, kGrant, kOpened };
 
   ServiceConnection(ReplicaTable::User given_id, UniqueFd socket, TimePoint now)
-      : id(given_id), stream(std::move(socket)), since(now) {}
+      : id(given_id), host(HostOf(socket.get())), stream(std::move(socket)), since(now) {}
 
   // It has shown a token.
   bool is_known() const { return stage >= Stage::kJoined; }
@@ -38,6 +49,7 @@ struct ServiceConnection {
   }
 
   ReplicaTable::User id;
+  std::string host;
   ControlStream stream;
   TimePoint since;
   Stage stage = Stage::kNew;
