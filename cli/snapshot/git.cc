@@ -120,9 +120,9 @@ class OwnGitFolder {
   std::string path_;
 };
 
-// Whether tracked files of the folder differ from the revision, or nobody can tell. To compare them git runs the filters
-// that its configuration names (filter.X.clean), so it is shown the work tree, the index and the objects, and another
-// configuration: the user's own alone.
+// Whether tracked files of the folder differ from the revision, or nobody can tell. To compare them git runs the
+// filters that its configuration names (filter.X.clean), so it is shown the work tree, the index and the objects, and
+// another configuration: the user's own alone.
 bool IsDirty(const std::string& folder, const std::string& revision) {
   const auto places = Git(folder, {"rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index",
                                    "--git-path", "objects"});

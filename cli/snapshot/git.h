@@ -1,6 +1,6 @@
 // What git says of a workdir. Runs `git` (no shell) where there is one; otherwise, and for a folder in no work tree,
-// everything is empty, which is no fault. Blocks until git has ended, at most for as long as git takes. Of what the folder's
-// own configuration names (filters, hooks, monitors, transports) nothing is run.
+// everything is empty, which is no fault. Blocks until git has ended, at most for as long as git takes. Of what the
+// folder's own configuration names (filters, hooks, monitors, transports) nothing is run.
 #pragma once
 
 #include <set>

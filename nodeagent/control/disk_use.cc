@@ -14,6 +14,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sdk/io/unique_fd.h"
+
 namespace glim::nodeagent {
 namespace {
 
@@ -40,10 +42,10 @@ using Dir = std::unique_ptr<DIR, CloseDir>;
 
 // No link's: whoever fills the folder may exchange what was a folder for one. None, and errno.
 Dir OpenDir(int parent, const char* name) {
-  const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return nullptr;
-  Dir dir(::fdopendir(fd));
-  if (!dir) ::close(fd);
+  UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return nullptr;
+  Dir dir(::fdopendir(fd.get()));
+  if (dir) fd.Release();
   return dir;
 }
 

@@ -1,6 +1,6 @@
 // Holds the containers' own /tmp to a bound: what a task writes there lies on the disk of the agent's state folder, and
-// one task must not take it from all others. Whoever has more, or more files or deeper folders than are counted, is killed,
-// and told why.
+// one task must not take it from all others. Whoever has more, or more files or deeper folders than are counted, is
+// killed, and told why.
 //
 // It looks every few seconds, by a thread of its own: a task may be over the bound for that long. On the agent's loop;
 // not thread-safe.

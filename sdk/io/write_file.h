@@ -18,8 +18,8 @@ namespace glim {
 
 enum class Durability {
   kProcess,  // survives the writer's death: the page cache has it
-  kMachine,  // survives the machine's: file and folder are flushed, or all of the file system for one that is not ours to
-             // read (it may be opened with O_PATH then)
+  kMachine,  // survives the machine's: file and folder are flushed; where the folder is not ours to read, and open with
+             // O_PATH, all of its file system
 };
 
 struct WriteOptions {
