@@ -46,8 +46,13 @@ BegunCalls::Connection* Find(const grpc::AuthContext& context) {
 class BegunCalls::OneCall final : public grpc::experimental::Interceptor {
  public:
   OneCall(std::shared_ptr<const grpc::AuthContext> context, Connection* connection)
-      : context_(std::move(context)), connection_(connection) {}
-  ~OneCall() override { connection_->calls.fetch_sub(1); }
+      : context_(std::move(context)), connection_(connection) {
+    HandOver(this);
+  }
+  ~OneCall() override {
+    TakeOver(this);
+    connection_->calls.fetch_sub(1);
+  }
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override { methods->Proceed(); }
 
  private:
