@@ -233,6 +233,20 @@ TEST_P(AgentSnapshotContainerTest, AnotherUsersCodeIsRunByWhoKnowsItsHashAlone) 
   EXPECT_EQ(LogText(kKey, 0), "old code\n");
 }
 
+// Who submits first must not own where all others' code lies.
+TEST_P(AgentSnapshotContainerTest, AnArchiveInAFolderOfAUsersIsNotUnpacked) {
+  StartAgent();
+  const std::string archive = Pack(), folder = root_ + "/shared/snapshots";
+  ASSERT_EQ(::chmod(archive.c_str(), 0644), 0);
+  ASSERT_EQ(::chown(folder.c_str(), 61002, 61002), 0);
+  LaunchIn(kKey, "echo never", archive);
+  const auto refused = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->message().find(folder + " belongs to uid 61002: an operator removes it or takes it"),
+            std::string::npos)
+      << refused->message();
+}
+
 TEST_P(AgentSnapshotContainerTest, MountsMayLieInTheCode) {
   StartAgent();
   const std::string archive = Pack(), data = Folder("data");

@@ -86,7 +86,7 @@ TEST_F(SnapshotTest, PacksTheWorkdirAndSendsWhereItLies) {
   EXPECT_FALSE(fs::exists(unpacked + "/old.log"));
   struct stat info {};
   ASSERT_EQ(::stat((root_ + "/snapshots").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 07777, 01777u);
+  EXPECT_EQ(info.st_mode & 07777, 01733u);
   ASSERT_EQ(::stat(spec.snapshot().path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0640u);
 }

@@ -1,10 +1,12 @@
 #include "cli/snapshot/snapshot_store.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -12,19 +14,21 @@
 #include "cli/text/file.h"
 #include "cli/text/text.h"
 #include "sdk/base/snapshot_name.h"
+#include "sdk/io/trusted_folder.h"
+#include "sdk/io/unique_fd.h"
 #include "sdk/io/write_file.h"
 
 namespace glim::cli {
 namespace {
 
-constexpr mode_t kFolderMode = 01777;
+constexpr mode_t kFolderMode = 01733;
 constexpr mode_t kArchiveMode = 0640;
 
 Status CannotWrite(const std::string& path, const std::string& why) {
   const std::string folder = path.substr(0, path.rfind('/'));
   return NoSnapshot(
       fmt::format("cannot write {}: {}", Shown(path), why),
-      fmt::format("let the folder {} be writable for you (mode 1777), or ask the operator", Shown(folder)));
+      fmt::format("let the folder {} be writable for you (mode 1733), or ask the operator", Shown(folder)));
 }
 
 // Whether the archive needs not be written: the very bytes are there. One of another user that cannot be read is taken
@@ -38,14 +42,20 @@ bool IsThere(const std::string& path, std::string_view bytes) {
   return found.ok() && *found == bytes;
 }
 
-Status MakeFolder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) == 0) {
-    // Not by mkdir's mode: the umask would take from it.
-    return ::chmod(folder.c_str(), kFolderMode) == 0 ? Status::Ok() : CannotWrite(folder, std::strerror(errno));
+// Of root's or of whom all of the root belongs to, and of nobody else: who owns it has everybody's archives.
+Status FindFolder(const std::string& root, const std::string& folder) {
+  const std::string to_make = fmt::format("ask the operator to make it: install -d -m 1733 {}", ShellQuote(folder));
+  const UniqueFd above(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat info {};
+  if (!above || ::fstat(above.get(), &info) != 0) {
+    return NoSnapshot(fmt::format("cannot open {}: {}", Shown(root), std::strerror(errno)), to_make);
   }
-  if (errno == EEXIST) return Status::Ok();
-  return NoSnapshot(fmt::format("cannot make the folder {}: {}", Shown(folder), std::strerror(errno)),
-                    fmt::format("ask the operator to make it, with mode 1777: mkdir -m 1777 {}", ShellQuote(folder)));
+  const std::string name(kSnapshotFolder);
+  if (info.st_uid == ::geteuid()) (void)MakeTrusted(above.get(), name, kFolderMode);
+  const TrustedFolder found = OpenTrusted(above.get(), name);
+  if (found.error == 0) return Status::Ok();
+  if (!found.why.empty()) return NoSnapshot(found.why, "tell the operator");
+  return NoSnapshot(fmt::format("cannot open the folder {}: {}", Shown(folder), std::strerror(found.error)), to_make);
 }
 
 }  // namespace
@@ -68,7 +78,7 @@ Status CheckSnapshotRoot(const std::string& root, const std::string& marker) {
 
 Status StoreSnapshot(const std::string& root, std::string_view sha256, std::string_view bytes) {
   const std::string folder = SnapshotFolder(root), path = SnapshotPath(root, sha256);
-  if (Status status = MakeFolder(folder); !status.ok()) return status;
+  if (Status status = FindFolder(root, folder); !status.ok()) return status;
   if (IsThere(path, bytes)) return Status::Ok();
   const Status status = WriteFileAtomically(path, bytes, {Durability::kMachine, kArchiveMode});
   return status.ok() ? status : CannotWrite(path, status.message());

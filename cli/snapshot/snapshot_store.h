@@ -12,8 +12,10 @@ namespace glim::cli {
 // Whether this host sees the cluster's root: `marker` is a file in it.
 Status CheckSnapshotRoot(const std::string& root, const std::string& marker);
 
-// Writes `bytes`, whose hash is `sha256`, synced; mode 0640. The folder is made if it is not there, for everybody
-// (1777, as /tmp). What is there already with the same bytes is used; what is there and corrupt is replaced.
+// Writes `bytes`, whose hash is `sha256`, synced; mode 0640. The folder is made if it is not there and the
+// root is the caller's: everybody may write there, and nobody list it (1733). A folder that some other user owns is
+// refused (sdk/io/trusted_folder.h). What is there already with the same bytes is used;
+// what is there and corrupt is replaced.
 Status StoreSnapshot(const std::string& root, std::string_view sha256, std::string_view bytes);
 
 }  // namespace glim::cli

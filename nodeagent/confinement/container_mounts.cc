@@ -95,6 +95,7 @@ Status ContainerMounts::CheckCheckpointFolder(const PathAnswers& found) const {
   }
   const PathAnswer& answer = found.at("checkpoint.dir");
   if (answer.refused) return RefuseFolder("checkpoint.dir", path);
+  if (!answer.why.empty()) return PathUntrusted("checkpoint.dir", path, answer.why);
   return answer.error == 0 ? Status::Ok() : Unusable("checkpoint.dir", path, spec_, answer.error);
 }
 

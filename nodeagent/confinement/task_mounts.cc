@@ -15,6 +15,7 @@
 #include "nodeagent/os/file_user.h"
 #include "nodeagent/os/mount_calls.h"
 #include "nodeagent/os/spawn_process.h"
+#include "nodeagent/task/saves_folder.h"
 #include "nodeagent/task/start_fault.h"
 #include "nodeagent/task/task_user_json.h"
 #include "sdk/io/folders.h"
@@ -50,19 +51,44 @@ Status Unusable(const TaskMount& mount, const TaskUser& user, int error) {
 }
 
 // As the task's user, with no more than that one's rights, and as whom a server that trusts nobody's root lets us pass.
-// What the agent may pass to is the user's own all the same.
-UniqueFd OpenAsUser(const TaskMount& mount, const TaskUser& user) {
-  if (user.uid == ::geteuid()) return OpenWithoutLinks(mount.real);
+// What the agent of before may pass to is the user's own all the same.
+Result<UniqueFd> OpenAsUser(const TaskMount& mount, const TaskUser& user) {
+  UniqueFd fd;
+  int error = 0;
   {
-    const FileUser as(user.uid, user.gid, user.groups);
-    UniqueFd fd = OpenWithoutLinks(mount.real);
-    if (fd || !mount.by_agent || (errno != EACCES && errno != EPERM)) return fd;
+    std::optional<FileUser> as;
+    if (user.uid != ::geteuid()) as.emplace(user.uid, user.gid, user.groups);
+    fd = OpenWithoutLinks(mount.real);
+    error = errno;
   }
-  UniqueFd fd = OpenWithoutLinks(mount.real);
-  struct stat info {};
-  if (!fd || (::fstat(fd.get(), &info) == 0 && info.st_uid == user.uid)) return fd;
-  errno = EACCES;
-  return UniqueFd();
+  if (!fd && mount.by_agent && user.uid != ::geteuid() && (error == EACCES || error == EPERM)) {
+    fd = OpenWithoutLinks(mount.real);
+    struct stat info {};
+    error = fd ? EACCES : errno;
+    if (fd && (::fstat(fd.get(), &info) != 0 || info.st_uid != user.uid)) fd.Reset();
+  }
+  return fd ? Result<UniqueFd>(std::move(fd)) : Unusable(mount, user, error);
+}
+
+// Glim's own choice, ROOT/jobs/JOB: as the user, and where that one may not pass as who mounts.
+Result<UniqueFd> OpenSavesFolder(const TaskMount& mount, const TaskUser& user) {
+  const SavesPath path = SplitSavesPath(mount.real);
+  const auto open = [&] {
+    const UniqueFd root = OpenWithoutLinks(path.root.empty() ? "/" : path.root);
+    SavesFolder saves;
+    if (root) return OpenSaves(root.get(), path, user.uid);
+    saves.error = errno;
+    return saves;
+  };
+  SavesFolder saves;
+  if (user.uid != ::geteuid()) {
+    const FileUser as(user.uid, user.gid, user.groups);
+    saves = open();
+  }
+  if (!saves.fd) saves = open();
+  if (saves.fd) return std::move(saves.fd);
+  if (!saves.why.empty()) return PathUntrusted(mount.field, mount.named, saves.why);
+  return Unusable(mount, user, saves.error);
 }
 
 // The operator's and the agent's own: nobody exchanges a part of its path.
@@ -71,11 +97,13 @@ Result<UniqueFd> OpenOwn(const TaskMount& mount) {
   return found ? Result<UniqueFd>(std::move(found)) : FileError("open", mount.real, errno);
 }
 
-Result<UniqueFd> OpenUsers(const TaskMount& mount, const MakeRules& rules) {
-  UniqueFd found = OpenAsUser(mount, rules.owner);
-  if (!found) return Unusable(mount, rules.owner, errno);
+// `by_today`: the order is of an agent that knows which folders are its own choice.
+Result<UniqueFd> OpenUsers(const TaskMount& mount, const MakeRules& rules, bool by_today) {
+  Result<UniqueFd> found =
+      mount.by_agent && by_today ? OpenSavesFolder(mount, rules.owner) : OpenAsUser(mount, rules.owner);
+  if (!found.ok()) return found;
   // Folders on the way may have been moved while it was walked.
-  const std::string now = PathOf(found.get());
+  const std::string now = PathOf(found->get());
   if (now.empty() || !IsAllowed(rules, now)) return Refuse(mount, "was moved out of what this node gives to jobs");
   return found;
 }
@@ -102,7 +130,7 @@ UniqueFd PlaceInBundle(const std::string& path, bool folder) {
 
 // `root`: none where an agent of before gave the order.
 Status MountOne(const TaskMount& mount, const MakeRules& rules, const ContainerRoot* root) {
-  const Result<UniqueFd> found = mount.own ? OpenOwn(mount) : OpenUsers(mount, rules);
+  const Result<UniqueFd> found = mount.own ? OpenOwn(mount) : OpenUsers(mount, rules, root != nullptr);
   if (!found.ok()) return found.status();
   struct stat info {};
   if (::fstat(found->get(), &info) != 0) return Unusable(mount, rules.owner, errno);

@@ -199,7 +199,7 @@ TEST_P(TaskMountsTest, TheClustersFolderForSavesIsMadeForItsUser) {
   struct stat info {};
   ASSERT_EQ(::stat((users_ + "/jobs").c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, 0u);
-  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_EQ(info.st_mode & 0777, 0711u);
   ASSERT_EQ(::stat(saves.c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, 4321u);
   EXPECT_EQ(info.st_gid, 4322u);
@@ -208,11 +208,54 @@ TEST_P(TaskMountsTest, TheClustersFolderForSavesIsMadeForItsUser) {
   const auto mounted = [&](bool by_agent) {
     return InChild([&] { return MountAll(OrderOf(saves, false, by_agent)).ok() ? kGiven : kRefused; });
   };
+  ASSERT_EQ(::chmod((users_ + "/jobs").c_str(), 0700), 0);
   EXPECT_EQ(mounted(true), kGiven) << "behind root's folder";
   EXPECT_EQ(mounted(false), kRefused);
   ASSERT_EQ(::chown(saves.c_str(), 1234, 1234), 0);
   EXPECT_EQ(Look(saves, true, true).error, EACCES) << "somebody else's";
   EXPECT_EQ(mounted(true), kRefused);
+}
+
+// Where users may write to the root: who owns `jobs`, or may rename in it, would give the next attempt saves of theirs.
+TEST_P(TaskMountsTest, TheClustersFolderForSavesIsNobodysToExchange) {
+  ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(users_.c_str(), 01777), 0);
+  rules_.owner = {4321, 4322, {}};
+  const std::string jobs = users_ + "/jobs", saves = jobs + "/7";
+  const auto has = [&](const std::string& folder, uid_t uid, mode_t mode) {
+    fs::create_directories(folder);
+    ASSERT_EQ(::chown(folder.c_str(), uid, uid), 0);
+    ASSERT_EQ(::chmod(folder.c_str(), mode), 0);
+  };
+  const auto mounted = [&] {
+    return InChild([&] { return MountAll(OrderOf(saves, false, true)).ok() ? kGiven : kRefused; });
+  };
+  ASSERT_EQ(Look(saves, true, true).real, saves);
+  struct stat info {};
+  ASSERT_EQ(::stat(jobs.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u) << "the user might have made it";
+  EXPECT_EQ(mounted(), kGiven);
+
+  has(jobs, 1234, 0711);
+  EXPECT_EQ(Look(saves, true, true).error, EACCES);
+  EXPECT_EQ(Look(saves, true, true).why,
+            jobs + " belongs to uid 1234: an operator removes it or takes it (chown root)");
+  EXPECT_EQ(mounted(), kRefused);
+  has(jobs, 0, 0777);
+  EXPECT_NE(Look(saves, true, true).why.find("users may exchange what is in it"), std::string::npos);
+  EXPECT_EQ(mounted(), kRefused);
+
+  has(jobs, 0, 01777);  // as the operator makes it where root is nobody
+  EXPECT_EQ(Look(saves, true, true).real, saves);
+  EXPECT_EQ(mounted(), kGiven);
+  has(saves, 1234, 0777);
+  EXPECT_EQ(Look(saves, true, true).why.find(saves + " belongs to uid 1234, and the job to uid 4321: "), 0u);
+  EXPECT_EQ(mounted(), kRefused);
+  fs::remove(saves);
+  has(data_ + "/own", 4321, 0700);
+  fs::create_directory_symlink(data_ + "/own", saves);
+  EXPECT_NE(Look(saves, true, true).error, 0) << "a link";
+  EXPECT_EQ(mounted(), kRefused);
 }
 
 // Made by root for root and, where the agent may, for a user; and by the user.

@@ -17,6 +17,7 @@ struct RootAnswer {
 
 // Makes the marker, whole, where the root is there and the marker is not: of several who do so at once one wins, and
 // all read that one's. Never makes the root: an unmounted folder must not look like a shared one.
+// As root it makes ROOT/jobs and ROOT/snapshots where they are missing, before a user does (sdk/io/trusted_folder.h).
 RootAnswer CheckRoot(const std::string& root, const std::string& marker);
 
 // What one process tells another of it.

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sdk/io/read_file.h"
@@ -41,8 +43,30 @@ TEST(RootCheck, OfManyAtOnceOneWins) {
   }
   EXPECT_EQ(markers.size(), 1u);
   int files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(root.path())) ++files;
+  for (const auto& entry : std::filesystem::directory_iterator(root.path())) files += entry.is_regular_file() ? 1 : 0;
   EXPECT_EQ(files, 1) << "nobody leaves a file behind";
+}
+
+TEST(RootCheck, AsRootItMakesTheFoldersOfAllUsersBeforeAUserDoes) {
+  TempFolder root;
+  if (::geteuid() != 0) {
+    EXPECT_EQ(CheckRoot(root.path(), "marker").error, "");
+    EXPECT_FALSE(std::filesystem::exists(root.path() + "/jobs")) << "it would be nobody's but its own";
+    return;
+  }
+  const auto is = [&](const std::string& name) {
+    struct stat info {};
+    EXPECT_EQ(::stat((root.path() + "/" + name).c_str(), &info), 0) << name;
+    return std::pair(info.st_uid, info.st_mode & 07777);
+  };
+  for (int look = 0; look < 2; ++look) {
+    EXPECT_EQ(CheckRoot(root.path(), "marker").error, "");
+    EXPECT_EQ(is("jobs"), std::pair(0U, 0711U));
+    EXPECT_EQ(is("snapshots"), std::pair(0U, 01733U));
+  }
+  ASSERT_EQ(::chmod((root.path() + "/jobs").c_str(), 01777), 0);
+  EXPECT_EQ(CheckRoot(root.path(), "marker").error, "");
+  EXPECT_EQ(is("jobs"), std::pair(0U, 01777U)) << "as the operator has it";
 }
 
 TEST(RootCheck, NeverMakesTheRoot) {

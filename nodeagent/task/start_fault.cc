@@ -50,6 +50,12 @@ Status PathDenied(const std::string& field, const std::string& path, uid_t uid) 
           path + ")");
 }
 
+Status PathUntrusted(const std::string& field, const std::string& path, const std::string& why) {
+  return Status(StatusCode::kPermissionDenied, field + " " + path + " cannot be used on this node: " + why)
+      .WithReason(kMissing)
+      .WithField(field);
+}
+
 Status StartFailure(StartFault fault, const std::string& message) {
   switch (fault) {
     case StartFault::kNode:

@@ -30,6 +30,9 @@ Status PathMissing(const std::string& field, const std::string& path);
 // Of a path that the user may not use with whose rights the task runs; counted like one that is not there.
 Status PathDenied(const std::string& field, const std::string& path, uid_t uid);
 
+// Of Glim's own folder on storage that is not as it has to be, as `why` says; counted likewise.
+Status PathUntrusted(const std::string& field, const std::string& path, const std::string& why);
+
 // A Status that FaultOf finds this fault in.
 Status StartFailure(StartFault fault, const std::string& message);
 

@@ -12,7 +12,9 @@
 
 #include "nodeagent/os/file_user.h"
 #include "nodeagent/os/mount_calls.h"
+#include "nodeagent/task/saves_folder.h"
 #include "nodeagent/task/task_user_json.h"
+#include "sdk/io/trusted_folder.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
@@ -24,6 +26,8 @@ using nlohmann::json;
 // REFUSED PATH".
 constexpr char kEnd = '\0';
 
+constexpr mode_t kSharedFolderMode = 02750;
+
 // A network file system may know a name and still hang when it is used. Opening asks the server. (Not of devices and
 // pipes: opening these does something.) What may not be opened by who looks may do for who runs.
 void Touch(int fd) {
@@ -33,13 +37,10 @@ void Touch(int fd) {
   const UniqueFd open(::open(itself.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-PathAnswer AnswerOf(const UniqueFd& fd, const TaskUser* owner) {
+PathAnswer AnswerOf(const UniqueFd& fd) {
   PathAnswer answer;
-  struct stat info {};
-  if (!fd || (owner && ::fstat(fd.get(), &info) != 0)) {
+  if (!fd) {
     answer.error = errno;
-  } else if (owner && info.st_uid != owner->uid) {
-    answer.error = EACCES;
   } else {
     answer.real = PathOf(fd.get());
     if (answer.real.empty()) answer.error = ENAMETOOLONG;
@@ -53,16 +54,15 @@ UniqueFd Open(const std::string& path, const std::optional<MakeRules>& rules) {
   return rules ? OpenFollowingLinks(path) : UniqueFd(::open(path.c_str(), O_PATH | O_CLOEXEC));
 }
 
-PathAnswer Resolve(const std::string& path, const std::optional<MakeRules>& rules, const TaskUser* owner) {
+void MountOnDemand(const std::string& path) {
   struct statx info {};
-  (void)::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &info);  // mounts what is mounted on demand
-  return AnswerOf(Open(path, rules), owner);
+  (void)::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &info);
 }
 
-struct Making {
-  const TaskUser* owner = nullptr;  // whose the last folder must be, and is made; none: whoever makes it
-  bool group_readable = false;
-};
+PathAnswer Resolve(const std::string& path, const std::optional<MakeRules>& rules) {
+  MountOnDemand(path);
+  return AnswerOf(Open(path, rules));
+}
 
 // 0 or errno. Closed to everybody but its owner; `owner`: whose it is made, none: the caller's.
 int MakeFolderIn(int folder, const std::string& name, const TaskUser* owner) {
@@ -71,45 +71,76 @@ int MakeFolderIn(int folder, const std::string& name, const TaskUser* owner) {
   return ::mkdirat(folder, name.c_str(), 0700) == 0 ? 0 : errno;
 }
 
+// By the descriptor: whoever owns it may, and root.
+void ChangeMode(int fd, mode_t mode) { (void)::chmod(("/proc/self/fd/" + std::to_string(fd)).c_str(), mode); }
+
 // Makes the folders of `rest` below `above` where they are missing, and returns the last. Along descriptors, and never
 // over a link: users may exchange what is on the way. No folder, and errno, if that failed.
-UniqueFd MakeMissing(UniqueFd above, const std::string& rest, const Making& making) {
+UniqueFd MakeMissing(UniqueFd above, const std::string& rest, bool group_readable) {
   std::istringstream names(rest);
   for (std::string name; std::getline(names, name, '/');) {
     if (name.empty()) continue;
     const bool last = names.eof();
-    const int error = MakeFolderIn(above.get(), name, last ? making.owner : nullptr);
+    const int error = MakeFolderIn(above.get(), name, nullptr);
     UniqueFd next(::openat(above.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next) {
       // (A file system may say EROFS or EACCES of a folder that is there.)
       if (error != 0 && error != EEXIST) errno = error;
       return next;
     }
-    // By the descriptor: whoever owns it may, and root.
-    if (error == 0 && making.group_readable) {
-      (void)::chmod(("/proc/self/fd/" + std::to_string(next.get())).c_str(), last ? 02750 : 0711);
-    }
+    if (error == 0 && group_readable) ChangeMode(next.get(), last ? kSharedFolderMode : kJobsFolderMode);
     above = std::move(next);
   }
   return above;
 }
 
-PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules, const Making& making) {
-  PathAnswer answer = Resolve(path, rules, making.owner);
+PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules, bool group_readable) {
+  PathAnswer answer = Resolve(path, rules);
   if (answer.error != ENOENT) return answer;
   std::string folder = path;
   UniqueFd above;
   while (!above) {
     folder = folder.substr(0, std::max<std::size_t>(1, folder.rfind('/')));
     above = Open(folder, rules);
-    if (!above && errno != ENOENT) return AnswerOf(above, nullptr);
+    if (!above && errno != ENOENT) return AnswerOf(above);
   }
   // Nothing is made outside of what is allowed: asked of the nearest folder above that exists, links followed.
   if (rules && !IsAllowed(*rules, PathOf(above.get()))) {
     answer.refused = true;
     return answer;
   }
-  return AnswerOf(MakeMissing(std::move(above), path.substr(folder.size()), making), making.owner);
+  return AnswerOf(MakeMissing(std::move(above), path.substr(folder.size()), group_readable));
+}
+
+// ROOT/jobs/JOB, as whoever calls, who makes `jobs` and, for `owner`, JOB; or as the job's user, who makes JOB alone:
+// whose `jobs` is may exchange everybody's saves.
+PathAnswer LookAtSaves(const PathWish& wish, const PathOrder& order, bool as_user) {
+  const MakeRules& rules = *order.rules;
+  const TaskUser* const owner = as_user || rules.owner.uid == ::geteuid() ? nullptr : &rules.owner;
+  const SavesPath path = SplitSavesPath(wish.path);
+  MountOnDemand(path.root);
+  const UniqueFd root = OpenFollowingLinks(path.root);
+  if (!root) return AnswerOf(root);
+  PathAnswer answer;
+  answer.refused = !IsAllowed(rules, PathOf(root.get()));
+  if (answer.refused) return answer;
+  const int unmade = as_user ? 0 : MakeTrusted(root.get(), path.jobs, kJobsFolderMode);
+  SavesFolder saves = OpenSaves(root.get(), path, rules.owner.uid, [&](int jobs) {
+    errno = MakeFolderIn(jobs, path.job, owner);
+    if (errno != 0 || !order.group_readable) return;
+    const UniqueFd made(::openat(jobs, path.job.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (made) ChangeMode(made.get(), kSharedFolderMode);
+    errno = 0;
+  });
+  if (saves.error == 0) return AnswerOf(saves.fd);
+  answer.error = saves.error;
+  answer.why = std::move(saves.why);
+  if (saves.error == ENOENT && unmade != 0) {
+    answer.error = unmade;
+    answer.why = "there is no " + path.root + "/" + path.jobs +
+                 ", and the agent cannot make it: an operator makes it (root, mode 1777)";
+  }
+  return answer;
 }
 
 // As the one who is to use it, and with no more than that one's rights: a folder that is open to all behind one that is
@@ -117,16 +148,18 @@ PathAnswer Make(const std::string& path, const std::optional<MakeRules>& rules, 
 // it gives that user.)
 PathAnswer LookAtWish(const PathWish& wish, const PathOrder& order) {
   const std::optional<MakeRules>& rules = order.rules;
-  const auto look = [&](const TaskUser* owner) {
-    return wish.make ? Make(wish.path, rules, {owner, order.group_readable}) : Resolve(wish.path, rules, owner);
+  const bool own_choice = rules && wish.by_agent;
+  const auto look = [&](bool as_user) {
+    if (own_choice) return LookAtSaves(wish, order, as_user);
+    return wish.make ? Make(wish.path, rules, order.group_readable) : Resolve(wish.path, rules);
   };
-  if (!rules || rules->owner.uid == ::geteuid()) return look(nullptr);
+  if (!rules || rules->owner.uid == ::geteuid()) return look(false);
   {
     const FileUser user(rules->owner.uid, rules->owner.gid, rules->owner.groups);
-    PathAnswer answer = look(nullptr);
-    if (!wish.by_agent || (answer.error != EACCES && answer.error != EPERM)) return answer;
+    PathAnswer answer = look(true);
+    if (!own_choice || (answer.error != EACCES && answer.error != EPERM && answer.error != ENOENT)) return answer;
   }
-  return look(&rules->owner);
+  return look(false);
 }
 
 }  // namespace
@@ -196,7 +229,7 @@ void LookAt(const PathOrder& order, const std::function<void(const std::string& 
     tell("at " + std::to_string(i) + kEnd);
     const PathAnswer answer = LookAtWish(wish, order);
     tell("found " + std::to_string(i) + " " + std::to_string(answer.error) + " " + (answer.refused ? "1 " : "0 ") +
-         answer.real + kEnd);
+         (answer.error == 0 ? answer.real : answer.why) + kEnd);
   }
 }
 
@@ -221,7 +254,7 @@ PathRecords ReadPathRecords(const PathOrder& order, std::string_view records) {
     PathAnswer answer;
     if (verb != "found" || !(words >> answer.error >> answer.refused)) continue;
     words.get();  // the blank
-    std::getline(words, answer.real, kEnd);
+    std::getline(words, answer.error == 0 ? answer.real : answer.why, kEnd);
     read.answers[wish.field] = answer;
     read.looking_at.reset();
   }

@@ -19,8 +19,9 @@ struct PathWish {
   std::string field;  // of the job's spec: "workdir", "checkpoint.dir", "mounts[0].source"
   std::string path;   // absolute
   bool make = false;  // a folder that is made where it is missing
-  // The cluster's folder for the job's saves, which the operator chose: where the job's user may not make it or pass to
-  // it, whoever calls LookAt does, if it is that user's then.
+  // The cluster's folder for the job's saves, ROOT/jobs/JOB, which the operator chose: where the job's user may not
+  // make it or pass to it, whoever calls LookAt does. It is the user's, and nobody else can exchange it
+  // (saves_folder.h).
   bool by_agent = false;
 };
 
@@ -49,6 +50,7 @@ struct PathAnswer {
   std::string real;      // without symbolic links; empty: see the others
   int error = 0;         // errno
   bool refused = false;  // it is not there, and may not be made there
+  std::string why;       // with an error, for people; empty: errno says it
 };
 using PathAnswers = std::map<std::string, PathAnswer>;  // by field
 

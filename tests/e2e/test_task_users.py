@@ -73,7 +73,8 @@ def test_saves_are_their_users_alone(own):
     assert (info.st_mode & 0o7777, info.st_uid) == (0o700, own.cluster.user_ids["ana"][0])
     mounts = [{"source": folder, "target": "/in"}]
     lines, job = run(own, "ben", "thief", "cat /in/word", workdir="/tmp", mounts=mounts)
-    assert lines == [] and job["state"] == "failed", lines
+    # (In a folder that all may pass, jobs, it is found, and closed.)
+    assert lines == ["cat: /in/word: Permission denied"] and job["state"] == "failed", lines
 
 
 def test_who_is_somebody_else_on_the_node_starts_nowhere(own):

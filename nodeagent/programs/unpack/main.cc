@@ -24,6 +24,7 @@
 
 #include "sdk/base/result.h"
 #include "sdk/base/snapshot_name.h"
+#include "sdk/io/trusted_folder.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/archive.h"
 #include "sdk/snapshot/sha256.h"
@@ -33,9 +34,24 @@ namespace {
 
 Status Fault(const std::string& what) { return Status(StatusCode::kInternal, what + ": " + std::strerror(errno)); }
 
+// Of .../snapshots/NAME; a folder that some user owns, who could take others' archives away, is none.
+Result<UniqueFd> OpenFolder(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  const std::size_t slash = folder.rfind('/');
+  const UniqueFd above(::open((folder.substr(0, slash) + "/").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!above) return Fault("its folder cannot be opened");
+  TrustedFolder found = OpenTrusted(above.get(), folder.substr(slash + 1));
+  if (!found.why.empty()) return Status(StatusCode::kPermissionDenied, found.why);
+  errno = found.error;
+  return found.error == 0 ? Result<UniqueFd>(std::move(found.fd)) : Fault("its folder cannot be opened");
+}
+
 // Not a pipe or a device that somebody put there, nor what a link leads to.
 Result<UniqueFd> Open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const Result<UniqueFd> folder = OpenFolder(path);
+  if (!folder.ok()) return folder.status();
+  const std::string name = path.substr(path.rfind('/') + 1);
+  UniqueFd fd(::openat(folder->get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd) return Fault("it cannot be opened");
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return Fault("it cannot be looked at");
