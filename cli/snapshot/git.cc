@@ -35,7 +35,7 @@ std::vector<std::string> EnvironmentWith(const Variables& variables) {
     const std::string text = *entry;
     if (variables.count(text.substr(0, text.find('='))) == 0) all.push_back(text);
   }
-  for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) all.push_back(std::string(name).append("=").append(value));
   return all;
 }
 

@@ -116,7 +116,7 @@ TEST_F(WriteFile, WritesWhereItMayNotRead) {
     if (::geteuid() == 0) ::setfsuid(61002);  // of this thread; root may read everything
     EXPECT_LT(::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
     for (const Durability durability : {Durability::kProcess, Durability::kMachine}) {
-      const Status status = WriteFileAtomically(Path("file"), "text", {durability});
+      const Status status = WriteFileAtomically(Path("file"), "text", durability);
       EXPECT_TRUE(status.ok()) << status.message();
     }
     const UniqueFd folder(::open(folder_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
