@@ -77,6 +77,7 @@ void AddVariables(const NodeEnvironment& node, TaskVariables* variables) {
   out.SetUnlessEmpty(TaskVariable::kApiTokenFile, node.api_token_file);
   out.SetUnlessEmpty(TaskVariable::kTokenFile, node.api_token_file);
   out.SetUnlessEmpty(TaskVariable::kCa, node.api_ca_file);
+  out.SetUnlessEmpty(TaskVariable::kAttemptSecretFile, node.attempt_secret_file);
   if (node.local_ranks > 0) out.Set(TaskVariable::kLocalWorldSize, node.local_ranks);
   out.SetUnlessEmpty(TaskVariable::kHfreduceDevice, node.hfreduce_device);
   out.SetUnlessNegative(TaskVariable::kHfreduceServiceLevel, node.hfreduce_service_level);

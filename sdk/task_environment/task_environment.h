@@ -64,6 +64,7 @@ struct NodeEnvironment {
   std::string secrets;         // the folder; empty: the job has none
   std::string api_token_file;  // empty: the job has no `api`
   std::string api_ca_file;
+  std::string attempt_secret_file;
   std::uint32_t local_ranks = 0;  // with launcher: per-gpu; else 0
   std::string hfreduce_device;
   int hfreduce_service_level = -1;

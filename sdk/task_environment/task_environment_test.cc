@@ -56,6 +56,7 @@ TaskVariables PerGpu() {
                                .secrets = "/run/glim/private/secrets",
                                .api_token_file = "/run/glim/private/api-token",
                                .api_ca_file = "/run/glim/private/ca.pem",
+                               .attempt_secret_file = "/run/glim/private/attempt-secret",
                                .local_ranks = 2,
                                .hfreduce_device = "mlx5_0:1",
                                .hfreduce_service_level = 3,

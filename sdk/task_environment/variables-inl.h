@@ -82,6 +82,11 @@ GLIM_TASK_VARIABLE(kGpusSimulated, "GLIM_GPUS_SIMULATED", Agent, Always, Flag, "
 GLIM_TASK_VARIABLE(kSdk, "GLIM_SDK", Agent, Sometimes, Path, "python glim-task",
                    "the folder of the node's SDK; not set: the node has none")
 
+// What the attempt's tasks share, and nobody else has.
+GLIM_TASK_VARIABLE(kAttemptSecretFile, "GLIM_ATTEMPT_SECRET_FILE", Agent, Sometimes, Path, "hfreduce",
+                   "holds the attempt's secret (64 hexadecimal digits), by which its ranks know each other; not set: "
+                   "the cluster is without identity, or the node without a tmpfs")
+
 // What the job's spec asks for (`secrets`, `api`).
 GLIM_TASK_VARIABLE(kSecrets, "GLIM_SECRETS", Agent, Sometimes, Path, "",
                    "a folder with a file for each of the job's `secrets`, by name; not set: it has none")
