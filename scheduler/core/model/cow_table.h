@@ -95,12 +95,54 @@ class CowTable {
     }
   }
 
+  // Calls visit(key, before's row, after's row) in key order for each row that is not the same one in both; null: not
+  // there. Chunks that both share are not looked into, so that it costs what was written between the two.
+  template <typename Visit>
+  static void ForEachChange(const CowTable& before, const CowTable& after, Visit visit) {
+    Place old{before}, now{after};
+    while (!old.AtEnd() || !now.AtEnd()) {
+      if (old.at == 0 && now.at == 0 && !old.AtEnd() && !now.AtEnd() && old.chunk() == now.chunk()) {
+        old.SkipChunk();
+        now.SkipChunk();
+        continue;
+      }
+      const Entry* const left = old.AtEnd() ? nullptr : &old.entry();
+      const Entry* const right = now.AtEnd() ? nullptr : &now.entry();
+      const bool of_old = left && (!right || !(right->first < left->first));
+      const bool of_now = right && (!left || !(left->first < right->first));
+      if (!of_old || !of_now || left->second != right->second) {
+        visit(of_old ? left->first : right->first, of_old ? left->second.get() : nullptr,
+              of_now ? right->second.get() : nullptr);
+      }
+      if (of_old) old.Next();
+      if (of_now) now.Next();
+    }
+  }
+
  private:
   static constexpr std::size_t kChunkMax = 128;
   using Chunk = std::vector<Entry>;  // never empty
   struct Held {
     std::shared_ptr<Chunk> entries;
     std::uint64_t generation;  // in which it was written
+  };
+
+  // Where a walk through a table stands.
+  struct Place {
+    explicit Place(const CowTable& table) : chunks(table.chunks_) {}
+    bool AtEnd() const { return c == chunks.size(); }
+    const Chunk* chunk() const { return chunks[c].entries.get(); }
+    const Entry& entry() const { return (*chunk())[at]; }
+    void SkipChunk() {
+      ++c;
+      at = 0;
+    }
+    void Next() {
+      if (++at == chunk()->size()) SkipChunk();
+    }
+    const std::vector<Held>& chunks;
+    std::size_t c = 0;
+    std::size_t at = 0;
   };
 
   static bool ByKey(const Entry& entry, const Key& key) { return entry.first < key; }

@@ -146,5 +146,50 @@ TEST(CowTable, CopiesShareTheRowsThatNobodyWrote) {
   EXPECT_NE(snapshot.Find(0), table.Find(0));
 }
 
+TEST(CowTable, ForEachChangeTellsWhatIsAnotherRowAfterAnyWrites) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Rng rng(seed);
+    Table table;
+    for (int i = 0; i < 600; ++i) table.Put(static_cast<int>(rng.Between(0, 1999)), Row(i));
+    const Table before = table;
+    const auto writes = static_cast<int>(rng.Between(0, seed % 2 == 0 ? 500 : 5));
+    for (int i = 0; i < writes; ++i) {
+      const int key = static_cast<int>(rng.Between(0, 1999));
+      if (rng.OneIn(3)) {
+        table.Erase(key);
+      } else {
+        table.Put(key, Row(1000 + i));
+      }
+    }
+    Model patched = Contents(before);
+    int last = -1;
+    Table::ForEachChange(before, table, [&](int key, const int* old_row, const int* new_row) {
+      EXPECT_LT(last, key) << "not in key order";
+      last = key;
+      EXPECT_EQ(old_row, before.Find(key));
+      EXPECT_EQ(new_row, table.Find(key));
+      EXPECT_NE(old_row, new_row);
+      if (new_row == nullptr) {
+        patched.erase(key);
+      } else {
+        patched[key] = *new_row;
+      }
+    });
+    ExpectSame(table, patched);
+  }
+}
+
+TEST(CowTable, ForEachChangeVisitsNothingBetweenCopies) {
+  Table table;
+  for (int key = 0; key < 1000; ++key) table.Put(key, Row(key));
+  const Table copy = table;
+  int visits = 0;
+  Table::ForEachChange(copy, table, [&](int, const int*, const int*) { ++visits; });
+  EXPECT_EQ(visits, 0);
+  table.Put(500, Row(1));
+  Table::ForEachChange(copy, table, [&](int, const int*, const int*) { ++visits; });
+  EXPECT_EQ(visits, 1);
+}
+
 }  // namespace
 }  // namespace glim::core
