@@ -26,6 +26,10 @@ std::string Hmac(std::string_view key, const std::string& text) {
   return HexText(digest);
 }
 
+std::string NameOf(core::AttemptId attempt) {
+  return std::to_string(attempt.job.value) + "." + std::to_string(attempt.number);
+}
+
 }  // namespace
 
 core::SealedRow MakeSigningRow(const ClusterKey& key, const pki::RandomSource& random) {
@@ -41,11 +45,15 @@ Result<std::string> OpenSigningRow(const ClusterKey& key, const core::SealedRow&
 }
 
 OpaqueToken JobTokenOf(std::string_view signing_key, core::AttemptId attempt) {
-  const std::string of = std::to_string(attempt.job.value) + "." + std::to_string(attempt.number);
+  const std::string of = NameOf(attempt);
   OpaqueToken token;
   token.id = Hmac(signing_key, "job-token-id\n" + of).substr(0, kTokenIdDigits);
   token.secret = Hmac(signing_key, "job-token\n" + token.id + "\n" + of);
   return token;
+}
+
+std::string AttemptSecretOf(std::string_view signing_key, core::AttemptId attempt) {
+  return Hmac(signing_key, "attempt-secret\n" + NameOf(attempt));
 }
 
 }  // namespace glim::identity

@@ -1,5 +1,6 @@
-// The token of a job's attempt (spec `api: true`): never kept anywhere, for it can be made again from the cluster's
-// signing key, which lies sealed in the store. The row has its hash. Stateless, any thread.
+// What an attempt is given: the token of a job with `api: true`, and the secret by which its tasks know each other.
+// Never kept anywhere, for both can be made again from the cluster's signing key, which lies sealed in the store. Of a
+// token the row has its hash. Stateless, any thread.
 #pragma once
 
 #include <string>
@@ -22,5 +23,7 @@ Result<std::string> OpenSigningRow(const ClusterKey& key, const core::SealedRow&
 
 // Always the same of the same attempt: HMAC-SHA-256 under the signing key.
 OpaqueToken JobTokenOf(std::string_view signing_key, core::AttemptId attempt);
+// Likewise. 64 hexadecimal digits, which tell nothing of the token nor of another attempt's.
+std::string AttemptSecretOf(std::string_view signing_key, core::AttemptId attempt);
 
 }  // namespace glim::identity

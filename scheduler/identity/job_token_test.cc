@@ -40,6 +40,21 @@ TEST(JobToken, IsAnotherOfEachAttemptAndOfEachKey) {
   EXPECT_EQ(secrets.size(), 8u);
 }
 
+TEST(AttemptSecret, IsTheHmacOfTheAttemptAndOfNothingElse) {
+  // python3: hmac.new(b"k" * 32, b"attempt-secret\n7.2", hashlib.sha256).hexdigest()
+  EXPECT_EQ(AttemptSecretOf(kSigningKey, {core::JobId(7), 2}),
+            "81a3171e75f03e501772c9fbc606f85f46b94db83c8c6b5464f7dc88bb5048f6");
+  std::set<std::string> secrets;
+  for (const auto& [job, attempt] : {std::pair(7, 1), {7, 2}, {8, 1}, {71, 1}}) {
+    for (const std::string& key : {kSigningKey, std::string(32, 'l')}) {
+      const core::AttemptId id{core::JobId(job), static_cast<std::uint32_t>(attempt)};
+      secrets.insert(AttemptSecretOf(key, id));
+      secrets.insert(JobTokenOf(key, id).secret);
+    }
+  }
+  EXPECT_EQ(secrets.size(), 16u);
+}
+
 TEST(JobToken, ItsKeyIsSealed) {
   const core::SealedRow row = MakeSigningRow(KeyOf(1), FillRandomly);
   EXPECT_EQ(row.name, kSigningRow);
