@@ -5,11 +5,11 @@
 
 #include <string>
 
+#include "sdk/base/container_root_id.h"
+
 namespace glim::nodeagent {
 
-// What stands for root in a container, as user and as group: an id that owns nothing and that nobody has. (Ids from
-// 2^31 up are nobody's by convention, and files of them are none: systemd's uids table.)
-inline constexpr uid_t kRootInside = 4'294'900'000;
+inline constexpr uid_t kRootInside = kContainerRootId;
 
 // Why this kernel, or who runs it, gives root no user namespace with a /proc of its own; empty: it does. It tries, in
 // a child; some milliseconds.

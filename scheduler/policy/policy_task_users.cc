@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,8 @@ Status ReadIds(const yaml::Node& value, const std::string& path, std::vector<std
     const auto into = yaml::IntoNumber(&id, 0, std::numeric_limits<std::uint32_t>::max());
     if (Status s = into(item, at); !s.ok()) return s;
     if (core::IsNeverATasks(id)) {
-      return yaml::RefuseAt(item, at, std::to_string(id) + (id == 0 ? " is root's, which no task has" : " is nobody's"),
+      const std::string_view why = id == 0 ? " is root's, which no task has" : core::NoUsersId(id);
+      return yaml::RefuseAt(item, at, std::to_string(id) + std::string(why),
                             "take it out: a task has its user's rights and no more");
     }
     if (std::find(ids.begin(), ids.end(), id) != ids.end()) {

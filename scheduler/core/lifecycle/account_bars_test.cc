@@ -149,6 +149,22 @@ TEST(AccountRules, AreToldWithTheFieldAndTheWayOut) {
          u.gid = 1001;
        }),
        "uid", "65534 is nobody's"},
+      {user([](User& u) {
+         u.uid = 4294900000;
+         u.gid = 1001;
+       }),
+       "uid", "4294900000 stands for root in containers"},
+      {user([](User& u) { u.uid = u.gid = 4294900000; }), "gid", "4294900000 stands for root in containers"},
+      {user([](User& u) {
+         u.uid = u.gid = 1001;
+         u.groups = {4294900000};
+       }),
+       "groups", "4294900000 stands for root in containers"},
+      {user([](User& u) {
+         u.uid = 4294967295;
+         u.gid = 1001;
+       }),
+       "uid", "4294967295 is nobody's"},
       {user([](User& u) { u.uid = 1001; }), "gid", "a uid needs a gid"},
       {user([](User& u) {
          u.uid = u.gid = 1001;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/quota_bounds.h"
+#include "scheduler/core/model/task_ids.h"
 #include "scheduler/core/model/task_user.h"
 
 namespace glim::core {
@@ -112,22 +114,26 @@ struct Checker {
       return InvalidArgument("gid", "is missing: a uid needs a gid",
                              "give the user's own: glim admin user set " + row.name + " --gid N");
     }
-    if (row.gid && IsNobodys(*row.gid)) {
-      return InvalidArgument("gid", std::to_string(*row.gid) + " is nobody's", "give the user's own");
+    if (row.gid) {
+      if (Status s = CheckMayBeAUsers("gid", *row.gid, "give the user's own"); !s.ok()) return s;
     }
     if (row.groups.size() > kGroupsMax) {
       return InvalidArgument("groups", std::to_string(row.groups.size()) + " are too many",
                              "give at most " + std::to_string(kGroupsMax) + ": those that tasks need");
     }
-    const auto group = std::find_if(row.groups.begin(), row.groups.end(), IsNobodys);
-    if (group == row.groups.end()) return Status::Ok();
-    return InvalidArgument("groups", std::to_string(*group) + " is nobody's", "leave it out");
+    for (const std::uint32_t group : row.groups) {
+      if (Status s = CheckMayBeAUsers("groups", group, "leave it out"); !s.ok()) return s;
+    }
+    return Status::Ok();
+  }
+
+  static Status CheckMayBeAUsers(const char* field, std::uint32_t id, const char* fix) {
+    const std::string_view why = NoUsersId(id);
+    return why.empty() ? Status::Ok() : InvalidArgument(field, std::to_string(id) + std::string(why), fix);
   }
 
   Status CheckUid(const User& row) const {
-    if (IsNobodys(*row.uid)) {
-      return InvalidArgument("uid", std::to_string(*row.uid) + " is nobody's", "give the user's own");
-    }
+    if (Status s = CheckMayBeAUsers("uid", *row.uid, "give the user's own"); !s.ok()) return s;
     const std::string other = uids.OtherWith(*row.uid, row.name);
     if (other.empty()) return Status::Ok();
     return Status(StatusCode::kAlreadyExists, "uid: " + std::to_string(*row.uid) + " is user " + other + "'s")

@@ -28,7 +28,7 @@ struct Key {
 
 // Would this user's ids need a word of the policy's? Most users' do not.
 bool HasSystemIds(const User& user) {
-  const auto is_odd = [](std::uint32_t id) { return id < kOwnIdsFrom || IsNobodys(id); };
+  const auto is_odd = [](std::uint32_t id) { return id < kOwnIdsFrom || IsNeverATasks(id); };
   return (user.uid && is_odd(*user.uid)) || (user.gid && is_odd(*user.gid)) ||
          std::any_of(user.groups.begin(), user.groups.end(), is_odd);
 }

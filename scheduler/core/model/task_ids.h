@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
+
+#include "sdk/base/container_root_id.h"
 
 namespace glim::core {
 
@@ -20,7 +23,13 @@ inline constexpr std::uint32_t kOwnIdsFrom = 1000;
 // What the kernel shows for whoever it cannot name, and -1: such an id is anybody's.
 constexpr bool IsNobodys(std::uint32_t id) { return id == 65534 || id == UINT32_MAX; }
 
-// Nobody's and root's: no task has them, whatever a policy lists.
-constexpr bool IsNeverATasks(std::uint32_t id) { return id == 0 || IsNobodys(id); }
+// Whose an id is that no user may have: " is nobody's"; empty: it may be a user's.
+constexpr std::string_view NoUsersId(std::uint32_t id) {
+  if (id == kContainerRootId) return " stands for root in containers";
+  return IsNobodys(id) ? " is nobody's" : "";
+}
+
+// Those and root's: no task has them, whatever a policy lists.
+constexpr bool IsNeverATasks(std::uint32_t id) { return id == 0 || !NoUsersId(id).empty(); }
 
 }  // namespace glim::core

@@ -1,6 +1,7 @@
 #include "scheduler/core/model/task_user.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/policy.h"
@@ -19,7 +20,9 @@ std::optional<TaskUserFault> FaultOf(const char* field, const char* list, const 
   if (id == 0) {
     return TaskUserFault{field, what + " is root's, which no task has", "give " + user + " another: " + give};
   }
-  if (IsNobodys(id)) return TaskUserFault{field, what + " is nobody's", "give " + user + " another: " + give};
+  if (const std::string_view why = NoUsersId(id); !why.empty()) {
+    return TaskUserFault{field, what + std::string(why), "give " + user + " another: " + give};
+  }
   return TaskUserFault{
       field,
       what + " is the system's: it is below " + std::to_string(kOwnIdsFrom) + ", and the policy does not list it",

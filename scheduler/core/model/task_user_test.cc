@@ -53,6 +53,9 @@ TEST(FaultOfTaskUser, IsAnIdOfTheSystemsThatThePolicyDoesNotList) {
       {With(1000, 0), "gid", "gid 0 of user kim is root's", "glim admin user set kim --gid N"},
       {With(1000, 1000, {0}), "groups", "group 0 of user kim is root's", "glim admin user set kim --group"},
       {With(65534, 1000), "uid", "is nobody's", "glim admin user set kim"},
+      {With(4'294'900'000, 1000), "uid", "stands for root in containers", "glim admin user set kim --uid N --gid N"},
+      {With(1000, 1000, {4'294'900'000}), "groups", "group 4294900000 of user kim stands for root in containers",
+       "glim admin user set kim --group"},
   };
   Policy policy;
   policy.task_users = {{33, 0}, {44, 109, 0}};  // no policy file lists root's

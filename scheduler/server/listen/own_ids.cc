@@ -34,7 +34,7 @@ std::optional<core::TaskUser> IdsOf(std::uint32_t uid) {
   if (core::IsNeverATasks(ids.gid)) return std::nullopt;
   if (entry == nullptr) return ids;
   for (const gid_t group : GroupsOf(*entry)) {
-    if (group >= core::kOwnIdsFrom && group != ids.gid && !core::IsNobodys(group)) ids.groups.push_back(group);
+    if (group >= core::kOwnIdsFrom && group != ids.gid && !core::IsNeverATasks(group)) ids.groups.push_back(group);
   }
   return ids;
 }
