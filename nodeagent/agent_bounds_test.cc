@@ -142,6 +142,20 @@ TEST_P(AgentBoundsTest, ReadsNothingOfEtcThatItsUserMayNotHoweverNew) {
   EXPECT_EQ(text, "refused\n0\n");
 }
 
+// What lies there is nobody's to count: of the agent's disk a task has its /tmp, which tmp_bytes bounds.
+TEST_P(AgentBoundsTest, WritesNothingBesideItsSocketAndConnectsToIt) {
+  const std::string text =
+      Run("d=${GLIM_SOCKET%/*}; flock -n $GLIM_SOCKET.rank-$GLIM_RANK true || echo without turns;"
+          "for f in $d/new $d/socket.x; do (echo x > $f) 2>/dev/null && echo wrote $f; done;"
+          "mkdir $d/folder 2>/dev/null && echo made; ln -s x $d/link 2>/dev/null && echo linked;"
+          "mv $d/socket $d/other 2>/dev/null && echo moved; rm -f $d/socket 2>/dev/null && echo removed;"
+          "chmod 0777 $d $d/socket 2>/dev/null && echo opened; truncate -s 1G $d/socket 2>/dev/null && echo grown;"
+          "exec /usr/bin/python3 -c 'import os, socket\n"
+          "socket.socket(socket.AF_UNIX).connect(os.environ[\"GLIM_SOCKET\"])\n"
+          "print(\"connected\")'");
+  EXPECT_EQ(text, "connected\n");
+}
+
 // Deeper than any path that a call takes, with what is large at its end.
 TEST_P(AgentBoundsTest, ATmpTooDeepToBeCountedIsTooMuchAndGoesWithTheTask) {
   StartAgent({"--tmp-bytes", "4MiB"});

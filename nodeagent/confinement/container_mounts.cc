@@ -105,7 +105,8 @@ Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, cons
   for (const char* folder : kSystemFolders) {
     if (std::filesystem::is_directory(folder)) all.push_back(Own(folder, folder, true));
   }
-  std::vector<TaskMount> others = {Own(paths.tmp(), "/tmp", false), Own(paths.run(), paths.run(), false),
+  // To the task socket a task connects, read-only or not; what it wrote beside it nobody would count.
+  std::vector<TaskMount> others = {Own(paths.tmp(), "/tmp", false), Own(paths.run(), paths.run(), true),
                                    Own(node_.init, kInitTarget, true)};
   if (!node_.sdk.empty()) {
     others.push_back(Own(node_.sdk, kSdkTarget, true));

@@ -141,7 +141,9 @@ void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
   task.in_runtime = true;
   Status ready = WriteSecrets(options_, key, task.user, task.launch, task.secrets);
   task.secrets = {};
-  if (ready.ok()) ready = WriteGangFiles(task.user, task.launch, TaskPaths(runtime_.FolderOf(key)));
+  const TaskPaths paths(runtime_.FolderOf(key));
+  if (ready.ok()) ready = WriteGangFiles(task.user, task.launch, paths);
+  if (ready.ok()) ready = WriteTurnFiles(task.user, task.launch, paths);
   if (ready.ok()) ready = OpenSocket(task);
   // Raised while the task waited for its save.
   if (ready.ok() && task.seen.raised) task.socket->SetInterrupt(*task.seen.raised);

@@ -1,6 +1,7 @@
 #include "nodeagent/launch/gang_files.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "nodeagent/launch/task_user_file.h"
@@ -26,6 +27,14 @@ Status WriteGangFiles(const std::optional<TaskUser>& user, const v1::TaskLaunch&
   Status status = WriteForTask(user, paths.hosts(), LinesOf(launch, launch.hosts(), TaskVariable::kHosts));
   if (!status.ok()) return status;
   return WriteForTask(user, paths.zones(), LinesOf(launch, launch.zones(), TaskVariable::kZones));
+}
+
+Status WriteTurnFiles(const std::optional<TaskUser>& user, const v1::TaskLaunch& launch, const TaskPaths& paths) {
+  Status status;
+  for (std::uint32_t i = 0; i < launch.ranks() && status.ok(); ++i) {
+    status = WriteForTask(user, paths.turns(launch.first_rank() + i), "");
+  }
+  return status;
 }
 
 }  // namespace glim::nodeagent

@@ -10,8 +10,10 @@
 //     ranks.json    the agent: what the ranks said on the task socket
 //     status.json.spare, status.json.last-spare, ranks.json.spare
 //                                         room for these two when the disk is full (sdk/io/spare_file.h)
-//     run/socket    the task socket; a container of the task sees this folder and none of the files beside it
+//     run/socket    the task socket; a container of the task sees this folder, in which it writes nothing, and none
+//                   of the files beside it
 //     run/hosts, run/zones  the agent, before the shim starts: who the gang is, for the task's user alone
+//     run/socket.rank-R     likewise, empty: what the calls of glim-task of one rank take turns by
 //     code/         the job's code, where the job has a snapshot of it; unpack.log: glim-unpack's words, if that failed
 //     bundle/       the container's root and configuration, where there is a container
 //     tmp/          the container's /tmp
@@ -132,6 +134,7 @@ struct TaskPaths {
   std::string ranks() const { return folder + "/ranks.json"; }
   std::string run() const { return folder + "/run"; }
   std::string socket() const { return run() + "/socket"; }
+  std::string turns(std::uint32_t rank) const { return socket() + ".rank-" + std::to_string(rank); }
   std::string hosts() const { return run() + "/hosts"; }
   std::string zones() const { return run() + "/zones"; }
   std::string bundle() const { return folder + "/bundle"; }

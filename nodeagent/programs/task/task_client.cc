@@ -57,7 +57,10 @@ Status OtherProtocol(const json& answer) {
 
 void TaskClient::TakeLock(Clock::time_point until) {
   if (lock_) return;
-  UniqueFd fd(::open((path_ + ".rank-" + std::to_string(rank_)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  // The agent has made it: in a container nothing can be made beside the socket. An agent of before has not.
+  const std::string path = path_ + ".rank-" + std::to_string(rank_);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) fd.Reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   // A lock that cannot be had is gone without: then two speakers may have to connect again in turns.
   while (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (Clock::now() >= until) return;
