@@ -16,16 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kValue = "correct-horse-battery-staple";
+constexpr const char* kAttemptSecret = "5ec2e70000000000000000000000000000000000000000000000000000000abc";
 constexpr const char* kToken = "glim_0123456789abcdef_tokens-secret-part";
 
 class AgentSecretsTest : public AgentTest {
  protected:
   AgentSecretsTest() : secrets_(SecretsFolder(state_)) {}
-  ~AgentSecretsTest() override {
-    if (agent_ > 0) KillAgent();
-    std::error_code ignored;
-    fs::remove_all(secrets_, ignored);
-  }
 
   void LaunchWithSecrets(const std::string& run) {
     Launch(kKey, run, [](v1::TaskLaunch& launch) {
@@ -55,7 +51,8 @@ class AgentSecretsTest : public AgentTest {
 };
 
 bool Holds(const std::string& text) {
-  return text.find(kValue) != std::string::npos || text.find("tokens-secret-part") != std::string::npos;
+  return text.find(kValue) != std::string::npos || text.find(kAttemptSecret) != std::string::npos ||
+         text.find("tokens-secret-part") != std::string::npos;
 }
 
 // Files below the folder that hold a value, and how many were looked at.
@@ -114,9 +111,38 @@ TEST_P(AgentSecretsTest, AreWithTheTaskAndNowhereElse) {
   EXPECT_TRUE(Eventually([this] { return !fs::exists(secrets_); })) << "nothing is left, not even the folder above";
 }
 
+// Of a job that asks for nothing: its ranks know each other by it.
+TEST_P(AgentSecretsTest, TheAttemptsIsForTheTasksUserAloneAndNowhereElse) {
+  StartAgent({"--log-level", "debug"});
+  Launch(kKey,
+         std::string("[ \"$(tr a-c A-C < $GLIM_ATTEMPT_SECRET_FILE)\" = ") +
+             "5eC2e70000000000000000000000000000000000000000000000000000000ABC ] && echo secret;"
+             "stat -c '%a %u' $GLIM_ATTEMPT_SECRET_FILE; id -u; echo [$GLIM_SECRETS];"
+             "env | grep -q $(cat $GLIM_ATTEMPT_SECRET_FILE) && echo in the environment; echo ready; exec sleep 1000")
+      .set_attempt_secret(kAttemptSecret);
+  Send();
+  ASSERT_EQ(WaitLine(kKey, 0, "ready"), "");
+  const std::string uid = std::to_string(in_container() ? kTaskUser.uid : ::geteuid());
+  EXPECT_EQ(LogText(kKey, 0), "secret\n400 " + uid + "\n" + uid + "\n[]\nready\n");
+  int looked_at = 0;
+  EXPECT_EQ(FilesThatHold(state_, &looked_at), std::vector<std::string>());
+  EXPECT_EQ(FilesThatHold(folder_, &looked_at), std::vector<std::string>());
+  EXPECT_GT(looked_at, 5);
+  EXPECT_EQ(CommandLinesThatHold(), std::vector<std::string>());
+
+  Listed(kKey).clear_launch();  // it goes on being told, and nothing comes of that
+  Send();
+  Stop(kKey, 0);
+  Send();
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  EXPECT_TRUE(Eventually([this] { return !fs::exists(secrets_); }));
+}
+
 TEST_P(AgentSecretsTest, ATaskWithoutThemHasNone) {
   StartAgent();
-  Launch(kKey, "echo [$GLIM_SECRETS$GLIM_API_TOKEN_FILE$GLIM_TOKEN_FILE$GLIM_CA]; ls -d /run/glim/private 2>/dev/null");
+  Launch(kKey,
+         "echo [$GLIM_SECRETS$GLIM_API_TOKEN_FILE$GLIM_TOKEN_FILE$GLIM_CA$GLIM_ATTEMPT_SECRET_FILE];"
+         "ls -d /run/glim/private 2>/dev/null");
   Send();
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
   EXPECT_EQ(LogText(kKey, 0), "[]\n");

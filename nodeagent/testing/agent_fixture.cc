@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "nodeagent/options/secrets_folder.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/os/unified_group.h"
@@ -66,8 +67,10 @@ AgentTest::~AgentTest() {
   if (agent_ > 0) KillAgent();
   KillTasks();
   RemoveControlGroups();
-  // Beside the agent's own removals, which may still be under way.
-  (void)RunProgram({"/bin/rm", "-rf", "--", root_}, "/dev/null");
+  // Beside the agent's own removals, which may still be under way. What tasks were given in memory lies elsewhere.
+  std::vector<std::string> remove = {"/bin/rm", "-rf", "--", root_};
+  if (const std::string secrets = SecretsFolder(state_); !secrets.empty()) remove.push_back(secrets);
+  (void)RunProgram(remove, "/dev/null");
 }
 
 // Where the groups begin: one tree with version 2 alone, else one for each controller.
