@@ -73,12 +73,18 @@ class Promises:
         return [(node["state"], node["last_heard_ms"] > since_ms) for node in nodes] == [("ready", True)]
 
     def lives(self):
-        """Who runs, each named for good by its pid and start: the ranks, their supervisors, the replica's service."""
+        """Who runs beside the agent itself, each named for good by its pid and start."""
         agent = int(self.property_of("glim-agent", "MainPID"))
         own = {self.inside(pid): pid for pid in self.machine.processes_of(AGENT)}
-        others = [pid for inside, pid in own.items() if inside != agent]
-        ranks = self.machine.processes_of(TASKS)
-        return {(pid, start_time(pid)) for pid in [*ranks, *others, *self.machine.processes_of(REPLICA)]}
+        return self.with_those_of_the_agent(pid for inside, pid in own.items() if inside != agent)
+
+    def lasting(self):
+        """Those who are to outlive it: ranks, their supervisors, the replica's service. It has helpers for moments."""
+        return self.with_those_of_the_agent(self.commands(AGENT, "glim-shim"))
+
+    def with_those_of_the_agent(self, pids):
+        others = [*self.machine.processes_of(TASKS), *self.machine.processes_of(REPLICA)]
+        return {(pid, start_time(pid)) for pid in [*pids, *others]}
 
     @staticmethod
     def inside(pid):
@@ -111,7 +117,7 @@ class Promises:
 
     def unchanged_by(self, act):
         """`act` is done, agent and scheduler are there again, and everybody else is who it was."""
-        before = self.lives()
+        before = self.lasting()
         act()
         done_ms = time.time() * 1000
         wait_until(
@@ -119,7 +125,7 @@ class Promises:
             60,
             lambda: self.machine.try_run("glim nodes; systemctl status glim-agent").stdout,
         )
-        assert self.lives() == before, (before, self.lives())
+        wait_until(lambda: self.lives() == before, 20, lambda: f"{before} is all that runs: {self.lives()}")
         assert self.state_of(self.job) == "running"
         assert len(self.glim(f"status {self.job}")["job"]["attempts"]) == 1
 
