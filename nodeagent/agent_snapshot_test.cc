@@ -27,7 +27,8 @@ class AgentSnapshotTest : public AgentTest {
     Write(workdir_ + "/run.sh", "#!/bin/sh\necho old code\n", 0755);
     Write(workdir_ + "/lib/data", "kept\n", 0640);
     fs::create_symlink("lib/data", workdir_ + "/link");
-    fs::create_directories(root_ + "/shared/snapshots");
+    own_ = root_ + "/shared/snapshots/" + std::to_string(::geteuid());
+    fs::create_directories(own_);
   }
 
   static void Write(const std::string& path, const std::string& text, mode_t mode = 0644) {
@@ -41,8 +42,10 @@ class AgentSnapshotTest : public AgentTest {
     EXPECT_TRUE(packed.ok());
     return Store(packed->bytes, snapshot::Sha256Hex(packed->bytes));
   }
+  // In the folder of who submits, which here is who the agent is.
+  std::string PathOf(const std::string& sha256) const { return SnapshotPath(root_ + "/shared", ::geteuid(), sha256); }
   std::string Store(const std::string& bytes, const std::string& sha256) {
-    const std::string path = SnapshotPath(root_ + "/shared", sha256);
+    const std::string path = PathOf(sha256);
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
@@ -55,6 +58,7 @@ class AgentSnapshotTest : public AgentTest {
   }
 
   const std::string workdir_;
+  std::string own_;  // where the archives lie
 };
 
 TEST_P(AgentSnapshotTest, RunsTheArchiveWhateverHasBecomeOfTheWorkdir) {
@@ -104,17 +108,18 @@ TEST_P(AgentSnapshotTest, AnArchiveThatCannotBeUsedIsAFailedStartThatSaysWhy) {
   std::string corrupt = bytes;
   corrupt[corrupt.size() / 2] ^= 1;
   const std::string none(64, '0'), text = "no archive at all";
-  const std::string fifo = SnapshotPath(root_ + "/shared", std::string(64, '1'));
+  const std::string fifo = PathOf(std::string(64, '1'));
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0644), 0);
-  const std::string link = SnapshotPath(root_ + "/shared", std::string(64, '2'));
+  const std::string link = PathOf(std::string(64, '2'));
   fs::create_symlink(good, link);
   const std::pair<std::string, std::string> cases[] = {
-      {SnapshotPath(root_ + "/shared", none), "it cannot be opened: No such file or directory"},
+      {PathOf(none), "it cannot be opened: No such file or directory"},
       {Store(corrupt, std::string(64, 'a')), "it is corrupt: its bytes do not have the hash that is its name"},
       {Store(text, snapshot::Sha256Hex(text)), "it is no archive of code"},
       {fifo, "it is no file"},
       {link, "it cannot be opened"},
       {root_ + "/shared/" + none + ".tar.zst", "is no archive below a checkpoint root"},
+      {root_ + "/shared/snapshots/kim/" + none + ".tar.zst", "is no archive below a checkpoint root"},
       {"snapshots/" + none + ".tar.zst", "is no archive below a checkpoint root"},
   };
   std::uint64_t job = 20;
@@ -131,6 +136,16 @@ TEST_P(AgentSnapshotTest, AnArchiveThatCannotBeUsedIsAFailedStartThatSaysWhy) {
     EXPECT_NE(task->message().find(said), std::string::npos) << task->message();
     EXPECT_EQ(LogText(key, 0), "");
   }
+}
+
+// A job that was queued when archives lay in `snapshots` itself names one there.
+TEST_P(AgentSnapshotTest, AnArchiveOfAVersionBeforeIsRun) {
+  StartAgent();
+  const std::string before = root_ + "/shared/snapshots/" + fs::path(Pack()).filename().string();
+  fs::rename(Pack(), before);
+  LaunchIn(kKey, "./run.sh", before);
+  ASSERT_TRUE(WaitPhase(kKey, kReleased));
+  EXPECT_EQ(LogText(kKey, 0), "old code\n");
 }
 
 // Beside the agent's real programs a glim-unpack that never comes to an end, as on a file system that hangs.
@@ -227,7 +242,7 @@ TEST_P(AgentSnapshotContainerTest, AnotherUsersCodeIsRunByWhoKnowsItsHashAlone) 
   const auto refused = WaitPhase(listed, kReleased);
   ASSERT_TRUE(refused);
   EXPECT_NE(refused->message().find("it cannot be opened: Permission denied"), std::string::npos) << refused->message();
-  fs::permissions(root_ + "/shared/snapshots", fs::perms(01733));
+  fs::permissions(own_, fs::perms(0700));
   LaunchIn(kKey, "./run.sh", archive);
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
   EXPECT_EQ(LogText(kKey, 0), "old code\n");
@@ -236,15 +251,36 @@ TEST_P(AgentSnapshotContainerTest, AnotherUsersCodeIsRunByWhoKnowsItsHashAlone) 
 // Who submits first must not own where all others' code lies.
 TEST_P(AgentSnapshotContainerTest, AnArchiveInAFolderOfAUsersIsNotUnpacked) {
   StartAgent();
-  const std::string archive = Pack(), folder = root_ + "/shared/snapshots";
+  const std::string archive = Pack();
   ASSERT_EQ(::chmod(archive.c_str(), 0644), 0);
-  ASSERT_EQ(::chown(folder.c_str(), 61002, 61002), 0);
-  LaunchIn(kKey, "echo never", archive);
-  const auto refused = WaitPhase(kKey, kReleased);
-  ASSERT_TRUE(refused);
-  EXPECT_NE(refused->message().find(folder + " belongs to uid 61002: an operator removes it or takes it"),
-            std::string::npos)
-      << refused->message();
+  std::uint64_t job = 20;
+  for (const std::string& folder : {root_ + "/shared/snapshots", own_}) {
+    const TaskKey key{job++, 1, 0};
+    ASSERT_EQ(::chown(folder.c_str(), 61002, 61002), 0);
+    LaunchIn(key, "echo never", archive);
+    const auto refused = WaitPhase(key, kReleased);
+    ASSERT_TRUE(refused);
+    EXPECT_NE(refused->message().find(folder + " belongs to uid 61002: an operator removes it or takes it"),
+              std::string::npos)
+        << refused->message();
+    ASSERT_EQ(::chown(folder.c_str(), 0, 0), 0);
+  }
+}
+
+TEST_P(AgentSnapshotContainerTest, AUsersArchiveLiesInAFolderThatIsTheUsersAlone) {
+  StartAgent();
+  const std::string users = root_ + "/shared/snapshots/" + std::to_string(kTaskUser.uid);
+  const std::string archive = users + "/" + fs::path(Pack()).filename().string();
+  fs::rename(own_, users);
+  for (const std::string& path : {archive, users}) {
+    ASSERT_EQ(::chown(path.c_str(), kTaskUser.uid, kTaskUser.gid), 0);
+    fs::permissions(path, fs::perms(0700));
+  }
+  fs::permissions(root_ + "/shared/snapshots", fs::perms(01733));
+  LaunchIn(kKey, "./run.sh", archive);
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(LogText(kKey, 0), "old code\n") << task->message();
 }
 
 TEST_P(AgentSnapshotContainerTest, MountsMayLieInTheCode) {

@@ -36,10 +36,11 @@ class SnapshotTest : public CliTest {
     Write("w/job.yaml", kSpec);
   }
 
+  std::string Own() const { return root_ + "/snapshots/" + std::to_string(::geteuid()); }
   std::vector<std::string> Archives() {
     std::vector<std::string> names;
-    if (!fs::exists(root_ + "/snapshots")) return names;
-    for (const auto& entry : fs::directory_iterator(root_ + "/snapshots")) names.push_back(entry.path().string());
+    if (!fs::exists(Own())) return names;
+    for (const auto& entry : fs::directory_iterator(Own())) names.push_back(entry.path().string());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -72,7 +73,7 @@ TEST_F(SnapshotTest, PacksTheWorkdirAndSendsWhereItLies) {
   EXPECT_EQ(spec.workdir(), folder_ + "/w");
   EXPECT_EQ(spec.snapshot().revision(), "");
   EXPECT_THAT(Archives(), ElementsAre(spec.snapshot().path()));
-  EXPECT_EQ(spec.snapshot().path(), root_ + "/snapshots/" + spec.snapshot().sha256() + ".tar.zst");
+  EXPECT_EQ(spec.snapshot().path(), Own() + "/" + spec.snapshot().sha256() + ".tar.zst");
   const std::string bytes = Read(spec.snapshot().path());
   EXPECT_EQ(static_cast<std::int64_t>(bytes.size()), spec.snapshot().bytes());
   EXPECT_EQ(snapshot::Sha256Hex(bytes), spec.snapshot().sha256());
@@ -87,6 +88,8 @@ TEST_F(SnapshotTest, PacksTheWorkdirAndSendsWhereItLies) {
   struct stat info {};
   ASSERT_EQ(::stat((root_ + "/snapshots").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 01733u);
+  ASSERT_EQ(::stat(Own().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
   ASSERT_EQ(::stat(spec.snapshot().path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0640u);
 }

@@ -1,5 +1,7 @@
 #include "cli/snapshot/take_snapshots.h"
 
+#include <unistd.h>
+
 #include <map>
 
 #include <fmt/format.h>
@@ -31,7 +33,7 @@ Result<Taken> TakeOne(const SnapshotPlace& place, bool write, const std::string&
     if (Status status = StoreSnapshot(place.root, sha256, packed->bytes); !status.ok()) return status;
   }
   Taken taken;
-  taken.snapshot.set_path(SnapshotPath(place.root, sha256));
+  taken.snapshot.set_path(SnapshotPath(place.root, ::geteuid(), sha256));
   taken.snapshot.set_sha256(sha256);
   taken.snapshot.set_revision(git.revision);
   taken.snapshot.set_bytes(static_cast<std::int64_t>(packed->bytes.size()));

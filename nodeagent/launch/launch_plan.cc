@@ -29,7 +29,7 @@ bool IsPath(const std::string& path) {
 
 // The bytes are held against the hash in the name before they are used, so that the name says enough.
 Status CheckSnapshot(const std::string& path) {
-  if (path.empty() || (IsPath(path) && !Sha256OfSnapshotPath(path).empty())) return Status::Ok();
+  if (path.empty() || (IsPath(path) && ParseSnapshotPath(path))) return Status::Ok();
   return InvalidArgument("snapshot", "snapshot: " + path.substr(0, 200) + " is no archive below a checkpoint root");
 }
 

@@ -1,10 +1,12 @@
-// Where a cluster keeps the archives of jobs' code, and how large one may be: CHECKPOINT_ROOT/snapshots/SHA256.tar.zst.
-// The name is the hash of the archive's bytes, so that a reader can tell a spoilt one. Pure.
+// Where a cluster keeps the archives of jobs' code, and how large one may be:
+// CHECKPOINT_ROOT/snapshots/UID/SHA256.tar.zst, in a folder of the user's who submits, so that the same code of another
+// user is another file. The name is the hash of the archive's bytes, so that a reader can tell a spoilt one. Pure.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,19 +28,53 @@ inline std::string SnapshotFolder(std::string_view checkpoint_root) {
   return std::string(checkpoint_root) + "/" + std::string(kSnapshotFolder);
 }
 
-inline std::string SnapshotPath(std::string_view checkpoint_root, std::string_view sha256) {
-  return SnapshotFolder(checkpoint_root) + "/" + std::string(sha256) + std::string(kSnapshotSuffix);
+inline std::string SnapshotPath(std::string_view checkpoint_root, std::uint32_t uid, std::string_view sha256) {
+  return SnapshotFolder(checkpoint_root) + "/" + std::to_string(uid) + "/" + std::string(sha256) +
+         std::string(kSnapshotSuffix);
 }
 
-// The hash in the name of an archive at .../snapshots/SHA256.tar.zst; empty: that is no archive's path.
-inline std::string_view Sha256OfSnapshotPath(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos || !path.ends_with(kSnapshotSuffix)) return {};
-  const std::string_view folder = path.substr(0, slash);
-  const std::string_view name = path.substr(slash + 1, path.size() - slash - 1 - kSnapshotSuffix.size());
-  if (!folder.ends_with(kSnapshotFolder) || !IsSha256(name)) return {};
-  const std::size_t above = folder.size() - kSnapshotFolder.size();
-  return above > 0 && folder[above - 1] == '/' ? name : std::string_view{};
+// What the path of an archive says.
+struct SnapshotParts {
+  std::string_view root;             // the checkpoint root
+  std::optional<std::uint32_t> uid;  // none: of a version before, .../snapshots/SHA256.tar.zst
+  std::string_view sha256;
+};
+
+// As std::to_string writes it; nothing: it is none.
+inline std::optional<std::uint32_t> UidOfFolder(std::string_view name) {
+  constexpr std::size_t kDigitsMax = 10;
+  if (name.empty() || name.size() > kDigitsMax || (name[0] == '0' && name.size() > 1)) return std::nullopt;
+  std::uint64_t uid = 0;
+  for (const char c : name) {
+    if (c < '0' || c > '9') return std::nullopt;
+    uid = uid * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return uid <= UINT32_MAX ? std::optional(static_cast<std::uint32_t>(uid)) : std::nullopt;
+}
+
+// Nothing: that is no archive's path.
+inline std::optional<SnapshotParts> ParseSnapshotPath(std::string_view path) {
+  // Cuts the last name off.
+  const auto last_name = [&path] {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string_view::npos) return std::string_view{};
+    const std::string_view name = path.substr(slash + 1);
+    path = path.substr(0, slash);
+    return name;
+  };
+  SnapshotParts parts;
+  const std::string_view file = last_name();
+  if (!file.ends_with(kSnapshotSuffix)) return std::nullopt;
+  parts.sha256 = file.substr(0, file.size() - kSnapshotSuffix.size());
+  std::string_view folder = last_name();
+  if (folder != kSnapshotFolder) {
+    parts.uid = UidOfFolder(folder);
+    if (!parts.uid) return std::nullopt;
+    folder = last_name();
+  }
+  if (folder != kSnapshotFolder || !IsSha256(parts.sha256)) return std::nullopt;
+  parts.root = path;
+  return parts;
 }
 
 }  // namespace glim

@@ -24,7 +24,7 @@ std::string ShownPath(int fd) {
 
 }  // namespace
 
-TrustedFolder OpenTrusted(int above, const std::string& name) {
+TrustedFolder OpenTrusted(int above, const std::string& name, std::optional<uid_t> whose) {
   TrustedFolder found;
   UniqueFd fd(::openat(above, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {
@@ -34,7 +34,7 @@ TrustedFolder OpenTrusted(int above, const std::string& name) {
     return found;
   }
   constexpr mode_t kOthersWrite = 022;
-  if (info.st_uid != 0 && info.st_uid != ::geteuid() && info.st_uid != info_above.st_uid) {
+  if (info.st_uid != 0 && info.st_uid != ::geteuid() && info.st_uid != info_above.st_uid && info.st_uid != whose) {
     found.why = ShownPath(fd.get()) + " belongs to uid " + std::to_string(info.st_uid) +
                 ": an operator removes it or takes it (chown root)";
   } else if ((info.st_mode & kOthersWrite) != 0 && (info.st_mode & S_ISVTX) == 0) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "sdk/io/unique_fd.h"
@@ -17,8 +18,9 @@ struct TrustedFolder {
 };
 
 // Opens the folder `name` of the open folder `above`. It has to belong to root, to the caller, or to whom `above`
-// belongs, and be closed to all others' writing; or be sticky: what has a name there is still whoever's took it first.
-TrustedFolder OpenTrusted(int above, const std::string& name);
+// belongs (or to `whose`, if it is to be that user's), and be closed to all others' writing; or be sticky: what has a
+// name there is still whoever's took it first.
+TrustedFolder OpenTrusted(int above, const std::string& name, std::optional<uid_t> whose = {});
 
 // Makes it, with exactly this mode, where it is missing and what the caller makes is the caller's (and not nobody's,
 // on a server that trusts nobody's root). 0 or errno; 0 also where there is something of that name.

@@ -39,6 +39,8 @@ TEST_P(OwnedFolderTest, IsNobodysButThoseWhoAreTrustedAnyway) {
   ASSERT_EQ(MakeTrusted(above_.get(), "jobs", 0711), 0);
   ASSERT_EQ(::chown(Path().c_str(), 61002, 61002), 0);
   EXPECT_EQ(WhyNot(), Path() + " belongs to uid 61002: an operator removes it or takes it (chown root)");
+  EXPECT_EQ(OpenTrusted(above_.get(), "jobs", 61002).why, "") << "who is to have it";
+  EXPECT_NE(OpenTrusted(above_.get(), "jobs", 61003).why, "");
   ASSERT_EQ(::chown(root_.path().c_str(), 61002, 0), 0);
   EXPECT_EQ(WhyNot(), "") << "whose all of it is";
 }

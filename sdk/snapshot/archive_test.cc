@@ -257,13 +257,30 @@ TEST(LinkRule, WhichLinksStayInside) {
 TEST(SnapshotName, IsToldFromOtherPaths) {
   const std::string hash = Sha256Hex("abc");
   EXPECT_EQ(hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(SnapshotPath("/ckpt", hash), "/ckpt/snapshots/" + hash + ".tar.zst");
-  EXPECT_EQ(Sha256OfSnapshotPath(SnapshotPath("/ckpt", hash)), hash);
-  for (const std::string& path :
-       {"/ckpt/" + hash + ".tar.zst", "/ckpt/snapshots/" + hash, "/ckpt/snapshots/x" + hash + ".tar.zst",
-        "/ckpt/mysnapshots/" + hash + ".tar.zst", "snapshots/" + hash + ".tar.zst", std::string()}) {
-    EXPECT_EQ(Sha256OfSnapshotPath(path), "") << path;
+  const std::string path = SnapshotPath("/ckpt", 4'294'967'294, hash);
+  EXPECT_EQ(path, "/ckpt/snapshots/4294967294/" + hash + ".tar.zst");
+  const auto parts = ParseSnapshotPath(path);
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->root, "/ckpt");
+  EXPECT_EQ(parts->uid, 4'294'967'294);
+  EXPECT_EQ(parts->sha256, hash);
+  for (const char* other :
+       {"/ckpt/", "/ckpt/snapshots/x", "/ckpt/mysnapshots/", "snapshots/", "snapshots/7/", "/ckpt/mysnapshots/7/",
+        "/7/", "/ckpt/snapshots//", "/ckpt/snapshots/kim/", "/ckpt/snapshots/07/", "/ckpt/snapshots/-7/",
+        "/ckpt/snapshots/4294967296/", "/ckpt/snapshots/7/7/"}) {
+    EXPECT_FALSE(ParseSnapshotPath(other + hash + ".tar.zst")) << other;
   }
+  for (const std::string& other : {"/ckpt/snapshots/7/" + hash, std::string()}) EXPECT_FALSE(ParseSnapshotPath(other));
+}
+
+// Of a version before; jobs that were queued then name them.
+TEST(SnapshotName, AnArchiveInNoUsersFolderIsKnownAsWell) {
+  const std::string hash = Sha256Hex("abc"), path = "/ckpt/snapshots/7/snapshots/" + hash + ".tar.zst";
+  const auto parts = ParseSnapshotPath(path);
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->root, "/ckpt/snapshots/7");
+  EXPECT_FALSE(parts->uid);
+  EXPECT_EQ(parts->sha256, hash);
 }
 
 }  // namespace

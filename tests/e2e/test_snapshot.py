@@ -54,7 +54,7 @@ def said(stage, job, attempt):
 
 
 def archives(stage):
-    folder = os.path.join(stage.shared, "snapshots")
+    folder = os.path.join(stage.shared, "snapshots", str(os.geteuid()))
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
@@ -128,7 +128,9 @@ def test_what_is_shown_planned_and_shared(own):
     assert len(archives(own)) == 1, "one workdir, one archive"
     snapshot = glim.job(ids[0])["spec"]["snapshot"]
     assert snapshot == glim.job(ids[1])["spec"]["snapshot"]
-    assert snapshot["revision"] == head and snapshot["path"] == os.path.join(own.shared, "snapshots", archives(own)[0])
+    assert snapshot["revision"] == head and snapshot["path"] == os.path.join(
+        own.shared, "snapshots", str(os.geteuid()), archives(own)[0]
+    )
     assert os.path.getsize(snapshot["path"]) == snapshot["bytes"]
     change(workdir)
     dirty = glim.submit(spec)

@@ -1,9 +1,9 @@
 // glim-unpack ARCHIVE FOLDER [UID GID [GROUP...]]
 //
-// Unpacks the archive of a job's code, .../snapshots/SHA256.tar.zst, into FOLDER, which is there and empty. The bytes
-// are held against the hash in the name first. With UID, GID and further groups it opens the archive as that user, so
-// that it is given what the user may read (or as who it is, in a folder of root's that nobody else can list: who knows
-// the name knows the bytes), and becomes that user before it reads a byte of it; whoever began as root sees nothing but
+// Unpacks the archive of a job's code, .../snapshots/UID/SHA256.tar.zst, into FOLDER, which is there and empty. The
+// bytes are held against the hash in the name first. With UID, GID and further groups it opens the archive as that
+// user, so that it is given what the user may read (or as who it is, in a folder that nobody else than its owner can
+// list: who knows the name knows the bytes), and becomes that user before it reads a byte of it; whoever began as root sees nothing but
 // FOLDER by then. Exit status 0, or 1 with one line on standard error that says why.
 #include <fcntl.h>
 #include <grp.h>
@@ -34,23 +34,22 @@ namespace {
 
 Status Fault(const std::string& what) { return Status(StatusCode::kInternal, what + ": " + std::strerror(errno)); }
 
-// Of .../snapshots/NAME; a folder that some user owns, who could take others' archives away, is none.
-Result<UniqueFd> OpenFolder(const std::string& path) {
-  const std::string folder = path.substr(0, path.rfind('/'));
-  const std::size_t slash = folder.rfind('/');
-  const UniqueFd above(::open((folder.substr(0, slash) + "/").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+// `snapshots`, and the user's in it; one that another user owns, who could take archives away, is none.
+Result<UniqueFd> OpenFolder(const SnapshotParts& parts) {
+  const UniqueFd above(::open((std::string(parts.root) + "/").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!above) return Fault("its folder cannot be opened");
-  TrustedFolder found = OpenTrusted(above.get(), folder.substr(slash + 1));
+  TrustedFolder found = OpenTrusted(above.get(), std::string(kSnapshotFolder));
+  if (found.error == 0 && parts.uid) found = OpenTrusted(found.fd.get(), std::to_string(*parts.uid), *parts.uid);
   if (!found.why.empty()) return Status(StatusCode::kPermissionDenied, found.why);
   errno = found.error;
   return found.error == 0 ? Result<UniqueFd>(std::move(found.fd)) : Fault("its folder cannot be opened");
 }
 
 // Not a pipe or a device that somebody put there, nor what a link leads to.
-Result<UniqueFd> Open(const std::string& path) {
-  const Result<UniqueFd> folder = OpenFolder(path);
+Result<UniqueFd> Open(const SnapshotParts& parts) {
+  const Result<UniqueFd> folder = OpenFolder(parts);
   if (!folder.ok()) return folder.status();
-  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string name = std::string(parts.sha256) + std::string(kSnapshotSuffix);
   UniqueFd fd(::openat(folder->get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd) return Fault("it cannot be opened");
   struct stat info {};
@@ -96,10 +95,13 @@ Result<User> ParseUser(char** words, int count) {
   return Status(StatusCode::kInvalidArgument, "UID, GID and GROUP are numbers");
 }
 
-// Whether whoever names an archive there knows its hash, and so its bytes: nobody but root can list the folder.
-bool IsClosedBox(const std::string& folder) {
+// Whether whoever names an archive there knows its hash, and so its bytes: nobody but root, and whose the archives are,
+// can list the folder.
+bool IsClosedBox(const SnapshotParts& parts) {
+  const Result<UniqueFd> folder = OpenFolder(parts);
   struct stat info {};
-  return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == 0 && (info.st_mode & 044) == 0;
+  return folder.ok() && ::fstat(folder->get(), &info) == 0 && (info.st_mode & 044) == 0 &&
+         (info.st_uid == 0 || info.st_uid == parts.uid);
 }
 
 // As for files; what only root may do is still possible.
@@ -120,8 +122,8 @@ Status Run(int argc, char** argv) {
     return Status(StatusCode::kInvalidArgument, "use: glim-unpack ARCHIVE FOLDER [UID GID [GROUP...]]");
   }
   const std::string path = argv[1];
-  const std::string_view sha256 = Sha256OfSnapshotPath(path);
-  if (sha256.empty()) return Status(StatusCode::kInvalidArgument, "its name is not snapshots/SHA256.tar.zst");
+  const std::optional<SnapshotParts> archive = ParseSnapshotPath(path);
+  if (!archive) return Status(StatusCode::kInvalidArgument, "its name is not snapshots/UID/SHA256.tar.zst");
   // The folder lies in one that is closed to the task's user.
   const UniqueFd folder(::open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   std::optional<User> user;
@@ -131,9 +133,9 @@ Status Run(int argc, char** argv) {
     user = std::move(*parsed);
     if (Status status = LookAs(*user); !status.ok()) return status;
   }
-  Result<UniqueFd> fd = Open(path);
+  Result<UniqueFd> fd = Open(*archive);
   if (user) ::setfsuid(::geteuid());
-  if (user && !fd.ok() && IsClosedBox(path.substr(0, path.rfind('/')))) fd = Open(path);
+  if (user && !fd.ok() && IsClosedBox(*archive)) fd = Open(*archive);
   if (!fd.ok()) return fd.status();
   (void)::futimens(fd->get(), nullptr);  // in use by somebody who does not own it, too
   if (!folder || ::fchdir(folder.get()) != 0) return Fault(std::string("cannot go to ") + argv[2]);
@@ -144,7 +146,7 @@ Status Run(int argc, char** argv) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Fault("prctl");
   const Result<std::string> bytes = Read(fd->get());
   if (!bytes.ok()) return bytes.status();
-  if (snapshot::Sha256Hex(*bytes) != sha256) {
+  if (snapshot::Sha256Hex(*bytes) != archive->sha256) {
     return Status(StatusCode::kDataLoss, "it is corrupt: its bytes do not have the hash that is its name");
   }
   return snapshot::Unpack(*bytes, folder.get());

@@ -136,6 +136,41 @@ TEST(CheckFeasible, RefusesAPathThatTooFewNodesGive) {
   }
 }
 
+TEST(CheckFeasible, AnArchiveOfCodeIsTakenFromAFolderOfTheClustersThatIsNoOtherUsers) {
+  Cluster c(Zones{.nodes = 1});
+  c.policy().checkpoint_root = "/shared";
+  User kim{"kim"}, lee{"lee"};
+  kim.uid = kim.gid = 1001;
+  lee.uid = lee.gid = 1002;
+  c.SetUser(kim);
+  c.SetUser(lee);
+  const std::string hash(64, 'a'), file = hash + ".tar.zst";
+  const auto check = [&](const std::string& user, const std::string& path) {
+    return CheckFeasible(c.state(), c.policy(),
+                         SpecWith(1,
+                                  [&](JobSpec& s) {
+                                    s.snapshot = {path, hash, "", 1};
+                                  }),
+                         user);
+  };
+  EXPECT_TRUE(check("kim", "/shared/snapshots/1001/" + file).ok());
+  EXPECT_TRUE(check("kim", "/shared/snapshots/0/" + file).ok()) << "of a submission by root";
+  EXPECT_TRUE(check("ann", "/shared/snapshots/1003/" + file).ok()) << "the registry does not have everybody";
+  const auto refused = [&](const std::string& user, const std::string& path) {
+    const Status status = check(user, path);
+    EXPECT_EQ(status.field(), "snapshot.path") << path;
+    EXPECT_FALSE(status.fix().empty()) << path;
+    return status.message();
+  };
+  for (const char* other : {"lee", "ann"}) {
+    EXPECT_EQ(refused(other, "/shared/snapshots/1001/" + file), "is in the folder of user kim's archives");
+  }
+  EXPECT_EQ(refused("kim", "/elsewhere/snapshots/1001/" + file), "is not below the cluster's checkpoint root, /shared");
+  EXPECT_EQ(refused("kim", "/shared/snapshots/" + file),
+            "is in no user's folder: archives lie in /shared/snapshots/UID")
+      << "of a command line of before";
+}
+
 TEST(CheckFeasible, OnlyNodesThatAreAsThePlacementAsksCount) {
   Cluster c(Zones{.nodes = 0});
   c.AddNode(Labels("z1", "l1"), "", {"/home"});

@@ -1,8 +1,12 @@
 #include "scheduler/core/model/feasibility.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/allowed_paths.h"
 #include "scheduler/core/model/node_users.h"
 #include "sdk/base/snapshot_name.h"
@@ -85,16 +89,35 @@ bool LeavesItsLink(const Attempt& attempt) {
 
 namespace {
 
-// An archive is taken from where the cluster keeps them, and from nowhere else.
-Status CheckSnapshotPlace(const Policy& policy, const CodeSnapshot& snapshot) {
+// Of the registry, who is not this one; empty: none.
+std::string OtherWith(const Accounts& accounts, std::uint32_t uid, const std::string& user) {
+  const auto has_it = [&](const auto& entry) { return entry.second.uid == uid && entry.first != user; };
+  const auto found = std::find_if(accounts.users.begin(), accounts.users.end(), has_it);
+  return found == accounts.users.end() ? "" : found->first;
+}
+
+// An archive is taken from where the cluster keeps them, and from nowhere else; and nobody runs, and so reads, what
+// lies in the folder of another user of the registry. (Folders of others, of root say, may be anybody's.)
+Status CheckSnapshotPlace(const ClusterState& state, const Policy& policy, const CodeSnapshot& snapshot,
+                          const std::string& user) {
   if (snapshot.path.empty()) return Status::Ok();
   if (policy.checkpoint_root.empty()) {
     return Infeasible("code", "this cluster has no checkpoint root to keep code in",
                       "leave code: snapshot out, or ask the operator to set checkpoint_root in the policy");
   }
-  if (snapshot.path == SnapshotPath(policy.checkpoint_root, snapshot.sha256)) return Status::Ok();
-  return Infeasible("snapshot.path", "is not below the cluster's checkpoint root, " + policy.checkpoint_root,
-                    "submit it again: glim submit --snapshot lays the archive there");
+  const std::string fix = "submit it again: glim submit --snapshot lays the archive there";
+  const std::optional<SnapshotParts> parts = ParseSnapshotPath(snapshot.path);
+  if (!parts || parts->root != policy.checkpoint_root) {
+    return Infeasible("snapshot.path", "is not below the cluster's checkpoint root, " + policy.checkpoint_root, fix);
+  }
+  if (!parts->uid) {
+    return Infeasible("snapshot.path",
+                      "is in no user's folder: archives lie in " + policy.checkpoint_root + "/snapshots/UID",
+                      "submit it again with a glim of the scheduler's version");
+  }
+  const std::string other = OtherWith(state.accounts(), *parts->uid, user);
+  if (other.empty()) return Status::Ok();
+  return Infeasible("snapshot.path", "is in the folder of user " + other + "'s archives", fix);
 }
 
 // The kinds of nodes that are as a job asks, and those of them that run jobs of its user.
@@ -135,7 +158,7 @@ Status ClosedToUser(const PoolLayout& layout, const FittingKinds& fitting, const
 }  // namespace
 
 Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec, const std::string& user) {
-  if (Status s = CheckSnapshotPlace(policy, spec.snapshot); !s.ok()) return s;
+  if (Status s = CheckSnapshotPlace(state, policy, spec.snapshot, user); !s.ok()) return s;
   const auto pool = state.index().nodes_by_pool.find(spec.pool);
   if (pool == state.index().nodes_by_pool.end()) {
     const std::string names = PoolNames(state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -219,9 +220,10 @@ Status CheckSnapshot(const JobSpec& spec) {
     return InvalidArgument("snapshot.sha256", "is no SHA-256", "give it as 64 lower-case hex digits");
   }
   if (Status s = CheckPath("snapshot.path", snapshot.path); !s.ok()) return s;
-  if (Sha256OfSnapshotPath(snapshot.path) != snapshot.sha256) {
+  const std::optional<SnapshotParts> parts = ParseSnapshotPath(snapshot.path);
+  if (!parts || parts->sha256 != snapshot.sha256) {
     return InvalidArgument("snapshot.path", "is no archive of that hash",
-                           "lay it at CHECKPOINT_ROOT/snapshots/SHA256.tar.zst, as glim submit --snapshot does");
+                           "lay it at CHECKPOINT_ROOT/snapshots/UID/SHA256.tar.zst, as glim submit --snapshot does");
   }
   const std::string& revision = snapshot.revision;
   if (revision.size() > kSpecNameBytesMax || !std::all_of(revision.begin(), revision.end(), IsWordChar)) {

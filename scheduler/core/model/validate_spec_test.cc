@@ -17,7 +17,7 @@ using testing::Spec;
 
 CodeSnapshot Snapshot() {
   const std::string hash(64, 'a');
-  return {"/shared/snapshots/" + hash + ".tar.zst", hash, "1a2b3c4d-dirty", 1000};
+  return {"/shared/snapshots/1001/" + hash + ".tar.zst", hash, "1a2b3c4d-dirty", 1000};
 }
 
 struct Refusal {
