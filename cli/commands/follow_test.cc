@@ -99,6 +99,66 @@ TEST_F(FollowTest, LogsPassRawAndGoOnWhereTheyStopped) {
   EXPECT_EQ(parsed[2]["line"], "no end");
 }
 
+// What a task wrote is a stranger's: on a terminal it has colours and no commands.
+TEST_F(FollowTest, OnATerminalLogsHaveColoursAndNoCommands) {
+  const std::string text(
+      "step 1\r\x1b[1mbold\x1b[0m\n\x1b]0;title\a\x1b[2J\xc2\x9b"
+      "6n \xe4\xb8\xad \x1b");
+  {
+    const auto state = server_.Lock();
+    auto* attempt = AddJob(state.state, 1, "succeeded").add_attempts();
+    attempt->mutable_ref()->set_number(1);
+    attempt->set_state("ended");
+    attempt->set_started_at_ms(1);
+    state->logs[1] = text;
+  }
+  const auto on_terminal = [&](std::vector<std::string> arguments) {
+    GlimOptions options = Options();
+    options.terminal = true;
+    const GlimResult result = GlimProcess(std::move(arguments), options).Finish();
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string shown = "step 1\r\x1b[1mbold\x1b[0m\n\\x1b]0;title\\x07\\x1b[2J\\u009b6n \xe4\xb8\xad \\x1b";
+  EXPECT_EQ(on_terminal({"logs", "1", "--rank", "3"}), shown);
+  EXPECT_EQ(on_terminal({"logs", "-f", "1"}), shown);
+  EXPECT_EQ(on_terminal({"logs", "1", "--rank", "3", "--raw"}), text);
+  EXPECT_EQ(Glim({"logs", "1", "--rank", "3"}).out, text) << "what is no terminal gets the bytes";
+  EXPECT_EQ(on_terminal({"logs", "1", "-o", "json"}).find('\x1b'), std::string::npos);
+}
+
+// Names, reasons and notes are of other users.
+TEST_F(FollowTest, OnATerminalNobodysWordsAreCommands) {
+  const std::string evil =
+      "\x1b[2J\x1b[31m\xc2\x9b"
+      "6n";
+  {
+    const auto state = server_.Lock();
+    auto& job = AddJob(state.state, 1, "queued");
+    job.mutable_spec()->set_name(evil);
+    job.mutable_spec()->set_pool(evil);
+    job.mutable_spec()->set_workdir(evil);
+    job.set_user(evil);
+    job.set_message(evil);
+    auto* attempt = job.add_attempts();
+    attempt->mutable_ref()->set_number(1);
+    attempt->set_message(evil);
+    attempt->set_outcome(evil);
+  }
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"queue"}, {"status", "1"}, {"why", "1"}, {"history"}}) {
+    GlimOptions options = Options();
+    options.terminal = true;
+    options.env["TERM"] = "xterm";
+    const GlimResult result = GlimProcess(arguments, options).Finish();
+    for (const std::string& text : {result.out, result.err}) {
+      EXPECT_EQ(text.find("\x1b[2J"), std::string::npos) << arguments[0];
+      EXPECT_EQ(text.find("\x1b[31m\xc2\x9b"), std::string::npos) << arguments[0];
+      EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos) << arguments[0];
+    }
+  }
+}
+
 TEST_F(FollowTest, FollowingALogGoesOnWithTheNextAttempt) {
   {
     const auto state = server_.Lock();

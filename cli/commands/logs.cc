@@ -21,6 +21,7 @@ constexpr std::uint32_t kAnyRank = 0xffffffff;  // none was asked for
 struct LogsOptions {
   std::uint64_t job_id = 0;
   bool follow = false;
+  bool raw = false;
   std::uint32_t rank = kAnyRank;
   std::uint32_t attempt = 0;
 };
@@ -28,7 +29,7 @@ struct LogsOptions {
 class LogReader {
  public:
   LogReader(CommandContext& context, const LogsOptions& options)
-      : context_(context), options_(options), printer_(&context.output) {}
+      : context_(context), options_(options), printer_(&context.output, options.raw) {}
 
   Status Run() {
     if (Status status = ChooseRank(); !status.ok()) return status;
@@ -167,6 +168,7 @@ void AddLogs(Syntax app, Selection* selection) {
   command.Flag("-f,--follow", &options->follow, "go on while the job lives, through interrupts and restarts");
   command.Option("--rank", &options->rank, "global rank; without it the one that failed first, or 0 where none did");
   command.Option("--attempt", &options->attempt, "an attempt's number; the newest unless given");
+  command.Flag("--raw", &options->raw, "as the bytes came, also on a terminal, which may take some for commands");
   command.OnChosen(
       [=] { selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); }; });
 }

@@ -2,10 +2,12 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "sdk/base/check.h"
@@ -19,6 +21,21 @@ struct Pipe {
   Pipe() { GLIM_CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe"); }
   int ends[2];
 };
+
+// What a program writes as to a terminal comes out as it was written; its end is an error of read().
+Pipe Terminal() {
+  Pipe pair;
+  close(pair.ends[0]);
+  close(pair.ends[1]);
+  pair.ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  GLIM_CHECK(pair.ends[0] >= 0 && grantpt(pair.ends[0]) == 0 && unlockpt(pair.ends[0]) == 0, "no terminal");
+  pair.ends[1] = open(ptsname(pair.ends[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  termios settings{};
+  GLIM_CHECK(tcgetattr(pair.ends[1], &settings) == 0, "no terminal");
+  cfmakeraw(&settings);
+  GLIM_CHECK(tcsetattr(pair.ends[1], TCSANOW, &settings) == 0, "no terminal");
+  return pair;
+}
 
 std::vector<char*> Pointers(std::vector<std::string>* words) {
   std::vector<char*> pointers;
@@ -47,7 +64,7 @@ GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOp
   const std::vector<char*> argv = Pointers(&words);
   const std::vector<char*> envp = Pointers(&environment);
   const Pipe in;
-  const Pipe out;
+  const Pipe out = options.terminal ? Terminal() : Pipe();
   const Pipe err;
   pid_ = fork();
   GLIM_CHECK(pid_ >= 0, "no process");

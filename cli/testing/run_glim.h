@@ -21,6 +21,7 @@ struct GlimOptions {
   std::map<std::string, std::string> env;  // beside a bare HOME, XDG_CONFIG_HOME and PATH
   std::string folder;                      // to run in
   std::string input;                       // on stdin
+  bool terminal = false;                   // stdout is one, which changes nothing of what is written
 };
 
 // A process that runs; the destructor ends it if it still does.

@@ -24,7 +24,7 @@ void LogPrinter::Take(const glim::v1::StreamLogResponse& part) {
   if (part.data().empty()) return;
   std::string data = part.data();
   if (part.offset() > offset_) {
-    if (!line_.empty()) PrintLine();
+    EndPart();
     output_->Note(fmt::format("({} bytes are no longer kept)", part.offset() - offset_));
   } else if (part.offset() < offset_) {  // told again after a reconnect
     const auto again = std::min<std::int64_t>(offset_ - part.offset(), static_cast<std::int64_t>(data.size()));
@@ -34,7 +34,7 @@ void LogPrinter::Take(const glim::v1::StreamLogResponse& part) {
   if (output_->json()) {
     AddLines(data);
   } else {
-    output_->Data(data);
+    output_->Raw(made_safe_ ? safe_.Take(data) : data);
   }
   (void)output_->Finish();  // a reader of the pipe sees it now; a fault is kept and told at the end
 }
@@ -58,13 +58,18 @@ void LogPrinter::PrintLine() {
   line_.clear();
 }
 
-Status LogPrinter::Finish() {
+void LogPrinter::EndPart() {
   if (!line_.empty()) PrintLine();
+  output_->Raw(safe_.End());
+}
+
+Status LogPrinter::Finish() {
+  EndPart();
   return output_->Finish();
 }
 
 void LogPrinter::NextAttempt(std::uint32_t attempt) {
-  if (!line_.empty()) PrintLine();
+  EndPart();
   attempt_ = attempt;
   offset_ = 0;
 }

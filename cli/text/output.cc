@@ -1,12 +1,26 @@
 #include "cli/text/output.h"
-#include "cli/text/style.h"
+
+#include <unistd.h>
 
 #include "cli/text/errors.h"
+#include "cli/text/style.h"
+#include "cli/text/terminal_text.h"
 #include "cli/text/text.h"
 
 namespace glim::cli {
 
+Output::Output(std::FILE* data, std::FILE* prose, OutputFormat format, bool colour)
+    : data_(data), prose_(prose), format_(format), colour_(colour), to_terminal_(::isatty(::fileno(data)) == 1) {}
+
 void Output::Data(std::string_view text) {
+  if (to_terminal_) {
+    Raw(ForTerminal(text));
+  } else {
+    Raw(text);
+  }
+}
+
+void Output::Raw(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), data_) != text.size()) failed_ = true;
 }
 

@@ -14,15 +14,17 @@ enum class OutputFormat { kTable, kJson };
 
 class Output {
  public:
-  Output(std::FILE* data, std::FILE* prose, OutputFormat format, bool colour)
-      : data_(data), prose_(prose), format_(format), colour_(colour) {}
+  Output(std::FILE* data, std::FILE* prose, OutputFormat format, bool colour);
 
   OutputFormat format() const { return format_; }
   bool json() const { return format_ == OutputFormat::kJson; }
   bool colour() const { return colour_; }
 
-  // Data, as it is.
+  // Data, whole; on a terminal nothing in it but colours is a command to that (terminal_text.h).
   void Data(std::string_view text);
+  // Data, as it is, whatever it may do to a terminal.
+  void Raw(std::string_view text);
+  bool to_terminal() const { return to_terminal_; }
   // So that who follows sees what there is.
   void Flush();
   // One line for people; escaped here, and left out with JSON.
@@ -37,6 +39,7 @@ class Output {
   std::FILE* prose_;
   OutputFormat format_;
   bool colour_;
+  bool to_terminal_;
   bool failed_ = false;
 };
 
