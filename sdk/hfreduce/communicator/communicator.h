@@ -17,6 +17,7 @@
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 #include "sdk/hfreduce/kernels/reduce_op.h"
+#include "sdk/hfreduce/rendezvous/secret.h"
 #include "sdk/hfreduce/rendezvous/store.h"
 #include "sdk/hfreduce/tree/topology.h"
 
@@ -44,6 +45,8 @@ struct CommunicatorOptions {
   std::string cuda_runtime = "auto";
   // Told on rank 0 in one line what the nodes talk over and why, where that was to be chosen. Empty: standard error.
   std::function<void(const std::string& line)> log;
+  // Between nodes, the same on all ranks: who does not have it is no peer. Empty: nobody is asked for it.
+  Secret secret;
   std::string gdrcopy = "auto";  // for little from and to there: "auto" if it can be loaded, "none", or a path
 };
 

@@ -89,7 +89,8 @@ Result<std::unique_ptr<Transport>> Connect(const Topology& topology, std::uint32
                                        .listen_address = options.listen,
                                        .congestion = options.congestion,
                                        .ucx_net_devices = options.device,
-                                       .service_level = options.service_level},
+                                       .service_level = options.service_level,
+                                       .secret = options.secret},
                          .rdma_folder = options.rdma_folder};
   const Routes routes(topology, node);
   const auto nodes = static_cast<NodeIndex>(topology.nodes.size());

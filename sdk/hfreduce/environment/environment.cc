@@ -152,7 +152,8 @@ Result<Environment> OnGlim(const VariableReader& variables, const CommunicatorOp
   environment.rank = ranks->rank;
   environment.store_host = hosts[0];
   environment.store_port = static_cast<std::uint16_t>(*port);
-  environment.options.id = *job + "." + *attempt + "-" + options.id;
+  environment.attempt = *job + "." + *attempt;
+  environment.options.id = environment.attempt + "-" + options.id;
   environment.options.listen = hosts[ranks->rank / ranks->per_node];
   return environment;
 }
@@ -183,7 +184,9 @@ Result<Environment> WithoutGlim(const VariableReader& variables, const Communica
 Result<Environment> EnvironmentOf(const VariableLookup& lookup, const CommunicatorOptions& options) {
   const VariableReader variables(lookup);
   const bool on_glim = variables.Has(TaskVariable::kHosts) || variables.Has(TaskVariable::kHostsFile);
-  return on_glim ? OnGlim(variables, options) : WithoutGlim(variables, options);
+  Result<Environment> environment = on_glim ? OnGlim(variables, options) : WithoutGlim(variables, options);
+  if (environment.ok()) environment->secret_file = variables.OrEmpty(TaskVariable::kAttemptSecretFile);
+  return environment;
 }
 
 }  // namespace glim::hfreduce

@@ -20,6 +20,8 @@ struct Environment {
   // Rank 0 serves the store there while a communicator is made.
   std::string store_host = {};
   std::uint16_t store_port = 0;
+  std::string secret_file = {};      // of the attempt; empty: there is none
+  std::string attempt = {};          // "12.3", of which the secret is; empty outside of Glim
   CommunicatorOptions options = {};  // `listen` may be empty: the address from which the store's host is reached
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sdk/hfreduce/environment/make_communicator.h"
 #include "sdk/hfreduce/python/group.h"
 
 namespace glim::hfreduce::python {
@@ -58,7 +59,8 @@ std::shared_ptr<Group> FromVariables(const std::map<std::string, std::string>& v
 std::shared_ptr<Group> FromArguments(const std::vector<std::vector<std::uint32_t>>& zones,
                                      const std::vector<std::uint32_t>& gateways, std::uint32_t rank,
                                      const std::string& host, std::uint16_t port, const CommunicatorOptions& options) {
-  Environment environment{.rank = rank, .store_host = host, .store_port = port, .options = options};
+  Environment environment{
+      .rank = rank, .store_host = host, .store_port = port, .secret_file = SecretFileOfProcess(), .options = options};
   Topology& topology = environment.topology;
   for (std::uint32_t zone = 0; zone < zones.size(); ++zone) {
     topology.gateways.push_back(static_cast<std::uint32_t>(topology.nodes.size()));

@@ -2,7 +2,8 @@
 //
 // A connection for each call: a rank that waits for a key holds up no other call of its process, and nothing is open
 // once a communicator is made. Bounded: keys and values (store_message.h), their number, connections, and the time
-// until one must have said what it wants (tcp_store_server.h).
+// until one must have said what it wants (tcp_store_server.h). With a secret both ends of each connection prove first
+// that they have it (proof.h).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "sdk/base/result.h"
+#include "sdk/hfreduce/rendezvous/secret.h"
 #include "sdk/hfreduce/rendezvous/store.h"
 #include "sdk/net/address.h"
 
@@ -22,6 +24,7 @@ struct TcpStoreOptions {
   std::uint16_t port = 0;          // for the server, 0 picks a free one: see TcpStore::port
   bool serve = false;              // rank 0's
   Duration timeout = Seconds(60);  // within which the server must have answered a Set
+  Secret secret = {};              // the same on all ranks; empty: whoever reaches the port is believed
 };
 
 // Thread-safe. The server answers until it is destroyed: keep it until every rank has what it needs.
@@ -32,7 +35,9 @@ class TcpStore final : public Store {
   static Result<std::unique_ptr<TcpStore>> Create(const TcpStoreOptions& options);
   ~TcpStore() override;
 
-  // Beside Store's: INVALID_ARGUMENT (key or value too long), RESOURCE_EXHAUSTED (the server is full).
+  // Beside Store's: INVALID_ARGUMENT (key or value too long), RESOURCE_EXHAUSTED (the server is full), UNAUTHENTICATED
+  // (the server asks for a secret). What shows none or another one in the server's place is tried again until the
+  // timeout, as if nobody listened there; the message says what it showed.
   Status Set(const std::string& key, const std::string& value) override;
   Result<std::string> Get(const std::string& key, Duration timeout) override;
   std::uint16_t port() const { return address_.port(); }
@@ -42,6 +47,7 @@ class TcpStore final : public Store {
 
   net::SocketAddress address_;
   Duration timeout_;
+  Secret secret_;
   std::unique_ptr<TcpStoreServer> server_;
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "sdk/hfreduce/rendezvous/proof.h"
 #include "sdk/hfreduce/transport/hello.h"
 #include "sdk/net/framed_stream.h"
 #include "sdk/net/socket.h"
@@ -18,7 +19,8 @@ namespace glim::hfreduce {
 namespace {
 
 constexpr Duration kRetry = Milliseconds(20);
-constexpr std::size_t kStrangersMax = 64;  // connections that have not said hello
+constexpr std::size_t kStrangersMax = 128;       // connections that have not said hello
+constexpr Duration kMoment = Milliseconds(250);  // that each of them has before it makes room for a newcomer
 
 std::string StoreKey(const TransportOptions& options, NodeIndex node) {
   return "edge/" + options.id + "/" + std::to_string(node);
@@ -64,8 +66,10 @@ Status SetOptions(const TransportOptions& options, int socket) {
 
 enum class Read { kWhole, kPartial, kEnded };
 
-// Never read past the hello: what follows is the transport's.
-constexpr net::FramedStream::Bounds kHelloBounds{.input = kHelloBytes, .output = kHelloBytes};
+// Never read past the hello: what follows is the transport's. What comes before it, a proof's parts, is shorter, and
+// whoever says one waits for the answer.
+static_assert(kAskBytes <= kHelloBytes && kAnswerBytes <= kHelloBytes && kProofBytes <= kHelloBytes);
+constexpr net::FramedStream::Bounds kHelloBounds{.input = kHelloBytes, .output = kProofBytes + kHelloBytes};
 
 // Whole, and no hello: somebody else's protocol.
 Read Hear(net::FramedStream& stream, std::optional<Hello>* hello) {
@@ -76,11 +80,14 @@ Read Hear(net::FramedStream& stream, std::optional<Hello>* hello) {
   return Read::kWhole;
 }
 
-// A fresh socket takes 128 bytes at once; one that does not is given up, as if the connection had ended.
+// A fresh socket takes so few bytes at once; one that does not is given up, as if the connection had ended.
+bool Say(net::FramedStream& stream, std::string_view text) {
+  return stream.Send(text).ok() && !stream.wants_to_write();
+}
+
 bool Say(net::FramedStream& stream, const Hello& hello) {
   const HelloBytes bytes = Encode(hello);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return stream.Send(text).ok() && !stream.wants_to_write();
+  return Say(stream, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 // A peer with a higher index, to whom this node connects.
@@ -89,12 +96,16 @@ struct Outgoing {
   net::SocketAddress address;
   net::FramedStream stream;
   bool connected = false;
+  std::optional<Prover> prover;  // until the peer has shown that it has the secret
   std::optional<net::Deadline> retry;
   std::string trouble;  // of the last attempt
 };
 
 struct Incoming {
   net::FramedStream stream;
+  Examiner examiner;
+  bool proven = false;
+  net::Deadline moment;
 };
 
 class EdgeConnector {
@@ -111,10 +122,14 @@ class EdgeConnector {
   Status FindHigherPeers(Store& store, const net::Deadline& deadline);
   Status Step(const net::Deadline& deadline);
   Status Advance(Outgoing& out, bool ready);
+  void SayHello(Outgoing& out);
+  void HearProof(Outgoing& out);
   Status HearAnswer(Outgoing& out);
   void GiveUp(Outgoing& out, std::string why);
+  bool HasRoom() const;
   void AcceptAll();
   // True: done with it.
+  bool HearProof(Incoming& in);
   bool HearHello(Incoming& in);
   Verdict Judge(const Hello& hello) const;
   Edge* Find(NodeIndex peer);
@@ -128,7 +143,8 @@ class EdgeConnector {
   UniqueFd listener_;
   std::vector<Edge> edges_;
   std::list<Outgoing> outgoing_;
-  std::list<Incoming> incoming_;
+  std::list<Incoming> incoming_;  // the oldest first
+  int turned_away_ = 0;           // that did not prove to have the secret
 };
 
 Edge* EdgeConnector::Find(NodeIndex peer) {
@@ -180,6 +196,7 @@ Status EdgeConnector::FindHigherPeers(Store& store, const net::Deadline& deadlin
 void EdgeConnector::GiveUp(Outgoing& out, std::string why) {
   out.stream = {};
   out.connected = false;
+  out.prover.reset();
   out.retry.emplace(kRetry);
   out.trouble = std::move(why);
 }
@@ -196,15 +213,42 @@ Status EdgeConnector::Advance(Outgoing& out, bool ready) {
     return SetOptions(options_, out.stream.descriptor());
   }
   if (!ready) return Status::Ok();
+  if (out.prover.has_value()) {
+    HearProof(out);
+    return Status::Ok();
+  }
   if (out.connected) return HearAnswer(out);
   if (const int error = net::ConnectError(out.stream.descriptor()); error != 0) {
     GiveUp(out, "cannot connect to " + out.address.ToString() + ": " + net::ErrnoText(error));
-  } else if (!Say(out.stream, {kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer, options_.id})) {
-    GiveUp(out, "it ended the connection");
+  } else if (!options_.secret) {
+    SayHello(out);
   } else {
     out.connected = true;
+    out.prover.emplace(options_.secret, ProofParties{ProofFor::kEdge, self_, out.peer});
+    if (!Say(out.stream, out.prover->ask())) GiveUp(out, "it ended the connection");
   }
   return Status::Ok();
+}
+
+void EdgeConnector::SayHello(Outgoing& out) {
+  out.connected =
+      Say(out.stream, Hello{kWireVersion, options_.kind, false, Verdict::kAccepted, self_, out.peer, options_.id});
+  if (!out.connected) GiveUp(out, "it ended the connection");
+}
+
+// What does not show that it has the secret is not the peer: that one may still come to this address.
+void EdgeConnector::HearProof(Outgoing& out) {
+  const Status read = out.stream.Read();
+  const ProofStep step = out.prover->Hear(out.stream.input());
+  if (step == ProofStep::kRefused) return GiveUp(out, out.prover->why());
+  if (step == ProofStep::kPartial) {
+    if (!read.ok()) GiveUp(out, "it ended the connection");
+    return;
+  }
+  const std::string proof = out.prover->proof();
+  out.prover.reset();
+  if (!Say(out.stream, proof)) return GiveUp(out, "it ended the connection");
+  SayHello(out);
 }
 
 Status EdgeConnector::HearAnswer(Outgoing& out) {
@@ -227,12 +271,35 @@ Status EdgeConnector::HearAnswer(Outgoing& out) {
   return Status::Ok();
 }
 
+bool EdgeConnector::HasRoom() const { return incoming_.size() < kStrangersMax || incoming_.front().moment.Passed(); }
+
+// The oldest silent one makes room when it has had its moment: a peer that was one of them comes again. Until then
+// newcomers wait with the kernel.
 void EdgeConnector::AcceptAll() {
-  while (UniqueFd socket = net::Accept(listener_.get())) {
-    // The oldest silent one makes room; a peer that was one of them comes again.
+  while (HasRoom()) {
+    UniqueFd socket = net::Accept(listener_.get());
+    if (!socket) return;
     if (incoming_.size() >= kStrangersMax) incoming_.pop_front();
-    incoming_.push_back({net::FramedStream(std::move(socket), kHelloBounds)});
+    incoming_.push_back({net::FramedStream(std::move(socket), kHelloBounds),
+                         Examiner(options_.secret, ProofFor::kEdge, self_), false, net::Deadline(kMoment)});
   }
+}
+
+bool EdgeConnector::HearProof(Incoming& in) {
+  const Status read = in.stream.Read();
+  std::string reply;
+  const bool had_asked = in.examiner.has_asked();
+  const ProofStep step = in.examiner.Hear(in.stream.input(), &reply);
+  if (!reply.empty() && !Say(in.stream, reply)) return true;
+  in.proven = step == ProofStep::kProven;
+  if (in.proven || (step == ProofStep::kPartial && read.ok())) return false;
+  if (had_asked) ++turned_away_;
+  std::optional<Hello> hello;
+  if (in.examiner.spoke_plainly() && Hear(in.stream, &hello) == Read::kWhole && hello.has_value()) {
+    ++turned_away_;
+    (void)Say(in.stream, Hello{kWireVersion, options_.kind, true, Verdict::kWithoutSecret, self_, hello->from, ""});
+  }
+  return true;
 }
 
 Verdict EdgeConnector::Judge(const Hello& hello) const {
@@ -244,13 +311,18 @@ Verdict EdgeConnector::Judge(const Hello& hello) const {
 }
 
 bool EdgeConnector::HearHello(Incoming& in) {
+  if (!in.proven) {
+    if (HearProof(in)) return true;
+    if (!in.proven) return false;
+  }
   std::optional<Hello> hello;
   if (Hear(in.stream, &hello) == Read::kPartial) return false;
   if (!hello.has_value() || hello->is_answer) return true;
+  if (options_.secret && hello->from != in.examiner.parties().from) return true;
   const Verdict verdict = Judge(*hello);
   const bool accepted = verdict == Verdict::kAccepted;
-  const bool said = Say(in.stream, {kWireVersion, options_.kind, true, verdict, self_, hello->from,
-                                    accepted ? options_.id : std::string()});
+  const bool said = Say(in.stream, Hello{kWireVersion, options_.kind, true, verdict, self_, hello->from,
+                                         accepted ? options_.id : std::string()});
   // A peer that comes twice has given its first connection up.
   if (accepted && said && SetOptions(options_, in.stream.descriptor()).ok()) {
     Find(hello->from)->socket = in.stream.Release();
@@ -259,7 +331,7 @@ bool EdgeConnector::HearHello(Incoming& in) {
 }
 
 Status EdgeConnector::Step(const net::Deadline& deadline) {
-  std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
+  std::vector<pollfd> polled{{HasRoom() ? listener_.get() : -1, POLLIN, 0}};
   for (const Outgoing& out : outgoing_) {
     polled.push_back({out.stream.descriptor(), static_cast<short>(out.connected ? POLLIN : POLLOUT), 0});
   }
@@ -285,6 +357,9 @@ Status EdgeConnector::Missing() const {
     const auto out =
         std::find_if(outgoing_.begin(), outgoing_.end(), [&](const Outgoing& o) { return o.peer == edge.peer; });
     if (out != outgoing_.end() && !out->trouble.empty()) text += " (" + out->trouble + ")";
+  }
+  if (turned_away_ > 0) {
+    text += "; " + std::to_string(turned_away_) + " connections did not prove that they have the attempt's secret";
   }
   return {StatusCode::kDeadlineExceeded, NodeText(self_) + " is still without " + text};
 }

@@ -42,7 +42,7 @@ std::optional<Hello> DecodeHello(std::span<const std::byte, kHelloBytes> bytes) 
   if (std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) return std::nullopt;
   const std::size_t length = Take<std::uint8_t>(bytes, 15);
   const auto verdict = Take<std::uint8_t>(bytes, 14);
-  if (length > kIdBytesMax || verdict > static_cast<std::uint8_t>(Verdict::kUnexpectedNode)) return std::nullopt;
+  if (length > kIdBytesMax || verdict > static_cast<std::uint8_t>(Verdict::kWithoutSecret)) return std::nullopt;
   Hello hello;
   hello.version = Take<std::uint32_t>(bytes, 8);
   hello.transport = static_cast<TransportKind>(Take<std::uint8_t>(bytes, 12));
@@ -60,6 +60,8 @@ std::string_view TextOf(Verdict verdict) {
     case Verdict::kOtherVersion: return "it speaks another version of the protocol";
     case Verdict::kOtherId: return "it belongs to another communicator";
     case Verdict::kOtherTransport: return "it uses another kind of transport";
+    case Verdict::kWithoutSecret:
+      return "it asks for the attempt's secret, and this process has none (GLIM_ATTEMPT_SECRET_FILE)";
     case Verdict::kUnexpectedNode: return "it does not count this node among its peers";
   }
   return "";

@@ -1,5 +1,6 @@
 // The first words on a connection, both ways: 128 bytes, little endian. The lower index of a pair asks, the higher one
-// answers with a verdict. A stranger learns nothing but that it was refused.
+// answers with a verdict. A stranger learns nothing but that it was refused. With a secret both prove before that they
+// have it (rendezvous/proof.h).
 //
 //   0 magic[8]  8 version  12 transport  13 is answer  14 verdict  15 length of id  16 from  20 to  24 id[96]
 #pragma once
@@ -26,6 +27,7 @@ enum class Verdict : std::uint8_t {
   kOtherId = 2,
   kOtherTransport = 3,
   kUnexpectedNode = 4,  // not a peer of this node, or not meant for it
+  kWithoutSecret = 5,   // it said hello without the proof that comes before (rendezvous/proof.h)
 };
 
 struct Hello {

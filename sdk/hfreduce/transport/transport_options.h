@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sdk/base/time.h"
+#include "sdk/hfreduce/rendezvous/secret.h"
 
 namespace glim::hfreduce {
 
@@ -25,6 +26,7 @@ struct TransportOptions {
   std::string ucx_tls = "tcp";  // UCX_TLS: "rc" where there is an RDMA device, "shm" on one host
   std::string ucx_net_devices;  // UCX_NET_DEVICES, such as "mlx5_0:1"; empty: what the environment's says, else all
   int service_level = -1;       // InfiniBand's, 0 to 15; -1: the device's default
+  Secret secret;  // the same on every node: who does not have it is no peer; empty: nobody is asked for it
 };
 
 }  // namespace glim::hfreduce

@@ -330,6 +330,21 @@ def test_init_takes_either_the_environment_or_arguments():
 # ---- the environment
 
 
+def test_the_attempts_secret_counts_however_the_ranks_are_told(monkeypatch, tmp_path):
+    from glim import hfreduce
+
+    secret = tmp_path / "secret"
+    secret.write_text("0123456789abcdef" * 4)
+    secret.chmod(0o400)
+    store = ("127.0.0.1", hfreduce_ranks.free_port())
+    monkeypatch.setenv("GLIM_ATTEMPT_SECRET_FILE", str(secret))
+    with hfreduce.init(zones=[[1]], rank=0, store=store) as group:
+        assert group.size == 1
+    monkeypatch.setenv("GLIM_ATTEMPT_SECRET_FILE", str(tmp_path / "none"))
+    with pytest.raises(hfreduce.HfreduceError, match="GLIM_ATTEMPT_SECRET_FILE: .*none"):
+        hfreduce.init(zones=[[1]], rank=0, store=store)
+
+
 def test_torchruns_environment_is_enough(monkeypatch):
     from glim import hfreduce
 

@@ -33,6 +33,11 @@ class MemoryStore final : public Store {
     return values_.at(key);
   }
 
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    values_.clear();
+  }
+
  private:
   std::mutex mutex_;
   std::condition_variable written_;
