@@ -77,6 +77,7 @@ Status Agent::Start() {
   if (Status status = tasks_->Start(); !status.ok()) return status;
   epochs_ = std::make_unique<EpochBound>(tasks_->revision().epoch, BootNow());
   saves_.Start();
+  MakeMetrics();
   MakeStreams();
   if (options_.in_containers()) sockets_.Start();  // plain processes see all of the node anyway
   EndFormerReplica(options_.state_dir, boot_id_);
@@ -85,12 +86,27 @@ Status Agent::Start() {
   return Status::Ok();
 }
 
+// A node whose metrics cannot be served is a node all the same.
+void Agent::MakeMetrics() {
+  if (options_.metrics == "none") return;
+  auto started = AgentMetrics::Start(options_.metrics, options_.state_dir, kVersion);
+  if (!started.ok()) {
+    LogWarning("event=no_metrics error=\"{}\" fix=\"{}\"", started.status().message(), started.status().fix());
+    return;
+  }
+  metrics_ = std::move(started).value();
+  LogInfo("event=metrics port={}", metrics_->port());
+}
+
 void Agent::MakeStreams() {
   SyncSession::Hooks sync;
   sync.hello = [this] { return MakeHello(); };
   sync.report = [this] { return MakeReport(); };
   sync.believe = [this](const v1::SchedulerMessage& message) { return Believe(message); };
-  sync.on_open = [this] { logs_->Up(); };
+  sync.on_open = [this] {
+    logs_->Up();
+    if (metrics_) metrics_->SetConnected(true);
+  };
   sync.on_welcome = [this](const v1::Welcome& welcome) {
     root_.OnWelcome(welcome);
     log_export_.OnWelcome(welcome);
@@ -98,7 +114,10 @@ void Agent::MakeStreams() {
     replica_.OnWelcome(welcome);
     if (on_welcome_) on_welcome_(welcome);
   };
-  sync.on_closed = [this] { logs_->Down(); };
+  sync.on_closed = [this] {
+    logs_->Down();
+    if (metrics_) metrics_->SetConnected(false);
+  };
   sync.on_desired = [this](v1::DesiredState set) { tasks_->Accept(std::move(set)); };
   sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
   LogService::Hooks logs;
@@ -176,6 +195,7 @@ v1::NodeReport Agent::MakeReport() const {
   root_.Report(&report);
   saves_.Report(&report);
   sockets_.Report(&report);
+  if (metrics_) metrics_->Look(report, BootNow());
   FitReport(&report);
   return report;
 }

@@ -12,6 +12,7 @@
 
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/control/node_tasks.h"
+#include "nodeagent/metrics/agent_metrics.h"
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/os/folder_watch.h"
 #include "nodeagent/os/gpu_inventory.h"
@@ -47,6 +48,7 @@ class Agent {
   const std::string& task_groups() const { return tasks_->groups(); }
 
  private:
+  void MakeMetrics();
   void MakeStreams();
   Status Believe(const v1::SchedulerMessage& message);
   v1::Hello MakeHello() const;
@@ -70,6 +72,7 @@ class Agent {
   RootWatch root_;
   SocketWatch sockets_;
   SaveCollector collector_;
+  std::unique_ptr<AgentMetrics> metrics_;  // null: not configured, or its port is taken
   std::function<void(const v1::Welcome&)> on_welcome_;
   bool stopped_ = false;
 };

@@ -109,6 +109,7 @@ yaml::Fields FieldsOf(AgentOptions* o) {
       {"prolog", IntoText(&o->prolog)},
       {"epilog", IntoText(&o->epilog)},
       {"hook_seconds", IntoNumber(&o->hook_seconds, 1, 3600)},
+      {"metrics", IntoText(&o->metrics)},
       {"log_level", yaml::IntoChecked(&o->log_level, CheckLogLevel)},
       {"machine_id", IntoText(&o->machine_id)},
       {"log_file_bytes", IntoSize(&o->log_limits.file_bytes_max, 4096)},

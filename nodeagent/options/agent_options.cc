@@ -338,6 +338,13 @@ Status CompleteOptions(AgentOptions* options) {
   if (!o.saves_listen.empty() && o.saves_listen != "none") {
     if (Status status = CheckListen("--saves-listen", o.saves_listen); !status.ok()) return status;
   }
+  if (o.metrics != "none") {
+    if (Status status = CheckTarget("--metrics", o.metrics); !status.ok()) return status;
+    if (!IsLoopbackTarget(o.metrics) || o.metrics.starts_with("unix:")) {
+      return InvalidArgument("--metrics", "--metrics " + o.metrics + " is no address of this machine alone",
+                             "write it like 127.0.0.1:7606: who reads it is not asked for a token");
+    }
+  }
   if (Status status = CompleteReplica(options); !status.ok()) return status;
   if (Status status = CompleteHooks(o); !status.ok()) return status;
   return CompleteRuntime(options);

@@ -59,6 +59,7 @@ struct AgentOptions {
   std::int64_t reserve_memory_bytes = -1;  // of the node, for itself; completed: -1 where tasks have no containers
   std::int64_t tmp_bytes_max = 0;          // of a container's own /tmp; 0: as much as the disk has
   std::uint32_t path_seconds = 10;         // how long a path that a job names may take to answer
+  std::string metrics = "none";  // HOST:PORT of this machine alone, where its figures are served; "none": nowhere
   std::string log_level = "info";
   std::string machine_id;           // empty: /etc/machine-id and the state folder's path
   std::string secrets_dir;          // of tasks' secrets, on tmpfs (secrets_folder.h); completed; empty: there is none

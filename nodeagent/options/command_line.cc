@@ -68,6 +68,8 @@ void AddLogOptions(CLI::App& app, AgentOptions& o) {
     const Status status = CheckLogLevel(word);
     return status.ok() ? std::string() : status.message() + ": " + status.fix();
   };
+  app.add_option("--metrics", o.metrics, "HOST:PORT of this machine where Prometheus reads the agent, or none")
+      ->capture_default_str();
   app.add_option("--log-level", o.log_level, "trace, debug, info, warning, error, critical or off")
       ->check(CLI::Validator(level, "", "level"))
       ->capture_default_str();
