@@ -1,12 +1,13 @@
 #include "proto/json/message_json.h"
 
 #include <algorithm>
-#include <cctype>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include <google/protobuf/descriptor.h>
 
+#include "proto/json/field_words.h"
 #include "sdk/base/rfc3339.h"
 
 namespace glim::proto {
@@ -17,16 +18,9 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// LAUNCHER_PER_GPU of enum Launcher is "per_gpu". A number that this schema does not know (a newer peer's) stays one.
 Json EnumJson(const EnumDescriptor& type, int number) {
-  const auto* value = type.FindValueByNumber(number);
-  if (value == nullptr) return number;
-  std::string word = value->name();
-  std::string prefix = type.name() + "_";
-  std::transform(prefix.begin(), prefix.end(), prefix.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (word.starts_with(prefix)) word.erase(0, prefix.size());
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
-  return word;
+  std::string word = EnumWord(type, number);
+  return word.empty() ? Json(number) : Json(std::move(word));
 }
 
 std::string Base64(std::string_view bytes) {
@@ -75,9 +69,19 @@ Json FieldJson(const Message& message, const FieldDescriptor& field, int index) 
   return nullptr;
 }
 
-bool IsPointInTime(const FieldDescriptor& field) {
-  return field.cpp_type() == FieldDescriptor::CPPTYPE_INT64 && !field.is_repeated() &&
-         (field.name().ends_with("_at_ms") || field.name() == "last_heard_ms" || field.name() == "last_used_ms");
+// Keys are text in JSON, whatever they are in the schema; in their order, for maps have none.
+Json MapJson(const Message& message, const FieldDescriptor& field) {
+  const Reflection& r = *message.GetReflection();
+  std::map<std::string, Json> sorted;
+  for (int k = 0; k < r.FieldSize(message, &field); ++k) {
+    const Message& entry = r.GetRepeatedMessage(message, &field, k);
+    const Json key = FieldJson(entry, *field.message_type()->map_key(), -1);
+    sorted[key.is_string() ? key.get<std::string>() : key.dump()] =
+        FieldJson(entry, *field.message_type()->map_value(), -1);
+  }
+  Json object = Json::object();
+  for (auto& [key, value] : sorted) object[key] = std::move(value);
+  return object;
 }
 
 }  // namespace
@@ -94,7 +98,9 @@ Json MessageJson(const Message& message) {
   Json object = Json::object();
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
-    if (field.is_repeated()) {
+    if (field.is_map()) {
+      object[field.name()] = MapJson(message, field);
+    } else if (field.is_repeated()) {
       Json list = Json::array();
       for (int k = 0; k < reflection.FieldSize(message, &field); ++k) list.push_back(FieldJson(message, field, k));
       object[field.name()] = std::move(list);
@@ -105,8 +111,7 @@ Json MessageJson(const Message& message) {
     }
     if (IsPointInTime(field)) {
       const TimePoint point{reflection.GetInt64(message, &field)};
-      const std::string twin = field.name().substr(0, field.name().size() - std::string_view("_ms").size());
-      object[twin] = point ? Json(FormatRfc3339(point)) : Json(nullptr);
+      object[TwinOf(field)] = point ? Json(FormatRfc3339(point)) : Json(nullptr);
     }
   }
   return object;
