@@ -6,6 +6,7 @@
 #include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/claim_review.h"
+#include "scheduler/core/lifecycle/cordon.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
@@ -13,6 +14,7 @@
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/node_refused.h"
 #include "scheduler/core/lifecycle/node_remove.h"
+#include "scheduler/core/lifecycle/operate_jobs.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
 #include "scheduler/core/lifecycle/saves_removed.h"
 #include "scheduler/core/lifecycle/silence.h"
@@ -49,6 +51,11 @@ struct Dispatch {
   void operator()(const TokensUsed& e) const { ApplyTokensUsed(changes, e); }
   void operator()(const LabelNode& e) const { ApplyLabel(changes, e); }
   void operator()(const SavesRemoved& e) const { NoteSavesRemoved(changes, e); }
+  void operator()(const CordonNode& e) const { ApplyCordon(changes, e); }
+  void operator()(const UncordonNode& e) const { ApplyUncordon(changes, e); }
+  void operator()(const SetJobPriority& e) const { ApplySetPriority(changes, e); }
+  void operator()(const MoveJob& e) const { ApplyMove(changes, e); }
+  void operator()(const CancelUserJobs& e) const { ApplyCancelUser(changes, e); }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 
@@ -77,12 +84,14 @@ void WakeFor(TimePoint look_again, TimePoint& wake) {
 Transition Apply(ClusterState& state, const Policy& policy, const Event& event) {
   Changes changes(state, policy, event.now);
   std::visit(Dispatch{changes}, event.what);
+  AdvanceDrains(changes);
   return changes.Take();
 }
 
 Transition Apply(ClusterState& state, const Policy& policy, std::span<const Event> reports) {
   Changes changes(state, policy, reports.front().now);
   ApplyReports(changes, reports);
+  AdvanceDrains(changes);
   return changes.Take();
 }
 

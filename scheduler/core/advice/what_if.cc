@@ -36,7 +36,9 @@ Job WithSpec(Job job, const JobSpec& spec) {
   return job;
 }
 
-VictimCost CostOf(const ClusterState& state, const Policy& policy, AttemptId id, TimePoint now) {
+}  // namespace
+
+VictimCost CostOfInterrupt(const ClusterState& state, const Policy& policy, AttemptId id, TimePoint now) {
   const Attempt& attempt = *state.FindAttempt(id);
   VictimCost cost;
   cost.attempt = id;
@@ -46,8 +48,6 @@ VictimCost CostOf(const ClusterState& state, const Policy& policy, AttemptId id,
   cost.steps_since_save = std::max<std::int64_t>(0, attempt.last_step - kept);
   return cost;
 }
-
-}  // namespace
 
 std::int64_t Trial::preemption_cost_gpu_ms() const {
   std::int64_t preemption_cost = 0;
@@ -103,7 +103,7 @@ Trial WhatIf::Read(const core::Plan& plan, const Job& job) const {
     return trial;
   }
   trial.start = *start;
-  for (const AttemptId victim : start->victims) trial.victims.push_back(CostOf(state_, policy_, victim, now_));
+  for (const AttemptId victim : start->victims) trial.victims.push_back(CostOfInterrupt(state_, policy_, victim, now_));
   // A node may be a victim's of another start of the same pass: it leaves anyway.
   std::set<JobId> awaited;
   for (const NodeId id : start->nodes) {

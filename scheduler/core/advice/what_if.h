@@ -24,6 +24,8 @@ struct VictimCost {
   std::int64_t steps_since_save = 0;  // likewise
 };
 
+VictimCost CostOfInterrupt(const ClusterState& state, const Policy& policy, AttemptId id, TimePoint now);
+
 // What became of one job in a trial.
 struct Trial {
   std::optional<PlannedStart> start;  // none: it does not start now

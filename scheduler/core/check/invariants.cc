@@ -68,11 +68,26 @@ class Checker {
       const bool leaves = !holder || holder->stop != StopCause::kNone || holder->open_agreement();
       Expect(leaves, who, " is claimed, and its holder stays");
     }
+    if (node.cordon) CheckCordon(node);
     const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
                                 (now_ - node.use_since).ms * node.labels.gpu_count;
     Expect(booked == RegisteredGpuMs(node, now_), who, ": the ledger does not sum to the registered GPU-time");
     Expect(UseOf(state_, node) == node.use, who, ": the ledger books another use than the node's");
     for (const std::int64_t gpu_ms : node.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
+  }
+
+  // Who was there before it may still be there.
+  void CheckCordon(const Node& node) {
+    const Node* who = &node;
+    Expect(!node.claim, who, ": somebody waits for a cordoned node");
+    const Attempt* holder = state_.FindAttempt(node.holder);
+    Expect(!holder || holder->state != AttemptState::kClaimed, who, ": somebody waits for a cordoned node");
+    Expect(!holder || holder->claimed_at <= node.cordon->since, who, ": an attempt began on a cordoned node");
+    const bool leaves = !holder || holder->stop != StopCause::kNone || holder->open_agreement();
+    Expect(!node.cordon->drain || leaves, who, " is drained, and who is there stays");
+    Expect(!node.cordon->drained || !holder, who, " counts as drained, and somebody is there");
+    Expect(node.cordon->drain || (!node.cordon->drained && !node.cordon->deadline), who,
+           " is not drained, and has a drain's end");
   }
 
   void CheckAttempt(const Attempt& attempt) {

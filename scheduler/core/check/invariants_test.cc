@@ -44,6 +44,14 @@ struct Sound {
     change(row);
     c.state().Put(row);
   }
+  void Cordon(NodeId id, TimePoint since, bool drain = false, bool drained = false) {
+    glim::core::Cordon cordon;
+    cordon.since = since;
+    cordon.drain = drain;
+    cordon.drained = drained;
+    Edit(id, [&](Node& n) { n.cordon = cordon; });
+  }
+  TimePoint Now() const { return c.now(); }
   void Give(const QuotaGroup& group, PriorityClass priority, std::uint32_t nodes) {
     Accounts accounts = c.state().accounts();
     accounts.Change({QuotaRow{group, priority, nodes}});
@@ -71,6 +79,12 @@ const Violation kViolations[] = {
      [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
     {"node n4 has a claim and no holder", [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
     {"node n3 is claimed by its holder", [](Sound& s) { s.Edit(NodeId(3), [](Node& n) { n.claim = n.holder; }); }},
+    {"node n1: somebody waits for a cordoned node", [](Sound& s) { s.Cordon(NodeId(1), s.Now()); }},
+    {"node n3: somebody waits for a cordoned node", [](Sound& s) { s.Cordon(NodeId(3), s.Now()); }},
+    {"node n1: an attempt began on a cordoned node", [](Sound& s) { s.Cordon(NodeId(1), TimePoint{1}); }},
+    {"node n3 is drained, and who is there stays", [](Sound& s) { s.Cordon(NodeId(3), s.Now(), true); }},
+    {"node n3 counts as drained, and somebody is there", [](Sound& s) { s.Cordon(NodeId(3), s.Now(), true, true); }},
+    {"node n4 is not drained, and has a drain's end", [](Sound& s) { s.Cordon(NodeId(4), s.Now(), false, true); }},
     {"node n1: the ledger does not sum", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { ++n.ledger[0]; }); }},
     {"node n1: the ledger books another use", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.use = Use::kFree; }); }},
     {"node n1: a negative entry",

@@ -76,11 +76,14 @@ void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& reque
       agreement->requested_at = changes.now();
       agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, grace / 4);
       agreement->deadline = changes.now() + grace;
+      if (request.not_after) agreement->deadline = std::min(agreement->deadline, request.not_after);
       agreement->reason = request.reason;
     }
     agreement->suspend = agreement->suspend || request.suspend;
     agreement->time_limit = agreement->time_limit || request.time_limit;
     agreement->moved = agreement->moved || request.moved;
+    agreement->by_operator = agreement->by_operator || request.by_operator;
+    agreement->elsewhere = agreement->elsewhere || request.elsewhere;
     agreement->swap_aborted = false;
     agreement->preemptor = request.preemptor;
     agreement->preemptor_name = preemptor ? preemptor->spec->name : "";
@@ -175,6 +178,7 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
   const bool withdrawn =
       before->open_agreement()->state == AgreementState::kNotifying && before->stop == StopCause::kNone && !goes;
   if (before->open_agreement()->suspend || before->open_agreement()->time_limit) return;  // it leaves for that
+  if (before->open_agreement()->by_operator) return;                                      // or for that
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
     if (withdrawn) {

@@ -20,11 +20,14 @@
 namespace glim::core {
 
 struct AgreementRequest {
-  AttemptId preemptor;  // none: a suspend, or a time limit
+  AttemptId preemptor;  // none: a suspend, a time limit, or an operator
   std::string reason;
   bool suspend = false;
   bool time_limit = false;
-  bool moved = false;  // so that the preemptor fits; the job has room elsewhere
+  bool moved = false;        // it is to go on elsewhere: a place is kept for it, and it comes first in its class
+  bool by_operator = false;  // a drain or a move
+  bool elsewhere = false;    // with `moved`: its nodes are left out while others fit
+  TimePoint not_after{};     // it has no more time than until then; 0: its own grace
 };
 
 // Raises the flag in every task. An attempt that has an open agreement keeps it (the new preemptor is noted).

@@ -8,46 +8,20 @@
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/hung_storage.h"
+#include "scheduler/core/lifecycle/job_rights.h"
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/lifecycle/suspicion.h"
 #include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/time_limit.h"
 #include "sdk/base/duration_text.h"
 
 namespace glim::core {
 namespace {
-
-// The job if this user may change it, or has the right to change others'; else null with the refusal in the reply.
-const Job* Mine(Changes& changes, JobId id, const std::string& user, bool by_right) {
-  const Job* job = changes.state().FindJob(id);
-  if (!job) {
-    changes.reply().status = Status(StatusCode::kNotFound, "no job " + std::to_string(id.value))
-                                 .WithReason("NO_SUCH_JOB")
-                                 .WithField("job_id")
-                                 .WithFix("glim queue --all lists the jobs");
-    return nullptr;
-  }
-  if (job->user != user && !by_right) {
-    changes.reply().status =
-        Status(StatusCode::kPermissionDenied, "job " + std::to_string(id.value) + " belongs to " + job->user)
-            .WithReason("NOT_YOURS")
-            .WithField("job_id")
-            .WithFix("ask its owner");
-    return nullptr;
-  }
-  return job;
-}
-
-void Refuse(Changes& changes, const Job& job, const char* verb) {
-  changes.reply().status = Status(StatusCode::kFailedPrecondition, "job " + std::to_string(job.id.value) + " is " +
-                                                                       ToString(job.state) + ": it cannot be " + verb)
-                               .WithReason("WRONG_STATE")
-                               .WithField("job_id");
-}
 
 // Without those that wait for it.
 void EndRow(Changes& changes, JobId id, JobState state, const std::string& message) {
@@ -83,17 +57,21 @@ void Finish(Changes& changes, JobId id, JobState state, const std::string& messa
   ForgetFinished(changes, id);
 }
 
-// `by`: who asked, if it was not its user.
+// `by`: who asked, if it was not its user, and why; empty: its user.
 void Hold(Changes& changes, JobId id, const std::string& by = "") {
   changes.EditJob(id, [&](Job& job) {
     job.state = JobState::kHeld;
     job.not_before = {};
     job.waits_for_save = {};
     job.save_in_memory = false;
-    job.save_in_memory = false;
     job.message = "suspended by " + (by.empty() || by == job.user ? "its user" : by);
   });
-  changes.Note(HistoryKind::kJobHeld, {id, changes.job(id).attempts}, {});
+  changes.Note(HistoryKind::kJobHeld, {id, changes.job(id).attempts}, {}, by.empty() ? "" : changes.job(id).message);
+}
+
+// Its user needs no name, and a reason needs one.
+std::string HeldBy(const Job& job, const SuspendJob& event) {
+  return event.user == job.user && event.reason.empty() ? "" : WithReason(event.user, event.reason);
 }
 
 constexpr char kSuspendedBy[] = "suspended by ";
@@ -109,10 +87,14 @@ void AfterInterrupt(Changes& changes, const Attempt& ended) {
   const bool comes_first = last && (last->swap_aborted || last->moved);
   const bool idle = IsYield(ended) && DidNothing(changes.policy(), changes.job(ended.id.job), ended);
   const bool costly = LostMoreThanItsQuantum(ended);
+  std::vector<NodeId> off;
+  if (last && last->by_operator && last->elsewhere) off = ended.nodes;
+  std::sort(off.begin(), off.end());
   Duration pause;
   changes.EditJob(ended.id.job, [&](Job& job) {
     job.swap_aborted = comes_first;
-    job.message = ended.message;
+    job.moved_off = off;
+    job.message = last && last->by_operator ? last->reason + "; " + ended.message : ended.message;
     if (costly) job.quantum_doublings = std::min(job.quantum_doublings + 1, kQuantumDoublingsMax);
     if (!idle) return;
     ++job.idle_yields;
@@ -238,52 +220,57 @@ void Requeue(Changes& changes, JobId id, TimePoint not_before) {
   SettleSave(changes, id);
 }
 
+void CancelUnfinished(Changes& changes, JobId id, const std::string& why, bool now) {
+  const Attempt* live = changes.state().LiveAttempt(changes.job(id));
+  if (!live) return Finish(changes, id, JobState::kCancelled, why);
+  if (live->state == AttemptState::kClaimed) {
+    DropClaims(changes, live->id, "its job was cancelled");
+    return Finish(changes, id, JobState::kCancelled, why);
+  }
+  const AttemptId attempt = live->id;
+  changes.EditJob(id, [](Job& row) { row.state = JobState::kCancelling; });
+  StopAttempt(changes, attempt, StopCause::kCancel, why);
+  if (!now || changes.attempt(attempt).stop_now) return;
+  changes.EditAttempt(attempt, [](Attempt& row) { row.stop_now = true; });
+  changes.SyncAttempt(changes.attempt(attempt));
+}
+
 void ApplyCancel(Changes& changes, const CancelJob& event) {
-  const Job* job = Mine(changes, event.job, event.user, event.by_right);
+  const Job* job = JobToChange(changes, event.job, event.user, event.by_right);
   if (!job) return;
-  const Attempt* live = changes.state().LiveAttempt(*job);
   if (IsTerminal(job->state)) {
-    Refuse(changes, *job, "cancelled");
+    RefuseState(changes, *job, "cancelled");
     return;
   }
-  if (!live) {
-    Finish(changes, event.job, JobState::kCancelled, "cancelled by " + event.user);
-  } else if (live->state == AttemptState::kClaimed) {
-    DropClaims(changes, live->id, "its job was cancelled");
-    Finish(changes, event.job, JobState::kCancelled, "cancelled by " + event.user);
-  } else {
-    const AttemptId id = live->id;
-    changes.EditJob(event.job, [](Job& row) { row.state = JobState::kCancelling; });
-    StopAttempt(changes, id, StopCause::kCancel, "cancelled by " + event.user);
-  }
+  CancelUnfinished(changes, event.job, "cancelled by " + WithReason(event.user, event.reason), event.now);
   changes.reply().state = ToString(changes.job(event.job).state);
 }
 
 void ApplySuspend(Changes& changes, const SuspendJob& event) {
-  const Job* job = Mine(changes, event.job, event.user, event.by_right);
+  const Job* job = JobToChange(changes, event.job, event.user, event.by_right);
   if (!job) return;
   const Attempt* live = changes.state().LiveAttempt(*job);
   if (IsTerminal(job->state) || job->state == JobState::kCancelling) {
-    Refuse(changes, *job, "suspended");
+    RefuseState(changes, *job, "suspended");
     return;
   }
   if (!live) {
-    Hold(changes, event.job, event.user);
+    Hold(changes, event.job, HeldBy(*job, event));
   } else if (live->state == AttemptState::kClaimed) {
     DropClaims(changes, live->id, "its job was suspended");
-    Hold(changes, event.job, event.user);
+    Hold(changes, event.job, HeldBy(*job, event));
   } else if (live->stop != StopCause::kNone) {
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kSuspending; });
   } else {
     const Agreement* agreement = live->open_agreement();
     const AttemptId preemptor = agreement ? agreement->preemptor : AttemptId{};
-    OpenAgreement(changes, live->id, {preemptor, kSuspendedBy + event.user, true});
+    OpenAgreement(changes, live->id, {preemptor, kSuspendedBy + WithReason(event.user, event.reason), true});
   }
   changes.reply().state = ToString(changes.job(event.job).state);
 }
 
 void ApplyResume(Changes& changes, const ResumeJob& event) {
-  const Job* job = Mine(changes, event.job, event.user, event.by_right);
+  const Job* job = JobToChange(changes, event.job, event.user, event.by_right);
   if (!job) return;
   if (job->state == JobState::kHeld) {
     BeginWait(changes, event.job, changes.now(), {});
@@ -298,7 +285,7 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
     changes.EditJob(event.job, [](Job& row) { row.state = JobState::kInterrupting; });
     NoteResumed(changes, event, true);
   } else {
-    Refuse(changes, *job, "resumed");
+    RefuseState(changes, *job, "resumed");
     return;
   }
   changes.reply().state = ToString(changes.job(event.job).state);
@@ -313,6 +300,7 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
     job.steps_lost += lost;
     if (did_something) job.idle_yields = 0;
     job.swap_aborted = false;
+    if (ended.started_at) job.moved_off.clear();
     if (ended.started_at) job.service = job.service + (ended.ended_at - ended.started_at);
   });
   const JobState state = changes.job(id).state;

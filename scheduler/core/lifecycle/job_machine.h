@@ -18,6 +18,8 @@
 // Only the owner may cancel, suspend or resume. Each operation answers in changes.reply(); a refusal changes nothing.
 #pragma once
 
+#include <string>
+
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/model/event.h"
 
@@ -26,6 +28,9 @@ namespace glim::core {
 void ApplyCancel(Changes& changes, const CancelJob& event);
 void ApplySuspend(Changes& changes, const SuspendJob& event);
 void ApplyResume(Changes& changes, const ResumeJob& event);
+
+// Of a job that has not ended. `now`: also of one that is being cancelled, its processes get no time any more.
+void CancelUnfinished(Changes& changes, JobId job, const std::string& why, bool now);
 
 // An attempt of the job has ended: where the job goes from here.
 void JobAfterAttempt(Changes& changes, const Attempt& ended);

@@ -29,9 +29,14 @@ bool SameSpec(const JobSpec& stored, const JobSpec& asked) {
   return stored == there;
 }
 
+bool SameAsSubmitted(const Job& job, JobSpec asked) {
+  if (job.priority_set) asked.priority = job.spec->priority;  // nobody knows any more what it was
+  return SameSpec(*job.spec, asked);
+}
+
 Reply Repeat(const ClusterState& state, const SubmitJobs& event, const std::vector<JobId>& ids) {
   bool same = ids.size() == event.specs.size();
-  for (std::size_t i = 0; same && i < ids.size(); ++i) same = SameSpec(*state.FindJob(ids[i])->spec, event.specs[i]);
+  for (std::size_t i = 0; same && i < ids.size(); ++i) same = SameAsSubmitted(*state.FindJob(ids[i]), event.specs[i]);
   Reply reply;
   if (same) {
     reply.jobs = ids;

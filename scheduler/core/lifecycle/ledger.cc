@@ -41,8 +41,9 @@ Use UseOf(const ClusterState& state, const Node& node) {
     const Attempt* attempt = state.FindAttempt(node.holder);
     return attempt ? UseByHolder(*attempt) : Use::kUnavailable;
   }
-  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() ? Use::kFree
-                                                                                             : Use::kUnavailable;
+  const bool gives_jobs =
+      node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() && !node.cordon;
+  return gives_jobs ? Use::kFree : Use::kUnavailable;
 }
 
 Booked BookNode(const ClusterState& state, TimePoint now, const Node* old, Node& next) {

@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/cordon.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/learn.h"
@@ -110,6 +111,7 @@ void ApplyTimePassed(Changes& changes) {
   SweepTokens(changes);
   JudgeSilence(changes);
   JudgeTimeLimits(changes);
+  EndCordons(changes);
   const std::vector<AttemptId> due(changes.state().index().attention.begin(), changes.state().index().attention.end());
   for (const AttemptId id : due) {
     const Attempt* attempt = changes.state().FindAttempt(id);
@@ -167,6 +169,7 @@ TimePoint NextWake(const ClusterState& state, const Policy& policy) {
   if (!state.index().delayed.empty()) Earliest(wake, state.index().delayed.begin()->first);
   Earliest(wake, NextSilence(state, policy));
   Earliest(wake, NextSweep(state));
+  Earliest(wake, NextCordonTimer(state));
   return wake;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/time_limit.h"
 #include "sdk/base/check.h"
 
@@ -48,7 +50,8 @@ bool IndexedAlike(const Job& a, const Job& b) {
   return a.state == b.state && a.not_before == b.not_before && a.queued_at == b.queued_at && a.service == b.service &&
          a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for &&
          a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
-         a.quantum_doublings == b.quantum_doublings && a.hung_on == b.hung_on && DearSaveOf(a) == DearSaveOf(b) &&
+         a.quantum_doublings == b.quantum_doublings && a.hung_on == b.hung_on && a.moved_off == b.moved_off &&
+         DearSaveOf(a) == DearSaveOf(b) &&
          SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team && a.request_id == b.request_id;
 }
 
@@ -68,7 +71,7 @@ bool IndexedAlike(const Attempt& a, const Attempt& b) {
 bool IndexedAlike(const Node& a, const Node& b) {
   return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker &&
          a.labels.pool == b.labels.pool && a.name == b.name && TakesReplicas(a) == TakesReplicas(b) &&
-         a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf;
+         a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf && a.cordon == b.cordon;
 }
 
 }  // namespace
@@ -89,6 +92,13 @@ DearSave DearSaveOf(const Job& job) {
   return {save.parts.front(), static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(save.bytes)))};
 }
 
+std::vector<NodeId> LeftOutOf(const Job& job) {
+  std::vector<NodeId> nodes;
+  std::set_union(job.hung_on.begin(), job.hung_on.end(), job.moved_off.begin(), job.moved_off.end(),
+                 std::back_inserter(nodes));
+  return nodes;
+}
+
 Shape ShapeOf(const Job& job) {
   const JobSpec& spec = *job.spec;
   return {spec.pool,
@@ -101,7 +111,7 @@ Shape ShapeOf(const Job& job) {
           LimitClass(spec.time_limit),
           ServiceBucket(job.service),
           DearSaveOf(job),
-          job.hung_on};
+          LeftOutOf(job)};
 }
 
 Kind KindOf(const Shape& shape) { return {shape.user, shape.nodes, shape.time_limit}; }
@@ -115,12 +125,14 @@ QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_a
 
 bool IsUsable(const Node& node) {
   return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
-         node.root_error.empty() && node.fault.empty();
+         node.root_error.empty() && node.fault.empty() && (!node.cordon || Planted(PlantedBug::kCordonForgotten));
 }
 
 bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
 
-bool TakesReplicas(const Node& node) { return node.state == NodeState::kReady && !node.replica.empty(); }
+bool TakesReplicas(const Node& node) {
+  return node.state == NodeState::kReady && !node.replica.empty() && !node.cordon;
+}
 
 const Layouts& ClusterState::layouts() const {
   if (!layouts_) {
@@ -187,6 +199,8 @@ void ClusterState::IndexNode(const Node& row, bool add) {
   if (row.claim) AddTo(index_.claims, row.claim, row.id, add);
   if (!row.root_marker.empty()) AddTo(index_.root_markers, row.root_marker, row.id, add);
   if (TakesReplicas(row)) AddTo(index_.replica_services, std::pair(row.labels.zone, row.labels.leaf), row.id, add);
+  if (row.cordon && row.cordon->drain && !row.cordon->drained) AddTo(index_.draining, row.id, add);
+  if (row.cordon && row.cordon->until) AddTo(index_.cordon_ends, std::pair(row.cordon->until, row.id), add);
   if (add) {
     index_.node_by_name[row.name] = row.id;
   } else {
@@ -286,7 +300,7 @@ std::shared_ptr<const Node> ClusterState::Put(Node row) {
   const bool laid_alike = old && old->labels == row.labels && old->allowed_folders == row.allowed_folders &&
                           old->only_uid == row.only_uid && old->needs_uid == row.needs_uid;
   if (!laid_alike) layouts_ = nullptr;
-  newest = std::max(newest, row.use_since);
+  newest = std::max({newest, row.use_since, row.cordon ? row.cordon->since : TimePoint{}});
   if (old) index_.counts.Count(*old, false);
   index_.counts.Count(row, true);
   if (old && old->name != row.name) tables_.node_ids.Erase(old->name);

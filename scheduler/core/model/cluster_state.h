@@ -66,7 +66,7 @@ struct Shape {
   Duration time_limit;
   std::uint8_t service_bucket = 0;  // of what its ended attempts had
   DearSave save;
-  std::vector<NodeId> hung_on;  // left out while other nodes fit
+  std::vector<NodeId> left_out;  // while other nodes fit: where storage hung, what an operator moved it off
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
@@ -132,6 +132,8 @@ struct Index {
   std::map<std::string, PoolSaves> saves;                  // by pool
   std::map<AttemptId, std::set<std::string>> job_tokens;   // tokens of attempts, by id
   std::set<std::pair<TimePoint, std::string>> token_ends;  // tokens that expire
+  std::set<NodeId> draining;                               // a drain that is not over
+  std::set<std::pair<TimePoint, NodeId>> cordon_ends;      // cordons that end by themselves
   std::uint32_t unfinished = 0;
   StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
@@ -217,16 +219,19 @@ class ClusterState {
 inline constexpr std::int64_t kDearSaveBytes = std::int64_t{1} << 30;
 DearSave DearSaveOf(const Job& job);
 Shape ShapeOf(const Job& job);
+// Nodes that the job gets only where others do not do, ascending.
+std::vector<NodeId> LeftOutOf(const Job& job);
 QueueKey QueueKeyOf(const Job& job);
 Kind KindOf(const Shape& shape);
 Kind KindOf(const Job& job);
 // What a job has had of its nodes until `now`, its live attempt included.
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
-// Ready, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may be given to a job.
+// Ready, not cordoned, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may be given
+// to a job.
 bool IsUsable(const Node& node);
 // Usable, without holder and claim.
 bool IsFree(const Node& node);
-// Ready, and with a replica service: may be chosen for others' copies.
+// Ready, not cordoned, and with a replica service: may be chosen for others' copies.
 bool TakesReplicas(const Node& node);
 
 }  // namespace glim::core

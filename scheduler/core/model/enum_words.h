@@ -291,6 +291,11 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kSavesRemoved, "saves_removed"},
     {HistoryKind::kNodeEnrolled, "node_enrolled"},
     {HistoryKind::kNodeRevoked, "node_revoked"},
+    {HistoryKind::kNodeCordoned, "node_cordoned"},
+    {HistoryKind::kNodeDrained, "node_drained"},
+    {HistoryKind::kNodeUncordoned, "node_uncordoned"},
+    {HistoryKind::kJobPriority, "job_priority_changed"},
+    {HistoryKind::kStatesChanged, "states_changed"},
 });
 
 template <typename E>

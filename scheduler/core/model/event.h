@@ -32,11 +32,14 @@ struct CancelJob {
   JobId job;
   std::string user;
   bool by_right = false;  // an operator, or an admin of the job's team: it need not be theirs
+  std::string reason{};   // for people; empty: none
+  bool now = false;       // its processes get no time between SIGTERM and SIGKILL
 };
 struct SuspendJob {
   JobId job;
   std::string user;
   bool by_right = false;  // an operator, or an admin of the job's team: it need not be theirs
+  std::string reason{};   // for people; empty: none
 };
 struct ResumeJob {
   JobId job;
@@ -118,6 +121,48 @@ struct ReturnNode {
   std::string name;
 };
 
+// No job starts there, from now on (lifecycle/cordon.h). A cordoned node gets the new words.
+struct CordonNode {
+  std::string name;
+  std::string by;
+  std::string reason;   // not empty
+  Duration lasts{};     // it ends by itself after this; 0: not
+  bool drain = false;   // who is there is asked to leave
+  Duration deadline{};  // of a drain: who is there still is stopped then; 0: each job's own grace
+  bool dry_run = false;
+};
+struct UncordonNode {
+  std::string name;
+  std::string by;
+  bool dry_run = false;
+};
+
+// The class of a job that has not ended (lifecycle/operate_jobs.h).
+struct SetJobPriority {
+  JobId job;
+  std::string user;
+  bool by_right = false;  // as of CancelJob
+  bool unbound = false;   // an operator: whatever the quotas say
+  PriorityClass priority = PriorityClass::kNormal;
+  std::string reason;
+  bool dry_run = false;
+};
+// A running job leaves, and goes on elsewhere.
+struct MoveJob {
+  JobId job;
+  std::string by;
+  std::string reason;
+  bool dry_run = false;
+};
+// All unfinished jobs of a user.
+struct CancelUserJobs {
+  std::string user;
+  std::string by;  // has the right to
+  std::string reason;
+  bool now = false;  // as of CancelJob
+  bool dry_run = false;
+};
+
 // The operator takes a node out of the cluster: its row goes, and its name is anybody's.
 struct RemoveNode {
   std::string name;
@@ -176,7 +221,8 @@ struct Event {
   TimePoint now;
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
-               PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode>
+               PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
+               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs>
       what;
 };
 

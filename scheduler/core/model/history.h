@@ -61,6 +61,11 @@ enum class HistoryKind : std::uint8_t {
   kSavesRemoved,
   kNodeEnrolled,
   kNodeRevoked,
+  kNodeCordoned,
+  kNodeDrained,
+  kNodeUncordoned,
+  kJobPriority,
+  kStatesChanged,
 };
 const char* ToString(HistoryKind kind);
 
@@ -90,6 +95,7 @@ struct HistoryFacts {
   bool before_it_left = false;  // job_resumed
   std::uint64_t epoch = 0;      // scheduler_started
   std::string version{};        // scheduler_started
+  std::string states{};         // states_changed: who is what now (state_log.h)
   friend bool operator==(const HistoryFacts&, const HistoryFacts&) = default;
 };
 

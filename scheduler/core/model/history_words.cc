@@ -97,6 +97,7 @@ std::string Words(const HistoryEntry& entry) {
   switch (entry.kind) {
     case HistoryKind::kSchedulerStarted:
       return "epoch " + std::to_string(entry.facts.epoch) + ", version " + entry.facts.version;
+    case HistoryKind::kStatesChanged: return "";  // for programs alone
     case HistoryKind::kOutageBegan:
     case HistoryKind::kOutageEnded:
       return Count(entry.facts.nodes, "node") + " silent" + (entry.text.empty() ? "" : "; " + entry.text);
@@ -104,6 +105,7 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kJobQueued:
     case HistoryKind::kJobHeld:
     case HistoryKind::kJobResumed:
+    case HistoryKind::kJobPriority:
     case HistoryKind::kJobSucceeded:
     case HistoryKind::kJobFailed:
     case HistoryKind::kJobCancelled:
@@ -138,6 +140,9 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kNodeRemoved:
     case HistoryKind::kNodeEnrolled:
     case HistoryKind::kNodeRevoked:
+    case HistoryKind::kNodeCordoned:
+    case HistoryKind::kNodeDrained:
+    case HistoryKind::kNodeUncordoned:
     case HistoryKind::kOrphan:
     case HistoryKind::kRootSeen:
     case HistoryKind::kRootNotSeen:

@@ -28,6 +28,7 @@ enum class PlantedBug : std::uint8_t {
   kClaimOutlivesPool,      // a claim is kept when its node has moved to another pool
   kGraceWithoutCap,        // a grace is the job's, whatever its class may have
   kOwnFaultTriedAgain,     // a start that failed by the job's own fault is tried again like any other
+  kCordonForgotten,        // a cordoned node is given to jobs like any other
 };
 
 #ifdef GLIM_PLANTED_BUGS

@@ -116,6 +116,8 @@ struct Job {
   std::uint32_t storage_failures = 0;     // in a row: a path that it names did not answer where it was to start
   std::vector<NodeId> hung_on;            // where that was, ascending: left out for this job while other nodes fit
   JobId parent{};                         // whose token submitted it; 0: a user's
+  bool priority_set = false;              // its spec has another class by now than the one it was submitted with
+  std::vector<NodeId> moved_off{};        // an operator moved it off these, ascending: left out while other nodes fit
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -179,6 +181,8 @@ struct Agreement {
   TimePoint released_at;  // the last node
   std::int64_t stop_step = -1;
   bool swap_aborted = false;
+  bool by_operator = false;  // a drain or a move: it leaves whatever becomes of its preemptor
+  bool elsewhere = false;    // with `moved`: its nodes are left out while others fit
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 
@@ -219,6 +223,7 @@ struct Attempt {
   std::int64_t steps_lost = 0;
   std::vector<AttemptId> victims;       // whose agreements made room for it
   std::optional<TaskUser> task_user{};  // of the registry as it stood at its start; nothing: the user had no uid
+  bool stop_now = false;                // with `stop`: its processes get no time between SIGTERM and SIGKILL
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
   Agreement* open_agreement();
@@ -302,6 +307,18 @@ struct NodeLabels {
   friend bool operator==(const NodeLabels&, const NodeLabels&) = default;
 };
 
+// An operator takes a node out: cordon.h.
+struct Cordon {
+  std::string by;  // user
+  std::string reason;
+  TimePoint since;
+  TimePoint until;  // it ends by itself then; 0: not
+  bool drain = false;
+  TimePoint deadline;    // of a drain: who is there still is stopped then; 0: each job's own grace
+  bool drained = false;  // of a drain: no task was there any more
+  friend bool operator==(const Cordon&, const Cordon&) = default;
+};
+
 struct Node {
   NodeId id;
   std::string name;
@@ -345,6 +362,7 @@ struct Node {
   std::optional<std::uint32_t> only_uid{};  // it runs jobs of this uid's user alone; nothing: of anybody
   bool needs_uid = false;                   // it runs no job whose user has no uid in the registry
   std::vector<std::string> exposed_sockets{};  // abstract ones of root's programs, which tasks reach; printable
+  std::optional<Cordon> cordon{};              // nothing: no operator has taken it out
   friend bool operator==(const Node&, const Node&) = default;
 };
 

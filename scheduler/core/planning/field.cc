@@ -132,8 +132,11 @@ void Walk(const PoolView& view, const AskView& ask, const Asker& asker, const Pa
   SumUp(sums, free_by_zone);
 }
 
-// A path that the job names did not answer there when it was last to start.
-bool HungOn(const Job& job, NodeId node) { return std::binary_search(job.hung_on.begin(), job.hung_on.end(), node); }
+// A path that the job names did not answer there when it was last to start, or an operator has moved the job off it.
+bool IsLeftOut(const Job& job, NodeId node) {
+  return std::binary_search(job.hung_on.begin(), job.hung_on.end(), node) ||
+         std::binary_search(job.moved_off.begin(), job.moved_off.end(), node);
+}
 
 }  // namespace
 
@@ -160,7 +163,7 @@ Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, cons
     const bool has_save = save_on_nodes && HasWhole(asker.job->durable, node.id);
     const Tier tier = offer.tier.value_or(Tier::kVictim);
     Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, tier, {}, has_save};
-    candidate.left_out = node.row->suspect_until > terms.now || HungOn(*asker.job, node.id);
+    candidate.left_out = node.row->suspect_until > terms.now || IsLeftOut(*asker.job, node.id);
     if (owner != kNobody) candidate.holder = view.attempts[owner].id;
     if (offer.tier) {
       field.candidates.push_back(candidate);

@@ -184,7 +184,11 @@ void KeepPlaces(Pass& pass) {
   for (const AttemptId id : pass.moving()) {
     const Attempt& attempt = *pass.state().FindAttempt(id);
     const PassAttempt& moved = pass.WithPreemptionCost(pass.state().FindJob(id.job)->spec->pool, id);
-    const std::vector<NodeId> place = PlaceElsewhere(pass, moved, {}, {});
+    std::vector<NodeId> left = LeftOutOf(*moved.job);
+    if (attempt.open_agreement()->elsewhere) left = attempt.nodes;
+    std::sort(left.begin(), left.end());
+    std::vector<NodeId> place = PlaceElsewhere(pass, moved, left, {});
+    if (place.empty() && !left.empty()) place = PlaceElsewhere(pass, moved, {}, {});
     pass.Keep(moved, place, std::max(attempt.open_agreement()->deadline, pass.now() + Milliseconds(1)));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/feasibility.h"
 
 namespace glim::core {
@@ -15,12 +16,14 @@ struct Words {
 constexpr std::array<Words, kWhysOut> kWords = {{{"quarantined", "is quarantined"},
                                                  {"with a fault", "has a fault"},
                                                  {"without the checkpoint root", "does not see the checkpoint root"},
+                                                 {"cordoned", "is"},
                                                  {"refused", "is refused"},
                                                  {"lost", "is lost"},
                                                  {"silent", "is silent"},
                                                  {"with tasks that are to go", "has tasks that are to go"}}};
 
 WhyOut WhyOf(const Node& node) {
+  if (node.cordon) return WhyOut::kCordoned;
   switch (node.state) {
     case NodeState::kQuarantined: return WhyOut::kQuarantined;
     case NodeState::kRefused: return WhyOut::kRefused;
@@ -32,9 +35,14 @@ WhyOut WhyOf(const Node& node) {
   return node.root_error.empty() ? WhyOut::kLeftTasks : WhyOut::kNoRoot;
 }
 
-const std::string& NoteOf(const Node& node, WhyOut why) {
-  if (why == WhyOut::kFault) return node.fault;
-  return why == WhyOut::kNoRoot ? node.root_error : node.message;
+// "is lost: nothing heard from its agent", "is cordoned by ann: a new fan"
+std::string SaidOf(const Node& node, WhyOut why) {
+  const std::string said = kWords[static_cast<std::size_t>(why)].said;
+  if (why == WhyOut::kCordoned) return said + " " + CordonInWords(*node.cordon);
+  const std::string& note = why == WhyOut::kFault    ? node.fault
+                            : why == WhyOut::kNoRoot ? node.root_error
+                                                     : node.message;
+  return note.empty() ? said : said + ": " + note;
 }
 
 }  // namespace
@@ -72,10 +80,7 @@ std::string OutInWords(const NodesOut& out) {
     if (out.by_reason[i] == 0) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(out.by_reason[i]) + " " + kWords[i].counted;
   }
-  const WhyOut why = WhyOf(*out.example);
-  text += "; node " + out.example->name + " " + kWords[static_cast<std::size_t>(why)].said;
-  const std::string& note = NoteOf(*out.example, why);
-  return note.empty() ? text : text + ": " + note;
+  return text + "; node " + out.example->name + " " + SaidOf(*out.example, WhyOf(*out.example));
 }
 
 }  // namespace glim::core

@@ -17,7 +17,8 @@ enum class Aspect : std::uint64_t {
   kReloads,
   kCrowd,
   kAccounts,
-  kUsers
+  kUsers,
+  kOperators
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

@@ -55,13 +55,17 @@ std::map<std::string, std::uint64_t> SumOfSeeds(std::uint64_t seeds, bool faults
 // If the faults stopped reaching these, the suite above would prove nothing about them.
 TEST(Simulation, ReachesEveryFault) {
   const std::map<std::string, std::uint64_t> sums = SumOfSeeds(125, true);
-  for (const char* name :
-       {"node_failures",    "nodes_lost",      "outages",          "scheduler_restarts", "agent_restarts",
-        "supervisors_lost", "relabelled",      "reinstalled",      "messages_lost",      "clock_steps",
-        "rivals",           "copies",          "saves_waited_for", "saves_given_up",     "slow_starts",
-        "hung_starts",      "start_timeouts",  "start_failures",   "own_faults",         "missing_paths",
-        "full_disk_starts", "full_disk_saves", "refused_hellos",   "upgrades",           "launches_as_users",
-        "launches_on_own",  "waits_for_uid"}) {
+  for (const char* name : {"node_failures",      "nodes_lost",      "outages",
+                           "scheduler_restarts", "agent_restarts",  "supervisors_lost",
+                           "relabelled",         "reinstalled",     "messages_lost",
+                           "clock_steps",        "rivals",          "copies",
+                           "saves_waited_for",   "saves_given_up",  "slow_starts",
+                           "hung_starts",        "start_timeouts",  "start_failures",
+                           "own_faults",         "missing_paths",   "full_disk_starts",
+                           "full_disk_saves",    "refused_hellos",  "upgrades",
+                           "launches_as_users",  "launches_on_own", "waits_for_uid",
+                           "cordoned",           "drained",         "moved",
+                           "given_priority"}) {
     EXPECT_GT(sums.at(name), 0u) << name;
   }
 }

@@ -52,6 +52,7 @@ World::World(WorldOptions options)
       accounts_rng_(RngOf(options.seed, Aspect::kAccounts)),
       crowd_rng_(RngOf(options.seed, Aspect::kCrowd)),
       users_rng_(RngOf(options.seed, Aspect::kUsers)),
+      operate_rng_(RngOf(options.seed, Aspect::kOperators)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.

@@ -6,7 +6,7 @@
 //
 // Sources: world.cc, world_agents.cc (machines and messages), world_counts.cc (the report), world_faults.cc (faults by
 // seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
-// queues), world_users.cc (whose rights tasks have)
+// queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved)
 #pragma once
 
 #include <cstdint>
@@ -102,6 +102,9 @@ class World {
   void Upgrade(core::NodeId node);
   void ReloadPolicy();
   void OperatorActs();
+  void BeginOperating();
+  void OperateNodes();
+  void OperateJobs();
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);
   void RegisterUsers();
@@ -133,6 +136,7 @@ class World {
   Rng accounts_rng_;
   Rng crowd_rng_;
   Rng users_rng_;
+  Rng operate_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler

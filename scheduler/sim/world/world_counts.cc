@@ -59,6 +59,10 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.interrupts += entry->kind == core::HistoryKind::kInterruptRequested;
     report_.extended += entry->kind == core::HistoryKind::kGraceExtended;
     if (entry->kind == core::HistoryKind::kInterruptRequested) CountGrace(*entry);
+    report_.cordoned += entry->kind == core::HistoryKind::kNodeCordoned;
+    report_.drained += entry->kind == core::HistoryKind::kNodeDrained;
+    report_.given_priority += entry->kind == core::HistoryKind::kJobPriority;
+    report_.moved += entry->kind == core::HistoryKind::kInterruptRequested && entry->text.starts_with("moved by ");
     report_.withdrawn += entry->kind == core::HistoryKind::kInterruptWithdrawn;
     report_.swap_aborted += entry->kind == core::HistoryKind::kSwapAborted;
     report_.succeeded += entry->kind == core::HistoryKind::kJobSucceeded;

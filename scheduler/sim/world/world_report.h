@@ -62,6 +62,11 @@ struct WorldReport {
   std::uint64_t launches_as_users = 0;  // of tasks whose user has a uid
   std::uint64_t launches_on_own = 0;    // on machines that run one user's jobs alone
   std::uint64_t waits_for_uid = 0;      // jobs that waited for what an operator says of their user, at a time
+  // Operators.
+  std::uint64_t cordoned = 0;        // nodes taken out, drained or not
+  std::uint64_t drained = 0;         // drains that came to their end
+  std::uint64_t moved = 0;           // jobs that operators moved
+  std::uint64_t given_priority = 0;  // jobs that operators gave another class
   // Crowds.
   std::uint64_t starved_most = 0;  // jobs that had starved, at a time
   std::uint64_t kinds_most = 0;    // shapes that waited, at a time
@@ -126,6 +131,10 @@ inline constexpr Counter kCounters[] = {
     {"launches_as_users", &WorldReport::launches_as_users},
     {"launches_on_own", &WorldReport::launches_on_own},
     {"waits_for_uid", &WorldReport::waits_for_uid},
+    {"cordoned", &WorldReport::cordoned},
+    {"drained", &WorldReport::drained},
+    {"moved", &WorldReport::moved},
+    {"given_priority", &WorldReport::given_priority},
     {"starved_most", &WorldReport::starved_most},
     {"kinds_most", &WorldReport::kinds_most},
 };

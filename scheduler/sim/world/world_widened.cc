@@ -13,6 +13,7 @@ void World::BeginWidened() {
   if (crowd_ > 0) timeline_.After(Seconds(3), [this] { Gather(); });
   if (reload_rng_.OneIn(2)) timeline_.After(Seconds(reload_rng_.Between(10, 300)), [this] { ReloadPolicy(); });
   if (accounts_rng_.OneIn(2)) timeline_.After(Seconds(accounts_rng_.Between(10, 300)), [this] { OperatorActs(); });
+  BeginOperating();
   if (!options_.faults) return;
   timeline_.After(Seconds(trouble_rng_.Between(5, 60)), [this] { TroubleActs(); });
   timeline_.After(Seconds(version_rng_.Between(30, 600)), [this] { RollBackAgent(); });

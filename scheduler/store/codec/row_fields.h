@@ -90,6 +90,8 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("storage_failures", row.storage_failures);
   io.Sparse("hung_on", row.hung_on);
   io.Sparse("parent", row.parent);
+  io.Sparse("priority_set", row.priority_set);
+  io.Sparse("moved_off", row.moved_off);
 }
 
 template <typename Io>
@@ -113,6 +115,8 @@ void Fields(Io& io, RowRef<Io, core::Agreement> row) {
   io.Field("released_at_ms", row.released_at);
   io.Field("stop_step", row.stop_step);
   io.Field("swap_aborted", row.swap_aborted);
+  io.Sparse("by_operator", row.by_operator);
+  io.Sparse("elsewhere", row.elsewhere);
 }
 
 template <typename Io>
@@ -156,6 +160,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("steps_lost", row.steps_lost);
   io.Field("victims", row.victims);
   io.Sparse("task_user", row.task_user);
+  io.Sparse("stop_now", row.stop_now);
 }
 
 template <typename Io>
@@ -228,6 +233,17 @@ void Fields(Io& io, RowRef<Io, core::NodeLabels> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Cordon> row) {
+  io.Field("by", row.by);
+  io.Field("reason", row.reason);
+  io.Required("since_ms", row.since);
+  io.Sparse("until_ms", row.until);
+  io.Sparse("drain", row.drain);
+  io.Sparse("deadline_ms", row.deadline);
+  io.Sparse("drained", row.drained);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Required("name", row.name);
   io.Field("machine_id", row.machine_id);
@@ -267,6 +283,7 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Sparse("only_uid", row.only_uid);
   io.Sparse("needs_uid", row.needs_uid);
   io.Sparse("exposed_sockets", row.exposed_sockets);
+  io.Sparse("cordon", row.cordon);
 }
 
 template <typename Io>
@@ -328,6 +345,7 @@ void Fields(Io& io, RowRef<Io, core::HistoryFacts> row) {
   io.Sparse("before_it_left", row.before_it_left);
   io.Sparse("epoch", row.epoch);
   io.Sparse("version", row.version);
+  io.Sparse("states", row.states);
 }
 
 template <typename Io>
@@ -363,6 +381,8 @@ void Fields(Io& io, RowRef<Io, EndedJob> row) {
   io.Field("durable_step", row.durable_step);
   io.Field("waited_ms", row.waited);
   io.Field("ledger_gpu_ms", row.ledger);
+  io.Sparse("outcome", row.outcome);
+  io.Sparse("exit_code", row.exit_code);
 }
 
 // A type with such a list.

@@ -152,8 +152,12 @@ class Filler {
     All(count, started_at, waited, ran, simulated);
   }
   void Fill(core::Agreement& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, by_operator, elsewhere] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, by_operator, elsewhere);
+  }
+  void Fill(core::Cordon& row) {
+    auto& [by, reason, since, until, drain, deadline, drained] = row;
+    All(by, reason, since, until, drain, deadline, drained);
   }
   void Fill(core::TaskUser& row) {
     auto& [uid, gid, groups] = row;
@@ -186,10 +190,10 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
-         leave_time, leaves, storage_failures, hung_on, parent] = row;
+         leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
-                  leave_time, leaves, storage_failures, hung_on, parent);
+                  leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off);
   own = id;
   return row;
 }
@@ -197,9 +201,9 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last, failed_rank, progress_at, task_user] = row;
+         last, failed_rank, progress_at, task_user, stop_now] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last, failed_rank, progress_at, task_user);
+                  interval, last, failed_rank, progress_at, task_user, stop_now);
   own = id;
   return row;
 }
@@ -215,9 +219,9 @@ core::Task RandomTask(Rng& rng, core::TaskId id) {
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault, rate,
-         relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets] = row;
+         relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault,
-                  rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets);
+                  rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;
@@ -258,13 +262,15 @@ core::HistoryEntry RandomHistory(Rng& rng, core::JobId job) {
   auto& [at, kind, of, attempt, node, text, facts] = row;
   auto& [f_name, f_user, f_team, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
          f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took, f_grace,
-         f_signal, f_before_it_left, f_epoch, f_version] = facts;
+         f_signal, f_before_it_left, f_epoch, f_version, f_states] = facts;
   Filler(rng).All(at, kind, attempt, node, text);
   Filler(rng).All(f_name, f_user, f_team, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
                   f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took,
-                  f_grace, f_signal, f_before_it_left, f_epoch, f_version);
+                  f_grace, f_signal, f_before_it_left, f_epoch, f_version, f_states);
   of = job;
   text = WithoutNul(text);
+  // Of a reader's own: store.h.
+  if (kind == core::HistoryKind::kStatesChanged) kind = core::HistoryKind::kSchedulerStarted;
   return row;
 }
 
