@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/admin_accounts.h"
+#include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
@@ -79,6 +80,8 @@ void AddAdmin(Syntax app, Selection* selection) {
   AddAdminUsers(admin, selection);
   AddAdminToken(admin, selection);
   AddAdminNode(admin, selection);
+  AddAdminJob(admin, selection);
+  AddAdminKill(admin, selection);
   AddAdminAudit(admin, selection);
   AddAdminCa(admin, selection);
 

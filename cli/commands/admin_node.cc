@@ -1,9 +1,10 @@
-// glim admin node return, remove, invite, revoke and label.
+// glim admin node return, remove, invite, revoke and label; admin_node_out.cc has those that take nodes out.
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
 #include "cli/text/errors.h"
 #include "cli/text/render_json.h"
@@ -183,6 +184,7 @@ void AddLabelOptions(Syntax command, NodeOptions* options) {
 void AddAdminNode(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<NodeOptions>();
   Syntax node = admin.AddGroup("node", "About one node");
+  AddNodesOut(node, selection);
   AddNodeCommand(node, selection, options, "return", "Make a quarantined or lost node schedulable again",
                  RunNodeReturn);
   AddNodeCommand(node, selection, options, "remove",

@@ -60,6 +60,8 @@ Syntax Syntax::AddGroup(const std::string& name, const std::string& help) {
 
 void Syntax::Alias(const std::string& name) { app_->alias(name); }
 
+void Syntax::Example(const std::string& line) { app_->footer("Example:\n  " + line); }
+
 void Syntax::OnChosen(std::function<void()> chosen) { app_->callback(std::move(chosen)); }
 
 void Syntax::Flag(const std::string& names, bool* target, const std::string& help) {

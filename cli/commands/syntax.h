@@ -32,6 +32,8 @@ class Syntax {
   // A command that has commands, one of which must follow.
   Syntax AddGroup(const std::string& name, const std::string& help);
   void Alias(const std::string& name);
+  // A line to copy, at the end of --help.
+  void Example(const std::string& line);
   // Called in the parse if this is the command of the line.
   void OnChosen(std::function<void()> chosen);
 

@@ -81,6 +81,8 @@ Status Client::Connect() {
   channel_ = OpenChannel(settings_.server, settings_.insecure ? "" : identity_->authorities);
   client_ = glim::v1::ClientApi::NewStub(channel_);
   admin_ = glim::v1::AdminApi::NewStub(channel_);
+  operate_ = glim::v1::OperateApi::NewStub(channel_);
+  report_ = glim::v1::ReportApi::NewStub(channel_);
   return Status::Ok();
 }
 

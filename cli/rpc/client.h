@@ -15,6 +15,8 @@
 #include "cli/rpc/interruption.h"
 #include "glim/v1/admin_api.grpc.pb.h"
 #include "glim/v1/client_api.grpc.pb.h"
+#include "glim/v1/operate_api.grpc.pb.h"
+#include "glim/v1/report_api.grpc.pb.h"
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 
@@ -41,6 +43,15 @@ class Client {
   template <typename Request, typename Response>
   Result<Response> Call(Method<glim::v1::AdminApi::Stub, Request, Response> method, const Request& request) {
     return CallOn(&Client::admin_, method, request);
+  }
+  template <typename Request, typename Response>
+  Result<Response> Call(Method<glim::v1::ReportApi::Stub, Request, Response> method, const Request& request) {
+    return CallOn(&Client::report_, method, request);
+  }
+
+  template <typename Request, typename Response>
+  Result<Response> Call(Method<glim::v1::OperateApi::Stub, Request, Response> method, const Request& request) {
+    return CallOn(&Client::operate_, method, request);
   }
 
   // Hands every part of the log to `take` until the log ends. No deadline if the request says `follow`.
@@ -94,6 +105,8 @@ class Client {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<glim::v1::ClientApi::Stub> client_;
   std::unique_ptr<glim::v1::AdminApi::Stub> admin_;
+  std::unique_ptr<glim::v1::OperateApi::Stub> operate_;
+  std::unique_ptr<glim::v1::ReportApi::Stub> report_;
 };
 
 }  // namespace glim::cli

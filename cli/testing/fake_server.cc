@@ -9,6 +9,8 @@
 #include <grpcpp/server_builder.h>
 
 #include "cli/testing/fake_identity.h"
+#include "cli/testing/fake_operate.h"
+#include "glim/v1/report_api.grpc.pb.h"
 
 namespace glim::cli {
 namespace {
@@ -56,9 +58,11 @@ class FakeServer::ClientService : public FakeUserCalls {
   }
 
   Status Cancel(ServerContext* context, const CancelRequest* request, CancelResponse* response) override {
+    owner_->Lock()->cancels.push_back(*request);
     return Change(*context, request->job_id(), "cancelling", response);
   }
   Status Suspend(ServerContext* context, const SuspendRequest* request, SuspendResponse* response) override {
+    owner_->Lock()->suspends.push_back(*request);
     return Change(*context, request->job_id(), "suspending", response);
   }
   Status Resume(ServerContext* context, const ResumeRequest* request, ResumeResponse* response) override {
@@ -69,6 +73,7 @@ class FakeServer::ClientService : public FakeUserCalls {
   Status ListJobs(ServerContext* context, const ListJobsRequest* request, ListJobsResponse* response) override {
     const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->list_jobs_requests.push_back(*request);
     const std::uint64_t after = request->page_token().empty() ? 0 : std::stoull(request->page_token());
     for (auto it = state->jobs.upper_bound(after); it != state->jobs.end(); ++it) {
       const bool ended = it->second.state() == "succeeded" || it->second.state() == "failed";
@@ -109,9 +114,10 @@ class FakeServer::ClientService : public FakeUserCalls {
     return Status::OK;
   }
 
-  Status ListNodes(ServerContext* context, const ListNodesRequest*, ListNodesResponse* response) override {
+  Status ListNodes(ServerContext* context, const ListNodesRequest* request, ListNodesResponse* response) override {
     const FakeHandle state = owner_->Lock();
     if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->node_requests.push_back(*request);
     for (const Node& node : state->nodes) *response->add_nodes() = node;
     return Status::OK;
   }
@@ -311,13 +317,35 @@ class FakeServer::AdminService : public FakeOperatorCalls {
   FakeDesk* owner_;
 };
 
+class FakeServer::ReportService final : public ReportApi::Service {
+ public:
+  explicit ReportService(FakeDesk* owner) : owner_(owner) {}
+
+  Status GetHistoryReport(ServerContext* context, const GetHistoryReportRequest* request,
+                          GetHistoryReportResponse* response) override {
+    const FakeHandle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->report_requests.push_back(*request);
+    *response = state->history_report;
+    return Status::OK;
+  }
+
+ private:
+  FakeDesk* owner_;
+};
+
 FakeServer::FakeServer(std::shared_ptr<grpc::ServerCredentials> credentials)
-    : client_(std::make_unique<ClientService>(&desk_)), admin_(std::make_unique<AdminService>(&desk_)) {
+    : client_(std::make_unique<ClientService>(&desk_)),
+      admin_(std::make_unique<AdminService>(&desk_)),
+      report_(std::make_unique<ReportService>(&desk_)),
+      operate_(std::make_unique<FakeOperateCalls>(&desk_)) {
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", credentials ? credentials : grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(client_.get());
   builder.RegisterService(admin_.get());
+  builder.RegisterService(report_.get());
+  builder.RegisterService(operate_.get());
   server_ = builder.BuildAndStart();
   address_ = "127.0.0.1:" + std::to_string(port);
 }

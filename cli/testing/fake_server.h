@@ -12,6 +12,8 @@
 
 namespace glim::cli {
 
+class FakeOperateCalls;
+
 class FakeServer {
  public:
   // Null: plaintext.
@@ -26,10 +28,13 @@ class FakeServer {
  private:
   class ClientService;
   class AdminService;
+  class ReportService;
 
   FakeDesk desk_;
   std::unique_ptr<ClientService> client_;
   std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<ReportService> report_;
+  std::unique_ptr<FakeOperateCalls> operate_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

@@ -11,6 +11,8 @@
 
 #include "glim/v1/admin_api.pb.h"
 #include "glim/v1/client_api.pb.h"
+#include "glim/v1/operate_api.pb.h"
+#include "glim/v1/report_api.pb.h"
 
 namespace glim::cli {
 
@@ -18,6 +20,7 @@ struct FakeIdentity {
   glim::v1::WhoAmIResponse who;
   glim::v1::GetLoginResponse login;
   glim::v1::LoginOidcResponse oidc;
+  glim::v1::CreateWebCodeResponse web_code;
   glim::v1::ListSecretsResponse secrets;
   glim::v1::CreateTokenResponse created;
   glim::v1::ListTokensResponse tokens;
@@ -54,6 +57,7 @@ struct FakeState {
   std::vector<glim::v1::PolicyChange> policy_changes;
   std::vector<std::string> policy_warnings;
   glim::v1::GetReportResponse report;
+  glim::v1::GetHistoryReportResponse history_report;
   glim::v1::ListAccountsResponse accounts;
   std::vector<glim::v1::ChangeAccountRequest> account_changes;
   std::string events_error;                   // sent after two events, as UNAVAILABLE, once
@@ -82,7 +86,21 @@ struct FakeState {
   std::uint32_t nodes_silent = 0;  // any: an outage
   std::vector<bool> reloads;       // whether each was a dry run
   std::vector<std::string> reports_by;
+  std::vector<glim::v1::GetHistoryReportRequest> report_requests;
+  std::vector<glim::v1::ListJobsRequest> list_jobs_requests;
   int log_streams_open = 0;
+  std::vector<glim::v1::ListNodesRequest> node_requests;
+  std::vector<glim::v1::CancelRequest> cancels;
+  std::vector<glim::v1::SuspendRequest> suspends;
+
+  // Of OperateApi, with the dry runs.
+  std::vector<glim::v1::Victim> on_node;  // who is on any node
+  std::vector<glim::v1::CordonNodeRequest> cordons;
+  std::vector<glim::v1::DrainNodeRequest> drains;
+  std::vector<glim::v1::UncordonNodeRequest> uncordons;
+  std::vector<glim::v1::SetJobPriorityRequest> priorities;
+  std::vector<glim::v1::MoveJobRequest> moves;
+  std::vector<glim::v1::CancelUserJobsRequest> user_cancels;
 };
 
 // Exclusive access to the state while the handle lives.

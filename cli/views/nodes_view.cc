@@ -95,6 +95,24 @@ std::string Folders(const glim::v1::Node& node) {
   return text;
 }
 
+// What a job may expect of it: a ready node that an operator has taken out is none.
+std::string StateText(const glim::v1::Node& node) {
+  if (!node.has_cordon() || node.state() != "ready") return node.state();
+  return !node.cordon().drain() ? "cordoned" : node.cordon().drained() ? "drained" : "draining";
+}
+
+// Since when, and how it ends; who and why is in the note.
+std::string CordonText(const glim::v1::Node& node, TimePoint now) {
+  if (!node.has_cordon()) return "";
+  const glim::v1::Cordon& cordon = node.cordon();
+  std::string text = FormatAgo({cordon.since_ms()}, now);
+  if (cordon.until_ms() > 0) text += fmt::format(", until {}", FormatRfc3339(TimePoint{cordon.until_ms()}));
+  if (cordon.deadline_ms() > 0 && !cordon.drained()) {
+    text += fmt::format(", who is there is stopped at {}", FormatRfc3339(TimePoint{cordon.deadline_ms()}));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
@@ -103,8 +121,9 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   const auto add = [&text](const char* label, const std::string& value) {
     if (!value.empty()) text += fmt::format("{:<11} {}\n", label, Escaped(value));
   };
-  text += fmt::format("{:<11} {}\n", "state", Tint(Escaped(node.state()), StateStyle(node.state()), colour));
+  text += fmt::format("{:<11} {}\n", "state", Tint(Escaped(StateText(node)), StateStyle(StateText(node)), colour));
   add("note", NodeNote(node, now));
+  add("taken out", CordonText(node, now));
   add("pool", labels.pool());
   add("zone", fmt::format("{}, leaf {}", labels.zone(), labels.leaf()));
   const std::string type = labels.gpu_type().empty() ? "" : " " + labels.gpu_type();
@@ -137,7 +156,7 @@ std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, 
                {"NOTE", false, 100}});
   for (const auto& node : nodes) {
     const auto& labels = node.labels();
-    table.AddRow({node.name(), Cell(node.state(), StateStyle(node.state())), labels.pool(), labels.zone(),
+    table.AddRow({node.name(), Cell(StateText(node), StateStyle(StateText(node))), labels.pool(), labels.zone(),
                   labels.leaf(), GpuText(labels.gpu_count(), labels.simulated_gpus()), labels.gpu_type(),
                   labels.nvlink(), labels.nic(), node.runtime(), RefText(node.holder()), RefText(node.claim()),
                   FormatAgo({node.last_heard_ms()}, now), NodeNote(node, now)});

@@ -1,0 +1,191 @@
+// What operators change of nodes and jobs: what will change is shown, nothing is done unasked, and what was said
+// crosses the network.
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/testing/cli_fixture.h"
+
+namespace glim::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class OperateTest : public CliTest {
+ protected:
+  void PutOnNode(std::uint64_t job) {
+    glim::v1::Victim victim;
+    victim.set_job_id(job);
+    victim.set_name("sft");
+    victim.set_user("kim");
+    victim.set_priority("normal");
+    victim.set_preemption_cost_gpu_ms(3'600'000);
+    victim.set_steps_since_save(12);
+    server_.Lock()->on_node.push_back(victim);
+  }
+};
+
+TEST_F(OperateTest, ADrainShowsTheNodeAndWhoLeavesAndThenDoesIt) {
+  PutOnNode(812);
+  const GlimResult result =
+      Glim({"admin", "node", "drain", "n1", "--deadline", "10m", "--for", "2h", "--reason", "a new fan", "-y"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("node n1\n  - in use\n  + drained by ora: a new fan\n"));
+  EXPECT_THAT(result.out, HasSubstr("it is asked to save and leave:"));
+  EXPECT_THAT(result.out, HasSubstr("812  sft   kim   normal"));
+  const auto state = server_.Lock();
+  ASSERT_EQ(state->drains.size(), 2u);
+  EXPECT_TRUE(state->drains[0].dry_run());
+  EXPECT_FALSE(state->drains[1].dry_run());
+  EXPECT_EQ(state->drains[1].deadline_ms(), 600'000);
+  EXPECT_EQ(state->drains[1].for_ms(), 7'200'000);
+  EXPECT_EQ(state->drains[1].reason(), "a new fan");
+}
+
+TEST_F(OperateTest, WithoutATerminalAndWithoutYesNothingIsDone) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"admin", "node", "cordon", "n1", "--reason", "x"},
+        {"admin", "node", "drain", "n1", "--reason", "x"},
+        {"admin", "node", "uncordon", "n1"},
+        {"admin", "job", "move", "7", "--reason", "x"},
+        {"admin", "job", "kill", "7", "--reason", "x"},
+        {"admin", "job", "priority", "7", "high", "--reason", "x"},
+        {"admin", "kill", "--user", "kim", "--reason", "x"}}) {
+    {
+      const auto state = server_.Lock();
+      AddJob(state.state, 7, "running");
+    }
+    const GlimResult result = Glim(words, "y\n");
+    EXPECT_EQ(result.exit_code, 2) << words[2];
+    EXPECT_THAT(result.err, HasSubstr("nothing was changed: there is no terminal to ask on"));
+    EXPECT_THAT(result.err, HasSubstr("-y"));
+  }
+  const auto state = server_.Lock();
+  for (const auto& request : state->cordons) EXPECT_TRUE(request.dry_run());
+  for (const auto& request : state->drains) EXPECT_TRUE(request.dry_run());
+  for (const auto& request : state->uncordons) EXPECT_TRUE(request.dry_run());
+  for (const auto& request : state->moves) EXPECT_TRUE(request.dry_run());
+  for (const auto& request : state->priorities) EXPECT_TRUE(request.dry_run());
+  for (const auto& request : state->user_cancels) EXPECT_TRUE(request.dry_run());
+  EXPECT_TRUE(state->cancels.empty());
+}
+
+TEST_F(OperateTest, ADryRunShowsTheSameAndChangesNothing) {
+  const GlimResult result = Glim({"admin", "node", "cordon", "n1", "--reason", "a new fan", "--dry-run"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "node n1\n  - in use\n  + cordoned by ora: a new fan\nno job is there\n");
+  EXPECT_EQ(result.err, "nothing was changed\n");
+  const json document =
+      json::parse(Glim({"admin", "node", "cordon", "n1", "--reason", "x", "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(document["changed"], false);
+  EXPECT_EQ(document["node"]["cordon"]["reason"], "x");
+  for (const auto& request : server_.Lock()->cordons) EXPECT_TRUE(request.dry_run());
+}
+
+TEST_F(OperateTest, AReasonMustBeGiven) {
+  const GlimResult result = Glim({"admin", "node", "drain", "n1", "-y"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--reason"));
+}
+
+TEST_F(OperateTest, ANodeIsGivenBack) {
+  EXPECT_EQ(Glim({"admin", "node", "uncordon", "n1", "-y"}).exit_code, 0);
+  ASSERT_EQ(server_.Lock()->uncordons.size(), 2u);
+  EXPECT_FALSE(server_.Lock()->uncordons[1].dry_run());
+}
+
+TEST_F(OperateTest, JobsAreKilledWithTheReasonAndTheirLossIsShown) {
+  {
+    const auto state = server_.Lock();
+    auto* attempt = AddJob(state.state, 7, "running").add_attempts();
+    attempt->set_last_step(120);
+    attempt->set_durable_step(100);
+    attempt->set_base_step(-1);
+    AddJob(state.state, 8, "queued");
+  }
+  const GlimResult result = Glim({"admin", "job", "kill", "7", "8", "--now", "--reason", "both write there", "-y"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("20 steps"));
+  EXPECT_EQ(result.err, "job 7 is cancelling\njob 8 is cancelling\n");
+  const auto state = server_.Lock();
+  ASSERT_EQ(state->cancels.size(), 2u);
+  EXPECT_TRUE(state->cancels[0].now());
+  EXPECT_EQ(state->cancels[0].reason(), "both write there");
+}
+
+TEST_F(OperateTest, AJobThatIsNotThereIsSaidBeforeAnythingIsDone) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 7, "running");
+  }
+  EXPECT_EQ(Glim({"admin", "job", "suspend", "7", "99", "--reason", "x", "-y"}).exit_code, 3);
+  EXPECT_TRUE(server_.Lock()->suspends.empty());
+}
+
+TEST_F(OperateTest, APriorityAndAMoveAreTriedFirst) {
+  PutOnNode(7);
+  const GlimResult priority = Glim({"admin", "job", "priority", "7", "high", "--reason", "it is due", "-y"});
+  EXPECT_EQ(priority.out, "job 7\n  - priority normal\n  + priority high\n");
+  const GlimResult move = Glim({"admin", "job", "move", "7", "--reason", "a slow switch", "-y"});
+  EXPECT_THAT(move.out, HasSubstr("job 7 saves, leaves and goes on elsewhere:"));
+  const auto state = server_.Lock();
+  ASSERT_EQ(state->priorities.size(), 2u);
+  EXPECT_EQ(state->priorities[1].reason(), "it is due");
+  ASSERT_EQ(state->moves.size(), 2u);
+  EXPECT_FALSE(state->moves[1].dry_run());
+}
+
+TEST_F(OperateTest, AllOfAUsersJobsAreCountedAndEnded) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 7, "running");
+    AddJob(state.state, 8, "queued");
+  }
+  const GlimResult result = Glim({"admin", "kill", "--user", "kim", "--reason", "left", "-y"});
+  EXPECT_EQ(result.out, "2 jobs of user kim: 7, 8\n");
+  const json document =
+      json::parse(Glim({"admin", "kill", "--user", "kim", "--reason", "left", "-y", "-o", "json"}).out);
+  EXPECT_EQ(document["changed"], true);
+  EXPECT_EQ(document["count"], 2);
+}
+
+TEST_F(OperateTest, HelpHasAnExample) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"admin", "node", "drain"}, {"admin", "job", "move"}, {"admin", "kill"}}) {
+    std::vector<std::string> help = words;
+    help.emplace_back("--help");
+    EXPECT_THAT(Glim(help).out, HasSubstr("Example:\n  glim " + words[0] + " " + words[1]));
+  }
+}
+
+TEST_F(OperateTest, ListsAreFilteredByTheScheduler) {
+  EXPECT_EQ(Glim({"nodes", "--pool", "a100", "--zone", "A", "--state", "ready,lost", "--cordoned"}).err,
+            "no such nodes\n");
+  const auto state = server_.Lock();
+  const auto& nodes = state->node_requests.at(0);
+  EXPECT_EQ(nodes.pool(), "a100");
+  EXPECT_EQ(nodes.zone(), "A");
+  EXPECT_THAT(nodes.states(), ElementsAre("ready", "lost"));
+  EXPECT_TRUE(nodes.cordoned());
+}
+
+TEST_F(OperateTest, ANodeThatIsTakenOutSaysSoInItsState) {
+  {
+    const auto state = server_.Lock();
+    glim::v1::Node node;
+    node.set_name("n1");
+    node.set_state("ready");
+    node.set_message("drained by ora: a new fan");
+    node.mutable_cordon()->set_drain(true);
+    node.mutable_cordon()->set_drained(true);
+    node.mutable_cordon()->set_since_ms(1);
+    state->nodes.push_back(node);
+  }
+  EXPECT_THAT(Glim({"admin", "node", "ls"}).out, HasSubstr("n1    drained"));
+  const GlimResult one = Glim({"admin", "node", "show", "n1"});
+  EXPECT_THAT(one.out, HasSubstr("state       drained\nnote        drained by ora: a new fan\ntaken out   "));
+}
+
+}  // namespace
+}  // namespace glim::cli

@@ -1,0 +1,113 @@
+#include "cli/views/operate_view.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/render_table.h"
+#include "cli/text/text.h"
+#include "cli/text/time_text.h"
+#include "cli/views/outlook_text.h"
+
+namespace glim::cli {
+namespace {
+
+constexpr int kJobsShownMax = 20;
+
+using Victims = google::protobuf::RepeatedPtrField<glim::v1::Victim>;
+
+std::string OutText(const glim::v1::Node& node) {
+  if (!node.has_cordon()) return "in use";
+  const glim::v1::Cordon& cordon = node.cordon();
+  std::string text = cordon.drain() ? "drained" : "cordoned";
+  text += fmt::format(" by {}: {}", cordon.by().empty() ? "an operator" : cordon.by(), cordon.reason());
+  if (cordon.until_ms() > 0) text += fmt::format(", until {}", FormatRfc3339(TimePoint{cordon.until_ms()}));
+  if (cordon.deadline_ms() > 0) {
+    text += fmt::format(", who is there is stopped at {}", FormatRfc3339(TimePoint{cordon.deadline_ms()}));
+  }
+  return text;
+}
+
+std::string VictimLines(const Victims& jobs, const char* what, bool colour) {
+  if (jobs.empty()) return "no job is there\n";
+  glim::v1::PlannedStart shown;
+  *shown.mutable_victims() = jobs;
+  return fmt::format("{}:\n", what) + VictimsTable(shown, colour, 2);
+}
+
+std::string DiffLines(const glim::v1::Node& before, const glim::v1::Node& after) {
+  return fmt::format("node {}\n  - {}\n  + {}\n", Escaped(after.name()), Escaped(OutText(before)),
+                     Escaped(OutText(after)));
+}
+
+// Steps that are not in a durable save.
+std::string Unsaved(const glim::v1::Job& job) {
+  if (job.attempts().empty()) return "-";
+  const glim::v1::Attempt& newest = job.attempts(job.attempts_size() - 1);
+  if (newest.ended_at_ms() > 0 || newest.last_step() < 0) return "-";
+  const std::int64_t steps = newest.last_step() - std::max(newest.base_step(), newest.durable_step());
+  return fmt::format("{} steps", std::max<std::int64_t>(0, steps));
+}
+
+}  // namespace
+
+glim::v1::ListNodesRequest ListRequestFor(const std::string& node) {
+  glim::v1::ListNodesRequest request;
+  request.set_name(node);
+  return request;
+}
+
+glim::v1::Node NodeOf(const glim::v1::ListNodesResponse& list, const std::string& name) {
+  for (const glim::v1::Node& node : list.nodes()) {
+    if (node.name() == name) return node;
+  }
+  return {};
+}
+
+std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::CordonNodeResponse& after, TimePoint,
+                           bool colour) {
+  return DiffLines(before, after.node()) + VictimLines(after.jobs(), "it stays there", colour);
+}
+
+std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::DrainNodeResponse& after, TimePoint,
+                           bool colour) {
+  return DiffLines(before, after.node()) + VictimLines(after.jobs(), "it is asked to save and leave", colour);
+}
+
+std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::UncordonNodeResponse& after, TimePoint, bool) {
+  return DiffLines(before, after.node());
+}
+
+std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, bool colour) {
+  Table table({{"JOB", true}, {"NAME", false, 40}, {"USER", false, 20}, {"STATE"}, {"NODES", true}, {"UNSAVED", true}});
+  for (const glim::v1::Job& job : jobs) {
+    table.AddRow({std::to_string(job.id()), job.spec().name(), job.user(), job.state(),
+                  std::to_string(job.spec().nodes()), Unsaved(job)});
+  }
+  return table.Render(colour);
+}
+
+std::string PriorityChangeText(const glim::v1::SetJobPriorityRequest& request,
+                               const glim::v1::SetJobPriorityResponse& answer, bool) {
+  return fmt::format("job {}\n  - priority {}\n  + priority {}\n", request.job_id(), Escaped(answer.before()),
+                     Escaped(answer.after()));
+}
+
+std::string MoveText(const glim::v1::MoveJobRequest& request, const glim::v1::MoveJobResponse& answer, bool colour) {
+  Victims jobs;
+  if (answer.has_cost()) *jobs.Add() = answer.cost();
+  return VictimLines(jobs, fmt::format("job {} saves, leaves and goes on elsewhere", request.job_id()).c_str(), colour);
+}
+
+std::string KillUserText(const glim::v1::CancelUserJobsRequest& request, const glim::v1::CancelUserJobsResponse& answer,
+                         bool) {
+  std::string ids;
+  const int shown = std::min(answer.job_ids_size(), kJobsShownMax);
+  for (int i = 0; i < shown; ++i) ids += fmt::format("{}{}", i > 0 ? ", " : "", answer.job_ids(i));
+  const std::uint32_t more = answer.count() - static_cast<std::uint32_t>(shown);
+  if (more > 0) ids += fmt::format(" and {} more", more);
+  return fmt::format("{} {} of user {}{}{}\n", answer.count(), answer.count() == 1 ? "job" : "jobs",
+                     Escaped(request.user()), ids.empty() ? "" : ": ", ids);
+}
+
+}  // namespace glim::cli
