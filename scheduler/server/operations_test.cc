@@ -87,11 +87,11 @@ TEST_F(OperationsTest, MetricsCountJobsNodesPassesAndInterrupts) {
   EXPECT_THAT(text, HasSubstr("glim_jobs{pool=\"default\",state=\"running\"} 1"));
   EXPECT_THAT(text, HasSubstr("glim_nodes{zone=\"A\",state=\"ready\"} 1"));
   EXPECT_THAT(text, HasSubstr("glim_sched_pass_seconds_count"));
-  EXPECT_THAT(text, HasSubstr("glim_commit_seconds_bucket"));
+  EXPECT_THAT(text, HasSubstr("glim_store_commit_seconds_bucket"));
   EXPECT_THAT(text, HasSubstr("glim_build_info{version=\"0.1.0\"} 1"));
-  EXPECT_THAT(text, HasSubstr("glim_interrupts_total{outcome=\"left_unsaved\"} 0"));
+  EXPECT_THAT(text, HasSubstr("glim_interrupts_total{cause=\"preempt\",outcome=\"left_unsaved\"} 0"));
   EXPECT_THAT(text, HasSubstr("glim_tls_refused_total{reason=\"no_certificate\"} "));
-  EXPECT_THAT(text, HasSubstr("glim_call_seconds_count{method=\"/glim.v1.ClientApi/Submit\"} 1"));
+  EXPECT_THAT(text, HasSubstr("glim_api_request_seconds_count{method=\"/glim.v1.ClientApi/Submit\"} 1"));
 
   MustSubmit(Spec("high", 1, "high"));
   const auto order = agent.WaitInterrupt(job, [](const v1::InterruptOrder&) { return true; });
@@ -102,7 +102,35 @@ TEST_F(OperationsTest, MetricsCountJobsNodesPassesAndInterrupts) {
   task.mutable_ranks(0)->set_leaving(true);
   agent.Report({task});
   WaitState(job, "queued");
-  EXPECT_THAT(Scrape(), HasSubstr("glim_interrupts_total{outcome=\"left_unsaved\"} 1"));
+  const std::string after = Scrape();
+  EXPECT_THAT(after, HasSubstr("glim_interrupts_total{cause=\"preempt\",outcome=\"left_unsaved\"} 1"));
+  EXPECT_THAT(after, HasSubstr("glim_interrupt_whole_seconds_count 1"));
+  EXPECT_THAT(after, HasSubstr("glim_job_wait_seconds_count{class=\"low\",size=\"1\"} 1"));
+  EXPECT_THAT(after, HasSubstr("glim_promises_total{promise=\"grace\",result=\"kept\"} 1"));
+}
+
+TEST_F(OperationsTest, MetricsSayWhyJobsWaitAndWhoIsConnected) {
+  UseMetrics();
+  FakeAgent agent(channel_, MakeHello(server_->cluster_id(), "node-1"));
+  ASSERT_TRUE(agent.WaitWelcome());
+  const std::uint64_t runs = MustSubmit(Spec("runs", 1, "normal"));
+  ASSERT_TRUE(agent.WaitLaunch(runs));
+  agent.Report({Observed(runs, 1, 0, v1::ObservedTask::RUNNING, 1)});
+  WaitState(runs, "running");
+  MustSubmit(Spec("waits", 1, "normal"));
+  std::string text;
+  EXPECT_TRUE(Eventually([&] {
+    text = Scrape();
+    return text.find("glim_pending_jobs{pool=\"default\",reason=\"nodes_busy\"} 1") != std::string::npos ||
+           text.find("glim_pending_jobs{pool=\"default\",reason=\"time_slice\"} 1") != std::string::npos;
+  })) << text;
+  EXPECT_THAT(text, HasSubstr("glim_agents_connected 1"));
+  EXPECT_THAT(text, HasSubstr("glim_gpus{use=\"productive\"} 8"));
+  EXPECT_THAT(text, HasSubstr("glim_calls_held{bound=\"agent_streams\"} 1"));
+  EXPECT_THAT(text, HasSubstr("glim_node_heartbeat_age_seconds{stat=\"max\"} "));
+  EXPECT_THAT(text, HasSubstr("glim_leader 1"));
+  EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes "));
+  EXPECT_THAT(text, HasSubstr("glim_api_answers_total{code=\"ok\"} "));
 }
 
 TEST_F(OperationsTest, ASecondSchedulerOnTheSamePortFails) {

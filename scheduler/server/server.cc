@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/gateway/gateway.h"
+#include "scheduler/gateway/watch/stream_hub.h"
 #include "scheduler/oidc/verifier.h"
 #include "scheduler/policy/quota_import.h"
 #include "scheduler/server/agents/agent_service.h"
@@ -13,14 +15,17 @@
 #include "scheduler/server/clients/admin_service.h"
 #include "scheduler/server/clients/client_service.h"
 #include "scheduler/server/clients/enrol_service.h"
+#include "scheduler/server/clients/operate_service.h"
+#include "scheduler/server/clients/report_service.h"
 #include "scheduler/server/convert/rpc_status.h"
 #include "scheduler/server/door/door.h"
+#include "scheduler/server/door/forwarded_peer.h"
 #include "scheduler/server/identity_parts.h"
 #include "scheduler/server/limits/caller_limits.h"
 #include "scheduler/server/listen/listener.h"
 #include "scheduler/server/login/oidc_affairs.h"
 #include "scheduler/server/loop/policy_keeper.h"
-#include "scheduler/server/metrics.h"
+#include "scheduler/server/metrics/metrics_server.h"
 #include "scheduler/server/secrets/secret_affairs.h"
 #include "scheduler/store/open_store.h"
 #include "sdk/io/random_bytes.h"
@@ -31,6 +36,7 @@ namespace glim::server {
 namespace {
 
 constexpr std::size_t kOwnReadsMax = 16;  // the feed of events, the check of the leader
+constexpr std::size_t kGatewayKeyBytes = 32;
 constexpr auto kStopGrace = std::chrono::seconds(3);
 
 }  // namespace
@@ -39,6 +45,7 @@ struct Server::Parts {
   Metrics metrics;
   std::unique_ptr<CallerLimits> limits;
   std::string cluster_id;
+  const std::string gateway_key = RandomHex(kGatewayKeyBytes);  // the HTTP gateway's, for whom it calls
   std::unique_ptr<SchedulerLoop> loop;
   AgentStrand strand;
   std::unique_ptr<PolicyKeeper> policy;
@@ -53,15 +60,22 @@ struct Server::Parts {
   std::unique_ptr<SecretAffairs> user_secrets;
   std::unique_ptr<OidcAffairs> sign_ins;
   Adviser adviser;
+  std::unique_ptr<store::HistoryReader> history;  // until the desk has it
+  std::unique_ptr<HistoryDesk> desk;
+  std::unique_ptr<WebCodes> web_codes;
   std::unique_ptr<ClientService> client;
   std::unique_ptr<AgentService> agent;
   std::unique_ptr<AgentService> second_agent;  // the same, for the second port without identity
   std::unique_ptr<AdminService> admin;
+  std::unique_ptr<OperateService> operate;
+  std::unique_ptr<ReportService> reports;
   std::unique_ptr<EnrolService> enrol;
   std::unique_ptr<OpenConnections> user_connections, agent_connections;
   std::unique_ptr<BegunCalls> user_calls, agent_calls;  // null: without identity
   std::unique_ptr<Port> grpc;
   std::unique_ptr<Port> grpc_agents;
+  std::unique_ptr<gateway::StreamHub> streams;
+  std::unique_ptr<gateway::Gateway> http;  // null: not served
   int port = 0;
   int agents_port = 0;
   std::unique_ptr<MetricsServer> metrics_server;
@@ -74,6 +88,7 @@ struct Server::Parts {
   void MakeBounds();
   Status Serve(const Config& config);
   Status ListenForAll(const Config& config);
+  Status ServeHttp(const Config& config);
   void EndStreams(const std::string& node, const Status& why);
 };
 
@@ -92,6 +107,9 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
         .WithField("cluster_id")
         .WithFix("leave cluster_id out, or use the right store");
   }
+  auto reader = (*store)->OpenReader();
+  if (!reader.ok()) return reader.status();
+  history = std::move(reader).value();
   SchedulerLoop::Options options;
   options.policy = config.policy;
   options.clock = MonotonicWallClock();
@@ -141,6 +159,7 @@ void Server::Parts::EndStreams(const std::string& node, const Status& why) {
 void Server::Parts::MakeParts(const Config& config) {
   const Door::Mode mode = config.insecure_without_identity ? Door::Mode::kPlaintext : Door::Mode::kTokens;
   door = std::make_unique<Door>(loop.get(), limits.get(), mode, &metrics);
+  door->set_gateway_key(gateway_key);
   identity = std::make_unique<IdentityParts>(
       config, IdentityParts::Around{loop.get(), &strand, cluster_id,
                                     [this](AuditNote note, const Status& why) { door->Denied(std::move(note), why); },
@@ -175,14 +194,19 @@ void Server::Parts::MakeUserAffairs(const Config& config) {
 
 // After that.
 void Server::Parts::MakeServices() {
-  client = std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), &adviser, door.get(),
-                                           watch.get(), user_secrets.get(), sign_ins.get(), cluster_id);
+  web_codes = std::make_unique<WebCodes>(door.get());
+  desk = std::make_unique<HistoryDesk>(loop.get(), std::move(history));
+  client =
+      std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), &adviser, desk.get(), door.get(),
+                                      watch.get(), user_secrets.get(), sign_ins.get(), web_codes.get(), cluster_id);
   for (auto* service : {&agent, &second_agent}) {
     *service = std::make_unique<AgentService>(hub.get(), broker.get(), limits.get(), identity->enrolment(),
                                               identity->logins());
   }
   admin =
       std::make_unique<AdminService>(loop.get(), policy.get(), door.get(), &identity->nodes(), &identity->rotation());
+  operate = std::make_unique<OperateService>(loop.get(), door.get());
+  reports = std::make_unique<ReportService>(loop.get(), desk.get(), door.get());
   if (identity->identity()) enrol = std::make_unique<EnrolService>(door.get(), identity->enrolment());
 }
 
@@ -218,7 +242,7 @@ void Server::Parts::MakeBounds() {
 
 // Users' port and agents' port. Without identity agents may come by either, as they did when there was one.
 Status Server::Parts::ListenForAll(const Config& config) {
-  std::vector<grpc::Service*> services = {client.get(), admin.get()};
+  std::vector<grpc::Service*> services = {client.get(), admin.get(), operate.get(), reports.get()};
   if (enrol) services.push_back(enrol.get());
   if (!identity->identity()) services.push_back(second_agent.get());
   auto users = Listen({"listen", config.listen, identity->ForUsers(user_calls.get()), std::move(services), true,
@@ -237,6 +261,34 @@ Status Server::Parts::ListenForAll(const Config& config) {
   grpc_agents = std::move(agents).value();
   agents_port = grpc_agents->port();
   identity->Bound(port, agents_port);
+  return ServeHttp(config);
+}
+
+// The same services for scripts and browsers, by a channel inside the process.
+Status Server::Parts::ServeHttp(const Config& config) {
+  gateway::Gateway::Options options;
+  options.address = HttpAddress(config);
+  if (options.address.empty()) return Status::Ok();
+  streams = std::make_unique<gateway::StreamHub>(
+      gateway::StreamHub::Parts{loop.get(), door.get(), limits.get(), feed.get()});
+  options.streams = streams.get();
+  options.identity = identity->identity();
+  options.names = config.names;
+  options.web_root = config.web_root;
+  options.forward = {kForwardedPeer, [key = gateway_key](const std::string& peer) { return ForwardedPeer(key, peer); }};
+  const bool tls = options.identity && !config.http_plaintext;
+  if (tls) {
+    options.certificate = [this]() -> gateway::ShownCertificate {
+      auto shown = identity->shown();
+      return {shown, &shown->key, &shown->chain};
+    };
+  }
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);  // its answers are as large as those to other clients
+  auto started = gateway::Gateway::Start(std::move(options), grpc->InProcessChannel(arguments));
+  if (!started.ok()) return started.status();
+  http = std::move(started).value();
+  web_codes->set_url((tls ? "https://" : "http://") + identity->ReachedByOthers(HttpAddress(config), http->port()));
   return Status::Ok();
 }
 
@@ -247,12 +299,13 @@ Result<std::unique_ptr<Server>> Server::Start(const Config& config, OnFatal on_f
   if (Status s = parts.OpenLoop(config, std::move(on_fatal)); !s.ok()) return s;
   if (Status s = parts.Serve(config); !s.ok()) return s;
   if (config.metrics != "none") {
-    auto metrics = MetricsServer::Start(config.metrics, parts.metrics, parts.loop.get());
+    auto metrics = MetricsServer::Start(config.metrics, parts.metrics, parts.loop.get(), parts.limits.get());
     if (!metrics.ok()) return metrics.status();
     parts.metrics_server = std::move(metrics).value();
   }
-  LogInfo("serving listen={} port={} agents_port={} metrics_port={} cluster={} epoch={}", config.listen, parts.port,
-          parts.agents_port, server->metrics_port(), parts.cluster_id, parts.loop->epoch());
+  LogInfo("serving listen={} port={} agents_port={} http_port={} metrics_port={} cluster={} epoch={}", config.listen,
+          parts.port, parts.agents_port, server->http_port(), server->metrics_port(), parts.cluster_id,
+          parts.loop->epoch());
   return server;
 }
 
@@ -260,14 +313,17 @@ Server::~Server() { Stop(); }
 
 void Server::Stop() {
   if (std::exchange(parts_->stopped, true)) return;
+  if (parts_->streams) parts_->streams->Stop();  // before what feeds them
   if (parts_->hub) parts_->hub->EndAll({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
   if (parts_->tails) parts_->strand.Post([tails = parts_->tails.get()] { tails->Stop(); });
   if (parts_->broker) parts_->strand.Post([broker = parts_->broker.get()] { broker->Stop(); });
   if (parts_->feed) parts_->strand.Post([feed = parts_->feed.get()] { feed->Stop(); });
   if (parts_->watch) parts_->strand.Post([watch = parts_->watch.get()] { watch->Stop(); });
   parts_->adviser.Stop();  // before the calls that wait for it are waited for
+  if (parts_->desk) parts_->desk->Stop();
   if (parts_->identity) parts_->identity->Stop();
   if (parts_->sign_ins) parts_->sign_ins->Stop();
+  if (parts_->http) parts_->http->Stop();  // it calls the servers
   const auto until = std::chrono::system_clock::now() + kStopGrace;
   for (auto* server : {&parts_->grpc, &parts_->grpc_agents}) {
     if (!*server) continue;
@@ -282,6 +338,7 @@ void Server::Stop() {
 
 int Server::port() const { return parts_->port; }
 int Server::agents_port() const { return parts_->agents_port; }
+int Server::http_port() const { return parts_->http ? parts_->http->port() : 0; }
 int Server::metrics_port() const { return parts_->metrics_server ? parts_->metrics_server->port() : 0; }
 const std::string& Server::cluster_id() const { return parts_->cluster_id; }
 SnapshotPtr Server::snapshot() const { return parts_->loop->snapshot(); }

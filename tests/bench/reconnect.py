@@ -110,7 +110,7 @@ class Metrics:
     def call_ms(self, share):
         """(how long that share of all calls took at most, how many there were), as Prometheus estimates it."""
         buckets = {}
-        for labels, number in self.rows("glim_call_seconds_bucket"):
+        for labels, number in self.rows("glim_api_request_seconds_bucket"):
             bound = float(labels["le"].replace("+Inf", "inf"))
             buckets[bound] = buckets.get(bound, 0) + number
         total = buckets[float("inf")]

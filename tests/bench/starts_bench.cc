@@ -38,6 +38,7 @@ struct Options {
   double warm_up = 10;  // small jobs go first: until those that start are as large as those that come
   bool ends_only = false;
   std::uint64_t seed = 1;
+  std::string metrics = "none";  // where the scheduler serves them
 };
 
 struct Told {  // by the scheduler, of the measured time
@@ -173,7 +174,7 @@ std::string KeepBusy(const Options& options, const SchedulerProcess& scheduler, 
 
 int Run(const Options& options) {
   SchedulerProcess scheduler(options.scheduler, "sqlite:" + options.folder + "/glim.db", options.folder,
-                             {"--cluster-id", kClusterId});
+                             {"--cluster-id", kClusterId, "--metrics", options.metrics});
   const int port = scheduler.WaitPort();
   if (port == 0) return Fail("the scheduler did not serve: see " + options.folder + "/scheduler.log");
   const std::string server = "127.0.0.1:" + std::to_string(port);
@@ -227,6 +228,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 60.0))
       ->capture_default_str();
   app.add_flag("--ends-only", options.ends_only, "a task's end is all that is reported of it, not that it runs");
+  app.add_option("--metrics", options.metrics, "HOST:PORT of the scheduler's metrics, or none")->capture_default_str();
   app.add_option("--seed", options.seed, "of the jobs' sizes")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   return Run(options);

@@ -9,6 +9,7 @@
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/save_retention.h"
@@ -163,6 +164,17 @@ std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job&
   return {blocker};
 }
 
+core::BlockerKind MainReasonOf(const Snapshot& snapshot, const core::Job& job, TimePoint now) {
+  const core::Attempt* newest = snapshot.tables.attempts.Find({job.id, job.attempts});
+  if (newest && newest->state == core::AttemptState::kClaimed) return core::BlockerKind::kClaiming;
+  if (!job.waits_for.empty()) return core::BlockerKind::kDependency;
+  if (job.waits_for_save) return core::BlockerKind::kCheckpointOn;
+  if (job.not_before > now) return core::BlockerKind::kBackoff;
+  const auto verdict = snapshot.verdicts->find(core::ShapeOf(job));
+  const bool known = verdict != snapshot.verdicts->end() && !verdict->second.empty();
+  return known ? verdict->second.front().kind : core::BlockerKind::kNotPlanned;
+}
+
 void BlockerToProto(const core::Blocker& blocker, v1::Blocker* out) {
   out->set_kind(core::ToString(blocker.kind));
   out->set_message(blocker.message);
@@ -300,13 +312,35 @@ void LabelsToProto(const core::NodeLabels& labels, v1::NodeLabels* out) {
 
 }  // namespace
 
+namespace {
+
+void CordonToProto(const core::Cordon& cordon, v1::Cordon* out) {
+  out->set_by(cordon.by);
+  out->set_reason(cordon.reason);
+  out->set_since_ms(cordon.since.ms);
+  out->set_until_ms(cordon.until.ms);
+  out->set_drain(cordon.drain);
+  out->set_deadline_ms(cordon.deadline.ms);
+  out->set_drained(cordon.drained);
+}
+
+// What is wrong with it, and who has taken it out.
+std::string MessageOf(const core::Node& node) {
+  const std::string& fault = !node.message.empty() ? node.message : !node.fault.empty() ? node.fault : node.root_error;
+  if (!node.cordon) return fault;
+  return core::CordonInWords(*node.cordon) + (fault.empty() ? "" : "; " + fault);
+}
+
+}  // namespace
+
 void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out) {
   out->set_name(node.name);
   LabelsToProto(node.labels, out->mutable_labels());
   // Fewer GPUs are a fault, which the message tells: they never become its labels.
   if (node.relabelled && core::MissingGpus(node).empty()) LabelsToProto(node.next_labels, out->mutable_next_labels());
   out->set_state(core::ToString(node.state));
-  out->set_message(!node.message.empty() ? node.message : !node.fault.empty() ? node.fault : node.root_error);
+  out->set_message(MessageOf(node));
+  if (node.cordon) CordonToProto(*node.cordon, out->mutable_cordon());
   if (node.holder) RefToProto(node.holder, out->mutable_holder());
   if (node.claim) RefToProto(node.claim, out->mutable_claim());
   out->set_address(node.address);

@@ -19,6 +19,8 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
 
 // Why a job does not run: never empty for a queued job and for one that waits for nodes it has claimed, else empty.
 std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job& job, TimePoint now);
+// The kind of the first of them, without its words: cheap enough for all of a queue. Of a job that has some.
+core::BlockerKind MainReasonOf(const Snapshot& snapshot, const core::Job& job, TimePoint now);
 
 // The receipt of one agreement: each phase from the end of the one before it; -1 where it did not happen (yet).
 void AgreementTimesToProto(const core::Agreement& agreement, v1::AgreementTimes* out);

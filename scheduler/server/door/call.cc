@@ -38,6 +38,7 @@ AuditNote Call::Note(std::string object, std::string before, std::string after) 
 void Call::Answer(const Status& status, const google::protobuf::Message* response) {
   admission_.Release(Bound::kReads);
   if (response != nullptr && status.ok()) admission_.Hold(Bound::kBytes, response->ByteSizeLong());
+  answered_ = status.code();
   HandOver(this);
   Finish(ToGrpc(status));
 }
@@ -50,7 +51,8 @@ Call* Call::Deny(const Status& status, std::string object) {
 void Call::OnDone() {
   TakeOver(this);
   if (CallObserver* const observer = door_->observer()) {
-    observer->OnCallDone(*method_, std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began_;
+    observer->OnCallDone(*method_, took.count(), answered_);
     HandOver(observer);
   }
   delete this;

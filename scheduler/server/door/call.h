@@ -50,6 +50,7 @@ class Call final : public grpc::ServerUnaryReactor {
   Admission admission_;
   bool admitted_ = false;
   bool by_right_ = false;
+  StatusCode answered_ = StatusCode::kOk;
   core::JobId job_;
 };
 

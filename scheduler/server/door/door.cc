@@ -8,6 +8,7 @@
 
 #include "scheduler/server/convert/rpc_status.h"
 #include "scheduler/server/door/authenticate.h"
+#include "scheduler/server/door/forwarded_peer.h"
 #include "sdk/log/log.h"
 
 namespace glim::server {
@@ -111,7 +112,7 @@ AuditNote NoteOf(const Caller& caller, const Permission& row, std::string object
 
 Status Door::Authenticate(const grpc::CallbackServerContext& context, const Permission& row, const Snapshot& snapshot,
                           Caller* caller) const {
-  caller->peer = PeerHost(context.peer());
+  caller->peer = PeerOf(context, gateway_key_);
   if (mode_ == Mode::kPlaintext) return CallerByName(context, row, caller);
   if (row.callers == Callers::kAnybody) return Status::Ok();
   return CallerByToken(context, snapshot, loop_->Now(), caller);
@@ -177,6 +178,7 @@ Status Door::MayStill(const Caller& caller, const Permission& row, core::JobId j
 }
 
 void Door::Denied(AuditNote note, const Status& status) {
+  if (observer_ != nullptr) observer_->OnDenied(status.reason());
   // A node has shown who it is, too: strangers of its address do not hide what is denied to it.
   const bool of_node = note.user.empty() && note.token.starts_with("node:");
   const auto left_out = denials_.Tell(note.peer, of_node ? note.token : note.user, loop_->Now());

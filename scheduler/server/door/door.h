@@ -67,6 +67,10 @@ class Door {
   using OnProven = std::function<void(const grpc::ServerContextBase& context, const std::string& user)>;
   void set_on_proven(OnProven on_proven) { on_proven_ = std::move(on_proven); }
 
+  // What the gateway in this process shows with the address of those for whom it calls. Set before there are calls;
+  // without a key nobody calls for others.
+  void set_gateway_key(std::string key) { gateway_key_ = std::move(key); }
+
   Mode mode() const { return mode_; }
   SchedulerLoop& loop() const { return *loop_; }
   CallObserver* observer() const { return observer_; }
@@ -83,6 +87,7 @@ class Door {
   const Mode mode_;
   CallObserver* const observer_;
   OnProven on_proven_;
+  std::string gateway_key_;
   DenialRate denials_;
   mutable std::mutex mutex_;               // guards what follows
   std::map<std::string, TimePoint> used_;  // tokens' last use that is not written yet

@@ -31,8 +31,6 @@ Words WordsOf(Bound bound) {
   return {"", "", ""};
 }
 
-const char* KeyOf(BoundOf of) { return of == BoundOf::kUser ? "user" : of == BoundOf::kPeer ? "peer" : "all"; }
-
 std::string WhoseWords(BoundOf of, const CallerKey& caller) {
   if (of == BoundOf::kUser && caller.stranger) return "those at peer " + caller.peer + " who have shown no token have";
   if (of == BoundOf::kUser) return "user " + caller.user + " has";
@@ -50,6 +48,10 @@ Status Refusal(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t n
 }
 
 }  // namespace
+
+const char* KeyOf(Bound bound) { return WordsOf(bound).key; }
+
+const char* KeyOf(BoundOf of) { return of == BoundOf::kUser ? "user" : of == BoundOf::kPeer ? "peer" : "all"; }
 
 std::string PeerHost(const std::string& grpc_peer) {
   if (grpc_peer.starts_with("unix")) return "unix";
@@ -99,18 +101,24 @@ void CallerLimits::Fill(BoundOf of, Row* row, TimePoint now) const {
   if (row->tokens_milli >= rate * kBurstSeconds * kMilli) row->tokens_milli = -1;
 }
 
-Status CallerLimits::Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts) const {
+Status CallerLimits::Refuse(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number,
+                            std::string when) {
+  ++refused_.at(static_cast<std::size_t>(of)).at(Index(bound));
+  return Refusal(of, bound, caller, number, std::move(when));
+}
+
+Status CallerLimits::Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts) {
   const std::uint64_t rate = bounds_.At(of, Bound::kRequests);
   if (row.tokens_milli != -1 && row.tokens_milli < kMilli) {
     const std::int64_t ms = (kMilli - row.tokens_milli) / static_cast<std::int64_t>(rate) + 1;
-    return Refusal(of, Bound::kRequests, caller, rate, "try again in " + std::to_string(ms) + " ms, and less often");
+    return Refuse(of, Bound::kRequests, caller, rate, "try again in " + std::to_string(ms) + " ms, and less often");
   }
   for (const auto& [bound, amount] : amounts) {
     const std::uint64_t number = bounds_.At(of, bound);
     const std::uint64_t held = row.held[Index(bound)];
     // Alone, a single call may always be as large as a message may be.
     if (held > 0 ? held + amount <= number : amount <= std::max(number, 16 * kMib)) continue;
-    return Refusal(of, bound, caller, number, WordsOf(bound).when);
+    return Refuse(of, bound, caller, number, WordsOf(bound).when);
   }
   return Status::Ok();
 }
@@ -168,6 +176,11 @@ void CallerLimits::ForgetIdle(TimePoint now) {
     }
   }
   forget_at_ = std::max<std::size_t>(1'024, 2 * (users_.size() + peers_.size()));
+}
+
+CallerLimits::Figures CallerLimits::figures() const {
+  std::lock_guard lock(mutex_);
+  return {all_.held, refused_};
 }
 
 std::size_t CallerLimits::rows() const {

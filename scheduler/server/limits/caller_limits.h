@@ -8,6 +8,7 @@
 // something, or has asked within the last seconds.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -31,6 +32,10 @@ struct CallerKey {
 std::string PeerHost(const std::string& grpc_peer);
 
 class CallerLimits;
+
+// The keys of the configuration: "calls" of "user".
+const char* KeyOf(Bound bound);
+const char* KeyOf(BoundOf of);
 
 // What a caller has been given. Movable; gives back at its end, or earlier what it is told to. One thread at a time.
 class Admission {
@@ -63,6 +68,14 @@ class CallerLimits {
   // the configuration, whose it is, and says when to try again.
   Result<Admission> Admit(const CallerKey& caller, const Amounts& amounts);
 
+  // What all callers hold together, and how often which bound refused somebody.
+  struct Figures {
+    BoundNumbers held{};
+    std::array<BoundNumbers, kBoundLevels> refused{};
+  };
+  Figures figures() const;
+  const Bounds& bounds() const { return bounds_; }
+
   // For tests: users and peers that have rows.
   std::size_t rows() const;
 
@@ -77,7 +90,8 @@ class CallerLimits {
   using Rows = std::map<std::string, Row>;
 
   void Fill(BoundOf of, Row* row, TimePoint now) const;
-  Status Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts) const;
+  Status Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts);
+  Status Refuse(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number, std::string when);
   Row* UserRow(const CallerKey& caller);  // null: nobody's
   void Change(const CallerKey& caller, const BoundNumbers& amounts, bool more);
   void ForgetIdle(TimePoint now);
@@ -88,6 +102,7 @@ class CallerLimits {
   Rows users_;
   Rows peers_;
   Row all_;
+  std::array<BoundNumbers, kBoundLevels> refused_{};
   std::size_t forget_at_ = 1'024;  // rows
 };
 

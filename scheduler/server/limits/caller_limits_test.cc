@@ -55,6 +55,23 @@ TEST_F(CallerLimitsTest, TheUsersBoundComesFirstThenThePeersThenThatOfAll) {
   EXPECT_TRUE(limits.Admit(kim_, one).ok()) << "what is given back may be taken again";
 }
 
+TEST_F(CallerLimitsTest, TellWhatAllHoldAndWhichBoundRefusedHowOften) {
+  bounds_.At(BoundOf::kUser, Bound::kStreams) = 2;
+  bounds_.At(BoundOf::kPeer, Bound::kStreams) = 3;
+  CallerLimits limits = Make();
+  const CallerLimits::Amounts one = {{Bound::kStreams, 1}};
+  const auto a = limits.Admit(kim_, one), b = limits.Admit(kim_, one), c = limits.Admit(lee_, one);
+  EXPECT_FALSE(limits.Admit(kim_, one).ok());
+  EXPECT_FALSE(limits.Admit(lee_, one).ok());
+  EXPECT_FALSE(limits.Admit(lee_, one).ok());
+  const CallerLimits::Figures figures = limits.figures();
+  const auto streams = static_cast<std::size_t>(Bound::kStreams);
+  EXPECT_EQ(figures.held[streams], 3u);
+  EXPECT_EQ(figures.refused[static_cast<std::size_t>(BoundOf::kUser)][streams], 1u);
+  EXPECT_EQ(figures.refused[static_cast<std::size_t>(BoundOf::kPeer)][streams], 2u);
+  EXPECT_EQ(figures.refused[static_cast<std::size_t>(BoundOf::kAll)][streams], 0u);
+}
+
 // Somebody without a token holds calls on the host where kim works.
 TEST_F(CallerLimitsTest, StrangersTakeNothingOfWhatThePeersUsersNeed) {
   bounds_.At(BoundOf::kUser, Bound::kCalls) = 2;

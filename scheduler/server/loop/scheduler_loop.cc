@@ -2,10 +2,10 @@
 
 #include <boost/asio/post.hpp>
 #include <chrono>
-#include <map>
 #include <utility>
 #include <variant>
 
+#include "scheduler/server/loop/state_log.h"
 #include "scheduler/server/loop/store_away.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
@@ -44,20 +44,6 @@ std::vector<core::AttemptId> EndedAttempts(const std::vector<core::Mutation>& mu
     const core::Attempt* old = before.attempts.Find((*row)->id);
     const bool again = !ended.empty() && ended.back() == (*row)->id;
     if (old && old->state != core::AttemptState::kEnded && !again) ended.push_back((*row)->id);
-  }
-  return ended;
-}
-
-// Attempts that this commit ends as interrupted, and how they left.
-std::map<core::AttemptId, core::SaveResult> EndedInterrupts(const std::vector<core::Mutation>& mutations,
-                                                            const core::Tables& before) {
-  std::map<core::AttemptId, core::SaveResult> ended;
-  for (const core::Mutation& mutation : mutations) {
-    const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
-    if (!row || (*row)->state != core::AttemptState::kEnded) continue;
-    if ((*row)->outcome != core::Outcome::kInterrupted) continue;
-    const core::Attempt* old = before.attempts.Find((*row)->id);
-    if (!old || old->state != core::AttemptState::kEnded) ended[(*row)->id] = (*row)->save;
   }
   return ended;
 }
@@ -130,6 +116,11 @@ Status SchedulerLoop::Push(Item item) {
   }
   if (schedule) boost::asio::post(io_, [this] { Drain(); });
   return Status::Ok();
+}
+
+std::size_t SchedulerLoop::waiting() const {
+  std::lock_guard lock(mutex_);
+  return inbox_.size();
 }
 
 Status SchedulerLoop::Read(std::function<void(store::Store&)> read) {
@@ -234,7 +225,7 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
   if (!events.empty()) decided = core::Decide(*state_, *policy_, events);
   const double pass = SecondsSince(begin);
   core::DriveResult& result = decided.result;
-  result.commit = Commit(decided.mutations, AuditRows(items, result, now));
+  result.commit = Commit(std::move(decided.mutations), AuditRows(items, result, now), now);
   if (!result.commit.ok()) {
     Fail(result.commit, std::move(items));
     return false;
@@ -266,16 +257,26 @@ void SchedulerLoop::FinishBatch(const core::DriveResult& result, std::vector<Ite
   if (!ended.empty() && options_.on_attempts_ended) options_.on_attempts_ended(std::move(ended));
 }
 
-Status SchedulerLoop::Commit(const std::vector<core::Mutation>& mutations, std::vector<store::AuditRow> audit) {
+// Who is what after this commit, for those who ask later how it was then.
+void SchedulerLoop::AddStates(const core::Tables& before, std::vector<core::Mutation>* mutations, TimePoint now) {
+  const bool whole = now >= whole_at_;
+  auto entries = whole ? WholeState(state_->tables(), now) : StateChanges(before, *mutations, now);
+  if (whole) whole_at_ = now + kWholeEvery;
+  for (core::HistoryEntry& entry : entries) mutations->emplace_back(std::move(entry));
+}
+
+Status SchedulerLoop::Commit(std::vector<core::Mutation> mutations, std::vector<store::AuditRow> audit, TimePoint now) {
   if (mutations.empty() && audit.empty()) return Status::Ok();
   const SnapshotPtr before = snapshot_.load();
   Chronicle chronicle = MakeChronicle(before->tables, mutations);
+  if (!mutations.empty()) AddStates(before->tables, &mutations, now);
   has_history_ = chronicle.has_history;
   const auto begin = std::chrono::steady_clock::now();
   Status status = store_->Commit(epoch_, mutations, chronicle.ended, audit);
   commit_seconds_ = SecondsSince(begin);
   if (serving_ && IsStoreAway(status)) {
-    held_.emplace(Held{mutations, std::move(chronicle), std::move(audit), {}, {}, false, {}, std::move(status)});
+    held_.emplace(
+        Held{std::move(mutations), std::move(chronicle), std::move(audit), {}, {}, false, {}, std::move(status)});
     return Status::Ok();  // as if it were done: what follows from it is held, too
   }
   if (status.ok()) NoteCommitted(mutations);
@@ -288,7 +289,7 @@ void SchedulerLoop::NoteCommitted(const std::vector<core::Mutation>& mutations) 
   attempts_ended_ = EndedAttempts(mutations, before->tables);
   if (!options_.observer) return;
   options_.observer->OnCommit(commit_seconds_);
-  for (const auto& [id, save] : EndedInterrupts(mutations, before->tables)) options_.observer->OnInterruptEnded(save);
+  options_.observer->OnChanged(before->tables, mutations, *policy_);
 }
 
 void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, TimePoint now) {

@@ -45,7 +45,9 @@ class LoopObserver {
   virtual ~LoopObserver() = default;
   virtual void OnPass(double seconds) = 0;
   virtual void OnCommit(double seconds) = 0;
-  virtual void OnInterruptEnded(core::SaveResult result) = 0;
+  // A commit is done: what it wrote, over the rows as they were before it, by the policy in force.
+  virtual void OnChanged(const core::Tables& before, const std::vector<core::Mutation>& mutations,
+                         const core::Policy& policy) = 0;
 };
 
 class SchedulerLoop {
@@ -128,6 +130,8 @@ class SchedulerLoop {
   std::shared_ptr<const core::Policy> policy() const { return snapshot()->policy; }
   TimePoint Now() const { return options_.clock(); }
   const char* store_name() const { return store_name_; }
+  // Any thread. Events that wait for the next batch.
+  std::size_t waiting() const;
 
  private:
   struct Item {
@@ -162,7 +166,8 @@ class SchedulerLoop {
   std::vector<Item> Take(TimePoint now, bool* time_passed);
   bool RunBatch(std::vector<Item> items, bool time_passed, TimePoint now);
   void FinishBatch(const core::DriveResult& result, std::vector<Item> items, bool membership, TimePoint now);
-  Status Commit(const std::vector<core::Mutation>& mutations, std::vector<store::AuditRow> audit);
+  Status Commit(std::vector<core::Mutation> mutations, std::vector<store::AuditRow> audit, TimePoint now);
+  void AddStates(const core::Tables& before, std::vector<core::Mutation>* mutations, TimePoint now);
   std::vector<store::AuditRow> AuditRows(std::vector<Item>& items, const core::DriveResult& result, TimePoint now);
   bool AnyDenied();
   void KeepAudit(std::vector<Item>& refused, const Status& why);
@@ -189,7 +194,7 @@ class SchedulerLoop {
   std::atomic<SnapshotPtr> snapshot_;
 
   // The inbox; everything under mutex_.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Item> inbox_;
   std::size_t counted_ = 0;
   std::uint64_t posted_ = 0;  // of agents and operators: what is not counted
@@ -212,6 +217,7 @@ class SchedulerLoop {
   TimePoint last_now_;
   TimePoint liveness_at_;
   TimePoint prune_at_;
+  TimePoint whole_at_;  // when the history is told all states again (state_log.h)
   double commit_seconds_ = 0;                    // in the present batch
   bool has_history_ = false;                     // the present batch wrote some
   std::vector<core::AttemptId> attempts_ended_;  // in the present batch
