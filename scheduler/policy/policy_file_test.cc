@@ -51,6 +51,7 @@ leaf_lost_after: 20m
 suspect_for: 2h
 fabric_private: true
 task_users: {allow_uids: [33], allow_gids: [44, 109]}
+price: {unit: credits, per_gpu_hour: {default: 1.5, pools: {a100: 2.25, "007": 0}}}
 unfinished_jobs_max: 1000
 unfinished_jobs_per_user_max: 100
 finished_jobs_kept: 10
@@ -84,8 +85,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, retention, logs_root,
-               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, unfinished, unfinished_user,
-               finished, reserve, port_first, port_last] = p;
+               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, price, unfinished,
+               unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
   EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
   EXPECT_EQ(users.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
@@ -120,6 +121,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(leaf_lost, Minutes(20));
   EXPECT_EQ(suspect_for, Hours(2));
   EXPECT_TRUE(fabric_private);
+  EXPECT_EQ(price, (core::Price{"credits", 1500, {{"007", 0}, {"a100", 2250}}}));
   EXPECT_EQ(task_users, (core::TaskUsersPolicy{{33}, {44, 109}}));
   const std::pair<Duration, Duration> times[] = {
       {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},
@@ -175,12 +177,15 @@ const Refusal kRefusals[] = {
     {"task_users: {allow_gids: [0]}", "1:27", "task_users.allow_gids[0]", "its user's rights and no more"},
     {"task_users: {allow_uids: [65534]}", "1:27", "task_users.allow_uids[0]", "take it out"},
     {"task_users: {allow_gids: [4294967295]}", "1:27", "task_users.allow_gids[0]", "take it out"},
-    {"task_users: {allow_gids: [44, 44]}", "1:31", "task_users.allow_gids[1]", "keep one"},
-    {"task_users: {allow_gids: video}", "1:26", "task_users.allow_gids", "write it like [44, 109]"},
     {"task_users: {allow_uids: [4294967295]}", "1:27", "task_users.allow_uids[0]", "take it out"},
     {"task_users: {allow_uids: [33, 4294900000]}", "1:31", "task_users.allow_uids[1]", "take it out"},
     {"task_users: {allow_gids: [4294900000]}", "1:27", "task_users.allow_gids[0]", "take it out"},
+    {"task_users: {allow_gids: [44, 44]}", "1:31", "task_users.allow_gids[1]", "keep one"},
+    {"task_users: {allow_gids: video}", "1:26", "task_users.allow_gids", "write it like [44, 109]"},
     {"task_users: {allow_users: [33]}", "1:14", "task_users.allow_users", "did you mean 'allow_uids'?"},
+    {"price: 3", "1:8", "price", "or none"},
+    {"price: {per_gpu_hour: {default: 1}}", "1:8", "price.unit", "name what is counted"},
+    {"price: {unit: x, per_gpu_hour: {pools: {a: -1}}}", "1:44", "price.per_gpu_hour.pools.a", "use 0 to"},
     {"checkpoint_retention: {done: 5d}", "1:24", "checkpoint_retention.done", "known here: "},
     {"quantum_min: [1s]", "1:14", "quantum_min", "write it like"},
     {"agree_max: 1s\nagree_max: 2s", "2:1", "agree_max", "keep one"},

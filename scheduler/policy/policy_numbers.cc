@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/policy/policy_by_class.h"
+#include "scheduler/policy/policy_price.h"
 #include "scheduler/policy/policy_retention.h"
 #include "scheduler/policy/policy_task_users.h"
 #include "sdk/base/duration_text.h"
@@ -130,6 +131,12 @@ PolicySection UsersOfTasks() {
             [](const Policy& p) { return TaskUsersYaml(p.task_users); }}}};
 }
 
+PolicySection Reports() {
+  return {"Reports",
+          {{"price", [](Policy* p) { return IntoPrice(&p->price); },
+            [](const Policy& p) { return PriceYaml(p.price); }}}};
+}
+
 PolicySection Bounds() {
   return {"Bounds",
           {Count("unfinished_jobs_max", &Policy::unfinished_jobs_max, 1, kCountMax),
@@ -142,7 +149,7 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(), UsersOfTasks(), Bounds()};
+  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(), UsersOfTasks(), Reports(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {

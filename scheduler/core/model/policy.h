@@ -49,6 +49,14 @@ struct SaveRetention {
   friend bool operator==(const SaveRetention&, const SaveRetention&) = default;
 };
 
+// What reports reckon GPU-time at (glim admin report usage).
+struct Price {
+  std::string unit;                           // shown with each sum; empty: there is no price
+  std::int64_t per_gpu_hour_milli = 0;        // in thousandths of the unit
+  std::map<std::string, std::int64_t> pools;  // likewise, of those that are not as all others
+  friend bool operator==(const Price&, const Price&) = default;
+};
+
 // Ids below 1000 are the system's: tasks have those alone that are listed (task_user.h).
 struct TaskUsersPolicy {
   std::vector<std::uint32_t> allow_uids;
@@ -124,6 +132,9 @@ struct Policy {
 
   // Users of tasks.
   TaskUsersPolicy task_users;
+
+  // Reports.
+  Price price;
 
   // Bounds.
   std::uint32_t unfinished_jobs_max = 200'000;

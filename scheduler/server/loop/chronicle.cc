@@ -87,6 +87,10 @@ store::EndedJob Recorder::EndedJob(const core::Job& job, bool was_queued) const 
   out.started_at = job.earlier.started_at;
   out.waited = job.earlier.waited;
   out.simulated_gpus = job.earlier.simulated_gpus;
+  if (const core::Attempt* newest = attempts_.Find({job.id, job.attempts})) {
+    out.outcome = newest->outcome;
+    out.exit_code = newest->exit_code;
+  }
   if (was_queued) out.waited = out.waited + (job.ended_at - job.queued_at);
   for (std::uint32_t number = core::OldestKept(job.attempts); number <= job.attempts; ++number) {
     const core::Attempt* attempt = attempts_.Find({job.id, number});

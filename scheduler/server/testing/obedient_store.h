@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -67,6 +68,11 @@ class ObedientStore final : public store::Store {
   Result<std::vector<store::EndedJob>> EndedJobs(const store::EndedJobsQuery& query) override {
     std::lock_guard lock(orders_->mutex);
     return store_.EndedJobs(query);
+  }
+  Status EachEnded(const store::EndedFiguresQuery& query,
+                   const std::function<void(const store::EndedFigures&)>& each) override {
+    std::lock_guard lock(orders_->mutex);
+    return store_.EachEnded(query, each);
   }
   Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override {
     std::lock_guard lock(orders_->mutex);

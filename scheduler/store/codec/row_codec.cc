@@ -91,7 +91,15 @@ std::string EncodeShare(const core::Share& row) { return Encode(row, 64); }
 std::string EncodeLifeTable(const core::LifeTable& row) { return Encode(row, 256); }
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
 std::string EncodeHistoryFacts(const core::HistoryFacts& facts) { return Encode(facts, 160); }
-std::string EncodeEndedJob(const EndedJob& row) { return Encode(row, 640 + row.message.size()); }
+// Columns are made of some of the texts (migrations 0008), and no column may hold a NUL.
+std::string EncodeEndedJob(const EndedJob& row) {
+  const std::size_t size_hint = 640 + row.message.size();
+  const auto odd = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (!odd(row.name) && !odd(row.user) && !odd(row.team) && !odd(row.pool)) return Encode(row, size_hint);
+  EndedJob clean = row;
+  for (std::string* text : {&clean.name, &clean.user, &clean.team, &clean.pool}) *text = CleanText(*text);
+  return Encode(clean, size_hint);
+}
 
 std::string EncodeAccount(const core::AccountRow& row) {
   return std::visit([](const auto& one) { return Encode(one, 128); }, row);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,36 @@
 
 namespace glim::store {
 
-class Store {
+// What outlives the rows, for readers. Not thread-safe.
+class HistoryReader {
  public:
-  virtual ~Store() = default;
+  virtual ~HistoryReader() = default;
+
+  struct StoredHistory {
+    std::uint64_t seq = 0;
+    core::HistoryEntry entry;
+  };
+  // Newest last, at most `limit`, with a sequence number above `after`, from the first entry on that is not older than
+  // `since` (entries are written in the order of their time).
+  struct HistoryQuery {
+    core::JobId job{};    // 0: all
+    core::NodeId node{};  // 0: all
+    std::uint64_t after = 0;
+    TimePoint since{};  // 0: from the beginning
+    std::size_t limit = 0;
+    bool states = false;  // those of kind states_changed, which are left out else; with `job` and `node` 0
+  };
+  virtual Result<std::vector<StoredHistory>> History(const HistoryQuery& query) = 0;
+  virtual Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) = 0;
+  // Calls `each` for what reports sum of every such job, in one look at what is stored.
+  virtual Status EachEnded(const EndedFiguresQuery& query, const std::function<void(const EndedFigures&)>& each) = 0;
+};
+
+class Store : public HistoryReader {
+ public:
+  // A reader with a connection of its own, for another thread: long reports hold up no commit. Null: this store has
+  // none, and its owner's thread reads.
+  virtual Result<std::unique_ptr<HistoryReader>> OpenReader() { return std::unique_ptr<HistoryReader>(); }
 
   // A number greater than any given before, and at least `at_least`: from now on only commits under it are taken.
   virtual Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) = 0;
@@ -50,23 +78,8 @@ class Store {
     return Commit(epoch, mutations, {}, {});
   }
 
-  struct StoredHistory {
-    std::uint64_t seq = 0;
-    core::HistoryEntry entry;
-  };
-  // Newest last, at most `limit`, with a sequence number above `after`, from the first entry on that is not older than
-  // `since` (entries are written in the order of their time).
-  struct HistoryQuery {
-    core::JobId job{};    // 0: all
-    core::NodeId node{};  // 0: all
-    std::uint64_t after = 0;
-    TimePoint since{};  // 0: from the beginning
-    std::size_t limit = 0;
-  };
-  virtual Result<std::vector<StoredHistory>> History(const HistoryQuery& query) = 0;
   // The newest entry's sequence number; 0: there is none.
   virtual Result<std::uint64_t> LastHistory() = 0;
-  virtual Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) = 0;
 
   virtual Result<std::vector<AuditRow>> Audit(const AuditQuery& query) = 0;
   virtual Result<AuditEnd> LastAudit() = 0;

@@ -1,6 +1,12 @@
 // The contract of store.h for what outlives the rows: history and ended jobs. Run against every store.
 #include "scheduler/store/testing/store_contract.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scheduler/core/model/enum_words.h"
 #include "scheduler/store/contract/store_limits.h"
 #include "scheduler/store/testing/rows.h"
 
@@ -165,6 +171,119 @@ TEST_P(StoreContract, EndedJobsOutliveTheirRowsAndAreReadNewestFirst) {
   EXPECT_EQ(all[7].message, "put again");
   EXPECT_EQ(store_->Commit(epoch_ + 1, {}, {Ended(50, 1)}).reason(), "STALE_EPOCH");
   EXPECT_EQ(ids({.limit = 1}), "9 ");
+}
+
+TEST_P(StoreContract, EndedJobsAreFilteredByWhatTheyAre) {
+  Rng rng(7);
+  const std::vector<std::string> users = {"ada", "bob"}, teams = {"", "nlp", "vision"}, pools = {"a100", "h100"};
+  const std::vector<std::string> names = {"train", "train-big", "eval %_"};
+  const core::PriorityClass classes[] = {core::PriorityClass::kLow, core::PriorityClass::kHigh};
+  const core::JobState states[] = {core::JobState::kSucceeded, core::JobState::kFailed};
+  const auto one_of = [&](const auto& all) {
+    return all[static_cast<std::size_t>(rng.Between(0, std::ssize(all) - 1))];
+  };
+  std::vector<EndedJob> jobs;
+  for (std::uint64_t id = 1; id <= 300; ++id) {
+    EndedJob job = Ended(id, 1000 + rng.Between(0, 100), one_of(users), one_of(states));
+    job.team = one_of(teams);
+    job.pool = one_of(pools);
+    job.name = one_of(names);
+    job.priority = one_of(classes);
+    jobs.push_back(job);
+  }
+  ASSERT_TRUE(store_->Commit(epoch_, {}, jobs).ok());
+  Reopen();
+  std::sort(jobs.begin(), jobs.end(), [](const EndedJob& a, const EndedJob& b) {
+    return std::pair(a.ended_at, a.id) > std::pair(b.ended_at, b.id);
+  });
+  const auto reader = store_->OpenReader();
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  for (int i = 0; i < 200; ++i) {
+    EndedJobsQuery query{.since = TimePoint{1000 + rng.Between(0, 20)}, .limit = 1'000};
+    if (rng.OneIn(2)) query.user = one_of(users);
+    if (rng.OneIn(2)) query.team = one_of(teams);
+    if (rng.OneIn(2)) query.pool = one_of(pools);
+    if (rng.OneIn(3)) query.priority = rng.OneIn(2) ? "low" : "high";
+    if (rng.OneIn(3)) query.state = rng.OneIn(2) ? "failed" : "succeeded";
+    if (rng.OneIn(2)) query.name = rng.OneIn(2) ? "rain-" : "%_";
+    std::vector<EndedJob> expected;
+    for (const EndedJob& job : jobs) {
+      const auto is = [](const std::string& wanted, std::string_view has) { return wanted.empty() || wanted == has; };
+      const bool wanted = is(query.user, job.user) && is(query.team, job.team) && is(query.pool, job.pool) &&
+                          is(query.priority, core::WordOf(job.priority)) && is(query.state, core::WordOf(job.state)) &&
+                          job.name.find(query.name) != std::string::npos && job.ended_at >= query.since;
+      if (wanted) expected.push_back(job);
+    }
+    EXPECT_EQ(store_->EndedJobs(query).value(), expected);
+    if (*reader != nullptr) {
+      EXPECT_EQ((*reader)->EndedJobs(query).value(), expected);
+    }
+  }
+}
+
+TEST_P(StoreContract, ReportsReadTheFiguresOfEveryEndedJob) {
+  EndedJob job = Ended(3, 300, "ada", core::JobState::kFailed);
+  job.name = std::string("nul \0 and \x1f", 11);
+  job.team = "nlp";
+  job.pool = "a100";
+  job.priority = core::PriorityClass::kHigh;
+  job.simulated_gpus = true;
+  job.submitted_at = TimePoint{1};
+  job.started_at = TimePoint{2};
+  job.interrupts = 2;
+  job.restarts = 1;
+  job.steps_lost = 17;
+  job.ledger = {0, 1, 2, 3, 4, 5, 6, 7};
+  job.outcome = core::Outcome::kFailed;
+  job.exit_code = -9;
+  ASSERT_TRUE(store_->Commit(epoch_, {}, {job, Ended(9, 100), Ended(2, 200), Ended(1, 200), Ended(8, 400)}).ok());
+  Commit({Entry(1, 100, "of a job")});
+  core::HistoryEntry states = Entry(0, 150, "");
+  states.kind = core::HistoryKind::kStatesChanged;
+  states.facts.states = "all\n";
+  Commit({states});
+  auto opened = store_->OpenReader();
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  std::vector<HistoryReader*> readers = {store_.get()};
+  if (*opened != nullptr) readers.push_back(opened->get());
+  for (HistoryReader* reader : readers) {
+    std::string ids;
+    const Status read = reader->EachEnded({TimePoint{200}, TimePoint{400}}, [&](const EndedFigures& figures) {
+      ids += std::to_string(figures.id.value) + " ";
+      if (figures.id != job.id) return;
+      EXPECT_EQ(figures.ended_at, job.ended_at);
+      EXPECT_EQ(figures.submitted_at, job.submitted_at);
+      EXPECT_EQ(figures.started_at, job.started_at);
+      EXPECT_EQ(figures.interrupts, job.interrupts);
+      EXPECT_EQ(figures.restarts, job.restarts);
+      EXPECT_EQ(figures.steps_lost, job.steps_lost);
+      EXPECT_EQ(figures.exit_code, job.exit_code);
+      EXPECT_TRUE(figures.simulated_gpus);
+      EXPECT_EQ(figures.ledger, job.ledger);
+      EXPECT_EQ(figures.team, "nlp");
+      EXPECT_EQ(figures.pool, "a100");
+      EXPECT_EQ(figures.priority, "high");
+      EXPECT_EQ(figures.state, "failed");
+      EXPECT_EQ(figures.outcome, "failed");
+      EXPECT_EQ(figures.user, "ada");
+      EXPECT_TRUE(figures.name.ends_with(" and \x1f")) << figures.name;
+    });
+    EXPECT_TRUE(read.ok()) << read.message();
+    EXPECT_EQ(ids, "1 2 3 ") << "the oldest first";
+    const auto told = reader->History({.limit = 10, .states = true});
+    ASSERT_TRUE(told.ok()) << told.status().message();
+    ASSERT_EQ(told->size(), 1u);
+    EXPECT_EQ(told->front().entry.facts.states, "all\n");
+    EXPECT_TRUE(reader->History({.since = TimePoint{151}, .limit = 10, .states = true}).value().empty());
+    EXPECT_EQ(reader->History({.limit = 10}).value().size(), 1u) << "people read the others alone";
+  }
+  // What is committed later is seen by the next question.
+  ASSERT_TRUE(store_->Commit(epoch_, {}, {Ended(7, 350)}).ok());
+  for (HistoryReader* reader : readers) {
+    int seen = 0;
+    EXPECT_TRUE(reader->EachEnded({}, [&](const EndedFigures&) { ++seen; }).ok());
+    EXPECT_EQ(seen, 6);
+  }
 }
 
 TEST_P(StoreContract, EndedJobsArePrunedByAge) {

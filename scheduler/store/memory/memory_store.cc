@@ -1,12 +1,14 @@
 #include "scheduler/store/memory/memory_store.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/planted.h"
+#include "scheduler/store/codec/ended_figures.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -131,6 +133,7 @@ Result<std::vector<Store::StoredHistory>> MemoryStore::History(const HistoryQuer
     if (!entry.ok()) return entry.status();
     if (query.job && entry->job != query.job) continue;
     if (query.node && entry->node != query.node) continue;
+    if (query.states != (entry->kind == core::HistoryKind::kStatesChanged)) continue;
     if (query.since && entry->at < query.since) continue;
     found.push_back({it->first, std::move(entry).value()});
   }
@@ -156,12 +159,23 @@ Result<std::vector<EndedJob>> MemoryStore::EndedJobs(const EndedJobsQuery& query
   auto found = AllEndedJobs();
   if (!found.ok()) return found.status();
   std::erase_if(*found, [&](const EndedJob& job) {
-    return (!query.user.empty() && job.user != query.user) ||
-           (!query.state.empty() && core::WordOf(job.state) != query.state) || job.ended_at < query.since ||
+    const auto other = [](const std::string& wanted, std::string_view is) { return !wanted.empty() && is != wanted; };
+    return other(query.user, job.user) || other(query.state, core::WordOf(job.state)) || other(query.pool, job.pool) ||
+           other(query.team, job.team) || other(query.priority, core::WordOf(job.priority)) ||
+           job.name.find(query.name) == std::string::npos || job.ended_at < query.since ||
            std::pair(job.ended_at, job.id) >= std::pair(query.before_at, query.before_id);
   });
   found->resize(std::min({found->size(), query.limit, kHistoryMax}));
   return found;
+}
+
+Status MemoryStore::EachEnded(const EndedFiguresQuery& query, const std::function<void(const EndedFigures&)>& each) {
+  auto found = AllEndedJobs();
+  if (!found.ok()) return found.status();
+  for (auto job = found->rbegin(); job != found->rend(); ++job) {
+    if (job->ended_at >= query.since && job->ended_at < query.until) each(FiguresOf(*job));
+  }
+  return Status::Ok();
 }
 
 Result<std::size_t> MemoryStore::PruneHistory(std::uint64_t epoch, TimePoint before) {

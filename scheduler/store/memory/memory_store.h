@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +55,7 @@ class MemoryStore final : public Store {
   Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
   Result<std::uint64_t> LastHistory() override;
   Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Status EachEnded(const EndedFiguresQuery& query, const std::function<void(const EndedFigures&)>& each) override;
   Result<std::vector<AuditRow>> Audit(const AuditQuery& query) override;
   Result<AuditEnd> LastAudit() override;
   Result<AuditEnd> AuditBase() override;

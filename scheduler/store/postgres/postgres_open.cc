@@ -50,23 +50,7 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"load_tasks",
      "SELECT job_id, attempt, idx, body FROM tasks WHERE (job_id, attempt, idx) > ($1, $2, $3) "
      "ORDER BY job_id, attempt, idx LIMIT $4"},
-    {"history",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
-     "WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
-    {"history_of_job",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
-     "WHERE job_id = $4 AND seq > $1 AND seq >= $2 AND ($5 = 0 OR node_id = $5) ORDER BY seq LIMIT $3"},
-    {"history_of_node",
-     "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
-     "WHERE node_id = $4 AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
-    {"history_since", "SELECT seq FROM history WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1"},
     {"last_history", "SELECT coalesce(max(seq), 0) FROM history"},
-    {"ended_jobs",
-     "SELECT job_id, body FROM ended_jobs WHERE (ended_at_ms, job_id) < ($1, $2) AND ended_at_ms >= $3 "
-     "AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
-    {"ended_jobs_of_user",
-     "SELECT job_id, body FROM ended_jobs WHERE user_name = $6 AND (ended_at_ms, job_id) < ($1, $2) "
-     "AND ended_at_ms >= $3 AND ($4 = '' OR state = $4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT $5"},
     {"prune", "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)"},
     {"prune_ended_jobs",
      "DELETE FROM ended_jobs WHERE job_id IN "
@@ -106,12 +90,13 @@ void SetUp(pqxx::connection& connection) {
   connection.set_variable("idle_in_transaction_session_timeout", "'15s'");
   if (connection.get_variable("synchronous_commit") == "off") connection.set_variable("synchronous_commit", "'on'");
   for (const auto& [name, sql] : kStatements) connection.prepare(name, sql);
+  PrepareHistory(connection);
 }
 
 }  // namespace
 
 PostgresStore::PostgresStore(std::string conninfo, const PostgresRetry& retry)
-    : session_(std::move(conninfo), retry, SetUp) {}
+    : conninfo_(std::move(conninfo)), retry_(retry), session_(conninfo_, retry, SetUp) {}
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const std::string& location,
                                                            const PostgresOptions& options) {

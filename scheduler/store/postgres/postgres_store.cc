@@ -104,13 +104,6 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
   return LoadLearnt(snapshot, loader);
 }
 
-// The first entry that is not older: found by its index, for entries are written in the order of their time.
-std::int64_t FirstSince(pqxx::nontransaction& query, TimePoint since) {
-  if (since.ms <= 0) return 0;
-  const pqxx::result rows = query.exec_prepared("history_since", since.ms);
-  return rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows[0][0].as<std::int64_t>();
-}
-
 }  // namespace
 
 Result<std::uint64_t> PostgresStore::AcquireEpoch(std::uint64_t at_least) {
@@ -200,37 +193,6 @@ Status PostgresStore::LearnCommits(pqxx::connection& connection) {
   return Status::Ok();
 }
 
-Result<std::vector<Store::StoredHistory>> PostgresStore::History(const HistoryQuery& wanted) {
-  std::vector<StoredHistory> found;
-  const auto most = std::min(wanted.limit, kHistoryMax);
-  const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
-  Status status = session_.Run("read history", [&](pqxx::connection& connection) -> Status {
-    found.clear();
-    pqxx::nontransaction query(connection);
-    const std::int64_t first = FirstSince(query, wanted.since);
-    const pqxx::result rows =
-        wanted.job    ? query.exec_prepared("history_of_job", from, first, most, wanted.job.value, wanted.node.value)
-        : wanted.node ? query.exec_prepared("history_of_node", from, first, most, wanted.node.value)
-                      : query.exec_prepared("history", from, first, most);
-    for (const pqxx::row& row : rows) {
-      const auto seq = row[0].as<std::uint64_t>();
-      auto entry = DecodeHistory({.seq = seq,
-                                  .at_ms = row[1].as<std::int64_t>(),
-                                  .kind = std::string(Text(row[2])),
-                                  .job = row[3].as<std::uint64_t>(),
-                                  .attempt = row[4].as<std::uint32_t>(),
-                                  .node = row[5].as<std::uint32_t>(),
-                                  .text = std::string(Text(row[6])),
-                                  .facts = std::string(Text(row[7]))});
-      if (!entry.ok()) return entry.status();
-      found.push_back({seq, std::move(entry).value()});
-    }
-    return Status::Ok();
-  });
-  if (!status.ok()) return status;
-  return found;
-}
-
 Result<std::uint64_t> PostgresStore::LastHistory() {
   std::uint64_t last = 0;
   Status status = session_.Run("read the newest history", [&](pqxx::connection& connection) -> Status {
@@ -240,28 +202,6 @@ Result<std::uint64_t> PostgresStore::LastHistory() {
   });
   if (!status.ok()) return status;
   return last;
-}
-
-Result<std::vector<EndedJob>> PostgresStore::EndedJobs(const EndedJobsQuery& query) {
-  std::vector<EndedJob> found;
-  const auto most = std::min(query.limit, kHistoryMax);
-  const auto id = std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
-  Status status = session_.Run("read ended jobs", [&](pqxx::connection& connection) -> Status {
-    found.clear();
-    pqxx::nontransaction read(connection);
-    const pqxx::result rows =
-        query.user.empty() ? read.exec_prepared("ended_jobs", query.before_at.ms, id, query.since.ms, query.state, most)
-                           : read.exec_prepared("ended_jobs_of_user", query.before_at.ms, id, query.since.ms,
-                                                query.state, most, query.user);
-    for (const pqxx::row& row : rows) {
-      auto job = DecodeEndedJob(core::JobId(row[0].as<std::uint64_t>()), Text(row[1]));
-      if (!job.ok()) return job.status();
-      found.push_back(std::move(job).value());
-    }
-    return Status::Ok();
-  });
-  if (!status.ok()) return status;
-  return found;
 }
 
 Status PostgresStore::RunFenced(const char* what, std::uint64_t epoch, const std::function<void(pqxx::work&)>& write) {

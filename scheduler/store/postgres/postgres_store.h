@@ -12,7 +12,7 @@
 // Durability is the server's: synchronous_commit=off is overruled here, fsync=off cannot be.
 //
 // Sources: postgres_store.cc, postgres_open.cc (settings, statements, migrations), postgres_audit.cc,
-// postgres_log_tails.cc; the commit is in postgres_commit.h
+// postgres_log_tails.cc; what outlives the rows is read by postgres_history.h; the commit is in postgres_commit.h
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@
 #include "scheduler/store/contract/store.h"
 #include "scheduler/store/migrations/migration.h"
 #include "scheduler/store/postgres/postgres_commit.h"
+#include "scheduler/store/postgres/postgres_history.h"
 #include "scheduler/store/postgres/postgres_session.h"
 
 namespace glim::store {
@@ -47,9 +48,19 @@ class PostgresStore final : public Store {
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,
                 const std::vector<AuditRow>& audit) override;
-  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override {
+    return ReadHistory(session_, query);
+  }
   Result<std::uint64_t> LastHistory() override;
-  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override {
+    return ReadEndedJobs(session_, query);
+  }
+  Status EachEnded(const EndedFiguresQuery& query, const std::function<void(const EndedFigures&)>& each) override {
+    return ReadFiguresOfAll(session_, query, each);
+  }
+  Result<std::unique_ptr<HistoryReader>> OpenReader() override {
+    return std::unique_ptr<HistoryReader>(std::make_unique<PostgresReader>(conninfo_, retry_));
+  }
   Result<std::vector<AuditRow>> Audit(const AuditQuery& query) override;
   Result<AuditEnd> LastAudit() override;
   Result<AuditEnd> AuditBase() override;
@@ -75,6 +86,8 @@ class PostgresStore final : public Store {
   Status LearnCommits(pqxx::connection& connection);
   Status Displaced(const PostgresFence& ours, const PostgresFence& found) const;
 
+  const std::string conninfo_;
+  const PostgresRetry retry_;
   PostgresSession session_;
   std::uint64_t acquired_ = 0;            // the epoch; 0: none
   std::optional<std::uint64_t> commits_;  // in the database when our last commit was done; none: not known yet

@@ -124,31 +124,16 @@ Status SqliteStore::Prepare() {
       {sql_.add_history,
        "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
       {sql_.put_ended_job,
-       "INSERT INTO ended_jobs (job_id, ended_at_ms, user_name, state, body) VALUES (?1, ?2, ?3, ?4, ?5) "
+       "INSERT INTO ended_jobs "
+       "(job_id, ended_at_ms, user_name, state, body, job_name, team, pool, class, figures) "
+       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
        "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
-       "state = excluded.state, body = excluded.body"},
+       "state = excluded.state, body = excluded.body, job_name = excluded.job_name, team = excluded.team, "
+       "pool = excluded.pool, class = excluded.class, figures = excluded.figures"},
       {sql_.load_nodes, "SELECT id, body FROM nodes ORDER BY id"},
       {sql_.load_jobs, "SELECT id, body FROM jobs ORDER BY id"},
       {sql_.load_attempts, "SELECT job_id, number, body FROM attempts ORDER BY job_id, number"},
       {sql_.load_tasks, "SELECT job_id, attempt, idx, body FROM tasks ORDER BY job_id, attempt, idx"},
-      {sql_.history,
-       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
-       "WHERE seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
-      {sql_.history_of_job,
-       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
-       "WHERE job_id = ?4 AND seq > ?1 AND seq >= ?2 AND (?5 = 0 OR node_id = ?5) "
-       "ORDER BY seq LIMIT ?3"},
-      {sql_.history_of_node,
-       "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history "
-       "WHERE node_id = ?4 AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
-      {sql_.history_since, "SELECT seq FROM history WHERE at_ms >= ?1 ORDER BY at_ms, seq LIMIT 1"},
-      {sql_.last_history, "SELECT coalesce(max(seq), 0) FROM history"},
-      {sql_.ended_jobs,
-       "SELECT job_id, body FROM ended_jobs WHERE (ended_at_ms, job_id) < (?1, ?2) AND ended_at_ms >= ?3 "
-       "AND (?4 = '' OR state = ?4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?5"},
-      {sql_.ended_jobs_of_user,
-       "SELECT job_id, body FROM ended_jobs WHERE user_name = ?6 AND (ended_at_ms, job_id) < (?1, ?2) "
-       "AND ended_at_ms >= ?3 AND (?4 = '' OR state = ?4) ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?5"},
       {sql_.prune,
        "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < ?1 ORDER BY at_ms LIMIT ?2)"},
       {sql_.prune_ended_jobs,
@@ -165,6 +150,7 @@ Status SqliteStore::Prepare() {
   if (Status s = PrepareAccounts(); !s.ok()) return s;
   if (Status s = PrepareAudit(); !s.ok()) return s;
   if (Status s = PrepareLogTails(); !s.ok()) return s;
+  if (Status s = history_.Prepare(*db_); !s.ok()) return s;
   return PrepareAll(*db_, all);
 }
 

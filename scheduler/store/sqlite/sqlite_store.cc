@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/store/codec/ended_figures.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
 #include "scheduler/store/contract/store_limits.h"
@@ -202,7 +203,8 @@ Status SqliteStore::Write(const CommitBatch& batch) {
 Status SqliteStore::WriteEndedJobs(const std::vector<EndedJob>& ended) {
   for (const EndedJob& job : ended) {
     Status s = sql_.put_ended_job.Run(job.id.value, job.ended_at.ms, CleanText(job.user), core::WordOf(job.state),
-                                      EncodeEndedJob(job));
+                                      EncodeEndedJob(job), CleanText(job.name), CleanText(job.team),
+                                      CleanText(job.pool), core::WordOf(job.priority), WriteFigures(job));
     if (!s.ok()) return s;
   }
   return Status::Ok();
@@ -218,83 +220,6 @@ Status SqliteStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
   if (Status s = WriteEndedJobs(ended); !s.ok()) return s;
   if (Status s = WriteAudit(audit); !s.ok()) return s;
   return transaction.Commit();
-}
-
-Result<std::int64_t> SqliteStore::FirstSince(SqliteStatement& query, TimePoint since) {
-  if (since.ms <= 0) return std::int64_t{0};
-  query.Bind(since.ms);
-  auto row = query.Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return std::numeric_limits<std::int64_t>::max();
-  const std::int64_t seq = query.Int(0);
-  query.Reset();
-  return seq;
-}
-
-Result<std::vector<Store::StoredHistory>> SqliteStore::History(const HistoryQuery& wanted) {
-  SqliteStatement& query = wanted.job ? sql_.history_of_job : wanted.node ? sql_.history_of_node : sql_.history;
-  const std::size_t most = std::min(wanted.limit, kHistoryMax);
-  const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
-  auto first = FirstSince(sql_.history_since, wanted.since);
-  if (!first.ok()) return first.status();
-  if (wanted.job) {
-    query.Bind(from, *first, most, wanted.job.value, wanted.node.value);
-  } else if (wanted.node) {
-    query.Bind(from, *first, most, wanted.node.value);
-  } else {
-    query.Bind(from, *first, most);
-  }
-  std::vector<StoredHistory> found;
-  for (;;) {
-    auto row = query.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return found;
-    const std::uint64_t seq = query.Unsigned(0);
-    auto entry = DecodeHistory({.seq = seq,
-                                .at_ms = query.Int(1),
-                                .kind = std::string(query.Text(2)),
-                                .job = query.Unsigned(3),
-                                .attempt = static_cast<std::uint32_t>(query.Int(4)),
-                                .node = static_cast<std::uint32_t>(query.Int(5)),
-                                .text = std::string(query.Text(6)),
-                                .facts = std::string(query.Text(7))});
-    if (!entry.ok()) {
-      query.Reset();
-      return entry.status();
-    }
-    found.push_back({seq, std::move(entry).value()});
-  }
-}
-
-Result<std::uint64_t> SqliteStore::LastHistory() {
-  auto row = sql_.last_history.Step();
-  if (!row.ok()) return row.status();
-  const std::uint64_t last = *row ? sql_.last_history.Unsigned(0) : 0;
-  sql_.last_history.Reset();
-  return last;
-}
-
-Result<std::vector<EndedJob>> SqliteStore::EndedJobs(const EndedJobsQuery& query) {
-  SqliteStatement& rows = query.user.empty() ? sql_.ended_jobs : sql_.ended_jobs_of_user;
-  const std::size_t most = std::min(query.limit, kHistoryMax);
-  const auto before_id = std::min<std::uint64_t>(query.before_id.value, std::numeric_limits<std::int64_t>::max());
-  if (query.user.empty()) {
-    rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most);
-  } else {
-    rows.Bind(query.before_at.ms, before_id, query.since.ms, query.state, most, query.user);
-  }
-  std::vector<EndedJob> found;
-  for (;;) {
-    auto row = rows.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return found;
-    auto job = DecodeEndedJob(core::JobId(rows.Unsigned(0)), rows.Text(1));
-    if (!job.ok()) {
-      rows.Reset();
-      return job.status();
-    }
-    found.push_back(std::move(job).value());
-  }
 }
 
 Result<std::size_t> SqliteStore::DeleteHistory(std::uint64_t epoch, SqliteStatement& entries,

@@ -1,10 +1,12 @@
 // The embedded store: one SQLite file in WAL mode, synchronous=FULL, one transaction a commit. The file must lie on a
 // disk: on tmpfs nothing survives the machine, whatever SQLite promises.
 //
-// Sources: sqlite_store.cc, sqlite_open.cc (pragmas, ownership, migrations), sqlite_audit.cc, sqlite_log_tails.cc
+// Sources: sqlite_store.cc, sqlite_open.cc (pragmas, ownership, migrations), sqlite_audit.cc, sqlite_log_tails.cc; what
+// outlives the rows is read by sqlite_history.h
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include "scheduler/store/migrations/migration.h"
 #include "scheduler/store/sqlite/sqlite_db.h"
 #include "scheduler/store/sqlite/sqlite_file.h"
+#include "scheduler/store/sqlite/sqlite_history.h"
 
 namespace glim::store {
 
@@ -36,9 +39,13 @@ class SqliteStore final : public Store {
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,
                 const std::vector<AuditRow>& audit) override;
-  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override;
-  Result<std::uint64_t> LastHistory() override;
-  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override;
+  Result<std::vector<StoredHistory>> History(const HistoryQuery& query) override { return history_.History(query); }
+  Result<std::uint64_t> LastHistory() override { return history_.LastHistory(); }
+  Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) override { return history_.EndedJobs(query); }
+  Status EachEnded(const EndedFiguresQuery& query, const std::function<void(const EndedFigures&)>& each) override {
+    return history_.EachEnded(query, each);
+  }
+  Result<std::unique_ptr<HistoryReader>> OpenReader() override { return SqliteReader::Open(file_.path()); }
   Result<std::vector<AuditRow>> Audit(const AuditQuery& query) override;
   Result<AuditEnd> LastAudit() override;
   Result<AuditEnd> AuditBase() override;
@@ -62,8 +69,6 @@ class SqliteStore final : public Store {
     SqliteStatement put_identity, delete_identity, load_identity;
     SqliteStatement add_audit, audit, audit_of_user, audit_since, last_audit;
     SqliteStatement audit_before, audit_hash, prune_audit;
-    SqliteStatement history, history_of_job, history_of_node, history_since, last_history;
-    SqliteStatement ended_jobs, ended_jobs_of_user;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
     SqliteStatement put_log_tail, log_tail, log_tails_since, prune_log_tails, trim_log_tails;
   };
@@ -83,8 +88,6 @@ class SqliteStore final : public Store {
   Status WriteLearnt(const CommitBatch& batch);
   Status WriteAccountsAndIdentity(const CommitBatch& batch);
   Status WriteAudit(const std::vector<AuditRow>& audit);
-  // The first entry that is not older: found by its index, for entries are written in the order of their time.
-  Result<std::int64_t> FirstSince(SqliteStatement& query, TimePoint since);
   Status WriteEndedJobs(const std::vector<EndedJob>& ended);
   Result<std::size_t> DeleteHistory(std::uint64_t epoch, SqliteStatement& entries, std::int64_t entries_bound,
                                     SqliteStatement& ended_jobs, std::int64_t ended_jobs_bound);
@@ -92,7 +95,8 @@ class SqliteStore final : public Store {
 
   SqliteFile file_;  // unlocked after the database is closed
   std::unique_ptr<SqliteDb> db_;
-  Statements sql_;  // finalised before the database is closed
+  Statements sql_;  // finalised before the database is closed, and so are the next one's
+  SqliteHistory history_;
 };
 
 }  // namespace glim::store
