@@ -101,8 +101,7 @@ void CallerLimits::Fill(BoundOf of, Row* row, TimePoint now) const {
   if (row->tokens_milli >= rate * kBurstSeconds * kMilli) row->tokens_milli = -1;
 }
 
-Status CallerLimits::Refuse(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number,
-                            std::string when) {
+Status CallerLimits::Refuse(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number, std::string when) {
   ++refused_.at(static_cast<std::size_t>(of)).at(Index(bound));
   return Refusal(of, bound, caller, number, std::move(when));
 }
