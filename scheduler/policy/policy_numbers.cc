@@ -132,9 +132,9 @@ PolicySection UsersOfTasks() {
 }
 
 PolicySection Reports() {
-  return {"Reports",
-          {{"price", [](Policy* p) { return IntoPrice(&p->price); },
-            [](const Policy& p) { return PriceYaml(p.price); }}}};
+  return {
+      "Reports",
+      {{"price", [](Policy* p) { return IntoPrice(&p->price); }, [](const Policy& p) { return PriceYaml(p.price); }}}};
 }
 
 PolicySection Bounds() {
