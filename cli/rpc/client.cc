@@ -16,7 +16,7 @@
 namespace glim::cli {
 namespace {
 
-constexpr int kConnectMs = 2000;
+constexpr int kConnectMs = 5000;  // a scheduler that a thousand agents come back to takes that long over TLS
 constexpr int kResponseBytesMax = 64 * 1024 * 1024;
 
 // `authorities`: PEM; empty: plaintext.
