@@ -12,7 +12,17 @@
 
 #include "sdk/base/status.h"
 
+namespace google::protobuf {
+class Message;
+}
+
+namespace glim::v1 {
+class StreamLogRequest;
+}
+
 namespace glim::gateway {
+
+class ReadStream;  // backend.h
 
 // One connection that waits for frames ("id: 7\ndata: {...}\n\n"). Any thread, also from within OnClosed's callback.
 class SseSink {
@@ -52,6 +62,12 @@ struct StreamCaller {
   // Asks the door again with the call's own credentials: `told` hears once, from any thread, whether the caller still
   // counts and what it may now. For streams that outlive a change of rights.
   std::function<void(std::function<void(const Status&, const StreamCaller&)> told)> ask_again;
+  // ClientApi/StreamLog with the call's own credentials, as Backend::Open has it: the door looks at it as it does at
+  // everybody's. Null: the backend has stopped.
+  std::function<std::shared_ptr<ReadStream>(
+      const v1::StreamLogRequest& request,
+      std::function<void(const google::protobuf::Message* message, const Status& end)> told)>
+      read_log;
 };
 
 struct StreamRequest {
