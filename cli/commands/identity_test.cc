@@ -41,6 +41,15 @@ TEST_F(IdentityCommandsTest, ASecretIsReadAsItIsAndNeverShown) {
   EXPECT_THAT(Seen().secrets_removed, ElementsAre("wandb"));
 }
 
+TEST_F(IdentityCommandsTest, AnAddressForABrowserIsAllOfTheOutput) {
+  server_.Lock()->identity.web_code.set_url("https://head:7604/#code=c0de");
+  const GlimResult opened = Glim({"login", "--web"});
+  EXPECT_EQ(opened.out, "https://head:7604/#code=c0de\n");
+  EXPECT_THAT(opened.err, HasSubstr("counts once"));
+  EXPECT_EQ(json::parse(Glim({"login", "--web", "-o", "json"}).out)["url"], "https://head:7604/#code=c0de");
+  EXPECT_EQ(Glim({"login", "--web", "--token"}).exit_code, 2);
+}
+
 TEST_F(IdentityCommandsTest, AMadeTokenIsAllOfTheOutput) {
   {
     const auto state = server_.Lock();

@@ -31,6 +31,7 @@ struct LoginOptions {
   std::string fingerprint;
   bool token = false;
   bool oidc = false;
+  bool web = false;
 };
 
 // What is known so far.
@@ -135,13 +136,31 @@ Status ReportLogin(CommandContext& context, const LoginDraft& draft, const glim:
   return Status::Ok();
 }
 
+// A browser's session for who has a token here: an address whose code counts once, and no token.
+Status OpenWeb(CommandContext& context) {
+  const auto made = context.client.Call(&glim::v1::ClientApi::Stub::CreateWebCode, glim::v1::CreateWebCodeRequest());
+  if (!made.ok()) return made.status();
+  if (context.output.json()) {
+    Json document = NewDocument();
+    document["url"] = made->url();
+    document["expires_at_ms"] = made->expires_at_ms();
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  context.output.Data(Escaped(made->url()) + "\n");
+  context.output.Note("open it in your browser: it counts once, for a minute");
+  return Status::Ok();
+}
+
 Status RunLogin(CommandContext& context, LoginOptions options) {
   LoginDraft draft{context.client.settings(), {}, false};
+  const int ways =
+      (options.socket.empty() ? 0 : 1) + (options.token ? 1 : 0) + (options.oidc ? 1 : 0) + (options.web ? 1 : 0);
+  if (ways > 1) return UsageError("--socket, --token, --oidc and --web are ways of their own", "use one of them");
+  if (options.web) return OpenWeb(context);
   if (draft.settings.insecure) {
     return UsageError("a scheduler without identity has no logins", "leave out insecure_without_identity");
   }
-  const int ways = (options.socket.empty() ? 0 : 1) + (options.token ? 1 : 0) + (options.oidc ? 1 : 0);
-  if (ways > 1) return UsageError("--socket, --token and --oidc are three ways to log in", "use one of them");
   if (ways == 0) options.socket = kLoginSocket;
   Status got;
   if (!options.socket.empty()) {
@@ -168,6 +187,7 @@ void AddLogin(Syntax app, Selection* selection) {
                  fmt::format("ask the agent of this host, a host for logins ({})", kLoginSocket));
   command.Flag("--token", &options->token, "a token that somebody made for you, read from standard input");
   command.Flag("--oidc", &options->oidc, "at the cluster's OpenID Connect issuer, in any browser");
+  command.Flag("--web", &options->web, "with the token that you have: an address that opens the dashboard as you");
   command.Option("--ca-fingerprint", &options->fingerprint,
                  "SHA-256 of the authority that the scheduler must show; instead of --ca, at the first login");
   command.OnChosen(

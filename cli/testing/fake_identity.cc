@@ -32,6 +32,14 @@ Status FakeUserCalls::LoginOidc(ServerContext* context, const LoginOidcRequest* 
   return Status::OK;
 }
 
+Status FakeUserCalls::CreateWebCode(ServerContext* context, const CreateWebCodeRequest*,
+                                    CreateWebCodeResponse* response) {
+  const auto state = owner_of_user_calls_->Lock();
+  if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  *response = state->identity.web_code;
+  return Status::OK;
+}
+
 Status FakeUserCalls::SetSecret(ServerContext* context, const SetSecretRequest* request, SetSecretResponse* response) {
   const auto state = owner_of_user_calls_->Lock();
   if (Status status = Enter(*context, state.state); !status.ok()) return status;

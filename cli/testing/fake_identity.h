@@ -15,6 +15,8 @@ class FakeUserCalls : public glim::v1::ClientApi::Service {
   grpc::Status GetLogin(grpc::ServerContext*, const glim::v1::GetLoginRequest*, glim::v1::GetLoginResponse*) override;
   grpc::Status LoginOidc(grpc::ServerContext*, const glim::v1::LoginOidcRequest*,
                          glim::v1::LoginOidcResponse*) override;
+  grpc::Status CreateWebCode(grpc::ServerContext*, const glim::v1::CreateWebCodeRequest*,
+                             glim::v1::CreateWebCodeResponse*) override;
   grpc::Status SetSecret(grpc::ServerContext*, const glim::v1::SetSecretRequest*,
                          glim::v1::SetSecretResponse*) override;
   grpc::Status ListSecrets(grpc::ServerContext*, const glim::v1::ListSecretsRequest*,

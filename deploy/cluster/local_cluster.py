@@ -95,7 +95,7 @@ class LocalCluster(AgentCommands):
             file.write(config)
         self.scheduler, self.agents = None, {}
         self.away = set()  # daemons that a test has ended and will start again: no alarm
-        self.port, self.agents_port, self.cluster_id, self.glim = None, None, None, None
+        self.port, self.agents_port, self.http_port, self.cluster_id, self.glim = None, None, None, None, None
         self.state_dir = os.path.join(folder, "scheduler")
         os.makedirs(self.state_dir, mode=0o700, exist_ok=True)
         self.network = Network(self.tag, self.node_places) if self.runtime in CONTAINERS else None
@@ -176,7 +176,8 @@ class LocalCluster(AgentCommands):
 
     def start_scheduler(self, cluster_id=None):
         port_file, agents_port_file = os.path.join(self.folder, "port"), os.path.join(self.folder, "agents-port")
-        for path in (port_file, agents_port_file):
+        http_port_file = os.path.join(self.folder, "http-port")
+        for path in (port_file, agents_port_file, http_port_file):
             if os.path.exists(path):
                 os.unlink(path)
         argv = [
@@ -188,6 +189,8 @@ class LocalCluster(AgentCommands):
             f"{self.host}:{self.port or 0}",
             "--listen-agents",
             f"{self.host}:{self.agents_port or 0}",
+            "--listen-http",
+            f"{self.host}:{self.http_port or 0}",
             "--state-dir",
             self.state_dir,
             "--key-file",
@@ -199,6 +202,8 @@ class LocalCluster(AgentCommands):
             port_file,
             "--agents-port-file",
             agents_port_file,
+            "--http-port-file",
+            http_port_file,
             "--log-level",
             self.log_level,
             *(["--cluster-id", cluster_id] if cluster_id else []),
@@ -212,6 +217,7 @@ class LocalCluster(AgentCommands):
             )
         )
         self.agents_port = int(read_word(agents_port_file))  # written before the other one
+        self.http_port = int(read_word(http_port_file))  # likewise
         if self.glim is None:
             self.glim = Glim(self.program("glim"), self.server, self.jobs, self.tokens())
         wait_until(self._ask_cluster_id, 15, "glim-scheduler tells its cluster's id")

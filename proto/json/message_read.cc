@@ -114,7 +114,7 @@ Result<Number> WholeNumber(const Json& value, const std::string& path) {
     return static_cast<Number>(number);
   }
   if (value.is_number_float() && std::abs(value.get<double>()) >= 9.2e18) return range();
-  return Refuse(path, "must be a whole number");
+  return Refuse(path, "must be a whole number", "like 7, without quotes");
 }
 
 // Sets a field, or adds to a repeated one.
@@ -145,12 +145,12 @@ class Setter {
 };
 
 Status Setter::Double(const Json& value) {
-  if (!value.is_number()) return Refuse(path_, "must be a number");
+  if (!value.is_number()) return Refuse(path_, "must be a number", "like 0.5, without quotes");
   const auto number = value.get<double>();
-  if (!std::isfinite(number)) return Refuse(path_, "is out of range");
+  if (!std::isfinite(number)) return Refuse(path_, "is out of range", "use a smaller number");
   if (field_.cpp_type() == FieldDescriptor::CPPTYPE_FLOAT) {
     if (std::abs(number) > static_cast<double>(std::numeric_limits<float>::max())) {
-      return Refuse(path_, "is out of range");
+      return Refuse(path_, "is out of range", "use a smaller number");
     }
     const auto single = static_cast<float>(number);
     field_.is_repeated() ? reflection_.AddFloat(out_, &field_, single) : reflection_.SetFloat(out_, &field_, single);
@@ -161,7 +161,7 @@ Status Setter::Double(const Json& value) {
 }
 
 Status Setter::Bool(const Json& value) {
-  if (!value.is_boolean()) return Refuse(path_, "must be true or false");
+  if (!value.is_boolean()) return Refuse(path_, "must be true or false", "without quotes");
   const bool yes = value.get<bool>();
   field_.is_repeated() ? reflection_.AddBool(out_, &field_, yes) : reflection_.SetBool(out_, &field_, yes);
   return Status::Ok();
@@ -214,7 +214,7 @@ Status Setter::Set(const Json& value) {
 
 // Keys are text in JSON, whatever they are in the schema.
 Status SetMap(const FieldDescriptor& field, const Json& value, const std::string& path, Message* out) {
-  if (!value.is_object()) return Refuse(path, "must be an object");
+  if (!value.is_object()) return Refuse(path, "must be an object", "put it in { }");
   for (const auto& [key, item] : value.items()) {
     Message* const entry = out->GetReflection()->AddMessage(out, &field);
     const std::string place = Joined(path, EscapedStart(key, kQuotedMax));
@@ -286,17 +286,18 @@ Result<Json> JsonOfText(const FieldDescriptor& field, const std::string& path, s
     case FieldDescriptor::CPPTYPE_BOOL:
       if (text == "true" || text == "1" || text.empty()) return Json(true);  // "?follow" is said, too
       if (text == "false" || text == "0") return Json(false);
-      return Refuse(path, Quoted(text) + " is neither true nor false");
+      return Refuse(path, Quoted(text) + " is neither true nor false", "use one of these");
     case FieldDescriptor::CPPTYPE_STRING:
-      if (field.type() == FieldDescriptor::TYPE_BYTES) return Refuse(path, "is given in the body");
+      if (field.type() == FieldDescriptor::TYPE_BYTES) return Refuse(path, "is given in the body", "send it as JSON");
       return Json(std::string(text));
     case FieldDescriptor::CPPTYPE_ENUM: return Json(std::string(text));
-    case FieldDescriptor::CPPTYPE_MESSAGE: return Refuse(path, "is given in the body");
+    case FieldDescriptor::CPPTYPE_MESSAGE: return Refuse(path, "is given in the body", "send it as JSON");
     default: break;
   }
-  auto value = text.size() <= kQuotedMax ? ParseJson(text) : Result<Json>(Refuse(path, "must be a number"));
+  auto value = text.size() <= kQuotedMax ? ParseJson(text)
+                                         : Result<Json>(Refuse(path, "must be a number", "use digits, like 7"));
   if (value.ok() && value->is_number()) return value;
-  return Refuse(path, Quoted(text) + " is not a number");
+  return Refuse(path, Quoted(text) + " is not a number", "use digits, like 7");
 }
 
 }  // namespace
@@ -330,7 +331,7 @@ Status ReadFieldText(std::string_view name, std::string_view text, Message* out)
   }
   const FieldDescriptor* const field = type.FindFieldByName(path);
   if (field == nullptr) return UnknownField(type, "", name);
-  if (field->is_map()) return Refuse(path, "is given in the body");
+  if (field->is_map()) return Refuse(path, "is given in the body", "send it as JSON");
   const auto value = JsonOfText(*field, path, text);
   if (!value.ok()) return value.status();
   return Setter(*field, path, out).Set(*value);

@@ -26,6 +26,12 @@ void RefuseOldFlag(CLI::App& app) {
       ->group("");  // not in --help
 }
 
+void AddHttp(CLI::App& app, Config* config, std::string* listen) {
+  app.add_option("--listen-http", *listen, "Address of the HTTP API [" + HttpAddress(*config) + "], or none");
+  app.add_option("--web-root", config->web_root, "Folder of the dashboard's files, which the HTTP port serves");
+  app.add_option("--http-port-file", config->http_port_file, "Gets the HTTP port, before --port-file is written");
+}
+
 void AddBreakGlass(CLI::App& app, CommandLine* line) {
   BreakGlass* const order = &line->break_glass.emplace();
   app.add_option("--user", order->user, "Whose token it is [an administrator that there is]");
@@ -45,8 +51,8 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   const bool break_glass = words.size() > 1 && std::string_view(words[1]) == "break-glass";
   if (break_glass) words.erase(words.begin() + 1);
   Config& config = line.config;
-  std::string config_file, policy_file, listen, listen_agents, state_dir, key_file, metrics, store, log_level,
-      cluster_id;
+  std::string config_file, policy_file, listen, listen_agents, state_dir, key_file, metrics, listen_http, store,
+      log_level, cluster_id;
   bool insecure = false;
   CLI::App app{"The scheduler of Glim: users' and agents' calls, the planning, and the store.", "glim-scheduler"};
   app.set_version_flag("--version", kVersion);
@@ -59,6 +65,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
                  "What is secret in the store is sealed by it; made at the first start [/etc/glim/cluster.key for "
                  "root, for others $XDG_CONFIG_HOME/glim/cluster.key]");
   app.add_option("--metrics", metrics, "Address of /metrics [" + config.metrics + "], or none");
+  AddHttp(app, &config, &listen_http);
   app.add_option("--store", store, "Where the state lives [sqlite:$XDG_STATE_HOME/glim/glim.db]");
   const auto* const id_option =
       app.add_option("--cluster-id", cluster_id,
@@ -88,6 +95,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (!key_file.empty()) config.key_file = key_file;
   if (insecure) config.insecure_without_identity = true;
   if (!metrics.empty()) config.metrics = metrics;
+  if (!listen_http.empty()) config.listen_http = listen_http;
   if (!store.empty()) config.store = store;
   if (id_option->count() > 0 && cluster_id.empty()) {
     return InvalidArgument("--cluster-id", "--cluster-id is empty", "give the cluster's id, or leave the option out");

@@ -53,6 +53,17 @@ Status CheckMetrics(const Config& config) {
                 "use 127.0.0.1, or open_metrics: true on a network whose every user may see the figures");
 }
 
+// Tokens and cookies in plaintext stay on this machine.
+Status CheckHttp(const Config& config) {
+  const std::string address = HttpAddress(config);
+  if (address.empty()) return Status::Ok();
+  if (Status s = CheckAddress("listen_http", address); !s.ok()) return s;
+  if (address.starts_with("unix:")) return Refuse("listen_http", "cannot be a unix socket", "use host:port or none");
+  if (!config.http_plaintext || config.insecure_without_identity || IsLoopback(address)) return Status::Ok();
+  return Refuse("http_plaintext", address + " can be reached from other machines, and tokens would come in plaintext",
+                "leave http_plaintext out: the port has TLS, like `listen`; or listen on 127.0.0.1");
+}
+
 // A name or an address, without a port.
 bool IsServerName(const std::string& name) {
   return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -128,6 +139,9 @@ Status ReadConfigText(const std::string& text, const std::string& source, Config
       {"open_metrics", yaml::IntoBool(&config->open_metrics)},
       {"allow_insecure_listen", Renamed("insecure_without_identity: true")},
       {"metrics", yaml::IntoText(&config->metrics)},
+      {"listen_http", yaml::IntoText(&config->listen_http)},
+      {"http_plaintext", yaml::IntoBool(&config->http_plaintext)},
+      {"web_root", yaml::IntoText(&config->web_root)},
       {"store", yaml::IntoText(&config->store)},
       {"log_level", yaml::IntoChecked(&config->log_level, CheckLogLevel)},
       {"history_kept", yaml::IntoDuration(&config->history_kept, Hours(1), Hours(24 * 3650))},
@@ -194,6 +208,7 @@ Status CheckConfig(const Config& config) {
   if (Status s = CheckAddress("listen", config.listen); !s.ok()) return s;
   if (Status s = CheckAddress("listen_agents", AgentsAddress(config)); !s.ok()) return s;
   if (Status s = CheckMetrics(config); !s.ok()) return s;
+  if (Status s = CheckHttp(config); !s.ok()) return s;
   if (config.store.empty()) return Refuse("store", "is empty", "write it like sqlite:/var/lib/glim/glim.db");
   if (const Status s = CheckLogLevel(config.log_level); !s.ok()) return Refuse("log_level", s.message(), s.fix());
   const bool name = config.cluster_id.size() <= 63 &&
@@ -208,6 +223,12 @@ Status CheckConfig(const Config& config) {
 std::string AgentsAddress(const Config& config) {
   if (!config.listen_agents.empty()) return config.listen_agents;
   return config.listen.ends_with(":0") ? "127.0.0.1:0" : "127.0.0.1:7603";
+}
+
+std::string HttpAddress(const Config& config) {
+  if (config.listen_http == "none") return "";
+  if (!config.listen_http.empty()) return config.listen_http;
+  return config.listen.ends_with(":0") ? "127.0.0.1:0" : "127.0.0.1:7604";
 }
 
 std::string StateFolder(const Config& config) {

@@ -22,10 +22,14 @@ struct Config {
   std::string listen = "127.0.0.1:7601";   // port 0: the system chooses
   std::string listen_agents;               // empty: AgentsAddress
   std::string metrics = "127.0.0.1:7602";  // "none": not served
+  std::string listen_http;                 // empty: HttpAddress; "none": not served
+  bool http_plaintext = false;             // HTTP without TLS, although there is identity: on loopback alone
+  std::string web_root;                    // the dashboard's files; empty: no pages
   std::string store;                       // sqlite:/path or a PostgreSQL URL; never a password in argv: use the file
   std::string log_level = "info";
   std::string port_file;           // gets the bound port, once calls are served
   std::string agents_port_file;    // gets the agents' port, before that
+  std::string http_port_file;      // gets the HTTP port, likewise
   std::string state_dir;           // keys, and what the operator finds (docs/protocols/identity.md); empty: StateFolder
   std::string key_file;            // what is secret in the store is sealed by it; ParseCommandLine fills it in
   std::vector<std::string> names;  // by which the scheduler is reached; the first is told to invited nodes
@@ -66,6 +70,8 @@ Status CheckConfig(const Config& config);
 
 // Where agents are listened to: what the configuration says, or 127.0.0.1:7603; a free port if `listen` has one.
 std::string AgentsAddress(const Config& config);
+// Where HTTP is served: as configured, or 127.0.0.1:7604; a free port if `listen` has one. Empty: nowhere.
+std::string HttpAddress(const Config& config);
 // The folder of what is kept beside the store: what the configuration says, or SQLite's own folder. Empty: neither.
 std::string StateFolder(const Config& config);
 // Where the key file is when nobody says so: cluster.key in /etc/glim for root, for others in $XDG_CONFIG_HOME/glim or

@@ -160,6 +160,30 @@ TEST(ConfigTest, AgentsHaveAPortOfTheirOwn) {
   EXPECT_EQ(AgentsAddress(config), "0.0.0.0:7603");
 }
 
+TEST(ConfigTest, HttpHasAPortOfItsOwnAndPlaintextStaysOnThisMachine) {
+  Config config;
+  config.store = "sqlite:/x.db";
+  EXPECT_EQ(HttpAddress(config), "127.0.0.1:7604");
+  config.listen = "127.0.0.1:0";
+  EXPECT_EQ(HttpAddress(config), "127.0.0.1:0");
+  ASSERT_TRUE(ReadConfigText("listen_http: none\n", "c", &config).ok());
+  EXPECT_EQ(HttpAddress(config), "");
+  EXPECT_TRUE(CheckConfig(config).ok());
+  config = Config();
+  config.store = "sqlite:/x.db";
+  ASSERT_TRUE(ReadConfigText("listen_http: 0.0.0.0:7604\nweb_root: /srv/glim\n", "c", &config).ok());
+  EXPECT_TRUE(CheckConfig(config).ok()) << "with TLS";
+  EXPECT_EQ(config.web_root, "/srv/glim");
+  config.http_plaintext = true;
+  EXPECT_EQ(CheckConfig(config).field(), "http_plaintext");
+  config.listen_http = "127.0.0.1:7604";
+  EXPECT_TRUE(CheckConfig(config).ok());
+  for (const char* address : {"7604", "unix:/run/http", ":1"}) {
+    config.listen_http = address;
+    EXPECT_EQ(CheckConfig(config).field(), "listen_http") << address;
+  }
+}
+
 TEST(ConfigTest, WhatTheOperatorFindsLiesBesideTheStoreOrWhereItIsSaid) {
   Config config;
   config.store = "sqlite:/var/lib/glim/glim.db";

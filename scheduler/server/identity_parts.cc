@@ -79,8 +79,9 @@ Status IdentityParts::OpenKeys() {
         config_.key_file);
   }
   if (Status status = WriteOperatorCa(folder, *keeper_); !status.ok()) return status;
-  auto ports = PortCredentials::Make(keeper_.get(), NamesOf({config_.listen, AgentsAddress(config_)}, config_.names),
-                                     loop->Now());
+  auto ports = PortCredentials::Make(
+      keeper_.get(), NamesOf({config_.listen, AgentsAddress(config_), HttpAddress(config_)}, config_.names),
+      loop->Now());
   if (!ports.ok()) return ports.status();
   ports_ = std::move(ports).value();
   const auto told = [this] { return listen(); };
@@ -162,6 +163,10 @@ std::string IdentityParts::listen() const {
 std::string IdentityParts::listen_agents() const {
   const std::lock_guard lock(mutex_);
   return ReachedAt(config_, AgentsAddress(config_), agents_port_, HostName());
+}
+
+std::string IdentityParts::ReachedByOthers(const std::string& bound, int port) const {
+  return ReachedAt(config_, bound, port, HostName());
 }
 
 void IdentityParts::Stop() {

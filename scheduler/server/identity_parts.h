@@ -50,10 +50,15 @@ class IdentityParts {
   std::shared_ptr<grpc::ServerCredentials> ForUsers(BegunCalls* calls) const;
   std::shared_ptr<grpc::ServerCredentials> ForAgents(BegunCalls* calls) const;
 
+  // What the ports show at a handshake, now. Null: without identity.
+  std::shared_ptr<const PortCredentials::Shown> shown() const { return ports_ ? ports_->shown() : nullptr; }
+
   // HOST:PORT for other machines, once the ports are bound.
   void Bound(int port, int agents_port);
   std::string listen() const;
   std::string listen_agents() const;
+  // The same of another port.
+  std::string ReachedByOthers(const std::string& bound, int port) const;
 
   // Before the strand stops: nothing is asked by the control socket any more, nothing is renewed.
   void Stop();

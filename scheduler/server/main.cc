@@ -53,6 +53,7 @@ int Serve(const glim::server::Config& config) {
   if (!server.ok()) return SayError(server.status());
   // Whoever waits for the port then finds the agents' one, too.
   const std::pair<const std::string&, int> ports[] = {{config.agents_port_file, (*server)->agents_port()},
+                                                      {config.http_port_file, (*server)->http_port()},
                                                       {config.port_file, (*server)->port()}};
   for (const auto& [path, port] : ports) {
     if (WritePortFile(path, port)) continue;

@@ -269,8 +269,8 @@ Status Server::Parts::ServeHttp(const Config& config) {
   gateway::Gateway::Options options;
   options.address = HttpAddress(config);
   if (options.address.empty()) return Status::Ok();
-  streams = std::make_unique<gateway::StreamHub>(
-      gateway::StreamHub::Parts{loop.get(), door.get(), limits.get(), feed.get()});
+  const gateway::StreamHub::Parts fed_by{loop.get(), door.get(), limits.get(), feed.get()};
+  streams = std::make_unique<gateway::StreamHub>(fed_by);
   options.streams = streams.get();
   options.identity = identity->identity();
   options.names = config.names;

@@ -27,6 +27,7 @@ class Server {
   int port() const;
   int agents_port() const;
   int metrics_port() const;  // 0: not served
+  int http_port() const;     // likewise
   const std::string& cluster_id() const;
   SnapshotPtr snapshot() const;
 

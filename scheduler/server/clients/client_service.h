@@ -11,9 +11,11 @@
 #include "glim/v1/client_api.grpc.pb.h"
 #include "scheduler/server/clients/adviser.h"
 #include "scheduler/server/clients/event_stream.h"
+#include "scheduler/server/clients/history_desk.h"
 #include "scheduler/server/clients/log_stream.h"
 #include "scheduler/server/clients/stream_watch.h"
 #include "scheduler/server/clients/user_calls.h"
+#include "scheduler/server/clients/web_codes.h"
 #include "scheduler/server/door/call.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 
@@ -23,12 +25,15 @@ class ClientService final : public v1::ClientApi::CallbackService {
  public:
   // All outlive the service.
   ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed, Adviser* adviser,
-                Door* door, StreamWatch* watch, SecretAffairs* secrets, OidcAffairs* oidc, std::string cluster_id)
+                HistoryDesk* desk, Door* door, StreamWatch* watch, SecretAffairs* secrets, OidcAffairs* oidc,
+                WebCodes* web_codes, std::string cluster_id)
       : loop_(loop),
         door_(door),
         adviser_(adviser),
+        desk_(desk),
         secrets_(secrets),
         oidc_(oidc),
+        web_codes_(web_codes),
         cluster_id_(std::move(cluster_id)),
         logs_{strand, broker, loop, door, watch},
         events_{feed, door, watch} {}
@@ -82,18 +87,28 @@ class ClientService final : public v1::ClientApi::CallbackService {
                                       v1::LoginOidcResponse* response) override {
     return server::LoginOidc(door_, oidc_, context, *request, response);
   }
+  grpc::ServerUnaryReactor* CreateWebCode(grpc::CallbackServerContext* context, const v1::CreateWebCodeRequest* request,
+                                          v1::CreateWebCodeResponse* response) override {
+    return web_codes_->Create(context, *request, response);
+  }
+  grpc::ServerUnaryReactor* RedeemWebCode(grpc::CallbackServerContext* context, const v1::RedeemWebCodeRequest* request,
+                                          v1::RedeemWebCodeResponse* response) override {
+    return web_codes_->Redeem(context, *request, response);
+  }
 
  private:
   grpc::ServerUnaryReactor* Advise(Call* call, const google::protobuf::Message* response, std::function<Status()> work);
   // Cancel, suspend and resume: the same call but for the event.
-  template <typename Event, typename Request, typename Response>
+  template <typename Request, typename Response>
   grpc::ServerUnaryReactor* PostForJob(Call* call, const Request& request, Response* response);
 
   SchedulerLoop* loop_;
   Door* door_;
   Adviser* adviser_;
+  HistoryDesk* desk_;
   SecretAffairs* secrets_;
   OidcAffairs* oidc_;
+  WebCodes* web_codes_;
   const std::string cluster_id_;
   const LogStream::Owner logs_;
   const EventStream::Owner events_;

@@ -29,20 +29,6 @@ std::vector<core::TokenRow> TokensOf(const core::Identity& identity, const std::
   return found;
 }
 
-// Jobs' tokens are as many as their attempts.
-Status CheckRoom(const core::Identity& identity, const std::string& user) {
-  std::size_t count = 0;
-  identity.tokens.ForEach([&](const std::string&, const core::TokenRow& row) {
-    count += row.user == user && row.origin != core::TokenOrigin::kJob ? 1 : 0;
-  });
-  if (count < kTokensOfUserMax) return Status::Ok();
-  return Status(StatusCode::kResourceExhausted,
-                "user " + user + " has as many tokens as may be: " + std::to_string(kTokensOfUserMax))
-      .WithReason("TOO_MANY_TOKENS")
-      .WithField("user")
-      .WithFix("revoke some of them: glim admin token list, glim admin token revoke ID");
-}
-
 Status NoSuchToken(const std::string& id) {
   return Status(StatusCode::kNotFound, "no token " + EscapedStart(id, kTokenIdDigits))
       .WithReason("NO_SUCH_TOKEN")
@@ -75,6 +61,19 @@ Status ScopeIsForItself(const Caller& caller, const std::vector<core::TokenRow>&
 
 }  // namespace
 
+Status CheckRoomForToken(const core::Identity& identity, const std::string& user) {
+  std::size_t count = 0;
+  identity.tokens.ForEach([&](const std::string&, const core::TokenRow& row) {
+    count += row.user == user && row.origin != core::TokenOrigin::kJob ? 1 : 0;
+  });
+  if (count < kTokensOfUserMax) return Status::Ok();
+  return Status(StatusCode::kResourceExhausted,
+                "user " + user + " has as many tokens as may be: " + std::to_string(kTokensOfUserMax))
+      .WithReason("TOO_MANY_TOKENS")
+      .WithField("user")
+      .WithFix("revoke some of them: glim admin token list, glim admin token revoke ID");
+}
+
 grpc::ServerUnaryReactor* CreateToken(Door* door, grpc::CallbackServerContext* context,
                                       const v1::CreateTokenRequest& request, v1::CreateTokenResponse* response) {
   Call* const call = Call::Open(door, context, "AdminApi/CreateToken", request);
@@ -83,7 +82,7 @@ grpc::ServerUnaryReactor* CreateToken(Door* door, grpc::CallbackServerContext* c
   const SnapshotPtr snapshot = loop.snapshot();
   auto row = NewToken(call->caller(), *snapshot->tables.accounts, request, loop.Now());
   if (!row.ok()) return RefuseOrDeny(call, row.status(), "user " + EscapedStart(request.user(), 64));
-  if (Status s = CheckRoom(*snapshot->tables.identity, row->user); !s.ok()) return call->Refuse(s);
+  if (Status s = CheckRoomForToken(*snapshot->tables.identity, row->user); !s.ok()) return call->Refuse(s);
   const OpaqueToken token = MakeToken();
   row->id = token.id;
   row->hash = HashOf(token.secret);

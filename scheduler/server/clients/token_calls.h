@@ -6,6 +6,9 @@
 
 namespace glim::server {
 
+// RESOURCE_EXHAUSTED (TOO_MANY_TOKENS): the user has as many as may be. Jobs' own tokens do not count.
+Status CheckRoomForToken(const core::Identity& identity, const std::string& user);
+
 // The token is in this one answer and nowhere else: its row has the hash.
 grpc::ServerUnaryReactor* CreateToken(Door* door, grpc::CallbackServerContext* context,
                                       const v1::CreateTokenRequest& request, v1::CreateTokenResponse* response);

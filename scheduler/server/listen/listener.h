@@ -37,6 +37,10 @@ class Port {
   ~Port() { acceptor_->Stop(); }  // before the server goes
 
   int port() const { return acceptor_->port(); }
+  // To the same services, inside this process.
+  std::shared_ptr<grpc::Channel> InProcessChannel(const grpc::ChannelArguments& arguments) {
+    return server_->InProcessChannel(arguments);
+  }
   // As grpc::Server's: nobody is taken from now on, and what is being answered may take until then.
   void Shutdown(std::chrono::system_clock::time_point until) {
     acceptor_->Stop();

@@ -1,0 +1,142 @@
+// Browsers' sessions: how one begins, what it may, and what pages of others cannot make a browser do.
+#include "scheduler/gateway/sessions.h"
+
+#include <gmock/gmock.h>
+
+#include "scheduler/gateway/testing/http_server_fixture.h"
+
+namespace glim::gateway {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SessionTest : public HttpServerTest {
+ protected:
+  struct Session {
+    std::string cookie, csrf, set_cookie;
+  };
+  std::string NewCode(const std::string& user) {
+    const HttpReply reply = Ask("POST", "/v1/session/code", TokenOf(user));
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    const std::string code = reply.Json()["code"];
+    EXPECT_EQ(reply.Json()["url"], "https://127.0.0.1:" + std::to_string(server_->http_port()) + "/#code=" + code);
+    return code;
+  }
+  HttpReply Redeem(const std::string& code, const TestHeaders& headers = {}) {
+    return Ask("POST", "/v1/session", "", "{\"code\":\"" + code + "\"}", headers);
+  }
+  Session Begin(const std::string& user) {
+    const HttpReply reply = Redeem(NewCode(user));
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    Session session;
+    session.set_cookie = reply.headers.at("set-cookie");
+    session.cookie = session.set_cookie.substr(0, session.set_cookie.find(';'));
+    session.csrf = reply.Json()["csrf"];
+    return session;
+  }
+};
+
+TEST_F(SessionTest, ACodeBecomesACookieOnce) {
+  const std::string code = NewCode("kim");
+  const HttpReply first = Redeem(code);
+  ASSERT_EQ(first.status, 200) << first.body;
+  EXPECT_EQ(first.Json()["user"], "kim");
+  EXPECT_THAT(first.body, Not(HasSubstr("glim_"))) << "no script sees a token";
+  const std::string cookie = first.headers.at("set-cookie");
+  EXPECT_THAT(cookie, HasSubstr("; HttpOnly"));
+  EXPECT_THAT(cookie, HasSubstr("; SameSite=Strict"));
+  EXPECT_THAT(cookie, HasSubstr("; Secure"));
+  EXPECT_THAT(cookie, HasSubstr("; Path=/"));
+  const HttpReply second = Redeem(code);
+  EXPECT_EQ(second.status, 401);
+  EXPECT_EQ(second.Reason(), "BAD_CODE");
+  EXPECT_EQ(Redeem("made-up").Reason(), "BAD_CODE");
+}
+
+TEST_F(SessionTest, TheSessionIsItsUsersAndNoMore) {
+  const Session session = Begin("kim");
+  const HttpReply shown = Ask("GET", "/v1/session", "", "", {{"Cookie", session.cookie}});
+  ASSERT_EQ(shown.status, 200) << shown.body;
+  EXPECT_EQ(shown.Json()["user"], "kim");
+  EXPECT_EQ(shown.Json()["csrf"], session.csrf);
+  EXPECT_EQ(Ask("GET", "/v1/audit", "", "", {{"Cookie", session.cookie}}).Reason(), "ROLE");
+  const Session operators = Begin("ora");
+  EXPECT_EQ(Ask("GET", "/v1/audit", "", "", {{"Cookie", operators.cookie}}).status, 200);
+}
+
+TEST_F(SessionTest, AReadersTokenMakesNone) {
+  EXPECT_EQ(Ask("POST", "/v1/session/code", MakeToken("kim", "read")).Reason(), "SCOPE");
+}
+
+TEST_F(SessionTest, ACodeIsWorthNothingOnceItsMakersTokenIs) {
+  const std::string token = MakeToken("kim");
+  const HttpReply made = Ask("POST", "/v1/session/code", token);
+  ASSERT_EQ(made.status, 200);
+  ASSERT_EQ(Ask("DELETE", "/v1/tokens/" + IdOf(token), token).status, 200);
+  EXPECT_EQ(Redeem(made.Json()["code"]).status, 401);
+}
+
+TEST_F(SessionTest, ChangesByCookieShowTheSessionsOwnToken) {
+  const std::uint64_t id = SubmitBy(TokenOf("kim"), Spec("sft"));
+  const std::string target = "/v1/jobs/" + std::to_string(id) + "/cancel";
+  const Session session = Begin("kim"), other = Begin("kim");
+  const auto cancel = [&](TestHeaders headers) {
+    headers.emplace_back("Cookie", session.cookie);
+    return Ask("POST", target, "", "", headers);
+  };
+  EXPECT_EQ(cancel({}).Reason(), "CSRF");
+  EXPECT_EQ(cancel({{"X-Glim-Csrf", other.csrf}}).Reason(), "CSRF");
+  EXPECT_EQ(cancel({{"X-Glim-Csrf", session.csrf}, {"Origin", "https://evil.example"}}).Reason(), "CROSS_SITE");
+  EXPECT_EQ(cancel({{"X-Glim-Csrf", session.csrf}, {"Origin", "null"}}).Reason(), "CROSS_SITE");
+  EXPECT_EQ(cancel({{"X-Glim-Csrf", session.csrf}, {"Sec-Fetch-Site", "cross-site"}}).Reason(), "CROSS_SITE");
+  EXPECT_EQ(cancel({{"X-Glim-Csrf", session.csrf}, {"Sec-Fetch-Site", "same-site"}}).Reason(), "CROSS_SITE");
+  EXPECT_EQ(cancel({{"X-Glim-Csrf", session.csrf}, {"Origin", "https://127.0.0.1"}}).status, 200);
+  EXPECT_EQ(Ask("POST", target, TokenOf("kim"), "", {{"Origin", "https://evil.example"}}).Reason() == "CSRF", false)
+      << "who shows a token is no browser that was tricked";
+}
+
+TEST_F(SessionTest, SigningInFromAnotherSiteIsRefused) {
+  EXPECT_EQ(Redeem(NewCode("kim"), {{"Origin", "https://evil.example"}}).Reason(), "CROSS_SITE");
+}
+
+TEST_F(SessionTest, AnEndedSessionIsWorthNothing) {
+  const Session session = Begin("kim");
+  EXPECT_EQ(Ask("DELETE", "/v1/session", "", "", {{"Cookie", session.cookie}}).Reason(), "CSRF");
+  const HttpReply ended =
+      Ask("DELETE", "/v1/session", "", "", {{"Cookie", session.cookie}, {"X-Glim-Csrf", session.csrf}});
+  EXPECT_EQ(ended.status, 200) << ended.body;
+  EXPECT_THAT(ended.headers.at("set-cookie"), HasSubstr("Max-Age=0"));
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", session.cookie}}).Reason(), "BAD_TOKEN");
+}
+
+TEST_F(SessionTest, BytesThatNoTokenHasDoNoHarm) {
+  EXPECT_EQ(Connect().Ask("GET", "/v1/whoami", {{"Authorization", "Bearer \x7f"}}).status, 400) << "is no HTTP";
+  for (const std::string& bytes : {std::string("\xff\xfe"), std::string(9'000, 'x')}) {
+    const HttpReply reply = Connect().Ask("GET", "/v1/whoami", {{"Authorization", "Bearer " + bytes}});
+    EXPECT_EQ(reply.Reason(), "BAD_TOKEN");
+    EXPECT_EQ(Connect().Ask("GET", "/v1/whoami", {{"Cookie", "glim_session=" + bytes}}).status, 401);
+  }
+  EXPECT_EQ(Ask("GET", "/v1/whoami", TokenOf("kim")).status, 200);
+}
+
+HttpRequest WithHeaders(NamedTexts headers) {
+  HttpRequest request;
+  request.verb = "POST";
+  request.headers = std::move(headers);
+  return request;
+}
+
+TEST(WhoAsks, ATokenWinsOverACookieAndTwoOfEitherAreNone) {
+  EXPECT_EQ(WhoAsks(WithHeaders({{"authorization", "Bearer a"}, {"cookie", "glim_session=b"}}), true)->session, "");
+  EXPECT_EQ(WhoAsks(WithHeaders({{"cookie", "x=1; glim_session=b; y=2"}}), true)->session, "b");
+  EXPECT_EQ(WhoAsks(WithHeaders({{"cookie", "glim_session=b; glim_session=c"}}), true)->session, "");
+  EXPECT_EQ(WhoAsks(WithHeaders({{"cookie", "not_glim_session=b"}}), true)->session, "");
+  EXPECT_FALSE(WhoAsks(WithHeaders({{"authorization", "Bearer a"}, {"authorization", "Bearer b"}}), true).ok());
+  EXPECT_EQ(WhoAsks(WithHeaders({{"glim-user", "kim"}}), false)->credentials.user, "kim");
+  EXPECT_EQ(WhoAsks(WithHeaders({{"glim-user", "k\xffm"}}), false)->credentials.user, kNobodyInParticular);
+  EXPECT_EQ(WhoAsks(WithHeaders({}), false)->credentials.user, kNobodyInParticular);
+}
+
+}  // namespace
+}  // namespace glim::gateway
