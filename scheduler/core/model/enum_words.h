@@ -294,7 +294,7 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kNodeCordoned, "node_cordoned"},
     {HistoryKind::kNodeDrained, "node_drained"},
     {HistoryKind::kNodeUncordoned, "node_uncordoned"},
-    {HistoryKind::kJobPriority, "job_priority_changed"},
+    {HistoryKind::kJobPriority, "job_priority"},
     {HistoryKind::kStatesChanged, "states_changed"},
 });
 

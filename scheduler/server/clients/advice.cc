@@ -1,10 +1,11 @@
 #include "scheduler/server/clients/advice.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
-#include "scheduler/core/advice/what_if.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/server/convert/row_convert.h"
@@ -18,17 +19,6 @@ core::ClusterState CopyOf(const Snapshot& snapshot) {
   core::ClusterState state = core::ClusterState::Of(snapshot.tables);
   state.outage = snapshot.outage;
   return state;
-}
-
-void VictimToProto(const core::ClusterState& state, const core::VictimCost& cost, v1::Victim* out) {
-  const core::Job& job = *state.FindJob(cost.attempt.job);
-  out->set_job_id(job.id.value);
-  out->set_name(job.spec->name);
-  out->set_user(job.user);
-  out->set_priority(core::ToString(job.priority));
-  out->set_preemption_cost_gpu_ms(cost.preemption_cost_gpu_ms);
-  out->set_since_save_ms(cost.since_save.ms);
-  out->set_steps_since_save(cost.steps_since_save);
 }
 
 void StartToProto(const core::ClusterState& state, const core::Trial& trial, v1::PlannedStart* out) {
@@ -58,6 +48,31 @@ void OutlookToProto(const core::Explanation& explanation, v1::Outlook* out) {
 }
 
 }  // namespace
+
+void VictimToProto(const core::ClusterState& state, const core::VictimCost& cost, v1::Victim* out) {
+  const core::Job& job = *state.FindJob(cost.attempt.job);
+  out->set_job_id(job.id.value);
+  out->set_name(job.spec->name);
+  out->set_user(job.user);
+  out->set_priority(core::ToString(job.priority));
+  out->set_preemption_cost_gpu_ms(cost.preemption_cost_gpu_ms);
+  out->set_since_save_ms(cost.since_save.ms);
+  out->set_steps_since_save(cost.steps_since_save);
+}
+
+v1::Victim VictimOf(const Snapshot& snapshot, const core::Attempt& attempt, TimePoint now) {
+  core::Tables own;
+  const auto copy = [](auto& to, const auto& from, auto id) {
+    if (const auto* row = from.Find(id)) to.Put(id, std::make_shared<std::decay_t<decltype(*row)>>(*row));
+  };
+  copy(own.jobs, snapshot.tables.jobs, attempt.id.job);
+  copy(own.attempts, snapshot.tables.attempts, attempt.id);
+  for (const core::NodeId node : attempt.nodes) copy(own.nodes, snapshot.tables.nodes, node);
+  const core::ClusterState state = core::ClusterState::Of(own);
+  v1::Victim victim;
+  VictimToProto(state, core::CostOfInterrupt(state, *snapshot.policy, attempt.id, now), &victim);
+  return victim;
+}
 
 Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request, TimePoint now,
                   v1::ExplainJobResponse* response) {

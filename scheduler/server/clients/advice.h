@@ -3,6 +3,7 @@
 #pragma once
 
 #include "glim/v1/client_api.pb.h"
+#include "scheduler/core/advice/what_if.h"
 #include "scheduler/core/model/event.h"
 #include "scheduler/server/loop/snapshot.h"
 #include "sdk/base/status.h"
@@ -10,6 +11,12 @@
 namespace glim::server {
 
 inline constexpr int kSpecsPlannedMax = 100;
+
+void VictimToProto(const core::ClusterState& state, const core::VictimCost& cost, v1::Victim* out);
+
+// What it would cost to interrupt this live attempt now. Looks at the attempt's own rows alone: where a job has shown
+// nothing of its saves yet, the policy's numbers stand for its pool's.
+v1::Victim VictimOf(const Snapshot& snapshot, const core::Attempt& attempt, TimePoint now);
 
 // kNotFound for a job that the snapshot does not have.
 Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request, TimePoint now,

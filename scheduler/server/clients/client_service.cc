@@ -1,12 +1,12 @@
 #include "scheduler/server/clients/client_service.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/server/clients/advice.h"
 #include "scheduler/server/clients/history_listing.h"
 #include "scheduler/server/clients/job_listing.h"
+#include "scheduler/server/clients/node_listing.h"
 #include "scheduler/server/clients/submit_event.h"
 #include "scheduler/server/convert/protocol.h"
 #include "scheduler/server/convert/row_convert.h"
@@ -106,14 +106,12 @@ grpc::ServerUnaryReactor* ClientService::ListNodes(grpc::CallbackServerContext* 
   if (!call->admitted()) return call;
   const SnapshotPtr snapshot = loop_->snapshot();
   MarkStale(context, *snapshot);
-  snapshot->tables.nodes.ForEach(
-      [&](core::NodeId, const core::Node& node) { NodeToProto(*snapshot, node, response->add_nodes()); });
-  std::sort(response->mutable_nodes()->pointer_begin(), response->mutable_nodes()->pointer_end(),
-            [](const v1::Node* a, const v1::Node* b) { return a->name() < b->name(); });
+  auto list = server::ListNodes(*snapshot, *request);
+  if (list.ok()) *response = std::move(list).value();
   if (!call->caller().IsOperator()) {
     for (v1::Node& node : *response->mutable_nodes()) RemovePrivateParts(&node);
   }
-  call->Answer(Status::Ok(), response);
+  call->Answer(list.status(), response);
   return call;
 }
 
@@ -135,14 +133,18 @@ grpc::ServerUnaryReactor* ClientService::ListHistory(grpc::CallbackServerContext
   if (!call->admitted()) return call;
   auto query = HistoryQueryOf(*request, loop_->Now());
   if (!query.ok()) return call->Refuse(query.status());
-  const Status posted = loop_->Read([call, response, query = *query](store::Store& store) {
-    auto list = server::ListHistory(store, query);
+  const auto read = [call, response, request, query = *query](store::HistoryReader& store) {
+    auto list = server::ListHistory(store, *request, query);
     if (list.ok()) *response = std::move(list).value();
     for (v1::EndedJob& job : *response->mutable_jobs()) {
       if (!HasRight(call->caller(), job.user(), job.team())) RemovePrivateParts(&job);
     }
-    call->Answer(list.status(), response);
-  });
+    return list.status();
+  };
+  const auto answer = [call, response](const Status& status) { call->Answer(status, response); };
+  const Status posted = IsFiltered(*request)
+                            ? desk_->PostPage(call->caller().peer, read, answer)
+                            : loop_->Read([read, answer](store::Store& store) { answer(read(store)); });
   return posted.ok() ? call : call->Refuse(posted);
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/quota_bounds.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/server/clients/client_service.h"
@@ -78,37 +79,64 @@ grpc::ServerUnaryReactor* ClientService::Submit(grpc::CallbackServerContext* con
   return posted.ok() ? call : call->Refuse(posted);
 }
 
-template <typename Event, typename Request, typename Response>
+namespace {
+
+core::CancelJob EventOf(const Call& call, const v1::CancelRequest& request) {
+  return {core::JobId(request.job_id()), call.user(), call.by_right(), request.reason(), request.now()};
+}
+core::SuspendJob EventOf(const Call& call, const v1::SuspendRequest& request) {
+  return {core::JobId(request.job_id()), call.user(), call.by_right(), request.reason()};
+}
+core::ResumeJob EventOf(const Call& call, const v1::ResumeRequest& request) {
+  return {core::JobId(request.job_id()), call.user(), call.by_right()};
+}
+
+std::string ReasonOf(const v1::CancelRequest& request) {
+  return core::WithReason(request.now() ? "cancelled, without the time to save" : "cancelled", request.reason());
+}
+std::string ReasonOf(const v1::SuspendRequest& request) { return core::WithReason("suspended", request.reason()); }
+std::string ReasonOf(const v1::ResumeRequest&) { return "resumed"; }
+
+Status CheckReasonOf(const v1::ResumeRequest&) { return Status::Ok(); }
+template <typename Request>
+Status CheckReasonOf(const Request& request) {
+  return core::CheckReason(request.reason());
+}
+
+}  // namespace
+
+template <typename Request, typename Response>
 grpc::ServerUnaryReactor* ClientService::PostForJob(Call* call, const Request& request, Response* response) {
   if (!call->admitted()) return call;
   const core::JobId id(request.job_id());
   if (!id) return call->Refuse(InvalidArgument("job_id", "is missing", "say which job"));
+  if (Status reason = CheckReasonOf(request); !reason.ok()) return call->Refuse(reason);
   const SnapshotPtr snapshot = loop_->snapshot();
   const core::Job* const job = snapshot->tables.jobs.Find(id);
   const std::string before = job != nullptr ? core::ToString(job->state) + (", of " + job->user) : "";
   const Status posted = loop_->Post(
-      Event{id, call->user(), call->by_right()},
+      EventOf(*call, request),
       [call, response](const core::Reply& reply) {
         response->set_state(reply.state);
         call->Answer(reply.status, response);
       },
-      call->Note("job " + std::to_string(id.value), before));
+      call->Note("job " + std::to_string(id.value), before, ReasonOf(request)));
   return posted.ok() ? call : call->Refuse(posted);
 }
 
 grpc::ServerUnaryReactor* ClientService::Cancel(grpc::CallbackServerContext* context, const v1::CancelRequest* request,
                                                 v1::CancelResponse* response) {
-  return PostForJob<core::CancelJob>(Call::Open(door_, context, "ClientApi/Cancel", *request), *request, response);
+  return PostForJob(Call::Open(door_, context, "ClientApi/Cancel", *request), *request, response);
 }
 
 grpc::ServerUnaryReactor* ClientService::Suspend(grpc::CallbackServerContext* context,
                                                  const v1::SuspendRequest* request, v1::SuspendResponse* response) {
-  return PostForJob<core::SuspendJob>(Call::Open(door_, context, "ClientApi/Suspend", *request), *request, response);
+  return PostForJob(Call::Open(door_, context, "ClientApi/Suspend", *request), *request, response);
 }
 
 grpc::ServerUnaryReactor* ClientService::Resume(grpc::CallbackServerContext* context, const v1::ResumeRequest* request,
                                                 v1::ResumeResponse* response) {
-  return PostForJob<core::ResumeJob>(Call::Open(door_, context, "ClientApi/Resume", *request), *request, response);
+  return PostForJob(Call::Open(door_, context, "ClientApi/Resume", *request), *request, response);
 }
 
 }  // namespace glim::server

@@ -134,7 +134,8 @@ v1::DesiredState BuildDesiredState(const Snapshot& snapshot, core::NodeId id, co
     }
     if (task.stop) {
       out->mutable_stop()->set_reason(task.stop_reason);
-      out->mutable_stop()->set_term_ms(policy.kill_after_term.ms);
+      const bool at_once = task.attempt != nullptr && task.attempt->stop_now;
+      out->mutable_stop()->set_term_ms(at_once ? 0 : policy.kill_after_term.ms);
     }
   }
   return set;

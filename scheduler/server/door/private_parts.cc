@@ -67,7 +67,8 @@ constexpr std::string_view kOfNode[] = {"name",
                                         "fault",
                                         "suspect_until_ms",
                                         "only_uid",
-                                        "needs_uid"};
+                                        "needs_uid",
+                                        "cordon"};
 constexpr std::string_view kOfUser[] = {"name", "teams", "admin_of"};
 
 // What the planner says of amounts and names of jobs. The others' words may hold paths and what programs said.

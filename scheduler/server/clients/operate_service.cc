@@ -1,0 +1,198 @@
+#include "scheduler/server/clients/operate_service.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "scheduler/core/lifecycle/cordon.h"
+#include "scheduler/core/model/cordon.h"
+#include "scheduler/server/clients/advice.h"
+#include "scheduler/server/convert/row_convert.h"
+
+namespace glim::server {
+namespace {
+
+constexpr std::size_t kJobsNamedMax = 1000;
+
+const core::Node* NodeOfName(const Snapshot& snapshot, const std::string& name) {
+  const core::NodeId* const id = snapshot.tables.node_ids.Find(name);
+  return id == nullptr ? nullptr : snapshot.tables.nodes.Find(*id);
+}
+
+std::string CordonNow(const Snapshot& snapshot, const std::string& name) {
+  const core::Node* const node = NodeOfName(snapshot, name);
+  if (node == nullptr) return "";
+  return node->cordon ? core::CordonInWords(*node->cordon) : "in use";
+}
+
+// Who is on the node now.
+void AddJobsOn(const Snapshot& snapshot, const std::string& name, TimePoint now,
+               google::protobuf::RepeatedPtrField<v1::Victim>* out) {
+  const core::Node* const node = NodeOfName(snapshot, name);
+  const core::Attempt* const holder = node == nullptr ? nullptr : snapshot.tables.attempts.Find(node->holder);
+  if (holder == nullptr || holder->state == core::AttemptState::kClaimed) return;
+  *out->Add() = VictimOf(snapshot, *holder, now);
+}
+
+Status CheckWhy(const std::string& reason) {
+  if (reason.empty()) return InvalidArgument("reason", "is missing", "say why: it is shown with what it changes");
+  return core::CheckReason(reason);
+}
+
+}  // namespace
+
+Call* OperateService::PostChange(Call* call, decltype(core::Event::what) event, bool dry_run, AuditNote note,
+                                 std::function<void(const core::Reply&)> on_reply) {
+  std::optional<AuditNote> told;  // a question changes nothing
+  if (!dry_run) told = std::move(note);
+  const Status posted = loop_->Post(std::move(event), std::move(on_reply), std::move(told));
+  return posted.ok() ? call : call->Refuse(posted);
+}
+
+template <typename Response>
+grpc::ServerUnaryReactor* OperateService::Cordon(Call* call, core::CordonNode event, Response* response) {
+  if (!call->admitted()) return call;
+  if (Status why = CheckWhy(event.reason); !why.ok()) return call->Refuse(why);
+  event.by = call->user();
+  const SnapshotPtr before = loop_->snapshot();
+  AddJobsOn(*before, event.name, loop_->Now(), response->mutable_jobs());
+  const core::Node* const node = NodeOfName(*before, event.name);
+  const std::string after = node == nullptr ? "" : core::CordonInWords(core::CordonAfter(*node, event, loop_->Now()));
+  AuditNote note = call->Note("node " + event.name, CordonNow(*before, event.name), after);
+  const bool dry_run = event.dry_run;
+  return PostChange(call, event, dry_run, std::move(note), [this, call, response, event](const core::Reply& reply) {
+    const SnapshotPtr snapshot = loop_->snapshot();
+    const core::Node* const found = reply.status.ok() ? NodeOfName(*snapshot, event.name) : nullptr;
+    if (found != nullptr) {
+      core::Node row = *found;
+      if (event.dry_run) row.cordon = core::CordonAfter(row, event, loop_->Now());
+      NodeToProto(*snapshot, row, response->mutable_node());
+    }
+    call->Answer(reply.status, response);
+  });
+}
+
+grpc::ServerUnaryReactor* OperateService::CordonNode(grpc::CallbackServerContext* context,
+                                                     const v1::CordonNodeRequest* request,
+                                                     v1::CordonNodeResponse* response) {
+  core::CordonNode event{request->node(), "", request->reason(), Milliseconds(request->for_ms())};
+  event.dry_run = request->dry_run();
+  return Cordon(Call::Open(door_, context, "OperateApi/CordonNode", *request), std::move(event), response);
+}
+
+grpc::ServerUnaryReactor* OperateService::DrainNode(grpc::CallbackServerContext* context,
+                                                    const v1::DrainNodeRequest* request,
+                                                    v1::DrainNodeResponse* response) {
+  core::CordonNode event{request->node(), "", request->reason(), Milliseconds(request->for_ms()), true};
+  event.deadline = Milliseconds(request->deadline_ms());
+  event.dry_run = request->dry_run();
+  return Cordon(Call::Open(door_, context, "OperateApi/DrainNode", *request), std::move(event), response);
+}
+
+grpc::ServerUnaryReactor* OperateService::UncordonNode(grpc::CallbackServerContext* context,
+                                                       const v1::UncordonNodeRequest* request,
+                                                       v1::UncordonNodeResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/UncordonNode", *request);
+  if (!call->admitted()) return call;
+  AuditNote note = call->Note("node " + request->node(), CordonNow(*loop_->snapshot(), request->node()), "in use");
+  core::UncordonNode event{request->node(), call->user(), request->dry_run()};
+  return PostChange(call, std::move(event), request->dry_run(), std::move(note),
+                    [this, call, request, response](const core::Reply& reply) {
+                      const SnapshotPtr snapshot = loop_->snapshot();
+                      const core::Node* const found =
+                          reply.status.ok() ? NodeOfName(*snapshot, request->node()) : nullptr;
+                      if (found != nullptr) {
+                        core::Node row = *found;
+                        row.cordon.reset();
+                        NodeToProto(*snapshot, row, response->mutable_node());
+                      }
+                      call->Answer(reply.status, response);
+                    });
+}
+
+grpc::ServerUnaryReactor* OperateService::SetJobPriority(grpc::CallbackServerContext* context,
+                                                         const v1::SetJobPriorityRequest* request,
+                                                         v1::SetJobPriorityResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/SetJobPriority", *request);
+  if (!call->admitted()) return call;
+  const core::JobId id(request->job_id());
+  if (!id) return call->Refuse(InvalidArgument("job_id", "is missing", "say which job"));
+  if (Status why = core::CheckReason(request->reason()); !why.ok()) return call->Refuse(why);
+  const auto priority = core::ParsePriority(request->priority());
+  if (!priority.ok()) return call->Refuse(priority.status());
+  const SnapshotPtr before = loop_->snapshot();
+  const core::Job* const job = before->tables.jobs.Find(id);
+  AuditNote note =
+      call->Note("job " + std::to_string(id.value),
+                 job == nullptr ? "" : std::string("priority ") + core::ToString(job->spec->priority),
+                 core::WithReason(std::string("priority ") + core::ToString(*priority), request->reason()));
+  core::SetJobPriority event;
+  event.job = id;
+  event.user = call->user();
+  event.by_right = call->by_right();
+  event.unbound = call->caller().IsOperator();
+  event.priority = *priority;
+  event.reason = request->reason();
+  event.dry_run = request->dry_run();
+  return PostChange(call, std::move(event), request->dry_run(), std::move(note),
+                    [call, response, after = *priority](const core::Reply& reply) {
+                      response->set_before(reply.state);
+                      response->set_after(core::ToString(after));
+                      call->Answer(reply.status, response);
+                    });
+}
+
+grpc::ServerUnaryReactor* OperateService::MoveJob(grpc::CallbackServerContext* context,
+                                                  const v1::MoveJobRequest* request, v1::MoveJobResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/MoveJob", *request);
+  if (!call->admitted()) return call;
+  const core::JobId id(request->job_id());
+  if (!id) return call->Refuse(InvalidArgument("job_id", "is missing", "say which job"));
+  if (Status why = CheckWhy(request->reason()); !why.ok()) return call->Refuse(why);
+  const SnapshotPtr before = loop_->snapshot();
+  const core::Job* const job = before->tables.jobs.Find(id);
+  const core::Attempt* const live = job == nullptr ? nullptr : before->tables.attempts.Find({id, job->attempts});
+  if (live != nullptr && live->state != core::AttemptState::kEnded) {
+    *response->mutable_cost() = VictimOf(*before, *live, loop_->Now());
+  }
+  AuditNote note = call->Note("job " + std::to_string(id.value), job == nullptr ? "" : core::ToString(job->state),
+                              core::WithReason("moved", request->reason()));
+  core::MoveJob event{id, call->user(), request->reason(), request->dry_run()};
+  return PostChange(call, std::move(event), request->dry_run(), std::move(note),
+                    [call, response](const core::Reply& reply) {
+                      response->set_state(reply.state);
+                      call->Answer(reply.status, response);
+                    });
+}
+
+grpc::ServerUnaryReactor* OperateService::CancelUserJobs(grpc::CallbackServerContext* context,
+                                                         const v1::CancelUserJobsRequest* request,
+                                                         v1::CancelUserJobsResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/CancelUserJobs", *request);
+  if (!call->admitted()) return call;
+  if (request->user().empty()) return call->Refuse(InvalidArgument("user", "is missing", "say whose jobs"));
+  if (Status why = CheckWhy(request->reason()); !why.ok()) return call->Refuse(why);
+  if (request->user() != call->user() && !call->caller().IsOperator()) {
+    return call->Deny(Status(StatusCode::kPermissionDenied, "these are the jobs of " + request->user())
+                          .WithReason("NOT_YOURS")
+                          .WithField("user")
+                          .WithFix("ask an operator"),
+                      "jobs of user " + request->user());
+  }
+  const SnapshotPtr before = loop_->snapshot();
+  AuditNote note = call->Note(
+      "jobs of user " + request->user(), "",
+      core::WithReason(request->now() ? "cancelled, without the time to save" : "cancelled", request->reason()));
+  core::CancelUserJobs event{request->user(), call->user(), request->reason(), request->now(), request->dry_run()};
+  return PostChange(call, std::move(event), request->dry_run(), std::move(note),
+                    [call, response](const core::Reply& reply) {
+                      response->set_count(static_cast<std::uint32_t>(reply.jobs.size()));
+                      for (const core::JobId id : reply.jobs) {
+                        if (static_cast<std::size_t>(response->job_ids_size()) == kJobsNamedMax) break;
+                        response->add_job_ids(id.value);
+                      }
+                      call->Answer(reply.status, response);
+                    });
+}
+
+}  // namespace glim::server
