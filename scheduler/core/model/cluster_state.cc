@@ -51,8 +51,8 @@ bool IndexedAlike(const Job& a, const Job& b) {
          a.swap_aborted == b.swap_aborted && a.ended_at == b.ended_at && a.waits_for == b.waits_for &&
          a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
          a.quantum_doublings == b.quantum_doublings && a.hung_on == b.hung_on && a.moved_off == b.moved_off &&
-         DearSaveOf(a) == DearSaveOf(b) &&
-         SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team && a.request_id == b.request_id;
+         DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team &&
+         a.request_id == b.request_id;
 }
 
 // What the pool's means are made of.
