@@ -57,7 +57,8 @@ void LogTopic::Came(const v1::StreamLogResponse& piece) {
 void LogTopic::Word() {
   if (!std::exchange(any_, false)) return;
   proto::Json json = proto::NewDocument();
-  for (auto& [key, value] : proto::MessageJson(gathered_).items()) json[key] = std::move(value);
+  const proto::Json fields = proto::MessageJson(gathered_);
+  for (const auto& [key, value] : fields.items()) json[key] = value;
   ready_ += EventText(Name(), OneLine(json));
   place_.attempt = gathered_.attempt();
   place_.offset = gathered_.offset() + static_cast<std::int64_t>(gathered_.data().size());
