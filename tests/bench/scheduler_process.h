@@ -23,6 +23,7 @@ class SchedulerProcess {
   int WaitPort();
   // The agents' port, once WaitPort has returned one.
   int AgentsPort() const;
+  int pid() const { return pid_; }
   // Processor time that it has used so far, on all cores; 0 if that cannot be read.
   double CpuSeconds() const;
 
