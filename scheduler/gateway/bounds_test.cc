@@ -150,7 +150,7 @@ TEST_F(BoundsTest, ABodyMayComeInChunksAndAfterAQuestion) {
   HttpClient much = Connect();
   much.Send("POST /v1/plan HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n");
   const std::string chunk = "40000\r\n" + std::string(0x40000, 'x') + "\r\n";
-  for (int i = 0; i < 4; ++i) much.Send(chunk);
+  for (int i = 0; i < 5; ++i) much.Send(chunk);
   EXPECT_EQ(much.ReadReply().Reason(), "OVERLOADED");
 }
 
