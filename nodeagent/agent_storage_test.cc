@@ -150,10 +150,12 @@ TEST_P(AgentStorageTest, TheAgentEndsAndItsSuccessorStartsWhileStorageHangs) {
   EXPECT_TRUE(WaitPhase(kBeside, kRunning));
 }
 
-// The scheduler has heard that the task is starting, and does not say again how.
+// The scheduler has heard that the task is starting, and does not say again how. The attempt's secret, which was in no
+// file, it does.
 TEST_P(AgentStorageTest, AnAgentThatWasRestartedLooksAgain) {
   StartAgent({"--path-seconds", "600"});
-  LaunchIn(kKey, hung_ + "/me");
+  LaunchIn(kKey, hung_ + "/me", "tr a-c A-C < $GLIM_ATTEMPT_SECRET_FILE");
+  Listed(kKey).set_attempt_secret(std::string(64, 'a'));
   Send();
   ASSERT_TRUE(WaitPhase(kKey, kStarting));
   Listed(kKey).clear_launch();
@@ -167,7 +169,7 @@ TEST_P(AgentStorageTest, AnAgentThatWasRestartedLooksAgain) {
   ASSERT_TRUE(task);
   EXPECT_FALSE(task->lost()) << task->message();
   EXPECT_FALSE(task->start_failed()) << task->message();
-  EXPECT_EQ(LogText(kKey, 0), "here\n");
+  EXPECT_EQ(LogText(kKey, 0), std::string(64, 'A'));
 }
 
 // The prolog holds the task between the look at its paths and their use.

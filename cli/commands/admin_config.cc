@@ -1,11 +1,13 @@
-// glim admin config show, glim admin config reload: the policy in force, and reading its file again.
+// glim admin config show, reload and check: the policy in force, reading its file again, and reading a file here.
 #include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
 #include "cli/text/render_json.h"
 #include "cli/views/views.h"
+#include "scheduler/policy/policy_file.h"
 
 namespace glim::cli {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 struct AdminConfigOptions {
   bool dry_run = false;
   bool json = false;
+  std::string file;
 };
 
 Status RunShow(CommandContext& context, const AdminConfigOptions& options) {
@@ -58,6 +61,28 @@ Status RunReload(CommandContext& context, const AdminConfigOptions& options) {
   return Status::Ok();
 }
 
+// Without a scheduler, by the same code that it reads with.
+Status RunCheck(CommandContext& context, const AdminConfigOptions& options) {
+  const auto text = yaml::ReadTextFile(options.file, "FILE");
+  if (!text.ok()) return text.status();
+  const auto file = server::ReadPolicyText(*text, options.file);
+  if (!file.ok()) return file.status();
+  const auto changes = server::DiffPolicies({}, *file);
+  if (context.output.json() || options.json) {
+    Json document = NewDocument();
+    document["file"] = options.file;
+    document["keys"] = Json::array();
+    for (const server::PolicyChange& change : changes) document["keys"].push_back(change.field);
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  context.output.Note(changes.empty()
+                          ? fmt::format("{} is a policy: all of it is as it is without a file", options.file)
+                          : fmt::format("{} is a policy: it says otherwise than without a file for {} {}", options.file,
+                                        changes.size(), changes.size() == 1 ? "key" : "keys"));
+  return Status::Ok();
+}
+
 }  // namespace
 
 void AddAdminConfig(Syntax admin, Selection* selection) {
@@ -71,6 +96,10 @@ void AddAdminConfig(Syntax admin, Selection* selection) {
   reload.Flag("--json", &options->json, "the same as -o json");
   reload.OnChosen(
       [=] { selection->run = [options](CommandContext& context) { return RunReload(context, *options); }; });
+  Syntax check = config.AddCommand("check", "Say what is wrong with a policy file, without a scheduler");
+  check.Option("FILE", &options->file, "a policy file", Presence::kRequired);
+  check.Flag("--json", &options->json, "the same as -o json");
+  check.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunCheck(context, *options); }; });
 }
 
 }  // namespace glim::cli

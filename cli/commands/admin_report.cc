@@ -1,14 +1,39 @@
-// glim admin report: where every GPU-second went.
+// glim admin report: where every GPU-second went (the ledger), and reports over the jobs that have ended.
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
+#include "cli/text/errors.h"
 #include "cli/text/render_json.h"
+#include "cli/text/time_text.h"
+#include "cli/views/history_report_view.h"
 #include "cli/views/views.h"
+#include "sdk/base/duration_text.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {
+
+constexpr std::string_view kLedger = "ledger";
+// The others in the order of ReportKind.
+constexpr std::array<std::string_view, 5> kReports = {kLedger, "usage", "goodput", "waits", "failures"};
+constexpr std::array<std::string_view, 3> kFormats = {"table", "csv", "json"};
+constexpr Duration kReportSince = Hours(24 * 30);
+
+struct AdminReportOptions {
+  std::string what{kLedger};
+  std::string by = "pool";
+  std::string pool, team, user;
+  std::optional<TimePoint> since, until;
+  std::string format = "table";
+  bool json = false;
+};
 
 // The scheduler's invariant, looked at once more where people read it.
 Status CheckSum(const glim::v1::GetReportResponse& report) {
@@ -20,17 +45,18 @@ Status CheckSum(const glim::v1::GetReportResponse& report) {
       .WithFix("report this as a fault of Glim, with the output of 'glim admin report'");
 }
 
-struct AdminReportOptions {
-  std::string by = "pool";
-  bool json = false;
-};
-
-Status RunAdminReport(CommandContext& context, const AdminReportOptions& options) {
+Status RunLedger(CommandContext& context, const AdminReportOptions& options) {
+  if (options.since || options.until || !options.pool.empty() || !options.team.empty() || !options.user.empty() ||
+      options.format == "csv") {
+    return UsageError(
+        "the ledger is a table of all nodes since they registered: --since, --until, --pool, --team, --user and "
+        "--format csv are of 'glim admin report usage', goodput, waits and failures");
+  }
   glim::v1::GetReportRequest request;
   request.set_by(options.by);
   Result<glim::v1::GetReportResponse> report = context.client.Call(&glim::v1::AdminApi::Stub::GetReport, request);
   if (!report.ok()) return report.status();
-  if (context.output.json() || options.json) {
+  if (context.output.json() || options.json || options.format == "json") {
     Json document = NewDocument();
     document["report"] = MessageJson(*report);
     context.output.Data(DumpJson(document));
@@ -46,12 +72,97 @@ Status RunAdminReport(CommandContext& context, const AdminReportOptions& options
   return CheckSum(*report);
 }
 
+Status RunHistoryReport(CommandContext& context, const AdminReportOptions& options) {
+  const auto* const kind = std::find(kReports.begin() + 1, kReports.end(), options.what);
+  glim::v1::GetHistoryReportRequest request;
+  request.set_by(options.by);
+  request.set_since_ms(std::max<std::int64_t>(0, options.since.value_or(Now() - kReportSince).ms));
+  request.set_until_ms(options.until.value_or(TimePoint{}).ms);
+  request.set_pool(options.pool);
+  request.set_team(options.team);
+  request.set_user(options.user);
+  auto report = context.client.Call(&glim::v1::ReportApi::Stub::GetHistoryReport, request);
+  if (!report.ok()) return report.status();
+  const auto what = static_cast<ReportKind>(kind - kReports.begin() - 1);
+  if (context.output.json() || options.json || options.format == "json") {
+    Json document = NewDocument();
+    document["report"] = MessageJson(*report);
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  if (options.format == "csv") {
+    context.output.Data(HistoryReportCsv(what, *report));
+    return Status::Ok();
+  }
+  if (report->total().jobs() == 0) {
+    context.output.Note("no job ended in that time; --since 365d looks further back");
+    return Status::Ok();
+  }
+  context.output.Data(HistoryReportTable(what, *report, context.output.colour()));
+  context.output.Note(fmt::format("{} jobs that ended from {} to {}", report->total().jobs(),
+                                  FormatRfc3339(TimePoint{report->since_ms()}),
+                                  FormatRfc3339(TimePoint{report->until_ms()})));
+  return Status::Ok();
+}
+
+Status RunAdminReport(CommandContext& context, const AdminReportOptions& options) {
+  return options.what == kLedger ? RunLedger(context, options) : RunHistoryReport(context, options);
+}
+
+template <std::size_t kWords>
+WordCheck OneOf(const std::array<std::string_view, kWords>& words, const char* what) {
+  return [&words, what](const std::string& word) -> std::string {
+    if (std::find(words.begin(), words.end(), word) != words.end()) return "";
+    std::string all;
+    for (const std::string_view one : words) all += (all.empty() ? "" : ", ") + std::string(one);
+    const std::string near = Nearest(word, words);
+    return "'" + word + "' is no " + what + "; " +
+           (near.empty() ? "use one of " + all : "did you mean '" + near + "'?");
+  };
+}
+
+// So long ago, or a moment.
+WordCheck IntoMoment(std::optional<TimePoint>* target) {
+  return [target](const std::string& word) -> std::string {
+    if (const auto age = ParseDuration(word)) {
+      *target = Now() - *age;
+    } else if (const auto moment = ParseMoment(word)) {
+      *target = *moment;
+    } else {
+      return "'" + word + "' is neither a duration nor a moment; write it like 7d, 2026-11-01 or 2026-11-01T08:30Z";
+    }
+    return "";
+  };
+}
+
 }  // namespace
 
 void AddAdminReport(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<AdminReportOptions>();
-  Syntax report = admin.AddCommand("report", "Show where every GPU-second went");
-  report.Option("--by", &options->by, "pool, team, user or job (pool)");
+  Syntax report =
+      admin.AddCommand("report",
+                       "Show where GPU-time went\n\n"
+                       "ledger    every GPU-second of every node since it registered (without a word: this one)\n"
+                       "usage     what ended jobs had, and what that comes to\n"
+                       "goodput   how much of it was productive, how much was lost\n"
+                       "waits     how long jobs waited and ran\n"
+                       "failures  how many failed, and why\n\n"
+                       "Examples:\n"
+                       "  glim admin report\n"
+                       "  glim admin report usage --by team --since 30d\n"
+                       "  glim admin report waits --by class --since 2026-11-01 --until 2026-12-01\n"
+                       "  glim admin report failures --by user --pool a100 --format csv > failures.csv");
+  report.CheckedOption("REPORT", &options->what, "ledger, usage, goodput, waits or failures (ledger)",
+                       OneOf(kReports, "report"));
+  report.Option("--by", &options->by, "pool, team, user, class or job (pool); the ledger has no class");
+  report.ParsedOption("--since", "jobs that ended in this time (30d), or from this moment on (2026-11-01)",
+                      IntoMoment(&options->since));
+  report.ParsedOption("--until", "jobs that ended before this moment, or longer ago than this (now)",
+                      IntoMoment(&options->until));
+  report.Option("--pool", &options->pool, "only this pool's jobs");
+  report.Option("--team", &options->team, "only this team's");
+  report.Option("--user", &options->user, "only this user's");
+  report.CheckedOption("--format", &options->format, "table, csv or json (table)", OneOf(kFormats, "format"));
   report.Flag("--json", &options->json, "the same as -o json");
   report.OnChosen(
       [=] { selection->run = [options](CommandContext& context) { return RunAdminReport(context, *options); }; });

@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 3> kStates = {"succeeded", "failed", "can
 struct HistoryOptions {
   std::string user;
   std::string state;
+  std::string pool, team, priority, name;
   Duration since;  // 0: all that are kept
   std::uint32_t limit = kLimitDefault;
 };
@@ -36,6 +37,10 @@ Status RunHistory(CommandContext& context, const HistoryOptions& options) {
   glim::v1::ListHistoryRequest request;
   request.set_user(options.user);
   request.set_state(options.state);
+  request.set_pool(options.pool);
+  request.set_team(options.team);
+  request.set_priority(options.priority);
+  request.set_name(options.name);
   request.set_max_age_ms(options.since.ms);
   bool more = true;
   while (more && jobs.size() < options.limit) {
@@ -72,6 +77,10 @@ void AddHistory(Syntax app, Selection* selection) {
   command.Option("--user", &options->user, "only this user's");
   command.CheckedOption("--state", &options->state, "only those that ended so: succeeded, failed or cancelled",
                         CheckState);
+  command.Option("--pool", &options->pool, "only those of this pool");
+  command.Option("--team", &options->team, "only this team's");
+  command.Option("--priority", &options->priority, "only those that were of this class");
+  command.Option("--name", &options->name, "only those with this in their names");
   AddDurationOption(command, "--since", &options->since, "ended within this (7d); without it all that are kept");
   command.BoundedOption("--limit", &options->limit, "at most so many (50)", 1, kLimitMax);
   command.OnChosen(

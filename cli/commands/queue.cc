@@ -1,5 +1,7 @@
 // glim queue (ps): jobs in the order in which they are planned.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/commands/command.h"
 #include "cli/text/render_json.h"
@@ -13,14 +15,37 @@ constexpr std::size_t kJobsMax = 100'000;
 
 struct QueueOptions {
   bool all = false;
-  std::string user;
+  std::vector<std::string> states;
+  std::string pool, team, user, priority, name;
+
+  bool filtered() const {
+    return !states.empty() || !pool.empty() || !team.empty() || !user.empty() || !priority.empty() || !name.empty();
+  }
 };
+
+// Words with commas between them; the scheduler knows which words there are.
+std::string TakeStates(const std::string& words, std::vector<std::string>* states) {
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = words.find(',', begin);
+    const std::string word = words.substr(begin, end == std::string::npos ? end : end - begin);
+    if (word.empty()) return "'" + words + "' is no list of states; write it like queued,running";
+    states->push_back(word);
+    if (end == std::string::npos) return "";
+    begin = end + 1;
+  }
+}
 
 Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const QueueOptions& options) {
   std::vector<glim::v1::Job> jobs;
   glim::v1::ListJobsRequest request;
   request.set_all(options.all);
+  for (const std::string& state : options.states) request.add_states(state);
+  request.set_pool(options.pool);
+  request.set_team(options.team);
   request.set_user(options.user);
+  request.set_priority(options.priority);
+  request.set_name(options.name);
   request.set_page_size(kPageSize);
   do {
     Result<glim::v1::ListJobsResponse> page = client.Call(&glim::v1::ClientApi::Stub::ListJobs, request);
@@ -43,7 +68,9 @@ Status RunQueue(CommandContext& context, const QueueOptions& options) {
     return Status::Ok();
   }
   if (jobs->empty()) {
-    context.output.Note(options.all ? "no jobs" : "no jobs; --all shows those that have ended");
+    const bool ended_too = options.all || !options.states.empty();
+    const std::string none = options.filtered() ? "no such jobs" : "no jobs";
+    context.output.Note(ended_too ? none : none + "; --all shows those that have ended");
     return Status::Ok();
   }
   context.output.Data(QueueTable(*jobs, Now(), context.output.colour()));
@@ -57,7 +84,13 @@ void AddQueue(Syntax app, Selection* selection) {
   Syntax command = app.AddCommand("queue", "List jobs, the waiting ones in the order of planning");
   command.Alias("ps");
   command.Flag("-a,--all", &options->all, "also those that have ended");
+  command.ParsedOption("--state", "only those in these states: queued, or several as running,held",
+                       [=](const auto& word) { return TakeStates(word, &options->states); });
+  command.Option("--pool", &options->pool, "only those of this pool");
+  command.Option("--team", &options->team, "only this team's");
   command.Option("--user", &options->user, "only this user's");
+  command.Option("--priority", &options->priority, "only those of this class");
+  command.Option("--name", &options->name, "only those with this in their names");
   command.OnChosen(
       [=] { selection->run = [options](CommandContext& context) { return RunQueue(context, *options); }; });
 }

@@ -1,10 +1,26 @@
 #include "cli/text/time_text.h"
 
-#include <ctime>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
 
 #include <fmt/core.h>
 
 namespace glim::cli {
+namespace {
+
+// Two or four digits, no more and no less; -1: they are not.
+int Digits(std::string_view text) {
+  int number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return -1;
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
+}  // namespace
+
 std::string FormatAgo(TimePoint point, TimePoint now) {
   if (!point) return "-";
   const std::int64_t seconds = (now - point).ms / 1000;
@@ -13,6 +29,27 @@ std::string FormatAgo(TimePoint point, TimePoint now) {
   if (seconds < 3600) return fmt::format("{} min ago", seconds / 60);
   if (seconds < 86'400) return fmt::format("{} h ago", seconds / 3600);
   return fmt::format("{} d ago", seconds / 86'400);
+}
+
+std::optional<TimePoint> ParseMoment(const std::string& text) {
+  const std::string_view all(text);
+  if (all.size() < 10 || all[4] != '-' || all[7] != '-') return std::nullopt;
+  const int year = Digits(all.substr(0, 4)), month = Digits(all.substr(5, 2)), day = Digits(all.substr(8, 2));
+  if (year < 1970 || month < 1 || day < 1) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return std::nullopt;
+  std::int64_t seconds = std::chrono::sys_days(date).time_since_epoch().count() * 86'400;
+  if (all.size() > 10) {
+    const bool exact = all.size() == 20 && all[16] == ':';
+    const bool shaped = (exact || all.size() == 17) && all[10] == 'T' && all[13] == ':' && all.back() == 'Z';
+    if (!shaped) return std::nullopt;
+    const int hour = Digits(all.substr(11, 2)), minute = Digits(all.substr(14, 2));
+    const int second = exact ? Digits(all.substr(17, 2)) : 0;
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return std::nullopt;
+    seconds += hour * 3'600 + minute * 60 + second;
+  }
+  return TimePoint{seconds * 1000};
 }
 
 }  // namespace glim::cli

@@ -2,6 +2,7 @@
 // handed in.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sdk/base/rfc3339.h"
@@ -12,5 +13,8 @@ namespace glim::cli {
 // "12 s ago", "3 min ago", "just now"; "-" for a point that never was. A point ahead of `now` (clocks differ) reads
 // "just now".
 std::string FormatAgo(TimePoint point, TimePoint now);
+
+// A moment in UTC: "2026-11-01", "2026-11-01T08:30Z", "2026-11-01T08:30:15Z"; nullopt for anything else.
+std::optional<TimePoint> ParseMoment(const std::string& text);
 
 }  // namespace glim::cli

@@ -268,6 +268,7 @@ void NodeTasks::Launch(const TaskKey& key) {
   } else {
     AgentTask& task = tasks_[key];
     if (const auto it = secrets_.find(key); it != secrets_.end()) task.secrets = std::move(it->second);
+    order->second.set_with_attempt_secret(!task.secrets.attempt_secret.empty());
     starter_.Launch(key, task, std::move(order->second));
   }
   launches_.erase(order);

@@ -25,6 +25,7 @@ namespace {
 constexpr const char* kValues = "/secrets";
 constexpr const char* kToken = "/api-token";
 constexpr const char* kReplicaToken = "/replica-token";
+constexpr const char* kAttemptSecret = "/attempt-secret";
 constexpr const char* kAuthorities = "/ca.pem";
 constexpr std::size_t kVariablesBytesMax = 256 << 10;  // beside env and run, in the kernel's call
 
@@ -52,6 +53,15 @@ bool HasReplicas(const AgentOptions& options, const v1::TaskLaunch& launch) {
          (Has(launch, TaskVariable::kReplicaPeer) || Has(launch, TaskVariable::kReplicaSources));
 }
 
+// Likewise: without a tmpfs the task's ranks say what is missing, if they need it.
+bool HasAttemptSecret(const AgentOptions& options, const v1::TaskLaunch& launch) {
+  return !options.secrets_dir.empty() && launch.with_attempt_secret();
+}
+
+bool HasFolder(const AgentOptions& options, const v1::TaskLaunch& launch) {
+  return NeedsSecrets(launch) || HasReplicas(options, launch) || HasAttemptSecret(options, launch);
+}
+
 Status Write(const std::string& path, const std::string& bytes) {
   return WriteFileAtomically(path, bytes, WriteOptions{Durability::kProcess, 0400, false});
 }
@@ -66,6 +76,7 @@ Status WriteAll(const AgentOptions& options, const std::string& folder, const v1
     if (status.ok()) status = Write(folder + kValues + "/" + name, value);
   }
   if (status.ok() && !secrets.replica_token.empty()) status = Write(folder + kReplicaToken, secrets.replica_token);
+  if (status.ok() && !secrets.attempt_secret.empty()) status = Write(folder + kAttemptSecret, secrets.attempt_secret);
   if (!status.ok() || !launch.api()) return status;
   status = Write(folder + kToken, secrets.api_token);
   if (!status.ok() || !HasAuthorities(options)) return status;
@@ -96,10 +107,15 @@ Status GiveToTask(const TaskUser& user, const std::string& folder) {
 SecretsByTask TakeSecrets(v1::DesiredState* set) {
   SecretsByTask taken;
   for (v1::DesiredTask& task : *set->mutable_tasks()) {
+    const TaskKey key{task.attempt().job_id(), task.attempt().number(), task.index()};
+    if (!task.attempt_secret().empty()) {
+      taken[key].attempt_secret = std::move(*task.mutable_attempt_secret());
+      task.clear_attempt_secret();
+    }
     if (!task.has_launch()) continue;
     v1::TaskLaunch& launch = *task.mutable_launch();
     if (!NeedsSecrets(launch) && launch.replica_token().empty()) continue;
-    TaskSecrets& secrets = taken[{task.attempt().job_id(), task.attempt().number(), task.index()}];
+    TaskSecrets& secrets = taken[key];
     secrets.api_token = std::move(*launch.mutable_api_token());
     launch.clear_api_token();
     secrets.replica_token = std::move(*launch.mutable_replica_token());
@@ -150,7 +166,7 @@ Status CheckSecrets(const AgentOptions& options, const v1::TaskLaunch& launch, c
 }
 
 void PlanSecrets(const AgentOptions& options, const TaskKey& key, const v1::TaskLaunch& launch, LaunchSpec* spec) {
-  if (!NeedsSecrets(launch) && !HasReplicas(options, launch)) return;
+  if (!HasFolder(options, launch)) return;
   spec->secrets_folder = FolderOf(options, key);
   for (const v1::TaskSecret& secret : launch.secrets()) {
     if (secret.env().empty()) continue;
@@ -162,6 +178,7 @@ void TellSecrets(const AgentOptions& options, const TaskKey& key, const v1::Task
   const std::string folder = SeenFolder(options, key);
   if (launch.secrets_size() > 0) node->secrets = folder + kValues;
   if (HasReplicas(options, launch)) node->replica_token_file = folder + kReplicaToken;
+  if (HasAttemptSecret(options, launch)) node->attempt_secret_file = folder + kAttemptSecret;
   if (!launch.api()) return;
   node->api_token_file = folder + kToken;
   if (HasAuthorities(options)) node->api_ca_file = folder + kAuthorities;
@@ -169,7 +186,7 @@ void TellSecrets(const AgentOptions& options, const TaskKey& key, const v1::Task
 
 Status WriteSecrets(const AgentOptions& options, const TaskKey& key, const std::optional<TaskUser>& user,
                     const v1::TaskLaunch& launch, const TaskSecrets& secrets) {
-  if (!NeedsSecrets(launch) && !HasReplicas(options, launch)) return Status::Ok();
+  if (!HasFolder(options, launch)) return Status::Ok();
   const std::string folder = FolderOf(options, key);
   Status status = WriteAll(options, folder, launch, secrets);
   if (status.ok() && user) status = GiveToTask(*user, folder);

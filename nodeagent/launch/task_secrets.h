@@ -4,6 +4,7 @@
 //   SECRETS_DIR/TASK/secrets/NAME   one file a secret, 0400, the task's user's
 //   SECRETS_DIR/TASK/api-token      of a job with `api`; ca.pem: whom to trust
 //   SECRETS_DIR/TASK/replica-token  of an attempt that has copies in other nodes' memory
+//   SECRETS_DIR/TASK/attempt-secret of every attempt, where the cluster has a key
 //
 // They go with the task; what an agent that was killed left behind goes when the next one starts. On the agent's loop.
 #pragma once
@@ -26,11 +27,12 @@ namespace glim::nodeagent {
 struct TaskSecrets {
   std::map<std::string, std::string> values;  // by name
   std::string api_token;
-  std::string replica_token;  // empty: the attempt goes without copies
+  std::string replica_token;   // empty: the attempt goes without copies
+  std::string attempt_secret;  // empty: the cluster has no key
 };
 using SecretsByTask = std::map<TaskKey, TaskSecrets>;
 
-// Takes the values out of the set's launches. Names stay: what is left may be kept on a disk.
+// Takes the values out of the set. Names stay: what is left may be kept on a disk.
 SecretsByTask TakeSecrets(v1::DesiredState* set);
 
 // Whether the launch is of no use without values, which a kept order does not have.

@@ -73,6 +73,7 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
     launch.mutable_base()->set_local("attempt-1/step-7");
     launch.add_secrets()->set_name("hf");
     launch.set_api(true);
+    launch.set_with_attempt_secret(true);
     v1::EnvVar& peer = *launch.add_env();  // with it goes the token's file
     peer.set_name("GLIM_REPLICA_PEER");
     peer.set_value(std::string(64, 'a') + "@10.0.0.4:7010");

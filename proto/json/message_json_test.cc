@@ -48,7 +48,7 @@ std::vector<const Descriptor*> EveryMessage() {
   AddFile(*v1::SubmitRequest::descriptor()->file(), &seen, &types);
   AddFile(*v1::AgentMessage::descriptor()->file(), &seen, &types);
   AddFile(*v1::GetReportRequest::descriptor()->file(), &seen, &types);
-  AddFile(*v1::TraceJobRequest::descriptor()->file(), &seen, &types);
+  AddFile(*v1::MoveJobRequest::descriptor()->file(), &seen, &types);
   AddFile(*v1::GetHistoryReportRequest::descriptor()->file(), &seen, &types);
   return types;
 }

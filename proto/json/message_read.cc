@@ -13,6 +13,7 @@
 #include "sdk/base/rfc3339.h"
 #include "sdk/base/rfc3339_read.h"
 #include "sdk/base/suggest.h"
+#include "sdk/base/utf8.h"
 
 namespace glim::proto {
 namespace {
@@ -289,6 +290,8 @@ Result<Json> JsonOfText(const FieldDescriptor& field, const std::string& path, s
       return Refuse(path, Quoted(text) + " is neither true nor false", "use one of these");
     case FieldDescriptor::CPPTYPE_STRING:
       if (field.type() == FieldDescriptor::TYPE_BYTES) return Refuse(path, "is given in the body", "send it as JSON");
+      // The protocol's own reader would refuse the whole message.
+      if (!IsUtf8(text)) return Refuse(path, "is not UTF-8", "encode it as UTF-8");
       return Json(std::string(text));
     case FieldDescriptor::CPPTYPE_ENUM: return Json(std::string(text));
     case FieldDescriptor::CPPTYPE_MESSAGE: return Refuse(path, "is given in the body", "send it as JSON");

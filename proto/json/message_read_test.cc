@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 std::vector<const google::protobuf::Descriptor*> MessagesOfServices() {
   std::vector<const google::protobuf::Descriptor*> types;
   for (const auto* file : {v1::SubmitRequest::descriptor()->file(), v1::GetReportRequest::descriptor()->file(),
-                           v1::TraceJobRequest::descriptor()->file(), v1::GetHistoryReportRequest::descriptor()->file(),
+                           v1::MoveJobRequest::descriptor()->file(), v1::GetHistoryReportRequest::descriptor()->file(),
                            v1::JobSpec::descriptor()->file(), v1::Node::descriptor()->file()}) {
     for (int i = 0; i < file->message_type_count(); ++i) types.push_back(file->message_type(i));
   }
@@ -143,24 +143,24 @@ TEST(MessageRead, RefusalsNameTheFieldAndSayHowToMendIt) {
     const char* fix;
   };
   const Row rows[] = {
-      {R"({"reservatoin": {}})", "reservatoin", "no such field", "did you mean reservation?"},
-      {R"({"reservation": {"nodes": "7"}})", "reservation.nodes", "whole number", ""},
-      {R"({"reservation": {"nodes": 7.5}})", "reservation.nodes", "whole number", ""},
-      {R"({"reservation": {"nodes": -1}})", "reservation.nodes", "out of range", "from 0 to 4294967295"},
-      {R"({"reservation": {"nodes": 4294967296}})", "reservation.nodes", "out of range", "from 0 to"},
-      {R"({"reservation": {"begins_at_ms": 9223372036854775808}})", "reservation.begins_at_ms", "out of range", ""},
-      {R"({"reservation": {"begins_at_ms": 1e30}})", "reservation.begins_at_ms", "out of range", ""},
-      {R"({"reservation": {"node_names": "n1"}})", "reservation.node_names", "must be a list", "[ ]"},
-      {R"({"reservation": {"node_names": ["n1", 2]}})", "reservation.node_names[1]", "must be text", "quotes"},
-      {R"({"reservation": []})", "reservation", "must be an object", "{ }"},
-      {R"({"dry_run": "yes"})", "dry_run", "true or false", ""},
-      {R"({"dry_run": null})", "dry_run", "null", "leave it out"},
-      {R"({"reservation": {"begins_at": "tomorrow"}})", "reservation.begins_at", "no point in time", "2026-"},
-      {R"({"reservation": {"begins_at": "2026-11-20T12:00:00Z", "begins_at_ms": 5}})", "reservation.begins_at",
-       "another time than begins_at_ms", "leave one"},
+      {R"({"jbo": {}})", "jbo", "no such field", "did you mean job?"},
+      {R"({"job": {"attempt_count": "7"}})", "job.attempt_count", "whole number", ""},
+      {R"({"job": {"attempt_count": 7.5}})", "job.attempt_count", "whole number", ""},
+      {R"({"job": {"attempt_count": -1}})", "job.attempt_count", "out of range", "from 0 to 4294967295"},
+      {R"({"job": {"attempt_count": 4294967296}})", "job.attempt_count", "out of range", "from 0 to"},
+      {R"({"job": {"submitted_at_ms": 9223372036854775808}})", "job.submitted_at_ms", "out of range", ""},
+      {R"({"job": {"submitted_at_ms": 1e30}})", "job.submitted_at_ms", "out of range", ""},
+      {R"({"job": {"durable_nodes": "n1"}})", "job.durable_nodes", "must be a list", "[ ]"},
+      {R"({"job": {"durable_nodes": ["n1", 2]}})", "job.durable_nodes[1]", "must be text", "quotes"},
+      {R"({"job": []})", "job", "must be an object", "{ }"},
+      {R"({"job": {"spec": {"api": "yes"}}})", "job.spec.api", "true or false", ""},
+      {R"({"job": {"spec": {"api": null}}})", "job.spec.api", "null", "leave it out"},
+      {R"({"job": {"submitted_at": "tomorrow"}})", "job.submitted_at", "no point in time", "2026-"},
+      {R"({"job": {"submitted_at": "2026-11-20T12:00:00Z", "submitted_at_ms": 5}})", "job.submitted_at",
+       "another time than submitted_at_ms", "leave one"},
       {R"(7)", "", "the body: must be an object", "{ }"},
   };
-  v1::SetReservationRequest request;
+  v1::GetJobResponse request;
   for (const Row& row : rows) {
     SCOPED_TRACE(row.text);
     const Status status = Refusal(&request, row.text);
@@ -225,6 +225,7 @@ TEST(ReadFieldText, TakesWhatAQueryHas) {
   EXPECT_EQ(ReadFieldText("page_size", "many", &request).field(), "page_size");
   EXPECT_EQ(ReadFieldText("page_size", "-1", &request).field(), "page_size");
   EXPECT_EQ(ReadFieldText("pagesize", "1", &request).fix(), "did you mean page_size?");
+  EXPECT_EQ(ReadFieldText("user", "\xff", &request).field(), "user") << "JSON's text is UTF-8, and a query's, too";
   v1::SubmitRequest submit;
   EXPECT_EQ(ReadFieldText("specs", "{}", &submit).field(), "specs");
 }

@@ -47,7 +47,6 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/jobs/{job_id}/priority", "OperateApi/SetJobPriority"},
     {"POST", "/v1/jobs/{job_id}/move", "OperateApi/MoveJob"},
     {"GET", "/v1/jobs/{job_id}/why", "ClientApi/ExplainJob"},
-    {"GET", "/v1/jobs/{job_id}/trace", "OperateApi/TraceJob"},
     {"GET", "/v1/jobs/{job_id}/log", "ClientApi/StreamLog", Form::kLog},
     {"GET", "/v1/jobs/{job_id}/events", "ClientApi/StreamEvents", Form::kEvents},
     {"POST", "/v1/users/{user}/cancel", "OperateApi/CancelUserJobs"},
@@ -61,9 +60,6 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/nodes/{node}/labels", "AdminApi/LabelNode"},
     {"POST", "/v1/nodes/{node}/invite", "AdminApi/InviteNode"},
     {"POST", "/v1/nodes/{node}/revoke", "AdminApi/RevokeNode"},
-    {"GET", "/v1/reservations", "OperateApi/ListReservations"},
-    {"PUT", "/v1/reservations/{reservation.name}", "OperateApi/SetReservation"},
-    {"DELETE", "/v1/reservations/{name}", "OperateApi/RemoveReservation"},
 
     {"GET", "/v1/events", "ClientApi/StreamEvents", Form::kEvents},
     {"GET", "/v1/history", "ClientApi/ListHistory"},

@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::array<const google::protobuf::Message*, 8> kTypes = {
       &v1::SubmitRequest::default_instance(),
       &v1::ListJobsRequest::default_instance(),
-      &v1::SetReservationRequest::default_instance(),
+      &v1::DrainNodeRequest::default_instance(),
       &v1::ChangeAccountRequest::default_instance(),
       &v1::SetSecretRequest::default_instance(),
       &v1::InviteNodeRequest::default_instance(),

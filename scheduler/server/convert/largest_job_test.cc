@@ -75,6 +75,7 @@ TEST(LargestJob, FitsIntoAMessageToItsAgents) {
   v1::DesiredState set = SetOf(253);  // the longest name that DNS has
   ASSERT_EQ(set.tasks_size(), 1);
   set.mutable_tasks(0)->mutable_launch()->set_replica_token(std::string(kReplicaTokenBytesMax, 't'));
+  set.mutable_tasks(0)->set_attempt_secret(std::string(64, 'f'));
   EXPECT_TRUE(FitDesired(kAgentTakesNow, &set).empty()) << set.ByteSizeLong();
   const v1::TaskLaunch& launch = set.tasks(0).launch();
   EXPECT_EQ(launch.base().sources_size(), static_cast<int>(kGangNodes) - 1);

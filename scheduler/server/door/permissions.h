@@ -95,10 +95,6 @@ inline constexpr auto kPermissions = [] {
       {"/glim.v1.OperateApi/SetJobPriority", kUsers, kUser, kTeam, kSubmit, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/MoveJob", kUsers, kOperator, kTeam, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/CancelUserJobs", kUsers, kUser, kOwn, kAll, kNoJobs, kAudited},
-      {"/glim.v1.OperateApi/SetReservation", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
-      {"/glim.v1.OperateApi/RemoveReservation", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
-      {"/glim.v1.OperateApi/ListReservations", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
-      {"/glim.v1.OperateApi/TraceJob", kUsers, kViewer, kPartly, kRead, kNoJobs, kPlain},
 
       {"/glim.v1.ReportApi/GetHistoryReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
       {"/glim.v1.ReportApi/GetClusterAt", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},

@@ -37,6 +37,19 @@ class Filler {
   Filler(const Snapshot& snapshot, const SecretSource& source, TimePoint now, LaunchSecrets* out)
       : rows_(*snapshot.tables.identity), source_(source), now_(now), out_(out) {}
 
+  // By which the attempt's tasks know each other. False: the key is to be made first that it comes from.
+  bool AddAttemptSecret(core::TaskId id, v1::DesiredTask* task) {
+    if (!source_.key || task->has_stop()) return true;
+    if (rows_.sealed.Find(identity::kSigningRow) == nullptr) {
+      if (task->has_launch()) WantSigningKey();
+      return !task->has_launch();
+    }
+    if (const std::string* signing = SigningKey()) {
+      task->set_attempt_secret(identity::AttemptSecretOf(*signing, id.attempt));
+    }
+    return true;
+  }
+
   // OK with `waits`: the token's row is to be made first.
   Status Fill(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::JobSpec& spec = *job.spec;
@@ -60,20 +73,35 @@ class Filler {
   }
 
  private:
+  void WantSigningKey() {
+    out_->wanted.changes = {NewSigningKey(source_)};
+    out_->note.object = "the key of jobs' tokens";
+  }
+
+  // Null: there is none that opens, which the log says once.
+  const std::string* SigningKey() {
+    if (signing_.has_value()) return signing_->empty() ? nullptr : &*signing_;
+    signing_.emplace();
+    const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
+    if (row == nullptr) return nullptr;
+    auto signing = identity::OpenSigningRow(*source_.key, *row);
+    if (signing.ok()) {
+      signing_ = std::move(*signing);
+      return &*signing_;
+    }
+    if (!source_.signing_fault_told->exchange(true)) {
+      LogWarning("no task gets its attempt's secret, nor copies in other nodes' memory: {}; {}",
+                 signing.status().message(), signing.status().fix());
+    }
+    return nullptr;
+  }
+
   // For a task that was told of others' memory. Copies are for speed: without a key that opens it goes without.
   void AddReplicaToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch) {
     if (!Has(*launch, TaskVariable::kReplicaPeer) && !Has(*launch, TaskVariable::kReplicaSources)) return;
     const auto authority = source_.key && source_.authority ? source_.authority() : nullptr;
-    const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
-    if (authority == nullptr || row == nullptr) return;  // the Welcome of the replica service makes one
-    const auto signing = identity::OpenSigningRow(*source_.key, *row);
-    if (!signing.ok()) {
-      if (!source_.signing_fault_told->exchange(true)) {
-        LogWarning("no task gets copies in other nodes' memory: {}; {}", signing.status().message(),
-                   signing.status().fix());
-      }
-      return;
-    }
+    const std::string* signing = authority == nullptr ? nullptr : SigningKey();
+    if (signing == nullptr) return;
     ReplicaClaims claims;
     claims.cluster = source_.cluster;
     claims.job = task.attempt.job.value;
@@ -87,8 +115,7 @@ class Filler {
   Status AddToken(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::SealedRow* row = rows_.sealed.Find(identity::kSigningRow);
     if (row == nullptr) {  // the first job of this cluster that has a token
-      out_->wanted.changes = {NewSigningKey(source_)};
-      out_->note.object = "the key of jobs' tokens";
+      WantSigningKey();
       *waits = true;
       return Status::Ok();
     }
@@ -125,6 +152,7 @@ class Filler {
   const SecretSource& source_;
   const TimePoint now_;
   LaunchSecrets* const out_;
+  std::optional<std::string> signing_;  // empty: none that opens
 };
 
 }  // namespace
@@ -173,6 +201,7 @@ LaunchSecrets AddSecrets(const Snapshot& snapshot, const SecretSource& source, T
     const core::Job* job = task.has_launch() ? snapshot.tables.jobs.Find(id.attempt.job) : nullptr;
     bool waits = false;
     const Status filled = job ? filler.Fill(*job, id, task.mutable_launch(), &waits) : Status::Ok();
+    if (filled.ok() && !waits) waits = !filler.AddAttemptSecret(id, &task);
     if (filled.ok() && !waits) {
       ++i;
       continue;

@@ -1,10 +1,11 @@
 // The last thing that is done to a desired set before it is sent: its launches get the values of the secrets that their
-// jobs name, the jobs' tokens, and the attempts' tokens for copies in other nodes' memory. Until here they are sealed
-// rows; no snapshot, history or log has them.
+// jobs name, the jobs' tokens, and the attempts' tokens for copies in other nodes' memory; its tasks get the secrets of
+// their attempts. Until here they are sealed rows; no snapshot, history or log has them.
 //
 // A launch whose secret has been removed meanwhile is taken out, and fails its job. One whose job's token has no row
-// yet is taken out, too, and comes with the next set: its row must be there before the token is. None waits for its
-// token for copies, and none fails for the want of it.
+// yet is taken out, too, and comes with the next set: its row must be there before the token is. So is one before the
+// cluster has its signing key: of an attempt all tasks have its secret, or none. None waits for its token for copies,
+// and none fails for the want of it, nor for a signing key that does not open.
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,7 @@ struct SecretSource {
   // With the key; may give null. Without, no attempt gets a token for copies.
   std::function<std::shared_ptr<const identity::ClusterAuthority>()> authority;
   std::string cluster;
-  // Whether the log has it that no task gets copies.
+  // Whether the log has it that the signing key does not open.
   std::shared_ptr<std::atomic<bool>> signing_fault_told = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -26,6 +26,8 @@ class LaunchSecretsTest : public ::testing::Test {
  protected:
   LaunchSecretsTest() { source_.random = FillRandomly; }
 
+  void MakeSigningKey() { identity_.Change({identity::MakeSigningRow(*source_.key, source_.random)}); }
+
   void SetSecret(const std::string& user, const std::string& name, const std::string& value) {
     core::SecretRow row;
     row.user = user;
@@ -50,7 +52,7 @@ class LaunchSecretsTest : public ::testing::Test {
     v1::DesiredTask& task = *set.add_tasks();
     task.mutable_attempt()->set_job_id(kJob.value);
     task.mutable_attempt()->set_number(kAttempt.number);
-    task.mutable_launch()->set_run("true");
+    if (!launched_) task.mutable_launch()->set_run("true");
     if (!peer_.empty()) {
       v1::EnvVar& peer = *task.mutable_launch()->add_env();
       peer.set_name("GLIM_REPLICA_PEER");
@@ -64,7 +66,8 @@ class LaunchSecretsTest : public ::testing::Test {
 
   SecretSource source_{identity::ClusterKey(identity::ClusterKey::Bytes{}), {}, [] { return "head:7601"; }, {}, ""};
   core::Identity identity_;
-  std::string peer_;  // where the task's copies go; empty: nowhere
+  bool launched_ = false;  // the agent has reported the task
+  std::string peer_;       // where the task's copies go; empty: nowhere
 };
 
 constexpr const char* kPeer = "aa@10.0.0.2:7010";
@@ -80,6 +83,7 @@ TEST_F(LaunchSecretsTest, AJobWithoutAnyIsAsItWas) {
 }
 
 TEST_F(LaunchSecretsTest, ValuesAreItsUsersOwn) {
+  MakeSigningKey();
   SetSecret("kim", "hf", "kims value");
   SetSecret("ana", "hf", "anas value");
   core::JobSpec spec = Spec(1);
@@ -174,6 +178,41 @@ TEST_F(LaunchSecretsTest, ATokenComesWhenItsRowIsThere) {
   }
 }
 
+// Whatever its job asks for; of an attempt all have the same, or none has one.
+TEST_F(LaunchSecretsTest, EachTaskHasItsAttemptsSecret) {
+  LaunchSecrets key, sent;
+  EXPECT_EQ(Sent(Spec(1), &key).tasks_size(), 1) << "no task of the cluster starts without, and another with one";
+  EXPECT_EQ(key.waiting, (std::vector<core::TaskId>{{kAttempt, 0}}));
+  EXPECT_TRUE(key.failed.empty());
+  ASSERT_EQ(key.wanted.changes.size(), 1u);
+  identity_.Change(key.wanted.changes[0]);
+
+  const v1::DesiredState set = Sent(Spec(1), &sent);
+  ASSERT_EQ(set.tasks_size(), 2);
+  EXPECT_TRUE(sent.failed.empty() && sent.waiting.empty() && sent.wanted.changes.empty());
+  const std::string secret = set.tasks(1).attempt_secret();
+  EXPECT_EQ(secret.size(), 64u);
+  EXPECT_EQ(secret.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(set.tasks(0).attempt_secret(), "") << "a task that is stopped needs none";
+  launched_ = true;
+  EXPECT_EQ(Sent(Spec(1), &sent).tasks(1).attempt_secret(), secret) << "for an agent that begins it again";
+  for (const core::IdentityRow& kept : identity_.Rows()) {
+    const auto* sealed = std::get_if<core::SealedRow>(&kept);
+    EXPECT_TRUE(sealed == nullptr || sealed->bytes.find(secret) == std::string::npos) << "it is kept nowhere";
+  }
+}
+
+TEST_F(LaunchSecretsTest, WithoutAKeyThatOpensAllTasksGoWithoutTheirAttemptsSecret) {
+  core::SealedRow row = identity::MakeSigningRow(*source_.key, source_.random);
+  row.bytes += "torn";
+  identity_.Change({row});
+  LaunchSecrets result;
+  const v1::DesiredState set = Sent(Spec(1), &result);
+  ASSERT_EQ(set.tasks_size(), 2);
+  EXPECT_EQ(set.tasks(1).attempt_secret(), "");
+  EXPECT_TRUE(source_.signing_fault_told->load()) << "the log says so";
+}
+
 class ReplicaTokenTest : public LaunchSecretsTest {
  protected:
   ReplicaTokenTest() {
@@ -182,7 +221,7 @@ class ReplicaTokenTest : public LaunchSecretsTest {
     peer_ = kPeer;
   }
   v1::DesiredState SentWithKey() {
-    identity_.Change({identity::MakeSigningRow(*source_.key, source_.random)});
+    MakeSigningKey();
     LaunchSecrets token;
     v1::DesiredState set = Sent(Spec(1), &token);
     EXPECT_TRUE(token.failed.empty() && token.waiting.empty());
@@ -225,6 +264,7 @@ TEST_F(ReplicaTokenTest, IsOfTheAttemptAndSignedByTheKeyThatServicesAreTold) {
 
 TEST_F(ReplicaTokenTest, ATaskWithoutAPlaceForCopiesHasNone) {
   peer_.clear();
+  MakeSigningKey();
   LaunchSecrets result;
   EXPECT_EQ(Sent(Spec(1), &result).tasks(1).launch().replica_token(), "");
   EXPECT_TRUE(result.waiting.empty());
@@ -235,8 +275,6 @@ TEST_F(ReplicaTokenTest, WithoutIdentityTheJobGoesWithoutCopies) {
   source_.key.reset();
   ExpectWithoutCopies();
 }
-
-TEST_F(ReplicaTokenTest, NoLaunchWaitsForAKeyThatIsNotThereYet) { ExpectWithoutCopies(); }
 
 TEST_F(ReplicaTokenTest, WithAKeyThatDoesNotOpenTheJobGoesWithoutCopiesAndTheLogSaysSoOnce) {
   core::SealedRow row = identity::MakeSigningRow(*source_.key, source_.random);

@@ -93,6 +93,10 @@ class ObedientStore final : public store::Store {
   Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) override {
     return store_.TrimLogTails(epoch, before, bytes_max);
   }
+  Result<std::string> Mark(const std::string& name) override { return store_.Mark(name); }
+  Status PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) override {
+    return store_.PutMark(epoch, name, mark);
+  }
   Result<std::string> ClusterId(const std::string& if_new) override { return store_.ClusterId(if_new); }
   const char* name() const override { return "obedient"; }
 

@@ -47,8 +47,7 @@ const Bug kBugs[] = {
     {PlantedBug::kRefusedMeansLost, "RefusedMeansLost", "runs twice", "have processes on both sides of the link"},
     {PlantedBug::kClaimOutlivesPool, "ClaimOutlivesPool", "and runs on a node of pool"},
     {PlantedBug::kGraceWithoutCap, "GraceWithoutCap", "it was given a longer grace than its class may have"},
-    {PlantedBug::kCordonForgotten, "CordonForgotten", "an attempt began on a cordoned node",
-     "somebody waits for a cordoned node"},
+    {PlantedBug::kCordonForgotten, "CordonForgotten", "a cordoned node"},  // somebody waits for it, or began there
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 

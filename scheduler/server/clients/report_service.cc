@@ -1,0 +1,120 @@
+#include "scheduler/server/clients/report_service.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/core/model/enum_words.h"
+#include "scheduler/server/convert/history_report.h"
+#include "scheduler/server/convert/page_limits.h"
+#include "scheduler/server/door/call.h"
+#include "scheduler/server/loop/state_log.h"
+
+namespace glim::server {
+namespace {
+
+constexpr std::size_t kEntriesAtOnce = 500;  // each has up to 64 KB of states
+
+// The states up to `at` as the entries from `since` on tell them.
+Result<StateReplay> Replay(store::HistoryReader& reader, TimePoint since, TimePoint at) {
+  StateReplay replay;
+  store::HistoryReader::HistoryQuery query;
+  query.states = true;
+  query.since = since;
+  query.limit = kEntriesAtOnce;
+  for (;;) {
+    auto page = reader.History(query);
+    if (!page.ok()) return page.status();
+    for (const auto& stored : *page) {
+      if (stored.entry.at > at) return replay;
+      replay.Take(stored.entry);
+    }
+    if (page->size() < kEntriesAtOnce) return replay;
+    query.after = page->back().seq;
+  }
+}
+
+void Write(const StateReplay& replay, v1::GetClusterAtResponse* response) {
+  response->set_complete(replay.whole());
+  std::map<core::JobId, std::vector<std::string>> held;
+  std::vector<const StateReplay::NodeThen*> nodes;
+  for (const auto& [id, node] : replay.nodes()) nodes.push_back(&node);
+  std::sort(nodes.begin(), nodes.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  for (const StateReplay::NodeThen* node : nodes) {
+    v1::NodeAt* const out = response->add_nodes();
+    out->set_name(node->name);
+    out->set_state(core::ToString(node->state));
+    if (!node->holder) continue;
+    out->mutable_holder()->set_job_id(node->holder.job.value);
+    out->mutable_holder()->set_number(node->holder.number);
+    held[node->holder.job].push_back(node->name);
+  }
+  for (const auto& [id, job] : replay.jobs()) {
+    v1::JobAt* const out = response->add_jobs();
+    out->set_id(id.value);
+    out->set_state(core::ToString(job.state));
+    out->set_attempt(job.attempt);
+    for (const std::string& node : held[id]) out->add_nodes(node);
+  }
+}
+
+}  // namespace
+
+Status ClusterAt(store::HistoryReader& reader, v1::GetClusterAtResponse* response) {
+  const TimePoint at{response->at_ms()};
+  // All states are told once in kWholeEvery: mostly it is enough to begin a little before that.
+  const TimePoint near = at - kWholeEvery - Hours(1);
+  auto replay = Replay(reader, std::max(near, TimePoint{}), at);
+  if (replay.ok() && !replay->whole() && near > TimePoint{}) replay = Replay(reader, {}, at);
+  if (!replay.ok()) return replay.status();
+  Write(*replay, response);
+  if (response->ByteSizeLong() <= kPageBytesMax) return Status::Ok();
+  return Status(StatusCode::kResourceExhausted,
+                "the cluster had " + std::to_string(response->jobs_size()) + " jobs then: too much for one answer")
+      .WithReason("TOO_LARGE")
+      .WithField("at_ms")
+      .WithFix("ask for a moment with fewer jobs that had not ended");
+}
+
+grpc::ServerUnaryReactor* ReportService::GetHistoryReport(grpc::CallbackServerContext* context,
+                                                          const v1::GetHistoryReportRequest* request,
+                                                          v1::GetHistoryReportResponse* response) {
+  Call* const call = Call::Open(door_, context, "ReportApi/GetHistoryReport", *request, {{Bound::kReads, 1}});
+  if (!call->admitted()) return call;
+  auto made = HistoryReport::For(*request, loop_->policy()->price, loop_->Now());
+  if (!made.ok()) return call->Refuse(made.status());
+  const auto report = std::make_shared<HistoryReport>(std::move(made).value());
+  const Status posted = desk_->PostReport(
+      call->user(), call->caller().peer,
+      [report, response](store::HistoryReader& reader) {
+        const Status read = reader.EachEnded(report->query(), [&](const auto& job) { report->Add(job); });
+        if (read.ok()) report->WriteTo(response);
+        return read;
+      },
+      [call, response](const Status& status) { call->Answer(status, response); });
+  return posted.ok() ? call : call->Refuse(posted);
+}
+
+grpc::ServerUnaryReactor* ReportService::GetClusterAt(grpc::CallbackServerContext* context,
+                                                      const v1::GetClusterAtRequest* request,
+                                                      v1::GetClusterAtResponse* response) {
+  Call* const call = Call::Open(door_, context, "ReportApi/GetClusterAt", *request, {{Bound::kReads, 1}});
+  if (!call->admitted()) return call;
+  if (request->at_ms() <= 0) {
+    return call->Refuse(InvalidArgument("at_ms", "is no moment", "give milliseconds since 1970"));
+  }
+  if (TimePoint{request->at_ms()} > loop_->Now()) {
+    return call->Refuse(InvalidArgument("at_ms", "lies ahead", "give a moment that has been"));
+  }
+  response->set_at_ms(request->at_ms());
+  const Status posted = desk_->PostReport(
+      call->user(), call->caller().peer,
+      [response](store::HistoryReader& reader) { return ClusterAt(reader, response); },
+      [call, response](const Status& status) { call->Answer(status, response); });
+  return posted.ok() ? call : call->Refuse(posted);
+}
+
+}  // namespace glim::server

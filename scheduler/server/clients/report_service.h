@@ -1,0 +1,31 @@
+// ReportApi: what has been, over the kept history. Answered at the history's desk: no pass waits for a report.
+#pragma once
+
+#include "glim/v1/report_api.grpc.pb.h"
+#include "scheduler/server/clients/history_desk.h"
+#include "scheduler/server/door/door.h"
+#include "sdk/base/status.h"
+
+namespace glim::server {
+
+class ReportService final : public v1::ReportApi::CallbackService {
+ public:
+  // All outlive the service.
+  ReportService(SchedulerLoop* loop, HistoryDesk* desk, Door* door) : loop_(loop), desk_(desk), door_(door) {}
+
+  grpc::ServerUnaryReactor* GetHistoryReport(grpc::CallbackServerContext* context,
+                                             const v1::GetHistoryReportRequest* request,
+                                             v1::GetHistoryReportResponse* response) override;
+  grpc::ServerUnaryReactor* GetClusterAt(grpc::CallbackServerContext* context, const v1::GetClusterAtRequest* request,
+                                         v1::GetClusterAtResponse* response) override;
+
+ private:
+  SchedulerLoop* loop_;
+  HistoryDesk* desk_;
+  Door* door_;
+};
+
+// The cluster as the history tells that it was at `response->at_ms()`. Runs on the thread that owns the reader.
+Status ClusterAt(store::HistoryReader& reader, v1::GetClusterAtResponse* response);
+
+}  // namespace glim::server
