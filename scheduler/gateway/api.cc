@@ -9,6 +9,7 @@
 #include "glim/v1/client_api.pb.h"
 #include "proto/json/message_read.h"
 #include "scheduler/gateway/answers.h"
+#include "scheduler/gateway/openapi_text.h"
 #include "scheduler/gateway/request_fields.h"
 #include "scheduler/gateway/rpc_stream.h"
 #include "scheduler/gateway/stream_sink.h"
@@ -30,6 +31,7 @@ constexpr std::chrono::seconds kPatience{60};
 constexpr std::size_t kCompressedFrom = std::size_t{4} << 10;
 constexpr char kSession[] = "/v1/session";
 constexpr char kStream[] = "/v1/stream";
+constexpr char kDescription[] = "/v1/openapi.json";
 constexpr char kWelcome[] =
     "This is Glim's HTTP port. The API is below /v1 (try /v1/version with a token in Authorization); docs/http.md\n"
     "describes it. No pages are served: web_root in the scheduler's configuration names their folder.\n";
@@ -145,6 +147,11 @@ void Api::Route(const std::shared_ptr<Asked>& asked) {
   if (request.path == kStream && options_.streams != nullptr) {
     return request.verb == "GET" ? OpenStream(asked) : Answer(*asked, VerbRefused(request, {"GET"}));
   }
+  if (request.path == kDescription) {  // no secret: anybody may
+    const bool reads = request.verb == "GET" || request.verb == "HEAD";
+    return Answer(*asked,
+                  reads ? DocumentAnswer(request, std::string(OpenApiText())) : VerbRefused(request, {"GET", "HEAD"}));
+  }
   const Match match = FindRoute(request.verb, request.path);
   if (match.route != nullptr) return CallRpc(asked, match);
   if (!match.verbs.empty()) return Answer(*asked, VerbRefused(request, match.verbs));
@@ -165,13 +172,17 @@ void Api::CallRpc(const std::shared_ptr<Asked>& asked, const Match& match) {
     return RelayStream(backend_, route, asked->asker.credentials, **message, request.verb == "HEAD", asked->exchange,
                        executor_);
   }
-  backend_->Ask(std::string(route.method), asked->asker.credentials, **message, NewMessage(method->output_type()),
-                kPatience, [this, asked](const Status& status, const std::unique_ptr<Message>& answer) {
+  auto empty = NewMessage(method->output_type());
+  if (const std::string* const mask = request.Query("fields")) {  // before anything is changed
+    proto::Json nothing;
+    if (Status s = ApplyMask(*mask, *empty, &nothing); !s.ok()) return Answer(*asked, ErrorAnswer(s));
+  }
+  backend_->Ask(std::string(route.method), asked->asker.credentials, **message, std::move(empty), kPatience,
+                [this, asked](const Status& status, const std::unique_ptr<Message>& answer) {
                   if (!status.ok()) return Answer(*asked, ErrorAnswer(status));
                   proto::Json document = Document(*answer);
-                  if (const std::string* const mask = asked->request.Query("fields")) {
-                    if (Status s = ApplyMask(*mask, *answer, &document); !s.ok()) return Answer(*asked, ErrorAnswer(s));
-                  }
+                  const std::string* const mask = asked->request.Query("fields");
+                  if (mask != nullptr) (void)ApplyMask(*mask, *answer, &document);
                   Answer(*asked, DocumentAnswer(asked->request, DumpDocument(document)));
                 });
 }

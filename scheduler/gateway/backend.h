@@ -49,15 +49,15 @@ class Backend {
   };
   Backend(std::shared_ptr<grpc::Channel> channel, Forward forward)
       : stub_(std::move(channel)), forward_(std::move(forward)) {}
-  ~Backend() { Stop(); }
+  virtual ~Backend() { Stop(); }
 
   // `method` is "ClientApi/ListJobs", `answer` an empty message of its type.
-  void Ask(const std::string& method, const Credentials& who, const google::protobuf::Message& request,
-           std::unique_ptr<google::protobuf::Message> answer, std::chrono::milliseconds patience, Done done);
+  virtual void Ask(const std::string& method, const Credentials& who, const google::protobuf::Message& request,
+                   std::unique_ptr<google::protobuf::Message> answer, std::chrono::milliseconds patience, Done done);
   // Null: Stop has been called.
-  std::shared_ptr<ReadStream> Open(const std::string& method, const Credentials& who,
-                                   const google::protobuf::Message& request,
-                                   std::unique_ptr<google::protobuf::Message> message, ReadStream::Told told);
+  virtual std::shared_ptr<ReadStream> Open(const std::string& method, const Credentials& who,
+                                           const google::protobuf::Message& request,
+                                           std::unique_ptr<google::protobuf::Message> message, ReadStream::Told told);
   // Cancels what goes on and waits for it; idempotent.
   void Stop();
 

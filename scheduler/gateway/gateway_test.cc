@@ -55,6 +55,7 @@ TEST_F(GatewayTest, SubmitsJobsFromJsonAndFromJobFiles) {
   };
   const HttpReply file = yaml("{name: from-yaml, run: ./train.sh, workdir: /data/kim, nodes: 1}");
   ASSERT_EQ(file.status, 200) << file.body;
+  EXPECT_NE(yaml("[[").Json()["error"]["fix"], "") << "each refusal says how to mend it";
   const HttpReply relative = yaml("{name: a, run: x, workdir: src}");
   EXPECT_EQ(relative.status, 400);
   EXPECT_THAT(relative.Json()["error"]["field"].get<std::string>(), HasSubstr("workdir"));
@@ -145,6 +146,22 @@ TEST_F(GatewayTest, MasksTagsAndHeads) {
   EXPECT_EQ(head.body, "");
   EXPECT_EQ(head.headers.at("content-length"), std::to_string(masked.body.size()));
   EXPECT_EQ(Ask("OPTIONS", "/v1/jobs").status, 204);
+}
+
+TEST_F(GatewayTest, AMaskThatIsRefusedChangesNothing) {
+  const std::string job = "/v1/jobs/" + std::to_string(MustSubmit("one")), token = TokenOf("kim");
+  const HttpReply refused = Ask("POST", job + "/cancel?fields=no.such", token);
+  EXPECT_EQ(refused.status, 400) << refused.body;
+  EXPECT_EQ(refused.Json()["error"]["field"], "fields");
+  EXPECT_EQ(Ask("GET", job, token).Json()["job"]["state"], "queued");
+}
+
+TEST_F(GatewayTest, TheDescriptionIsForAnybody) {
+  const HttpReply reply = Ask("GET", "/v1/openapi.json");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.Json()["openapi"], "3.1.0");
+  EXPECT_EQ(Ask("GET", "/v1/openapi.json", "", "", {{"If-None-Match", reply.headers.at("etag")}}).status, 304);
+  EXPECT_EQ(Ask("DELETE", "/v1/openapi.json").status, 405);
 }
 
 TEST_F(GatewayTest, LargeAnswersAreCompressedForWhoTakesThem) {

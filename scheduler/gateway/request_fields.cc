@@ -40,7 +40,10 @@ Status MediaTypeRefused(const std::string& type, const Route& route) {
 Status ReadJobFiles(const std::string& text, Message* message) {
   if (text.size() > kYamlBytesMax) return Bad("INVALID_SPEC", "", "the job files are larger than 1 MiB", "send fewer");
   auto specs = cli::ReadSpecs(text, {"body", ""});
-  if (!specs.ok()) return specs.status();
+  if (!specs.ok()) {
+    const Status& wrong = specs.status();
+    return wrong.fix().empty() ? Status(wrong).WithFix("write it as docs/job-spec.md has it") : wrong;
+  }
   const FieldDescriptor* const field = message->GetDescriptor()->FindFieldByName("specs");
   std::size_t index = 0;
   for (v1::JobSpec& spec : *specs) {
@@ -87,7 +90,7 @@ Status ReadQuery(const Match& match, const HttpRequest& request, Message* messag
     const bool again = !seen.insert(name).second && (field == nullptr || !field->is_repeated());
     if (again) return Bad("BAD_QUERY", EscapedStart(name, kQuotedMax), "it is there twice", "leave one out");
     const bool of_path = std::any_of(match.fields.begin(), match.fields.end(),
-                                     [&](const auto& of_path_) { return of_path_.first == name; });
+                                     [&name = name](const auto& said) { return said.first == name; });
     if (of_path) return Bad("BAD_QUERY", EscapedStart(name, kQuotedMax), "the path says it", "leave it out");
     if (Status s = proto::ReadFieldText(name, value, message); !s.ok()) return s;
   }
