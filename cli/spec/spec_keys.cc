@@ -16,7 +16,7 @@ constexpr SpecKey kTop[] = {
     {"apiVersion"},      {"kind"},          {"name"},    {"pool"},    {"priority"}, {"nodes"},    {"gpus_per_node"},
     {"placement"},       {"image"},         {"workdir"}, {"code"},    {"run"},      {"launcher"}, {"env"},
     {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"},  {"limits"},   {"after"},    {"watchdog", false},
-    {"services", false}, {"compat", false}, {"team"},    {"secrets"}, {"api"}};
+    {"services", false}, {"compat", false}, {"team"},    {"secrets"}, {"api"},      {"notify"}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};
@@ -24,6 +24,7 @@ constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", 
 
 constexpr SpecKey kMount[] = {{"source"}, {"target"}, {"read_only"}};
 constexpr SpecKey kSecret[] = {{"name"}, {"env"}};
+constexpr SpecKey kNotify[] = {{"on"}, {"to"}};
 constexpr SpecKey kLimits[] = {{"memory"}, {"cpus"}, {"pids"}, {"shm"}, {"time"}};
 
 constexpr SpecSection kSections[] = {{"", kTop},
@@ -33,7 +34,8 @@ constexpr SpecSection kSections[] = {{"", kTop},
                                      {"restart", kRestart},
                                      {"mounts[]", kMount},
                                      {"secrets[]", kSecret},
-                                     {"limits", kLimits}};
+                                     {"limits", kLimits},
+                                     {"notify", kNotify}};
 
 // What other schedulers call the same thing.
 struct Synonym {

@@ -58,6 +58,7 @@ class DocumentReader {
     WithSection(top, "checkpoint", [this](FieldReader& section) { ReadCheckpoint(section); });
     WithSection(top, "restart", [this](FieldReader& section) { ReadRestart(section); });
     WithSection(top, "limits", [this](FieldReader& section) { ReadLimits(section); });
+    if (top.Section("notify") != nullptr) WithSection(top, "notify", [this](FieldReader& s) { ReadNotify(s); });
     ReadMounts(top);
     ReadAfter(top);
     ReadSecrets(top);
@@ -190,6 +191,12 @@ class DocumentReader {
     limits.set_shm_bytes(section.Size("shm", 0));
     if (limits.ByteSizeLong() > 0) *spec_.mutable_limits() = limits;
     spec_.set_time_limit_ms(section.Time("time", Duration{0}).ms);
+  }
+
+  void ReadNotify(FieldReader& section) {
+    glim::v1::Notify* notify = spec_.mutable_notify();
+    for (std::string& on : section.List("on", {})) notify->add_on(std::move(on));
+    for (std::string& to : section.List("to", {})) notify->add_to(std::move(to));
   }
 
   void ReadAfter(FieldReader& top) {

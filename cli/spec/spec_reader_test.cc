@@ -41,6 +41,15 @@ TEST(SpecReader, SecretsAreNamesOrNamesWithAVariable) {
   EXPECT_FALSE(ReadOne(SpecWithLine("")).api());
 }
 
+TEST(ReadSpecs, WhoIsToldIsRead) {
+  const glim::v1::JobSpec spec = ReadOne(SpecWithLine("notify: {on: [interrupted, done], to: [team-chat]}"));
+  EXPECT_EQ(spec.notify().on_size(), 2);
+  EXPECT_EQ(spec.notify().on(1), "done");
+  ASSERT_EQ(spec.notify().to_size(), 1);
+  EXPECT_EQ(spec.notify().to(0), "team-chat");
+  EXPECT_FALSE(ReadOne(SpecWithLine("api: true")).has_notify());
+}
+
 constexpr char kFull[] = R"(apiVersion: glim/v1
 kind: Job
 name: llama-sft

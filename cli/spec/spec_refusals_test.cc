@@ -106,6 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     MountsAndLimits, BadSpecTest,
     testing::Values(
+        BadSpec{"notify_word", With("notify: {on: [ended], to: [a]}"), "interrupted, failed, done", "notify.on[0]", ""},
+        BadSpec{"notify_nobody", With("notify: {on: [done]}"), "is empty", "notify.to", "say when and whom"},
+        BadSpec{"notify_key", With("notify: {when: [done]}"), "unknown key 'when'", "notify.when", ""},
         BadSpec{"secrets_text", With("secrets: key"), "'key' found, a list wanted", "secrets", "glim secret set"},
         BadSpec{"secret_name", With("secrets: [{env: X}]"), "'secrets[0].name' is missing", "secrets[0].name", ""},
         BadSpec{"secret_key", With("secrets: [{name: a, value: x}]"), "unknown key 'value'", "secrets[0].value", ""},

@@ -14,6 +14,7 @@
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/node_refused.h"
 #include "scheduler/core/lifecycle/node_remove.h"
+#include "scheduler/core/lifecycle/notify_rules.h"
 #include "scheduler/core/lifecycle/operate_jobs.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
 #include "scheduler/core/lifecycle/saves_removed.h"
@@ -56,6 +57,7 @@ struct Dispatch {
   void operator()(const SetJobPriority& e) const { ApplySetPriority(changes, e); }
   void operator()(const MoveJob& e) const { ApplyMove(changes, e); }
   void operator()(const CancelUserJobs& e) const { ApplyCancelUser(changes, e); }
+  void operator()(const NotifySkipped& e) const { NoteNotifySkipped(changes, e); }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 

@@ -52,6 +52,9 @@ suspect_for: 2h
 fabric_private: true
 task_users: {allow_uids: [33], allow_gids: [44, 109]}
 price: {unit: credits, per_gpu_hour: {default: 1.5, pools: {a100: 2.25, "007": 0}}}
+notify:
+  webhooks: {team-chat: {url: "https://chat.example/a?b=\"c", secret_file: /etc/glim/team-chat.secret}}
+  commands: {pager: {path: /usr/local/bin/page, user: "991"}}
 unfinished_jobs_max: 1000
 unfinished_jobs_per_user_max: 100
 finished_jobs_kept: 10
@@ -85,7 +88,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, retention, logs_root,
-               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, price, unfinished,
+               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, price, notify, unfinished,
                unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
   EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
@@ -122,6 +125,9 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   EXPECT_EQ(suspect_for, Hours(2));
   EXPECT_TRUE(fabric_private);
   EXPECT_EQ(price, (core::Price{"credits", 1500, {{"007", 0}, {"a100", 2250}}}));
+  EXPECT_EQ(notify.webhooks.at("team-chat"),
+            (core::NotifyWebhook{"https://chat.example/a?b=\"c", "/etc/glim/team-chat.secret"}));
+  EXPECT_EQ(notify.commands.at("pager"), (core::NotifyCommand{"/usr/local/bin/page", "991"}));
   EXPECT_EQ(task_users, (core::TaskUsersPolicy{{33}, {44, 109}}));
   const std::pair<Duration, Duration> times[] = {
       {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},
@@ -186,6 +192,17 @@ const Refusal kRefusals[] = {
     {"price: 3", "1:8", "price", "or none"},
     {"price: {per_gpu_hour: {default: 1}}", "1:8", "price.unit", "name what is counted"},
     {"price: {unit: x, per_gpu_hour: {pools: {a: -1}}}", "1:44", "price.per_gpu_hour.pools.a", "use 0 to"},
+    {"notify: {webhooks: {a: {url: 'http://chat.example', secret_file: /s}}}", "1:30", "notify.webhooks.a.url",
+     "write an https address"},
+    {"notify: {webhooks: {a: {url: 'https://x'}}}", "1:24", "notify.webhooks.a.secret_file", "mode 0600"},
+    {"notify: {webhooks: {a: {secret_file: s}}}", "1:38", "notify.webhooks.a.secret_file", "write it from / on"},
+    {"notify: {webhooks: {'a b': {}}}", "1:21", "notify.webhooks", "use 1 to 64"},
+    {"notify: {commands: {p: {path: /bin/p, user: root}}}", "1:45", "notify.commands.p.user", "a user of its own"},
+    {"notify: {commands: {p: {path: /bin/p, user: '00'}}}", "1:45", "notify.commands.p.user", "a user of its own"},
+    {"notify: {commands: {p: {path: /bin/../p, user: x}}}", "1:31", "notify.commands.p.path", "without '.' or '..'"},
+    {"notify: {commands: {p: {path: /bin/p}}}", "1:24", "notify.commands.p.user", "a user of its own"},
+    {"notify: {webhooks: {a: {url: 'https://x', secret_file: /s}}, commands: {a: {path: /p, user: x}}}", "1:9",
+     "notify", "rename one"},
     {"checkpoint_retention: {done: 5d}", "1:24", "checkpoint_retention.done", "known here: "},
     {"quantum_min: [1s]", "1:14", "quantum_min", "write it like"},
     {"agree_max: 1s\nagree_max: 2s", "2:1", "agree_max", "keep one"},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/policy/policy_by_class.h"
+#include "scheduler/policy/policy_notify.h"
 #include "scheduler/policy/policy_price.h"
 #include "scheduler/policy/policy_retention.h"
 #include "scheduler/policy/policy_task_users.h"
@@ -137,6 +138,12 @@ PolicySection Reports() {
       {{"price", [](Policy* p) { return IntoPrice(&p->price); }, [](const Policy& p) { return PriceYaml(p.price); }}}};
 }
 
+PolicySection Notifications() {
+  return {"Notifications",
+          {{"notify", [](Policy* p) { return IntoNotify(&p->notify); },
+            [](const Policy& p) { return NotifyYaml(p.notify); }}}};
+}
+
 PolicySection Bounds() {
   return {"Bounds",
           {Count("unfinished_jobs_max", &Policy::unfinished_jobs_max, 1, kCountMax),
@@ -149,7 +156,8 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(), UsersOfTasks(), Reports(), Bounds()};
+  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(),
+          UsersOfTasks(), Reports(), Notifications(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {

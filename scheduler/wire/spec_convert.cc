@@ -92,6 +92,8 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   spec.team = proto.team();
   for (const auto& secret : proto.secrets()) spec.secrets.push_back({secret.name(), secret.env()});
   spec.api = proto.api();
+  spec.notify.on.assign(proto.notify().on().begin(), proto.notify().on().end());
+  spec.notify.to.assign(proto.notify().to().begin(), proto.notify().to().end());
   for (int i = 0; i < proto.after_size(); ++i) {
     core::Dependency& dependency = spec.after.emplace_back();
     dependency.job = core::JobId(proto.after(i).job_id());
@@ -155,6 +157,8 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
     secret->set_env(use.env);
   }
   proto->set_api(spec.api);
+  for (const std::string& on : spec.notify.on) proto->mutable_notify()->add_on(on);
+  for (const std::string& to : spec.notify.to) proto->mutable_notify()->add_to(to);
   for (const core::Dependency& dependency : spec.after) {
     auto* added = proto->add_after();
     added->set_job_id(dependency.job.value);

@@ -5,6 +5,7 @@
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
+#include "scheduler/core/lifecycle/notify_rules.h"
 #include "scheduler/core/lifecycle/secret_rules.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/feasibility.h"
@@ -116,6 +117,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);
     if (s.ok() && event.parent) s = CheckSecretsOfParent(SpecOf(state, event.parent), spec);
+    if (s.ok()) s = CheckNotify(policy, spec);
     if (s.ok()) s = CheckSecretsAreSet(state.identity(), event.user, spec);
     if (!s.ok()) return std::move(s).WithField(AtIndex(event, i, s.field()));
   }

@@ -295,6 +295,7 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kNodeDrained, "node_drained"},
     {HistoryKind::kNodeUncordoned, "node_uncordoned"},
     {HistoryKind::kJobPriority, "job_priority"},
+    {HistoryKind::kNotifySkipped, "notify_skipped"},
     {HistoryKind::kStatesChanged, "states_changed"},
 });
 

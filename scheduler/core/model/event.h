@@ -212,6 +212,12 @@ struct SavesRemoved {
   std::vector<std::pair<JobId, std::int64_t>> jobs;  // with the bytes of each
 };
 
+// Nobody was told, for the policy has no such name any more.
+struct NotifySkipped {
+  AttemptId attempt;  // number 0: of the job as a whole
+  std::string name;
+};
+
 struct PlanDecided {
   Plan plan;
 };
@@ -222,7 +228,7 @@ struct Event {
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
                PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
-               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs>
+               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped>
       what;
 };
 

@@ -65,6 +65,7 @@ enum class HistoryKind : std::uint8_t {
   kNodeDrained,
   kNodeUncordoned,
   kJobPriority,
+  kNotifySkipped,
   kStatesChanged,
 };
 const char* ToString(HistoryKind kind);

@@ -106,6 +106,7 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kJobHeld:
     case HistoryKind::kJobResumed:
     case HistoryKind::kJobPriority:
+    case HistoryKind::kNotifySkipped:
     case HistoryKind::kJobSucceeded:
     case HistoryKind::kJobFailed:
     case HistoryKind::kJobCancelled:

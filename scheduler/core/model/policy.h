@@ -64,6 +64,25 @@ struct TaskUsersPolicy {
   friend bool operator==(const TaskUsersPolicy&, const TaskUsersPolicy&) = default;
 };
 
+// Where notifications go, by the names that jobs' specs give (job-spec.md, notify).
+struct NotifyWebhook {
+  std::string url;          // https, or http to loopback
+  std::string secret_file;  // signs what is sent; on the scheduler's machine
+  friend bool operator==(const NotifyWebhook&, const NotifyWebhook&) = default;
+};
+struct NotifyCommand {
+  std::string path;  // a program on the scheduler's machine
+  std::string user;  // a name or a uid there
+  friend bool operator==(const NotifyCommand&, const NotifyCommand&) = default;
+};
+struct NotifyPolicy {
+  std::map<std::string, NotifyWebhook> webhooks;
+  std::map<std::string, NotifyCommand> commands;  // no name is in both
+  bool empty() const { return webhooks.empty() && commands.empty(); }
+  bool Has(const std::string& name) const { return webhooks.contains(name) || commands.contains(name); }
+  friend bool operator==(const NotifyPolicy&, const NotifyPolicy&) = default;
+};
+
 struct Policy {
   // What the policy file's `quotas:` say. The planner does not read them: they become rows (policy_accounts.h), and the
   // rows decide (quota_bounds.h).
@@ -135,6 +154,9 @@ struct Policy {
 
   // Reports.
   Price price;
+
+  // Notifications.
+  NotifyPolicy notify;
 
   // Bounds.
   std::uint32_t unfinished_jobs_max = 200'000;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,17 @@ struct SecretUse {
   friend bool operator==(const SecretUse&, const SecretUse&) = default;
 };
 
+// Who is told what becomes of the job.
+struct NotifySpec {
+  std::vector<std::string> on;  // of kNotifyOn
+  std::vector<std::string> to;  // names of the policy's; empty: nobody is told
+  friend bool operator==(const NotifySpec&, const NotifySpec&) = default;
+};
+inline constexpr std::string_view kNotifyInterrupted = "interrupted";
+inline constexpr std::string_view kNotifyFailed = "failed";
+inline constexpr std::string_view kNotifyDone = "done";
+inline constexpr std::string_view kNotifyOn[] = {kNotifyInterrupted, kNotifyFailed, kNotifyDone};
+
 struct JobSpec {
   std::string name;
   std::string pool = "default";  // empty until the submission is taken in: its team's
@@ -124,6 +136,7 @@ struct JobSpec {
   std::string team;  // whose share and quota it counts for; empty: the user's first
   std::vector<SecretUse> secrets;
   bool api = false;  // its tasks find a token for the scheduler's API: for this job and those that it submits
+  NotifySpec notify;
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -22,6 +22,7 @@ inline constexpr std::size_t kSpecZonesMax = 64;
 inline constexpr std::size_t kSpecMountsMax = 64;
 inline constexpr std::size_t kSpecAfterMax = 64;
 inline constexpr std::size_t kSpecSecretsMax = 32;
+inline constexpr std::size_t kSpecNotifyMax = 8;  // names
 inline constexpr std::size_t kSecretNameBytesMax = 64;
 inline constexpr std::size_t kSecretBytesMax = 64 << 10;
 inline constexpr std::size_t kSecretsOfUserMax = 256;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
@@ -278,6 +279,34 @@ Status CheckSecrets(const JobSpec& spec) {
   return Status::Ok();
 }
 
+Status CheckNotifyNames(const NotifySpec& notify) {
+  if (Status s = CheckCount("notify.on", notify.on.size(), std::size(kNotifyOn), "words"); !s.ok()) return s;
+  if (Status s = CheckCount("notify.to", notify.to.size(), kSpecNotifyMax, "names"); !s.ok()) return s;
+  if (notify.on.empty() != notify.to.empty()) {
+    return InvalidArgument(notify.on.empty() ? "notify.on" : "notify.to", "is empty",
+                           "say when and whom: {on: [failed, done], to: [team-chat]}");
+  }
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < notify.on.size(); ++i) {
+    const std::string field = At("notify.on", i);
+    if (std::count(std::begin(kNotifyOn), std::end(kNotifyOn), notify.on[i]) == 0) {
+      return InvalidArgument(field, Quoted(notify.on[i]) + " is none of: interrupted, failed, done", "use one of them");
+    }
+    if (!seen.insert(notify.on[i]).second) {
+      return InvalidArgument(field, Quoted(notify.on[i]) + " stands here twice", "keep one of them");
+    }
+  }
+  seen.clear();
+  for (std::size_t i = 0; i < notify.to.size(); ++i) {
+    const std::string field = At("notify.to", i);
+    if (Status s = CheckWord(field, notify.to[i]); !s.ok()) return s;
+    if (!seen.insert(notify.to[i]).second) {
+      return InvalidArgument(field, Quoted(notify.to[i]) + " stands here twice", "keep one of them");
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status CheckSecretName(const std::string& field, const std::string& name) {
@@ -311,6 +340,7 @@ Status ValidateSpec(const JobSpec& spec) {
   if (Status s = CheckSnapshot(spec); !s.ok()) return s;
   if (Status s = CheckLimits(spec); !s.ok()) return s;
   if (Status s = CheckSecrets(spec); !s.ok()) return s;
+  if (Status s = CheckNotifyNames(spec.notify); !s.ok()) return s;
   return CheckAfter(spec.after);
 }
 

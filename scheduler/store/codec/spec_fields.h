@@ -57,6 +57,12 @@ void Fields(Io& io, RowRef<Io, core::SecretUse> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::NotifySpec> row) {
+  io.Field("on", row.on);
+  io.Field("to", row.to);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("name", row.name);
   io.Field("pool", row.pool);
@@ -88,6 +94,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("team", row.team);
   io.Field("secrets", row.secrets);
   io.Field("api", row.api);
+  io.Field("notify", row.notify);
 }
 
 }  // namespace glim::store

@@ -26,6 +26,9 @@
 
 namespace glim::store {
 
+// Of a mark among a store's own words.
+inline std::string MarkKey(const std::string& name) { return "mark." + name; }
+
 // What outlives the rows, for readers. Not thread-safe.
 class HistoryReader {
  public:
@@ -103,6 +106,11 @@ class Store : public HistoryReader {
   // Deletes those whose attempts ended before then, and the oldest beyond so many bytes in all (each counts
   // kLogTailRowBytes more than its data); bounded work a call. Returns how many went.
   virtual Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) = 0;
+
+  // How far somebody who follows the history beside the strand has come: a text under a name (one word), kept until the
+  // next. Empty: none was put. A transaction of its own.
+  virtual Result<std::string> Mark(const std::string& name) = 0;
+  virtual Status PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) = 0;
 
   // Written at the first start, the same for ever: agents of another cluster are refused.
   virtual Result<std::string> ClusterId(const std::string& if_new) = 0;

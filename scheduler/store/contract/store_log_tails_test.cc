@@ -72,4 +72,16 @@ TEST_P(StoreContract, AStaleLeaderKeepsNoEndsOfLogs) {
   EXPECT_FALSE(Has(*store_, 1));
 }
 
+TEST_P(StoreContract, AMarkIsKeptUntilTheNext) {
+  EXPECT_EQ(store_->Mark("notify").value(), "") << "none was put";
+  ASSERT_TRUE(store_->PutMark(epoch_, "notify", "{\"read\":1}").ok());
+  ASSERT_TRUE(store_->PutMark(epoch_, "notify", "{\"read\":2}").ok());
+  ASSERT_TRUE(store_->PutMark(epoch_, "epoch", "of its own").ok()) << "no word of the store's own";
+  Reopen();
+  EXPECT_EQ(store_->Mark("notify").value(), "{\"read\":2}");
+  EXPECT_EQ(store_->PutMark(epoch_ + 1, "notify", "later").reason(), "STALE_EPOCH");
+  EXPECT_EQ(store_->Mark("notify").value(), "{\"read\":2}");
+  EXPECT_EQ(store_->Mark("epoch").value(), "of its own");
+}
+
 }  // namespace glim::store

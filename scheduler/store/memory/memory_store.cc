@@ -214,6 +214,17 @@ Result<std::size_t> MemoryStore::TrimHistory(std::uint64_t epoch, std::size_t en
   return gone;
 }
 
+Result<std::string> MemoryStore::Mark(const std::string& name) {
+  const auto it = data_->marks.find(name);
+  return it == data_->marks.end() ? std::string() : it->second;
+}
+
+Status MemoryStore::PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) {
+  if (epoch != data_->epoch) return StaleEpoch(epoch, data_->epoch);
+  data_->marks[name] = CleanText(mark);
+  return Status::Ok();
+}
+
 Result<std::string> MemoryStore::ClusterId(const std::string& if_new) {
   if (data_->cluster_id.empty()) data_->cluster_id = if_new;
   return data_->cluster_id;

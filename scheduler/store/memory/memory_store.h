@@ -36,6 +36,7 @@ struct MemoryData {
   std::uint64_t last_history = 0;
   std::map<core::JobId, std::string> ended_jobs;
   std::map<LogTailKey, LogTail> log_tails;
+  std::map<std::string, std::string> marks;
 };
 
 class MemoryStore final : public Store {
@@ -66,6 +67,8 @@ class MemoryStore final : public Store {
   Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
   Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;
   Result<std::size_t> TrimLogTails(std::uint64_t epoch, TimePoint before, std::int64_t bytes_max) override;
+  Result<std::string> Mark(const std::string& name) override;
+  Status PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) override;
   Result<std::string> ClusterId(const std::string& if_new) override;
   const char* name() const override { return "memory"; }
 

@@ -145,6 +145,25 @@ Status PostgresStore::Migrate(std::span<const Migration> all) {
   return Status::Ok();
 }
 
+Result<std::string> PostgresStore::Mark(const std::string& name) {
+  std::string mark;
+  const Status status = session_.Run("read a mark", [&](pqxx::connection& connection) -> Status {
+    mark.clear();
+    pqxx::nontransaction query(connection);
+    for (const pqxx::row& row : query.exec_prepared("get_meta", MarkKey(name))) mark = row[0].as<std::string>();
+    return Status::Ok();
+  });
+  if (!status.ok()) return status;
+  return mark;
+}
+
+Status PostgresStore::PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) {
+  return RunFenced("keep a mark", epoch, [&](pqxx::work& transaction) {
+    transaction.exec_prepared0("add_meta", MarkKey(name), CleanText(mark));
+    transaction.exec_prepared0("set_meta", MarkKey(name), CleanText(mark));
+  });
+}
+
 Result<std::string> PostgresStore::ClusterId(const std::string& if_new) {
   std::string id;
   Status status = session_.Run("read the cluster's id", [&](pqxx::connection& connection) -> Status {

@@ -245,6 +245,26 @@ Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, std::size_t en
                        static_cast<std::int64_t>(ended_jobs_max));
 }
 
+Result<std::string> SqliteStore::Mark(const std::string& name) {
+  const std::string key = MarkKey(name);
+  sql_.get_meta.Bind(std::string_view(key));
+  auto row = sql_.get_meta.Step();
+  if (!row.ok()) return row.status();
+  std::string mark(*row ? sql_.get_meta.Text(0) : "");
+  sql_.get_meta.Reset();
+  return mark;
+}
+
+Status SqliteStore::PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = CheckEpoch(epoch); !s.ok()) return s;
+  const std::string key = MarkKey(name);
+  if (Status s = sql_.add_meta.Run(key, CleanText(mark)); !s.ok()) return s;
+  if (Status s = sql_.set_meta.Run(key, CleanText(mark)); !s.ok()) return s;
+  return transaction.Commit();
+}
+
 Result<std::string> SqliteStore::ClusterId(const std::string& if_new) {
   SqliteTransaction transaction(*db_);
   if (Status s = transaction.Begin(); !s.ok()) return s;

@@ -119,9 +119,14 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api] =
-        row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
+           notify] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
+        notify);
+  }
+  void Fill(core::NotifySpec& row) {
+    auto& [on, to] = row;
+    All(on, to);
   }
   void Fill(core::SecretUse& row) {
     auto& [name, env] = row;
