@@ -55,9 +55,9 @@ void AddGlobals(Syntax program, GlobalFlags* flags) {
 }
 
 void AddCommands(Syntax program, Selection* selection) {
-  for (const auto add :
-       {AddSubmit,  AddPlan,  AddQueue, AddStatus, AddWhy,   AddLogs,   AddCancel, AddSuspend, AddResume,  AddEvents,
-        AddHistory, AddNodes, AddWait,  AddCkpt,   AddLogin, AddLogout, AddWhoami, AddSecret,  AddVersion, AddAdmin}) {
+  for (const auto add : {AddSubmit,  AddPlan,   AddQueue,  AddStatus,  AddWhy,    AddLogs,    AddCancel,
+                         AddSuspend, AddResume, AddEvents, AddHistory, AddNodes,  AddWait,    AddCkpt,
+                         AddLogin,   AddLogout, AddWhoami, AddSecret,  AddDoctor, AddVersion, AddAdmin}) {
     add(program, selection);
   }
 }
@@ -107,15 +107,23 @@ int Main(int argc, char** argv) {
   }
 
   if (flags.insecure) flags.layer.insecure = true;
-  Result<Settings> settings =
-      LoadSettings(flags.layer, DefaultConfigPaths(), [&early](const std::string& warning) { early.Note(warning); });
-  if (!settings.ok()) return Fail(early, settings.status());
+  std::vector<std::string> warnings;
+  Result<Settings> settings = LoadSettings(flags.layer, DefaultConfigPaths(), [&](const std::string& warning) {
+    early.Note(warning);
+    warnings.push_back(warning);
+  });
+  const Status configuration = settings.status();
+  if (!settings.ok()) {
+    if (!selection.bears_bad_settings) return Fail(early, configuration);
+    settings = Settings();
+    settings->format = early.format();
+  }
   settings->call_timeout = flags.call_timeout;
 
   Interruption interruption;  // before gRPC starts threads: they inherit the blocked signals
   Output output(stdout, stderr, settings->format, WantsColour(stdout));
   Client client(*settings, &interruption);
-  CommandContext context{client, output, interruption, line.tail};
+  CommandContext context{client, output, interruption, line.tail, configuration, std::move(warnings)};
   const Status status = selection.run(context);
   const Status written = output.Finish();
   if (client.stale_since()) {

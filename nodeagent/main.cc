@@ -1,5 +1,6 @@
 // glim-agent: the daemon of one node. It goes on SIGTERM and SIGINT; the tasks stay, and its next life adopts them.
 // `glim-agent enrol` makes the machine a node and ends; with --login-socket it serves users' logins, and no tasks.
+// `glim-agent settings` shows what its options come to, and ends.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "nodeagent/identity/scheduler_link.h"
 #include "nodeagent/options/command_line.h"
 #include "nodeagent/options/identity_options.h"
+#include "nodeagent/options/settings_text.h"
 #include "nodeagent/os/clock_watch.h"
 #include "nodeagent/os/process_lock.h"
 #include "nodeagent/sync/desired_store.h"
@@ -199,6 +201,7 @@ int Main(int argc, char** argv) {
   if (!line.ok()) return Fail(line.status(), kUsage);
   if (line->exit_code) return *line->exit_code;
   AgentOptions& options = line->options;
+  if (line->settings) return std::fputs(SettingsText(options).c_str(), stdout) < 0 ? kFailed : 0;
   ::umask(077);
   ::signal(SIGPIPE, SIG_IGN);
   StartLog("ts=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v", options.log_level);

@@ -2,8 +2,8 @@
 // One command, one file.
 //
 // Sources: command.cc, admin.cc, admin_audit.cc, admin_ca.cc, admin_config.cc, admin_node.cc, admin_report.cc,
-// admin_token.cc, admin_users.cc, cancel.cc, events.cc, history.cc, login.cc, logout.cc, logs.cc, nodes.cc, plan.cc,
-// queue.cc, resume.cc, secret.cc, status.cc, submit.cc, suspend.cc, version.cc, wait.cc, whoami.cc, why.cc
+// admin_token.cc, admin_users.cc, cancel.cc, doctor.cc, events.cc, history.cc, login.cc, logout.cc, logs.cc, nodes.cc,
+// plan.cc, queue.cc, resume.cc, secret.cc, status.cc, submit.cc, suspend.cc, version.cc, wait.cc, whoami.cc, why.cc
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@ struct CommandContext {
   Output& output;
   Interruption& interruption;
   const std::vector<std::string>& tail;  // what followed "--"
+  Status configuration;                  // why it cannot be used, for who bears that: then the client has the defaults
+  std::vector<std::string> warnings;     // about configuration files that were left out; they have been said
 };
 
 // The process's exit code is ExitCodeOf the result.
@@ -32,7 +34,8 @@ using Command = std::function<Status(CommandContext&)>;
 // The command that the command line chose.
 struct Selection {
   Command run;
-  bool takes_tail = false;  // it reads what follows "--"
+  bool takes_tail = false;          // it reads what follows "--"
+  bool bears_bad_settings = false;  // it runs although the configuration cannot be used
 };
 
 // Each adds its command to `app`; `selection` outlives the parse.
@@ -54,6 +57,7 @@ void AddLogin(Syntax app, Selection* selection);
 void AddLogout(Syntax app, Selection* selection);
 void AddWhoami(Syntax app, Selection* selection);
 void AddSecret(Syntax app, Selection* selection);
+void AddDoctor(Syntax app, Selection* selection);
 void AddVersion(Syntax app, Selection* selection);
 void AddAdmin(Syntax app, Selection* selection);
 // The parts of `admin` that have files of their own.

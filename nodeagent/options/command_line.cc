@@ -197,17 +197,21 @@ CommandLine ParseEnrol(std::vector<const char*> words) {
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "enrol") return ParseEnrol({argv, argv + argc});
-  for (int i = 1; i < argc; ++i) {
-    if (Status status = RefuseGone(argv[i]); !status.ok()) return status;
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "enrol") return ParseEnrol({argv, argv + argc});
+  std::vector<const char*> words(argv, argv + argc);
+  if (first == "settings") words.erase(words.begin() + 1);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (Status status = RefuseGone(words[i]); !status.ok()) return status;
   }
   CommandLine line;
+  line.settings = first == "settings";
   std::set<std::string> told;  // on the command line
   const auto parse = [&](AgentOptions& options) {
     CLI::App app("The agent of one Glim node: runs the tasks that the scheduler gives it");
     AddOptions(app, options);
     try {
-      app.parse(argc, argv);
+      app.parse(static_cast<int>(words.size()), words.data());
     } catch (const CLI::ParseError& error) {
       line.exit_code = app.exit(error) == 0 ? 0 : 2;
     }

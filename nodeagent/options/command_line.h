@@ -27,6 +27,7 @@ struct CommandLine {
   AgentOptions options;
   std::optional<EnrolOrder> enrol;  // the first word was enrol: no agent is started
   ConfigPlaces places;
+  bool settings = false;         // the first word was settings: what counts is shown, no agent is started
   std::optional<int> exit_code;  // --help, --version or a usage error: it has been said, the program ends with this
 };
 

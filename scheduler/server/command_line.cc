@@ -43,13 +43,26 @@ void AddBreakGlass(CLI::App& app, CommandLine* line) {
                "again, users' secrets are lost");
 }
 
+// The first word, if something else than a scheduler is asked for; it is taken away.
+std::string_view TakeOrder(std::vector<const char*>* words) {
+  const std::string_view first = words->size() > 1 ? (*words)[1] : "";
+  if (first != "break-glass" && first != "settings") return "";
+  words->erase(words->begin() + 1);
+  return first;
+}
+
+void AddOrder(CLI::App& app, std::string_view order, CommandLine* line) {
+  line->settings = order == "settings";
+  if (order == "break-glass") AddBreakGlass(app, line);
+  if (line->settings) app.add_flag("--ask-store", line->ask_store, "Also whether a PostgreSQL database answers");
+}
+
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CommandLine line;
   std::vector<const char*> words(argv, argv + argc);
-  const bool break_glass = words.size() > 1 && std::string_view(words[1]) == "break-glass";
-  if (break_glass) words.erase(words.begin() + 1);
+  const std::string_view order = TakeOrder(&words);
   Config& config = line.config;
   std::string config_file, policy_file, listen, listen_agents, state_dir, key_file, metrics, listen_http, store,
       log_level, cluster_id;
@@ -76,7 +89,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   app.add_flag("--insecure-without-identity", insecure,
                "No TLS and no tokens: whoever reaches a port is who they say they are, and may do everything");
   RefuseOldFlag(app);
-  if (break_glass) AddBreakGlass(app, &line);
+  AddOrder(app, order, &line);
   app.footer("glim-scheduler break-glass --config FILE: a new token of an administrator, with the key file alone.");
   try {
     app.parse(static_cast<int>(words.size()), words.data());

@@ -12,7 +12,9 @@ namespace glim::server {
 struct CommandLine {
   Config config;
   std::optional<BreakGlass> break_glass;  // the first word was break-glass: no scheduler is started
-  std::string token_file;                 // with it: gets the token (0600), instead of standard output
+  bool settings = false;                  // the first word was settings: what counts is shown, and no more
+  bool ask_store = false;                 // with it: whether the database answers
+  std::string token_file;                 // with break_glass: gets the token (0600), instead of standard output
   std::optional<int> exit_code;  // --help, --version or a usage error: it has been said, the program ends with this
 };
 

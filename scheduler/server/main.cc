@@ -1,6 +1,6 @@
 // glim-scheduler: wiring only. Exit codes: 0 stopped on request, 1 could not start, 2 usage, 3 had to end (the store
 // refused a commit, or another leader took over): the supervisor starts it again, and it loads what was durable.
-// `glim-scheduler break-glass` starts none (break_glass.h).
+// `glim-scheduler break-glass` starts none (break_glass.h), nor does `glim-scheduler settings` (settings_text.h).
 #include <absl/synchronization/mutex.h>
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@
 
 #include "scheduler/server/command_line.h"
 #include "scheduler/server/server.h"
+#include "scheduler/server/settings_text.h"
 #include "sdk/io/write_file.h"
 #include "sdk/log/log.h"
 
@@ -80,6 +81,14 @@ int BreakGlass(const glim::server::CommandLine& line) {
   return written.ok() ? 0 : SayError(written);
 }
 
+// The settings first: whoever asks may stop waiting for the database.
+int ShowSettings(const glim::server::CommandLine& line) {
+  fmt::print("{}", SettingsText(line.config));
+  std::fflush(stdout);
+  if (line.ask_store) fmt::print("{}", StoreAnswerText(line.config));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -93,6 +102,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (line->exit_code) return *line->exit_code;
+  if (line->settings) return ShowSettings(*line);
   std::signal(SIGPIPE, SIG_IGN);  // a log reader that went must not end the scheduler
   glim::StartLog("time=%Y-%m-%dT%H:%M:%S.%f%z level=%l %v", line->config.log_level);
   return line->break_glass ? BreakGlass(*line) : Serve(line->config);

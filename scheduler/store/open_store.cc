@@ -1,9 +1,11 @@
 #include "scheduler/store/open_store.h"
 
+#include <optional>
 #include <utility>
 
 #include "scheduler/store/memory/memory_store.h"
 #include "scheduler/store/postgres/postgres_store.h"
+#include "scheduler/store/postgres/postgres_version.h"
 #include "scheduler/store/sqlite/sqlite_store.h"
 
 namespace glim::store {
@@ -26,6 +28,13 @@ Result<std::unique_ptr<Store>> AsStore(Result<std::unique_ptr<Kind>> opened) {
   return std::unique_ptr<Store>(std::move(opened).value());
 }
 
+// What PostgresConnInfo takes; none: it is another store's.
+std::optional<std::string> PostgresLocation(const std::string& url) {
+  if (url.starts_with("postgres://") || url.starts_with("postgresql://")) return url;
+  if (url.starts_with(kPostgres)) return url.substr(std::string(kPostgres).size());
+  return url == "postgres" ? std::optional<std::string>("") : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenStore(const std::string& url) {
@@ -37,11 +46,13 @@ Result<std::unique_ptr<Store>> OpenStore(const std::string& url) {
     if (path.empty() || path == ":memory:") return Refused("sqlite: needs the path of a file");
     return AsStore(SqliteStore::Open(path));
   }
-  const bool is_uri = url.starts_with("postgres://") || url.starts_with("postgresql://");
-  if (is_uri) return AsStore(PostgresStore::Open(url));
-  if (url.starts_with(kPostgres)) return AsStore(PostgresStore::Open(url.substr(std::string(kPostgres).size())));
-  if (url == "postgres") return AsStore(PostgresStore::Open(""));
+  if (const auto location = PostgresLocation(url)) return AsStore(PostgresStore::Open(*location));
   return Refused("the store's URL names no store");
+}
+
+Result<std::string> AskStoreVersion(const std::string& url) {
+  const auto location = PostgresLocation(url);
+  return location ? AskPostgresVersion(*location) : Refused("the store is no PostgreSQL database");
 }
 
 }  // namespace glim::store

@@ -15,4 +15,8 @@ namespace glim::store {
 
 Result<std::unique_ptr<Store>> OpenStore(const std::string& url);
 
+// Of a PostgreSQL database: its version ("15.3"), if it answers this process. Nothing is changed. kUnavailable with the
+// reason; kInvalidArgument for another store. Blocks as long as libpq does.
+Result<std::string> AskStoreVersion(const std::string& url);
+
 }  // namespace glim::store
