@@ -77,6 +77,19 @@ TEST_F(DoctorTest, AnotherAuthorityIsAFaultAndGetsNoToken) {
   EXPECT_TRUE(Heard().empty());
 }
 
+TEST_F(DoctorTest, ACertificateThatHasEndedIsAFault) {
+  KnowAll();
+  const pki::PrivateKey key = pki::PrivateKey::Make();
+  const pki::Lifetime over{RealNow() - Hours(2), RealNow() - Hours(1)};
+  const pki::Certificate own = pki::TestScheduler(authority_, key, {}, over);
+  const FakeServer late(Showing(key, own.Pem() + authority_.certificate.Pem()));
+  env_["GLIM_SERVER"] = late.address();
+  auto checks = Doctor(1);
+  EXPECT_EQ(checks["certificate"]["result"], "fault");
+  EXPECT_THAT(checks["certificate"]["seen"].get<std::string>(), HasSubstr("ended at"));
+  EXPECT_EQ(checks["token"]["result"], "skipped");
+}
+
 TEST_F(DoctorTest, ABadFileIsAFaultWithItsPlaceAndStopsNothingElse) {
   KnowAll();
   Write("xdg/glim/config.yaml", "output: table\nservr: head:7601\n", 0644);

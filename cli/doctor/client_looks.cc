@@ -84,10 +84,11 @@ void LookAtServer(const Settings& settings, Interruption* interruption, Notebook
   const auto shown = pki::ProbeTls(settings.server, kProbeMax);
   const Outcome tls = JudgeTls(settings, identity, shown, ClockNow());
   notebook.Say("tls", tls);
-  notebook.Say("certificate",
-               shown.ok() ? JudgeServerCertificate(shown->front(), ClockNow()) : Skipped("the server shows none"));
+  const Outcome certificate =
+      shown.ok() ? JudgeServerCertificate(shown->front(), ClockNow()) : Skipped("the server shows none");
+  notebook.Say("certificate", certificate);
   const bool may_ask = settings.insecure || (identity.ok() && !identity->token.empty());
-  if (tls.verdict == Verdict::kFault || !may_ask) {
+  if (tls.verdict == Verdict::kFault || certificate.verdict == Verdict::kFault || !may_ask) {
     const char* const why = may_ask ? "nothing is sent to this server" : "there is no token";
     return SkipFrom({"token", "version", "workdir"}, why, notebook);
   }
