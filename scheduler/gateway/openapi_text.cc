@@ -5,23 +5,23 @@
 // The assembler reads the file: no text that a compiler would have to take for one string.
 asm(R"(
 .section .rodata
-.globl glim_openapi_text
-.hidden glim_openapi_text
-glim_openapi_text:
+.globl kGlimOpenApiText
+.hidden kGlimOpenApiText
+kGlimOpenApiText:
 .incbin ")" GLIM_OPENAPI_FILE R"("
-.globl glim_openapi_text_end
-.hidden glim_openapi_text_end
-glim_openapi_text_end:
+.globl kGlimOpenApiTextEnd
+.hidden kGlimOpenApiTextEnd
+kGlimOpenApiTextEnd:
 .text
 )");
 
-extern "C" const char glim_openapi_text[];
-extern "C" const char glim_openapi_text_end[];
+extern "C" const char kGlimOpenApiText[];
+extern "C" const char kGlimOpenApiTextEnd[];
 
 namespace glim::gateway {
 
 std::string_view OpenApiText() {
-  return {glim_openapi_text, static_cast<std::size_t>(glim_openapi_text_end - glim_openapi_text)};
+  return {kGlimOpenApiText, static_cast<std::size_t>(kGlimOpenApiTextEnd - kGlimOpenApiText)};
 }
 
 }  // namespace glim::gateway

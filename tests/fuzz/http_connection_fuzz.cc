@@ -163,7 +163,8 @@ void CheckAnswers(std::string_view written, const std::vector<std::string>& verb
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace glim::gateway;  // NOLINT: one function, all of it about these
   if (size == 0) return 0;
-  SentBytes::Wire wire{{reinterpret_cast<const char*>(data) + 1, size - 1}, std::size_t{1} + data[0] * 16, {}};
+  SentBytes::Wire wire{
+      {reinterpret_cast<const char*>(data) + 1, size - 1}, std::size_t{1} + std::size_t{16} * data[0], {}};
   StandIn backend;
   StandInStream streams;
   static boost::asio::io_context io(1);  // one for all: each would open descriptors of its own

@@ -163,7 +163,9 @@ void Lay(const Json& value, std::size_t room, const std::string& indent, std::st
   bool first = true;
   for (const auto& item : value.items()) {
     const std::string name = value.is_object() ? Json(item.key()).dump() + ": " : "";
-    *out += (first ? "\n" : ",\n") + deeper + name;
+    *out += first ? "\n" : ",\n";
+    *out += deeper;
+    *out += name;
     first = false;
     const std::size_t used = deeper.size() + name.size() + 1;
     Lay(item.value(), used < kLineMax ? kLineMax - used : 0, deeper, out);
