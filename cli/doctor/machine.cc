@@ -53,7 +53,7 @@ std::string HolderOf(const Machine& machine, std::uint64_t inode) {
     const std::string folder = "/proc/" + process + "/fd";
     for (const std::string& name : machine.Names(folder)) {
       char target[64] = {};
-      if (::readlink(machine.Path(folder + "/" + name).c_str(), target, sizeof target - 1) > 0 && socket == target) {
+      if (::readlink(machine.Path(Below(folder, name)).c_str(), target, sizeof target - 1) > 0 && socket == target) {
         return machine.Line("/proc/" + process + "/comm");
       }
     }
@@ -62,6 +62,11 @@ std::string HolderOf(const Machine& machine, std::uint64_t inode) {
 }
 
 }  // namespace
+
+std::string Below(const std::string& folder, const std::string& name) {
+  std::string path = folder;
+  return path.append("/").append(name);
+}
 
 FileFacts Machine::Look(const std::string& path) const {
   struct stat info {};

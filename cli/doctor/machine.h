@@ -14,6 +14,9 @@
 
 namespace glim::cli::doctor {
 
+// FOLDER/NAME.
+std::string Below(const std::string& folder, const std::string& name);
+
 struct FileFacts {
   bool there = false;
   bool folder = false;

@@ -43,7 +43,7 @@ RuntimeFacts AskRuntime(const NodeWishes& wishes, const std::string& named) {
 
 // Where the agent finds the scheduler: its option, what it was told when it was enrolled, the default.
 std::string SchedulerOf(const Machine& machine, const ProgramSettings& settings) {
-  const std::string said = Setting(settings, "scheduler");
+  std::string said = Setting(settings, "scheduler");
   if (!said.empty()) return said;
   const std::string told = machine.Line(Setting(settings, "state_dir") + "/identity/node.pem");
   const std::string key = "scheduler ";

@@ -41,7 +41,7 @@ std::string FindSharedRoot(const Machine& machine, const std::vector<std::string
     if (HasMarker(machine, folder)) return folder;
     std::size_t looked_at = 0;
     for (const std::string& name : machine.Names(folder)) {
-      const std::string below = folder + "/" + name;
+      std::string below = Below(folder, name);
       if (++looked_at > kFoldersMax) break;
       if (machine.Look(below).folder && HasMarker(machine, below)) return below;
     }
@@ -111,19 +111,20 @@ NetworkFacts ReadNetwork(const Machine& machine) {
   NetworkFacts facts;
   const std::string cards = "/sys/class/infiniband";
   for (const std::string& card : machine.Names(cards)) {
-    const std::string ports = cards + "/" + card + "/ports";
-    for (const std::string& port : machine.Names(ports)) {
-      const std::string state = machine.Line(ports + "/" + port + "/state");  // "4: ACTIVE"
-      facts.rdma.push_back({card + ":" + port, Trimmed(state.substr(state.find(':') + 1)),
-                            machine.Line(ports + "/" + port + "/link_layer"),
-                            machine.Line(ports + "/" + port + "/rate")});
+    const std::string ports = Below(Below(cards, card), "ports");
+    for (const std::string& number : machine.Names(ports)) {
+      const std::string port = Below(ports, number);
+      const std::string state = machine.Line(Below(port, "state"));  // "4: ACTIVE"
+      std::string name = card;
+      facts.rdma.push_back({name.append(":").append(number), Trimmed(state.substr(state.find(':') + 1)),
+                            machine.Line(Below(port, "link_layer")), machine.Line(Below(port, "rate"))});
     }
   }
   const std::string interfaces = "/sys/class/net";
   for (const std::string& name : machine.Names(interfaces)) {
     if (name == "lo") continue;
-    const std::string state = machine.Line(interfaces + "/" + name + "/operstate");
-    const std::string speed = machine.Line(interfaces + "/" + name + "/speed");
+    const std::string state = machine.Line(Below(Below(interfaces, name), "operstate"));
+    const std::string speed = machine.Line(Below(Below(interfaces, name), "speed"));
     facts.interfaces.push_back({name, state == "up" || state == "unknown", std::atoi(speed.c_str())});
   }
   return facts;

@@ -35,6 +35,7 @@ bool OpenPipe(Pipe* pipe) {
 
 pid_t Start(const std::vector<std::string>& words, int out, int err) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
