@@ -8,6 +8,7 @@
 
 #include "scheduler/gateway/gateway.h"
 #include "scheduler/gateway/watch/stream_hub.h"
+#include "scheduler/notify/notifier.h"
 #include "scheduler/oidc/verifier.h"
 #include "scheduler/policy/quota_import.h"
 #include "scheduler/server/agents/agent_service.h"
@@ -53,6 +54,7 @@ struct Server::Parts {
   std::unique_ptr<LogBroker> broker;
   std::unique_ptr<LogTailKeeper> tails;
   std::unique_ptr<EventFeed> feed;
+  std::unique_ptr<notify::Notifier> notifier;
   std::unique_ptr<Door> door;
   std::unique_ptr<IdentityParts> identity;
   std::unique_ptr<StreamWatch> watch;
@@ -171,6 +173,10 @@ void Server::Parts::MakeParts(const Config& config) {
       &strand, broker.get(), loop.get(),
       LogTailKeeper::Bounds{config.history_kept, std::int64_t{config.log_tails_mib_max} << 20});
   feed = std::make_unique<EventFeed>(&strand, loop.get());
+  notify::Notifier::Options told;
+  told.cluster_id = cluster_id;
+  told.random = [] { return static_cast<double>(RandomNumber() >> 11) * 0x1p-53; };
+  notifier = std::make_unique<notify::Notifier>(loop.get(), std::move(told));
   watch = std::make_unique<StreamWatch>(&strand, door.get());
 }
 
@@ -213,11 +219,15 @@ void Server::Parts::MakeServices() {
 Status Server::Parts::Serve(const Config& config) {
   MakeParts(config);
   loop->set_on_sync([this](const std::set<core::NodeId>& nodes) { hub->SyncNodes(nodes); });
-  loop->set_on_history([this] { feed->Wake(); });
+  loop->set_on_history([this] {
+    feed->Wake();
+    notifier->Wake();
+  });
   loop->set_on_attempts_ended(
       [this](std::vector<core::AttemptId> attempts) { tails->AttemptsEnded(std::move(attempts)); });
   loop->Start();
   tails->Start();
+  notifier->Start();
   if (Status s = identity->OpenKeys(); !s.ok()) return s;
   MakeUserAffairs(config);
   MakeServices();
@@ -299,7 +309,8 @@ Result<std::unique_ptr<Server>> Server::Start(const Config& config, OnFatal on_f
   if (Status s = parts.OpenLoop(config, std::move(on_fatal)); !s.ok()) return s;
   if (Status s = parts.Serve(config); !s.ok()) return s;
   if (config.metrics != "none") {
-    auto metrics = MetricsServer::Start(config.metrics, parts.metrics, parts.loop.get(), parts.limits.get());
+    auto metrics = MetricsServer::Start(config.metrics, parts.metrics, parts.loop.get(), parts.limits.get(),
+                                        &parts.notifier->figures());
     if (!metrics.ok()) return metrics.status();
     parts.metrics_server = std::move(metrics).value();
   }
@@ -314,6 +325,7 @@ Server::~Server() { Stop(); }
 void Server::Stop() {
   if (std::exchange(parts_->stopped, true)) return;
   if (parts_->streams) parts_->streams->Stop();  // before what feeds them
+  if (parts_->notifier) parts_->notifier->Stop();
   if (parts_->hub) parts_->hub->EndAll({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
   if (parts_->tails) parts_->strand.Post([tails = parts_->tails.get()] { tails->Stop(); });
   if (parts_->broker) parts_->strand.Post([broker = parts_->broker.get()] { broker->Stop(); });

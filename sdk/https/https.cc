@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <memory>
 #include <type_traits>
@@ -22,6 +23,8 @@ struct Curl {
   decltype(&curl_easy_getinfo) getinfo = nullptr;
   decltype(&curl_easy_cleanup) cleanup = nullptr;
   decltype(&curl_easy_strerror) strerror = nullptr;
+  decltype(&curl_slist_append) append = nullptr;
+  decltype(&curl_slist_free_all) free_list = nullptr;
 };
 
 Result<Curl> LoadCurl() {
@@ -38,10 +41,12 @@ Result<Curl> LoadCurl() {
   find(&curl.getinfo, "curl_easy_getinfo");
   find(&curl.cleanup, "curl_easy_cleanup");
   find(&curl.strerror, "curl_easy_strerror");
+  find(&curl.append, "curl_slist_append");
+  find(&curl.free_list, "curl_slist_free_all");
   if (whole) return curl;
-  return Status(StatusCode::kFailedPrecondition, "a login by OpenID Connect needs libcurl.so.4")
+  return Status(StatusCode::kFailedPrecondition, "a login by OpenID Connect, or a webhook, needs libcurl.so.4")
       .WithReason("NO_LIBCURL")
-      .WithFix("install Debian's package libcurl4 on this machine, or log in with 'glim login --token'");
+      .WithFix("install Debian's package libcurl4 on this machine (or log in with 'glim login --token')");
 }
 
 std::size_t TakeBody(char* bytes, std::size_t size, std::size_t count, void* into) {
@@ -68,11 +73,26 @@ void SetUp(const Curl& curl, CURL* handle, const std::string& url, Answer* answe
   if (plain) curl.setopt(handle, CURLOPT_NOPROXY, "*");
 }
 
+const Result<Curl>& Loaded() {
+  static const Result<Curl> loaded = LoadCurl();
+  return loaded;
+}
+
+int EndIfStopping(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(stopping)->load() ? 1 : 0;
+}
+
+Answer WithStatus(const Curl& curl, CURL* handle, Answer answer) {
+  long status = 0;
+  curl.getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  answer.status = static_cast<int>(status);
+  return answer;
+}
+
 Result<Answer> Perform(const std::string& url, const std::string* form) {
   if (Status allowed = CheckUrl(url); !allowed.ok()) return allowed;
-  static const Result<Curl> loaded = LoadCurl();
-  if (!loaded.ok()) return loaded.status();
-  const Curl& curl = *loaded;
+  if (!Loaded().ok()) return Loaded().status();
+  const Curl& curl = *Loaded();
   const std::unique_ptr<CURL, decltype(curl.cleanup)> handle(curl.init(), curl.cleanup);
   Answer answer;
   CURLcode code = CURLE_FAILED_INIT;
@@ -86,10 +106,7 @@ Result<Answer> Perform(const std::string& url, const std::string* form) {
         .WithReason("ISSUER_UNREACHABLE")
         .WithFix("try again; if it stays so, an operator looks at `oidc` of the scheduler's configuration");
   }
-  long status = 0;
-  curl.getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
-  answer.status = static_cast<int>(status);
-  return answer;
+  return WithStatus(curl, handle.get(), std::move(answer));
 }
 
 }  // namespace
@@ -99,6 +116,35 @@ Result<Answer> CurlClient::Get(const std::string& url) { return Perform(url, nul
 Result<Answer> CurlClient::Post(const std::string& url, const Form& form) {
   const std::string body = Encoded(form);
   return Perform(url, &body);
+}
+
+Result<Answer> PostJson(const JsonPost& post, const std::atomic<bool>& stopping) {
+  if (!IsSafeUrl(post.url)) return InvalidArgument("url", "is not safe to send to", "use https").WithReason("BAD_URL");
+  if (post.body.size() > kPostBytesMax) return InvalidArgument("body", "is too long", "send less");
+  if (!Loaded().ok()) return Loaded().status();
+  const Curl& curl = *Loaded();
+  const std::unique_ptr<CURL, decltype(curl.cleanup)> handle(curl.init(), curl.cleanup);
+  curl_slist* lines = curl.append(nullptr, "Content-Type: application/json");
+  for (const auto& [name, value] : post.headers) {
+    if (curl_slist* const longer = curl.append(lines, (name + ": " + value).c_str())) lines = longer;
+  }
+  const std::unique_ptr<curl_slist, decltype(curl.free_list)> headers(lines, curl.free_list);
+  Answer answer;
+  CURLcode code = CURLE_FAILED_INIT;
+  if (handle) {
+    SetUp(curl, handle.get(), post.url, &answer);
+    curl.setopt(handle.get(), CURLOPT_POSTFIELDSIZE, static_cast<long>(post.body.size()));
+    curl.setopt(handle.get(), CURLOPT_POSTFIELDS, post.body.c_str());
+    curl.setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
+    curl.setopt(handle.get(), CURLOPT_NOPROGRESS, 0L);
+    curl.setopt(handle.get(), CURLOPT_QUICK_EXIT, 1L);  // a resolver that hangs is not waited for
+    curl.setopt(handle.get(), CURLOPT_XFERINFOFUNCTION, &EndIfStopping);
+    curl.setopt(handle.get(), CURLOPT_XFERINFODATA, &stopping);
+    code = curl.perform(handle.get());
+  }
+  // Without the URL: its path may be as good as a password.
+  if (code != CURLE_OK) return Status(StatusCode::kUnavailable, curl.strerror(code)).WithReason("NO_ANSWER");
+  return WithStatus(curl, handle.get(), std::move(answer));
 }
 
 std::string Encoded(const Form& form) {

@@ -1,10 +1,11 @@
-// Requests to an OpenID Connect issuer, by libcurl, which is loaded at the first one: `glim` and a scheduler without an
-// issuer never need it.
+// Requests to an OpenID Connect issuer and to webhooks, by libcurl, which is loaded at the first one: `glim` and a
+// scheduler without an issuer and webhooks never need it.
 //
 // https, verified by the machine's own authorities; http to loopback alone (safe_url.h). No redirects. An answer has at
 // most kAnswerBytesMax, within kAnswerMax. Blocks; any thread, each call for itself.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace glim::https {
 
 inline constexpr std::size_t kAnswerBytesMax = 256 << 10;
+inline constexpr std::size_t kPostBytesMax = 64 << 10;  // of a JSON document that is sent
 inline constexpr Duration kConnectMax = Seconds(5);
 inline constexpr Duration kAnswerMax = Seconds(10);  // with the connection
 
@@ -40,6 +42,16 @@ class CurlClient : public Client {
   Result<Answer> Get(const std::string& url) override;
   Result<Answer> Post(const std::string& url, const Form& form) override;
 };
+
+// A document to a place that an operator named. What its name resolves to is not looked at: who may write the policy
+// may send there.
+struct JsonPost {
+  std::string url;
+  std::string body;                                          // kPostBytesMax at most
+  std::vector<std::pair<std::string, std::string>> headers;  // beside Content-Type: application/json
+};
+// As CurlClient::Post, but UNAVAILABLE is NO_ANSWER. Ends soon when `stopping` becomes true.
+Result<Answer> PostJson(const JsonPost& post, const std::atomic<bool>& stopping);
 
 // "a=b&c=d", percent-encoded.
 std::string Encoded(const Form& form);

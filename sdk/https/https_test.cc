@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <optional>
 #include <thread>
 
@@ -139,6 +140,38 @@ TEST(Https, BelievesTheMachinesAuthoritiesAlone) {
   OneServer server("", &identity);
   const Result<Answer> answer = CurlClient().Get("https://" + server.address());
   EXPECT_EQ(answer.status().reason(), "ISSUER_UNREACHABLE");
+  EXPECT_NE(answer.status().message().find("certificate"), std::string::npos) << answer.status().message();
+}
+
+TEST(HttpsPostJson, SendsADocumentWithItsHeaders) {
+  OneServer server(Response("204 No Content", ""));
+  const std::atomic<bool> stopping{false};
+  const auto answer = PostJson({"http://" + server.address() + "/hook", R"({"a": "b&c"})", {{"X-One", "1"}}}, stopping);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->status, 204);
+  EXPECT_TRUE(server.Request().starts_with("POST /hook HTTP/1.1\r\n")) << server.Request();
+  EXPECT_NE(server.Request().find("\r\nContent-Type: application/json\r\n"), std::string::npos) << server.Request();
+  EXPECT_NE(server.Request().find("\r\nX-One: 1\r\n"), std::string::npos) << server.Request();
+  EXPECT_TRUE(server.Request().ends_with("\r\n\r\n{\"a\": \"b&c\"}")) << server.Request();
+}
+
+TEST(HttpsPostJson, IsNotSentElsewhere) {
+  OneServer server(Response("307 Temporary Redirect", "", "Location: http://127.0.0.1:1/\r\n"));
+  const std::atomic<bool> stopping{false};
+  EXPECT_EQ(PostJson({"http://" + server.address(), "{}", {}}, stopping)->status, 307);
+  EXPECT_EQ(PostJson({"http://hooks.example", "{}", {}}, stopping).status().reason(), "BAD_URL");
+  EXPECT_EQ(PostJson({"https://hooks.example", std::string(kPostBytesMax + 1, 'x'), {}}, stopping).status().field(),
+            "body");
+}
+
+TEST(HttpsPostJson, BelievesTheMachinesAuthoritiesAlone) {
+  const pki::Authority authority = pki::TestAuthority();
+  const pki::PrivateKey key = pki::PrivateKey::Make();
+  const pki::TlsPeer::Identity identity{key, {pki::TestScheduler(authority, key), authority.certificate}};
+  OneServer server("", &identity);
+  const std::atomic<bool> stopping{false};
+  const auto answer = PostJson({"https://" + server.address(), "{}", {}}, stopping);
+  EXPECT_EQ(answer.status().reason(), "NO_ANSWER");
   EXPECT_NE(answer.status().message().find("certificate"), std::string::npos) << answer.status().message();
 }
 

@@ -169,29 +169,6 @@ const Refusal kRefusals[] = {
     {"too many restarts", "restart.max", [](JobSpec& s) { s.restart_max = 10'001; }},
     {"a negative backoff", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Seconds(-1); }},
     {"a backoff of days", "restart.backoff", [](JobSpec& s) { s.restart_backoff = Hours(25); }},
-    {"something else that is told", "notify.on[1]",
-     [](JobSpec& s) {
-       s.notify = {{"done", "started"}, {"chat"}};
-     }},
-    {"the same told twice", "notify.on[1]",
-     [](JobSpec& s) {
-       s.notify = {{"done", "done"}, {"chat"}};
-     }},
-    {"told to nobody", "notify.to", [](JobSpec& s) { s.notify.on = {"done"}; }},
-    {"told of nothing", "notify.on", [](JobSpec& s) { s.notify.to = {"chat"}; }},
-    {"told at no name", "notify.to[0]",
-     [](JobSpec& s) {
-       s.notify = {{"done"}, {"a b"}};
-     }},
-    {"told twice", "notify.to[1]",
-     [](JobSpec& s) {
-       s.notify = {{"done"}, {"chat", "chat"}};
-     }},
-    {"told to everybody", "notify.to",
-     [](JobSpec& s) {
-       s.notify.on = {"done"};
-       for (int i = 0; i < 9; ++i) s.notify.to.push_back("n" + std::to_string(i));
-     }},
     {"too many mounts", "mounts",
      [](JobSpec& s) {
        for (int i = 0; i < 65; ++i) s.mounts.push_back({"/d", "/d" + std::to_string(i)});
@@ -383,10 +360,6 @@ const std::pair<const char*, std::function<void(JobSpec&)>> kAccepted[] = {
      [](JobSpec& s) {
        s.snapshot = Snapshot();
        s.snapshot.revision = "";
-     }},
-    {"everything told to two",
-     [](JobSpec& s) {
-       s.notify = {{"interrupted", "failed", "done"}, {"chat", "pager"}};
      }},
     {"auto", [](JobSpec& s) { s.priority = PriorityClass::kAuto; }},
 };

@@ -2,10 +2,13 @@
 
 #include <exception>
 
+#include "scheduler/server/metrics/notify_figures.h"
+
 namespace glim::server {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& address, const Metrics& metrics,
-                                                            const SchedulerLoop* loop, const CallerLimits* limits) {
+                                                            const SchedulerLoop* loop, const CallerLimits* limits,
+                                                            const notify::Figures* notifications) {
   std::unique_ptr<MetricsServer> server(new MetricsServer());
   try {
     server->exposer_ = std::make_unique<prometheus::Exposer>(address, 1);
@@ -19,6 +22,8 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& a
   server->gauges_ = std::make_shared<SnapshotGauges>(loop, limits);
   server->exposer_->RegisterCollectable(metrics.registry());
   server->exposer_->RegisterCollectable(server->gauges_);
+  server->notifications_ = std::make_shared<NotifyFigures>(notifications);
+  server->exposer_->RegisterCollectable(server->notifications_);
   return server;
 }
 

@@ -1,0 +1,25 @@
+#include "scheduler/server/metrics/notify_figures.h"
+
+#include <cstddef>
+
+#include "scheduler/server/metrics/families.h"
+
+namespace glim::server {
+
+std::vector<prometheus::MetricFamily> NotifyFigures::Collect() const {
+  prometheus::MetricFamily total = CounterFamily(
+      "glim_notifications_total",
+      "Notifications by what came of a try: delivered, retried (later), dropped (given up), skipped (the policy does "
+      "not name the target any more).");
+  for (std::size_t kind = 0; kind < notify::kTargetKindWords.size(); ++kind) {
+    for (std::size_t outcome = 0; outcome < notify::kOutcomeWords.size(); ++outcome) {
+      AddValue(&total,
+               {{"target_kind", notify::kTargetKindWords.at(kind)}, {"outcome", notify::kOutcomeWords.at(outcome)}},
+               static_cast<double>(figures_->total.at(kind).at(outcome).load()));
+    }
+  }
+  return {total, OneGauge("glim_notifications_waiting", "Notifications that wait to be sent, or to be tried again.",
+                          static_cast<double>(figures_->waiting.load()))};
+}
+
+}  // namespace glim::server
