@@ -156,8 +156,8 @@ PolicySection Bounds() {
 }  // namespace
 
 std::vector<PolicySection> PolicySections() {
-  return {Slicing(), CrossZone(), Interrupts(), Saves(), Logs(), Nodes(),
-          UsersOfTasks(), Reports(), Notifications(), Bounds()};
+  return {Slicing(), CrossZone(),    Interrupts(), Saves(),         Logs(),
+          Nodes(),   UsersOfTasks(), Reports(),    Notifications(), Bounds()};
 }
 
 PolicyFault FindPolicyFault(const Policy& p) {
