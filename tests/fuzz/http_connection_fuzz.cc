@@ -144,15 +144,19 @@ void CheckAnswers(std::string_view written, const std::vector<std::string>& verb
     const bool is_last = answers >= verbs.size();
     parser.skip(!is_last && verbs[answers] == "HEAD");
     boost::system::error_code error;
-    const std::size_t used = parser.put(asio::buffer(written), error);
-    Holds(used > 0 && (!error || error == http::error::need_more), "what is sent is HTTP", written);
+    std::size_t used = 1;
+    while (used > 0 && !written.empty() && !parser.is_done()) {
+      used = parser.put(asio::buffer(written), error);
+      Holds(!error || error == http::error::need_more, "what is sent is HTTP", written);
+      written.remove_prefix(used);
+    }
     Holds(parser.is_header_done(), "a head is whole", written);
-    written.remove_prefix(used);
     if (parser.get().result_int() == 100) continue;
     Holds(parser.get().result_int() != 500 || !verbs.empty(), "nothing fails by itself", written);
     Holds(parser.get()["X-Content-Type-Options"] == "nosniff", "each answer tells browsers to be careful", written);
-    if (parser.is_done()) CheckBody(parser.get());
     ++answers;
+    if (!parser.is_done()) break;  // the client hung up before a stream's end
+    CheckBody(parser.get());
   }
   Holds(answers <= verbs.size() + 1, "one answer for each request");
 }
