@@ -1,5 +1,6 @@
-// Writes a log to stdout: the bytes as they came, or with JSON one object a line of the log; on a terminal what would be
-// a command to that, but for colours, made visible (terminal_text.h). Keeps count of where the log stands, so that it can be asked for from there again. Borrows the Output; main thread.
+// Writes a log to stdout: the bytes as they came, or with JSON one object a line of the log; on a terminal what would
+// be a command to that, but for colours, made visible (terminal_text.h). Keeps count of where the log stands, so that
+// it can be asked for from there again. Borrows the Output; main thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // glim-bench-reports: lists with filters and reports over history, in the scheduler's own parts without a network. A
-// page of 200 jobs out of a million by each filter; a report of a month over a million ended jobs in SQLite, and how long
-// passes and answered submissions take meanwhile.
+// page of 200 jobs out of a million by each filter; a report of a month over a million ended jobs in SQLite, and how
+// long passes and answered submissions take meanwhile.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

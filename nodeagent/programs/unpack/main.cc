@@ -3,8 +3,8 @@
 // Unpacks the archive of a job's code, .../snapshots/UID/SHA256.tar.zst, into FOLDER, which is there and empty. The
 // bytes are held against the hash in the name first. With UID, GID and further groups it opens the archive as that
 // user, so that it is given what the user may read (or as who it is, in a folder that nobody else than its owner can
-// list: who knows the name knows the bytes), and becomes that user before it reads a byte of it; whoever began as root sees nothing but
-// FOLDER by then. Exit status 0, or 1 with one line on standard error that says why.
+// list: who knows the name knows the bytes), and becomes that user before it reads a byte of it; whoever
+// began as root sees nothing but FOLDER by then. Exit status 0, or 1 with one line on standard error that says why.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/fsuid.h>

@@ -217,7 +217,7 @@ class SchedulerLoop {
   TimePoint last_now_;
   TimePoint liveness_at_;
   TimePoint prune_at_;
-  TimePoint whole_at_;  // when the history is told all states again (state_log.h)
+  TimePoint whole_at_;                           // when the history is told all states again (state_log.h)
   double commit_seconds_ = 0;                    // in the present batch
   bool has_history_ = false;                     // the present batch wrote some
   std::vector<core::AttemptId> attempts_ended_;  // in the present batch
