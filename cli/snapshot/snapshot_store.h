@@ -16,7 +16,7 @@ Status CheckSnapshotRoot(const std::string& root, const std::string& marker);
 // folder `snapshots` is made if it is not there and the root is the caller's: everybody may write there, and nobody
 // list it (1733). The user's folder in it is made, and the user's alone (0700; 2710 where `snapshots` is setgid: agents
 // that are not root's are in its group). Folders that some other user owns are refused (sdk/io/trusted_folder.h). What
-// is there already with the same bytes is used; what is there and corrupt is replaced. Main thread (the umask). tus
-// StoreSnapshot(const std::string& root, std::string_view sha256, std::string_view bytes);
+// is there already with the same bytes is used; what is there and corrupt is replaced. Main thread (the umask).
+Status StoreSnapshot(const std::string& root, std::string_view sha256, std::string_view bytes);
 
 }  // namespace glim::cli
