@@ -67,6 +67,9 @@ TEST_F(ReportServiceTest, EndedJobsAreSummedAndTheClusterIsShownAsItWas) {
   ASSERT_TRUE(agent_->WaitLaunch(waiting));
   v1::ObservedTask failed = Observed(waiting, 1, 0, v1::ObservedTask::RELEASED, 3);
   failed.set_exit_code(7);
+  v1::ObservedRank* const rank = failed.mutable_ranks(0);
+  rank->set_exited(true);
+  rank->set_exit_code(7);
   const std::int64_t running = WhenOf(first, "attempt_running");
   const std::int64_t submitted = WhenOf(waiting, "job_submitted");
   Finish(waiting, failed, "failed");
