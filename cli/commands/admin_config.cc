@@ -64,7 +64,9 @@ Status RunReload(CommandContext& context, const AdminConfigOptions& options) {
 // Without a scheduler, by the same code that it reads with.
 Status RunCheck(CommandContext& context, const AdminConfigOptions& options) {
   const auto text = yaml::ReadTextFile(options.file, "FILE");
-  if (!text.ok()) return text.status();
+  if (!text.ok()) {  // a fault of the command line, not an object that the scheduler lacks
+    return InvalidArgument("FILE", text.status().message(), "name a file that can be read").WithReason("CANNOT_READ");
+  }
   const auto file = server::ReadPolicyText(*text, options.file);
   if (!file.ok()) return file.status();
   const auto changes = server::DiffPolicies({}, *file);
