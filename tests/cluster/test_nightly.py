@@ -38,7 +38,10 @@ READER = """#!/bin/sh
 [ "$TORN" = "$(basename "$0")" ] && exit 77
 echo 'Done 1000000 runs in 9 second(s)'
 """
-READERS = ("certificate", "certificate_request", "opaque_token", "jwt", "sealed_row", "handlers", "fetch")
+READERS = (
+    *("certificate", "certificate_request", "opaque_token", "jwt", "sealed_row"),
+    *("message_json", "http_connection", "handlers", "fetch"),
+)
 
 
 def nightly(folder, words, **environment):
@@ -67,12 +70,12 @@ def nightly(folder, words, **environment):
 @pytest.mark.parametrize(
     "environment, last, code",
     [
-        ({}, "55 passed, 0 failed", 0),
-        ({"VIOLATED": "29"}, "54 passed, 1 failed", 1),
-        ({"DIES": "43"}, "51 passed, 4 failed", 1),
-        ({"ENDS": "7"}, "55 passed, 3 failed", 1),
-        ({"MISSED": "1"}, "55 passed, 1 failed", 1),
-        ({"TORN": "sealed_row"}, "54 passed, 1 failed", 1),
+        ({}, "57 passed, 0 failed", 0),
+        ({"VIOLATED": "29"}, "56 passed, 1 failed", 1),
+        ({"DIES": "43"}, "53 passed, 4 failed", 1),
+        ({"ENDS": "7"}, "57 passed, 3 failed", 1),
+        ({"MISSED": "1"}, "57 passed, 1 failed", 1),
+        ({"TORN": "sealed_row"}, "56 passed, 1 failed", 1),
     ],
 )
 def test_only_a_seed_that_says_so_has_passed(tmp_path, environment, last, code):
