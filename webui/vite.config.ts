@@ -10,6 +10,8 @@ export default defineConfig({
     proxy: { '/v1': { target: process.env.GLIM_HTTP ?? 'http://127.0.0.1:7604', secure: false } },
   },
   build: {
+    outDir: process.env.GLIM_WEB_DIST ?? 'dist',
+    emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
     reportCompressedSize: false,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
 const BUDGET = 200 * 1024;
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const dist = `${process.env.GLIM_WEB_DIST ?? fileURLToPath(new URL('../dist', import.meta.url))}/`;
 const manifest = JSON.parse(readFileSync(`${dist}manifest.json`, 'utf8'));
 
 // A chunk, what it imports, and their styles.

@@ -52,7 +52,9 @@ function Shown({ page }: { page: Page }) {
   const [path] = useLocation();
   const allowed = useHasRole(page.role ?? 'viewer');
   // A new page is read from its top, by eyes and by screen readers.
-  useEffect(() => window.scrollTo(0, 0), [path]);
+  useEffect(() => {
+    window.scrollTo(0, 0);
+  }, [path]);
   if (!allowed) return <NoPermission />;
   return (
     <ErrorBoundary key={path}>

@@ -11,7 +11,8 @@ import styles from './Shell.module.css';
 import { StreamBanner, StreamSign } from './StreamState';
 import { UserMenu } from './UserMenu';
 
-const Palette = lazy(() => import('./Palette'));
+const loadPalette = () => import('./Palette');
+const Palette = lazy(loadPalette);
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
@@ -36,6 +37,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const [asking, setAsking] = useState(false);
   const [openPalette] = useState(() => () => setAsking(true));
   usePaletteKeys(openPalette);
+  // Loaded when there is time, so that who types at once loses no letter.
+  useEffect(() => void (window.requestIdleCallback ?? setTimeout)(() => void loadPalette()), []);
   return (
     <div className={styles.shell}>
       <a href="#main" className={styles.skip} onClick={() => document.getElementById('main')?.focus()}>

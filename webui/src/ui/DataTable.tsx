@@ -71,6 +71,7 @@ export function DataTable<T>(props: Props<T>) {
     columns,
     state: { sorting },
     onSortingChange: setSorting,
+    autoResetAll: false, // there are no pages to go back from
     getRowId: keyOf,
     getCoreRowModel: getCoreRowModel(),
     getSortedRowModel: getSortedRowModel(),

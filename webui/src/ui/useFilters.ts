@@ -1,16 +1,15 @@
 // Filters in the address, so that a view can be sent to somebody: `?state=queued&user=kim`.
 import { useCallback, useMemo } from 'react';
 import { useSearchParams } from 'wouter';
+import { parseJson } from '../api/parse';
 
 export type Filters<Name extends string> = Record<Name, string>; // '': no filter
 
 export function useFilters<Name extends string>(...names: Name[]) {
   const [search, setSearch] = useSearchParams();
-  const key = names.join();
-  const filters = useMemo(
-    () => Object.fromEntries(key.split(',').map((name) => [name, search.get(name) ?? ''])) as Filters<Name>,
-    [search, key],
-  );
+  // The parameters are another object at each render; the filters are not, unless they are others.
+  const words = JSON.stringify(names.map((name) => [name, search.get(name) ?? '']));
+  const filters = useMemo(() => Object.fromEntries(parseJson<[Name, string][]>(words)) as Filters<Name>, [words]);
   const set = useCallback(
     (change: Partial<Filters<Name>>) =>
       setSearch(

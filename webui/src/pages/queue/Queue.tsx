@@ -80,7 +80,7 @@ function useFields(rows: Listed[], filters: QueueFilters): Filter<keyof QueueFil
 
 // Beside the list: why the chosen job waits.
 function Panel({ row, onClose }: { row: Listed; onClose: () => void }) {
-  const { t } = useTranslation('queue');
+  const { t } = useTranslation(['queue', 'job']);
   const mayChange = useMayChange(row);
   const title = t('job:title', { id: String(row.id), name: row.name });
   return (
