@@ -55,15 +55,6 @@ test("others' jobs offer no acts, and a refusal is told", async ({ cluster, page
   await expect(page.getByText('There is no job 99999999.')).toBeVisible();
 });
 
-test('numbers are those of the command line, digit for digit', async ({ cluster, page, signIn }) => {
-  const id = await cluster.submit({ name: 'job-numbers' });
-  await signIn('user', `/jobs/${id}`);
-  const { job } = await cluster.json<{ job: { submitted_at_ms: number } }>(['status', String(id)], { user: 'kim' });
-  const raw = await page.evaluate(async (path) => (await fetch(path)).text(), `/v1/jobs/${id}`);
-  expect(raw).toContain(`"id":${id},`);
-  expect(raw).toContain(`"submitted_at_ms":${job.submitted_at_ms},`);
-});
-
 test('is good to look at for everybody', async ({ cluster, page, signIn }) => {
   const id = await cluster.submit({ name: 'job-good' });
   await signIn('operator', `/jobs/${id}`);

@@ -63,15 +63,15 @@ test('the keyboard alone: palette, rows, the page of a job', async ({ cluster, p
   await signIn('user', '/queue');
   await expect(page.locator(`[data-key="${id}"]`)).toBeVisible();
   await page.keyboard.press('Control+k');
-  await expect(page.getByRole('combobox')).toBeFocused();
+  await expect(page.getByRole('dialog').getByRole('combobox')).toBeFocused();
   await page.keyboard.type('keys');
   await expect(page.getByRole('dialog').getByRole('option')).toContainText('job-keys');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 1 })).toContainText(`Job ${id} job-keys`);
   await page.keyboard.press('/');
-  await expect(page.getByRole('combobox')).toBeFocused();
+  await expect(page.getByRole('dialog').getByRole('combobox')).toBeFocused();
   await page.keyboard.press('Escape');
-  await expect(page.getByRole('combobox')).toHaveCount(0);
+  await expect(page.getByRole('dialog').getByRole('combobox')).toHaveCount(0);
 });
 
 test('is good to look at for everybody', async ({ cluster, page, signIn }) => {

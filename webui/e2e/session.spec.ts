@@ -15,6 +15,18 @@ test('a code signs in once, and is taken out of the address', async ({ cluster, 
   await expect(page.getByRole('alert')).toContainText('code');
 });
 
+test('an address with a code that is opened in the tab of the sign-in page signs in', async ({
+  cluster,
+  page,
+  watch,
+}) => {
+  watch.allow(REFUSED);
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Sign in to Glim' })).toBeVisible();
+  await page.goto(await cluster.code('user'));
+  await expect(page.getByRole('navigation')).toBeVisible();
+});
+
 test('a pasted address signs in, and the page that was asked for is shown', async ({ cluster, page, watch }) => {
   watch.allow(REFUSED);
   await page.goto('/queue?user=kim');

@@ -12,6 +12,7 @@ export interface ClusterInfo {
   cluster_id: string;
   metrics: string;
   jobs: string; // a folder in which jobs may run
+  bin: string; // the folder of the programs
   secure: boolean;
 }
 

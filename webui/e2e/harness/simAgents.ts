@@ -8,6 +8,7 @@ import type { Cluster } from './cluster';
 const PROTO = fileURLToPath(new URL('../../../proto', import.meta.url));
 const STREAMS_A_CHANNEL = 90;
 const STEP_MS = 1_000;
+const stepOf = (ranForMs: number) => Math.floor(ranForMs / STEP_MS);
 const BATCH = 200; // nodes that connect at a time
 
 interface Ref {
@@ -23,7 +24,7 @@ interface Task {
 interface Wanted {
   attempt: Ref;
   index: number;
-  launch?: { first_rank: number };
+  launch?: { first_rank: number } | null;
   interrupt?: { withdrawn: boolean } | null;
   stop?: object | null;
 }
@@ -40,6 +41,7 @@ export interface SimOptions {
   leaves?: number; // of a zone
   gpus?: number;
   pool?: string;
+  step?: (ranForMs: number) => number | bigint; // that a task tells after so long; default: one a second
 }
 
 // The name of a simulated node; numbers begin at 1.
@@ -51,7 +53,12 @@ export class SimAgents {
 
   static async start(cluster: Cluster, options: SimOptions): Promise<SimAgents> {
     const all = new SimAgents();
-    const loaded = loadSync('glim/v1/agent_api.proto', { includeDirs: [PROTO], keepCase: true, longs: String });
+    const loaded = loadSync('glim/v1/agent_api.proto', {
+      includeDirs: [PROTO],
+      keepCase: true,
+      longs: String,
+      defaults: true,
+    });
     const { glim } = grpc.loadPackageDefinition(loaded) as unknown as {
       glim: { v1: { AgentApi: grpc.ServiceClientConstructor } };
     };
@@ -66,7 +73,11 @@ export class SimAgents {
           );
         }
         const client = all.clients.at(-1) as grpc.Client & { Sync(): Stream };
-        const agent = new Agent(client.Sync(), helloOf(number, cluster.info.cluster_id, options));
+        const agent = new Agent(
+          client.Sync(),
+          helloOf(number, cluster.info.cluster_id, options),
+          options.step ?? stepOf,
+        );
         all.agents.push(agent);
         waits.push(agent.known);
       }
@@ -122,6 +133,7 @@ class Agent {
   constructor(
     private readonly stream: Stream,
     hello: object,
+    private readonly step: (ranForMs: number) => number | bigint,
   ) {
     this.known = new Promise((done, fail) => {
       stream.on('data', (message) => {
@@ -162,15 +174,23 @@ class Agent {
 
   private report(): void {
     const tasks = [
-      ...this.tasks.map((task) => observed(task, false)),
-      ...this.gone.map((task) => observed(task, true)),
+      ...this.tasks.map((task) => this.observed(task, false)),
+      ...this.gone.map((task) => this.observed(task, true)),
     ];
     this.stream.write({ report: { ...this.at, tasks } });
   }
-}
 
-function observed({ attempt, index, began, firstRank }: Task, over: boolean) {
-  const step = Math.floor((Date.now() - began) / STEP_MS);
-  const rank = { rank: firstRank, connected: !over, step, step_ms: STEP_MS, hold: -1, restored_step: -1, exited: over };
-  return { attempt, index, phase: over ? 'RELEASED' : 'RUNNING', ranks: [rank] };
+  private observed({ attempt, index, began, firstRank }: Task, over: boolean) {
+    const step = String(this.step(Date.now() - began));
+    const rank = {
+      rank: firstRank,
+      connected: !over,
+      step,
+      step_ms: STEP_MS,
+      hold: -1,
+      restored_step: -1,
+      exited: over,
+    };
+    return { attempt, index, phase: over ? 'RELEASED' : 'RUNNING', ranks: [rank] };
+  }
 }

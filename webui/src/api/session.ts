@@ -74,18 +74,25 @@ export async function checkSession(): Promise<void> {
   await ask(api.GET('/v1/session')).catch(() => undefined);
 }
 
-// At the start of the page: a code in the address is used and taken out of it at once.
-export async function beginSession(): Promise<void> {
-  onSignedOut(() => state.phase === 'in' && set({ phase: 'out', error: null }));
-  tabs.onmessage = () => void look();
+// A code in the address is used and taken out of it at once; false: there is none.
+async function takeCode(): Promise<boolean> {
   const code = CODE.exec(window.location.hash)?.[1];
-  if (!code) return look();
+  if (!code) return false;
   window.history.replaceState(null, '', window.location.pathname + window.location.search);
   try {
     await signIn(code);
   } catch (thrown) {
     set({ phase: 'out', error: asApiError(thrown) });
   }
+  return true;
+}
+
+// At the start of the page. An address with a code that is opened in this tab later on is no new page for the browser.
+export async function beginSession(): Promise<void> {
+  onSignedOut(() => state.phase === 'in' && set({ phase: 'out', error: null }));
+  window.addEventListener('hashchange', () => void takeCode());
+  tabs.onmessage = () => void look();
+  if (!(await takeCode())) await look();
 }
 
 export function retrySession(): void {

@@ -22,8 +22,8 @@ export function nothingKnown(topic: string): Known {
 // Takes a frame in. Returns the keys of the rows that are other ones now; null: all may be.
 export function reduce(known: Known, frame: Frame & LogFrame): string[] | null {
   known.ready = true;
-  if (frame.nodes) return takeRows(known, frame, frame.nodes, 'name');
-  if (frame.jobs) return takeRows(known, frame, frame.jobs, 'id');
+  if (known.topic === 'nodes') return takeRows(known, frame, frame.nodes ?? [], 'name');
+  if (known.topic === 'queue') return takeRows(known, frame, frame.jobs ?? [], 'id');
   if (frame.events) takeEvents(known, frame.events);
   else if ('job' in frame) known.job = frame.job ?? null;
   else if (frame.data !== undefined || frame.end) takeLog(known, frame);

@@ -33,6 +33,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
+    shown?.querySelector('input')?.focus();
     return () => shown?.close();
   }, []);
   const open = (path: string) => {
@@ -48,13 +49,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       onClick={(event) => event.target === dialog.current && onClose()}
     >
       <Command label={t('palette.open')} shouldFilter={false} loop>
-        <Command.Input
-          value={text}
-          onValueChange={setText}
-          placeholder={t('palette.what')}
-          className={styles.input}
-          autoFocus
-        />
+        <Command.Input value={text} onValueChange={setText} placeholder={t('palette.what')} className={styles.input} />
         <Command.List className={styles.list} label={t('palette.found')}>
           <Command.Empty className={styles.none}>{t('palette.none')}</Command.Empty>
           <Pages text={text} open={open} />

@@ -18,6 +18,21 @@ export function JobLink({ id, children }: { id: Int; children?: ReactNode }) {
   return hasPage('/jobs/:id') ? <Link href={jobPath(id)}>{text}</Link> : <>{text}</>;
 }
 
+// The scheduler's words, with the jobs that they name as links: "held by jobs 1, 2".
+export function SaidOfJobs({ text }: { text: string }) {
+  const parts = text.split(/\b(jobs? )(\d+(?:, \d+)*)/);
+  return <span lang="en">{parts.map((part, at) => (at % 3 === 2 ? <Ids key={at} text={part} /> : part))}</span>;
+}
+
+function Ids({ text }: { text: string }) {
+  return text.split(', ').map((id, at) => (
+    <span key={at}>
+      {at > 0 && ', '}
+      <JobLink id={BigInt(id)} />
+    </span>
+  ));
+}
+
 export function NodeLink({ name, children }: { name: string; children?: ReactNode }) {
   const text = children ?? name;
   return hasPage('/nodes/:name') ? <Link href={nodePath(name)}>{text}</Link> : <>{text}</>;

@@ -16,6 +16,7 @@ interface Props<T> {
   preview: () => Promise<T>;
   show: (previewed: T) => ReactNode;
   previewKey: readonly unknown[]; // what the preview depends on
+  changes?: (previewed: T) => boolean; // false: nothing would change, and there is nothing to do
   act: (reason: string) => Promise<unknown>;
   reason?: 'none' | 'optional' | 'required';
   command?: string; // that does the same
@@ -31,6 +32,7 @@ export function ActionDialog<T>(props: Props<T>) {
     preview,
     show,
     previewKey,
+    changes,
     act,
     reason = 'optional',
     command,
@@ -42,7 +44,8 @@ export function ActionDialog<T>(props: Props<T>) {
   const [why, setWhy] = useState('');
   const previewed = useQuery({ queryKey: ['preview', ...previewKey], queryFn: preview, gcTime: 0, staleTime: 0 });
   const done = useMutation({ mutationFn: () => act(why.trim()), onSuccess: onClose });
-  const ready = previewed.isSuccess && !previewed.isFetching && (reason !== 'required' || why.trim() !== '');
+  const worthIt = previewed.isSuccess && (changes?.(previewed.data) ?? true);
+  const ready = worthIt && !previewed.isFetching && (reason !== 'required' || why.trim() !== '');
   return (
     <Dialog
       title={title}

@@ -4,7 +4,8 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Schemas } from '../../api/client';
 import type { JobDetail } from '../../live/types';
-import { Dash, Duration, Lasted, Said, Step, Time } from '../../ui/amounts';
+import { SaidOfJobs } from '../../shell/links';
+import { Dash, Duration, Lasted, Step, Time } from '../../ui/amounts';
 import { Badge } from '../../ui/Badge';
 import { DataTable, type Columns } from '../../ui/DataTable';
 import { EmptyState } from '../../ui/states-of-pages';
@@ -53,7 +54,7 @@ function columnsOf(t: TFunction): Columns<Attempt> {
       id: 'message',
       header: t('attempt.message'),
       meta: { wide: true, width: 'minmax(160px, 3fr)' },
-      cell: (cell) => <Said text={cell.getValue()} />,
+      cell: (cell) => <SaidOfJobs text={cell.getValue()} />,
     }),
   ];
 }
@@ -65,7 +66,7 @@ function stepColumns(t: TFunction): Columns<Attempt> {
     of.accessor(name, {
       header: t(`attempt.${name}`),
       sortingFn: 'basic',
-      meta: { number: true, wide: name !== 'last_step', width: '100px', words: t(`attempt.${name}Words`) },
+      meta: { number: true, wide: name !== 'last_step', width: '116px', words: t(`attempt.${name}Words`) },
       cell: (cell) => <Step value={cell.getValue()} />,
     }),
   );

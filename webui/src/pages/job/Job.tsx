@@ -3,7 +3,8 @@ import { useParams } from 'wouter';
 import { parseId, type Int } from '../../api/int';
 import { useJob } from '../../live/hooks';
 import type { JobDetail } from '../../live/types';
-import { Gpus, Lasted, Said, Step, Time } from '../../ui/amounts';
+import { Gpus, Lasted, Step, Time } from '../../ui/amounts';
+import { SaidOfJobs } from '../../shell/links';
 import { Badge } from '../../ui/Badge';
 import { Explained } from '../../ui/Explained';
 import { Facts } from '../../ui/Facts';
@@ -39,7 +40,7 @@ function Shown({ id }: { id: Int }) {
     >
       {job.message && (
         <p>
-          <Said text={job.message} />
+          <SaidOfJobs text={job.message} />
         </p>
       )}
       <Head job={job} />

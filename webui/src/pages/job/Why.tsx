@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Schemas } from '../../api/client';
 import type { Int } from '../../api/int';
-import { JobLink } from '../../shell/links';
+import { JobLink, SaidOfJobs } from '../../shell/links';
 import { Count, Said, Time } from '../../ui/amounts';
 import { Button } from '../../ui/Button';
 import { ErrorNote } from '../../ui/ErrorNote';
@@ -63,8 +63,8 @@ export function BlockerLine({ blocker }: { blocker: Blocker }) {
   const { kind, message, job_ids } = blocker;
   return (
     <li>
-      <strong>{t(`blockers.${kind}`, { defaultValue: kind })}</strong>: <Said text={message} />
-      {job_ids.length > 0 && (
+      <strong>{t(`blockers.${kind}`, { defaultValue: kind })}</strong>: <SaidOfJobs text={message} />
+      {job_ids.length > 0 && !/\bjobs? \d/.test(message) && (
         <>
           {' '}
           <JobIds ids={job_ids} />
@@ -161,16 +161,10 @@ export function Estimate({ estimate }: { estimate: Schemas['StartEstimate'] }) {
 function Tried({ id, tried, mayChange }: { id: Int; tried: Counterfactual; mayChange: boolean }) {
   const { t } = useTranslation('job');
   const [asking, setAsking] = useState(false);
-  const { change, value, message, start } = tried;
+  const { change, value, message } = tried;
   return (
     <li>
-      <Said text={message} />
-      {start && start.victims.length > 0 && (
-        <span className="weak">
-          {' '}
-          {t('why.interrupts')} <JobIds ids={start.victims.map((victim) => victim.job_id)} />
-        </span>
-      )}
+      <SaidOfJobs text={message} />
       {change === 'priority' && mayChange && (
         <>
           {' '}

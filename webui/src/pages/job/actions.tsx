@@ -114,6 +114,7 @@ export function PriorityAction({ id, first, onClose }: { id: Int; first: string;
       verb={t('acts.priority')}
       preview={() => setPriority(id, chosen, '', true)}
       previewKey={['priority', String(id), chosen]}
+      changes={({ before, after }) => before !== after}
       show={({ before, after }) => (
         <p>
           {t(before === after ? 'acts.prioritySame' : 'acts.priorityDoes', {

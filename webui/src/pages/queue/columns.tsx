@@ -12,24 +12,28 @@ export function columnsOf(t: TFunction): Columns<Listed> {
   return [
     of.accessor('inLine', {
       header: '#',
-      meta: { number: true, width: '72px', words: t('inLineWords'), command: 'glim queue' },
+      meta: { number: true, width: '64px', words: t('inLineWords'), command: 'glim queue' },
       cell: (cell) => (cell.getValue() ? <Count value={cell.getValue()} /> : <Dash />),
     }),
     of.accessor('id', {
       header: t('job'),
-      meta: { number: true, width: '72px' },
+      meta: { number: true, width: '60px' },
       sortingFn: (a, b) => compareInts(a.original.id, b.original.id),
       cell: (cell) => <JobLink id={cell.getValue()} />,
     }),
-    of.accessor('name', { header: t('name'), meta: { width: 'minmax(120px, 2fr)' } }),
+    of.accessor('name', { header: t('name'), meta: { width: 'minmax(96px, 2fr)' } }),
     of.accessor('state', {
       header: t('state'),
-      meta: { width: '116px' },
+      meta: { width: '108px' },
       cell: (cell) => <Badge kind="jobStates" state={cell.getValue()} />,
     }),
-    of.accessor('user', { header: t('user'), meta: { wide: true } }),
-    of.accessor('team', { header: t('team'), meta: { wide: true }, cell: (cell) => cell.getValue() || <Dash /> }),
-    of.accessor('pool', { header: t('pool'), meta: { wide: true } }),
+    of.accessor('user', { header: t('user'), meta: { wide: true, width: 'minmax(56px, 1fr)' } }),
+    of.accessor('team', {
+      header: t('team'),
+      meta: { wide: true, width: 'minmax(52px, 1fr)' },
+      cell: (cell) => cell.getValue() || <Dash />,
+    }),
+    of.accessor('pool', { header: t('pool'), meta: { wide: true, width: 'minmax(68px, 1fr)' } }),
     of.accessor('priority', {
       header: t('class'),
       meta: { wide: true, width: '110px', words: t('classWords'), command: 'glim queue' },
@@ -46,13 +50,13 @@ function amountColumns(t: TFunction): Columns<Listed> {
     of.accessor('nodes', {
       header: t('nodes'),
       sortingFn: 'basic',
-      meta: { number: true, wide: true, width: '70px' },
+      meta: { number: true, wide: true, width: '64px' },
       cell: (cell) => <Count value={cell.getValue()} />,
     }),
     of.accessor(gpusOf, {
       id: 'gpus',
       header: t('gpus'),
-      meta: { number: true, width: '70px' },
+      meta: { number: true, width: '58px' },
       cell: (cell) => <Count value={cell.getValue()} />,
     }),
     of.accessor('submitted_at_ms', {
@@ -64,14 +68,14 @@ function amountColumns(t: TFunction): Columns<Listed> {
     of.accessor('interrupts', {
       header: t('interrupts'),
       sortingFn: 'basic',
-      meta: { number: true, wide: true, width: '104px', words: t('interruptsWords') },
+      meta: { number: true, wide: true, width: '112px', words: t('interruptsWords') },
       cell: (cell) => <Count value={cell.getValue()} />,
     }),
     of.accessor('durable_step', {
       id: 'saved',
       header: t('saved'),
       sortingFn: 'basic',
-      meta: { number: true, wide: true, width: '104px', words: t('savedWords') },
+      meta: { number: true, wide: true, width: '116px', words: t('savedWords') },
       cell: (cell) => <Step value={cell.getValue()} />,
     }),
   ];
