@@ -23,6 +23,7 @@ export interface Zone extends Box {
 export interface Layout extends Box {
   scale: number; // pixels a unit at which everything is seen
   head: number; // units that a name takes
+  pad: number; // units inside a zone's edge
   zones: Zone[];
   leaves: Leaf[];
   leafOf: Int32Array; // of each tile
@@ -30,12 +31,17 @@ export interface Layout extends Box {
 
 const SCALES = [96, 80, 68, 58, 50, 43, 37, 32, 28, 24.5, 21.5, 19, 17, 15, 13.5, 12, 11, 10, 9.2, 8.5, 7.8, 7.2];
 const SMALLEST = 2.5;
-const HEAD_PX = 18;
-const HEAD_MAX = 2.2;
-const GAP = 0.7;
-const PAD = 0.5;
-const ZONE_GAP = 1.5;
+// Between things: in pixels where tiles are large, in tiles where they are small.
+const ROOM_PX = { head: 18, gap: 12, pad: 8, zoneGap: 26 };
+const ROOM_MAX = { head: 2.2, gap: 0.7, pad: 0.6, zoneGap: 1.8 };
+type Room = typeof ROOM_PX; // in units
 const WIDE = 2; // a leaf is about twice as wide as high
+
+function roomAt(scale: number): Room {
+  const all = { ...ROOM_MAX };
+  for (const name of Object.keys(all) as (keyof Room)[]) all[name] = Math.min(ROOM_MAX[name], ROOM_PX[name] / scale);
+  return all;
+}
 
 interface Group {
   name: string;
@@ -63,51 +69,52 @@ function columnsOf(count: number, widest: number): number {
 }
 
 // Leaves of a zone, from left to right in rows of the zone's width.
-function shelves(leaves: Group[], width: number, head: number): { boxes: Leaf[]; h: number; w: number } {
+function shelves(leaves: Group[], width: number, { head, gap }: Room): { boxes: Leaf[]; h: number; w: number } {
   const boxes: Leaf[] = [];
   let [x, y, high, w] = [0, 0, 0, 0];
   for (const leaf of leaves) {
     const count = leaf.to - leaf.from;
     const columns = columnsOf(count, Math.max(1, Math.floor(width)));
     const h = head + Math.ceil(count / columns);
-    if (x > 0 && x + columns > width) [x, y, high] = [0, y + high + GAP, 0];
+    if (x > 0 && x + columns > width) [x, y, high] = [0, y + high + gap, 0];
     boxes.push({ ...leaf, columns, x, y, w: columns, h });
-    x += columns + GAP;
-    w = Math.max(w, x - GAP);
+    x += columns + gap;
+    w = Math.max(w, x - gap);
     high = Math.max(high, h);
   }
   return { boxes, h: y + high, w };
 }
 
-function zoneBoxes(zones: Group[], leaves: Group[], widths: number[], head: number) {
+function zoneBoxes(zones: Group[], leaves: Group[], widths: number[], room: Room) {
+  const { head, pad } = room;
   return zones.map((zone, at) => {
     const own = leaves.filter((leaf) => leaf.from >= zone.from && leaf.to <= zone.to);
-    const inside = shelves(own, (widths[at] ?? 1) - 2 * PAD, head);
-    return { zone, inside, w: inside.w + 2 * PAD, h: inside.h + head + 2 * PAD };
+    const inside = shelves(own, (widths[at] ?? 1) - 2 * pad, room);
+    return { zone, inside, w: inside.w + 2 * pad, h: inside.h + head + 2 * pad };
   });
 }
 type Boxes = ReturnType<typeof zoneBoxes>;
 
-function sized(boxes: Boxes, beside: boolean): { w: number; h: number } {
+function sized(boxes: Boxes, beside: boolean, zoneGap: number): { w: number; h: number } {
   const [along, across] = beside ? (['w', 'h'] as const) : (['h', 'w'] as const);
-  const length = boxes.reduce((sum, one) => sum + one[along], 0) + ZONE_GAP * Math.max(0, boxes.length - 1);
+  const length = boxes.reduce((sum, one) => sum + one[along], 0) + zoneGap * Math.max(0, boxes.length - 1);
   const most = Math.max(0, ...boxes.map((one) => one[across]));
   return beside ? { w: length, h: most } : { w: most, h: length };
 }
 
 // Zones beside each other, as wide as they have nodes; or below each other: what is less high.
-function arranged(zones: Group[], leaves: Group[], width: number, head: number) {
+function arranged(zones: Group[], leaves: Group[], width: number, room: Room) {
   const all = zones.at(-1)?.to ?? 1;
-  const room = width - ZONE_GAP * (zones.length - 1);
-  const shares = zones.map(({ from, to }) => Math.max(1, (room * (to - from)) / all));
-  const beside = zoneBoxes(zones, leaves, shares, head);
+  const free = width - room.zoneGap * (zones.length - 1);
+  const shares = zones.map(({ from, to }) => Math.max(1, (free * (to - from)) / all));
+  const beside = zoneBoxes(zones, leaves, shares, room);
   const below = zoneBoxes(
     zones,
     leaves,
     zones.map(() => width),
-    head,
+    room,
   );
-  const [one, other] = [sized(beside, true), sized(below, false)];
+  const [one, other] = [sized(beside, true, room.zoneGap), sized(below, false, room.zoneGap)];
   const isBeside = one.w <= width + 0.01 && one.h <= other.h;
   return isBeside ? { boxes: beside, beside: true, ...one } : { boxes: below, beside: false, ...other };
 }
@@ -127,9 +134,9 @@ export function layoutOf(places: readonly Place[], width: number, height: number
   const scales = [...SCALES];
   for (let scale = SCALES.at(-1)! * 0.96; scale > SMALLEST; scale *= 0.96) scales.push(scale);
   const tryOne = (scale: number) => {
-    const head = Math.min(HEAD_MAX, HEAD_PX / scale);
-    const tried = arranged(zones, leaves, width / scale, head);
-    return { tried, scale, head, fits: tried.h * scale <= height && tried.w * scale <= width + 1 };
+    const room = roomAt(scale);
+    const tried = arranged(zones, leaves, width / scale, room);
+    return { tried, scale, room, fits: tried.h * scale <= height && tried.w * scale <= width + 1 };
   };
   // Smaller tiles fit where larger ones do.
   let [first, last] = [0, scales.length - 1];
@@ -138,11 +145,12 @@ export function layoutOf(places: readonly Place[], width: number, height: number
     if (tryOne(scales[middle]!).fits) last = middle;
     else first = middle + 1;
   }
-  const { tried, scale, head } = tryOne(scales[first]!);
-  return placed(tried, scale, head, places.length);
+  const { tried, scale, room } = tryOne(scales[first]!);
+  return placed(tried, scale, room, places.length);
 }
 
-function placed(tried: ReturnType<typeof arranged>, scale: number, head: number, count: number): Layout {
+function placed(tried: ReturnType<typeof arranged>, scale: number, room: Room, count: number): Layout {
+  const { head, pad, zoneGap } = room;
   const zones: Zone[] = [];
   const leaves: Leaf[] = [];
   const leafOf = new Int32Array(count);
@@ -151,12 +159,12 @@ function placed(tried: ReturnType<typeof arranged>, scale: number, head: number,
     zones.push({ ...zone, x, y, w, h });
     for (const leaf of inside.boxes) {
       leafOf.fill(leaves.length, leaf.from, leaf.to);
-      leaves.push({ ...leaf, x: leaf.x + x + PAD, y: leaf.y + y + PAD + head });
+      leaves.push({ ...leaf, x: leaf.x + x + pad, y: leaf.y + y + pad + head });
     }
-    if (tried.beside) x += w + ZONE_GAP;
-    else y += h + ZONE_GAP;
+    if (tried.beside) x += w + zoneGap;
+    else y += h + zoneGap;
   }
-  return { x: 0, y: 0, w: tried.w, h: tried.h, scale, head, zones, leaves, leafOf };
+  return { x: 0, y: 0, w: tried.w, h: tried.h, scale, head, pad, zones, leaves, leafOf };
 }
 
 // The corner of a tile.

@@ -153,7 +153,8 @@ function paintZone(
   ctx.strokeStyle = scene.colours.line;
   ctx.lineWidth = Math.max(1, Math.round(ratio));
   ctx.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
-  const inside = { ...zone, x: zone.x + 0.5, w: zone.w - 1, y: zone.y + 0.2 };
+  const { pad } = scene.layout;
+  const inside = { ...zone, x: zone.x + pad, w: zone.w - 2 * pad, y: zone.y + pad / 2 };
   paintHead(ctx, scene, camera, inside, scene.words.zone(zone.name, zone.to - zone.from), true, ratio);
 }
 
@@ -163,9 +164,9 @@ function paintLinks(ctx: CanvasRenderingContext2D, { layout, links, colours }: S
     const a = layout.zones[from]!;
     const b = layout.zones[to]!;
     const beside = b.x >= a.x + a.w;
-    const half = layout.head / 2 + 0.2;
-    const [x1, y1] = beside ? [a.x + a.w - 0.4, a.y + half] : [a.x + 0.25, a.y + a.h - 0.4];
-    const [x2, y2] = beside ? [b.x + 0.4, b.y + half] : [b.x + 0.25, b.y + 0.4];
+    const half = (layout.head + layout.pad) / 2;
+    const [x1, y1] = beside ? [a.x + a.w - layout.pad / 2, a.y + half] : [a.x + 0.25, a.y + a.h - layout.pad / 2];
+    const [x2, y2] = beside ? [b.x + layout.pad / 2, b.y + half] : [b.x + 0.25, b.y + layout.pad / 2];
     const at = (value: number, offset: number) => Math.round(offset + value * camera.scale);
     ctx.strokeStyle = colours.strong;
     ctx.fillStyle = colours.strong;
