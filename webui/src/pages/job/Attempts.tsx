@@ -30,7 +30,7 @@ function columnsOf(t: TFunction): Columns<Attempt> {
     }),
     of.accessor('outcome', {
       header: t('attempt.outcome'),
-      meta: { width: 'minmax(120px, 1fr)' },
+      meta: { width: 'minmax(150px, 1fr)' },
       cell: ({ row }) => <Outcome attempt={row.original} />,
     }),
     of.accessor('claimed_at_ms', {

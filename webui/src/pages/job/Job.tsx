@@ -1,17 +1,28 @@
 import { useTranslation } from 'react-i18next';
-import { useParams } from 'wouter';
+import { Link, useParams } from 'wouter';
 import { parseId, type Int } from '../../api/int';
 import { useJob } from '../../live/hooks';
 import type { JobDetail } from '../../live/types';
 import { Gpus, Lasted, Step, Time } from '../../ui/amounts';
 import { SaidOfJobs } from '../../shell/links';
+import { jobPath } from '../../shell/links';
 import { Badge } from '../../ui/Badge';
+import button from '../../ui/Button.module.css';
 import { Explained } from '../../ui/Explained';
 import { Facts } from '../../ui/Facts';
 import { Page } from '../../ui/Page';
 import { EmptyState, Loading } from '../../ui/states-of-pages';
+import { Tabs } from '../../ui/Tabs';
+import { useFilters } from '../../ui/useFilters';
 import { JobActions, useMayChange } from './actions';
 import { Attempts } from './Attempts';
+import { Events, Nodes, Spec } from './Details';
+import styles from './Job.module.css';
+import { Ledger } from './Ledger';
+import { Rates } from './Rates';
+import { Receipts } from './Receipts';
+import { lastInterrupt, numberOf } from './segments';
+import { Timeline } from './Timeline';
 import { Why } from './Why';
 
 export default function JobPage() {
@@ -36,18 +47,69 @@ function Shown({ id }: { id: Int }) {
           <Badge kind="jobStates" state={job.state} />
         </>
       }
-      actions={<JobActions job={job} />}
+      actions={
+        <>
+          <Link href={`${jobPath(id)}/logs`} className={button.button}>
+            {t('logs')}
+          </Link>
+          <JobActions job={job} />
+        </>
+      }
     >
       {job.message && (
-        <p>
+        <p className={styles.said}>
           <SaidOfJobs text={job.message} />
         </p>
       )}
       <Head job={job} />
       {job.state === 'queued' && <Waits job={job} />}
-      <h2>{t('attempts')}</h2>
-      <Attempts job={job} />
+      <Story job={job} />
     </Page>
+  );
+}
+
+// Which attempt and which interrupt are looked at stands in the address: `?attempt=2`, `?interrupt=2.1`.
+function Story({ job }: { job: JobDetail }) {
+  const { t } = useTranslation('job');
+  const [{ attempt, interrupt }, set] = useFilters('attempt', 'interrupt');
+  const wanted = Number(attempt || interrupt.split('.')[0]);
+  const chosen = job.attempts.find((one) => numberOf(one) === wanted);
+  const shown = chosen ?? job.attempts.at(-1);
+  const first = chosen && lastInterrupt(chosen);
+  const receipt = interrupt || (first && chosen ? `${numberOf(chosen)}.${first.id}` : '');
+  const choose = (number: number) => set({ attempt: number === wanted ? '' : String(number), interrupt: '' });
+  return (
+    <>
+      {job.attempts.length > 0 && (
+        <>
+          <h2>{t('timeline')}</h2>
+          <Timeline job={job} chosen={chosen ? numberOf(chosen) : 0} choose={choose} />
+        </>
+      )}
+      <div className={styles.two}>
+        <section aria-label={t('receipt.title')} className={styles.card}>
+          <h2>{t('receipt.title')}</h2>
+          <Receipts job={job} chosen={receipt} />
+        </section>
+        <div className={styles.column}>
+          <Rates job={job} />
+          <Ledger job={job} />
+        </div>
+      </div>
+      <Tabs
+        label={t('details')}
+        tabs={[
+          { key: 'attempts', title: t('attempts'), content: () => <Attempts job={job} /> },
+          {
+            key: 'nodes',
+            title: t('nodes.of', { number: shown ? numberOf(shown) : 0 }),
+            content: () => <Nodes job={job} attempt={shown} />,
+          },
+          { key: 'events', title: t('events.title'), content: () => <Events job={job} /> },
+          { key: 'spec', title: t('spec.title'), content: () => <Spec job={job} /> },
+        ]}
+      />
+    </>
   );
 }
 
