@@ -17,7 +17,7 @@ import { ClusterMap } from './ClusterMap';
 import { crossings as crossingsOf, TILE_STATES, type Tile, type View } from './model';
 import { Pointing } from './pointing';
 import { filtered, FILTERS, matcherOf, valuesOf, type MapFilters } from './select';
-import { Card, Link, TakenOut } from './Side';
+import { Card, Link, Reserved, TakenOut } from './Side';
 import { Slider, spanOf } from './Slider';
 import { useCluster } from './sources';
 
@@ -37,18 +37,25 @@ export default function ClusterPage() {
   const count = (value: number) => formatNumber(value, i18n.language);
   const isSimulated = view.tiles.some((tile) => tile.simulated);
   return (
-    <Page title={t('title')} actions={isSimulated && <SimulatedGpus />}>
-      <FilterBar filters={filters} set={set} fields={fields}>
-        <span data-part="counts">
-          {t(left.length < view.tiles.length ? 'countsLeft' : 'counts', {
-            left: count(left.length),
-            nodes: count(view.tiles.length),
-            gpus: count(left.reduce((sum, tile) => sum + tile.gpus, 0)),
-          })}
-        </span>
-      </FilterBar>
+    <Page
+      title={t('title')}
+      heading={
+        <>
+          {t('title')}{' '}
+          <span className={styles.counts} data-part="counts">
+            {t(left.length < view.tiles.length ? 'countsLeft' : 'counts', {
+              left: count(left.length),
+              nodes: count(view.tiles.length),
+              gpus: count(left.reduce((sum, tile) => sum + tile.gpus, 0)),
+            })}
+          </span>
+        </>
+      }
+      actions={isSimulated && <SimulatedGpus />}
+    >
+      <FilterBar filters={filters} set={set} fields={fields} />
       {view.tiles.length === 0 ? (
-        <EmptyState title={t('none')}>{t('noneWords')}</EmptyState>
+        <EmptyState title={t(atMs ? 'noneThen' : 'none')}>{atMs ? '' : t('noneWords')}</EmptyState>
       ) : (
         <Tabs
           label={t('view')}
@@ -116,6 +123,7 @@ function MapView({ view, filters, set, colouring, isPast }: ShownProps & { isPas
         </label>
         <Legend entries={entries} filters={filters} set={set} names={names} />
         <Link crossings={crossings} zones={zones} pointing={pointing} />
+        <Reserved tiles={view.tiles} />
         <TakenOut tiles={view.tiles} />
       </aside>
     </div>

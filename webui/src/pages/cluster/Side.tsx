@@ -5,7 +5,7 @@ import { JobLink, NodeLink } from '../../shell/links';
 import { Gpus, Said, Time } from '../../ui/amounts';
 import { Badge } from '../../ui/Badge';
 import { Explained } from '../../ui/Explained';
-import { nodeStateOf, type Crossing, type Tile, type View } from './model';
+import { nodeStateOf, reservations, type Crossing, type Tile, type View } from './model';
 import { usePointed, type Pointing } from './pointing';
 import styles from './Side.module.css';
 
@@ -60,6 +60,11 @@ function Node({ tile, isPast }: { tile: Tile; isPast: boolean }) {
         )}
       </dl>
       {cordon && <Taken cordon={cordon} />}
+      {tile.reserved.map((words) => (
+        <p key={words}>
+          {t('reserved')}: <Said text={words} />
+        </p>
+      ))}
       {!cordon && (fault || message) && (
         <p>
           <Said text={fault || message} />
@@ -123,6 +128,26 @@ export function Link({ crossings, zones, pointing }: { crossings: Crossing[]; zo
             <span className="weak" data-name>
               {sides.map(([zone, nodes]) => `${zone} ${nodes}`).join(' + ')}
             </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+// What is reserved: the corner of a tile.
+export function Reserved({ tiles }: { tiles: readonly Tile[] }) {
+  const { t } = useTranslation('cluster');
+  const all = useMemo(() => reservations(tiles), [tiles]);
+  if (all.length === 0) return null;
+  return (
+    <section aria-label={t('reservations')} data-part="reserved">
+      <h2>{t('reservations')}</h2>
+      <p className="weak">{t('reservedCorner')}</p>
+      <ul className={styles.list}>
+        {all.slice(0, OUT_SHOWN).map(([words, nodes]) => (
+          <li key={words}>
+            <Said text={words} /> <span className="weak">{t('nodesOf', { count: nodes })}</span>
           </li>
         ))}
       </ul>

@@ -46,7 +46,7 @@ export function columnsOf(t: TFunction, colouring: Colouring): Columns<Tile> {
       meta: { wide: true, width: '110px' },
       cell: (cell) => (cell.getValue() ? t(`common:classes.${cell.getValue()}`) : <Dash />),
     }),
-    of.accessor(({ node }) => node.cordon?.reason || node.fault || node.message || '', {
+    of.accessor(({ node, reserved }) => node.cordon?.reason || node.fault || node.message || reserved.join('; '), {
       id: 'why',
       header: t('why'),
       meta: { wide: true, width: 'minmax(140px, 2fr)' },

@@ -1,4 +1,5 @@
 // The map as the reader moves it: by mouse, wheel, fingers and keys. Tells the painter; React is told of sizes alone.
+import type { Int } from '../../api/int';
 import { fitted, held, panned, showing, toMap, zoomed, type Camera } from './camera';
 import { cornerOf, neighbourOf, tileAt, type Box, type Direction, type Layout } from './layout';
 import type { Tile } from './model';
@@ -35,6 +36,7 @@ export class Engine {
   private scene: Scene | null = null;
   private places = new Map<string, number>();
   private placesOf: Layout | null = null;
+  private jobs: { of: readonly Tile[]; nodes: Map<string, number[]> } = { of: [], nodes: new Map() };
   private readonly fingers = new Map<number, Spot>();
   private moved = 0;
   private readonly over = new AbortController();
@@ -146,6 +148,21 @@ export class Engine {
     return this.places.get(name) ?? -1;
   }
 
+  // Made when it is first wanted after a change: a moving mouse asks for it all the time.
+  private nodesOfJobs(): Map<string, number[]> {
+    const tiles = this.scene?.tiles ?? [];
+    if (this.jobs.of === tiles) return this.jobs.nodes;
+    const nodes = new Map<Int, number[]>();
+    tiles.forEach(({ job }, at) => {
+      if (job === null) return;
+      const list = nodes.get(job);
+      if (list) list.push(at);
+      else nodes.set(job, [at]);
+    });
+    this.jobs = { of: tiles, nodes: new Map([...nodes].map(([job, list]) => [String(job), list])) };
+    return this.jobs.nodes;
+  }
+
   // The nodes of the job that is pointed at.
   private light(): void {
     const { scene } = this;
@@ -155,9 +172,7 @@ export class Engine {
     const tile: Tile | undefined = scene.tiles[at];
     const key = job || (tile?.job != null ? String(tile.job) : '');
     const boxOf = (index: number): Box => ({ ...cornerOf(scene.layout, index), w: 1, h: 1 });
-    const boxes: Box[] = [];
-    if (key)
-      scene.tiles.forEach((one, index) => one.job !== null && String(one.job) === key && boxes.push(boxOf(index)));
+    const boxes = key ? (this.nodesOfJobs().get(key) ?? []).map(boxOf) : [];
     this.painter.light(boxes, at < 0 ? null : boxOf(at));
   }
 

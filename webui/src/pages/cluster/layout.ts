@@ -34,12 +34,13 @@ const SMALLEST = 2.5;
 // Between things: in pixels where tiles are large, in tiles where they are small.
 const ROOM_PX = { head: 18, gap: 12, pad: 8, zoneGap: 26 };
 const ROOM_MAX = { head: 2.2, gap: 0.7, pad: 0.6, zoneGap: 1.8 };
-type Room = typeof ROOM_PX; // in units
-const WIDE = 2; // a leaf is about twice as wide as high
+type Room = typeof ROOM_PX & { wide: number }; // in units
+const WIDES = [2, 1, 4]; // how much wider than high a leaf may be: the first that gives the largest tiles
 
-function roomAt(scale: number): Room {
-  const all = { ...ROOM_MAX };
-  for (const name of Object.keys(all) as (keyof Room)[]) all[name] = Math.min(ROOM_MAX[name], ROOM_PX[name] / scale);
+function roomAt(scale: number, wide: number): Room {
+  const all = { ...ROOM_MAX, wide };
+  for (const name of Object.keys(ROOM_MAX) as (keyof typeof ROOM_MAX)[])
+    all[name] = Math.min(ROOM_MAX[name], ROOM_PX[name] / scale);
   return all;
 }
 
@@ -64,17 +65,17 @@ function groupsOf(
   return groups;
 }
 
-function columnsOf(count: number, widest: number): number {
-  return Math.max(1, Math.min(count, widest, Math.ceil(Math.sqrt(count * WIDE))));
+function columnsOf(count: number, widest: number, wide: number): number {
+  return Math.max(1, Math.min(count, widest, Math.ceil(Math.sqrt(count * wide))));
 }
 
 // Leaves of a zone, from left to right in rows of the zone's width.
-function shelves(leaves: Group[], width: number, { head, gap }: Room): { boxes: Leaf[]; h: number; w: number } {
+function shelves(leaves: Group[], width: number, { head, gap, wide }: Room): { boxes: Leaf[]; h: number; w: number } {
   const boxes: Leaf[] = [];
   let [x, y, high, w] = [0, 0, 0, 0];
   for (const leaf of leaves) {
     const count = leaf.to - leaf.from;
-    const columns = columnsOf(count, Math.max(1, Math.floor(width)));
+    const columns = columnsOf(count, Math.max(1, Math.floor(width)), wide);
     const h = head + Math.ceil(count / columns);
     if (x > 0 && x + columns > width) [x, y, high] = [0, y + high + gap, 0];
     boxes.push({ ...leaf, columns, x, y, w: columns, h });
@@ -133,20 +134,23 @@ export function layoutOf(places: readonly Place[], width: number, height: number
   );
   const scales = [...SCALES];
   for (let scale = SCALES.at(-1)! * 0.96; scale > SMALLEST; scale *= 0.96) scales.push(scale);
-  const tryOne = (scale: number) => {
-    const room = roomAt(scale);
+  const tryOne = (scale: number, wide: number) => {
+    const room = roomAt(scale, wide);
     const tried = arranged(zones, leaves, width / scale, room);
     return { tried, scale, room, fits: tried.h * scale <= height && tried.w * scale <= width + 1 };
   };
   // Smaller tiles fit where larger ones do.
-  let [first, last] = [0, scales.length - 1];
-  while (first < last) {
-    const middle = (first + last) >> 1;
-    if (tryOne(scales[middle]!).fits) last = middle;
-    else first = middle + 1;
-  }
-  const { tried, scale, room } = tryOne(scales[first]!);
-  return placed(tried, scale, room, places.length);
+  const largest = (wide: number) => {
+    let [first, last] = [0, scales.length - 1];
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      if (tryOne(scales[middle]!, wide).fits) last = middle;
+      else first = middle + 1;
+    }
+    return tryOne(scales[first]!, wide);
+  };
+  const best = WIDES.map(largest).reduce((a, b) => (b.scale > a.scale ? b : a));
+  return placed(best.tried, best.scale, best.room, places.length);
 }
 
 function placed(tried: ReturnType<typeof arranged>, scale: number, room: Room, count: number): Layout {

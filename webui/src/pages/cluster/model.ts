@@ -12,7 +12,7 @@ export type TileState = (typeof TILE_STATES)[number];
 export type NodeFacts = Pick<
   NodeRow,
   'name' | 'labels' | 'state' | 'message' | 'holder' | 'claim' | 'fault' | 'cordon' | 'suspect_why'
->;
+> & { reserved?: string[] }; // in words, one for each reservation; schedulers before them tell none
 export type JobFacts = Pick<QueueRow, 'id' | 'name' | 'user' | 'team' | 'priority' | 'state' | 'gpus_per_node'>;
 
 export interface Sources {
@@ -35,6 +35,7 @@ export interface Tile {
   user: string;
   team: string;
   priority: string;
+  reserved: readonly string[];
   node: NodeFacts;
 }
 
@@ -85,6 +86,7 @@ export function tileOf(node: NodeFacts, job: JobFacts | undefined): Tile {
     user: holder ? (job?.user ?? '') : '',
     team: holder ? (job?.team ?? '') : '',
     priority: holder ? (job?.priority ?? '') : '',
+    reserved: node.reserved ?? [],
     node,
   };
 }
@@ -158,4 +160,11 @@ export function crossings(tiles: readonly Tile[]): Crossing[] {
   return [...jobs.values()]
     .filter(({ zones }) => zones.size > 1)
     .map(({ job, name, zones }) => ({ job, name, zones: [...zones].sort() }));
+}
+
+// Reservations, with how many nodes each has.
+export function reservations(tiles: readonly Tile[]): [words: string, nodes: number][] {
+  const all = new Map<string, number>();
+  for (const { reserved } of tiles) for (const words of reserved) all.set(words, (all.get(words) ?? 0) + 1);
+  return [...all];
 }

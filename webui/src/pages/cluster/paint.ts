@@ -103,7 +103,27 @@ function paintHeap(ctx: CanvasRenderingContext2D, scene: Scene, camera: Camera, 
   ctx.globalAlpha = 1;
   ctx.fillStyle = colours.back;
   for (const [cx, cy, w, h] of cuts) for (const { x, y } of spots) ctx.fillRect(x + cx, y + cy, w, h);
+  paintReserved(ctx, scene, heap, spots, side);
   if (side >= GPUS_FROM_PX * ratio) paintGpus(ctx, scene, heap, spots, side, ratio);
+}
+
+// A corner says that somebody has reserved the node.
+function paintReserved(
+  ctx: CanvasRenderingContext2D,
+  { tiles, colours }: Scene,
+  heap: Heap,
+  spots: { x: number; y: number }[],
+  side: number,
+): void {
+  const corner = Math.max(2, Math.round(side / 4));
+  heap.tiles.forEach((at, index) => {
+    if (tiles[at]!.reserved.length === 0) return;
+    const { x, y } = spots[index]!;
+    ctx.fillStyle = colours.back;
+    ctx.fillRect(x + side - corner - 1, y, corner + 1, corner + 1);
+    ctx.fillStyle = colours.text;
+    ctx.fillRect(x + side - corner, y, corner, corner);
+  });
 }
 
 function spotOf(layout: Layout, at: number, camera: Camera): { x: number; y: number } {
