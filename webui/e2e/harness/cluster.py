@@ -51,7 +51,13 @@ class Tests:
         self.metrics = f"http://127.0.0.1:{metrics}/metrics"
         nodes = json.loads(options.nodes) if options.nodes else None
         self.cluster = PageCluster(
-            options.bin, folder, nodes=nodes, config=config, runtime="process", secure=not options.insecure
+            options.bin,
+            folder,
+            nodes=nodes,
+            config=config,
+            runtime="process",
+            secure=not options.insecure,
+            agent_options=options.agent_option,
         )
 
     def start(self):
@@ -149,6 +155,7 @@ def main():
     parser.add_argument("--nodes", help='JSON: {"n1": ["A", "a1"]}; default: four in two zones')
     parser.add_argument("--insecure", action="store_true", help="without TLS and tokens, for simulated agents")
     parser.add_argument("--config", action="append", default=[], help="one more line of the scheduler's policy")
+    parser.add_argument("--agent-option", action="append", default=[], help="one more word for each agent")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = make_folder("glim-web-")

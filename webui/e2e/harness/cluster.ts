@@ -20,6 +20,7 @@ export interface StartOptions {
   insecure?: boolean; // without TLS and identity: for simulated agents
   nodes?: Record<string, [zone: string, leaf: string]>; // real agents; default: n1, n2 in zone A, n3, n4 in zone B
   config?: string[]; // lines below the scheduler's `policy:`
+  agentOptions?: string[]; // words for each agent: '--log-file-bytes=1GiB'
 }
 
 const PROGRAM = fileURLToPath(new URL('./cluster.py', import.meta.url));
@@ -40,8 +41,9 @@ export class Cluster {
     return new Cluster(info, null);
   }
 
-  static async start({ insecure, nodes, config = [] }: StartOptions = {}): Promise<Cluster> {
+  static async start({ insecure, nodes, config = [], agentOptions = [] }: StartOptions = {}): Promise<Cluster> {
     const args = [PROGRAM, ...(insecure ? ['--insecure'] : []), ...config.flatMap((line) => ['--config', line])];
+    args.push(...agentOptions.map((word) => `--agent-option=${word}`));
     if (nodes) args.push('--nodes', JSON.stringify(nodes));
     const child = spawn('/usr/bin/python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
     for await (const line of createInterface({ input: child.stdout })) {

@@ -6,11 +6,10 @@ import { join } from './lines';
 
 const PROBES = 5; // at a time: a browser has six connections
 const FIRST_READ = 512 << 10;
-const NEAR = 512 << 10; // so near before the end it is read through
+const NEAR = 1 << 20; // so near before the end it is read through
 const SAMPLE = 4 << 10;
-const FIRST_GUESS = 16 << 20;
-const GUESS_GROWS = 16;
-const LARGEST = 2 ** 50;
+const GUESSES = [22, 25, 28, 31, 34].map((power) => 2 ** power);
+const LARGEST = 2 ** 44;
 
 export interface Extent {
   begin: number; // what is before it was rotated away
@@ -90,12 +89,12 @@ export class LogSource {
     if (first.end && (first.bytes.length === 0 || (await this.isBehind(first.bytes.length)))) {
       return { begin: 0, from: 0, end: first.bytes.length, bytes: first.bytes };
     }
-    let high = FIRST_GUESS;
     let low = first.bytes.length;
-    while (high < LARGEST && !(await this.isBehind(high))) {
-      low = high;
-      high *= GUESS_GROWS;
-    }
+    let high = LARGEST;
+    const behind = await Promise.all(GUESSES.map((at) => this.isBehind(at)));
+    const at = behind.indexOf(true);
+    if (at >= 0) high = GUESSES[at] ?? high;
+    low = Math.max(low, GUESSES[(at < 0 ? GUESSES.length : at) - 1] ?? 0);
     const near = first.end ? 1 : NEAR;
     ({ low, high } = await border(low, high, near, (at) => this.isBehind(at)));
     if (first.end) {
