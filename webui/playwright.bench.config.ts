@@ -8,5 +8,5 @@ export default defineConfig({
   testMatch: '*.bench.ts',
   globalSetup: undefined,
   timeout: 900_000,
-  reporter: [['line']],
+  reporter: [['list']],
 });

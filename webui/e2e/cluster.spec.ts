@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test';
 import { expect, expectGoodPage, test } from './harness/fixtures';
 
-const NAMES = /kim|lee|vera|oscar|map-\w+|default|Glim|GPU|CEST?|Ctrl/;
+const NAMES = /kim|lee|vera|oscar|map-\w+|default|Glim|GPU|CEST?|Ctrl|Shift/;
 
 const legend = (page: Page, key: string) => page.locator(`[data-legend="${key}"]`);
 const painted = (page: Page) => expect(page.locator('canvas[data-tiles="4"]')).toBeVisible();
@@ -20,12 +20,19 @@ async function focusNode(page: Page, name: string): Promise<void> {
 // What of the map has another colour than its background.
 function inkOf(page: Page): Promise<number> {
   return page.locator('canvas[data-tiles]').evaluate((canvas: HTMLCanvasElement) => {
-    const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true })!;
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
     let ink = 0;
     for (let at = 0; at < data.length; at += 4) if (data[at]! + data[at + 1]! + data[at + 2]! < 600) ink++;
     return ink;
   });
 }
+
+// Whatever became of a test, the next one finds all nodes in.
+test.afterEach(async ({ cluster }) => {
+  for (const node of ['n1', 'n2', 'n3', 'n4']) await cluster.glim(['admin', 'node', 'uncordon', node, '-y']);
+});
 
 test('what happens elsewhere comes onto the map by itself', async ({ cluster, page, signIn }) => {
   await signIn('viewer', '/cluster');

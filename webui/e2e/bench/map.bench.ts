@@ -1,7 +1,7 @@
 // The map of 10,000 nodes: what a frame costs the main thread while the mouse hovers and pans.
 import { expect, test, type Page } from '@playwright/test';
-import { Cluster } from '../harness/cluster';
-import { SimAgents } from '../harness/simAgents';
+import type { Cluster } from '../harness/cluster';
+import { withNodes } from './cluster';
 import { below, numberOf, percentile, tell } from './figures';
 import { framesOf, type Frames } from './trace';
 
@@ -48,9 +48,7 @@ async function pan(page: Page, box: { x: number; y: number; width: number; heigh
 }
 
 test('the map', async ({ browser, page }) => {
-  const cluster = await Cluster.start({ insecure: true, nodes: {} });
-  const agents = await SimAgents.start(cluster, { nodes: NODES, leaves: 25 });
-  try {
+  await withNodes({ nodes: NODES, leaves: 25 }, async (cluster) => {
     await fill(cluster);
     await page.goto(`${cluster.url}/cluster`);
     await expect(page.locator(`canvas[data-tiles="${NODES}"]`)).toBeVisible({ timeout: 60_000 });
@@ -63,8 +61,5 @@ test('the map', async ({ browser, page }) => {
       await page.waitForTimeout(500);
       told(`pan_${zoom}`, await framesOf(browser, page, () => pan(page, box)));
     }
-  } finally {
-    agents.stop();
-    await cluster.stop();
-  }
+  });
 });

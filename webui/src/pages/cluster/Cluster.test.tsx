@@ -10,7 +10,17 @@ const NO_FILTERS: MapFilters = { state: '', user: '', class: '', pool: '', zone:
 
 function node(name: string, zone = 'A', leaf = 'a1', more: Partial<NodeFacts> = {}): NodeFacts {
   const labels = { pool: 'p', zone, leaf, gpu_count: 8, simulated_gpus: true };
-  return { name, labels, state: 'ready', message: '', holder: null, claim: null, fault: '', ...more } as NodeFacts;
+  return {
+    name,
+    labels,
+    state: 'ready',
+    message: '',
+    holder: null,
+    claim: null,
+    fault: '',
+    reserved: [],
+    ...more,
+  } as NodeFacts;
 }
 const job = (id: number, state = 'running', gpus_per_node = 4) =>
   ({ id, state, name: `job-${id}`, user: 'kim', team: '', priority: 'normal', gpus_per_node }) as JobFacts;

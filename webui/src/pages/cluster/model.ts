@@ -11,8 +11,8 @@ export type TileState = (typeof TILE_STATES)[number];
 // Of a node, what tiles are made of: a row of the stream, or what is known of a moment in the past.
 export type NodeFacts = Pick<
   NodeRow,
-  'name' | 'labels' | 'state' | 'message' | 'holder' | 'claim' | 'fault' | 'cordon' | 'suspect_why'
-> & { reserved?: string[] }; // in words, one for each reservation; schedulers before them tell none
+  'name' | 'labels' | 'state' | 'message' | 'holder' | 'claim' | 'fault' | 'cordon' | 'suspect_why' | 'reserved'
+>;
 export type JobFacts = Pick<QueueRow, 'id' | 'name' | 'user' | 'team' | 'priority' | 'state' | 'gpus_per_node'>;
 
 export interface Sources {
@@ -86,7 +86,7 @@ export function tileOf(node: NodeFacts, job: JobFacts | undefined): Tile {
     user: holder ? (job?.user ?? '') : '',
     team: holder ? (job?.team ?? '') : '',
     priority: holder ? (job?.priority ?? '') : '',
-    reserved: node.reserved ?? [],
+    reserved: node.reserved,
     node,
   };
 }

@@ -123,6 +123,7 @@ export function sourcesOf(past: Past, nodesNow: Map<string, NodeFacts>, jobsNow:
       fault: '',
       cordon: null,
       suspect_why: '',
+      reserved: [],
     });
   }
   return { nodes, jobs };

@@ -86,7 +86,7 @@ function State({ node, sinceMs }: { node: NodeRow; sinceMs: number }) {
       {node.message && !cordon && <Words label={t('message')} text={node.message} />}
       {node.fault && <Words label={t('fault')} text={node.fault} />}
       {node.checkpoint_root_error && <Words label={t('checkpointRoot')} text={node.checkpoint_root_error} />}
-      {reservedOf(node).map((words) => (
+      {node.reserved.map((words) => (
         <Words key={words} label={t('reserved')} text={words} />
       ))}
       {node.suspect_until_ms > 0 && (
@@ -114,9 +114,6 @@ function Cordoned({ cordon }: { cordon: NonNullable<NodeRow['cordon']> }) {
     </p>
   );
 }
-
-// Schedulers before reservations tell none.
-const reservedOf = (node: NodeRow & { reserved?: string[] }) => node.reserved ?? [];
 
 function Words({ label, text }: { label: string; text: string }) {
   return (
