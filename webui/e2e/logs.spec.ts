@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { expect, expectGoodPage, test } from './harness/fixtures';
+import { expect, expectGoodPage, REFUSED, test, UNREACHABLE } from './harness/fixtures';
 
 const NAMES = /kim|vera|oscar|job-\w+|default|Glim|GPU|CEST?|Ctrl|MiB|KiB/;
 const LONG = 'seq -f "line %.0f of many, with some words behind it" 1 200000; exec sleep 600';
@@ -56,6 +56,29 @@ test('follows what is written, ranks beside each other', async ({ cluster, page,
   await page.getByRole('button', { name: 'Close rank 1' }).click();
   await expect(pane(page, 1)).toHaveCount(0);
   expect(page.url()).toContain('ranks=0');
+});
+
+test('the leader goes and comes back: what was written meanwhile is there, once', async ({
+  cluster,
+  page,
+  signIn,
+  watch,
+}) => {
+  const run = 'for i in $(seq 1 600); do echo "number $i"; sleep 0.2; done';
+  const id = await cluster.submit({ name: 'job-absence', run });
+  await signIn('user', `/jobs/${id}/logs`);
+  await expect(pane(page)).toContainText('number 3');
+  watch.allow(REFUSED);
+  watch.allow(UNREACHABLE);
+  await cluster.ask('stop_leader', { kill: true });
+  await expect(page.locator('[data-stream]')).toHaveAttribute('data-stream', 'lost');
+  await cluster.ask('start_leader');
+  await expect(page.locator('[data-stream]')).toHaveAttribute('data-stream', 'live', { timeout: 20_000 });
+  const numbers = async () =>
+    (await pane(page).locator('[data-offset]').allInnerTexts()).map((text) => Number(text.replace('number ', '')));
+  const before = (await numbers()).length;
+  await expect.poll(async () => (await numbers()).length, { timeout: 20_000 }).toBeGreaterThan(before + 5);
+  (await numbers()).forEach((number, at, all) => expect(number).toBe((all[0] ?? 0) + at));
 });
 
 test('attempts are joined, with marks of the interrupt and of the next one', async ({ cluster, page, signIn }) => {

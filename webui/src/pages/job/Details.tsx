@@ -1,4 +1,4 @@
-// What is looked up: attempts in numbers, nodes and ranks, events, the spec.
+// What is looked up: nodes and ranks, events.
 import { createColumnHelper } from '@tanstack/react-table';
 import type { TFunction } from 'i18next';
 import { useMemo } from 'react';
@@ -11,12 +11,9 @@ import { jobPath, NodeLink } from '../../shell/links';
 import { Dash, Said, Step, Time } from '../../ui/amounts';
 import { DataTable, type Columns } from '../../ui/DataTable';
 import { ErrorNote } from '../../ui/ErrorNote';
-import { Command } from '../../ui/Explained';
 import { EmptyState, Loading } from '../../ui/states-of-pages';
 import { joinedEvents, ranksOfTask, useJobEvents } from './queries';
-import styles from './Job.module.css';
 import { numberOf, type Attempt } from './segments';
-import { yamlOf } from './spec';
 
 type Task = Schemas['TaskInfo'];
 const ROWS_MAX = 14;
@@ -146,24 +143,4 @@ function eventColumns(t: TFunction): Columns<EventRow> {
       ),
     }),
   ];
-}
-
-export function Spec({ job }: { job: JobDetail }) {
-  const { t } = useTranslation('job');
-  if (!job.spec) return <EmptyState title={t('spec.none')} />;
-  const facts = [job.asked_by, job.saves, job.protection].filter(Boolean);
-  return (
-    <>
-      <p className="weak">{t('spec.words')}</p>
-      <pre className={styles.spec} lang="en" tabIndex={0} aria-label={t('spec.title')}>
-        {yamlOf(job.spec)}
-      </pre>
-      {facts.map((text) => (
-        <p key={text}>
-          <Said text={text} />
-        </p>
-      ))}
-      <Command text={`glim -o json status ${job.id}`} />
-    </>
-  );
 }

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'wouter';
 import { parseId, type Int } from '../../api/int';
@@ -16,7 +17,7 @@ import { Tabs } from '../../ui/Tabs';
 import { useFilters } from '../../ui/useFilters';
 import { JobActions, useMayChange } from './actions';
 import { Attempts } from './Attempts';
-import { Events, Nodes, Spec } from './Details';
+import { Events, Nodes } from './Details';
 import styles from './Job.module.css';
 import { Ledger } from './Ledger';
 import { Rates } from './Rates';
@@ -24,6 +25,8 @@ import { Receipts } from './Receipts';
 import { lastInterrupt, numberOf } from './segments';
 import { Timeline } from './Timeline';
 import { Why } from './Why';
+
+const SpecFile = lazy(() => import('./SpecFile'));
 
 export default function JobPage() {
   const { t } = useTranslation('job');
@@ -68,6 +71,14 @@ function Shown({ id }: { id: Int }) {
   );
 }
 
+function LazySpec({ job }: { job: JobDetail }) {
+  return (
+    <Suspense fallback={<Loading />}>
+      <SpecFile job={job} />
+    </Suspense>
+  );
+}
+
 // Which attempt and which interrupt are looked at stands in the address: `?attempt=2`, `?interrupt=2.1`.
 function Story({ job }: { job: JobDetail }) {
   const { t } = useTranslation('job');
@@ -86,27 +97,29 @@ function Story({ job }: { job: JobDetail }) {
           <Timeline job={job} chosen={chosen ? numberOf(chosen) : 0} choose={choose} />
         </>
       )}
-      <div className={styles.two}>
-        <section aria-label={t('receipt.title')} className={styles.card}>
-          <h2>{t('receipt.title')}</h2>
-          <Receipts job={job} chosen={receipt} />
-        </section>
-        <div className={styles.column}>
-          <Rates job={job} />
-          <Ledger job={job} />
+      {job.attempts.length > 0 && (
+        <div className={styles.two}>
+          <section aria-label={t('receipt.title')} className={styles.card}>
+            <h2>{t('receipt.title')}</h2>
+            <Receipts job={job} chosen={receipt} />
+          </section>
+          <div className={styles.column}>
+            <Rates job={job} />
+            <Ledger job={job} />
+          </div>
         </div>
-      </div>
+      )}
       <Tabs
         label={t('details')}
         tabs={[
           { key: 'attempts', title: t('attempts'), content: () => <Attempts job={job} /> },
           {
             key: 'nodes',
-            title: t('nodes.of', { number: shown ? numberOf(shown) : 0 }),
+            title: shown ? t('nodes.of', { number: numberOf(shown) }) : t('nodes.title'),
             content: () => <Nodes job={job} attempt={shown} />,
           },
           { key: 'events', title: t('events.title'), content: () => <Events job={job} /> },
-          { key: 'spec', title: t('spec.title'), content: () => <Spec job={job} /> },
+          { key: 'spec', title: t('spec.title'), content: () => <LazySpec job={job} /> },
         ]}
       />
     </>

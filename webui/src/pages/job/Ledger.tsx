@@ -7,7 +7,6 @@ import { StateShape } from '../../ui/Badge';
 import { Explained } from '../../ui/Explained';
 import { formatPercent } from '../../ui/format';
 import { LOOKS } from '../../ui/states';
-import { EmptyState } from '../../ui/states-of-pages';
 import styles from './Job.module.css';
 
 const USES = ['productive', 'restoring', 'starting', 'stopping', 'lost', 'claimed', 'unavailable'] as const;
@@ -31,7 +30,7 @@ export function Ledger({ job }: { job: JobDetail }) {
         )}
       </h2>
       {sum === 0 ? (
-        <EmptyState title={t('ledger.none')} />
+        <p className="weak">{t('ledger.none')}</p>
       ) : (
         <>
           <div className={styles.bar} aria-hidden="true">

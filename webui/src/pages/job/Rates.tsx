@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { JobDetail } from '../../live/types';
 import { Count } from '../../ui/amounts';
 import { Explained } from '../../ui/Explained';
-import { EmptyState, Loading } from '../../ui/states-of-pages';
+import { Loading } from '../../ui/states-of-pages';
 import { useNow } from '../../ui/useNow';
 import { ratesOf, seenOf, subscribeSeen, takeJob } from './rates';
 import styles from './Job.module.css';
@@ -37,7 +37,7 @@ export function Rates({ job }: { job: JobDetail }) {
           <RateChart points={points} label={t('rate.title')} />
         </Suspense>
       ) : (
-        <EmptyState title={t('rate.none')} />
+        <p className="weak">{t('rate.none')}</p>
       )}
     </section>
   );

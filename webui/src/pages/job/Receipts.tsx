@@ -6,7 +6,6 @@ import { JobLink } from '../../shell/links';
 import { Count, Duration, GpuHours, Said, Time } from '../../ui/amounts';
 import { classes } from '../../ui/classes';
 import { Explained } from '../../ui/Explained';
-import { EmptyState } from '../../ui/states-of-pages';
 import { usePreemptorStart } from './queries';
 import styles from './Receipts.module.css';
 import { interruptsOf, numberOf, type Interrupt } from './segments';
@@ -19,7 +18,7 @@ export const interruptKey = ({ attempt, agreement }: Interrupt) => `${numberOf(a
 export function Receipts({ job, chosen }: { job: JobDetail; chosen: string }) {
   const { t } = useTranslation('job');
   const all = interruptsOf(job).toReversed();
-  if (all.length === 0) return <EmptyState title={t('receipt.none')} />;
+  if (all.length === 0) return <p className="weak">{t('receipt.none')}</p>;
   return (
     <ol className={styles.list}>
       {all.map((one) => (

@@ -1,5 +1,5 @@
 // Attempts as bars over time: one row each, a mark where an interrupt was asked for. A row leads to its receipt.
-import { Fragment, useRef, useState, type KeyboardEvent } from 'react';
+import { useRef, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobDetail } from '../../live/types';
 import { classes } from '../../ui/classes';
@@ -167,15 +167,17 @@ function Legend() {
   return (
     <p className={styles.legend}>
       {PHASES.map((phase) => (
-        <Fragment key={phase}>
+        <span key={phase} className={styles.entry}>
           <span className={classes(styles.key, styles[phase])} aria-hidden="true" />
-          <span>{t(`phase.${phase}`)}</span>
-        </Fragment>
+          {t(`phase.${phase}`)}
+        </span>
       ))}
-      <span className={styles.sign} aria-hidden="true">
-        ▼
+      <span className={styles.entry}>
+        <span className={styles.sign} aria-hidden="true">
+          ▼
+        </span>
+        {t('phase.asked')}
       </span>
-      <span>{t('phase.asked')}</span>
     </p>
   );
 }

@@ -5,9 +5,9 @@ import type { Int } from '../../api/int';
 import { useHasRole, useSession } from '../../api/session';
 import type { JobDetail } from '../../live/types';
 import { ActionDialog } from '../../ui/ActionDialog';
-import { Duration, GpuHours, Said } from '../../ui/amounts';
+import { Count, Duration, GpuHours, Said } from '../../ui/amounts';
 import { Button } from '../../ui/Button';
-import { cancelJob, moveJob, resumeJob, setPriority, suspendJob } from './queries';
+import { cancelJob, moveJob, resumeJob, setPriority, suspendJob, weighJob } from './queries';
 
 export const CLASSES = [
   'low',
@@ -62,7 +62,7 @@ export function JobActions({ job }: { job: JobDetail }) {
   );
 }
 
-// The API has no dry run of these: what they come to follows from the job's state.
+// The API has no dry run of these: what they come to follows from the job's state, and from what it has not saved.
 function PlainAction({
   job,
   act,
@@ -79,19 +79,25 @@ function PlainAction({
     <ActionDialog
       title={t(`acts.${act}Title`, { id: String(job.id), name: job.spec?.name ?? '' })}
       verb={t(`acts.${act}`)}
-      preview={() => Promise.resolve(job)}
+      preview={() => (act !== 'resume' && has === 'Running' ? weighJob(job.id) : Promise.resolve(null))}
       previewKey={[act, String(job.id), job.state]}
-      show={(now) => (
+      show={(risk) => (
         <>
           <p>{t(act === 'resume' ? 'acts.resumeDoes' : `acts.${act}${has}`)}</p>
-          {act !== 'resume' && has === 'Running' && now.asked_by && (
+          {act !== 'resume' && has === 'Running' && job.asked_by && (
             <p>
-              <Said text={now.asked_by} />
+              <Said text={job.asked_by} />
             </p>
           )}
-          {act === 'suspend' && now.saves && (
+          {risk && (
+            <p data-part="risk">
+              {t('acts.risk')} <Count value={risk.steps_since_save} /> {t('acts.riskSteps')},{' '}
+              <GpuHours gpuMs={risk.gpu_ms} /> ({t('acts.sinceSave')} <Duration ms={risk.since_save_ms} />)
+            </p>
+          )}
+          {act === 'suspend' && job.saves && (
             <p>
-              <Said text={now.saves} />
+              <Said text={job.saves} />
             </p>
           )}
         </>

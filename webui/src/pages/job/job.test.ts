@@ -114,7 +114,7 @@ describe('the spec', () => {
     };
     const yaml = yamlOf({ ...spec, ...lists, time_limit_ms: 0, api: false } as never);
     expect(yaml).toBe(
-      'apiVersion: glim/v1\nkind: Job\nname: n\nnodes: 2\nrun: |-\n  x\n  y\nlauncher: per-gpu\nenv:\n  A: "1"\n' +
+      "apiVersion: glim/v1\nkind: Job\nname: n\nnodes: 2\nrun: |-\n  x\n  y\nlauncher: per-gpu\nenv:\n  A: '1'\n" +
         'interrupt:\n  mode: auto\n  grace: 90s\nafter:\n  - 9:ok\n',
     );
   });

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask, type Schemas } from '../../api/client';
 import { compareInts, type Int } from '../../api/int';
-import { askLines } from '../../api/raw';
+import { askLines, askRaw } from '../../api/raw';
+import { parseJson } from '../../api/parse';
 import type { EventRow, JobDetail } from '../../live/types';
 
 export type Why = Schemas['ExplainJobResponse'];
@@ -57,6 +58,18 @@ export function joinedEvents(asked: EventRow[], live: EventRow[], id: Int): Even
 export function ranksOfTask(job: JobDetail, index: number): number[] {
   const each = job.spec?.launcher === 'per_gpu' ? Math.max(1, job.spec.gpus_per_node) : 1;
   return Array.from({ length: each }, (_, at) => index * each + at);
+}
+
+export interface AtRisk {
+  gpu_ms: Int;
+  since_save_ms: number;
+  steps_since_save: Int;
+}
+
+// What would be lost if it was stopped now without a save; null: nothing.
+export async function weighJob(id: Int): Promise<AtRisk | null> {
+  const answer = await askRaw('/v1/weigh', { job_ids: id });
+  return parseJson<{ jobs: AtRisk[] }>(await answer.text()).jobs[0] ?? null;
 }
 
 export const cancelJob = (id: Int, reason: string) =>

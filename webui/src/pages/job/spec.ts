@@ -87,5 +87,5 @@ export function jobFileOf(spec: Spec): Record<string, unknown> {
 }
 
 export function yamlOf(spec: Spec): string {
-  return stringify(jobFileOf(spec), { lineWidth: 0 });
+  return stringify(jobFileOf(spec), { lineWidth: 0, singleQuote: true });
 }

@@ -57,7 +57,7 @@ function Shown({ job }: { job: JobDetail }) {
   ) : logAttemptsOf(job).length === 0 ? (
     <EmptyState title={t('noLogs')} />
   ) : (
-    <>
+    <div className={styles.all}>
       <div className={styles.bar}>
         {count > 1 && <Ranks ranks={ranks} count={count} set={(next) => set({ ranks: next.join(',') })} />}
         <label className={styles.check}>
@@ -83,7 +83,7 @@ function Shown({ job }: { job: JobDetail }) {
           />
         ))}
       </div>
-    </>
+    </div>
   );
   return (
     <Page

@@ -17,7 +17,7 @@ import type { FILTERS } from './Logs';
 import styles from './Logs.module.css';
 import { useSearch, type FoundLine } from './queries';
 
-const ROWS_MAX = 8;
+const ROWS_MAX = 6;
 
 type Words = Filters<(typeof FILTERS)[number]>;
 
