@@ -135,14 +135,17 @@ function Bar({ segment, scale }: { segment: Segment; scale: Scale }) {
 function Axis({ scale }: { scale: Scale }) {
   const { language } = useTranslation().i18n;
   const [shown] = useState(() => new Map<number, string>());
-  const last = scale.toMs - (scale.toMs - scale.fromMs) / 16; // a text behind it would be cut
-  const ticks = ticksOf(scale.fromMs, scale.toMs).filter((at) => at < last);
+  const late = scale.toMs - (scale.toMs - scale.fromMs) / 5; // a text behind it might be cut
   return (
     <div className={classes(styles.row, styles.axis)} aria-hidden="true">
       <span className={styles.name} />
       <span className={styles.track}>
-        {ticks.map((at) => (
-          <span key={at} className={styles.tick} style={{ left: percent(at, scale) }}>
+        {ticksOf(scale.fromMs, scale.toMs).map((at) => (
+          <span
+            key={at}
+            className={classes(styles.tick, at > late && styles.late)}
+            style={{ left: percent(at, scale) }}
+          >
             {tickText(at, scale.toMs - scale.fromMs, language, shown)}
           </span>
         ))}

@@ -12,7 +12,7 @@ import { Loading } from '../../ui/states-of-pages';
 import type { Filters } from '../../ui/useFilters';
 import { textOf } from './ansi';
 import { logAttemptsOf, targetText, type Target } from './attempts';
-import { splitBy } from './lines';
+import { around, splitBy } from './lines';
 import type { FILTERS } from './Logs';
 import styles from './Logs.module.css';
 import { useSearch, type FoundLine } from './queries';
@@ -170,7 +170,7 @@ function columnsOf(t: TFunction, word: string, ignoreCase: boolean): Columns<Hit
       meta: { width: 'minmax(200px, 1fr)' },
       cell: (cell) => (
         <code lang="en">
-          {splitBy(textOf(cell.getValue()), word, ignoreCase).map((part, at) =>
+          {splitBy(around(textOf(cell.getValue()), word, ignoreCase), word, ignoreCase).map((part, at) =>
             at % 2 === 1 ? <mark key={at}>{part}</mark> : part,
           )}
         </code>

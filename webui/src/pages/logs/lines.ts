@@ -76,6 +76,14 @@ export function join(parts: Uint8Array[]): Uint8Array {
   return all;
 }
 
+const BEFORE_WORD = 32;
+
+// The end of a line in which the word is seen at once.
+export function around(text: string, word: string, ignoreCase: boolean): string {
+  const before = splitBy(text, word, ignoreCase)[0]?.length ?? 0;
+  return before > 2 * BEFORE_WORD && before < text.length ? `… ${text.slice(before - BEFORE_WORD)}` : text;
+}
+
 // The piece of the text that `word` is in, for showing it: [before, word, after] over and over.
 export function splitBy(text: string, word: string, ignoreCase: boolean): string[] {
   if (!word) return [text];

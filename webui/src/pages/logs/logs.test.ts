@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { spansOf, stampOf, textOf } from './ansi';
 import { chosenRanks, targetOf, targetText } from './attempts';
-import { cutLines, LINE_MAX, splitBy } from './lines';
+import { around, cutLines, LINE_MAX, splitBy } from './lines';
 import { LogPane } from './logPane';
 import { errorLineOf } from './queries';
 import { LogSource, type Followed, type Read } from './source';
@@ -34,6 +34,8 @@ describe('a line as a terminal shows it', () => {
   it('is split by a word', () => {
     expect(splitBy('a NaN b nan', 'nan', true)).toEqual(['a ', 'NaN', ' b ', 'nan', '']);
     expect(splitBy('a NaN b', 'nan', false)).toEqual(['a NaN b']);
+    expect(around(`${'x'.repeat(100)} nan y`, 'nan', true)).toBe(`… ${'x'.repeat(31)} nan y`);
+    expect(around('x'.repeat(100), 'nan', true)).toBe('x'.repeat(100));
     expect(splitBy('İ nan', 'nan', true)).toEqual(['İ nan']); // lower case has another length
   });
 });
