@@ -60,6 +60,24 @@ test('who interrupted it and what it cost is read from the page alone', async ({
   await expectGoodPage(page, NAMES);
 });
 
+test('an operator moves a job after the cost is told, and the receipt says who', async ({ cluster, page, signIn }) => {
+  const id = await cluster.submit({ name: 'job-moves', run: STEPS });
+  await signIn('operator', `/jobs/${id}`);
+  await expect(page.locator('[data-part=rate]')).toContainText('steps/s', { timeout: 20_000 });
+  await page.getByRole('button', { name: 'Suspend', exact: true }).click();
+  await expect(page.getByRole('dialog').locator('[data-part=risk]')).toContainText(/it loses \d+ steps/);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Move', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText('Expected cost');
+  await dialog.getByLabel(/Reason/).fill('a fan is loud');
+  await dialog.getByRole('button', { name: 'Move', exact: true }).click();
+  const receipt = page.locator('[data-interrupt="1.1"]');
+  await expect(receipt).toContainText('a fan is loud');
+  await expect(receipt).toContainText('oscar');
+  await expect(page.locator('[data-attempt="2"]')).toContainText('running', { timeout: 20_000 });
+});
+
 test('nodes, events and the spec stand below', async ({ cluster, page, signIn }) => {
   const id = await cluster.submit({ name: 'job-tabs', nodes: 2 });
   await signIn('user', `/jobs/${id}`);

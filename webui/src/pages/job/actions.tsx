@@ -30,6 +30,8 @@ export function useMayChange(job: { user: string; team: string }): boolean {
   return operates || (session.role !== 'viewer' && (session.user === job.user || session.admin_of.includes(job.team)));
 }
 
+const ASKS = 'what it would do'; // a dry run wants a reason as well, and keeps none
+
 type Act = 'cancel' | 'suspend' | 'resume' | 'priority' | 'move';
 
 export function JobActions({ job }: { job: JobDetail }) {
@@ -153,7 +155,7 @@ function MoveAction({ id, onClose }: { id: Int; onClose: () => void }) {
     <ActionDialog
       title={t('acts.moveTitle', { id: String(id) })}
       verb={t('acts.move')}
-      preview={() => moveJob(id, '', true)}
+      preview={() => moveJob(id, ASKS, true)}
       previewKey={['move', String(id)]}
       show={({ cost }) => (
         <>
