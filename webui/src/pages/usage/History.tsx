@@ -22,15 +22,13 @@ import styles from './Usage.module.css';
 
 type Report = Schemas['GetHistoryReportResponse'];
 type Filters = Record<'pool' | 'team' | 'user', string>;
-type Set<T> = (change: Partial<T>) => void;
 
 interface Props {
   by: Group;
   words: RangeWords;
   filters: Filters;
   running: boolean;
-  setFilters: Set<Filters>;
-  setBy: Set<{ by: string }>;
+  set: (change: Partial<Filters & { by: string }>) => void;
 }
 
 function commandOf({ by, words, filters, running }: Props): string {
@@ -129,7 +127,7 @@ function Other({ running, total }: { running: boolean; total: HistoryRow | null 
 
 function Groups(props: Props & { report: Report; rows: HistoryRow[]; command: string }) {
   const { t, i18n } = useTranslation('usage');
-  const { by, report, rows, command, filters, setFilters, setBy } = props;
+  const { by, report, rows, command, set } = props;
   const columns = useMemo(
     () => columnsOf(t, i18n.language, by, report, command),
     [t, i18n.language, by, report, command],
@@ -137,9 +135,8 @@ function Groups(props: Props & { report: Report; rows: HistoryRow[]; command: st
   // From a pool to its teams, from a team to its users, from a user to the jobs.
   const narrow = (row: HistoryRow) => {
     if (by === 'class') return;
-    const next = { pool: 'team', team: 'user', user: 'job', job: 'job' }[by];
-    if (by !== 'job') setFilters({ ...filters, [by]: row.name });
-    setBy({ by: next === 'team' ? '' : next });
+    const next = { pool: '', team: 'user', user: 'job', job: 'job' }[by];
+    set({ by: next, ...(by === 'job' ? {} : { [by]: row.name }) });
   };
   const acts = by === 'job' ? { linkOf: (row: HistoryRow) => jobPath(BigInt(row.name)) } : { onChoose: narrow };
   return (

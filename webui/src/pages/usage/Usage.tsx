@@ -15,8 +15,9 @@ const plain = (value: string) => ({ value, label: value });
 
 export default function UsagePage() {
   const { t } = useTranslation('usage');
-  const [words, set] = useFilters('range', 'from', 'to', 'by', 'tab');
-  const [filters, setFilters] = useFilters('pool', 'team', 'user');
+  const [all, set] = useFilters('range', 'from', 'to', 'by', 'tab', 'pool', 'team', 'user');
+  const { pool, team, user, ...words } = all;
+  const filters = { pool, team, user };
   useFreshReports();
   const accounts = useAccounts().data;
   const pools = useLayout().data?.pools ?? [];
@@ -27,16 +28,14 @@ export default function UsagePage() {
     { name: 'user' as const, label: t('by.user'), options: (accounts?.users ?? []).map(({ name }) => plain(name)) },
   ];
   const isHistory = words.tab === '' || words.tab === 'running';
-  const history = (running: boolean) => (
-    <History by={by} words={words} filters={filters} running={running} setFilters={setFilters} setBy={set} />
-  );
+  const history = (running: boolean) => <History by={by} words={words} filters={filters} running={running} set={set} />;
   return (
     <Page title={t('title')}>
       <div className={styles.choices}>
         {words.tab === '' && <RangeChoice words={words} set={set} />}
         {words.tab !== 'quotas' && <GroupChoice by={by} set={set} />}
       </div>
-      {isHistory && <FilterBar filters={filters} set={setFilters} fields={fields} />}
+      {isHistory && <FilterBar<'pool' | 'team' | 'user'> filters={filters} set={set} fields={fields} />}
       <Tabs
         label={t('title')}
         tabs={[
