@@ -8,16 +8,15 @@ import { useNow } from '../../ui/useNow';
 import { ratesOf, seenOf, subscribeSeen, takeJob } from './rates';
 import styles from './Job.module.css';
 
-const EVERY_MS = 5_000;
 const RateChart = lazy(() => import('./RateChart'));
 
 // The rate across attempts; it grows while the page is open.
 export function Rates({ job }: { job: JobDetail }) {
   const { t } = useTranslation('job');
   const seen = useSyncExternalStore(subscribeSeen, () => seenOf(String(job.id)));
-  const nowMs = useNow((now) => now - (now % EVERY_MS));
+  const nowMs = useNow((now) => now);
   useEffect(() => takeJob(job, Date.now()), [job]);
-  const points = ratesOf(job, seen, seen.at(-1)?.atMs ?? nowMs);
+  const points = ratesOf(job, seen, nowMs);
   const last = points.at(-1);
   return (
     <section className={styles.card} aria-label={t('rate.title')}>

@@ -135,7 +135,7 @@ function Bar({ segment, scale }: { segment: Segment; scale: Scale }) {
 function Axis({ scale }: { scale: Scale }) {
   const { language } = useTranslation().i18n;
   const [shown] = useState(() => new Map<number, string>());
-  const late = scale.toMs - (scale.toMs - scale.fromMs) / 5; // a text behind it might be cut
+  const late = scale.toMs - (scale.toMs - scale.fromMs) / 10; // a text behind it might be cut
   return (
     <div className={classes(styles.row, styles.axis)} aria-hidden="true">
       <span className={styles.name} />

@@ -91,8 +91,23 @@ describe('the rate', () => {
     expect(look(seen, job, 72_000)).toBe(seen);
     seen = look(seen, jobOf(attempt(1), { ...live, last_step: 100 }), 76_000);
     expect(ratesOf(job, seen, 76_000).slice(2)).toEqual([
-      { step: 90, rate: 2, attempt: 2 },
+      { step: 80, rate: 2, attempt: 2 },
       { step: 100, rate: 2, attempt: 2 },
+    ]);
+  });
+});
+
+describe('the rate of an attempt that was looked at', () => {
+  it('reaches from its first step to its last one', () => {
+    const seen = [0, 1, 2].map((at) => ({ attempt: 1, atMs: 40_000 + 5_000 * at, step: 40 + 10 * at }));
+    const points = ratesOf(jobOf(attempt(1)), seen, 0);
+    expect(points.map(({ step, rate }) => [step, Math.round(100 * rate) / 100])).toEqual([
+      [0, 2.05],
+      [40, 2.05],
+      [40, 2],
+      [50, 2],
+      [60, 2],
+      [79, 1.9],
     ]);
   });
 });

@@ -16,7 +16,7 @@ export interface RatePoint {
   attempt: number;
 }
 
-const LEAST_MS = 5_000; // between two looks that count
+const LEAST_MS = 5_000; // between two looks that count, and of a mean while the attempt goes on
 const SEEN_MAX = 2_000;
 const MEAN_LEAST_MS = 10_000;
 const JOBS_KEPT = 8;
@@ -31,13 +31,16 @@ export function look(seen: Seen[], job: JobDetail, nowMs: number): Seen[] {
   return [...seen, next].slice(-SEEN_MAX);
 }
 
-function mean(attempt: Attempt, nowMs: number): RatePoint[] {
-  const { running_at_ms, ended_at_ms } = attempt;
-  const endMs = lastInterrupt(attempt)?.requested_at_ms || ended_at_ms || nowMs;
-  const from = Math.max(0, num(attempt.base_step) + 1);
-  const to = num(attempt.last_step);
-  if (running_at_ms === 0 || to < from || endMs <= running_at_ms) return [];
-  const rate = ((to - from + 1) * 1_000) / (endMs - running_at_ms);
+const firstStep = (attempt: Attempt) => Math.max(0, num(attempt.base_step) + 1);
+
+// When it stopped training; 0: it has not.
+const stoppedAt = (attempt: Attempt) => lastInterrupt(attempt)?.requested_at_ms || attempt.ended_at_ms;
+
+function mean(attempt: Attempt, to: number, endMs: number): RatePoint[] {
+  const from = firstStep(attempt);
+  const tookMs = endMs - attempt.running_at_ms;
+  if (attempt.running_at_ms === 0 || to < from || tookMs <= 0) return [];
+  const rate = ((to - from + 1) * 1_000) / tookMs;
   const number = numberOf(attempt);
   return [
     { step: from, rate, attempt: number },
@@ -45,22 +48,36 @@ function mean(attempt: Attempt, nowMs: number): RatePoint[] {
   ];
 }
 
+// Of an attempt that was looked at twice or more: from its first step to its last one.
+function ofLooks(attempt: Attempt, looks: Seen[]): RatePoint[] {
+  const number = numberOf(attempt);
+  const stopMs = stoppedAt(attempt);
+  const last = looks.at(-1);
+  const end = { attempt: number, atMs: stopMs, step: num(attempt.last_step) };
+  const all = last && stopMs - last.atMs >= LEAST_MS ? [...looks, end] : looks;
+  const points = all.slice(1).map((one, at): RatePoint => {
+    const before = all[at] ?? one;
+    return { step: one.step, rate: ((one.step - before.step) * 1_000) / (one.atMs - before.atMs), attempt: number };
+  });
+  const [first] = points;
+  const [begin] = looks;
+  if (!first || !begin) return [];
+  // What was before the first look, as a mean: a short while says nothing by itself.
+  const early = begin.atMs - attempt.running_at_ms < MEAN_LEAST_MS;
+  const before = early ? [] : mean(attempt, begin.step, begin.atMs);
+  points.unshift(...before, { ...first, step: early ? Math.min(firstStep(attempt), begin.step) : begin.step });
+  const behind = points.at(-1);
+  if (stopMs && behind && behind.step < end.step) points.push({ ...behind, step: end.step });
+  return points;
+}
+
 export function ratesOf(job: JobDetail, seen: Seen[], nowMs: number): RatePoint[] {
   return job.attempts.flatMap((attempt) => {
-    const number = numberOf(attempt);
-    const own = seen.filter((one) => one.attempt === number);
-    const points = own.slice(1).flatMap((one, at): RatePoint[] => {
-      const before = own[at];
-      if (!before || one.step <= before.step) return [];
-      const rate = ((one.step - before.step) * 1_000) / (one.atMs - before.atMs);
-      const end = { step: one.step, rate, attempt: number };
-      return at === 0 ? [{ ...end, step: before.step }, end] : [end];
-    });
-    const first = own[0];
-    if (points.length === 0 || !first) return mean(attempt, nowMs);
-    // What was before the first look, as a mean: a short while says nothing.
-    if (first.atMs - attempt.running_at_ms < MEAN_LEAST_MS) return points;
-    return [...mean({ ...attempt, last_step: first.step, agreements: [], ended_at_ms: first.atMs }, nowMs), ...points];
+    const looks = seen.filter((one) => one.attempt === numberOf(attempt));
+    if (looks.length > 1) return ofLooks(attempt, looks);
+    const stopMs = stoppedAt(attempt);
+    if (!stopMs && nowMs - attempt.running_at_ms < LEAST_MS) return [];
+    return mean(attempt, num(attempt.last_step), stopMs || nowMs);
   });
 }
 

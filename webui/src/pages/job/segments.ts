@@ -87,7 +87,7 @@ export function waitsSince(job: JobDetail): number {
 
 // Where ticks of an axis stand: whole steps of the clock, some six of them.
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
-const TICKS = 7;
+const TICKS = 6;
 
 export function ticksOf(fromMs: number, toMs: number): number[] {
   const span = Math.max(1, toMs - fromMs);
