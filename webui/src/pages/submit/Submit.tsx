@@ -86,7 +86,7 @@ function Yaml({ text, set, fault }: { text: string; set: (text: string) => void;
         spellCheck={false}
         autoComplete="off"
         value={text}
-        rows={14}
+        rows={Math.min(22, Math.max(8, text.split('\n').length + 1))}
         aria-invalid={fault?.word === 'yaml'}
         onChange={(event) => set(event.target.value)}
       />

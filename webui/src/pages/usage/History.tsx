@@ -180,7 +180,7 @@ function columnsOf(t: TFunction, language: string, by: Group, report: Report, co
     of.display({
       id: 'bar',
       header: t('columns.bar'),
-      meta: { width: 'minmax(120px, 3fr)', wide: true },
+      meta: { width: 'minmax(80px, 3fr)', wide: true },
       cell: ({ row }) => <Stack parts={historyParts(row.original)} max={max} />,
     }),
     of.accessor((row) => num(row.gpu_ms), {
@@ -192,7 +192,7 @@ function columnsOf(t: TFunction, language: string, by: Group, report: Report, co
     of.accessor((row) => num(row.gpu_ms) / all, {
       id: 'share',
       header: t('columns.share'),
-      meta: number('84px', t('columns.shareWords'), true),
+      meta: number('80px', t('columns.shareWords'), true),
       cell: (cell) => percent(cell.getValue()),
     }),
     of.accessor((row) => shareOf(historyParts(row), 'productive'), {
@@ -219,7 +219,7 @@ function columnsOf(t: TFunction, language: string, by: Group, report: Report, co
     }),
     of.accessor('interrupts', {
       header: t('columns.interrupts'),
-      meta: number('112px', t('columns.interruptsWords'), true),
+      meta: number('108px', t('columns.interruptsWords'), true),
       cell: (cell) => <Count value={cell.getValue()} />,
     }),
     ...(report.price_unit ? [priceColumn(t, language, report.price_unit, command)] : []),
@@ -231,10 +231,11 @@ function priceColumn(t: TFunction, language: string, unit: string, command: stri
     accessorKey: 'price',
     header: () => (
       <>
-        {t('columns.price')} (<span data-name>{unit}</span>)
+        {t('columns.price')}
+        <span className="hidden" data-name>{` ${unit}`}</span>
       </>
     ),
-    meta: { number: true, wide: true, width: '130px', words: t('columns.priceWords'), command },
+    meta: { number: true, wide: true, width: '116px', words: t('columns.priceWords'), command },
     cell: (cell) => formatNumber(cell.getValue<number>(), language, 2),
   };
 }
