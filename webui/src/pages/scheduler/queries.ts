@@ -2,21 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../../api/client';
 import { useHasRole } from '../../api/session';
-import { useEvents } from '../../live/hooks';
-import { busyRetry, inTurn } from '../usage/queries';
+import { busyRetry, inTurn, useJobChanges } from '../usage/queries';
 
 export const DAYS = 7;
 const WEEK_MS = DAYS * 86_400_000;
 const JOBS_MAX = 1_000; // of one page of the history
 
-// Changes when something has happened.
-function useLastSeq(): string {
-  return String(useEvents().at(-1)?.seq ?? '');
-}
-
 export function useStatus() {
   return useQuery({
-    queryKey: ['status', useLastSeq()],
+    queryKey: ['status', useJobChanges()],
     queryFn: () => ask(api.GET('/v1/status')),
     placeholderData: (before) => before,
   });
@@ -25,7 +19,7 @@ export function useStatus() {
 export function useSched() {
   const operates = useHasRole('operator');
   return useQuery({
-    queryKey: ['sched', useLastSeq()],
+    queryKey: ['sched', useJobChanges()],
     queryFn: () => ask(api.GET('/v1/sched')),
     enabled: operates,
     placeholderData: (before) => before,

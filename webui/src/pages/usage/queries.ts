@@ -3,7 +3,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, ask } from '../../api/client';
 import { asApiError } from '../../api/error';
-import { useEvents } from '../../live/hooks';
+import type { Live } from '../../live/client';
+import { useTopic } from '../../live/hooks';
+import type { QueueRow } from '../../live/types';
 import { rangeOf, type RangeWords } from './range';
 
 export const GROUPS = ['team', 'user', 'class', 'pool', 'job'] as const;
@@ -17,7 +19,17 @@ interface Filters {
 
 const FRESH_AFTER_MS = 3_000;
 const BUSY_TRIES = 6;
-const ENDS = ['job_succeeded', 'job_failed', 'job_cancelled'];
+
+// Changes when a job comes, goes or changes its state. Not everybody is told events of others' jobs.
+const changesOf = (live: Live | null) => {
+  if (!live?.ready) return '';
+  const rows = [...live.rows.values()] as QueueRow[];
+  const has = (state: string) => rows.filter((row) => row.state === state).length;
+  return `${rows.length} ${String(rows.at(-1)?.id)} ${has('queued')} ${has('running')}`;
+};
+export function useJobChanges(): string {
+  return useTopic('queue', changesOf);
+}
 
 // The scheduler reckons one report at a time for a user: they are asked one after the other here, and again where
 // another tab's is under way.
@@ -32,16 +44,15 @@ export const busyRetry = {
   retryDelay: 1_000,
 };
 
-// Asks for the sums anew a while after a job has ended.
+// Asks for the sums anew a while after jobs have changed.
 export function useFreshReports() {
-  const events = useEvents();
   const client = useQueryClient();
-  const seq = String(events.findLast((event) => ENDS.includes(event.kind))?.seq ?? '');
+  const changes = useJobChanges();
   useEffect(() => {
-    if (!seq) return;
+    if (!changes) return;
     const timer = setTimeout(() => void client.invalidateQueries({ queryKey: ['report'] }), FRESH_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [seq, client]);
+  }, [changes, client]);
 }
 
 export function useHistoryReport(by: Group, words: RangeWords, filters: Filters, running: boolean) {
