@@ -10,7 +10,7 @@ test('a quota is changed: what was, what will be, who is bounded', async ({ clus
   const dialog = page.getByRole('dialog');
   await expect(dialog).toContainText('Nothing would change.');
   await expect(dialog.getByRole('button', { name: 'Change', exact: true })).toBeDisabled();
-  await dialog.getByLabel('Nodes').fill('3');
+  await dialog.getByLabel('Nodes', { exact: true }).fill('3');
   await expect(dialog.locator('[data-part=diff]')).toContainText('4 nodes');
   await expect(dialog.locator('[data-part=diff]')).toContainText('3 nodes');
   await expect(dialog.locator('[data-part=bounded]')).toContainText('It bounds kim. In use now: 2 nodes');
@@ -26,13 +26,13 @@ test('a team is added and removed', async ({ page, signIn }) => {
   await signIn('admin', '/admin?tab=team');
   await page.getByRole('button', { name: 'Add a team' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Name').fill('team-new');
+  await dialog.getByLabel('Name', { exact: true }).fill('team-new');
   await expect(dialog.locator('[data-part=diff]')).toContainText('nothing: it is new');
-  await dialog.getByRole('button', { name: 'Add a team' }).click();
+  await dialog.getByRole('button', { name: 'Add a team', exact: true }).click();
   await expect(page.locator('[data-key=team-new]')).toBeVisible();
   await page.getByRole('button', { name: 'Remove team-new' }).click();
   await expect(dialog).toContainText('nothing: it goes');
-  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
   await expect(page.locator('[data-key=team-new]')).toHaveCount(0);
 });
 
@@ -40,8 +40,8 @@ test('a token is shown once, and revoked', async ({ page, signIn }) => {
   await signIn('admin', '/admin?tab=token');
   await page.getByRole('button', { name: 'Make a token' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('User').fill('kim');
-  await dialog.getByLabel('Note').fill('job-note');
+  await dialog.getByLabel('User', { exact: true }).fill('kim');
+  await dialog.getByLabel('Note', { exact: true }).fill('job-note');
   await expect(dialog).toContainText('Whoever has it acts as kim (read) for 90 days.');
   await dialog.getByRole('button', { name: 'Make a token' }).click();
   const secret = (await dialog.locator('[data-part=secret] code').textContent()) ?? '';
@@ -51,7 +51,7 @@ test('a token is shown once, and revoked', async ({ page, signIn }) => {
   await expect(row).toContainText('kim');
   expect(await page.content()).not.toContain(secret);
   await row.getByRole('button', { name: /Revoke/ }).click();
-  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
   await expect(row).toHaveCount(0);
 });
 

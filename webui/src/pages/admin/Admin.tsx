@@ -7,6 +7,7 @@ import { Tabs } from '../../ui/Tabs';
 import { useAccounts, useLayout } from '../usage/queries';
 import { Audit } from './Audit';
 import { KINDS, type Kind } from './kinds';
+import { useFreshRows } from './queries';
 import { Policy } from './Policy';
 import { Reservations } from './Reservations';
 import { Rows } from './Rows';
@@ -14,6 +15,7 @@ import { Tokens } from './Tokens';
 
 export default function AdminPage() {
   const { t } = useTranslation('admin');
+  useFreshRows();
   return (
     <Page title={t('title')}>
       <Tabs

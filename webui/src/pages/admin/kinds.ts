@@ -2,7 +2,7 @@
 // Pure.
 import type { Schemas } from '../../api/client';
 import { CLASSES } from '../job/actions';
-import { quote } from '../submit/command';
+import { quote } from '../submit/shell';
 
 export type Accounts = Schemas['ListAccountsResponse'];
 export type Layout = Schemas['ListLayoutResponse'];

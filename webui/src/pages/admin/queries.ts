@@ -2,6 +2,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { api, ask, type Schemas } from '../../api/client';
 import type { Int } from '../../api/int';
 import { queryClient } from '../../api/query';
+import { useEvents } from '../../live/hooks';
+import { useEffect } from 'react';
 import type { Change } from './kinds';
 
 const AUDIT_PAGE = 200;
@@ -15,6 +17,24 @@ export async function putRow(change: Change): Promise<void> {
     queryClient.invalidateQueries({ queryKey: ['accounts'] }),
     queryClient.invalidateQueries({ queryKey: ['layout'] }),
   ]);
+}
+
+const TELLS: Record<string, string[]> = {
+  user_changed: ['accounts'],
+  team_changed: ['accounts'],
+  quota_changed: ['accounts'],
+  layout_changed: ['layout'],
+  reservation_set: ['reservations'],
+  reservation_removed: ['reservations'],
+  policy_reloaded: ['policy'],
+};
+
+// What somebody else has changed is asked for anew.
+export function useFreshRows() {
+  const last = useEvents().findLast((event) => event.kind in TELLS);
+  useEffect(() => {
+    if (last) void queryClient.invalidateQueries({ queryKey: TELLS[last.kind] });
+  }, [last]);
 }
 
 export function useTokens() {

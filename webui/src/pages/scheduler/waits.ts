@@ -1,5 +1,4 @@
 // How long jobs of a size waited, and whether within the bound that the policy promises. Pure.
-import { parse } from 'yaml';
 import type { Schemas } from '../../api/client';
 
 export type EndedJob = Schemas['EndedJob'];
@@ -57,9 +56,8 @@ export function promises(jobs: readonly EndedJob[], boundMs: number): { kept: nu
 
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-// `starvation_bound` of the policy in force; 0: it cannot be told.
+// `starvation_bound` of the policy in force, which the scheduler writes one key a line; 0: it cannot be told.
 export function boundOf(policy: string): number {
-  const words = (parse(policy) as Record<string, unknown> | null)?.starvation_bound;
-  const [, amount, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(String(words)) ?? [];
+  const [, amount, unit] = /^starvation_bound: (\d+)(ms|s|m|h|d)$/m.exec(policy) ?? [];
   return Number(amount ?? 0) * (UNITS[unit ?? ''] ?? 0);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { applyCommand, commandOf, FILE_COMMAND, isPlain, quote, split } from './command';
+import { applyCommand, commandOf, FILE_COMMAND, isPlain } from './command';
 import { faultOf, FIRST, readNames, readText, secretLike, write } from './draft';
+import { quote, split } from './shell';
 
 describe('the draft', () => {
   it('keeps comments and what the form does not know', () => {

@@ -1,6 +1,7 @@
 // The draft as `glim submit ...`, and back. Pure.
 import { parseDocument } from 'yaml';
 import { countOf, readText, write, type Path } from './draft';
+import { quote, split } from './shell';
 
 const FLAGS: [flag: string, path: Path][] = [
   ['--name', 'name'],
@@ -13,29 +14,6 @@ const FLAGS: [flag: string, path: Path][] = [
 ];
 const SAID = [...FLAGS.map(([, path]) => path), 'workdir', 'run', 'code', 'apiVersion', 'kind'];
 export const FILE_COMMAND = 'glim submit job.yaml';
-
-export function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-// Words as a shell makes them of quotes and backslashes; null: a quote is not closed.
-export function split(line: string): string[] | null {
-  const words: string[] = [];
-  const token = /\s*((?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+)/gsy;
-  let at = 0;
-  for (let found = token.exec(line); found; found = token.exec(line)) {
-    at = token.lastIndex;
-    const parts = (found[1] ?? '').match(/'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^'"\\]+/gs) ?? [];
-    words.push(parts.map(unquoted).join(''));
-  }
-  return line.slice(at).trim() === '' ? words : null;
-}
-
-function unquoted(part: string): string {
-  if (part.startsWith("'")) return part.slice(1, -1);
-  if (part.startsWith('"')) return part.slice(1, -1).replace(/\\(["\\$`])/g, '$1');
-  return part.startsWith('\\') ? part.slice(1) : part;
-}
 
 function pathsOf(value: unknown, before = ''): Path[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [before];

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, ask, type Schemas } from '../../api/client';
-import { busyRetry } from '../usage/queries';
+import { busyRetry, useJobChanges } from '../usage/queries';
 
 export type Planned = Schemas['PlannedJob'];
 
@@ -30,14 +30,23 @@ export function useSettled<T>(value: T): T {
 
 export function usePlan(text: string, isWorthIt: boolean) {
   const settled = useSettled(text);
-  return useQuery({
+  const changes = useSettled(useJobChanges());
+  const isReady = isWorthIt && settled === text;
+  const plan = useQuery({
     queryKey: ['plan', settled],
     queryFn: ({ signal }) => planOf(settled, signal),
-    enabled: isWorthIt && settled === text,
+    enabled: isReady,
     placeholderData: (before) => before,
     gcTime: 0,
     ...busyRetry,
   });
+  // Others' jobs come and go: what it would come to now is another thing then.
+  const { refetch } = plan;
+  useEffect(() => {
+    if (isReady && changes) void refetch({ cancelRefetch: false });
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- what is typed asks by itself
+  }, [changes, refetch]);
+  return plan;
 }
 
 // Names alone: no value of a secret ever comes to a page.
