@@ -6,6 +6,7 @@ import { asApiError } from '../../api/error';
 import type { Int } from '../../api/int';
 import { jobPath } from '../../shell/links';
 import { ActionDialog } from '../../ui/ActionDialog';
+import { Said } from '../../ui/amounts';
 import { Button } from '../../ui/Button';
 import { ErrorNote } from '../../ui/ErrorNote';
 import { Page } from '../../ui/Page';
@@ -63,6 +64,14 @@ function Beside({ fault, plan }: { fault: Fault | null; plan: ReturnType<typeof 
     return (
       <EmptyState title={t('plan.notYet')}>
         {t(`faults.${fault.word}`)} <span lang="en">{fault.detail}</span>
+      </EmptyState>
+    );
+  }
+  const refused = plan.isError ? asApiError(plan.error) : null;
+  if (refused?.isForbidden) {
+    return (
+      <EmptyState title={t('plan.refused')}>
+        <Said text={`${refused.message}: ${refused.fix}`} />
       </EmptyState>
     );
   }

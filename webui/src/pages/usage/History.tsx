@@ -180,7 +180,7 @@ function columnsOf(t: TFunction, language: string, by: Group, report: Report, co
     of.display({
       id: 'bar',
       header: t('columns.bar'),
-      meta: { width: 'minmax(80px, 3fr)', wide: true },
+      meta: { width: 'minmax(80px, 2fr)', wide: true },
       cell: ({ row }) => <Stack parts={historyParts(row.original)} max={max} />,
     }),
     of.accessor((row) => num(row.gpu_ms), {
