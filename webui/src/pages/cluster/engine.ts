@@ -39,6 +39,7 @@ export class Engine {
   private jobs: { of: readonly Tile[]; nodes: Map<string, number[]> } = { of: [], nodes: new Map() };
   private readonly fingers = new Map<number, Spot>();
   private moved = 0;
+  private last: PointerEvent | null = null; // that is not looked at yet
   private readonly over = new AbortController();
   private readonly watch: ResizeObserver;
   private open: (name: string) => void = () => {};
@@ -206,6 +207,22 @@ export class Engine {
     this.look(panned(this.camera, dx * ratio, dy * ratio, this.scene.layout, size));
   }
 
+  // Once a frame, however often the mouse is heard of.
+  private hover(event: PointerEvent): void {
+    if (!this.last) {
+      requestAnimationFrame(() => {
+        if (this.last) this.pointing.set({ hovered: this.nameAt(this.last) });
+        this.last = null;
+      });
+    }
+    this.last = event;
+  }
+
+  private leave(): void {
+    this.last = null;
+    if (this.fingers.size === 0) this.pointing.set({ hovered: '' });
+  }
+
   private down(event: PointerEvent): void {
     if (event.button !== 0) return;
     this.box.setPointerCapture(event.pointerId);
@@ -215,7 +232,7 @@ export class Engine {
 
   private move(event: PointerEvent): void {
     const before = this.fingers.get(event.pointerId);
-    if (!before) return this.pointing.set({ hovered: this.nameAt(event) });
+    if (!before) return this.hover(event);
     const now = { x: event.clientX, y: event.clientY };
     const other = [...this.fingers].find(([id]) => id !== event.pointerId)?.[1];
     this.moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
@@ -247,7 +264,7 @@ export class Engine {
     box.addEventListener('pointermove', (event) => this.move(event), options);
     box.addEventListener('pointerup', (event) => this.up(event), options);
     box.addEventListener('pointercancel', (event) => this.up(event), options);
-    box.addEventListener('pointerleave', () => this.fingers.size === 0 && this.pointing.set({ hovered: '' }), options);
+    box.addEventListener('pointerleave', () => this.leave(), options);
     box.addEventListener('dblclick', () => this.openFocused(), options);
     box.addEventListener('wheel', (event) => this.wheel(event), { ...options, passive: false });
   }
