@@ -1,10 +1,7 @@
 """Operators take nodes out of a real cluster: a training job is drained off a node and goes on elsewhere without a lost
-step, the node takes nothing until it is given back, and what docs/operations says of it is run line by line."""
+step, and the node takes nothing until it is given back."""
 
 import json
-import os
-import re
-import subprocess
 import time
 
 import pytest
@@ -12,7 +9,6 @@ import pytest
 from cluster.processes import wait_until
 from cluster.story import Training, check_run, steps_done
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REASON = ("--reason", "a new fan")
 
 
@@ -91,24 +87,3 @@ def test_users_take_no_nodes_out(cluster, glim):
     node = sorted(glim.nodes())[0]
     refused = glim.run("admin", "node", "drain", node, *REASON, "-y", user="ana")
     assert refused.returncode == 4, refused.stderr
-
-
-@pytest.mark.parametrize("page", ["drain.md", "maintenance.md"])
-def test_what_the_page_shows_runs(page, stage, cluster, operator):
-    with open(os.path.join(ROOT, "docs", "operations", page)) as file:
-        blocks = re.findall(r"^```bash\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= 2
-    job = operator.submit(stage.examples.make("runs", "exec sleep 600", nodes=1), user="ana")
-    node = node_of(cluster.wait_state(job, "running", 60))
-    path = os.path.dirname(operator.program) + os.pathsep + os.environ["PATH"]
-    ran = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks)],
-        cwd=stage.folder,
-        env={**operator.env_of(None), "PATH": path, "NODE": node, "JOB": str(job), "NAME": "ana"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert not cordon_of(operator, node), "the page gives the node back"
