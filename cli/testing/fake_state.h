@@ -95,6 +95,7 @@ struct FakeState {
 
   // Of OperateApi, with the dry runs.
   std::vector<glim::v1::Victim> on_node;  // who is on any node
+  std::vector<glim::v1::JobAtRisk> at_risk;
   std::vector<glim::v1::CordonNodeRequest> cordons;
   std::vector<glim::v1::DrainNodeRequest> drains;
   std::vector<glim::v1::UncordonNodeRequest> uncordons;

@@ -49,6 +49,7 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/v1/jobs/{job_id}/why", "ClientApi/ExplainJob"},
     {"GET", "/v1/jobs/{job_id}/log", "ClientApi/StreamLog", Form::kLog},
     {"GET", "/v1/jobs/{job_id}/events", "ClientApi/StreamEvents", Form::kEvents},
+    {"GET", "/v1/weigh", "OperateApi/WeighJobs"},
     {"POST", "/v1/users/{user}/cancel", "OperateApi/CancelUserJobs"},
 
     {"GET", "/v1/nodes", "ClientApi/ListNodes"},

@@ -94,6 +94,7 @@ inline constexpr auto kPermissions = [] {
       {"/glim.v1.OperateApi/UncordonNode", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/SetJobPriority", kUsers, kUser, kTeam, kSubmit, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/MoveJob", kUsers, kOperator, kTeam, kAll, kNoJobs, kAudited},
+      {"/glim.v1.OperateApi/WeighJobs", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
       {"/glim.v1.OperateApi/CancelUserJobs", kUsers, kUser, kOwn, kAll, kNoJobs, kAudited},
 
       {"/glim.v1.ReportApi/GetHistoryReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
