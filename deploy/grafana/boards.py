@@ -262,6 +262,11 @@ BOARDS = {
                 panel("Denied, a second", "none", rate_by("glim_denied_calls_total", "reason")),
             ],
             [
+                panel("Notifications an hour", "none", rate_by("glim_notifications_total", "outcome", 3600)),
+                panel("Notifications that wait", "none", ("glim_notifications_waiting", "waiting")),
+                panel("The oldest of them", "s", ("glim_notifications_oldest_seconds", "since it happened")),
+            ],
+            [
                 panel("Processor", "none", (f"rate(process_cpu_seconds_total[{RATE}])", "cores")),
                 panel("Memory", "bytes", ("process_resident_memory_bytes", "resident")),
                 panel("Descriptors", "percentunit", ("process_open_fds / process_max_fds", "open")),
