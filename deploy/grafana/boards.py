@@ -159,6 +159,7 @@ BOARDS = {
                     "Why no job starts there",
                     "none",
                     ("glim_nodes_out", "{{reason}}"),
+                    ("glim_nodes_reserved", "reserved: for a team alone, or for nobody"),
                     may_be_empty=True,
                     about="`glim nodes` names them, with the evidence",
                 ),

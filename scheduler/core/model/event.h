@@ -166,7 +166,8 @@ struct CancelUserJobs {
 
 // Nodes for a team, or for nobody (lifecycle/reservations.h). One of the same name gets the new words.
 struct SetReservation {
-  Reservation reservation;  // name, team, pool, share, node_names, begins_at (0: now, or as it began), ends_at and reason count
+  // Name, team, pool, share, node_names, begins_at (0: now, or as it began), ends_at and reason count.
+  Reservation reservation;
   std::string by;
   bool dry_run = false;
 };
