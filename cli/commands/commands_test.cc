@@ -59,6 +59,14 @@ std::vector<Row> LayoutRows() {
   };
 }
 
+std::vector<Row> ReserveRows() {
+  return {
+      {"admin reserve set", {"r1", "--node", "n1", "--for", "1h", "--reason", "x", "-y"}, 0},
+      {"admin reserve rm", {"r1", "-y"}, 0},
+      {"admin reserve ls", {}, 0},
+  };
+}
+
 std::vector<Row> MostRows() {
   return {
       {"submit", {"job.yaml"}, 0},
@@ -123,9 +131,6 @@ std::vector<Row> MostRows() {
       {"admin job move", {"7", "--reason", "x", "-y"}, 0},
       {"admin job kill", {"7", "--reason", "x", "-y"}, 0},
       {"admin kill", {"--user", "kim", "--reason", "x", "-y"}, 0},
-      {"admin reserve set", {"r1", "--node", "n1", "--for", "1h", "--reason", "x", "-y"}, 0},
-      {"admin reserve rm", {"r1", "-y"}, 0},
-      {"admin reserve ls", {}, 0},
       {"admin audit", {}, 0, Prints::kLines},
       {"admin audit verify", {}, 0},
       {"admin ca rotate", {}, 0},
@@ -137,6 +142,7 @@ const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all = MostRows();
     for (const Row& row : LayoutRows()) all.push_back(row);
+    for (const Row& row : ReserveRows()) all.push_back(row);
     return all;
   }();
   return rows;

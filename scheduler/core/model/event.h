@@ -243,8 +243,7 @@ struct Event {
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
                PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
-               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped, SetReservation,
-               RemoveReservation>
+               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped, SetReservation, RemoveReservation>
       what;
 };
 

@@ -45,11 +45,11 @@ struct DeleteReservation {
   std::string name;
 };
 
-using Mutation = std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                              std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry,
-                              std::shared_ptr<const Share>, std::shared_ptr<const LifeTable>, DeleteAttempt,
-                              DeleteShare, DeleteLifeTable, AccountChange, IdentityChange,
-                              std::shared_ptr<const Reservation>, DeleteReservation>;
+using Mutation =
+    std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
+                 std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry, std::shared_ptr<const Share>,
+                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable, AccountChange,
+                 IdentityChange, std::shared_ptr<const Reservation>, DeleteReservation>;
 
 struct Reply {
   Status status;

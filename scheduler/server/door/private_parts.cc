@@ -73,9 +73,9 @@ constexpr std::string_view kOfNode[] = {"name",
 constexpr std::string_view kOfUser[] = {"name", "teams", "admin_of"};
 
 // What the planner says of amounts and names of jobs. The others' words may hold paths and what programs said.
-constexpr std::string_view kBlockersInWords[] = {"nodes_busy",    "quota",           "min_run",    "link_busy",
-                                                 "backfill_hold", "claiming",        "time_slice", "not_planned",
-                                                 "nodes_out",     "pool_not_allowed", "reserved"};
+constexpr std::string_view kBlockersInWords[] = {
+    "nodes_busy", "quota",       "min_run",   "link_busy",        "backfill_hold", "claiming",
+    "time_slice", "not_planned", "nodes_out", "pool_not_allowed", "reserved"};
 
 bool IsIn(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 

@@ -33,7 +33,7 @@ struct CommitBatch {
   std::map<core::IdentityKey, const core::IdentityRow*> identity;
   std::map<std::string, const core::Reservation*> reservations;  // null: the row goes
   std::vector<const core::HistoryEntry*> history;                // in order
-  std::optional<core::PutIds> ids;                 // the highest
+  std::optional<core::PutIds> ids;                               // the highest
 };
 
 CommitBatch Coalesce(const std::vector<core::Mutation>& mutations);
