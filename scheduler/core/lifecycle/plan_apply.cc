@@ -25,7 +25,9 @@ bool Contains(const std::vector<AttemptId>& ids, AttemptId id) {
 // May this start take or claim that node?
 bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) {
   const Node* node = state.FindNode(id);
-  if (!node || !IsUsable(*node) || IsKeptFrom(state, id, state.FindJob(start.job)->team)) return false;
+  if (!node || !IsUsable(*node)) return false;
+  const bool kept = IsKeptFrom(state, id, state.FindJob(start.job)->team);
+  if (kept && !Planted(PlantedBug::kReservationForgotten)) return false;
   if (node->claim && !Contains(start.displaced, node->claim)) return false;
   if (!node->holder || Contains(start.displaced, node->holder)) return true;
   if (Contains(start.victims, node->holder)) return true;

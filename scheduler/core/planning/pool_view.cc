@@ -108,6 +108,7 @@ void PoolViews::AddNodes(PoolView& view) const {
 }
 
 void PoolViews::AddReservations(PoolView& view) const {
+  if (Planted(PlantedBug::kReservationForgotten)) return;
   for (const PassReservation& one : reserved_.all()) {
     bool here = false;
     for (const NodeId id : one.nodes) {
