@@ -88,7 +88,7 @@ struct Policy {
   std::map<std::string, std::uint32_t> team_weight;  // 100 where none is given
   // What the file's `links:` say; they become rows likewise (layout.h).
   std::vector<ZoneLink> links;
-  std::uint32_t cross_zone_nodes_min = 16;           // smaller jobs cross only if no zone is large enough for them
+  std::uint32_t cross_zone_nodes_min = 16;  // smaller jobs cross only if no zone is large enough for them
 
   // Time slicing inside a class (job_order.h).
   Duration quantum_min = Minutes(15);         // an attempt that began is left alone by its class for that long
