@@ -67,6 +67,14 @@ std::vector<Row> ReserveRows() {
   };
 }
 
+std::vector<Row> SchedRows() {
+  return {
+      {"admin sched status", {}, 0},
+      {"admin sched trace", {"7"}, 0},
+      {"admin sched simulate", {"--policy", "policy.yaml"}, 6, Prints::kNothing},  // no job to play
+  };
+}
+
 std::vector<Row> MostRows() {
   return {
       {"submit", {"job.yaml"}, 0},
@@ -143,6 +151,7 @@ const std::vector<Row>& Rows() {
     std::vector<Row> all = MostRows();
     for (const Row& row : LayoutRows()) all.push_back(row);
     for (const Row& row : ReserveRows()) all.push_back(row);
+    for (const Row& row : SchedRows()) all.push_back(row);
     return all;
   }();
   return rows;

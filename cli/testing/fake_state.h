@@ -12,11 +12,11 @@
 #include "glim/v1/admin_api.pb.h"
 #include "glim/v1/client_api.pb.h"
 #include "glim/v1/layout_api.pb.h"
+#include "glim/v1/log_api.pb.h"
 #include "glim/v1/operate_api.pb.h"
+#include "glim/v1/report_api.pb.h"
 #include "glim/v1/reserve_api.pb.h"
 #include "glim/v1/sched_api.pb.h"
-#include "glim/v1/log_api.pb.h"
-#include "glim/v1/report_api.pb.h"
 
 namespace glim::cli {
 

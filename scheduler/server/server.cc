@@ -138,9 +138,8 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   limits = std::make_unique<CallerLimits>(config.limits, options.clock);
   options.observer = &metrics;
   options.on_fatal = std::move(on_fatal);
-  options.import_rows =
-      [file = PolicyFile{config.policy, config.policy_names}](
-          const core::Accounts& accounts) -> Result<std::optional<core::ChangeAccounts>> {
+  options.import_rows = [file = PolicyFile{config.policy, config.policy_names}](
+                            const core::Accounts& accounts) -> Result<std::optional<core::ChangeAccounts>> {
     auto plan = PlanPolicyImport(accounts, file);
     if (!plan.ok()) return plan.status();
     for (const std::string& words : plan->words) LogInfo("imported from the policy row=\"{}\"", words);
@@ -266,8 +265,8 @@ void Server::Parts::MakeBounds() {
 
 // Users' port and agents' port. Without identity agents may come by either, as they did when there was one.
 Status Server::Parts::ListenForAll(const Config& config) {
-  std::vector<grpc::Service*> services = {client.get(), admin.get(), operate.get(), layout.get(), reserve.get(),
-                                           logs.get(),   reports.get(), sched.get()};
+  std::vector<grpc::Service*> services = {client.get(),  admin.get(), operate.get(), layout.get(),
+                                          reserve.get(), logs.get(),  reports.get(), sched.get()};
   if (enrol) services.push_back(enrol.get());
   if (!identity->identity()) services.push_back(second_agent.get());
   auto users = Listen({"listen", config.listen, identity->ForUsers(user_calls.get()), std::move(services), true,

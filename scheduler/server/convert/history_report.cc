@@ -88,8 +88,10 @@ Result<HistoryReport> HistoryReport::For(const v1::GetHistoryReportRequest& requ
                            "leave those out, or `running`");
   }
   report.query_.since = TimePoint{request.since_ms()};
-  report.query_.until = request.until_ms() == 0 ? now : TimePoint{request.until_ms()};
-  if (report.query_.until <= report.query_.since) {
+  report.until_ = request.until_ms() == 0 ? now : TimePoint{request.until_ms()};
+  // A job that ended in this very millisecond is in a report until now.
+  report.query_.until = request.until_ms() == 0 ? now + Milliseconds(1) : report.until_;
+  if (report.until_ <= report.query_.since) {
     return InvalidArgument("until_ms", "is not after since_ms", "give a time that begins before it ends");
   }
   report.request_ = request;
@@ -215,7 +217,7 @@ void HistoryReport::WriteTo(v1::GetHistoryReportResponse* out) {
   out->set_by(request_.by());
   out->set_running(request_.running());
   if (!request_.running()) out->set_since_ms(oldest_.ms);
-  out->set_until_ms(query_.until.ms);
+  out->set_until_ms(until_.ms);
   out->set_price_unit(price_.unit);
 }
 

@@ -94,7 +94,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
   }
   for (const core::Mutation& mutation : mutations) CountEnd(mutation);
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
-  truth_.Committed(mutations);
+  truth_.Committed(mutations, SchedulerNow());
   processes_.Committed(mutations);
   return Status::Ok();
 }
