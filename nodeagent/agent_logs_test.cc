@@ -98,6 +98,45 @@ TEST_P(AgentLogsTest, UnknownOnesAreRefusedAndFinishedOnesStay) {
   EXPECT_NE(chunk->error().find("attempt 7.9"), std::string::npos) << chunk->error();
 }
 
+TEST_P(AgentLogsTest, LinesAreFoundInTheLogsOfAllItsRanksAlsoInRotatedOnes) {
+  StartAgent({"--log-file-bytes", "4096", "--log-files", "3"});
+  Launch(kSecond, "for i in $(seq 1000 3999); do echo line $i; done; sleep 1000");
+  Send();
+  ASSERT_TRUE(Eventually([&] { return LogText(kSecond, 0).find("line 3999") != std::string::npos; }));
+  v1::LogRequest request;
+  request.mutable_attempt()->set_job_id(7);
+  request.mutable_attempt()->set_number(2);
+  request.set_offset(-1);
+  request.set_wait_ms(5000);
+  request.mutable_search()->set_word("99");
+  request.mutable_search()->set_lines_max(5);
+  auto chunk = scheduler_.Fetch(request);
+  ASSERT_TRUE(chunk);
+  EXPECT_EQ(chunk->error(), "");
+  ASSERT_EQ(chunk->findings().lines_size(), 5);
+  EXPECT_EQ(chunk->findings().lines(0).text(), "line 3099") << "what rotation has kept";
+  EXPECT_EQ(chunk->findings().lines(0).offset(), 20'990);
+  EXPECT_FALSE(chunk->findings().done());
+  request.set_offset(chunk->findings().next_offset());
+  chunk = scheduler_.Fetch(request);
+  ASSERT_TRUE(chunk);
+  EXPECT_EQ(chunk->findings().lines(0).text(), "line 3599");
+  request.set_offset(-1);
+  request.mutable_search()->set_newest_first(true);
+  request.mutable_search()->set_word("LINE 3500");
+  request.mutable_search()->set_ignore_case(true);
+  request.set_ranks(2);
+  chunk = scheduler_.Fetch(request);
+  ASSERT_TRUE(chunk);
+  ASSERT_EQ(chunk->findings().lines_size(), 1);
+  EXPECT_TRUE(chunk->findings().missing()) << "there is no rank 1";
+  EXPECT_EQ(chunk->findings().next_rank(), 1u);
+  request.mutable_search()->set_word("");
+  chunk = scheduler_.Fetch(request);
+  ASSERT_TRUE(chunk);
+  EXPECT_NE(chunk->error().find("word"), std::string::npos) << chunk->error();
+}
+
 TEST_P(AgentLogsTest, AQuietTaskIsWaitedFor) {
   StartAgent();
   Launch(kSecond, "while ! [ -e go ]; do sleep 0.01; done; head -c 200000 /dev/zero | tr '\\0' x; sleep 1000",

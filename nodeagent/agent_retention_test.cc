@@ -1,6 +1,7 @@
 // What ended jobs saved goes when the scheduler says so, and nothing else goes.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -20,7 +21,10 @@ class AgentRetentionTest : public AgentTest {
     fs::permissions(state_, fs::perms::owner_all);
     scheduler_.AnswerSaves([this](const v1::SavesHeld& held, v1::SavesVerdict* verdict) {
       std::lock_guard lock(mutex_);
-      for (const v1::JobSaves& one : held.held()) (held.shared() ? seen_shared_ : seen_).insert(one.job_id());
+      for (const v1::JobSaves& one : held.held()) {
+        (one.in_use() ? in_use_ : held.shared() ? seen_shared_ : seen_).insert(one.job_id());
+        saves_[one.job_id()] = one.saves();
+      }
       for (const v1::JobSaves& one : held.removed()) told_.insert(one.job_id());
       verdict->set_epoch(epoch_);
       verdict->set_again_ms(100);
@@ -52,7 +56,8 @@ class AgentRetentionTest : public AgentTest {
 
   std::mutex mutex_;
   std::string shared_;
-  std::set<std::uint64_t> ended_, seen_, seen_shared_, told_;
+  std::set<std::uint64_t> ended_, seen_, seen_shared_, told_, in_use_;
+  std::map<std::uint64_t, std::uint32_t> saves_;
   bool collects_ = false;
   std::uint64_t epoch_ = 1;
   int asked_ = 0;
@@ -87,7 +92,8 @@ TEST_P(AgentRetentionTest, TheCheckpointRootIsLookedThroughByWhomTheSchedulerSay
 // Whatever a scheduler says: the ranks may write there at this moment.
 TEST_P(AgentRetentionTest, SavesOfAJobWithATaskHereStay) {
   StartAgent();
-  Launch(kKey, "echo state > $GLIM_CHECKPOINT_DIR/state; echo saved; sleep 1000");
+  Launch(kKey,
+         "cd $GLIM_CHECKPOINT_DIR; echo state > state; mkdir -p a/s; echo > a/s/manifest.json; echo saved; sleep 1000");
   Send();
   ASSERT_EQ(WaitLine(kKey, 0, "saved"), "");
   Save(Own(), 40);
@@ -99,7 +105,10 @@ TEST_P(AgentRetentionTest, SavesOfAJobWithATaskHereStay) {
   EXPECT_TRUE(fs::exists(Own() + "/7/state"));
   {
     std::lock_guard lock(mutex_);
-    EXPECT_FALSE(seen_.contains(kKey.job));
+    EXPECT_FALSE(seen_.contains(kKey.job)) << "it is not asked about";
+    EXPECT_TRUE(in_use_.contains(kKey.job)) << "it is told";
+    EXPECT_EQ(saves_[kKey.job], 1u);
+    EXPECT_EQ(saves_[40], 0u);
   }
   Stop(kKey, 0);
   Send();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -68,9 +70,11 @@ Status RunAccountChange(CommandContext& context, const glim::v1::ChangeAccountRe
 
 void AddAccountList(Syntax group, Selection* selection, const char* key, const char* none, const char* help,
                     AccountsTable table) {
-  group.AddCommand("list", help).OnChosen([=] {
-    selection->run = [=](CommandContext& context) { return RunAccountList(context, key, none, table); };
-  });
+  Syntax command = group.AddCommand("list", help);
+  const std::string kind(key, std::strlen(key) - 1);  // "teams" are what "team list" lists
+  command.Example("glim admin " + kind + " list");
+  command.OnChosen(
+      [=] { selection->run = [=](CommandContext& context) { return RunAccountList(context, key, none, table); }; });
 }
 
 }  // namespace glim::cli

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/admin_accounts.h"
+#include "cli/commands/admin_layout.h"
 #include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
 #include "cli/text/render_json.h"
@@ -72,23 +73,28 @@ Status RunResolve(CommandContext& context) {
 
 void AddAdmin(Syntax app, Selection* selection) {
   Syntax admin = app.AddGroup("admin", "For operators");
-  admin.AddCommand("status", "Show how the scheduler is doing").OnChosen([=] { selection->run = RunStatus; });
+  Syntax status = admin.AddCommand("status", "Show how the scheduler is doing");
+  status.Example("glim admin status");
+  status.OnChosen([=] { selection->run = RunStatus; });
 
   AddAdminConfig(admin, selection);
   AddAdminReport(admin, selection);
   AddAdminAccounts(admin, selection);
+  AddAdminLayout(admin, selection);
   AddAdminUsers(admin, selection);
   AddAdminToken(admin, selection);
   AddAdminNode(admin, selection);
   AddAdminJob(admin, selection);
   AddAdminKill(admin, selection);
+  AddAdminReserve(admin, selection);
+  AddAdminSched(admin, selection);
   AddAdminAudit(admin, selection);
   AddAdminCa(admin, selection);
 
   Syntax outage = admin.AddGroup("outage", "So many nodes silent at once that none is declared lost");
-  outage.AddCommand("resolve", "Judge the silent nodes lost: their jobs restart elsewhere").OnChosen([=] {
-    selection->run = RunResolve;
-  });
+  Syntax resolve = outage.AddCommand("resolve", "Judge the silent nodes lost: their jobs restart elsewhere");
+  resolve.Example("glim admin outage resolve");
+  resolve.OnChosen([=] { selection->run = RunResolve; });
 }
 
 }  // namespace glim::cli

@@ -72,9 +72,11 @@ Status RunAuditVerify(CommandContext& context) {
 void AddAdminAudit(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<AuditOptions>();
   Syntax audit = admin.AddCommand("audit", "Who changed what, and who was denied what, oldest first");
+  audit.Example("glim admin audit --since 7d --user kim");
   AddDurationOption(audit, "--since", &options->since, "not older than this (24h)");
   audit.Option("--user", &options->user, "only what this user did");
   Syntax verify = audit.AddCommand("verify", "Recompute the chain of hashes, and name the entry where it breaks");
+  verify.Example("glim admin audit verify");
   verify.OnChosen([=] {
     options->verify = true;
     selection->run = RunAuditVerify;

@@ -51,6 +51,8 @@ void AddAdminCa(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<RotateOptions>();
   Syntax ca = admin.AddGroup("ca", "The authority that signs the certificates of nodes and schedulers");
   Syntax rotate = ca.AddCommand("rotate", "Begin to change it for a new one, and print the new one's fingerprint");
+  rotate.Example("glim admin ca rotate");
+  rotate.Example("glim admin ca rotate --finish");
   rotate.Flag("--finish", &options->finish, "the old one counts no more");
   rotate.Flag("--force", &options->force,
               "with --finish: although nodes have not renewed; they are to be invited again");

@@ -91,14 +91,17 @@ void AddAdminConfig(Syntax admin, Selection* selection) {
   Syntax config = admin.AddGroup("config", "The policy that the scheduler decides by");
   const auto options = std::make_shared<AdminConfigOptions>();
   Syntax show = config.AddCommand("show", "Print the policy in force, as a policy file");
+  show.Example("glim admin config show > policy.yaml");
   show.Flag("--json", &options->json, "the same as -o json");
   show.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunShow(context, *options); }; });
   Syntax reload = config.AddCommand("reload", "Make the scheduler read its policy file again");
+  reload.Example("glim admin config reload --dry-run");
   reload.Flag("--dry-run", &options->dry_run, "say what would change, and change nothing");
   reload.Flag("--json", &options->json, "the same as -o json");
   reload.OnChosen(
       [=] { selection->run = [options](CommandContext& context) { return RunReload(context, *options); }; });
   Syntax check = config.AddCommand("check", "Say what is wrong with a policy file, without a scheduler");
+  check.Example("glim admin config check policy.yaml");
   check.Option("FILE", &options->file, "a policy file", Presence::kRequired);
   check.Flag("--json", &options->json, "the same as -o json");
   check.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunCheck(context, *options); }; });

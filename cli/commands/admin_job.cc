@@ -1,4 +1,5 @@
 // glim admin job suspend, resume, priority, move and kill; glim admin kill --user.
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,19 +38,35 @@ void PrintDone(CommandContext& context, const ChangeOptions& change, Json rows, 
   if (change.dry_run) context.output.Note("nothing was changed");
 }
 
+// What jobs lose if they are stopped without a save.
+Result<glim::v1::WeighJobsResponse> Weigh(CommandContext& context, const glim::v1::WeighJobsRequest& request) {
+  return context.client.Call(&OperateApi::Stub::WeighJobs, request);
+}
+
+Json RiskJson(const glim::v1::WeighJobsResponse& risk) {
+  Json rows = Json::array();
+  for (const glim::v1::JobAtRisk& job : risk.jobs()) rows.push_back(MessageJson(job));
+  return rows;
+}
+
 // Cancel, suspend and resume of several jobs: shown with what they lose, asked once, each tried whatever becomes of the
 // others.
 template <typename Request, typename Response>
 Status ChangeJobs(CommandContext& context, const JobOptions& options, const char* verb, const char* failed,
                   const Request& request_of_all, Method<ClientApi::Stub, Request, Response> method) {
   std::vector<glim::v1::Job> jobs;
+  glim::v1::WeighJobsRequest of_all;
   for (const std::uint64_t id : options.jobs) {
     auto job = context.client.GetJob(id);
     if (!job.ok()) return job.status();
     jobs.push_back(std::move(*job));
+    of_all.add_job_ids(id);
   }
-  const std::string what = JobsHitText(jobs, context.output.colour());
+  const auto risk = Weigh(context, of_all);
+  if (!risk.ok()) return risk.status();
+  const std::string what = JobsHitText(jobs, *risk, context.output.colour());
   Json rows;
+  rows["not_saved"] = RiskJson(*risk);
   rows["jobs"] = Json::array();
   std::vector<Status> failures;
   if (!options.change.dry_run) {
@@ -94,23 +111,29 @@ Status RunJobResume(CommandContext& context, const JobOptions& options) {
                     &ClientApi::Stub::Resume);
 }
 
+template <typename Request, typename Response>
+using InWords = std::function<Result<std::string>(const Request&, const Response&)>;
+
 // A change that the scheduler can try: what would come of it is shown and asked about.
 template <typename Request, typename Response>
 Status ChangeTried(CommandContext& context, const ChangeOptions& change, Request request,
                    Method<OperateApi::Stub, Request, Response> method, const std::string& question,
-                   std::string (*in_words)(const Request&, const Response&, bool colour)) {
+                   const InWords<Request, Response>& in_words, const Json* more = nullptr) {
   request.set_reason(change.reason);
   request.set_dry_run(true);
   auto answer = context.client.Call(method, request);
   if (!answer.ok()) return answer.status();
-  const std::string what = in_words(request, *answer, context.output.colour());
+  const Result<std::string> what = in_words(request, *answer);
+  if (!what.ok()) return what.status();
   if (!change.dry_run) {
-    if (Status sure = Confirm(context, change, what, question); !sure.ok()) return sure;
+    if (Status sure = Confirm(context, change, *what, question); !sure.ok()) return sure;
     request.set_dry_run(false);
     answer = context.client.Call(method, request);
     if (!answer.ok()) return answer.status();
   }
-  PrintDone(context, change, MessageJson(*answer), what);
+  Json rows = MessageJson(*answer);
+  if (more != nullptr) rows.update(*more);
+  PrintDone(context, change, std::move(rows), *what);
   return Status::Ok();
 }
 
@@ -118,23 +141,38 @@ Status RunPriority(CommandContext& context, const JobOptions& options) {
   glim::v1::SetJobPriorityRequest request;
   request.set_job_id(options.job);
   request.set_priority(options.priority);
-  return ChangeTried(context, options.change, request, &OperateApi::Stub::SetJobPriority,
-                     fmt::format("give job {} priority {}?", options.job, options.priority), PriorityChangeText);
+  return ChangeTried<glim::v1::SetJobPriorityRequest, glim::v1::SetJobPriorityResponse>(
+      context, options.change, request, &OperateApi::Stub::SetJobPriority,
+      fmt::format("give job {} priority {}?", options.job, options.priority),
+      [&](const auto& asked, const auto& answer) {
+        return PriorityChangeText(asked, answer, context.output.colour());
+      });
 }
 
 Status RunMove(CommandContext& context, const JobOptions& options) {
   glim::v1::MoveJobRequest request;
   request.set_job_id(options.job);
-  return ChangeTried(context, options.change, request, &OperateApi::Stub::MoveJob,
-                     fmt::format("move job {}?", options.job), MoveText);
+  return ChangeTried<glim::v1::MoveJobRequest, glim::v1::MoveJobResponse>(
+      context, options.change, request, &OperateApi::Stub::MoveJob, fmt::format("move job {}?", options.job),
+      [&](const auto& asked, const auto& answer) { return MoveText(asked, answer, context.output.colour()); });
 }
 
 Status RunKillUser(CommandContext& context, const JobOptions& options) {
   glim::v1::CancelUserJobsRequest request;
   request.set_user(options.user);
   request.set_now(options.now);
-  return ChangeTried(context, options.change, request, &OperateApi::Stub::CancelUserJobs,
-                     fmt::format("end all of these jobs of user {}?", options.user), KillUserText);
+  Json risk_rows;
+  const auto in_words = [&](const auto& asked, const auto& answer) -> Result<std::string> {
+    glim::v1::WeighJobsRequest of_all;
+    *of_all.mutable_job_ids() = answer.job_ids();
+    const auto risk = Weigh(context, of_all);
+    if (!risk.ok()) return risk.status();
+    risk_rows["not_saved"] = RiskJson(*risk);
+    return KillUserText(asked, answer, *risk, context.output.colour());
+  };
+  return ChangeTried<glim::v1::CancelUserJobsRequest, glim::v1::CancelUserJobsResponse>(
+      context, options.change, request, &OperateApi::Stub::CancelUserJobs,
+      fmt::format("end all of these jobs of user {}?", options.user), in_words, &risk_rows);
 }
 
 using JobRun = Status (*)(CommandContext&, const JobOptions&);

@@ -163,6 +163,7 @@ using NodeRun = Status (*)(CommandContext&, const NodeOptions&);
 Syntax AddNodeCommand(Syntax group, Selection* selection, const NodeOptionsPtr& options, const char* name,
                       const char* help, NodeRun run) {
   Syntax command = group.AddCommand(name, help);
+  command.Example(fmt::format("glim admin node {} n7", name));
   command.Option("NODE", &options->node, "the node's name", Presence::kRequired);
   command.OnChosen([=] { selection->run = [=](CommandContext& context) { return run(context, *options); }; });
   return command;

@@ -9,10 +9,12 @@
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
+#include "cli/commands/moment_option.h"
 #include "cli/text/errors.h"
 #include "cli/text/render_json.h"
 #include "cli/text/time_text.h"
 #include "cli/views/history_report_view.h"
+#include "cli/views/storage_report_view.h"
 #include "cli/views/views.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/suggest.h"
@@ -21,18 +23,20 @@ namespace glim::cli {
 namespace {
 
 constexpr std::string_view kLedger = "ledger";
+constexpr std::string_view kStorage = "storage";
 // The others in the order of ReportKind.
-constexpr std::array<std::string_view, 5> kReports = {kLedger, "usage", "goodput", "waits", "failures"};
+constexpr std::array<std::string_view, 6> kReports = {kLedger, "usage", "goodput", "waits", "failures", kStorage};
 constexpr std::array<std::string_view, 3> kFormats = {"table", "csv", "json"};
 constexpr Duration kReportSince = Hours(24 * 30);
 
 struct AdminReportOptions {
   std::string what{kLedger};
-  std::string by = "pool";
+  std::string by;  // empty: what the report is by unless one says
   std::string pool, team, user;
   std::optional<TimePoint> since, until;
   std::string format = "table";
   bool json = false;
+  bool running = false;
 };
 
 // The scheduler's invariant, looked at once more where people read it.
@@ -46,14 +50,14 @@ Status CheckSum(const glim::v1::GetReportResponse& report) {
 }
 
 Status RunLedger(CommandContext& context, const AdminReportOptions& options) {
-  if (options.since || options.until || !options.pool.empty() || !options.team.empty() || !options.user.empty() ||
-      options.format == "csv") {
+  if (options.since || options.until || options.running || !options.pool.empty() || !options.team.empty() ||
+      !options.user.empty() || options.format == "csv") {
     return UsageError(
-        "the ledger is a table of all nodes since they registered: --since, --until, --pool, --team, --user and "
-        "--format csv are of 'glim admin report usage', goodput, waits and failures");
+        "the ledger is a table of all nodes since they registered: --since, --until, --running, --pool, --team, --user "
+        "and --format csv are of 'glim admin report usage', goodput, waits and failures");
   }
   glim::v1::GetReportRequest request;
-  request.set_by(options.by);
+  request.set_by(options.by.empty() ? "pool" : options.by);
   Result<glim::v1::GetReportResponse> report = context.client.Call(&glim::v1::AdminApi::Stub::GetReport, request);
   if (!report.ok()) return report.status();
   if (context.output.json() || options.json || options.format == "json") {
@@ -72,12 +76,47 @@ Status RunLedger(CommandContext& context, const AdminReportOptions& options) {
   return CheckSum(*report);
 }
 
+Status RunStorage(CommandContext& context, const AdminReportOptions& options) {
+  if (options.since || options.until || options.running || !options.pool.empty()) {
+    return UsageError(
+        "storage is what lies there now, of running jobs and of ended ones: --since, --until, --running and --pool are "
+        "of 'glim admin report usage', goodput, waits and failures");
+  }
+  glim::v1::GetStorageReportRequest request;
+  request.set_by(options.by.empty() ? "user" : options.by);
+  request.set_team(options.team);
+  request.set_user(options.user);
+  auto report = context.client.Call(&glim::v1::ReportApi::Stub::GetStorageReport, request);
+  if (!report.ok()) return report.status();
+  if (context.output.json() || options.json || options.format == "json") {
+    Json document = NewDocument();
+    document["report"] = MessageJson(*report);
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  if (options.format == "csv") {
+    context.output.Data(StorageReportCsv(*report));
+    return Status::Ok();
+  }
+  if (report->total().jobs() > 0) context.output.Data(StorageReportTable(*report, context.output.colour()));
+  context.output.Note(StorageReportNote(*report));
+  return Status::Ok();
+}
+
 Status RunHistoryReport(CommandContext& context, const AdminReportOptions& options) {
   const auto* const kind = std::find(kReports.begin() + 1, kReports.end(), options.what);
   glim::v1::GetHistoryReportRequest request;
-  request.set_by(options.by);
-  request.set_since_ms(std::max<std::int64_t>(0, options.since.value_or(Now() - kReportSince).ms));
-  request.set_until_ms(options.until.value_or(TimePoint{}).ms);
+  request.set_by(options.by.empty() ? "pool" : options.by);
+  if (options.running && (options.since || options.until)) {
+    return UsageError(
+        "--running tells what jobs that have not ended have had until now: it has no --since, no --until");
+  }
+  if (options.running && options.what == "failures") return UsageError("a job that has not ended has not failed");
+  request.set_running(options.running);
+  if (!options.running) {
+    request.set_since_ms(std::max<std::int64_t>(0, options.since.value_or(Now() - kReportSince).ms));
+    request.set_until_ms(options.until.value_or(TimePoint{}).ms);
+  }
   request.set_pool(options.pool);
   request.set_team(options.team);
   request.set_user(options.user);
@@ -94,6 +133,14 @@ Status RunHistoryReport(CommandContext& context, const AdminReportOptions& optio
     context.output.Data(HistoryReportCsv(what, *report));
     return Status::Ok();
   }
+  if (options.running) {
+    if (report->total().jobs() > 0) {
+      context.output.Data(HistoryReportTable(what, *report, context.output.colour()));
+    }
+    context.output.Note(fmt::format("{} jobs that have not ended, with what they have had from their submission to {}",
+                                    report->total().jobs(), FormatRfc3339(TimePoint{report->until_ms()})));
+    return Status::Ok();
+  }
   if (report->total().jobs() == 0) {
     context.output.Note("no job ended in that time; --since 365d looks further back");
     return Status::Ok();
@@ -106,6 +153,7 @@ Status RunHistoryReport(CommandContext& context, const AdminReportOptions& optio
 }
 
 Status RunAdminReport(CommandContext& context, const AdminReportOptions& options) {
+  if (options.what == kStorage) return RunStorage(context, options);
   return options.what == kLedger ? RunLedger(context, options) : RunHistoryReport(context, options);
 }
 
@@ -121,40 +169,27 @@ WordCheck OneOf(const std::array<std::string_view, kWords>& words, const char* w
   };
 }
 
-// So long ago, or a moment.
-WordCheck IntoMoment(std::optional<TimePoint>* target) {
-  return [target](const std::string& word) -> std::string {
-    if (const auto age = ParseDuration(word)) {
-      *target = Now() - *age;
-    } else if (const auto moment = ParseMoment(word)) {
-      *target = *moment;
-    } else {
-      return "'" + word + "' is neither a duration nor a moment; write it like 7d, 2026-11-01 or 2026-11-01T08:30Z";
-    }
-    return "";
-  };
-}
+constexpr char kReportHelp[] =
+    "ledger: every GPU-second of every node since it registered (without a word: this one); usage: what ended jobs "
+    "had, and what that comes to; goodput: how much of it was productive, how much was lost; waits: how long jobs "
+    "waited and ran; failures: how many failed, and why; storage: what jobs' saves take, of running and ended ones";
 
 }  // namespace
 
 void AddAdminReport(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<AdminReportOptions>();
-  Syntax report =
-      admin.AddCommand("report",
-                       "Show where GPU-time went\n\n"
-                       "ledger    every GPU-second of every node since it registered (without a word: this one)\n"
-                       "usage     what ended jobs had, and what that comes to\n"
-                       "goodput   how much of it was productive, how much was lost\n"
-                       "waits     how long jobs waited and ran\n"
-                       "failures  how many failed, and why\n\n"
-                       "Examples:\n"
-                       "  glim admin report\n"
-                       "  glim admin report usage --by team --since 30d\n"
-                       "  glim admin report waits --by class --since 2026-11-01 --until 2026-12-01\n"
-                       "  glim admin report failures --by user --pool a100 --format csv > failures.csv");
-  report.CheckedOption("REPORT", &options->what, "ledger, usage, goodput, waits or failures (ledger)",
-                       OneOf(kReports, "report"));
-  report.Option("--by", &options->by, "pool, team, user, class or job (pool); the ledger has no class");
+  Syntax report = admin.AddCommand("report", "Show where GPU-time went, and how jobs fared");
+  report.Example("glim admin report");
+  report.Example("glim admin report usage --by team --since 30d");
+  report.Example("glim admin report waits --by class --since 2026-11-01 --until 2026-12-01");
+  report.Example("glim admin report failures --by user --pool a100 --format csv > failures.csv");
+  report.CheckedOption("REPORT", &options->what, kReportHelp, OneOf(kReports, "report"));
+  report.Example("glim admin report usage --by user --running");
+  report.Example("glim admin report storage --by user");
+  report.Option("--by", &options->by,
+                "pool, team, user, class or job (pool); the ledger has no class, storage neither that nor pool (user)");
+  report.Flag("--running", &options->running,
+              "instead the jobs that have not ended, with all that they have had so far");
   report.ParsedOption("--since", "jobs that ended in this time (30d), or from this moment on (2026-11-01)",
                       IntoMoment(&options->since));
   report.ParsedOption("--until", "jobs that ended before this moment, or longer ago than this (now)",

@@ -105,15 +105,18 @@ void AddAdminToken(Syntax admin, Selection* selection) {
   Syntax token = admin.AddGroup("token", "Tokens: who acts in whose name, how far and how long");
   Syntax create =
       AddTokenCommand(token, selection, options, "create", "Make a token, and print it this once", RunTokenCreate);
+  create.Example("glim admin token create --user kim --scope submit --ttl 30d");
   create.Option("--user", &options->user, "whose (yours)");
   create.CheckedOption("--scope", &options->scope, "read, submit or all (all)", CheckScope);
   AddDurationOption(create, "--ttl", &options->ttl, "how long it counts (90d)");
   create.Option("--note", &options->note, "what it is for");
   Syntax list =
       AddTokenCommand(token, selection, options, "list", "List tokens: ids and uses, not the tokens", RunTokenList);
+  list.Example("glim admin token list --all");
   list.Option("--user", &options->user, "whose (yours)");
   list.Flag("--all", &options->all, "everybody's");
   Syntax revoke = AddTokenCommand(token, selection, options, "revoke", "End a token at once", RunTokenRevoke);
+  revoke.Example("glim admin token revoke --all-of kim");
   revoke.Option("ID", &options->id, "its id, as 'list' shows it");
   revoke.Option("--all-of", &options->all_of, "all tokens of this user instead");
 }

@@ -8,6 +8,7 @@
 #include "cli/commands/account_change.h"
 #include "cli/commands/command.h"
 #include "cli/commands/import_users.h"
+#include "cli/commands/row_change.h"
 #include "cli/text/errors.h"
 #include "cli/text/render_json.h"
 #include "cli/views/accounts_view.h"
@@ -18,6 +19,8 @@ namespace {
 using glim::v1::AccountUser;
 using glim::v1::AdminApi;
 using glim::v1::ChangeAccountRequest;
+
+constexpr RowKind kUserRows = glim::v1::RowChange::kUser;
 
 enum class UserVerb { kAdd, kSet, kRemove };
 
@@ -191,31 +194,43 @@ void AddUserOptions(Syntax command, const UserOptionsPtr& options) {
 
 void AddAdminUsers(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<UserOptions>();
+  const auto of_file = std::make_shared<RowOptions>();
   Syntax user = admin.AddGroup("user", "Who there is, in which teams, with which rights");
   AddAccountList(user, selection, "users", "no user is registered", "List the users", UsersTable);
-  const auto add = [=](const char* name, UserVerb verb, const char* help) {
+  AddGetAndDiff(user, selection, kUserRows, "kim");
+  const auto add = [=](const char* name, UserVerb verb, const char* help, const char* example) {
     Syntax command = Syntax(user).AddCommand(name, help);
-    command.Option("NAME", &options->name, "the user's name", Presence::kRequired);
-    command.OnChosen(
-        [=] { selection->run = [=](CommandContext& context) { return ChangeUser(context, verb, *options); }; });
+    command.Example(example);
+    const bool set = verb == UserVerb::kSet;
+    command.Option("NAME", &options->name, "the user's name", set ? Presence::kOptional : Presence::kRequired);
+    command.OnChosen([=] {
+      selection->run = [=](CommandContext& context) {
+        const bool one = !options->name.empty();
+        if (!set) return ChangeUser(context, verb, *options);
+        if (Status clear = CheckOneOrFile(kUserRows, one, false, *of_file, "kim --team vision"); !clear.ok()) {
+          return clear;
+        }
+        return one ? ChangeUser(context, verb, *options) : RunSetFile(context, kUserRows, *of_file);
+      };
+    });
     if (verb != UserVerb::kRemove) AddUserOptions(command, options);
+    if (set) AddFileOptions(command, of_file);
   };
-  add("add", UserVerb::kAdd, "Add a user");
-  add("set", UserVerb::kSet, "Add a user, or change what is given");
-  add("remove", UserVerb::kRemove, "Remove a user: their tokens count no more");
-  Syntax import = user.AddCommand("import", "Add users from this machine's user database or from a file");
-  import.Flag("--nss", &options->nss, "who getpwnam knows here: those named, or all with a uid from 1000 on");
-  import.Option("--file", &options->file, "YAML: users: {kim: {teams: [vision], uid: 1001}}", Presence::kOptional);
-  import.ParsedOptions("NAME", "with --nss: these alone, system accounts too",
-                       [options](const std::string& word) {
-                         options->names.push_back(word);
-  return std::string();
-},
-                       Presence::kOptional);
-  import.OnChosen(
-      [=] { selection->run = [options](CommandContext& context) { return RunImport(context, *options);
-  };  // namespace glim::cli
-  });
-  }
+  add("add", UserVerb::kAdd, "Add a user", "glim admin user add kim --team vision --uid 1001 --gid 1001");
+  add("set", UserVerb::kSet, "Add a user, or change what is given; or all of a file",
+      "glim admin user set kim --role operator");
+  add("remove", UserVerb::kRemove, "Remove a user: their tokens count no more", "glim admin user remove kim");
+  Syntax importer = user.AddCommand("import", "Add users from this machine's user database or from a file");
+  importer.Example("glim admin user import --nss");
+  importer.Flag("--nss", &options->nss, "who getpwnam knows here: those named, or all with a uid from 1000 on");
+  importer.Option("--file", &options->file, "YAML: users: {kim: {teams: [vision], uid: 1001}}", Presence::kOptional);
+  const auto take = [options](const std::string& word) {
+    options->names.push_back(word);
+    return std::string();
+  };
+  importer.ParsedOptions("NAME", "with --nss: these alone, system accounts too", take, Presence::kOptional);
+  importer.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunImport(context, *options); }; });
+}
 
-  }  // namespace glim::cli
+}  // namespace glim::cli

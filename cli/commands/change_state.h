@@ -35,6 +35,7 @@ void AddStateCommand(Syntax app, Selection* selection, const char* name, const c
                      Method<glim::v1::ClientApi::Stub, Request, Response> method) {
   const auto job_ids = std::make_shared<std::vector<std::uint64_t>>();
   Syntax command = app.AddCommand(name, help);
+  command.Example(fmt::format("glim {} 812 813", name));
   AddJobsArgument(command, job_ids.get());
   command.OnChosen([=] {
     selection->run = [=](CommandContext& context) -> Status {

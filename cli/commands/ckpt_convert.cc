@@ -53,6 +53,7 @@ Status RunCkptConvert(CommandContext& context, const CkptConvertOptions& options
 void AddCkptConvert(Syntax ckpt, Selection* selection) {
   const auto options = std::make_shared<CkptConvertOptions>();
   Syntax command = ckpt.AddCommand("convert", "Convert from and to torch.save and torch.distributed.checkpoint");
+  command.Example("glim ckpt convert to-torch /data/ckpt/812 model.pt");
   command.CheckedOption("KIND", &options->kind, "to-torch, from-torch, to-dcp or from-dcp", CheckKind);
   command.Option("SOURCE", &options->source, "a checkpoint, or PyTorch's file or folder", Presence::kRequired);
   command.Option("TARGET", &options->target, "PyTorch's file or folder, or a new checkpoint directory",

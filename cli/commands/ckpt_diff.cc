@@ -52,6 +52,7 @@ Status RunCkptDiff(CommandContext& context, const CkptDiffOptions& options) {
 void AddCkptDiff(Syntax ckpt, Selection* selection) {
   const auto options = std::make_shared<CkptDiffOptions>();
   Syntax command = ckpt.AddCommand("diff", "Compare two checkpoints: 0 the same, 1 different");
+  command.Example("glim ckpt diff /data/ckpt/812 /data/ckpt/813");
   const char* const kHelp = "DIR/attempt-N/step-S; of a DIR the newest that counts";
   command.Option("A", &options->first, kHelp, Presence::kRequired);
   command.Option("B", &options->second, kHelp, Presence::kRequired);

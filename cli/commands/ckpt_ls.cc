@@ -60,6 +60,7 @@ Status RunCkptLs(CommandContext& context, const std::string& path) {
 void AddCkptLs(Syntax ckpt, Selection* selection) {
   const auto path = std::make_shared<std::string>();
   Syntax command = ckpt.AddCommand("ls", "List the checkpoints of a directory");
+  command.Example("glim ckpt ls /data/ckpt/812");
   command.Option("DIR", path.get(), "a job's checkpoint directory", Presence::kRequired);
   command.OnChosen([=] { selection->run = [path](CommandContext& context) { return RunCkptLs(context, *path); }; });
 }

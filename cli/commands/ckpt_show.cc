@@ -44,6 +44,7 @@ Status RunCkptShow(CommandContext& context, const CkptShowOptions& options) {
 void AddCkptShow(Syntax ckpt, Selection* selection) {
   const auto options = std::make_shared<CkptShowOptions>();
   Syntax command = ckpt.AddCommand("show", "Show what is in a checkpoint");
+  command.Example("glim ckpt show /data/ckpt/812 --tensor '*.weight'");
   command.Option("PATH", &options->path, "DIR/attempt-N/step-S; of a DIR the newest that counts", Presence::kRequired);
   command.Option("--tensor", &options->pattern, "only names that match this pattern (*, ?, [...])");
   command.OnChosen(

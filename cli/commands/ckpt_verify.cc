@@ -85,6 +85,7 @@ Status RunCkptVerify(CommandContext& context, const CkptVerifyOptions& options) 
 void AddCkptVerify(Syntax ckpt, Selection* selection) {
   const auto options = std::make_shared<CkptVerifyOptions>();
   Syntax command = ckpt.AddCommand("verify", "Read a checkpoint, every byte: 0 good, 1 bad");
+  command.Example("glim ckpt verify /data/ckpt/812 --all");
   command.Option("PATH", &options->path, "DIR/attempt-N/step-S; of a DIR the newest that counts", Presence::kRequired);
   command.Flag("--all", &options->all, "all of a DIR, also those that do not count");
   command.OnChosen(

@@ -89,6 +89,7 @@ class EventReader {
 void AddEvents(Syntax app, Selection* selection) {
   const auto options = std::make_shared<EventsOptions>();
   Syntax command = app.AddCommand("events", "What happened, oldest first: of a job, of a node, or of all");
+  command.Example("glim events --node n7 --since 24h");
   AddJobArgument(command, &options->job_id, Presence::kOptional);
   command.Option("--node", &options->node, "only of this node");
   AddDurationOption(command, "--since", &options->since, "not older than this (1h; of a job: all that are kept)");

@@ -74,6 +74,7 @@ Status RunHistory(CommandContext& context, const HistoryOptions& options) {
 void AddHistory(Syntax app, Selection* selection) {
   const auto options = std::make_shared<HistoryOptions>();
   Syntax command = app.AddCommand("history", "List jobs that have ended, newest first, and what they cost");
+  command.Example("glim history --state failed --since 7d");
   command.Option("--user", &options->user, "only this user's");
   command.CheckedOption("--state", &options->state, "only those that ended so: succeeded, failed or cancelled",
                         CheckState);

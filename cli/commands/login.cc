@@ -183,6 +183,7 @@ Status RunLogin(CommandContext& context, LoginOptions options) {
 void AddLogin(Syntax app, Selection* selection) {
   const auto options = std::make_shared<LoginOptions>();
   Syntax command = app.AddCommand("login", "Get a token, and keep it for the next commands");
+  command.Example("glim login --server glim.example:7601 --ca ca.pem");
   command.Option("--socket", &options->socket,
                  fmt::format("ask the agent of this host, a host for logins ({})", kLoginSocket));
   command.Flag("--token", &options->token, "a token that somebody made for you, read from standard input");

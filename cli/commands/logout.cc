@@ -54,9 +54,9 @@ Status RunLogout(CommandContext& context) {
 }  // namespace
 
 void AddLogout(Syntax app, Selection* selection) {
-  app.AddCommand("logout", "End the token that 'glim login' got, and forget it").OnChosen([=] {
-    selection->run = RunLogout;
-  });
+  Syntax command = app.AddCommand("logout", "End the token that 'glim login' got, and forget it");
+  command.Example("glim logout");
+  command.OnChosen([=] { selection->run = RunLogout; });
 }
 
 }  // namespace glim::cli

@@ -1,11 +1,15 @@
 // glim logs: what a rank wrote. With -f it goes on through interrupts and restarts until the job has ended, and through
 // short absences of the scheduler.
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/commands/command.h"
+#include "cli/commands/log_search.h"
+#include "cli/text/errors.h"
 #include "cli/text/log_printer.h"
 #include "cli/text/words.h"
 
@@ -24,6 +28,8 @@ struct LogsOptions {
   bool raw = false;
   std::uint32_t rank = kAnyRank;
   std::uint32_t attempt = 0;
+  std::optional<std::string> word;  // --grep
+  LogSearchOptions search;
 };
 
 class LogReader {
@@ -159,18 +165,46 @@ class LogReader {
   std::uint32_t rank_ = 0;
 };
 
+Status RunLogs(CommandContext& context, LogsOptions& options) {
+  LogSearchOptions& search = options.search;
+  if (!options.word) {
+    if (search.ignore_case || search.newest_first || search.context != 0 || search.lines_max != 0) {
+      return UsageError("--ignore-case, --newest-first, --context and --max-count are of --grep WORD");
+    }
+    return LogReader(context, options).Run();
+  }
+  if (options.follow) {
+    return UsageError("--grep searches what has been written; glim logs -f JOB | grep WORD follows what comes");
+  }
+  if (options.word->empty()) return UsageError("--grep: the word is empty");
+  search.job_id = options.job_id;
+  search.attempt = options.attempt;
+  if (options.rank != kAnyRank) search.rank = options.rank;
+  search.word = *options.word;
+  search.raw = options.raw;
+  return SearchLogs(context, search);
+}
+
 }  // namespace
 
 void AddLogs(Syntax app, Selection* selection) {
   const auto options = std::make_shared<LogsOptions>();
   Syntax command = app.AddCommand("logs", "Print what a rank of a job wrote");
+  command.Example("glim logs 812 -f --rank 3");
+  command.Example("glim logs 812 --grep 'loss=nan' --ignore-case --context 2");
   AddJobArgument(command, &options->job_id);
   command.Flag("-f,--follow", &options->follow, "go on while the job lives, through interrupts and restarts");
   command.Option("--rank", &options->rank, "global rank; without it the one that failed first, or 0 where none did");
   command.Option("--attempt", &options->attempt, "an attempt's number; the newest unless given");
   command.Flag("--raw", &options->raw, "as the bytes came, also on a terminal, which may take some for commands");
-  command.OnChosen(
-      [=] { selection->run = [options](CommandContext& context) { return LogReader(context, *options).Run(); }; });
+  command.Option("--grep", &options->word,
+                 "print only lines that hold this, as it stands; found on the nodes, of all ranks without --rank");
+  command.Flag("-i,--ignore-case", &options->search.ignore_case, "with --grep: letters of both cases are alike");
+  command.BoundedOption("-C,--context", &options->search.context, "with --grep: so many lines before and after", 0, 20);
+  command.Flag("--newest-first", &options->search.newest_first, "with --grep: from the end of each log");
+  command.BoundedOption("-m,--max-count", &options->search.lines_max, "with --grep: only so many lines that hold it", 1,
+                        1'000'000);
+  command.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunLogs(context, *options); }; });
 }
 
 }  // namespace glim::cli

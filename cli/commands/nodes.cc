@@ -13,6 +13,7 @@ void AddNodes(Syntax app, Selection* selection) {
   };
   const auto options = std::make_shared<Options>();
   Syntax command = app.AddCommand("nodes", "List the nodes, or show one");
+  command.Example("glim nodes --pool a100 --state silent,lost");
   command.Option("node", &options->name, "a node's name: show that one, with the folders that it gives to jobs");
   AddNodeFilters(command, &options->filters);
   command.OnChosen([=] {

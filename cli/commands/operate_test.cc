@@ -26,6 +26,17 @@ class OperateTest : public CliTest {
   }
 };
 
+// 16 GPUs, a quarter of an hour since its save.
+void PutAtRisk(FakeState* state, std::uint64_t job) {
+  glim::v1::JobAtRisk& risk = state->at_risk.emplace_back();
+  risk.set_job_id(job);
+  risk.set_name("sft");
+  risk.set_user("kim");
+  risk.set_gpu_ms(14'400'000);
+  risk.set_since_save_ms(900'000);
+  risk.set_steps_since_save(20);
+}
+
 TEST_F(OperateTest, ADrainShowsTheNodeAndWhoLeavesAndThenDoesIt) {
   PutOnNode(812);
   const GlimResult result =
@@ -98,15 +109,17 @@ TEST_F(OperateTest, ANodeIsGivenBack) {
 TEST_F(OperateTest, JobsAreKilledWithTheReasonAndTheirLossIsShown) {
   {
     const auto state = server_.Lock();
-    auto* attempt = AddJob(state.state, 7, "running").add_attempts();
-    attempt->set_last_step(120);
-    attempt->set_durable_step(100);
-    attempt->set_base_step(-1);
+    AddJob(state.state, 7, "running");
     AddJob(state.state, 8, "queued");
+    PutAtRisk(state.state, 7);
   }
+  const GlimResult shown = Glim({"admin", "job", "suspend", "7", "8", "--reason", "x", "--dry-run"});
+  EXPECT_THAT(shown.out, HasSubstr("JOB  NAME  USER  STATE    NODES      NOT SAVED  SINCE ITS SAVE  STEPS\n"));
+  EXPECT_THAT(shown.out, HasSubstr("  7  sft   kim   running      2  4.0 GPU-hours          15 min     20\n"));
+  EXPECT_THAT(shown.out, HasSubstr("not saved: 4.0 GPU-hours in all"));
   const GlimResult result = Glim({"admin", "job", "kill", "7", "8", "--now", "--reason", "both write there", "-y"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("20 steps"));
+  EXPECT_THAT(result.out, HasSubstr("not saved: 4.0 GPU-hours in all"));
   EXPECT_EQ(result.err, "job 7 is cancelling\njob 8 is cancelling\n");
   const auto state = server_.Lock();
   ASSERT_EQ(state->cancels.size(), 2u);
@@ -141,13 +154,16 @@ TEST_F(OperateTest, AllOfAUsersJobsAreCountedAndEnded) {
     const auto state = server_.Lock();
     AddJob(state.state, 7, "running");
     AddJob(state.state, 8, "queued");
+    PutAtRisk(state.state, 7);
   }
   const GlimResult result = Glim({"admin", "kill", "--user", "kim", "--reason", "left", "-y"});
-  EXPECT_EQ(result.out, "2 jobs of user kim: 7, 8\n");
+  EXPECT_THAT(result.out, HasSubstr("2 jobs of user kim: 7, 8\n"));
+  EXPECT_THAT(result.out, HasSubstr("not saved: 4.0 GPU-hours in all\n"));
   const json document =
       json::parse(Glim({"admin", "kill", "--user", "kim", "--reason", "left", "-y", "-o", "json"}).out);
   EXPECT_EQ(document["changed"], true);
   EXPECT_EQ(document["count"], 2);
+  EXPECT_EQ(document["not_saved"][0]["gpu_ms"], 14'400'000);
 }
 
 TEST_F(OperateTest, HelpHasAnExample) {

@@ -46,6 +46,7 @@ void AddPlan(Syntax app, Selection* selection) {
   const auto options = std::make_shared<PlanOptions>();
   Syntax command =
       app.AddCommand("plan", "Say what a submission would come to now, and submit nothing: plan [FILE|-] [-- CMD...]");
+  command.Example("glim plan --nodes 16 -- python train.py");
   AddSpecArguments(command, &options->specs);
   command.Flag("--json", &options->json, "the same as -o json");
   command.OnChosen([=] {

@@ -82,6 +82,7 @@ Status RunQueue(CommandContext& context, const QueueOptions& options) {
 void AddQueue(Syntax app, Selection* selection) {
   const auto options = std::make_shared<QueueOptions>();
   Syntax command = app.AddCommand("queue", "List jobs, the waiting ones in the order of planning");
+  command.Example("glim queue --state queued --pool a100");
   command.Alias("ps");
   command.Flag("-a,--all", &options->all, "also those that have ended");
   command.ParsedOption("--state", "only those in these states: queued, or several as running,held",

@@ -53,6 +53,52 @@ class ReportTest : public CliTest {
   }
 };
 
+TEST_F(ReportTest, WhatStillRunsIsApartFromWhatHasEnded) {
+  AddTwo();
+  const GlimResult result = Glim({"admin", "report", "usage", "--by", "team", "--running"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("nlp"));
+  EXPECT_THAT(result.err, HasSubstr("12 jobs that have not ended"));
+  {
+    const auto state = server_.Lock();
+    ASSERT_EQ(state->report_requests.size(), 1u);
+    EXPECT_TRUE(state->report_requests[0].running());
+    EXPECT_EQ(state->report_requests[0].since_ms(), 0);
+  }
+  EXPECT_EQ(Glim({"admin", "report", "usage", "--running", "--since", "1d"}).exit_code, 2);
+  EXPECT_EQ(Glim({"admin", "report", "failures", "--running"}).exit_code, 2);
+  EXPECT_EQ(Glim({"admin", "report", "--running"}).exit_code, 2) << "the ledger has all of it";
+}
+
+TEST_F(ReportTest, StorageIsByUserAndSaysWhatIsNotInIt) {
+  {
+    const auto state = server_.Lock();
+    glim::v1::GetStorageReportResponse& report = state->storage;
+    report.set_by("user");
+    report.set_nodes_told(3);
+    report.set_nodes_silent(1);
+    report.set_oldest_look_ms(1'763'640'547'125);
+    for (auto* row : {report.add_rows(), report.mutable_total()}) {
+      row->set_jobs(4);
+      row->set_ended_jobs(3);
+      row->set_saves(12);
+      row->set_bytes(std::int64_t{5} << 30);
+      row->set_shared_bytes(std::int64_t{1} << 30);
+    }
+    report.mutable_rows(0)->set_name("kim");
+  }
+  GlimResult result = Glim({"admin", "report", "storage", "--team", "nlp"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("USER"));
+  EXPECT_THAT(result.out, HasSubstr("5.0 GiB"));
+  EXPECT_THAT(result.err, HasSubstr("of 4 nodes' own folders 3, the checkpoint root is not in it"));
+  EXPECT_EQ(server_.Lock()->storage_requests[0].by(), "user");
+  EXPECT_EQ(server_.Lock()->storage_requests[0].team(), "nlp");
+  result = Glim({"admin", "report", "storage", "--format", "csv"});
+  EXPECT_EQ(result.out, "user,jobs,ended_jobs,saves,bytes,shared_bytes\nkim,4,3,12,5368709120,1073741824\n");
+  EXPECT_EQ(Glim({"admin", "report", "storage", "--since", "1d"}).exit_code, 2);
+}
+
 TEST_F(ReportTest, UsageIsATableWithItsSum) {
   AddTwo();
   server_.Lock()->history_report.set_price_unit("credits");

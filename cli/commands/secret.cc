@@ -71,10 +71,14 @@ void AddSecret(Syntax app, Selection* selection) {
   const auto name = std::make_shared<std::string>();
   Syntax secret = app.AddGroup("secret", "Values that your own tasks find in a file ('secrets' of a job's spec)");
   Syntax set = secret.AddCommand("set", "Keep a value, read from standard input as it is, 64 KiB at most");
+  set.Example("glim secret set wandb-key < key");
   set.Option("NAME", name.get(), "what jobs name it by", Presence::kRequired);
   set.OnChosen([=] { selection->run = [name](CommandContext& context) { return RunSecretSet(context, *name); }; });
-  secret.AddCommand("list", "List your secrets: names, not values").OnChosen([=] { selection->run = RunSecretList; });
+  Syntax list = secret.AddCommand("list", "List your secrets: names, not values");
+  list.Example("glim secret list");
+  list.OnChosen([=] { selection->run = RunSecretList; });
   Syntax remove = secret.AddCommand("rm", "Remove a secret");
+  remove.Example("glim secret rm wandb-key");
   remove.Alias("remove");
   remove.Option("NAME", name.get(), "its name", Presence::kRequired);
   remove.OnChosen(

@@ -52,6 +52,7 @@ Status RunStatus(CommandContext& context, std::uint64_t job_id) {
 void AddStatus(Syntax app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
   Syntax command = app.AddCommand("status", "Show a job, attempt by attempt, with its interrupts");
+  command.Example("glim status 812");
   AddJobArgument(command, job_id.get());
   command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return RunStatus(context, *job_id); }; });
 }

@@ -48,11 +48,14 @@ Status ParseError(const CLI::App& app, const CLI::Error& error) {
 }  // namespace
 
 Syntax Syntax::AddCommand(const std::string& name, const std::string& help) {
-  return Syntax(app_->add_subcommand(name, help));
+  CLI::App* const command = app_->add_subcommand(name, help);
+  command->footer("");  // no group's examples
+  return Syntax(command);
 }
 
 Syntax Syntax::AddGroup(const std::string& name, const std::string& help) {
   CLI::App* const group = app_->add_subcommand(name, help);
+  group->footer("");
   group->require_subcommand(1);
   group->fallthrough();
   return Syntax(group);
@@ -60,7 +63,10 @@ Syntax Syntax::AddGroup(const std::string& name, const std::string& help) {
 
 void Syntax::Alias(const std::string& name) { app_->alias(name); }
 
-void Syntax::Example(const std::string& line) { app_->footer("Example:\n  " + line); }
+void Syntax::Example(const std::string& line) {
+  const std::string before = app_->get_footer();
+  app_->footer((before.empty() ? "Example:" : before) + "\n  " + line);
+}
 
 void Syntax::OnChosen(std::function<void()> chosen) { app_->callback(std::move(chosen)); }
 

@@ -32,7 +32,7 @@ class Syntax {
   // A command that has commands, one of which must follow.
   Syntax AddGroup(const std::string& name, const std::string& help);
   void Alias(const std::string& name);
-  // A line to copy, at the end of --help.
+  // A line to copy, at the end of --help. Each command has one or more (commands_test.cc).
   void Example(const std::string& line);
   // Called in the parse if this is the command of the line.
   void OnChosen(std::function<void()> chosen);

@@ -30,9 +30,9 @@ Status RunVersion(CommandContext& context) {
 }  // namespace
 
 void AddVersion(Syntax app, Selection* selection) {
-  app.AddCommand("version", "Show the versions of this program and of the scheduler").OnChosen([=] {
-    selection->run = RunVersion;
-  });
+  Syntax command = app.AddCommand("version", "Show the versions of this program and of the scheduler");
+  command.Example("glim version");
+  command.OnChosen([=] { selection->run = RunVersion; });
 }
 
 }  // namespace glim::cli

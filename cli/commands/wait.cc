@@ -39,6 +39,7 @@ Status RunWait(CommandContext& context, const WaitOptions& options) {
 void AddWait(Syntax app, Selection* selection) {
   const auto options = std::make_shared<WaitOptions>();
   Syntax command = app.AddCommand("wait", "Wait until jobs have ended: 0 succeeded, 1 failed or cancelled");
+  command.Example("glim wait 812 813 --timeout 2h");
   AddJobsArgument(command, &options->job_ids);
   AddDurationOption(command, "--timeout", &options->timeout, "give up after this long, with exit code 7");
   command.OnChosen([=] { selection->run = [options](CommandContext& context) { return RunWait(context, *options); }; });

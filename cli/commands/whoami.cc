@@ -27,9 +27,9 @@ Status RunWhoami(CommandContext& context) {
 }  // namespace
 
 void AddWhoami(Syntax app, Selection* selection) {
-  app.AddCommand("whoami", "Show who you are to the scheduler, and until when").OnChosen([=] {
-    selection->run = RunWhoami;
-  });
+  Syntax command = app.AddCommand("whoami", "Show who you are to the scheduler, and until when");
+  command.Example("glim whoami -o json");
+  command.OnChosen([=] { selection->run = RunWhoami; });
 }
 
 }  // namespace glim::cli

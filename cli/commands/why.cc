@@ -36,6 +36,7 @@ Status RunWhy(CommandContext& context, std::uint64_t job_id) {
 void AddWhy(Syntax app, Selection* selection) {
   const auto job_id = std::make_shared<std::uint64_t>(0);
   Syntax command = app.AddCommand("why", "Say why a job is not running, and what would start it now");
+  command.Example("glim why 812");
   AddJobArgument(command, job_id.get());
   command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return RunWhy(context, *job_id); }; });
 }

@@ -81,8 +81,12 @@ Status Client::Connect() {
   channel_ = OpenChannel(settings_.server, settings_.insecure ? "" : identity_->authorities);
   client_ = glim::v1::ClientApi::NewStub(channel_);
   admin_ = glim::v1::AdminApi::NewStub(channel_);
+  layout_ = glim::v1::LayoutApi::NewStub(channel_);
+  log_ = glim::v1::LogApi::NewStub(channel_);
   operate_ = glim::v1::OperateApi::NewStub(channel_);
   report_ = glim::v1::ReportApi::NewStub(channel_);
+  reserve_ = glim::v1::ReserveApi::NewStub(channel_);
+  sched_ = glim::v1::SchedApi::NewStub(channel_);
   return Status::Ok();
 }
 

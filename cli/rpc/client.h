@@ -15,8 +15,12 @@
 #include "cli/rpc/interruption.h"
 #include "glim/v1/admin_api.grpc.pb.h"
 #include "glim/v1/client_api.grpc.pb.h"
+#include "glim/v1/layout_api.grpc.pb.h"
+#include "glim/v1/log_api.grpc.pb.h"
 #include "glim/v1/operate_api.grpc.pb.h"
 #include "glim/v1/report_api.grpc.pb.h"
+#include "glim/v1/reserve_api.grpc.pb.h"
+#include "glim/v1/sched_api.grpc.pb.h"
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 
@@ -47,6 +51,24 @@ class Client {
   template <typename Request, typename Response>
   Result<Response> Call(Method<glim::v1::ReportApi::Stub, Request, Response> method, const Request& request) {
     return CallOn(&Client::report_, method, request);
+  }
+  template <typename Request, typename Response>
+  Result<Response> Call(Method<glim::v1::ReserveApi::Stub, Request, Response> method, const Request& request) {
+    return CallOn(&Client::reserve_, method, request);
+  }
+  template <typename Request, typename Response>
+  Result<Response> Call(Method<glim::v1::SchedApi::Stub, Request, Response> method, const Request& request) {
+    return CallOn(&Client::sched_, method, request);
+  }
+
+  template <typename Request, typename Response>
+  Result<Response> Call(Method<glim::v1::LayoutApi::Stub, Request, Response> method, const Request& request) {
+    return CallOn(&Client::layout_, method, request);
+  }
+
+  template <typename Request, typename Response>
+  Result<Response> Call(Method<glim::v1::LogApi::Stub, Request, Response> method, const Request& request) {
+    return CallOn(&Client::log_, method, request);
   }
 
   template <typename Request, typename Response>
@@ -105,8 +127,12 @@ class Client {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<glim::v1::ClientApi::Stub> client_;
   std::unique_ptr<glim::v1::AdminApi::Stub> admin_;
+  std::unique_ptr<glim::v1::LayoutApi::Stub> layout_;
+  std::unique_ptr<glim::v1::LogApi::Stub> log_;
   std::unique_ptr<glim::v1::OperateApi::Stub> operate_;
   std::unique_ptr<glim::v1::ReportApi::Stub> report_;
+  std::unique_ptr<glim::v1::ReserveApi::Stub> reserve_;
+  std::unique_ptr<glim::v1::SchedApi::Stub> sched_;
 };
 
 }  // namespace glim::cli

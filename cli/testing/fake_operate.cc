@@ -1,5 +1,7 @@
 #include "cli/testing/fake_operate.h"
 
+#include <algorithm>
+
 namespace glim::cli {
 
 using grpc::ServerContext;
@@ -64,6 +66,17 @@ Status FakeOperateCalls::MoveJob(ServerContext* context, const MoveJobRequest* r
   state->moves.push_back(*request);
   response->set_state("interrupting");
   if (!state->on_node.empty()) *response->mutable_cost() = state->on_node.front();
+  return Status::OK;
+}
+
+Status FakeOperateCalls::WeighJobs(ServerContext* context, const WeighJobsRequest* request,
+                                   WeighJobsResponse* response) {
+  const FakeHandle state = owner_->Lock();
+  if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  for (const JobAtRisk& risk : state->at_risk) {
+    const auto& asked = request->job_ids();
+    if (std::find(asked.begin(), asked.end(), risk.job_id()) != asked.end()) *response->add_jobs() = risk;
+  }
   return Status::OK;
 }
 

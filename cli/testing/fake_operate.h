@@ -20,6 +20,8 @@ class FakeOperateCalls : public glim::v1::OperateApi::Service {
                               glim::v1::SetJobPriorityResponse* response) override;
   grpc::Status MoveJob(grpc::ServerContext* context, const glim::v1::MoveJobRequest* request,
                        glim::v1::MoveJobResponse* response) override;
+  grpc::Status WeighJobs(grpc::ServerContext* context, const glim::v1::WeighJobsRequest* request,
+                         glim::v1::WeighJobsResponse* response) override;
   grpc::Status CancelUserJobs(grpc::ServerContext* context, const glim::v1::CancelUserJobsRequest* request,
                               glim::v1::CancelUserJobsResponse* response) override;
 

@@ -9,7 +9,11 @@
 #include <grpcpp/server_builder.h>
 
 #include "cli/testing/fake_identity.h"
+#include "cli/testing/fake_layout.h"
 #include "cli/testing/fake_operate.h"
+#include "cli/testing/fake_reserve.h"
+#include "cli/testing/fake_sched.h"
+#include "glim/v1/log_api.grpc.pb.h"
 #include "glim/v1/report_api.grpc.pb.h"
 
 namespace glim::cli {
@@ -330,6 +334,33 @@ class FakeServer::ReportService final : public ReportApi::Service {
     return Status::OK;
   }
 
+  Status GetStorageReport(ServerContext* context, const GetStorageReportRequest* request,
+                          GetStorageReportResponse* response) override {
+    const FakeHandle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->storage_requests.push_back(*request);
+    *response = state->storage;
+    return Status::OK;
+  }
+
+ private:
+  FakeDesk* owner_;
+};
+
+class FakeServer::LogService final : public glim::v1::LogApi::Service {
+ public:
+  explicit LogService(FakeDesk* owner) : owner_(owner) {}
+
+  Status SearchLog(ServerContext* context, const glim::v1::SearchLogRequest* request,
+                   glim::v1::SearchLogResponse* response) override {
+    const FakeHandle state = owner_->Lock();
+    if (Status status = Enter(*context, state.state); !status.ok()) return status;
+    state->searches.push_back(*request);
+    if (state->found.empty()) return Status::OK;
+    *response = state->found[std::min(state->searches.size(), state->found.size()) - 1];
+    return Status::OK;
+  }
+
  private:
   FakeDesk* owner_;
 };
@@ -338,14 +369,22 @@ FakeServer::FakeServer(std::shared_ptr<grpc::ServerCredentials> credentials)
     : client_(std::make_unique<ClientService>(&desk_)),
       admin_(std::make_unique<AdminService>(&desk_)),
       report_(std::make_unique<ReportService>(&desk_)),
-      operate_(std::make_unique<FakeOperateCalls>(&desk_)) {
+      log_(std::make_unique<LogService>(&desk_)),
+      layout_(std::make_unique<FakeLayoutCalls>(&desk_)),
+      operate_(std::make_unique<FakeOperateCalls>(&desk_)),
+      reserve_(std::make_unique<FakeReserveCalls>(&desk_)),
+      sched_(std::make_unique<FakeSchedCalls>(&desk_)) {
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", credentials ? credentials : grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(client_.get());
   builder.RegisterService(admin_.get());
   builder.RegisterService(report_.get());
+  builder.RegisterService(log_.get());
+  builder.RegisterService(layout_.get());
   builder.RegisterService(operate_.get());
+  builder.RegisterService(reserve_.get());
+  builder.RegisterService(sched_.get());
   server_ = builder.BuildAndStart();
   address_ = "127.0.0.1:" + std::to_string(port);
 }

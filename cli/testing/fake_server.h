@@ -12,7 +12,10 @@
 
 namespace glim::cli {
 
+class FakeLayoutCalls;
 class FakeOperateCalls;
+class FakeReserveCalls;
+class FakeSchedCalls;
 
 class FakeServer {
  public:
@@ -29,12 +32,17 @@ class FakeServer {
   class ClientService;
   class AdminService;
   class ReportService;
+  class LogService;
 
   FakeDesk desk_;
   std::unique_ptr<ClientService> client_;
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<ReportService> report_;
+  std::unique_ptr<LogService> log_;
+  std::unique_ptr<FakeLayoutCalls> layout_;
   std::unique_ptr<FakeOperateCalls> operate_;
+  std::unique_ptr<FakeReserveCalls> reserve_;
+  std::unique_ptr<FakeSchedCalls> sched_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

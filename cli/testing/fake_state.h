@@ -11,8 +11,12 @@
 
 #include "glim/v1/admin_api.pb.h"
 #include "glim/v1/client_api.pb.h"
+#include "glim/v1/layout_api.pb.h"
+#include "glim/v1/log_api.pb.h"
 #include "glim/v1/operate_api.pb.h"
 #include "glim/v1/report_api.pb.h"
+#include "glim/v1/reserve_api.pb.h"
+#include "glim/v1/sched_api.pb.h"
 
 namespace glim::cli {
 
@@ -58,6 +62,7 @@ struct FakeState {
   std::vector<std::string> policy_warnings;
   glim::v1::GetReportResponse report;
   glim::v1::GetHistoryReportResponse history_report;
+  glim::v1::GetStorageReportResponse storage;
   glim::v1::ListAccountsResponse accounts;
   std::vector<glim::v1::ChangeAccountRequest> account_changes;
   std::string events_error;                   // sent after two events, as UNAVAILABLE, once
@@ -87,20 +92,42 @@ struct FakeState {
   std::vector<bool> reloads;       // whether each was a dry run
   std::vector<std::string> reports_by;
   std::vector<glim::v1::GetHistoryReportRequest> report_requests;
+  std::vector<glim::v1::GetStorageReportRequest> storage_requests;
+
+  // Of SchedApi: pages of the history, one an answer.
+  glim::v1::GetSchedStatusResponse sched_status;
+  glim::v1::TraceJobResponse trace;
+  std::vector<glim::v1::ExportHistoryResponse> past;
+  std::vector<glim::v1::ExportHistoryRequest> exports;
   std::vector<glim::v1::ListJobsRequest> list_jobs_requests;
   int log_streams_open = 0;
   std::vector<glim::v1::ListNodesRequest> node_requests;
   std::vector<glim::v1::CancelRequest> cancels;
   std::vector<glim::v1::SuspendRequest> suspends;
 
+  // Of LogApi: each answer once, the last one for ever.
+  std::vector<glim::v1::SearchLogResponse> found;
+  std::vector<glim::v1::SearchLogRequest> searches;
+
+  // Of LayoutApi, with the dry runs.
+  glim::v1::ListLayoutResponse layout;
+  std::string row_meaning;
+  std::vector<glim::v1::ChangeRowsRequest> row_changes;
+
   // Of OperateApi, with the dry runs.
   std::vector<glim::v1::Victim> on_node;  // who is on any node
+  std::vector<glim::v1::JobAtRisk> at_risk;
   std::vector<glim::v1::CordonNodeRequest> cordons;
   std::vector<glim::v1::DrainNodeRequest> drains;
   std::vector<glim::v1::UncordonNodeRequest> uncordons;
   std::vector<glim::v1::SetJobPriorityRequest> priorities;
   std::vector<glim::v1::MoveJobRequest> moves;
   std::vector<glim::v1::CancelUserJobsRequest> user_cancels;
+
+  // Of ReserveApi, with the dry runs.
+  std::vector<glim::v1::Reservation> reservations;
+  std::vector<glim::v1::SetReservationRequest> reservations_set;
+  std::vector<glim::v1::RemoveReservationRequest> reservations_removed;
 };
 
 // Exclusive access to the state while the handle lives.

@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -22,8 +24,9 @@ struct Pipe {
   int ends[2];
 };
 
-// What a program writes as to a terminal comes out as it was written; its end is an error of read().
-Pipe Terminal() {
+// What a program writes as to a terminal comes out as it was written; its end is an error of read(). `keyboard`: it is
+// for what is typed, with the signs that signal and end.
+Pipe Terminal(bool keyboard) {
   Pipe pair;
   close(pair.ends[0]);
   close(pair.ends[1]);
@@ -32,7 +35,7 @@ Pipe Terminal() {
   pair.ends[1] = open(ptsname(pair.ends[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
   termios settings{};
   GLIM_CHECK(tcgetattr(pair.ends[1], &settings) == 0, "no terminal");
-  cfmakeraw(&settings);
+  if (!keyboard) cfmakeraw(&settings);
   GLIM_CHECK(tcsetattr(pair.ends[1], TCSANOW, &settings) == 0, "no terminal");
   return pair;
 }
@@ -63,13 +66,15 @@ GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOp
   for (const auto& [name, value] : options.env) environment.push_back(name + "=" + value);
   const std::vector<char*> argv = Pointers(&words);
   const std::vector<char*> envp = Pointers(&environment);
-  const Pipe in;
-  const Pipe out = options.terminal ? Terminal() : Pipe();
+  Pipe in = options.keyboard ? Terminal(true) : Pipe();
+  if (options.keyboard) std::swap(in.ends[0], in.ends[1]);
+  const Pipe out = options.terminal ? Terminal(false) : Pipe();
   const Pipe err;
   pid_ = fork();
   GLIM_CHECK(pid_ >= 0, "no process");
   if (pid_ == 0) {
     dup2(in.ends[0], STDIN_FILENO);
+    if (options.keyboard && (setsid() < 0 || ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0)) _exit(125);
     dup2(out.ends[1], STDOUT_FILENO);
     dup2(err.ends[1], STDERR_FILENO);
     if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
@@ -84,7 +89,11 @@ GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOp
   GLIM_CHECK(
       write(in.ends[1], options.input.data(), options.input.size()) == static_cast<ssize_t>(options.input.size()),
       "the input of a test fits a pipe");
-  close(in.ends[1]);
+  if (options.keyboard) {
+    keyboard_fd_ = in.ends[1];
+  } else {
+    close(in.ends[1]);
+  }
 }
 
 GlimProcess::~GlimProcess() {
@@ -94,16 +103,26 @@ GlimProcess::~GlimProcess() {
   }
   close(out_fd_);
   close(err_fd_);
+  HangUp();
+}
+
+void GlimProcess::Type(const std::string& text) {
+  GLIM_CHECK(write(keyboard_fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "it fits");
+}
+
+void GlimProcess::HangUp() {
+  if (keyboard_fd_ >= 0) close(keyboard_fd_);
+  keyboard_fd_ = -1;
 }
 
 void GlimProcess::Signal(int number) { kill(pid_, number); }
 
-bool GlimProcess::AwaitOutput(const std::string& text) {
+bool GlimProcess::Await(int fd, std::string* read, const std::string& text) {
   const auto deadline = begin_ + kPatience;
-  while (out_.find(text) == std::string::npos) {
+  while (read->find(text) == std::string::npos) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
-    pollfd fd = {out_fd_, POLLIN, 0};
-    if (poll(&fd, 1, 100) > 0 && !Drain(out_fd_, &out_)) return false;
+    pollfd ready = {fd, POLLIN, 0};
+    if (poll(&ready, 1, 100) > 0 && !Drain(fd, read)) return false;
   }
   return true;
 }
@@ -111,6 +130,7 @@ bool GlimProcess::AwaitOutput(const std::string& text) {
 GlimResult GlimProcess::Finish() {
   GlimResult result;
   result.out = out_;
+  result.err = err_;
   bool out_open = true;
   bool err_open = true;
   const auto deadline = begin_ + kPatience;

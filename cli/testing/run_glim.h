@@ -22,6 +22,7 @@ struct GlimOptions {
   std::string folder;                      // to run in
   std::string input;                       // on stdin
   bool terminal = false;                   // stdout is one, which changes nothing of what is written
+  bool keyboard = false;                   // stdin is one, the process's own: Type() types there, "\x03" is Ctrl-C
 };
 
 // A process that runs; the destructor ends it if it still does.
@@ -34,14 +35,21 @@ class GlimProcess {
 
   void Signal(int number);
   // True once stdout holds `text`; false if that took 20 s or stdout ended without it.
-  bool AwaitOutput(const std::string& text);
+  bool AwaitOutput(const std::string& text) { return Await(out_fd_, &out_, text); }
+  bool AwaitError(const std::string& text) { return Await(err_fd_, &err_, text); }
+  void Type(const std::string& text);
+  void HangUp();  // the keyboard's terminal is gone
   GlimResult Finish();
 
  private:
+  bool Await(int fd, std::string* read, const std::string& text);
+
   pid_t pid_ = -1;
+  int keyboard_fd_ = -1;
   int out_fd_ = -1;
   int err_fd_ = -1;
   std::string out_;  // read so far
+  std::string err_;
   std::chrono::steady_clock::time_point begin_;
 };
 

@@ -131,14 +131,14 @@ std::string NameOf(const GetHistoryReportResponse& report, const HistoryReportRo
   return row.simulated_gpus() ? name + " (simulated)" : name;
 }
 
+}  // namespace
+
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
 }
-
-}  // namespace
 
 std::string HistoryReportTable(ReportKind kind, const GetHistoryReportResponse& report, bool colour) {
   const std::vector<Figure> figures = FiguresOf(kind, report);

@@ -11,6 +11,8 @@ namespace glim::cli {
 
 enum class ReportKind : std::uint8_t { kUsage, kGoodput, kWaits, kFailures };
 
+// As a spreadsheet reads it: in quotes where it has to be.
+std::string CsvCell(const std::string& text);
 // The rows and their sum. GPU-time in hours, times in words.
 std::string HistoryReportTable(ReportKind kind, const glim::v1::GetHistoryReportResponse& report, bool colour);
 // The rows alone, with a line of names; milliseconds and whole numbers.

@@ -52,6 +52,7 @@ std::string UsersText(const glim::v1::Node& node) {
 
 std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
   std::string note = node.message();
+  for (const std::string& words : node.reserved()) note += fmt::format("{}{}", note.empty() ? "" : "; ", words);
   if (const std::string suspect = SuspectText(node, now); !suspect.empty()) {
     note += (note.empty() ? "" : "; ") + suspect;
   }

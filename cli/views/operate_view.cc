@@ -8,6 +8,7 @@
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
 #include "cli/views/outlook_text.h"
+#include "sdk/base/duration_text.h"
 
 namespace glim::cli {
 namespace {
@@ -40,13 +41,10 @@ std::string DiffLines(const glim::v1::Node& before, const glim::v1::Node& after)
                      Escaped(OutText(after)));
 }
 
-// Steps that are not in a durable save.
-std::string Unsaved(const glim::v1::Job& job) {
-  if (job.attempts().empty()) return "-";
-  const glim::v1::Attempt& newest = job.attempts(job.attempts_size() - 1);
-  if (newest.ended_at_ms() > 0 || newest.last_step() < 0) return "-";
-  const std::int64_t steps = newest.last_step() - std::max(newest.base_step(), newest.durable_step());
-  return fmt::format("{} steps", std::max<std::int64_t>(0, steps));
+std::string AllAtRisk(const glim::v1::WeighJobsResponse& risk) {
+  std::int64_t gpu_ms = 0;
+  for (const glim::v1::JobAtRisk& job : risk.jobs()) gpu_ms += job.gpu_ms();
+  return fmt::format("not saved: {} in all\n", cli::GpuTime(gpu_ms));
 }
 
 }  // namespace
@@ -78,13 +76,25 @@ std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::Uncordo
   return DiffLines(before, after.node());
 }
 
-std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, bool colour) {
-  Table table({{"JOB", true}, {"NAME", false, 40}, {"USER", false, 20}, {"STATE"}, {"NODES", true}, {"UNSAVED", true}});
+std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, const glim::v1::WeighJobsResponse& risk, bool colour) {
+  Table table({{"JOB", true},
+               {"NAME", false, 40},
+               {"USER", false, 20},
+               {"STATE"},
+               {"NODES", true},
+               {"NOT SAVED", true},
+               {"SINCE ITS SAVE", true},
+               {"STEPS", true}});
   for (const glim::v1::Job& job : jobs) {
+    const auto of_job = [&](const glim::v1::JobAtRisk& one) { return one.job_id() == job.id(); };
+    const auto found = std::find_if(risk.jobs().begin(), risk.jobs().end(), of_job);
+    const bool none = found == risk.jobs().end();
     table.AddRow({std::to_string(job.id()), job.spec().name(), job.user(), job.state(),
-                  std::to_string(job.spec().nodes()), Unsaved(job)});
+                  std::to_string(job.spec().nodes()), none ? "-" : GpuTime(found->gpu_ms()),
+                  none ? "-" : RoundedDurationText({found->since_save_ms()}),
+                  none ? "-" : std::to_string(found->steps_since_save())});
   }
-  return table.Render(colour);
+  return table.Render(colour) + (jobs.size() > 1 ? AllAtRisk(risk) : "");
 }
 
 std::string PriorityChangeText(const glim::v1::SetJobPriorityRequest& request,
@@ -100,14 +110,22 @@ std::string MoveText(const glim::v1::MoveJobRequest& request, const glim::v1::Mo
 }
 
 std::string KillUserText(const glim::v1::CancelUserJobsRequest& request, const glim::v1::CancelUserJobsResponse& answer,
-                         bool) {
+                         const glim::v1::WeighJobsResponse& risk, bool colour) {
   std::string ids;
   const int shown = std::min(answer.job_ids_size(), kJobsShownMax);
   for (int i = 0; i < shown; ++i) ids += fmt::format("{}{}", i > 0 ? ", " : "", answer.job_ids(i));
   const std::uint32_t more = answer.count() - static_cast<std::uint32_t>(shown);
   if (more > 0) ids += fmt::format(" and {} more", more);
-  return fmt::format("{} {} of user {}{}{}\n", answer.count(), answer.count() == 1 ? "job" : "jobs",
-                     Escaped(request.user()), ids.empty() ? "" : ": ", ids);
+  std::string text = fmt::format("{} {} of user {}{}{}\n", answer.count(), answer.count() == 1 ? "job" : "jobs",
+                                 Escaped(request.user()), ids.empty() ? "" : ": ", ids);
+  if (risk.jobs().empty()) return text;
+  Table table({{"JOB", true}, {"NAME", false, 40}, {"NOT SAVED", true}, {"SINCE ITS SAVE", true}, {"STEPS", true}});
+  for (int i = 0; i < std::min(risk.jobs_size(), kJobsShownMax); ++i) {
+    const glim::v1::JobAtRisk& job = risk.jobs(i);
+    table.AddRow({std::to_string(job.job_id()), job.name(), GpuTime(job.gpu_ms()),
+                  RoundedDurationText({job.since_save_ms()}), std::to_string(job.steps_since_save())});
+  }
+  return text + table.Render(colour, 2) + AllAtRisk(risk);
 }
 
 }  // namespace glim::cli

@@ -21,12 +21,12 @@ std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::DrainNo
 std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::UncordonNodeResponse& after, TimePoint now,
                            bool colour);
 
-// The jobs, with what they have not saved.
-std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, bool colour);
+// The jobs, with what they lose if they are stopped without a save.
+std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, const glim::v1::WeighJobsResponse& risk, bool colour);
 std::string PriorityChangeText(const glim::v1::SetJobPriorityRequest& request,
                                const glim::v1::SetJobPriorityResponse& answer, bool colour);
 std::string MoveText(const glim::v1::MoveJobRequest& request, const glim::v1::MoveJobResponse& answer, bool colour);
 std::string KillUserText(const glim::v1::CancelUserJobsRequest& request, const glim::v1::CancelUserJobsResponse& answer,
-                         bool colour);
+                         const glim::v1::WeighJobsResponse& risk, bool colour);
 
 }  // namespace glim::cli

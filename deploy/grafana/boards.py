@@ -159,6 +159,7 @@ BOARDS = {
                     "Why no job starts there",
                     "none",
                     ("glim_nodes_out", "{{reason}}"),
+                    ("glim_nodes_reserved", "reserved: for a team alone, or for nobody"),
                     may_be_empty=True,
                     about="`glim nodes` names them, with the evidence",
                 ),
@@ -260,6 +261,11 @@ BOARDS = {
             [
                 panel("Refused by bounds, a second", "none", rate_by("glim_refused_calls_total", "bound")),
                 panel("Denied, a second", "none", rate_by("glim_denied_calls_total", "reason")),
+            ],
+            [
+                panel("Notifications an hour", "none", rate_by("glim_notifications_total", "outcome", 3600)),
+                panel("Notifications that wait", "none", ("glim_notifications_waiting", "waiting")),
+                panel("The oldest of them", "s", ("glim_notifications_oldest_seconds", "since it happened")),
             ],
             [
                 panel("Processor", "none", (f"rate(process_cpu_seconds_total[{RATE}])", "cores")),

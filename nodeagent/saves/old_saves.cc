@@ -17,6 +17,7 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr const char* kNotes = ".ended";
+constexpr const char* kManifest = "manifest.json";
 constexpr std::string_view kRemoving = ".removing-";
 constexpr int kDepthMax = 64;           // of what is measured; what is removed may be as deep as it likes
 constexpr int kEntriesMax = 1'000'000;  // that are measured of one job
@@ -63,6 +64,7 @@ class Measure {
       if (++entries_ > kEntriesMax) return;
       if (::fstatat(folder, entry.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_dev != device_) continue;
       See(info);
+      saves_ += S_ISREG(info.st_mode) && entry.name == kManifest ? 1 : 0;
       if (!S_ISDIR(info.st_mode) || depth >= kDepthMax) continue;
       if (const UniqueFd below = OpenIn(folder, entry.name)) Walk(below.get(), depth + 1);
     }
@@ -70,11 +72,13 @@ class Measure {
 
   std::int64_t bytes() const { return bytes_; }
   std::int64_t changed_ms() const { return changed_ms_; }
+  std::uint32_t saves() const { return saves_; }
 
  private:
   const dev_t device_;
   std::int64_t bytes_ = 0;
   std::int64_t changed_ms_ = 0;
+  std::uint32_t saves_ = 0;
   int entries_ = 0;
 };
 
@@ -220,7 +224,7 @@ Result<std::vector<FoundSaves>> FindSaves(const SavesPlace& place) {
     Measure measure(info.st_dev);
     measure.See(info);
     measure.Walk(saves.get(), 1);
-    found.push_back({*job, measure.bytes(), measure.changed_ms(), notes.erase(*job) > 0});
+    found.push_back({*job, measure.bytes(), measure.changed_ms(), notes.erase(*job) > 0, measure.saves()});
   }
   ForgetNotes(folder->get(), notes);  // of folders that somebody else has removed
   if (found.size() > kFoundSavesMax) {

@@ -153,7 +153,7 @@ TEST_F(OldSaves, WhatIsAlreadyGoneIsSaidAndTheOthersGo) {
 }
 
 TEST(OldSavesText, ReadsBackAndATextThatWasCutOffIsAnError) {
-  const std::vector<FoundSaves> found = {{7, 4096, 1'700'000'000'000, true}, {12, 0, -5, false}};
+  const std::vector<FoundSaves> found = {{7, 4096, 1'700'000'000'000, true, 3}, {12, 0, -5, false, 0}};
   const std::string text = ToText(Result(found));
   EXPECT_EQ(*ParseFound(text), found);
   for (std::size_t cut = 0; cut + 1 < text.size(); ++cut) EXPECT_FALSE(ParseFound(text.substr(0, cut)).ok()) << cut;

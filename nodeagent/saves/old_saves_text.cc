@@ -44,7 +44,7 @@ std::string ToText(const Result<std::vector<FoundSaves>>& found) {
   std::string text;
   for (const FoundSaves& one : *found) {
     text += "saves " + std::to_string(one.job) + " " + std::to_string(one.bytes) + " " +
-            std::to_string(one.changed_at_ms) + (one.noted ? " 1\n" : " 0\n");
+            std::to_string(one.changed_at_ms) + (one.noted ? " 1 " : " 0 ") + std::to_string(one.saves) + "\n";
   }
   return text + kEnd;
 }
@@ -53,7 +53,8 @@ Result<std::vector<FoundSaves>> ParseFound(const std::string& text) {
   std::vector<FoundSaves> found;
   const Status status = ReadLines(text, [&](const std::string& verb, std::istream& words) {
     FoundSaves one;
-    if (verb != "saves" || !(words >> one.job >> one.bytes >> one.changed_at_ms >> one.noted)) return false;
+    if (verb != "saves" || !(words >> one.job >> one.bytes >> one.changed_at_ms >> one.noted >> one.saves))
+      return false;
     found.push_back(one);
     return true;
   });

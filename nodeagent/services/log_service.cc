@@ -19,7 +19,13 @@ constexpr std::int64_t kWaitMsMax = 5 * 60 * 1000;
 
 LogService::LogService(boost::asio::io_context& io, StubSource stub, FolderWatch& watch, std::uint64_t seed,
                        Hooks hooks)
-    : io_(io), stub_(std::move(stub)), watch_(watch), hooks_(std::move(hooks)), reconnect_(seed), connect_timer_(io) {}
+    : io_(io),
+      stub_(std::move(stub)),
+      watch_(watch),
+      hooks_(std::move(hooks)),
+      reconnect_(seed),
+      connect_timer_(io),
+      searcher_(io) {}
 
 void LogService::Up() {
   if (std::exchange(up_, true) || stream_) return;
@@ -64,6 +70,7 @@ void LogService::OnDone(const grpc::Status& status) {
 void LogService::Clear() {
   for (auto& [id, pending] : pending_) watch_.Remove(pending.watch);
   pending_.clear();
+  searcher_.Drop();
   output_.clear();
   writing_ = false;
 }
@@ -78,6 +85,7 @@ void LogService::OnRequest(v1::LogRequest request) {
   if (pending_.size() + output_.size() >= kLogRequestsMax) {
     return Refuse(request, "too many logs are being read from this node at once; ask again later");
   }
+  if (request.has_search()) return Search(std::move(request));
   if (Answer(request, request.wait_ms() <= 0)) return;
   const std::uint64_t id = request.id();
   Pending& pending = pending_[id];
@@ -93,6 +101,18 @@ void LogService::OnRequest(v1::LogRequest request) {
     if (!error) Serve(id, true);
   });
   Serve(id, false);  // what came between the first look and the watch
+}
+
+void LogService::Search(v1::LogRequest request) {
+  if (const std::string wrong = BadSearch(request); !wrong.empty()) return Refuse(request, wrong);
+  const v1::AttemptRef& attempt = request.attempt();
+  std::string folder = hooks_.folder(attempt.job_id(), attempt.number());
+  v1::LogRequest refused;
+  refused.set_id(request.id());
+  const bool taken = searcher_.Post(std::move(request), std::move(folder), [this](v1::LogChunk chunk) {
+    if (stream_) Send(std::move(chunk));
+  });
+  if (!taken) Refuse(refused, "too many searches of logs wait on this node; ask again later");
 }
 
 void LogService::Serve(std::uint64_t id, bool waited) {

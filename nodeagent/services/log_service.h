@@ -1,7 +1,8 @@
 // The agent's side of AgentApi.ServeLogs: the agent calls, the scheduler asks. On the agent's loop; not thread-safe.
 //
 // A request is answered as soon as there is something after its offset, when nothing will ever come, or after its
-// wait. At most kRequestsMax are under way and kLogChunkBytesMax go into one answer; answers go out one by one.
+// wait. At most kRequestsMax are under way and kLogChunkBytesMax go into one answer; answers go out one by one. A
+// search is handed to log_searcher.h.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -14,6 +15,7 @@
 
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/os/folder_watch.h"
+#include "nodeagent/services/log_searcher.h"
 #include "nodeagent/sync/bidi_stream.h"
 #include "nodeagent/sync/reconnect.h"
 #include "nodeagent/sync/stub_source.h"
@@ -52,6 +54,7 @@ class LogService {
   void Connect();
   void OnDone(const grpc::Status& status);
   void OnRequest(v1::LogRequest request);
+  void Search(v1::LogRequest request);
   bool Answer(const v1::LogRequest& request, bool waited);
   void Serve(std::uint64_t id, bool waited);
   void Refuse(const v1::LogRequest& request, const std::string& error);
@@ -67,6 +70,7 @@ class LogService {
   std::shared_ptr<Stream> stream_;
   std::map<std::uint64_t, Pending> pending_;
   std::deque<v1::LogChunk> output_;
+  LogSearcher searcher_;
   bool up_ = false;
   bool writing_ = false;
 };

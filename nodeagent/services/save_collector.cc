@@ -84,7 +84,7 @@ void SaveCollector::WaitForNextLook() {
 // A question about nothing: its answer says how long it is to the next look.
 void SaveCollector::AskHowLong() {
   telling_ = true;
-  Ask(Place::kOwn, {});
+  Ask(Place::kOwn, nullptr);
 }
 
 SavesPlace SaveCollector::Where(Place place) const {
@@ -107,11 +107,10 @@ void SaveCollector::Looked(Place place, const ChildWork::Outcome& outcome) {
   if (!outcome.in_time) return Failed("look", Where(place).base + " does not answer");
   Result<std::vector<FoundSaves>> found = ParseFound(outcome.output);
   if (!found.ok()) return Failed("look", found.status().message());
-  std::erase_if(*found, [this](const FoundSaves& saves) { return hooks_.has_task(saves.job); });
-  Ask(place, *found);
+  Ask(place, &*found);
 }
 
-void SaveCollector::Ask(Place place, const std::vector<FoundSaves>& found) {
+void SaveCollector::Ask(Place place, const std::vector<FoundSaves>* found) {
   call_ = std::make_shared<Call>(io_);
   v1::SavesHeld& question = call_->question;
   question.set_cluster_id(options_.cluster_id);
@@ -119,9 +118,12 @@ void SaveCollector::Ask(Place place, const std::vector<FoundSaves>& found) {
   question.set_machine_id(options_.machine_id);
   question.set_shared(place == Place::kRoot);
   held_.clear();
-  for (const FoundSaves& saves : found) {
-    held_[saves.job] = saves.bytes;
+  question.set_looked(found != nullptr);
+  for (const FoundSaves& saves : found ? *found : std::vector<FoundSaves>()) {
     v1::JobSaves* const held = question.add_held();
+    held->set_in_use(hooks_.has_task(saves.job));
+    held->set_saves(saves.saves);
+    if (!held->in_use()) held_[saves.job] = saves.bytes;
     held->set_job_id(saves.job);
     held->set_bytes(saves.bytes);
     held->set_changed_at_ms(saves.changed_at_ms);
@@ -199,7 +201,7 @@ void SaveCollector::EndRound() {
     const auto removed = removed_.find(place);
     if (removed == removed_.end() || removed->second.empty()) continue;
     telling_ = true;
-    return Ask(place, {});
+    return Ask(place, nullptr);
   }
   WaitForNextLook();
 }

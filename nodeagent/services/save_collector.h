@@ -64,7 +64,8 @@ class SaveCollector {
   SavesPlace Where(Place place) const;
   void Look(Place place);
   void Looked(Place place, const ChildWork::Outcome& outcome);
-  void Ask(Place place, const std::vector<FoundSaves>& found);
+  // `found` null: about nothing.
+  void Ask(Place place, const std::vector<FoundSaves>* found);
   void Answered(Place place, Call& call);
   void Remove(Place place, const SavesOrder& order);
   void Removed(Place place, const ChildWork::Outcome& outcome);

@@ -169,6 +169,39 @@ Result<LogData> ReadLog(const std::string& path, std::int64_t offset, std::size_
   return Status(StatusCode::kUnavailable, "the log rotates faster than it can be read: " + path);
 }
 
+Result<OpenLog> OpenLog::Open(const std::string& path) {
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    std::vector<Segment> before = ListSegments(path);
+    if (before.empty()) before = ListSegments(path);  // as ReadLog does
+    if (before.empty()) return Status(StatusCode::kNotFound, "there is no log " + path);
+    OpenLog log;
+    for (const Segment& segment : before) {
+      UniqueFd fd(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      if (!fd) break;
+      log.parts_.push_back({std::move(fd), segment.start, segment.size});
+    }
+    if (log.parts_.size() == before.size() && SameFiles(before, ListSegments(path))) return log;
+  }
+  return Status(StatusCode::kUnavailable, "the log rotates faster than it can be opened: " + path);
+}
+
+Result<std::size_t> OpenLog::Read(std::int64_t offset, std::span<char> into) const {
+  std::size_t read = 0;
+  for (const Part& part : parts_) {
+    while (read < into.size()) {
+      const std::int64_t at = offset + static_cast<std::int64_t>(read);
+      if (at < part.start || at >= part.start + part.size) break;
+      const std::size_t wanted = std::min(into.size() - read, static_cast<std::size_t>(part.start + part.size - at));
+      const ssize_t n = ::pread(part.fd.get(), into.data() + read, wanted, at - part.start);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return FileError("read", "a log", errno);
+      if (n == 0) return read;  // somebody made the file shorter
+      read += static_cast<std::size_t>(n);
+    }
+  }
+  return read;
+}
+
 int PruneLogs(const std::string& root, std::int64_t bytes_max, std::size_t folders_max,
               const std::function<bool(const std::string& name)>& keep) {
   struct Folder {

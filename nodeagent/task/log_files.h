@@ -9,10 +9,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nodeagent/task/task_files.h"
+#include "sdk/base/line_pages.h"
 #include "sdk/base/result.h"
 #include "sdk/io/unique_fd.h"
 
@@ -50,6 +53,25 @@ struct LogData {
 // At most `bytes_max` from `offset` on; from the oldest byte kept if rotation has dropped that one. A negative offset
 // counts from the end. NOT_FOUND without a log.
 Result<LogData> ReadLog(const std::string& path, std::int64_t offset, std::size_t bytes_max);
+
+// A rank's log held open: what was kept when it was opened can be read until it goes, whatever rotation does meanwhile.
+class OpenLog final : public LineSource {
+ public:
+  // NOT_FOUND without a log.
+  static Result<OpenLog> Open(const std::string& path);
+
+  std::int64_t begin() const override { return parts_.front().start; }  // of the oldest byte that is kept
+  std::int64_t end() const override { return parts_.back().start + parts_.back().size; }
+  Result<std::size_t> Read(std::int64_t offset, std::span<char> into) const override;
+
+ private:
+  struct Part {
+    UniqueFd fd;
+    std::int64_t start = 0;
+    std::int64_t size = 0;
+  };
+  std::vector<Part> parts_;  // not empty, in order, end to end
+};
 
 // Removes the folders that hold the oldest logs until at most `bytes_max` and `folders_max` are left under `root`.
 // Folders for which `keep` says so are left alone. Returns how many went.

@@ -10,13 +10,13 @@
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
-#include "scheduler/core/lifecycle/link_review.h"
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/node_refused.h"
 #include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/notify_rules.h"
 #include "scheduler/core/lifecycle/operate_jobs.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
+#include "scheduler/core/lifecycle/reservations.h"
 #include "scheduler/core/lifecycle/saves_removed.h"
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/stored_labels.h"
@@ -44,7 +44,6 @@ struct Dispatch {
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
     ReviewClaims(changes);
-    ReviewLinks(changes);
     changes.MarkDirty();
   }
   void operator()(const ChangeAccounts& e) const { ApplyAccounts(changes, e); }
@@ -58,6 +57,8 @@ struct Dispatch {
   void operator()(const MoveJob& e) const { ApplyMove(changes, e); }
   void operator()(const CancelUserJobs& e) const { ApplyCancelUser(changes, e); }
   void operator()(const NotifySkipped& e) const { NoteNotifySkipped(changes, e); }
+  void operator()(const SetReservation& e) const { ApplySetReservation(changes, e); }
+  void operator()(const RemoveReservation& e) const { ApplyRemoveReservation(changes, e); }
   void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
 };
 
@@ -85,6 +86,7 @@ void WakeFor(TimePoint look_again, TimePoint& wake) {
 
 Transition Apply(ClusterState& state, const Policy& policy, const Event& event) {
   Changes changes(state, policy, event.now);
+  TurnReservations(changes);
   std::visit(Dispatch{changes}, event.what);
   AdvanceDrains(changes);
   return changes.Take();
@@ -92,6 +94,7 @@ Transition Apply(ClusterState& state, const Policy& policy, const Event& event) 
 
 Transition Apply(ClusterState& state, const Policy& policy, std::span<const Event> reports) {
   Changes changes(state, policy, reports.front().now);
+  TurnReservations(changes);
   ApplyReports(changes, reports);
   AdvanceDrains(changes);
   return changes.Take();
@@ -125,7 +128,7 @@ Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event>
   for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {
     const TimePoint now = batch.back().now;
     Plan plan = make_plan(state, policy, now);
-    const bool last = plan.starts.empty();
+    const bool last = plan.starts.empty() && plan.reserved.empty() && plan.leaves.empty();
     state.dirty = false;
     state.look_again = plan.look_again;
     Append(Apply(state, policy, Event{0, now, PlanDecided{std::move(plan)}}), mutations, result);

@@ -253,6 +253,67 @@ TEST_F(GatewayTest, PlaintextIsRefusedByTheTlsPort) {
   EXPECT_EQ(plain.ReadReply().status, 0);
 }
 
+// Who holds a connection goes on with it; who comes is shown the new certificate.
+TEST_F(GatewayTest, AChangedCertificateIsShownWithoutARestart) {
+  const std::string before = Authorities();
+  HttpClient old(server_->http_port(), before);
+  const TestHeaders token = {{"Authorization", "Bearer " + TokenOf("ora")}};
+  ASSERT_EQ(old.Ask("GET", "/v1/whoami", token).status, 200);
+  ASSERT_EQ(Ask("POST", "/v1/ca/rotate", admin_token_, "{}").status, 200);
+  ASSERT_EQ(Ask("POST", "/v1/ca/rotate", admin_token_, "{\"finish\":true}").status, 200);
+  ASSERT_EQ(Authorities().find(before), std::string::npos) << "clients that trust the new one alone";
+  EXPECT_EQ(Connect().Ask("GET", "/v1/whoami", token).status, 200);
+  EXPECT_FALSE(HttpClient(server_->http_port(), before).connected()) << "the old certificate is not shown any more";
+  EXPECT_EQ(old.Ask("GET", "/v1/whoami", token).status, 200);
+  const auto stream = old.Ask("GET", "/v1/version", token);
+  EXPECT_EQ(stream.status, 200) << "also for a second request";
+}
+
+// Behind a proxy of the same machine: no TLS there, and tokens all the same.
+class PlaintextGatewayTest : public GatewayTest {
+ protected:
+  void Configure() override {
+    GatewayTest::Configure();
+    config_.http_plaintext = true;
+  }
+};
+
+TEST_F(PlaintextGatewayTest, OnLoopbackATokenIsStillAskedFor) {
+  const auto ask = [&](const std::string& verb, const std::string& target, const TestHeaders& headers,
+                       const std::string& body = "") {
+    return HttpClient(server_->http_port(), "").Ask(verb, target, headers, body);
+  };
+  const std::string bearer = "Bearer " + TokenOf("kim");
+  EXPECT_EQ(ask("GET", "/v1/whoami", {}).status, 401);
+  EXPECT_EQ(ask("GET", "/v1/whoami", {{"Glim-User", "ada"}}).status, 401) << "a name is no proof";
+  EXPECT_EQ(ask("GET", "/v1/whoami", {{"Authorization", bearer}}).Json()["user"], "kim");
+  EXPECT_FALSE(HttpClient(server_->http_port(), Authorities()).connected()) << "no TLS there";
+  const HttpReply code = ask("POST", "/v1/session/code", {{"Authorization", bearer}});
+  EXPECT_THAT(code.Json()["url"].get<std::string>(), ::testing::StartsWith("http://127.0.0.1:"));
+  const HttpReply session = ask("POST", "/v1/session", {{"Content-Type", "application/json"}},
+                                "{\"code\":" + code.Json()["code"].dump() + "}");
+  ASSERT_EQ(session.status, 200) << session.body;
+  EXPECT_THAT(session.headers.at("set-cookie"), ::testing::Not(HasSubstr("Secure"))) << "the browser would not send it";
+  EXPECT_EQ(session.headers.count("strict-transport-security"), 0U);
+}
+
+TEST_F(PlaintextGatewayTest, BeyondLoopbackItDoesNotStart) {
+  server::Config open = config_;
+  open.listen_http = "0.0.0.0:0";
+  open.store = "sqlite:" + (folder_ / "other.db").string();
+  const auto started = server::Server::Start(open, [](const Status&) {});
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.status().field(), "http_plaintext");
+}
+
+TEST(RequestMessage, OfAMethodThatIsNotLinkedIsARefusal) {
+  const Route route{"GET", "/v1/nothing", "ClientApi/Nothing"};
+  HttpRequest request;
+  request.verb = "GET";
+  const auto message = RequestMessage({&route, {}, {}}, request);
+  EXPECT_EQ(message.status().code(), StatusCode::kUnimplemented);
+}
+
 // No route is missing, and none leads nowhere.
 TEST(Routes, EachMethodOfUsersHasOne) {
   std::set<std::string> routed;

@@ -128,7 +128,13 @@ std::unique_ptr<Message> NewMessage(const google::protobuf::Descriptor* type) {
 }
 
 Result<std::unique_ptr<Message>> RequestMessage(const Match& match, const HttpRequest& request) {
-  auto message = NewMessage(MethodOf(*match.route)->input_type());
+  const auto* const method = MethodOf(*match.route);
+  if (method == nullptr) {
+    return Status(StatusCode::kUnimplemented, "this program has no " + std::string(match.route->method))
+        .WithReason("NO_SUCH_METHOD")
+        .WithFix("GET /v1/openapi.json says what there is");
+  }
+  auto message = NewMessage(method->input_type());
   const bool may_have_body = request.verb == "POST" || request.verb == "PUT";
   if (!may_have_body && !request.body.empty()) {
     return Bad("BAD_FIELD", "", request.verb + " takes no body", "put the fields into the query");

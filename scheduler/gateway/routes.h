@@ -47,9 +47,16 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/jobs/{job_id}/priority", "OperateApi/SetJobPriority"},
     {"POST", "/v1/jobs/{job_id}/move", "OperateApi/MoveJob"},
     {"GET", "/v1/jobs/{job_id}/why", "ClientApi/ExplainJob"},
+    {"GET", "/v1/jobs/{job_id}/trace", "SchedApi/TraceJob"},
     {"GET", "/v1/jobs/{job_id}/log", "ClientApi/StreamLog", Form::kLog},
+    {"GET", "/v1/jobs/{job_id}/log/search", "LogApi/SearchLog"},
     {"GET", "/v1/jobs/{job_id}/events", "ClientApi/StreamEvents", Form::kEvents},
+    {"GET", "/v1/weigh", "OperateApi/WeighJobs"},
     {"POST", "/v1/users/{user}/cancel", "OperateApi/CancelUserJobs"},
+
+    {"GET", "/v1/reservations", "ReserveApi/ListReservations"},
+    {"POST", "/v1/reservations", "ReserveApi/SetReservation"},
+    {"DELETE", "/v1/reservations/{name}", "ReserveApi/RemoveReservation"},
 
     {"GET", "/v1/nodes", "ClientApi/ListNodes"},
     {"DELETE", "/v1/nodes/{node}", "AdminApi/RemoveNode"},
@@ -64,9 +71,12 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/v1/events", "ClientApi/StreamEvents", Form::kEvents},
     {"GET", "/v1/history", "ClientApi/ListHistory"},
     {"GET", "/v1/history/report", "ReportApi/GetHistoryReport"},
+    {"GET", "/v1/history/export", "SchedApi/ExportHistory"},
+    {"GET", "/v1/storage", "ReportApi/GetStorageReport"},
     {"GET", "/v1/cluster", "ReportApi/GetClusterAt"},
     {"GET", "/v1/report", "AdminApi/GetReport"},
     {"GET", "/v1/status", "AdminApi/GetSchedulerStatus"},
+    {"GET", "/v1/sched", "SchedApi/GetSchedStatus"},
 
     {"GET", "/v1/secrets", "ClientApi/ListSecrets"},
     {"PUT", "/v1/secrets/{name}", "ClientApi/SetSecret"},
@@ -78,6 +88,8 @@ inline constexpr auto kRoutes = std::to_array<Route>({
 
     {"GET", "/v1/accounts", "AdminApi/ListAccounts"},
     {"POST", "/v1/accounts", "AdminApi/ChangeAccount"},
+    {"GET", "/v1/layout", "LayoutApi/ListLayout"},
+    {"POST", "/v1/rows", "LayoutApi/ChangeRows"},
     {"GET", "/v1/policy", "AdminApi/GetPolicy"},
     {"POST", "/v1/policy/reload", "AdminApi/ReloadPolicy"},
     {"POST", "/v1/outage/resolve", "AdminApi/ResolveOutage"},

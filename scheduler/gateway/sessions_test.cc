@@ -110,6 +110,61 @@ TEST_F(SessionTest, AnEndedSessionIsWorthNothing) {
   EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", session.cookie}}).Reason(), "BAD_TOKEN");
 }
 
+// Not for longer than the token of who asked for it, and never longer than half a day.
+TEST_F(SessionTest, ASessionEndsWithItsTime) {
+  // Half a day; a second may have begun since.
+  EXPECT_THAT(Begin("kim").set_cookie, ::testing::ContainsRegex("Max-Age=43(200|19[0-9]);"));
+  const HttpReply made = Ask("POST", "/v1/session/code", MakeToken("kim", "all", "", 2'000));
+  const HttpReply begun = Redeem(made.Json()["code"]);
+  ASSERT_EQ(begun.status, 200) << begun.body;
+  const std::string set_cookie = begun.headers.at("set-cookie");
+  EXPECT_THAT(set_cookie, ::testing::ContainsRegex("Max-Age=[012];"));
+  const TestHeaders cookie = {{"Cookie", set_cookie.substr(0, set_cookie.find(';'))}};
+  EXPECT_TRUE(
+      server::Eventually([&] { return Ask("GET", "/v1/session", "", "", cookie).Reason() == "TOKEN_EXPIRED"; }));
+}
+
+TEST_F(SessionTest, OfAUserWhoMayNoMoreItIsWorthNothing) {
+  const Session session = Begin("kim");
+  v1::AccountUser user;
+  user.set_name("kim");
+  user.set_role("user");
+  user.add_teams("vision");
+  user.set_disabled(true);
+  PutUser(user);
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", session.cookie}}).Reason(), "USER_DISABLED");
+  user.set_disabled(false);
+  PutUser(user);
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", session.cookie}}).status, 200);
+  user.set_role("viewer");
+  PutUser(user);
+  const std::string target = "/v1/plan";
+  EXPECT_EQ(Ask("POST", target, "", "{}", {{"Cookie", session.cookie}, {"X-Glim-Csrf", session.csrf}}).Reason(), "ROLE")
+      << "the rights are those of now";
+}
+
+TEST_F(SessionTest, ANewLeaderKnowsIt) {
+  const Session session = Begin("kim");
+  const std::string code = NewCode("kim");
+  RestartServer();
+  const HttpReply shown = Ask("GET", "/v1/session", "", "", {{"Cookie", session.cookie}});
+  EXPECT_EQ(shown.status, 200) << shown.body;
+  EXPECT_EQ(shown.Json()["csrf"], session.csrf) << "the page goes on";
+  EXPECT_EQ(Redeem(code).Reason(), "BAD_CODE") << "codes are the old leader's alone";
+}
+
+TEST_F(SessionTest, AllOfAUserEndTogether) {
+  const Session one = Begin("kim"), two = Begin("kim"), others = Begin("lee");
+  const HttpReply ended =
+      Ask("POST", "/v1/users/kim/revoke", "", "{}", {{"Cookie", one.cookie}, {"X-Glim-Csrf", one.csrf}});
+  EXPECT_EQ(ended.status, 200) << ended.body;
+  for (const Session* session : {&one, &two}) {
+    EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", session->cookie}}).Reason(), "BAD_TOKEN");
+  }
+  EXPECT_EQ(Ask("GET", "/v1/whoami", TokenOf("kim")).Reason(), "BAD_TOKEN") << "tokens, too";
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", others.cookie}}).status, 200);
+}
+
 TEST_F(SessionTest, BytesThatNoTokenHasDoNoHarm) {
   EXPECT_EQ(Connect().Ask("GET", "/v1/whoami", {{"Authorization", "Bearer \x7f"}}).status, 400) << "is no HTTP";
   for (const std::string& bytes : {std::string("\xff\xfe"), std::string(9'000, 'x')}) {

@@ -30,7 +30,9 @@ Notifier::Notifier(server::SchedulerLoop* loop, Options options)
                                 changed_.notify_all();
                               },
                               [this](const Message& message) { Skipped(message); }},
-              &figures_) {}
+              &figures_) {
+  figures_.oldest_ms = [this] { return outbox_.OldestAge().ms; };
+}
 
 void Notifier::Start() {
   woken_ = true;

@@ -62,6 +62,16 @@ std::map<std::string, std::uint64_t> Outbox::Waiting() const {
   return first;
 }
 
+Duration Outbox::OldestAge() const {
+  std::lock_guard lock(mutex_);
+  const TimePoint now = options_.now();
+  Duration age;
+  for (const auto& [name, lane] : lanes_) {
+    if (!lane->queue.empty()) age = std::max(age, now - lane->queue.front().happened_at);
+  }
+  return age;
+}
+
 void Outbox::Stop() {
   {
     std::lock_guard lock(mutex_);

@@ -49,6 +49,8 @@ class Outbox {
   void Put(Message message);
   // Of each target for which something waits, the first of it.
   std::map<std::string, std::uint64_t> Waiting() const;
+  // Since what the oldest that waits tells of; 0: none waits.
+  Duration OldestAge() const;
   // Tells nobody anything more. Idempotent.
   void Stop();
 

@@ -101,6 +101,8 @@ TEST_F(NotifyOutbox, TellsInOrder) {
   EXPECT_EQ(receivers.told("chat"), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
   EXPECT_EQ(Total(TargetKind::kWebhook, Outcome::kDelivered), 5u);
   EXPECT_TRUE(outbox.Waiting().empty());
+  now_ms += 90'000;
+  EXPECT_EQ(outbox.OldestAge(), Duration{}) << "nothing waits";
 }
 
 TEST_F(NotifyOutbox, TriesAgainUntilItIsTold) {
@@ -123,6 +125,8 @@ TEST_F(NotifyOutbox, OneThatHangsHoldsUpNoOther) {
   for (std::uint64_t seq = 1; seq <= 3; ++seq) outbox.Put(To("chat", seq));
   EXPECT_TRUE(receivers.Await([&] { return receivers.told("chat").size() == 3 && figures.waiting == 1; }));
   EXPECT_EQ(outbox.Waiting(), (std::map<std::string, std::uint64_t>{{"slow", 1}}));
+  now_ms += 90'000;
+  EXPECT_EQ(outbox.OldestAge(), Seconds(90));
   outbox.Stop();
   EXPECT_EQ(outbox.Waiting().at("slow"), 1u) << "it was not told";
 }

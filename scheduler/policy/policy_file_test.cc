@@ -338,7 +338,7 @@ TEST(PolicyFileTest, PoolsAndZonesMustBeKnownOrDeclared) {
   const Status pool = CheckNames(file->names, {{"a100", "default"}, {"A", "B"}, true}, &warnings);
   EXPECT_EQ(pool.field(), "quotas.pools.a10O");
   EXPECT_EQ(pool.message(), "5:5: quotas.pools.a10O: no node of pool 'a10O' has ever registered");
-  EXPECT_EQ(pool.fix(), "did you mean 'a100'? or add it to the list `pools` if it is still to come");
+  EXPECT_EQ(pool.fix(), "did you mean 'a100'? or declare it if it is still to come: glim admin pool set a10O");
   const Status zone = CheckNames(file->names, {{"a10O"}, {"A"}, true}, &warnings);
   EXPECT_EQ(zone.field(), "links[0].zone_b");
   EXPECT_EQ(zone.message().substr(0, 5), "7:23:");

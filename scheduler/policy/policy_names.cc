@@ -11,7 +11,7 @@ namespace glim::server {
 namespace {
 
 constexpr std::size_t kNamesMax = 10'000;
-constexpr std::size_t kPoolsNamedMax = 16;
+constexpr std::size_t kNamesShownMax = 16;
 
 std::string ListYaml(const char* key, const std::set<std::string>& names) {
   if (names.empty()) return "";
@@ -24,7 +24,7 @@ Status Unknown(const PolicyNames::Mention& mention, const std::set<std::string>&
   const std::string what = mention.zone ? "zone" : "pool";
   const std::vector<std::string_view> words(known.begin(), known.end());
   const std::string near = Nearest(mention.name, words);
-  const std::string declare = "add it to the list `" + what + "s` if it is still to come";
+  const std::string declare = "declare it if it is still to come: glim admin " + what + " set " + mention.name;
   return Status(StatusCode::kInvalidArgument, std::to_string(mention.line) + ":" + std::to_string(mention.column) +
                                                   ": " + mention.field + ": no node of " + what + " '" + mention.name +
                                                   "' has ever registered")
@@ -66,32 +66,26 @@ Status CheckNames(const PolicyNames& names, const KnownNames& known, std::vector
   return Status::Ok();
 }
 
-std::set<std::string> PoolsThatExist(const PolicyNames& names, const KnownNames& known) {
-  std::set<std::string> pools = known.pools;
-  pools.insert(names.pools.begin(), names.pools.end());
-  for (const PolicyNames::Mention& mention : names.mentions) {
-    if (!mention.zone) pools.insert(mention.name);
-  }
-  return pools;
-}
-
-Status CheckPoolExists(const std::string& pool, const std::set<std::string>& existing) {
-  if (existing.contains(pool)) return Status::Ok();
+Status CheckIsKnown(bool zone, const std::string& field, const std::string& name,
+                    const std::set<std::string>& existing) {
+  if (existing.contains(name)) return Status::Ok();
+  const std::string what = zone ? "zone" : "pool";
   const std::vector<std::string_view> words(existing.begin(), existing.end());
-  const std::string near = Nearest(pool, words);
+  const std::string near = Nearest(name, words);
   std::string fix = near.empty() ? "" : "did you mean '" + near + "'? ";
   std::string named;
   std::size_t count = 0;
-  for (const std::string& name : existing) {
-    if (++count <= kPoolsNamedMax) named += (named.empty() ? "" : ", ") + name;
+  for (const std::string& one : existing) {
+    if (++count <= kNamesShownMax) named += (named.empty() ? "" : ", ") + one;
   }
-  if (count > kPoolsNamedMax) named += " and " + std::to_string(count - kPoolsNamedMax) + " more";
-  fix += named.empty() ? "there are no pools yet: " : "the pools are " + named + "; ";
-  fix += "use '*' for all pools together, or add it to `pools` of the policy if it is still to come";
-  return Status(StatusCode::kNotFound, "pool: there is no pool '" + EscapedStart(pool, 64) +
-                                           "': no node is in it, and the policy does not name it")
-      .WithReason("NO_SUCH_POOL")
-      .WithField("pool")
+  if (count > kNamesShownMax) named += " and " + std::to_string(count - kNamesShownMax) + " more";
+  fix += named.empty() ? "there are no " + what + "s yet: " : "the " + what + "s are " + named + "; ";
+  if (!zone) fix += "use '*' for all pools together, or ";
+  fix += "declare it if it is still to come: glim admin " + what + " set " + EscapedStart(name, 64);
+  return Status(StatusCode::kNotFound, field + ": there is no " + what + " '" + EscapedStart(name, 64) +
+                                           "': no node is in it, and no row names it")
+      .WithReason(zone ? "NO_SUCH_ZONE" : "NO_SUCH_POOL")
+      .WithField(field)
       .WithFix(std::move(fix));
 }
 

@@ -24,6 +24,7 @@ struct PolicyNames {
   std::vector<Mention> mentions;
 };
 
+// Of nodes, and of the rows that operators set.
 struct KnownNames {
   std::set<std::string> pools;
   std::set<std::string> zones;
@@ -39,10 +40,9 @@ void Mention(bool zone, const std::string& name, yaml::Mark where, const std::st
 // `warnings`.
 Status CheckNames(const PolicyNames& names, const KnownNames& known, std::vector<std::string>* warnings);
 
-// The pools that there are: of nodes that have rows, declared by the file, or mentioned in it.
-std::set<std::string> PoolsThatExist(const PolicyNames& names, const KnownNames& known);
-// Refuses a pool that does not exist, by the field `pool`; the fix names those that do.
-Status CheckPoolExists(const std::string& pool, const std::set<std::string>& existing);
+// Refuses a pool, or a zone, that does not exist (NO_SUCH_POOL, NO_SUCH_ZONE); the fix names those that do.
+Status CheckIsKnown(bool zone, const std::string& field, const std::string& name,
+                    const std::set<std::string>& existing);
 
 // "kim", or "\"007\"" where YAML would take it for something else.
 std::string YamlName(const std::string& name);

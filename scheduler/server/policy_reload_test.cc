@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "glim/v1/layout_api.grpc.pb.h"
 #include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
@@ -164,7 +165,8 @@ TEST_F(PolicyReloadTest, ChangedQuotasAreRefusedWithTheCommandToUse) {
   EXPECT_THAT(Show(), HasSubstr("quantum_min: 9m\n")) << "nothing of it is in force";
 }
 
-TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
+// Links are rows likewise, and what is changed of them counts at once.
+TEST_F(PolicyReloadTest, AFilesLinksAreImportedAndTheirRowsCount) {
   Use("zones: [A, B]\nlinks: [{zone_a: A, zone_b: B, jobs_max: 0}]\ncross_zone_nodes_min: 2\n");
   auto hello = MakeHello(server_->cluster_id(), "node-2");
   hello.mutable_labels()->set_zone("B");
@@ -176,7 +178,21 @@ TEST_F(PolicyReloadTest, ALinkThatIsTakenAwayHoldsBackWhatStarted) {
   v1::SubmitResponse submitted;
   EXPECT_EQ(DetailOf(Submit(request, &submitted)).reason(), "INFEASIBLE");
   WritePolicy("links: [{zone_a: A, zone_b: B}]\ncross_zone_nodes_min: 2\n");
-  MustReload();
+  v1::ReloadPolicyResponse response;
+  const grpc::Status refused = Reload(&response);
+  EXPECT_EQ(DetailOf(refused).reason(), "LAYOUT_IMPORTED");
+  EXPECT_THAT(DetailOf(refused).fix(), HasSubstr("glim admin link set A B --jobs-max 1 --pairs-max 1"));
+
+  grpc::ClientContext context;
+  SetUser(&context);
+  v1::ChangeRowsRequest change;
+  v1::LayoutLink* const link = change.add_changes()->mutable_link();
+  link->set_zone_a("A");
+  link->set_zone_b("B");
+  link->set_jobs_max(1);
+  link->set_pairs_max(1);
+  v1::ChangeRowsResponse changed;
+  ASSERT_TRUE(v1::LayoutApi::NewStub(channel_)->ChangeRows(&context, change, &changed).ok());
   const std::uint64_t job = MustSubmit(Spec("wide", 2));
   EXPECT_TRUE(first.WaitLaunch(job) && second.WaitLaunch(job));
 }

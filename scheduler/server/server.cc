@@ -10,14 +10,18 @@
 #include "scheduler/gateway/watch/stream_hub.h"
 #include "scheduler/notify/notifier.h"
 #include "scheduler/oidc/verifier.h"
-#include "scheduler/policy/quota_import.h"
+#include "scheduler/policy/layout_import.h"
 #include "scheduler/server/agents/agent_service.h"
 #include "scheduler/server/agents/log_tail_keeper.h"
 #include "scheduler/server/clients/admin_service.h"
 #include "scheduler/server/clients/client_service.h"
 #include "scheduler/server/clients/enrol_service.h"
+#include "scheduler/server/clients/layout_service.h"
+#include "scheduler/server/clients/log_service.h"
 #include "scheduler/server/clients/operate_service.h"
 #include "scheduler/server/clients/report_service.h"
+#include "scheduler/server/clients/reserve_service.h"
+#include "scheduler/server/clients/sched_service.h"
 #include "scheduler/server/convert/rpc_status.h"
 #include "scheduler/server/door/door.h"
 #include "scheduler/server/door/forwarded_peer.h"
@@ -53,6 +57,7 @@ struct Server::Parts {
   std::unique_ptr<AgentHub> hub;
   std::unique_ptr<LogBroker> broker;
   std::unique_ptr<LogTailKeeper> tails;
+  HeldSaves held_saves;
   std::unique_ptr<EventFeed> feed;
   std::unique_ptr<notify::Notifier> notifier;
   std::unique_ptr<Door> door;
@@ -70,7 +75,11 @@ struct Server::Parts {
   std::unique_ptr<AgentService> second_agent;  // the same, for the second port without identity
   std::unique_ptr<AdminService> admin;
   std::unique_ptr<OperateService> operate;
+  std::unique_ptr<ReserveService> reserve;
+  std::unique_ptr<LayoutService> layout;
+  std::unique_ptr<LogService> logs;
   std::unique_ptr<ReportService> reports;
+  std::unique_ptr<SchedService> sched;
   std::unique_ptr<EnrolService> enrol;
   std::unique_ptr<OpenConnections> user_connections, agent_connections;
   std::unique_ptr<BegunCalls> user_calls, agent_calls;  // null: without identity
@@ -129,12 +138,12 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   limits = std::make_unique<CallerLimits>(config.limits, options.clock);
   options.observer = &metrics;
   options.on_fatal = std::move(on_fatal);
-  options.import_quotas =
-      [policy = config.policy](const core::Accounts& accounts) -> Result<std::optional<core::ChangeAccounts>> {
-    auto plan = PlanQuotaImport(accounts, policy);
+  options.import_rows = [file = PolicyFile{config.policy, config.policy_names}](
+                            const core::Accounts& accounts) -> Result<std::optional<core::ChangeAccounts>> {
+    auto plan = PlanPolicyImport(accounts, file);
     if (!plan.ok()) return plan.status();
-    for (const std::string& words : plan->words) LogInfo("quotas imported from the policy row=\"{}\"", words);
-    if (!plan->warning.empty()) LogWarning("policy warning=\"{}\"", plan->warning);
+    for (const std::string& words : plan->words) LogInfo("imported from the policy row=\"{}\"", words);
+    for (const std::string& warning : plan->warnings) LogWarning("policy warning=\"{}\"", warning);
     return std::move(plan->event);
   };
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
@@ -206,13 +215,17 @@ void Server::Parts::MakeServices() {
       std::make_unique<ClientService>(loop.get(), &strand, broker.get(), feed.get(), &adviser, desk.get(), door.get(),
                                       watch.get(), user_secrets.get(), sign_ins.get(), web_codes.get(), cluster_id);
   for (auto* service : {&agent, &second_agent}) {
-    *service = std::make_unique<AgentService>(hub.get(), broker.get(), limits.get(), identity->enrolment(),
+    *service = std::make_unique<AgentService>(hub.get(), broker.get(), limits.get(), &held_saves, identity->enrolment(),
                                               identity->logins());
   }
   admin =
       std::make_unique<AdminService>(loop.get(), policy.get(), door.get(), &identity->nodes(), &identity->rotation());
   operate = std::make_unique<OperateService>(loop.get(), door.get());
-  reports = std::make_unique<ReportService>(loop.get(), desk.get(), door.get());
+  reserve = std::make_unique<ReserveService>(loop.get(), &adviser, door.get());
+  layout = std::make_unique<LayoutService>(loop.get(), door.get());
+  logs = std::make_unique<LogService>(loop.get(), &strand, broker.get(), door.get());
+  reports = std::make_unique<ReportService>(loop.get(), desk.get(), &held_saves, door.get());
+  sched = std::make_unique<SchedService>(loop.get(), &adviser, desk.get(), door.get(), policy->source());
   if (identity->identity()) enrol = std::make_unique<EnrolService>(door.get(), identity->enrolment());
 }
 
@@ -252,7 +265,8 @@ void Server::Parts::MakeBounds() {
 
 // Users' port and agents' port. Without identity agents may come by either, as they did when there was one.
 Status Server::Parts::ListenForAll(const Config& config) {
-  std::vector<grpc::Service*> services = {client.get(), admin.get(), operate.get(), reports.get()};
+  std::vector<grpc::Service*> services = {client.get(),  admin.get(), operate.get(), layout.get(),
+                                          reserve.get(), logs.get(),  reports.get(), sched.get()};
   if (enrol) services.push_back(enrol.get());
   if (!identity->identity()) services.push_back(second_agent.get());
   auto users = Listen({"listen", config.listen, identity->ForUsers(user_calls.get()), std::move(services), true,

@@ -18,7 +18,7 @@ AIMS = {"page": ("p99_ms", 20), "report": ("max_ms", 2000)}
 def main():
     parser = argparse.ArgumentParser(
         prog="tests/bench/run reports",
-        usage="%(prog)s [--dir DIR] [--jobs N] [--pages N] [--reports N] [--store URL]",
+        usage="%(prog)s [--dir DIR] [--jobs N] [--pages N] [--reports N] [--alone SECONDS] [--store URL]",
         description=__doc__,
     )
     parser.add_argument("--dir", default=None, help="where the database lies: a disk, not a tmpfs")

@@ -1,8 +1,7 @@
 // glim-bench-reports: lists with filters and reports over history, in the scheduler's own parts without a network. A
-// page of 200 jobs out of a million by each filter; a report of a month over a million ended jobs in SQLite, and how
-// long passes and answered submissions take meanwhile.
+// page of 200 jobs out of a million by each filter; a report of a month over a million ended jobs in the store, and how
+// long a busy cluster's passes and answered submissions take meanwhile, beside what they take alone.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +9,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +22,8 @@
 #include "scheduler/server/convert/history_report.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 #include "scheduler/store/open_store.h"
+#include "sdk/log/log.h"
+#include "tests/bench/busy_loop.h"
 
 namespace {
 
@@ -35,6 +35,7 @@ struct Options {
   std::uint64_t jobs = 1'000'000;
   std::uint64_t pages = 300;
   int reports = 5;
+  int alone_s = 10;  // that the busy cluster is watched without reports
   std::string store;
 };
 
@@ -156,42 +157,6 @@ void FillHistory(store::Store& store, std::uint64_t jobs, TimePoint now) {
   }
 }
 
-// Passes' times, by whether a report is being made.
-class Passes final : public LoopObserver {
- public:
-  void OnPass(double seconds) override {
-    const std::lock_guard lock(mutex_);
-    ms_[reporting].push_back(seconds * 1e3);
-  }
-  void OnCommit(double /*seconds*/) override {}
-  void OnChanged(const core::Tables&, const std::vector<core::Mutation>&, const core::Policy&) override {}
-  double P99(bool while_reporting) {
-    const std::lock_guard lock(mutex_);
-    return Percentile(ms_[while_reporting], 99);
-  }
-  std::atomic<bool> reporting{false};
-
- private:
-  std::mutex mutex_;
-  std::vector<double> ms_[2];
-};
-
-core::SubmitJobs Submission(std::uint32_t jobs) {
-  core::SubmitJobs submit;
-  submit.user = "ann";
-  submit.specs.assign(jobs, *SpecOf("bench", "default"));
-  for (core::JobSpec& spec : submit.specs) spec.nodes = 2'000;  // it waits: passes look at it and place nothing
-  return submit;
-}
-
-double Answered(SchedulerLoop& loop, decltype(core::Event::what) what) {
-  std::promise<void> done;
-  const auto begin = Steady::now();
-  if (!loop.Post(std::move(what), [&](const core::Reply&) { done.set_value(); }).ok()) std::abort();
-  done.get_future().wait();
-  return MsSince(begin);
-}
-
 double Report(SchedulerLoop& loop, HistoryDesk& desk, const char* by, std::uint64_t* jobs) {
   v1::GetHistoryReportRequest request;
   request.set_by(by);
@@ -217,55 +182,42 @@ double Report(SchedulerLoop& loop, HistoryDesk& desk, const char* by, std::uint6
   return MsSince(begin);
 }
 
+void PrintMeanwhile(bench::BusyLoop& busy) {
+  const auto print = [](const char* name, const std::vector<double>& alone, const std::vector<double>& meanwhile) {
+    std::printf(
+        "{\"part\":\"meanwhile\",\"what\":\"%s\",\"alone\":%zu,\"p50_ms_alone\":%.2f,\"p99_ms_alone\":%.2f,"
+        "\"meanwhile\":%zu,\"p50_ms\":%.2f,\"p99_ms\":%.2f}\n",
+        name, alone.size(), Percentile(alone, 50), Percentile(alone, 99), meanwhile.size(), Percentile(meanwhile, 50),
+        Percentile(meanwhile, 99));
+  };
+  const bench::BusyLoop::Times alone = busy.TimesOf(false), meanwhile = busy.TimesOf(true);
+  print("pass", alone.passes_ms, meanwhile.passes_ms);
+  print("answer", alone.answers_ms, meanwhile.answers_ms);
+}
+
 void MeasureReports(const Options& options) {
   auto store = store::OpenStore(options.store).value();
-  const Clock clock = MonotonicWallClock();
-  FillHistory(*store, options.jobs, clock());
+  FillHistory(*store, options.jobs, MonotonicWallClock()());
   auto reader = store->OpenReader().value();
-  Passes passes;
-  SchedulerLoop::Options loop_options;
-  loop_options.clock = clock;
-  loop_options.observer = &passes;
-  loop_options.ended_jobs_max = 2 * options.jobs;
-  auto loop = SchedulerLoop::Open(std::move(loop_options), std::move(store)).value();
-  loop->Start();
-  HistoryDesk desk(loop.get(), std::move(reader));
-  for (std::uint32_t node = 1; node <= 1'000; ++node) {
-    core::NodeConnected hello;
-    hello.session = node;
-    hello.name = hello.machine_id = "n" + std::to_string(node);
-    hello.labels.gpu_count = 8;
-    Answered(*loop, std::move(hello));
-  }
-  Answered(*loop, Submission(5'000));
-
-  std::vector<double> answers[2];
-  std::atomic<bool> stop{false};
-  std::thread submitter([&] {
-    while (!stop) {
-      const bool reporting = passes.reporting;
-      const double ms = Answered(*loop, Submission(1));
-      if (reporting == passes.reporting) answers[reporting].push_back(ms);
-    }
-  });
-  std::this_thread::sleep_for(std::chrono::seconds(5));
+  bench::BusyLoop::Options of_busy;
+  of_busy.ended_jobs_max = 2 * options.jobs;
+  bench::BusyLoop busy(of_busy, std::move(store));
+  HistoryDesk desk(&busy.loop(), std::move(reader));
+  busy.Begin();
+  std::this_thread::sleep_for(std::chrono::seconds(options.alone_s));
+  std::printf("{\"part\":\"cluster\",\"running\":%zu}\n", busy.Running());
   for (const char* by : {"pool", "user", "job"}) {
     std::vector<double> ms;
     std::uint64_t jobs = 0;
-    passes.reporting = true;
-    for (int i = 0; i < options.reports; ++i) ms.push_back(Report(*loop, desk, by, &jobs));
-    passes.reporting = false;
+    busy.Mark(true);
+    for (int i = 0; i < options.reports; ++i) ms.push_back(Report(busy.loop(), desk, by, &jobs));
+    busy.Mark(false);
     std::printf("{\"part\":\"report\",\"by\":\"%s\",\"jobs\":%llu,\"p50_ms\":%.0f,\"max_ms\":%.0f}\n", by,
                 static_cast<unsigned long long>(jobs), Percentile(ms, 50), Percentile(ms, 100));
   }
-  stop = true;
-  submitter.join();
-  std::printf(
-      "{\"part\":\"meanwhile\",\"pass_p99_ms\":%.2f,\"pass_p99_ms_alone\":%.2f,\"answer_p99_ms\":%.2f,"
-      "\"answer_p99_ms_alone\":%.2f}\n",
-      passes.P99(true), passes.P99(false), Percentile(answers[1], 99), Percentile(answers[0], 99));
+  busy.End();
+  PrintMeanwhile(busy);
   desk.Stop();
-  loop->Stop();
 }
 
 }  // namespace
@@ -276,8 +228,10 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs)->check(CLI::Range(1'000, 10'000'000))->capture_default_str();
   app.add_option("--pages", options.pages)->check(CLI::Range(1, 100'000))->capture_default_str();
   app.add_option("--reports", options.reports)->check(CLI::Range(1, 1'000))->capture_default_str();
+  app.add_option("--alone", options.alone_s, "seconds without a report")->check(CLI::Range(1, 600));
   app.add_option("--store", options.store, "sqlite:/path or postgres:..., empty and of this run alone")->required();
   CLI11_PARSE(app, argc, argv);
+  StartLog("%l %v", "error");                // standard output has the figures alone
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a figure is told as soon as it is known
   MeasurePages(options);
   MeasureReports(options);

@@ -1,10 +1,7 @@
 """Operators take nodes out of a real cluster: a training job is drained off a node and goes on elsewhere without a lost
-step, the node takes nothing until it is given back, and what docs/operations says of it is run line by line."""
+step, and the node takes nothing until it is given back."""
 
 import json
-import os
-import re
-import subprocess
 import time
 
 import pytest
@@ -12,7 +9,6 @@ import pytest
 from cluster.processes import wait_until
 from cluster.story import Training, check_run, steps_done
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REASON = ("--reason", "a new fan")
 
 
@@ -87,28 +83,44 @@ def test_maintenance_ends_by_itself_also_when_the_scheduler_was_away(cluster, op
     assert time.time() * 1000 >= until
 
 
+def test_a_job_has_left_a_reservation_with_a_save_when_it_begins_and_returns_after_its_end(stage, cluster, operator):
+    training = Training(seed=4, epochs=3, step_ms=40)
+    stage.reference("unreserved", training)
+    job = stage.submit_training("reserved", training)
+    wait_until(lambda: cluster.check() or steps_done(stage.path("reserved")) >= 5, 120, "step 5", every=0.02)
+    nodes = ",".join(sorted(operator.nodes()))
+    words = ("admin", "reserve", "set", "firmware", "--node", nodes, "--reason", "new firmware", "--for", "10s")
+    tried = operator.text(*words, "--dry-run")
+    assert "  + nodes " in tried and str(job) in tried
+    assert operator.json("admin", "reserve", "ls")["reservations"] == [], "a dry run changes nothing"
+
+    operator.text(*words, "--from", "in 6s", "-y")
+    (row,) = operator.json("admin", "reserve", "ls")["reservations"]
+    waits = cluster.wait_job(job, lambda j: j["state"] == "queued", 60, "it has left")
+    assert time.time() * 1000 < row["begins_at_ms"], "the nodes are free when it begins"
+    first = waits["attempts"][0]
+    assert (first["outcome"], first["save"]) == ("interrupted", "saved")
+    assert "reserved for nobody" in first["agreements"][-1]["reason"]
+    reserved = [blocker for blocker in waits["blockers"] if blocker["kind"] == "reserved"]
+    assert reserved and ": new firmware" in reserved[0]["message"], waits["blockers"]
+    assert "firmware: reserved for nobody" in operator.text("nodes", nodes.split(",")[0])
+
+    cluster.wait_job(job, lambda j: j["state"] == "running", 60, "it returns")
+    assert time.time() * 1000 >= row["ends_at_ms"]
+    ended = cluster.wait_state(job, "succeeded", 240)
+    assert (ended["steps_lost"], ended["interrupts"]) == (0, 1)
+    report = check_run(stage.examples, stage.path("reserved"), stage.path("unreserved"))
+    assert report["ok"] and report["attempts"] == 2, report
+    kinds = [json.loads(line)["kind"] for line in operator.text("-o", "json", "events", "--since", "5m").splitlines()]
+    assert [kind for kind in kinds if kind.startswith("reservation_")] == [
+        "reservation_set",
+        "reservation_began",
+        "reservation_ended",
+    ]
+    assert "ReserveApi/SetReservation" in operator.text("-o", "json", "admin", "audit", "--since", "10m")
+
+
 def test_users_take_no_nodes_out(cluster, glim):
     node = sorted(glim.nodes())[0]
     refused = glim.run("admin", "node", "drain", node, *REASON, "-y", user="ana")
     assert refused.returncode == 4, refused.stderr
-
-
-@pytest.mark.parametrize("page", ["drain.md", "maintenance.md"])
-def test_what_the_page_shows_runs(page, stage, cluster, operator):
-    with open(os.path.join(ROOT, "docs", "operations", page)) as file:
-        blocks = re.findall(r"^```bash\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= 2
-    job = operator.submit(stage.examples.make("runs", "exec sleep 600", nodes=1), user="ana")
-    node = node_of(cluster.wait_state(job, "running", 60))
-    path = os.path.dirname(operator.program) + os.pathsep + os.environ["PATH"]
-    ran = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks)],
-        cwd=stage.folder,
-        env={**operator.env_of(None), "PATH": path, "NODE": node, "JOB": str(job), "NAME": "ana"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert not cordon_of(operator, node), "the page gives the node back"

@@ -32,6 +32,14 @@ def test_each_rank_has_its_own_log(stage, cluster, glim):
     refused = glim.run("logs", job, "--rank", 4)
     assert refused.returncode != 0 and "rank" in refused.stderr
 
+    # The same logs, searched where they lie.
+    found = glim.text("logs", job, "--grep", "OF 4", "-i")
+    assert found == "".join(f"rank {rank}: rank {rank} of 4 on {rank // 2}\n" for rank in range(4))
+    assert glim.text("logs", job, "--grep", "error", "--rank", 3, "-C", 1) == "rank 3 of 4 on 1\nerror\n"
+    assert glim.text("logs", job, "--grep", "error", "-m", 2) == "rank 0: error\nrank 1: error\n"
+    nothing = glim.run("logs", job, "--grep", "e.r")
+    assert nothing.returncode == 0 and nothing.stdout == "" and "no line holds" in nothing.stderr
+
 
 def test_follow_shows_lines_as_they_come_and_ends_with_the_job(stage, cluster, glim):
     gate = stage.path("gate")
@@ -74,3 +82,7 @@ def test_a_large_log_comes_whole(stage, cluster, glim):
     job = glim.submit(stage.examples.make("large", "seq 1 200000"))
     cluster.wait_state(job, "succeeded", 30)
     assert glim.text("logs", job).split() == [str(n) for n in range(1, 200001)]
+    with_99 = [str(n) for n in range(1, 200001) if "99" in str(n)]
+    assert glim.text("logs", job, "--grep", "99", "--rank", 0).split() == with_99, "several pages"
+    newest = glim.text("logs", job, "--grep", "99", "--rank", 0, "--newest-first")
+    assert newest.split() == with_99[::-1]

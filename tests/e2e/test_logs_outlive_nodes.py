@@ -49,6 +49,10 @@ def test_a_failed_jobs_traceback_is_there_when_its_nodes_are_gone(fresh_folder):
         )
         assert "SystemError: the tensors have gone" in shown.stdout and "rank 1 begins" in shown.stdout
 
+        searched = glim.run("logs", job, "--grep", "tensors")
+        assert searched.stdout.startswith("rank 1: ") and "tensors have gone" in searched.stdout, searched
+        assert searched.stderr.count("the end that the scheduler has kept of its log was searched") == 2, searched
+
         # Nodes that were removed, and a scheduler that began anew.
         def both_lost():
             glim.run("admin", "outage", "resolve")  # all nodes silent at once are an outage, which loses none

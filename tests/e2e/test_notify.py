@@ -4,28 +4,27 @@ import contextlib
 import http.server
 import json
 import os
-import re
+import socket
 import threading
 
 import pytest
 
+from cluster import pages
 from cluster.local_cluster import CONFIG
 from cluster.processes import wait_until
-from conftest import ROOT, own_stage
+from conftest import own_stage
 
 SECRET = "e2e-secret-of-32-characters-long"
-MANUAL = os.path.join(ROOT, "docs", "operations", "notifications.md")
+MANUAL = "notifications.md"
 PAGER_UID = 61234  # nobody's on this machine
 SIGNAL = {"mode": "signal", "grace": "5s"}
 
 
 def checker():
     """The function that the manual shows to receivers."""
-    with open(MANUAL, encoding="utf-8") as file:
-        block = re.search(r"```python\n(.*?)```", file.read(), re.DOTALL)
-    assert block, MANUAL
+    (block,) = [text for language, text in pages.fences(MANUAL) if language == "python"]
     names = {}
-    exec(compile(block.group(1), MANUAL, "exec"), names)
+    exec(compile(block, MANUAL, "exec"), names)
     return names["check"]
 
 
@@ -65,13 +64,14 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def told(folder, failures=0, commands=""):
+def told(folder, failures=0, commands="", metrics="none"):
     receiver = Receiver(failures)
     secret = os.path.join(folder, "secret")
     with open(secret, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(SECRET + "\n")
     webhooks = f"webhooks: {{team-chat: {{url: '{receiver.url}', secret_file: {secret}}}}}"
-    config = CONFIG + f"  notify: {{{webhooks}, commands: {{{commands}}}}}\n"
+    config = CONFIG.replace("metrics: none", f"metrics: {metrics}")
+    config += f"  notify: {{{webhooks}, commands: {{{commands}}}}}\n"
     try:
         with own_stage(folder, config=config) as stage:
             yield stage, receiver
@@ -116,6 +116,23 @@ def test_what_nobody_was_told_is_told_after_a_restart(fresh_folder):
         cluster.start_again("scheduler")
         wait_until(lambda: len(receiver.requests) > 3, 120, "a try that works")
         assert {one["id"] for one in receiver.told()} == {receiver.told()[0]["id"]}
+
+
+def test_what_the_page_shows_runs(fresh_folder):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        metrics = f"127.0.0.1:{free.getsockname()[1]}"
+    with told(fresh_folder, metrics=metrics) as (stage, receiver):
+        notify = {"on": ["done"], "to": ["team-chat"]}
+        job = int(stage.glim.submit(stage.examples.make("told", "true", nodes=1, notify=notify)))
+        receiver.wait(job, "done")
+        counted = 'glim_notifications_total{target_kind="webhook",outcome="delivered"} 1\n'
+
+        def shown():
+            text = pages.run(MANUAL, stage.glim, stage.folder, METRICS=metrics)
+            assert receiver.url in text, text
+            return counted in text
+
+        wait_until(shown, 60, "the answer of the receiver is counted", every=0.1)
 
 
 def test_a_name_that_is_not_there_is_refused(fresh_folder):

@@ -69,8 +69,8 @@ def test_a_bad_file_is_refused_and_the_old_policy_stays(own):
         ("quotas:\n  default_user: {normal: many}\n", ":2:26: ", "quotas.default_user.normal", "use 0 to"),
         ("quantum_mim: 5m\n", ":1:1: ", "quantum_mim", "quantum_min"),
         ("quantum_min: 5h\n", ":1:1: ", "quantum_max", "lower quantum_min"),
-        ("quotas: {pools: {a100: {high: 1}}}\n", ":1:18: ", "quotas.pools.a100", "pools"),
-        ("links: [{zone_a: A, zone_b: Z}]\n", ":1:29: ", "links[0].zone_b", "zones"),
+        ("quotas: {pools: {a100: {high: 1}}}\n", ":1:18: ", "quotas.pools.a100", "glim admin pool set a100"),
+        ("links: [{zone_a: A, zone_b: Z}]\n", ":1:29: ", "links[0].zone_b", "glim admin zone set Z"),
         ("quotas: {teams: {vision: {weight: -1}}}\n", ":1:35: ", "quotas.teams.vision.weight", "use 1 to"),
         ("quotas: [\n", ":", "", ""),
     ):
@@ -104,6 +104,12 @@ def test_a_restart_begins_with_the_new_policy_and_what_is_shown_reads_back(own):
     assert glim.json("admin", "config", "reload")["applied"]
     shown = glim.text("admin", "config", "show")
     assert "quantum_min: 3m\n" in shown and "default_user: {normal: 1}" in shown
+    # Pools, zones and links became rows, which count from now on; the file may still say the same.
+    links = glim.json("admin", "link", "get")["links"]
+    assert [(row["zone_a"], row["zone_b"], row["pairs_max"]) for row in links] == [("A", "B", 1), ("B", "C", 2)]
+    write_policy(own, POLICY + "quantum_min: 3m\nlinks: [{zone_a: A, zone_b: B, jobs_max: 2}]\n")
+    told = glim.run("admin", "config", "reload")
+    assert told.returncode != 0 and "glim admin link set A B --jobs-max 2 --pairs-max 1" in told.stderr, told.stderr
     write_policy(own, shown)
     for flags in (["--dry-run"], []):
         answer = glim.json("admin", "config", "reload", *flags)

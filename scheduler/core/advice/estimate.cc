@@ -81,6 +81,7 @@ class Forecast {
   void AddNodes() {
     now_ = pass_.now();
     const PoolView& view = pass_.PoolOf(job_.spec->pool);
+    standing_ = pass_.ReservedStanding(job_);
     for (const std::uint32_t i : pass_.AskOf(job_).nodes) {
       const PassNode& node = view.nodes[i];
       if (!node.usable) continue;
@@ -95,12 +96,24 @@ class Forecast {
         const Job& preemptor = *view.attempts[next].job;
         at = at + Remaining(preemptor, preemptor.service);
       }
+      at = OutsideReservations(view, i, at);
       if (at <= now_) {
         ++free_;
       } else {
         frees_.emplace(at, 1);
       }
     }
+  }
+
+  // The first moment from `at` on at which no reservation keeps the node from the job.
+  TimePoint OutsideReservations(const PoolView& view, std::uint32_t node, TimePoint at) const {
+    if (view.reserved.empty()) return at;
+    for (const std::uint32_t i : view.reserved[node]) {  // by begin
+      const Reservation& row = *view.reservations[i];
+      const bool closed = at <= now_ ? standing_[i] == ReservedFor::kClosed : at >= row.begins_at;
+      if (closed && !IsOf(row, job_.team)) at = std::max(at, row.ends_at);
+    }
+    return at;
   }
 
   using Frees = std::pair<TimePoint, std::uint32_t>;
@@ -111,6 +124,7 @@ class Forecast {
   const PriorityClass priority_;
   const Urgency urgency_;
   TimePoint now_;
+  std::vector<ReservedFor> standing_;
   std::uint32_t free_ = 0;
   std::priority_queue<Frees, std::vector<Frees>, std::greater<>> frees_;
 };
@@ -120,7 +134,21 @@ class Forecast {
 bool HasNodes(Pass& pass, const Job& job) {
   const AskView& ask = pass.AskOf(job);
   const NodesOut out = OutOf(pass.PoolOf(job.spec->pool), ask);
-  return MostTogether(ask, out, *job.spec, pass.policy(), pass.state().layouts().zone_names) >= job.spec->nodes;
+  return MostTogether(ask, out, *job.spec, pass.policy(), pass.state()) >= job.spec->nodes;
+}
+
+bool HasUnreservedNodes(Pass& pass, const Job& job) {
+  const std::vector<ReservedFor> standing = pass.ReservedStanding(job);
+  if (standing.empty()) return true;
+  const AskView& ask = pass.AskOf(job);
+  const PoolView& view = pass.PoolOf(job.spec->pool);
+  NodesOut out = OutOf(view, ask);
+  for (const std::uint32_t i : ask.nodes) {
+    if (!view.nodes[i].usable || StandingAt(view.reserved, standing, i) != ReservedFor::kClosed) continue;
+    ++out.all;
+    ++out.by_zone[view.nodes[i].zone];
+  }
+  return MostTogether(ask, out, *job.spec, pass.policy(), pass.state()) >= job.spec->nodes;
 }
 
 Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by) {

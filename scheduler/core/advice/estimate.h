@@ -26,6 +26,8 @@ struct Estimate {
 
 // Whether the nodes that take jobs would be enough, were they all free. While they are not nothing is promised.
 bool HasNodes(Pass& pass, const Job& job);
+// Whether they are without those that reservations keep from the job now.
+bool HasUnreservedNodes(Pass& pass, const Job& job);
 
 // `promised_by`: the end of the promised wait; 0: none is promised. `ahead` has the first kAheadSimulatedMax.
 Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/core/advice/what_if.h"
 #include "scheduler/core/planning/job_order.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
@@ -77,6 +78,37 @@ TEST(Estimate, ATimeLimitBoundsIt) {
   c.Advance(Minutes(10));
   const Estimate estimate = EstimateOf(c, c.Submit(Urgent(1)));
   EXPECT_LE(estimate.latest, c.now() + Minutes(20));
+}
+
+TEST(Estimate, AReservationsEndIsKnown) {
+  Cluster c(Zones{.nodes = 2});
+  Teach(c, 20, Hours(1));
+  Reservation row;
+  row.name = "firmware";
+  row.node_names = {"n1", "n2"};
+  row.ends_at = c.now() + Hours(5);
+  row.reason = "new firmware";
+  ASSERT_TRUE(c.Do(SetReservation{row, "op"}).status.ok());
+  const JobId waits = c.Submit(Urgent(1));
+  const Estimate estimate = EstimateOf(c, waits);
+  EXPECT_EQ(estimate.earliest, row.ends_at);
+  EXPECT_EQ(estimate.latest, row.ends_at);
+  EXPECT_FALSE(OutlookOf(c.state(), c.policy(), c.job(waits), c.now()).promised_by) << "nobody keeps that";
+}
+
+TEST(Estimate, WhoIsStillThereThenIsFollowedByTheReservation) {
+  Cluster c(Zones{.nodes = 1});
+  Teach(c, 60, Hours(2));
+  c.Submit(Urgent(1));
+  c.Settle();
+  Reservation row;
+  row.name = "firmware";
+  row.node_names = {"n1"};
+  row.begins_at = c.now() + Hours(1);
+  row.ends_at = c.now() + Hours(9);
+  row.reason = "new firmware";
+  ASSERT_TRUE(c.Do(SetReservation{row, "op"}).status.ok());
+  EXPECT_GE(EstimateOf(c, c.Submit(Urgent(1))).latest, row.ends_at);
 }
 
 TEST(Estimate, WhoIsBeforeItGoesFirst) {

@@ -55,16 +55,6 @@ std::int64_t Trial::preemption_cost_gpu_ms() const {
   return preemption_cost;
 }
 
-std::string GpuTimeText(std::int64_t gpu_ms) {
-  const std::int64_t hour = Hours(1).ms, minute = Minutes(1).ms;
-  if (gpu_ms >= hour / 10) {
-    const std::int64_t tenths = (gpu_ms + hour / 20) / (hour / 10);
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GPU-hours";
-  }
-  if (gpu_ms >= minute) return std::to_string((gpu_ms + minute / 2) / minute) + " GPU-minutes";
-  return std::to_string((gpu_ms + 500) / 1000) + " GPU-seconds";
-}
-
 std::string StartText(const Trial& trial) {
   std::string text = "starts now";
   if (!trial.victims.empty()) {
@@ -132,7 +122,7 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   const std::size_t named = std::min(ahead.first.size(), kAheadNamedMax);
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
   const bool promised = job.waits_for.empty() && !job.waits_for_save && HasNodes(pass, job) &&
-                        pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
+                        HasUnreservedNodes(pass, job) && pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
                         BarOf(state.accounts(), policy, job.user, job.team, job.spec->pool) == Bar::kNone;
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);

@@ -2,6 +2,8 @@
 // and what it decides is the answer. Pure; changes nothing but its own copy. One thread.
 //
 // A trial is one planning pass over the whole copy: who comes before the job gets its nodes first, as in life.
+//
+// Sources: what_if.cc, what_if_trace.cc
 #pragma once
 
 #include <optional>
@@ -13,6 +15,7 @@
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/policy.h"
+#include "scheduler/core/planning/pass_trace.h"
 
 namespace glim::core {
 
@@ -79,6 +82,14 @@ class WhatIf {
   // Of a queued job.
   Explanation Explain(JobId job);
 
+  // One planning decision about a queued job, with all that was tried for it, and what would start it.
+  struct Traced {
+    bool starts = false;
+    std::vector<TraceStep> steps;
+    std::size_t left_out = 0;
+  };
+  Traced Trace(JobId job);
+
   const ClusterState& state() const { return state_; }
 
  private:
@@ -95,7 +106,5 @@ class WhatIf {
 
 // "starts now on 4 nodes of zone A", "starts now by interrupting job 812 (preemption cost 0.4 GPU-hours)", ...
 std::string StartText(const Trial& trial);
-// "0.4 GPU-hours"; small amounts in minutes or seconds.
-std::string GpuTimeText(std::int64_t gpu_ms);
 
 }  // namespace glim::core

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/planning/victims.h"
 #include "scheduler/core/testing/cluster_builder.h"
 #include "sdk/base/rng.h"
 #include "sdk/base/testing/seeds.h"
@@ -190,6 +191,21 @@ TEST(WhatIf, APlanThatDoesNotStartHasBlockersAndAnOutlook) {
   EXPECT_EQ(planned.trial.blockers[0].kind, BlockerKind::kNodesBusy);
   EXPECT_EQ(planned.explanation.ahead_count, 0u);
   EXPECT_GE(planned.explanation.promised_by, c.now() + c.policy().starvation_bound);
+}
+
+TEST(WhatIf, APlanTellsOfTheReservationThatKeepsItOut) {
+  Cluster c(Zones{.nodes = 1});
+  Reservation row;
+  row.name = "firmware";
+  row.node_names = {"n1"};
+  row.ends_at = c.now() + Hours(1);
+  row.reason = "new firmware";
+  ASSERT_TRUE(c.Do(SetReservation{row, "op"}).status.ok());
+  const WhatIf::Planned planned = PlanOne(c, Spec(1));
+  ASSERT_FALSE(planned.trial.start);
+  ASSERT_EQ(planned.trial.blockers.size(), 2u);
+  EXPECT_EQ(planned.trial.blockers[1].kind, BlockerKind::kReserved);
+  EXPECT_NE(planned.trial.blockers[1].message.find("firmware: reserved for nobody"), std::string::npos);
 }
 
 TEST(WhatIf, APlanOfManyGivesEachItsOwnNodes) {

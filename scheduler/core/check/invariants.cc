@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/core/check/quota_check.h"
+#include "scheduler/core/check/reservation_check.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/ledger.h"
 #include "scheduler/core/model/account_access.h"
@@ -16,13 +17,15 @@
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/task_user.h"
 #include "scheduler/core/model/time_limit.h"
+#include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
 namespace {
 
 class Checker {
  public:
-  Checker(const ClusterState& state, const Policy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
+  Checker(const ClusterState& state, const Policy& policy, TimePoint now, const std::set<AttemptId>& stay)
+      : state_(state), policy_(policy), now_(now), stay_(stay) {}
 
   std::vector<std::string> Run() {
     state_.tables().nodes.ForEach([&](NodeId, const Node& node) { CheckNode(node); });
@@ -30,6 +33,7 @@ class Checker {
     state_.tables().jobs.ForEach([&](JobId, const Job& job) { CheckJob(job); });
     state_.tables().identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { CheckToken(row); });
     for (std::string& violation : CheckQuotas(state_)) violations_.push_back(std::move(violation));
+    for (std::string& violation : CheckReservations(state_, now_)) violations_.push_back(std::move(violation));
     CheckLinks();
     return std::move(violations_);
   }
@@ -233,14 +237,20 @@ class Checker {
     return zones.size() > 1;
   }
 
+  struct Crossing {
+    std::uint32_t jobs = 0;
+    std::uint32_t newcomers = 0;  // of these, that were not there when it came to carry fewer
+  };
   // Jobs that cross a link now.
-  std::map<std::pair<std::string, std::string>, std::uint32_t> Crossings() const {
-    std::map<std::pair<std::string, std::string>, std::uint32_t> crossings;
+  std::map<Link, Crossing> Crossings() const {
+    std::map<Link, Crossing> crossings;
     for (const auto& [pool, attempts] : state_.index().live) {
       for (const AttemptId id : attempts) {
         const Attempt& attempt = *state_.FindAttempt(id);
         if (attempt.zones.size() != 2 || attempt.state == AttemptState::kClaimed || !CrossesNow(attempt)) continue;
-        ++crossings[std::minmax(attempt.zones[0], attempt.zones[1])];
+        Crossing& crossing = crossings[LinkOf(attempt)];
+        ++crossing.jobs;
+        crossing.newcomers += stay_.contains(id) ? 0 : 1;
       }
     }
     return crossings;
@@ -250,27 +260,33 @@ class Checker {
   bool WaitsForItsLink(const Attempt& attempt) const {
     if (attempt.zones.size() != 2) return false;
     const auto crossings = Crossings();
-    const auto found = crossings.find(std::minmax(attempt.zones[0], attempt.zones[1]));
-    return found != crossings.end() && found->second >= LinkJobsMax(policy_, found->first.first, found->first.second);
+    const auto found = crossings.find(LinkOf(attempt));
+    return found != crossings.end() && found->second.jobs >= MostOver(found->first);
   }
 
   void CheckLinks() {
-    for (const auto& [zones, jobs] : Crossings()) {
-      const std::uint32_t most = LinkJobsMax(policy_, zones.first, zones.second);
-      Expect(jobs <= most, "too many jobs cross ", zones.first, "-", zones.second);
+    for (const auto& [link, crossing] : Crossings()) {
+      const bool holds = crossing.jobs <= MostOver(link) || crossing.newcomers == 0;
+      Expect(holds, "too many jobs cross ", link.first, "-", link.second);
     }
+  }
+
+  std::uint32_t MostOver(const Link& link) const {
+    return LinkJobsMax(state_.accounts().links, link.first, link.second);
   }
 
   const ClusterState& state_;
   const Policy& policy_;
   const TimePoint now_;
+  const std::set<AttemptId>& stay_;
   std::vector<std::string> violations_;
 };
 
 }  // namespace
 
-std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now) {
-  return Checker(state, policy, now).Run();
+std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now,
+                                         const std::set<AttemptId>& stay) {
+  return Checker(state, policy, now, stay).Run();
 }
 
 }  // namespace glim::core

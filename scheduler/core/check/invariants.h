@@ -1,6 +1,7 @@
 // What holds after every event. Checked in tests and in the simulation; linear in the state.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,12 @@ namespace glim::core {
 //   - an attempt goes on from a save of an earlier one, which its job still has
 //   - every queued job has a blocker (once a pass has run)
 //   - nobody is beyond quota unborrowed, and what is borrowed counts as low (quota_check.h)
+//   - while a reservation is in force nobody else begins on its nodes, and who is there leaves (reservation_check.h)
 //   - links carry no more jobs that have processes on both sides than they may
 //   - every node's ledger sums to the GPU-time that it has been registered for; nothing in a ledger is negative
 // Beside it, ClusterState::RebuildIndex() == index() holds; it costs as much as the queue is long.
-std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now);
+// `stay`: attempts that crossed a link, or had claimed it, when an operator made it carry fewer jobs: they stay.
+std::vector<std::string> CheckInvariants(const ClusterState& state, const Policy& policy, TimePoint now,
+                                         const std::set<AttemptId>& stay = {});
 
 }  // namespace glim::core

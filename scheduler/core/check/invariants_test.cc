@@ -51,6 +51,16 @@ struct Sound {
     cordon.drained = drained;
     Edit(id, [&](Node& n) { n.cordon = cordon; });
   }
+  // In force since then; with a node that is its own since then.
+  void Reserve(const std::string& name, NodeId node, TimePoint since, TimePoint ends = TimePoint{Hours(99).ms}) {
+    Reservation row;
+    row.name = name;
+    row.begins_at = row.begun_at = since;
+    row.ends_at = ends;
+    row.nodes = {{node, since}};
+    c.state().dirty = false;
+    c.state().Put(row);
+  }
   TimePoint Now() const { return c.now(); }
   void Give(const QuotaGroup& group, PriorityClass priority, std::uint32_t nodes) {
     Accounts accounts = c.state().accounts();
@@ -85,6 +95,28 @@ const Violation kViolations[] = {
     {"node n3 is drained, and who is there stays", [](Sound& s) { s.Cordon(NodeId(3), s.Now(), true); }},
     {"node n3 counts as drained, and somebody is there", [](Sound& s) { s.Cordon(NodeId(3), s.Now(), true, true); }},
     {"node n4 is not drained, and has a drain's end", [](Sound& s) { s.Cordon(NodeId(4), s.Now(), false, true); }},
+    {"reservation r1 is over, and still there", [](Sound& s) { s.Reserve("r1", NodeId(9), TimePoint{1}, s.Now()); }},
+    {"reservation r1 is due, and not in force",
+     [](Sound& s) {
+       Reservation row;
+       row.name = "r1";
+       row.begins_at = s.Now();
+       row.ends_at = s.Now() + Hours(1);
+       s.c.state().Put(row);
+     }},
+    {"node n4 is two reservations' at once",
+     [](Sound& s) {
+       s.Reserve("r1", NodeId(4), s.Now());
+       s.Reserve("r2", NodeId(4), s.Now());
+     }},
+    {"node n1: an attempt of others began on a reserved node",
+     [](Sound& s) { s.Reserve("r1", NodeId(1), TimePoint{1}); }},
+    {"node n3: somebody else waits for a reserved node", [](Sound& s) { s.Reserve("r1", NodeId(3), s.Now()); }},
+    {"node n1 is reserved for others, and who is there stays",
+     [](Sound& s) {
+       s.Edit(kRunning, [](Attempt& a) { a.agreements.clear(); });
+       s.Reserve("r1", NodeId(1), s.Now());
+     }},
     {"node n1: the ledger does not sum", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { ++n.ledger[0]; }); }},
     {"node n1: the ledger books another use", [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.use = Use::kFree; }); }},
     {"node n1: a negative entry",
@@ -214,7 +246,7 @@ const Violation kViolations[] = {
      [](Sound& s) {
        s.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });
        s.Edit(kRunning, [](Attempt& a) { a.zones = {"z1", "a"}; });
-       s.c.policy().links = {{"a", "z1", 0, 0}};
+       s.c.SetLinks({{"a", "z1", 0, 0}}, true);
      }},
     {"too many jobs cross a-z1",  // it is sure to leave, and still there
      [](Sound& s) {
@@ -223,7 +255,7 @@ const Violation kViolations[] = {
          a.zones = {"a", "z1"};
          a.agreements.back().state = AgreementState::kNoAgreement;
        });
-       s.c.policy().links = {{"a", "z1", 0, 0}};
+       s.c.SetLinks({{"a", "z1", 0, 0}}, true);
      }},
     {"attempt 2.1 holds all its nodes and has not started",  // and the link that it is to cross is free
      [](Sound& s) {
@@ -311,7 +343,7 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   Sound claimed;
   claimed.Edit(NodeId(3), [](Node& n) { n.labels.zone = "a"; });
   claimed.Edit(kClaimed, [](Attempt& a) { a.zones = {"a", "z1"}; });
-  claimed.c.policy().links = {{"a", "z1", 0, 0}};
+  claimed.c.SetLinks({{"a", "z1", 0, 0}}, true);
   EXPECT_THAT(claimed.Violations(), IsEmpty()) << "who claims a link does not cross yet";
 
   Sound half_gone;
@@ -319,8 +351,15 @@ TEST(Invariants, WhatIsAllowedIsNotAViolation) {
   ASSERT_EQ(half_gone.c.attempt(JobId(1)).agreements.back().state, AgreementState::kNotifying);
   half_gone.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });
   half_gone.Edit(kRunning, [](Attempt& a) { a.zones = {"a", "z1"}; });
-  half_gone.c.policy().links = {{"a", "z1", 0, 0}};
+  half_gone.c.SetLinks({{"a", "z1", 0, 0}}, true);
   EXPECT_THAT(half_gone.Violations(), IsEmpty()) << "one side has been released: nothing talks across";
+
+  Sound lowered;
+  lowered.Edit(NodeId(1), [](Node& n) { n.labels.zone = "a"; });
+  lowered.Edit(kRunning, [](Attempt& a) { a.zones = {"z1", "a"}; });
+  lowered.c.SetLinks({{"a", "z1", 0, 0}}, true);
+  EXPECT_THAT(CheckInvariants(lowered.c.state(), lowered.c.policy(), lowered.c.now(), {kRunning}), IsEmpty())
+      << "who crossed before the link came to carry fewer stays";
 }
 
 TEST(Invariants, TimeThatPassesIsNotAViolation) {

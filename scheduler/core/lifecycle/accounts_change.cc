@@ -8,6 +8,8 @@
 
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/identity_change.h"
+#include "scheduler/core/lifecycle/layout_rules.h"
+#include "scheduler/core/lifecycle/link_review.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/quota_bounds.h"
 #include "scheduler/core/model/task_ids.h"
@@ -73,6 +75,7 @@ class Uids {
 
 // Looks at one change on the accounts as the changes before it leave them.
 struct Checker {
+  const ClusterState& state;
   const Accounts& accounts;
   Uids& uids;
   bool removed;
@@ -218,6 +221,10 @@ struct Checker {
   }
 
   Status operator()(const QuotaImport&) const { return Status::Ok(); }
+  Status operator()(const PoolRow& row) const { return CheckPool(state, accounts, row, removed); }
+  Status operator()(const ZoneRow& row) const { return CheckZone(state, accounts, row, removed); }
+  Status operator()(const ZoneLink& row) const { return CheckLink(accounts, row, removed); }
+  Status operator()(const LayoutImport&) const { return Status::Ok(); }
 };
 
 std::string Listed(const std::vector<std::string>& names, const char* between = ", ") {
@@ -256,11 +263,26 @@ struct Words {
     return removed ? what + " removed" + old : what + ": " + std::to_string(row.nodes) + old;
   }
   std::string operator()(const QuotaImport&) const { return "quotas of the policy file imported"; }
+  std::string operator()(const PoolRow& row) const {
+    return "pool " + row.name + (removed ? " removed" : ": " + LayoutInWords(row));
+  }
+  std::string operator()(const ZoneRow& row) const {
+    return "zone " + row.name + (removed ? " removed" : ": " + LayoutInWords(row));
+  }
+  std::string operator()(const ZoneLink& row) const {
+    const auto old = before.links.find(LinkOf(row));
+    const std::string was = old == before.links.end() ? "" : ", was " + LayoutInWords(old->second);
+    const std::string what = "link " + row.zone_a + "-" + row.zone_b;
+    return what + (removed ? " removed" : ": " + LayoutInWords(row)) + was;
+  }
+  std::string operator()(const LayoutImport&) const { return "pools, zones and links of the policy file imported"; }
 };
 
 HistoryKind KindOfChange(const AccountRow& row) {
   if (std::holds_alternative<User>(row)) return HistoryKind::kUserChanged;
-  return std::holds_alternative<Team>(row) ? HistoryKind::kTeamChanged : HistoryKind::kQuotaChanged;
+  if (std::holds_alternative<Team>(row)) return HistoryKind::kTeamChanged;
+  const bool quota = std::holds_alternative<QuotaRow>(row) || std::holds_alternative<QuotaImport>(row);
+  return quota ? HistoryKind::kQuotaChanged : HistoryKind::kLayoutChanged;
 }
 
 }  // namespace
@@ -271,7 +293,7 @@ void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
   std::vector<AccountChange> done;
   std::vector<std::string> words, gone;
   for (const AccountChange& change : event.changes) {
-    if (Status s = std::visit(Checker{after, uids, change.removed}, change.row); !s.ok()) {
+    if (Status s = std::visit(Checker{changes.state(), after, uids, change.removed}, change.row); !s.ok()) {
       changes.reply().status = std::move(s);
       return;
     }
@@ -283,15 +305,20 @@ void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
       change.removed ? gone.push_back(user->name) : uids.Take(*user);
     }
   }
+  if (event.dry_run) return;
   // Whoever went and came back in one event is there.
   std::erase_if(gone, [&](const std::string& name) { return after.users.contains(name); });
   for (std::size_t i = 0; i < done.size(); ++i) {
     changes.Note(KindOfChange(done[i].row), {}, {}, words[i] + (event.by.empty() ? "" : ", by " + event.by));
   }
   if (done.empty()) return;
+  const bool relinked = after.links != changes.state().accounts().links;
+  const std::string meaning = MeaningOfLinks(changes.state().accounts().links, after.links);
+  if (!meaning.empty()) changes.Note(HistoryKind::kLayoutChanged, {}, {}, meaning);
   changes.SetAccounts(std::move(after), std::move(done));
   ForgetUsers(changes, gone);
   ReviewClaims(changes);
+  if (relinked) ReviewLinks(changes);
 }
 
 Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, const std::string& asked) {

@@ -52,7 +52,7 @@ void BeginStart(Changes& changes, AttemptId id) {
 
 void BeginWhenItMay(Changes& changes, AttemptId id) {
   const bool early = Planted(PlantedBug::kLinkFreeTooEarly);
-  if (early || LinkIsFreeFor(changes.state(), changes.policy(), changes.attempt(id))) BeginStart(changes, id);
+  if (early || LinkIsFreeFor(changes.state(), changes.attempt(id))) BeginStart(changes, id);
 }
 
 void BeginCrossings(Changes& changes) {

@@ -113,6 +113,20 @@ void Changes::Write(Share row) { transition_.mutations.emplace_back(state_.Put(s
 
 void Changes::Write(LifeTable row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
 
+void Changes::Write(Reservation row) {
+  const Reservation* old = state_.FindReservation(row.name);
+  if (old && *old == row) return;
+  state_.dirty = true;
+  transition_.mutations.emplace_back(state_.Put(std::move(row)));
+}
+
+void Changes::EraseReservation(const std::string& name) {
+  const std::string gone = name;  // `name` may be the row's own
+  state_.EraseReservation(gone);
+  MarkDirty();
+  transition_.mutations.emplace_back(DeleteReservation{gone});
+}
+
 void Changes::Erase(const ShareId& id) {
   state_.Erase(id);
   transition_.mutations.emplace_back(DeleteShare{id});

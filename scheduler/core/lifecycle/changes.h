@@ -65,12 +65,14 @@ class Changes {
   void Write(Node row);
   void Write(Share row);
   void Write(LifeTable row);
+  void Write(Reservation row);
   void EraseJob(JobId id);
   void EraseAttempt(AttemptId id);  // that has ended, with its tasks
   void EraseTasks(AttemptId id);    // likewise, and its own row stays
   void Erase(const ShareId& id);
   void Erase(const LifeTableId& id);
   void EraseNode(NodeId id);
+  void EraseReservation(const std::string& name);
   // `done` are the changes that made these of the accounts before.
   void SetAccounts(Accounts accounts, std::vector<AccountChange> done);
   // These changes, which hold.

@@ -34,11 +34,11 @@ void GiveUpCrossings(Changes& changes) {
   std::sort(claimed.begin(), claimed.end());
   for (const auto& [since, id] : claimed) {
     const Link link = LinkOf(changes.attempt(id));
-    if (taken[link] < std::max(1u, LinkJobsMax(changes.policy(), link.first, link.second))) {
+    if (taken[link] < std::max(1u, LinkJobsMax(changes.state().accounts().links, link.first, link.second))) {
       ++taken[link];
       continue;
     }
-    DropClaims(changes, id, "the link " + link.first + "-" + link.second + " carries fewer jobs by the new policy");
+    DropClaims(changes, id, "the link " + link.first + "-" + link.second + " carries fewer jobs now");
     Requeue(changes, id.job, {});
   }
 }

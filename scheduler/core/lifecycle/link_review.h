@@ -1,4 +1,4 @@
-// The policy has changed, and with it perhaps how many jobs a link between zones carries.
+// An operator has changed how many jobs a link between zones carries.
 #pragma once
 
 #include "scheduler/core/lifecycle/changes.h"

@@ -1,4 +1,4 @@
-// A policy that lets a link carry fewer jobs keeps nobody waiting for those that stay on it.
+// An operator who lets a link carry fewer jobs keeps nobody waiting for those that stay on it.
 #include "scheduler/core/lifecycle/link_review.h"
 
 #include <gtest/gtest.h>
@@ -46,11 +46,7 @@ struct Waiting {
   static JobSpec In(const std::string& zone, std::uint32_t nodes) {
     return SpecWith(nodes, [&](JobSpec& s) { s.placement.zones = {zone}; });
   }
-  // The links' invariant knows no policy of before: not through Drive.
-  void Carry(std::uint32_t jobs) {
-    c.policy().links = {{"z1", "z2", jobs, jobs}};
-    Apply(c.state(), c.policy(), Event{1, c.now(), PolicyChanged{"links"}});
-  }
+  void Carry(std::uint32_t jobs) { c.SetLinks({{"z1", "z2", jobs, jobs}}, true); }
   Cluster c{Zones{.zones = 2, .leaves = 1, .nodes = 6}, TwoJobsALink()};
   JobId leaves, stays, gang;
 };

@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/old_attempts.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
+#include "scheduler/core/lifecycle/reservations.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/zone_link.h"
 
@@ -25,6 +26,8 @@ bool Contains(const std::vector<AttemptId>& ids, AttemptId id) {
 bool NodeHolds(const ClusterState& state, const PlannedStart& start, NodeId id) {
   const Node* node = state.FindNode(id);
   if (!node || !IsUsable(*node)) return false;
+  const bool kept = IsKeptFrom(state, id, state.FindJob(start.job)->team);
+  if (kept && !Planted(PlantedBug::kReservationForgotten)) return false;
   if (node->claim && !Contains(start.displaced, node->claim)) return false;
   if (!node->holder || Contains(start.displaced, node->holder)) return true;
   if (Contains(start.victims, node->holder)) return true;
@@ -211,6 +214,7 @@ void SetBorrowed(Changes& changes, AttemptId id, bool borrowed) {
 }  // namespace
 
 void ApplyPlan(Changes& changes, const Plan& plan) {
+  ApplyReserved(changes, plan);
   for (const auto& [id, borrowed] : plan.borrowed) SetBorrowed(changes, id, borrowed);
   bool all = true;
   for (const PlannedStart& start : plan.starts) {

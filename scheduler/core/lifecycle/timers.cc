@@ -16,6 +16,7 @@
 #include "scheduler/core/lifecycle/learn.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/quarantine.h"
+#include "scheduler/core/lifecycle/reservations.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
@@ -80,28 +81,46 @@ void EndBackoffs(Changes& changes) {
   }
 }
 
-void Earliest(TimePoint& best, TimePoint candidate) {
-  if (candidate && (!best || candidate < best)) best = candidate;
+void Earliest(Deadline& best, TimePoint at, DeadlineKind kind, JobId job = {}) {
+  if (at && (!best.at || at < best.at)) best = {at, kind, job};
 }
 
-TimePoint WakeOf(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
-  TimePoint wake;
-  if (attempt.state == AttemptState::kStarting) Earliest(wake, StartBy(state, policy, attempt));
+void WakeOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, Deadline& wake) {
+  const JobId job = attempt.id.job;
+  if (attempt.state == AttemptState::kStarting) {
+    Earliest(wake, StartBy(state, policy, attempt), DeadlineKind::kStart, job);
+  }
   if (attempt.stop != StopCause::kNone) {
     // Only tasks whose agent can be heard are judged: waking for the others would spin.
     for (const Task* task : TasksOf(state, attempt.id)) {
       if (task->phase != TaskPhase::kReleased && !IsSilent(state, task->node)) {
-        Earliest(wake, ReleaseBy(policy, attempt));
+        Earliest(wake, ReleaseBy(policy, attempt), DeadlineKind::kRelease, job);
         break;
       }
     }
-    return wake;
+    return;
   }
   if (const Agreement* agreement = attempt.open_agreement()) {
-    if (agreement->state == AgreementState::kNotifying) Earliest(wake, agreement->agree_by);
-    Earliest(wake, agreement->deadline);
+    if (agreement->state == AgreementState::kNotifying) Earliest(wake, agreement->agree_by, DeadlineKind::kAgree, job);
+    Earliest(wake, agreement->deadline, DeadlineKind::kInterrupt, job);
   }
-  return wake;
+}
+
+const char* WhatIsDue(DeadlineKind kind) {
+  switch (kind) {
+    case DeadlineKind::kNone: return "";
+    case DeadlineKind::kStart: return "must have been seen running on every node";
+    case DeadlineKind::kAgree: return "must have agreed on its last step";
+    case DeadlineKind::kInterrupt: return "must have left its nodes";
+    case DeadlineKind::kRelease: return "must have given its nodes back";
+    case DeadlineKind::kTimeLimit: return "a job's time limit";
+    case DeadlineKind::kBackoff: return "may start again after a failure";
+    case DeadlineKind::kSilence: return "nodes that are not heard are judged";
+    case DeadlineKind::kToken: return "a token runs out";
+    case DeadlineKind::kCordon: return "a cordon or a drain ends";
+    case DeadlineKind::kReservation: return "a reservation begins or ends";
+  }
+  return "";
 }
 
 }  // namespace
@@ -162,15 +181,26 @@ void ApplyLeaderStarted(Changes& changes) {
   }
 }
 
-TimePoint NextWake(const ClusterState& state, const Policy& policy) {
-  TimePoint wake;
-  for (const AttemptId id : state.index().attention) Earliest(wake, WakeOf(state, policy, *state.FindAttempt(id)));
-  Earliest(wake, NextTimeLimit(state, policy));
-  if (!state.index().delayed.empty()) Earliest(wake, state.index().delayed.begin()->first);
-  Earliest(wake, NextSilence(state, policy));
-  Earliest(wake, NextSweep(state));
-  Earliest(wake, NextCordonTimer(state));
+Deadline NextDeadline(const ClusterState& state, const Policy& policy) {
+  Deadline wake;
+  for (const AttemptId id : state.index().attention) WakeOf(state, policy, *state.FindAttempt(id), wake);
+  Earliest(wake, NextTimeLimit(state, policy), DeadlineKind::kTimeLimit);
+  if (!state.index().delayed.empty()) {
+    const auto& [at, job] = *state.index().delayed.begin();
+    Earliest(wake, at, DeadlineKind::kBackoff, job);
+  }
+  Earliest(wake, NextSilence(state, policy), DeadlineKind::kSilence);
+  Earliest(wake, NextSweep(state), DeadlineKind::kToken);
+  Earliest(wake, NextCordonTimer(state), DeadlineKind::kCordon);
+  Earliest(wake, NextReservationTurn(state), DeadlineKind::kReservation);
   return wake;
 }
+
+std::string InWords(const Deadline& deadline) {
+  const std::string what = WhatIsDue(deadline.kind);
+  return deadline.job ? "job " + std::to_string(deadline.job.value) + " " + what : what;
+}
+
+TimePoint NextWake(const ClusterState& state, const Policy& policy) { return NextDeadline(state, policy).at; }
 
 }  // namespace glim::core

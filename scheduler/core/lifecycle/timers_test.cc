@@ -25,15 +25,17 @@ TEST(NextWake, IsTheEarliestDeadline) {
     const char* what;
     void (*reach)(Cluster&);
     Duration wake;  // from then on
+    const char* words;
   };
   const Row kRows[] = {
-      {"a start that takes too long", [](Cluster& c) { c.Submit(Spec(1)); }, Minutes(5)},
+      {"a start that takes too long", [](Cluster& c) { c.Submit(Spec(1)); }, Minutes(5),
+       "job 1 must have been seen running on every node"},
       {"an agreement that is to be reached",
        [](Cluster& c) {
          c.Running(Spec(2));
          c.Suspend(JobId(1));
        },
-       Seconds(10)},
+       Seconds(10), "job 1 must have agreed on its last step"},
       {"an attempt that is to leave",
        [](Cluster& c) {
          c.Running(Spec(2));
@@ -41,38 +43,40 @@ TEST(NextWake, IsTheEarliestDeadline) {
          c.Suspend(JobId(1));
          c.Settle();
        },
-       Seconds(60)},
+       Seconds(60), "job 1 must have left its nodes"},
       {"a signalled job",
        [](Cluster& c) {
          c.Running(SpecWith(2, [](JobSpec& s) { s.interrupt_mode = InterruptMode::kSignal; }));
          c.Suspend(JobId(1));
        },
-       Seconds(60)},
+       Seconds(60), "job 1 must have left its nodes"},
       {"a task that is to go",
        [](Cluster& c) {
          c.Running(Spec(1));
          c.Cancel(JobId(1));
        },
-       Seconds(65)},
+       Seconds(65), "job 1 must have given its nodes back"},
       {"a backoff",
        [](Cluster& c) {
          c.Running(Spec(1));
          c.Edit(JobId(1), 0, [](ObservedTask& task) { task.lost = true; });
          c.Settle();
        },
-       Seconds(30)},
+       Seconds(30), "job 1 may start again after a failure"},
   };
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.what);
     Cluster c(Zones{}, Patient());
     row.reach(c);
     EXPECT_EQ(NextWake(c.state(), c.policy()) - c.now(), row.wake);
+    EXPECT_EQ(InWords(NextDeadline(c.state(), c.policy())), row.words);
   }
 }
 
 TEST(NextWake, HeardNodesAreJudgedAfterAQuarterSilentOnesAtTheBound) {
   Cluster c(Zones{.nodes = 1});
   EXPECT_EQ(c.Wake() - c.now(), Seconds(15));
+  EXPECT_EQ(InWords(NextDeadline(c.state(), c.policy())), "nodes that are not heard are judged");
   c.Silence(NodeId(1), true);
   EXPECT_EQ(c.Wake() - c.now(), Seconds(60));
   c.Advance(Seconds(60));

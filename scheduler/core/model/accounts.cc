@@ -24,6 +24,13 @@ struct Key {
                          std::string(ToString(row.priority))};
   }
   AccountKey operator()(const QuotaImport&) const { return {"import", "quotas"}; }
+  AccountKey operator()(const PoolRow& row) const { return {"pool", row.name}; }
+  AccountKey operator()(const ZoneRow& row) const { return {"zone", row.name}; }
+  AccountKey operator()(const ZoneLink& row) const {
+    const auto [a, b] = LinkOf(row);
+    return {"link", a + "/" + b};
+  }
+  AccountKey operator()(const LayoutImport&) const { return {"import", "layout"}; }
 };
 
 // Would this user's ids need a word of the policy's? Most users' do not.
@@ -31,6 +38,18 @@ bool HasSystemIds(const User& user) {
   const auto is_odd = [](std::uint32_t id) { return id < kOwnIdsFrom || IsNeverATasks(id); };
   return (user.uid && is_odd(*user.uid)) || (user.gid && is_odd(*user.gid)) ||
          std::any_of(user.groups.begin(), user.groups.end(), is_odd);
+}
+
+// Who asks for the link of B and A means that of A and B.
+ZoneLink InOrder(const ZoneLink& link) {
+  const auto [a, b] = LinkOf(link);
+  return {a, b, link.jobs_max, link.pairs_max};
+}
+
+template <typename Rows, typename Name, typename Row>
+bool HasRow(const Rows& rows, const Name& name, const Row& row) {
+  const auto it = rows.find(name);
+  return it != rows.end() && it->second == row;
 }
 
 struct Changer {
@@ -68,18 +87,25 @@ struct Changer {
     if (numbers.empty()) accounts.quotas.erase(row.group);
   }
   void operator()(const QuotaImport& row) const { accounts.imported = removed ? "" : row.text; }
+  void operator()(const PoolRow& row) const { Put(accounts.pools, row.name, row); }
+  void operator()(const ZoneRow& row) const { Put(accounts.zones, row.name, row); }
+  void operator()(const ZoneLink& row) const { Put(accounts.links, LinkOf(row), InOrder(row)); }
+  void operator()(const LayoutImport& row) const { accounts.layout_imported = removed ? "" : row.text; }
+
+  template <typename Rows, typename Name, typename Row>
+  void Put(Rows& rows, const Name& name, const Row& row) const {
+    if (removed) {
+      rows.erase(name);
+    } else {
+      rows[name] = row;
+    }
+  }
 };
 
 struct Finder {
   const Accounts& accounts;
-  bool operator()(const User& row) const {
-    const auto it = accounts.users.find(row.name);
-    return it != accounts.users.end() && it->second == row;
-  }
-  bool operator()(const Team& row) const {
-    const auto it = accounts.teams.find(row.name);
-    return it != accounts.teams.end() && it->second == row;
-  }
+  bool operator()(const User& row) const { return HasRow(accounts.users, row.name, row); }
+  bool operator()(const Team& row) const { return HasRow(accounts.teams, row.name, row); }
   bool operator()(const QuotaRow& row) const {
     const auto it = accounts.quotas.find(row.group);
     if (it == accounts.quotas.end()) return false;
@@ -87,6 +113,10 @@ struct Finder {
     return number != it->second.end() && number->second == row.nodes;
   }
   bool operator()(const QuotaImport& row) const { return accounts.imported == row.text; }
+  bool operator()(const PoolRow& row) const { return HasRow(accounts.pools, row.name, row); }
+  bool operator()(const ZoneRow& row) const { return HasRow(accounts.zones, row.name, row); }
+  bool operator()(const ZoneLink& row) const { return HasRow(accounts.links, LinkOf(row), InOrder(row)); }
+  bool operator()(const LayoutImport& row) const { return accounts.layout_imported == row.text; }
 };
 
 struct Command {
@@ -108,6 +138,15 @@ struct Command {
     return row.group.pool == kAllPools ? text : text + " --pool " + row.group.pool;
   }
   std::string operator()(const QuotaImport&) const { return ""; }
+  std::string operator()(const PoolRow& row) const { return "glim admin pool " + Verb() + row.name; }
+  std::string operator()(const ZoneRow& row) const { return "glim admin zone " + Verb() + row.name; }
+  std::string operator()(const ZoneLink& row) const {
+    std::string text = "glim admin link " + Verb() + row.zone_a + " " + row.zone_b;
+    if (removed) return text;
+    return text + " --jobs-max " + std::to_string(row.jobs_max) + " --pairs-max " + std::to_string(row.pairs_max);
+  }
+  std::string operator()(const LayoutImport&) const { return ""; }
+  std::string Verb() const { return removed ? "rm " : "set "; }
 };
 
 }  // namespace
@@ -126,6 +165,10 @@ std::vector<AccountRow> Accounts::Rows() const {
     for (const auto& [priority, nodes] : numbers) rows.emplace_back(QuotaRow{group, priority, nodes});
   }
   if (!imported.empty()) rows.emplace_back(QuotaImport{imported});
+  for (const auto& [name, pool] : pools) rows.emplace_back(pool);
+  for (const auto& [name, zone] : zones) rows.emplace_back(zone);
+  for (const auto& [ends, link] : links) rows.emplace_back(link);
+  if (!layout_imported.empty()) rows.emplace_back(LayoutImport{layout_imported});
   return rows;
 }
 

@@ -1,4 +1,5 @@
-// Accounts: users, teams and quotas, as rows that operators change while the scheduler runs (docs/policy.md, Quotas).
+// Accounts: users, teams and quotas, and the cluster's layout (layout.h), as rows that operators change while the
+// scheduler runs (docs/policy.md, Quotas; docs/operations/layout.md).
 //
 // Values. A quota is what (subject, pool) gives: nodes by class. Rows are changed by the event ChangeAccounts alone.
 #pragma once
@@ -11,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/model/layout.h"
 #include "scheduler/core/model/roles.h"
 #include "scheduler/core/model/spec.h"
 
@@ -70,9 +72,9 @@ struct QuotaImport {
   friend bool operator==(const QuotaImport&, const QuotaImport&) = default;
 };
 
-using AccountRow = std::variant<User, Team, QuotaRow, QuotaImport>;
+using AccountRow = std::variant<User, Team, QuotaRow, QuotaImport, PoolRow, ZoneRow, ZoneLink, LayoutImport>;
 
-// What tells rows apart, in a store too: ("quota", "user/kim/*/high"). Names have no slash.
+// What tells rows apart, in a store too: ("quota", "user/kim/*/high"), ("link", "A/B"). Names have no slash.
 struct AccountKey {
   std::string kind;
   std::string name;
@@ -80,7 +82,7 @@ struct AccountKey {
 };
 AccountKey KeyOf(const AccountRow& row);
 
-// Puts the row, or takes it away; of a row that goes only the key counts.
+// Puts the row, or takes it away; of a row that goes only the key counts. A link's zones may come in either order.
 struct AccountChange {
   AccountRow row;
   bool removed = false;
@@ -92,6 +94,10 @@ struct Accounts {
   std::map<std::string, Team> teams;
   std::map<QuotaGroup, ClassNumbers> quotas;  // no group is empty
   std::string imported;                       // QuotaImport; empty: nothing was
+  std::map<std::string, PoolRow> pools;
+  std::map<std::string, ZoneRow> zones;
+  Links links;
+  std::string layout_imported;  // LayoutImport; empty: nothing was
   // Counted by Change: where nobody is barred, a planning pass looks nobody up.
   std::uint32_t users_disabled = 0;
   std::uint32_t teams_with_pools = 0;

@@ -25,7 +25,8 @@ enum class BlockerKind : std::uint8_t {
   kNodesOut,
   kUserDisabled,
   kPoolNotAllowed,
-  kUser
+  kUser,
+  kReserved
 };
 const char* ToString(BlockerKind kind);
 

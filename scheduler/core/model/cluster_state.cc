@@ -374,6 +374,7 @@ ClusterState ClusterState::Of(const Tables& tables) {
   });
   tables.shares.ForEach([&](const ShareId&, const Share& row) { state.index_.team_service.Put(row); });
   tables.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.index_.history.Put(row); });
+  tables.reservations.ForEach([&](const std::string&, const Reservation& row) { state.IndexReservation(row, true); });
   tables.identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { state.IndexToken(row, true); });
   return state;
 }
@@ -385,6 +386,7 @@ Index ClusterState::RebuildIndex() const {
   tables_.nodes.ForEach([&](const NodeId&, const Node& row) { fresh.Put(row); });
   tables_.shares.ForEach([&](const ShareId&, const Share& row) { fresh.Put(row); });
   tables_.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { fresh.Put(row); });
+  tables_.reservations.ForEach([&](const std::string&, const Reservation& row) { fresh.Put(row); });
   tables_.identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { fresh.IndexToken(row, true); });
   return fresh.index_;
 }

@@ -4,7 +4,7 @@
 // One thread (the server's strand, the simulator's loop) owns a ClusterState and writes through Put and Erase alone,
 // so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
 //
-// Sources: cluster_state.cc, cluster_state_erase.cc (rows that go)
+// Sources: cluster_state.cc, cluster_state_erase.cc (rows that go), cluster_state_reserved.cc (reservations)
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/job_place.h"
 #include "scheduler/core/model/pool_layout.h"
+#include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/service_history.h"
 #include "scheduler/core/model/state_counts.h"
@@ -36,6 +37,7 @@ struct Tables {
   CowTable<NodeId, Node> nodes;
   CowTable<ShareId, Share> shares;
   CowTable<LifeTableId, LifeTable> life_tables;
+  CowTable<std::string, Reservation> reservations;  // by name
   // The jobs once more, in the order of the list that people see; and the nodes' numbers by their names. Derived, and
   // here so that snapshots have them.
   CowTable<JobPlace, Job> listed;
@@ -134,6 +136,9 @@ struct Index {
   std::set<std::pair<TimePoint, std::string>> token_ends;  // tokens that expire
   std::set<NodeId> draining;                               // a drain that is not over
   std::set<std::pair<TimePoint, NodeId>> cordon_ends;      // cordons that end by themselves
+  // When reservations begin, or end those that have begun; and whose nodes are which's.
+  std::set<std::pair<TimePoint, std::string>> reservation_turns;
+  std::map<NodeId, std::set<std::string>> reserved;
   std::uint32_t unfinished = 0;
   StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
@@ -148,6 +153,7 @@ class ClusterState {
   const Attempt* FindAttempt(AttemptId id) const { return tables_.attempts.Find(id); }
   const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
+  const Reservation* FindReservation(const std::string& name) const { return tables_.reservations.Find(name); }
   // Users, teams and quotas. Valid until they change.
   const Accounts& accounts() const { return *tables_.accounts; }
   // Tokens, nodes' identities, secrets. Valid until they change.
@@ -165,6 +171,7 @@ class ClusterState {
   std::shared_ptr<const Node> Put(Node row);
   std::shared_ptr<const Share> Put(Share row);
   std::shared_ptr<const LifeTable> Put(LifeTable row);
+  std::shared_ptr<const Reservation> Put(Reservation row);
   void SetAccounts(Accounts accounts);
   void ChangeIdentity(const std::vector<IdentityChange>& changes);
   void EraseJob(JobId id);  // with its attempts and tasks
@@ -173,6 +180,7 @@ class ClusterState {
   void EraseTasks(AttemptId id);
   void Erase(const ShareId& id);
   void Erase(const LifeTableId& id);
+  void EraseReservation(const std::string& name);
 
   // Ids grow for ever; the store brings back the highest used.
   JobId next_job_id{1};
@@ -204,6 +212,7 @@ class ClusterState {
   void IndexJob(const Job& row, bool add);
   void IndexAttempt(const Attempt& row, bool add);
   void IndexNode(const Node& row, bool add);
+  void IndexReservation(const Reservation& row, bool add);
   void CountCopies(const Attempt& row, bool add);
   void ListJob(const Job* old, const std::shared_ptr<const Job>& row);
   void CountSaves(const Job& row, bool add);

@@ -240,6 +240,7 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kUserDisabled, "user_disabled"},
     {BlockerKind::kPoolNotAllowed, "pool_not_allowed"},
     {BlockerKind::kUser, "user"},
+    {BlockerKind::kReserved, "reserved"},
 });
 
 template <>
@@ -297,6 +298,11 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kJobPriority, "job_priority"},
     {HistoryKind::kNotifySkipped, "notify_skipped"},
     {HistoryKind::kStatesChanged, "states_changed"},
+    {HistoryKind::kLayoutChanged, "layout_changed"},
+    {HistoryKind::kReservationSet, "reservation_set"},
+    {HistoryKind::kReservationRemoved, "reservation_removed"},
+    {HistoryKind::kReservationBegan, "reservation_began"},
+    {HistoryKind::kReservationEnded, "reservation_ended"},
 });
 
 template <typename E>

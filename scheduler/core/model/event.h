@@ -12,6 +12,7 @@
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/plan.h"
+#include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 
 namespace glim::core {
@@ -163,6 +164,19 @@ struct CancelUserJobs {
   bool dry_run = false;
 };
 
+// Nodes for a team, or for nobody (lifecycle/reservations.h). One of the same name gets the new words.
+struct SetReservation {
+  // Name, team, pool, share, node_names, begins_at (0: now, or as it began), ends_at and reason count.
+  Reservation reservation;
+  std::string by;
+  bool dry_run = false;
+};
+struct RemoveReservation {
+  std::string name;
+  std::string by;
+  bool dry_run = false;
+};
+
 // The operator takes a node out of the cluster: its row goes, and its name is anybody's.
 struct RemoveNode {
   std::string name;
@@ -177,10 +191,11 @@ struct PolicyChanged {
   std::string words;
 };
 
-// Users, teams and quotas: all changes or none.
+// Users, teams, quotas and the layout: all changes or none.
 struct ChangeAccounts {
   std::vector<AccountChange> changes;
-  std::string by;  // who asked, for the history; empty: the scheduler itself
+  std::string by;        // who asked, for the history; empty: the scheduler itself
+  bool dry_run = false;  // they are checked alone
 };
 
 // Tokens, nodes' identities, sealed keys and secrets: all changes or none (model/identity.h). Where a row is not as
@@ -228,7 +243,7 @@ struct Event {
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
                PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
-               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped>
+               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped, SetReservation, RemoveReservation>
       what;
 };
 

@@ -50,11 +50,11 @@ std::size_t MostInOneZone(const std::map<std::string, std::size_t>& by_zone) {
   return most;
 }
 
-std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, const Policy& policy) {
+std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, const Links& links) {
   std::size_t most = 0;
   for (auto a = by_zone.begin(); a != by_zone.end(); ++a) {
     for (auto b = std::next(a); b != by_zone.end(); ++b) {
-      if (LinkJobsMax(policy, a->first, b->first) > 0) most = std::max(most, a->second + b->second);
+      if (LinkJobsMax(links, a->first, b->first) > 0) most = std::max(most, a->second + b->second);
     }
   }
   return most;
@@ -70,16 +70,6 @@ bool Fits(const NodeLabels& labels, const JobSpec& spec) {
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max) {
   if (spec.placement.cross_zone == CrossZone::kNever) return false;
   return spec.nodes >= policy.cross_zone_nodes_min || spec.nodes > zone_nodes_max;
-}
-
-std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b) {
-  if (policy.links.empty()) return 1;
-  for (const ZoneLink& link : policy.links) {
-    const bool same =
-        (link.zone_a == zone_a && link.zone_b == zone_b) || (link.zone_a == zone_b && link.zone_b == zone_a);
-    if (same) return std::min(link.jobs_max, link.pairs_max);  // each cross-zone allocation takes one pair
-  }
-  return 0;
 }
 
 bool LeavesItsLink(const Attempt& attempt) {
@@ -194,7 +184,8 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
   if (spec.nodes > fitting.open) return ClosedToUser(layout, fitting, state.accounts(), spec, user);
   if (Status s = CheckPaths(layout, fitting.kinds, spec); !s.ok()) return s;
   const bool may_cross = MayCross(spec, policy, LargestZone(layout, spec, take));
-  const std::size_t largest = std::max(MostInOneZone(by_zone), may_cross ? MostOverALink(by_zone, policy) : 0);
+  const std::size_t largest =
+      std::max(MostInOneZone(by_zone), may_cross ? MostOverALink(by_zone, state.accounts().links) : 0);
   if (spec.nodes > largest) {
     return Infeasible("nodes",
                       std::to_string(spec.nodes) +

@@ -23,12 +23,9 @@ std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec, const std::
 // May a job of this many nodes span two zones, the largest of which has `zone_nodes_max` (LargestZone)?
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max);
 
-// Jobs that may span this pair of zones at a time; 0: never.
-std::uint32_t LinkJobsMax(const Policy& policy, const std::string& zone_a, const std::string& zone_b);
-
 // The most nodes that one allocation could have. `by_zone`: nodes that fit the job.
 std::size_t MostInOneZone(const std::map<std::string, std::size_t>& by_zone);
-std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, const Policy& policy);
+std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, const Links& links);
 
 // Will a cross-zone attempt give its link up for certain? An agreement may be withdrawn as long as it is being
 // notified. It has the link until it has left it (zone_link.h).

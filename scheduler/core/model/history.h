@@ -67,6 +67,11 @@ enum class HistoryKind : std::uint8_t {
   kJobPriority,
   kNotifySkipped,
   kStatesChanged,
+  kLayoutChanged,
+  kReservationSet,
+  kReservationRemoved,
+  kReservationBegan,
+  kReservationEnded,
 };
 const char* ToString(HistoryKind kind);
 

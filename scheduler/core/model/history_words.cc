@@ -116,6 +116,11 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kUserChanged:
     case HistoryKind::kTeamChanged:
     case HistoryKind::kQuotaChanged:
+    case HistoryKind::kLayoutChanged:
+    case HistoryKind::kReservationSet:
+    case HistoryKind::kReservationRemoved:
+    case HistoryKind::kReservationBegan:
+    case HistoryKind::kReservationEnded:
     case HistoryKind::kPolicyReloaded: return OfJob(entry);
     case HistoryKind::kAttemptClaimed:
     case HistoryKind::kAttemptStarting:

@@ -29,6 +29,7 @@ enum class PlantedBug : std::uint8_t {
   kGraceWithoutCap,        // a grace is the job's, whatever its class may have
   kOwnFaultTriedAgain,     // a start that failed by the job's own fault is tried again like any other
   kCordonForgotten,        // a cordoned node is given to jobs like any other
+  kReservationForgotten,   // a reserved node is given to any team's jobs
 };
 
 #ifdef GLIM_PLANTED_BUGS

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/core/model/layout.h"
 #include "scheduler/core/model/spec.h"
 #include "sdk/base/time.h"
 
@@ -28,14 +29,6 @@ struct ClassDurations {
     const auto it = by_class.find(c);
     return it == by_class.end() ? others : it->second;
   }
-};
-
-// The links between two zones as data (Fire-Flyer section III: two zones joined by few links).
-struct ZoneLink {
-  std::string zone_a;
-  std::string zone_b;
-  std::uint32_t jobs_max = 1;   // allocations that span both at a time
-  std::uint32_t pairs_max = 1;  // node pairs that talk across, in all
 };
 
 // How long what ended jobs saved stays, where Glim itself chose the folder (save_retention.h).
@@ -93,8 +86,9 @@ struct Policy {
   std::map<std::string, Quota> pool_quota;       // of everybody in that pool together
   // A team's share grows with its weight: its service counts as service / weight.
   std::map<std::string, std::uint32_t> team_weight;  // 100 where none is given
-  std::vector<ZoneLink> links;                       // empty: one link, one pair, between any two zones
-  std::uint32_t cross_zone_nodes_min = 16;           // smaller jobs cross only if no zone is large enough for them
+  // What the file's `links:` say; they become rows likewise (layout.h).
+  std::vector<ZoneLink> links;
+  std::uint32_t cross_zone_nodes_min = 16;  // smaller jobs cross only if no zone is large enough for them
 
   // Time slicing inside a class (job_order.h).
   Duration quantum_min = Minutes(15);         // an attempt that began is left alone by its class for that long

@@ -18,7 +18,7 @@ void AddQuota(QuotaGroup group, const Quota& quota, std::vector<AccountChange>& 
 
 }  // namespace
 
-std::vector<AccountChange> AccountsOf(const Policy& policy) {
+std::vector<AccountChange> QuotasOf(const Policy& policy) {
   std::vector<AccountChange> changes;
   std::set<std::string> teams;
   for (const auto& [team, quota] : policy.team_user_quota) teams.insert(team);
@@ -33,6 +33,18 @@ std::vector<AccountChange> AccountsOf(const Policy& policy) {
   for (const auto& [team, quota] : policy.team_user_quota) AddQuota({QuotaOf::kTeamUser, team}, quota, changes);
   AddQuota({QuotaOf::kDefaultUser, ""}, policy.default_user_quota, changes);
   for (const auto& [pool, quota] : policy.pool_quota) AddQuota({QuotaOf::kEverybody, "", pool}, quota, changes);
+  return changes;
+}
+
+std::vector<AccountChange> LinksOf(const Policy& policy) {
+  std::vector<AccountChange> changes;
+  for (const ZoneLink& link : policy.links) changes.push_back({link});
+  return changes;
+}
+
+std::vector<AccountChange> AccountsOf(const Policy& policy) {
+  std::vector<AccountChange> changes = QuotasOf(policy);
+  for (AccountChange& link : LinksOf(policy)) changes.push_back(std::move(link));
   return changes;
 }
 

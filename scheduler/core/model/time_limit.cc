@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/core/model/service_history.h"
 #include "sdk/base/duration_text.h"
 
 namespace glim::core {
@@ -14,6 +15,10 @@ TimePoint LimitAt(const Job& job, const Attempt& attempt) {
   if (agreement && agreement->time_limit) return {};
   const Duration left = std::max(Duration{}, limit - std::max(Duration{}, job.service));
   return {SaturatingSum(attempt.started_at.ms, left.ms)};
+}
+
+Duration LimitForHolds(const Policy& policy, const Job& job) {
+  return policy.enforce_time_limits ? LimitClass(job.spec->time_limit) : Duration{};
 }
 
 bool LimitUsedUp(const Policy& policy, const Job& job) {

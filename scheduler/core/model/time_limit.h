@@ -15,6 +15,10 @@ namespace glim::core {
 // When the attempt's job will have used up its limit; 0: there is none, or the attempt does not run or leaves anyway.
 TimePoint LimitAt(const Job& job, const Attempt& attempt);
 
+// How long the job would be somewhere at most: whoever is gone again before something else begins does it no harm. 0:
+// nobody can tell.
+Duration LimitForHolds(const Policy& policy, const Job& job);
+
 // The attempts that have ended have used it up.
 bool LimitUsedUp(const Policy& policy, const Job& job);
 // So have they together with this one, which ends now; or it was asked to leave for that.

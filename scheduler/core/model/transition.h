@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/learnt_rows.h"
+#include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/status.h"
 
@@ -39,11 +41,15 @@ struct DeleteShare {
 struct DeleteLifeTable {
   LifeTableId id;
 };
+struct DeleteReservation {
+  std::string name;
+};
 
-using Mutation = std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                              std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry,
-                              std::shared_ptr<const Share>, std::shared_ptr<const LifeTable>, DeleteAttempt,
-                              DeleteShare, DeleteLifeTable, AccountChange, IdentityChange>;
+using Mutation =
+    std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
+                 std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry, std::shared_ptr<const Share>,
+                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable, AccountChange,
+                 IdentityChange, std::shared_ptr<const Reservation>, DeleteReservation>;
 
 struct Reply {
   Status status;

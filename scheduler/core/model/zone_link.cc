@@ -6,10 +6,6 @@
 
 namespace glim::core {
 
-Link LinkOf(const std::string& zone_a, const std::string& zone_b) {
-  return zone_a < zone_b ? Link(zone_a, zone_b) : Link(zone_b, zone_a);
-}
-
 bool HasLeftItsLink(const ClusterState& state, const Attempt& attempt) {
   if (!Crosses(attempt) || attempt.state == AttemptState::kEnded) return true;
   if (attempt.state == AttemptState::kClaimed) return false;
@@ -23,10 +19,10 @@ bool HasLeftItsLink(const ClusterState& state, const Attempt& attempt) {
   return true;
 }
 
-bool LinkIsFreeFor(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
+bool LinkIsFreeFor(const ClusterState& state, const Attempt& attempt) {
   if (!Crosses(attempt)) return true;
-  // The policy may have taken the link away since: whoever was promised it has it once, alone.
-  const std::uint32_t most = std::max(1u, LinkJobsMax(policy, attempt.zones[0], attempt.zones[1]));
+  // An operator may have taken the link away since: whoever was promised it has it once, alone.
+  const std::uint32_t most = std::max(1u, LinkJobsMax(state.accounts().links, attempt.zones[0], attempt.zones[1]));
   std::uint32_t others = 0;
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {

@@ -5,16 +5,11 @@
 // LeavesItsLink): the new attempt claims what it needs and waits. It begins when the link has been left.
 #pragma once
 
-#include <string>
-#include <utility>
-
 #include "scheduler/core/model/cluster_state.h"
-#include "scheduler/core/model/policy.h"
+#include "scheduler/core/model/layout.h"
 
 namespace glim::core {
 
-using Link = std::pair<std::string, std::string>;  // by name
-Link LinkOf(const std::string& zone_a, const std::string& zone_b);
 // Of an attempt in two zones.
 inline Link LinkOf(const Attempt& attempt) { return LinkOf(attempt.zones[0], attempt.zones[1]); }
 inline bool Crosses(const Attempt& attempt) { return attempt.zones.size() == 2; }
@@ -23,6 +18,6 @@ inline bool Crosses(const Attempt& attempt) { return attempt.zones.size() == 2; 
 bool HasLeftItsLink(const ClusterState& state, const Attempt& attempt);
 
 // May an attempt that holds all its nodes begin, as far as links go?
-bool LinkIsFreeFor(const ClusterState& state, const Policy& policy, const Attempt& attempt);
+bool LinkIsFreeFor(const ClusterState& state, const Attempt& attempt);
 
 }  // namespace glim::core

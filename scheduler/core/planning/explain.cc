@@ -44,8 +44,7 @@ Blocker BusyBlocker(const Pass& pass, const Job& job, const FieldSums& field, bo
 // Too few nodes take jobs at all. Nothing: there are enough.
 std::optional<Blocker> OutBlocker(const Pass& pass, const Job& job, const FieldSums& field) {
   if (field.out.all == 0) return std::nullopt;
-  const std::size_t most =
-      MostTogether(*field.ask, field.out, *job.spec, pass.policy(), pass.state().layouts().zone_names);
+  const std::size_t most = MostTogether(*field.ask, field.out, *job.spec, pass.policy(), pass.state());
   if (most >= job.spec->nodes) return std::nullopt;
   const std::size_t able = field.fitting() - field.out.all;
   std::string message = std::to_string(able) + " of " + Nodes(static_cast<std::int64_t>(field.fitting())) +
@@ -126,6 +125,24 @@ void AddBusy(const Pass& pass, const Job& job, const FieldSums& field, std::vect
   }
 }
 
+// Nodes that it could have are others', or nobody's.
+Blocker ReservedBlocker(const Pass& pass, const FieldSums& field) {
+  constexpr std::size_t kNamed = 2;
+  const auto kept = static_cast<std::int64_t>(field.reserved);
+  Blocker blocker{BlockerKind::kReserved, "", kept, 0, {}};
+  bool all_to_come = true;
+  for (std::size_t i = 0; i < field.reserved_by.size() && i < kNamed; ++i) {
+    blocker.message += (i ? "; " : "") + field.reserved_by[i]->name + ": " + ReservedInWords(*field.reserved_by[i]);
+    all_to_come = all_to_come && field.reserved_by[i]->begins_at > pass.now();
+  }
+  if (field.reserved_by.size() > kNamed) {
+    blocker.message += " and " + std::to_string(field.reserved_by.size() - kNamed) + " more";
+  }
+  blocker.message = Nodes(kept) + (kept == 1 ? " is not for it: " : " are not for it: ") + blocker.message;
+  if (all_to_come) blocker.message += "; until then it could do nothing useful there";
+  return blocker;
+}
+
 Blocker ProtectedBlocker(const FieldSums& field, std::int64_t left_s) {
   const BlockerKind kind = field.lower_protected ? BlockerKind::kMinRun : BlockerKind::kTimeSlice;
   std::string message = field.lower_protected ? "a job of a lower class " : "a job that gives way to it ";
@@ -176,6 +193,7 @@ std::vector<Blocker> Explain(const Pass& pass, const Asker& asker, const FieldSu
   }
   if (!asker.may_interrupt) blockers.push_back(QuotaBlocker(pass, job));
   AddBusy(pass, job, field, blockers);
+  if (field.reserved > 0) blockers.push_back(ReservedBlocker(pass, field));
   if (field.held_back > 0) {
     const auto kept = static_cast<std::int64_t>(field.held_back);
     blockers.push_back({BlockerKind::kBackfillHold, Nodes(kept) + " kept for a job that comes before it", kept, 0, {}});

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/time_limit.h"
 
 namespace glim::core {
 namespace {
@@ -95,6 +96,15 @@ void SumUp(FieldSums& sums, const std::vector<std::size_t>& free_by_zone) {
   }
 }
 
+void AddReserved(const PoolView& view, const std::vector<ReservedFor>& standing, std::uint32_t node, FieldSums& sums) {
+  ++sums.reserved;
+  for (const std::uint32_t reservation : view.reserved[node]) {
+    const Reservation* row = view.reservations[reservation];
+    const bool told = std::find(sums.reserved_by.begin(), sums.reserved_by.end(), row) != sums.reserved_by.end();
+    if (standing[reservation] == ReservedFor::kClosed && !told) sums.reserved_by.push_back(row);
+  }
+}
+
 // `take(node, owner, offer)` is called for each node that the asker could have, now or later; an owner that is kNobody:
 // it is free.
 template <typename Take>
@@ -105,10 +115,16 @@ void Walk(const PoolView& view, const AskView& ask, const Asker& asker, const Pa
   std::vector<std::size_t> free_by_zone(ask.by_zone.empty() ? 0 : ask.by_zone.rbegin()->first + 1);
   const Duration limit = LimitForHolds(terms.policy, *asker.job);
   const Offer free{true, Tier::kFree, {}};
+  const std::vector<ReservedFor> standing = terms.reserved->StandingOf(view.reservations, *asker.job);
   for (const std::uint32_t i : ask.nodes) {
     const PassNode& node = view.nodes[i];
     if (!node.usable) sums.out.Add(node);
-    if (!node.usable || node.taken) continue;
+    if (!node.usable) continue;
+    if (!standing.empty() && StandingAt(view.reserved, standing, i) == ReservedFor::kClosed) {
+      AddReserved(view, standing, i, sums);
+      continue;
+    }
+    if (node.taken) continue;
     const std::uint32_t owner = node.claimant != kNobody ? node.claimant : node.holder;
     const bool kept = node.hold_until && asker.priority <= node.hold_from;
     if (owner == kNobody) {
@@ -140,10 +156,6 @@ bool IsLeftOut(const Job& job, NodeId node) {
 
 }  // namespace
 
-Duration LimitForHolds(const Policy& policy, const Job& job) {
-  return policy.enforce_time_limits ? LimitClass(job.spec->time_limit) : Duration{};
-}
-
 std::optional<TimePoint> GivesWayFrom(const PassAttempt& holder, const Asker& asker, const PassTerms& terms) {
   if (!asker.may_interrupt) return std::nullopt;
   if (holder.row->state == AttemptState::kClaimed) {
@@ -159,11 +171,17 @@ Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, cons
   Field field;
   field.candidates.reserve(ask.nodes.size());
   const bool save_on_nodes = !IsShared(asker.job->durable);
+  const std::vector<ReservedFor> standing = terms.reserved->StandingOf(view.reservations, *asker.job);
+  const bool has_own = std::find(standing.begin(), standing.end(), ReservedFor::kOwn) != standing.end();
   Walk(view, ask, asker, terms, field, [&](const PassNode& node, std::uint32_t owner, const Offer& offer) {
     const bool has_save = save_on_nodes && HasWhole(asker.job->durable, node.id);
     const Tier tier = offer.tier.value_or(Tier::kVictim);
     Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, tier, {}, has_save};
     candidate.left_out = node.row->suspect_until > terms.now || IsLeftOut(*asker.job, node.id);
+    if (!standing.empty()) {
+      const ReservedFor at = StandingAt(view.reserved, standing, static_cast<std::uint32_t>(&node - view.nodes.data()));
+      candidate.avoid = at == ReservedFor::kAvoid || (has_own && at != ReservedFor::kOwn);
+    }
     if (owner != kNobody) candidate.holder = view.attempts[owner].id;
     if (offer.tier) {
       field.candidates.push_back(candidate);

@@ -35,11 +35,13 @@ struct FieldSums {
   std::vector<JobId> holders;   // of fitting nodes that it cannot have; the first kHoldersNamed
   std::size_t holders_all = 0;  // how many there are
   std::size_t free = 0, free_in_best_zone = 0;
-  std::uint32_t best_zone = 0;   // with the most free ones
-  TimePoint protected_until;     // the first moment at which one more could be a victim; 0: none
-  bool lower_protected = false;  // that one is of a lower class; else of its own
-  bool save_awaited = false;     // and is let finish its periodic save; else it has not run for long
-  JobId doubled;                 // and is protected so long because its quantum is doubled; 0: it is not
+  std::uint32_t best_zone = 0;                    // with the most free ones
+  TimePoint protected_until;                      // the first moment at which one more could be a victim; 0: none
+  bool lower_protected = false;                   // that one is of a lower class; else of its own
+  bool save_awaited = false;                      // and is let finish its periodic save; else it has not run for long
+  std::size_t reserved = 0;                       // fitting ones that reservations keep from it
+  std::vector<const Reservation*> reserved_by{};  // these; lent by the state
+  JobId doubled;  // and is protected so long because its quantum is doubled; 0: it is not
 };
 
 // And by node, before victims are chosen.
@@ -53,11 +55,8 @@ struct PassTerms {
   const Policy& policy;
   TimePoint now;
   std::int64_t preempt_gain = 0;  // job_order.h
+  const Reserved* reserved = nullptr;
 };
-
-// How long it would be there at most: whoever is gone again before the rest is there does no harm to a hold. 0: nobody
-// can tell.
-Duration LimitForHolds(const Policy& policy, const Job& job);
 
 // From when on that attempt gives way to the asker, be it that it is interrupted or loses its claims; 0: now, none:
 // never while it is as it is.

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/core/planning/trace_words.h"
+
 namespace glim::core {
 namespace {
 
@@ -206,6 +208,13 @@ std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, c
   if (Crosses(pass, spec, field)) {
     may_cross = [&pass](std::uint32_t a, std::uint32_t b) { return pass.LinkFree(a, b, {}); };
   }
+  const auto avoided = [](const Candidate& c) { return c.avoid; };
+  if (std::any_of(field.candidates.begin(), field.candidates.end(), avoided)) {
+    std::vector<Candidate> others = Where(field, Tier::kFree, false);
+    std::erase_if(others, avoided);
+    std::vector<NodeId> nodes = Place(others, spec.nodes, may_cross);
+    if (!nodes.empty()) return nodes;
+  }
   const bool some_left_out =
       std::any_of(field.candidates.begin(), field.candidates.end(), [](const Candidate& c) { return c.left_out; });
   for (const bool with_left_out : {false, true}) {
@@ -224,19 +233,23 @@ std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& as
   const auto cost = [](const GangPreemption& s) {
     return std::tuple(s.choice.highest, s.choice.preemption_cost_gpu_ms, s.choice.victims.size());
   };
-  const auto consider = [&](std::optional<GangPreemption> preemption) {
+  PassTrace* const trace = pass.TraceOf(*asker.job);
+  const auto consider = [&](std::optional<GangPreemption> preemption, const std::vector<std::uint32_t>& zones) {
+    if (trace) TellPreemption(trace, pass, asker, field, zones, preemption);
     if (preemption && (!best || cost(*preemption) < cost(*best))) best = std::move(preemption);
   };
   const auto& zones = field.ask->by_zone;
   for (const auto& [zone, fitting] : zones) {
-    if (fitting >= spec.nodes) consider(GangPreemptionIn(pass, spec, field, {zone}, {}));
+    if (fitting >= spec.nodes) consider(GangPreemptionIn(pass, spec, field, {zone}, {}), {zone});
   }
+  if (best && trace) TellChosen(trace, *best);
   if (best || !Crosses(pass, spec, field)) return best;
   for (auto a = zones.begin(); a != zones.end(); ++a) {
     for (auto b = std::next(a); b != zones.end(); ++b) {
-      consider(GangPreemptionOver(pass, asker, field, a->first, b->first));
+      consider(GangPreemptionOver(pass, asker, field, a->first, b->first), {a->first, b->first});
     }
   }
+  if (best && trace) TellChosen(trace, *best);
   return best;
 }
 
@@ -246,8 +259,13 @@ bool MayHoldBack(const Pass& pass, const Asker& asker) {
 
 void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field) {
   const JobSpec& spec = *asker.job->spec;
-  if (!MayHoldBack(pass, asker)) return;
+  PassTrace* const trace = pass.TraceOf(*asker.job);
+  if (!MayHoldBack(pass, asker)) {
+    if (trace) TellNoHoldYet(trace, pass, asker);
+    return;
+  }
   const Hold hold = HoldChoice(pass, asker, field).Best(Crosses(pass, spec, field));
+  if (trace) TellHold(trace, pass, hold.from == kNever ? std::nullopt : std::optional(hold.from), hold.nodes);
   if (hold.from == kNever) return;
   pass.HoldBack(spec.pool, hold.nodes, std::max(hold.from, pass.now() + Milliseconds(1)));
   for (const AttemptId id : hold.leaving) pass.SpeakFor(spec.pool, id);

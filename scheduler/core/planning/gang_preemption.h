@@ -5,21 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "scheduler/core/planning/gang_choice.h"
 #include "scheduler/core/planning/pass.h"
-#include "scheduler/core/planning/victims.h"
 
 namespace glim::core {
 
 // Among what is free, then among that and what is being emptied anyway; empty if they do not fit.
 std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, const Field& field);
 
-// One way to make room.
-struct GangPreemption {
-  VictimChoice choice;
-  std::vector<NodeId> nodes;
-  std::vector<AttemptId> displaced;
-  bool for_link = false;  // some of them have a link that it needs, whether it needs their nodes or not
-};
 // The cheapest in one zone, else over a link: its holder is among the victims, or the displaced, where the link cannot
 // be had otherwise.
 std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& asker, const Field& field);

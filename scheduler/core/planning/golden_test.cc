@@ -102,8 +102,8 @@ TEST(GoldenDiff, MarksWhatOneSideHasAlone) {
 TEST(GoldenInputText, SaysWhatItCannotRead) {
   const std::pair<const char*, const char*> kRows[] = {
       {"nodes n1",
-       "line 1: 'nodes' begins no line; use policy, quota, team, user, link, node, ended, queued, running, "
-       "claimed, leaving or cancelled"},
+       "line 1: 'nodes' begins no line; use policy, quota, team, user, link, node, reservation, ended, queued, "
+       "running, claimed, leaving or cancelled"},
       {"# a comment\nnode n1 colour=red", "line 2: the key 'colour' has no meaning here"},
       {"node 1", "line 1: '1' names no nodes; use n1 or n1..n4"},
       {"node n1\nnode n1", "line 2: node n1 stands twice; keep one"},

@@ -6,6 +6,7 @@
 
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/interrupt_terms.h"
+#include "scheduler/core/planning/trace_words.h"
 
 namespace glim::core {
 namespace {
@@ -37,9 +38,11 @@ std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const s
   const PoolView& view = pass.PoolOf(spec.pool);
   const auto index = static_cast<std::uint32_t>(&moved - view.attempts.data());
   std::vector<Candidate> candidates;
+  const std::vector<ReservedFor> standing = pass.ReservedStanding(*moved.job);
   for (const std::uint32_t i : pass.AskOf(*moved.job).nodes) {
     const PassNode& node = view.nodes[i];
     if (!IsHeldBy(node, index) && !IsFree(node, moved.priority)) continue;
+    if (StandingAt(view.reserved, standing, i) == ReservedFor::kClosed) continue;
     if (std::binary_search(without.begin(), without.end(), node.id)) continue;
     candidates.push_back(CandidateOf(node, Tier::kFree, {}));
   }
@@ -67,14 +70,32 @@ class Mover {
     // Two jobs on what is free and what the moved one holds: without that many free ones there is no room for both.
     std::size_t free = 0;
     for (const PassNode& node : view_.nodes) free += IsFree(node, asker_.priority) ? 1 : 0;
-    if (free < spec_.nodes) return std::nullopt;
+    PassTrace* const trace = pass_.TraceOf(*asker_.job);
+    if (free < spec_.nodes) {
+      if (trace) {
+        TellNoMove(trace, std::to_string(free) + " free in all zones, and a move makes no more of them: " +
+                              std::to_string(spec_.nodes) + " needed");
+      }
+      return std::nullopt;
+    }
     Gather();
+    const std::int64_t permille = pass_.policy().move_gain_permille;
     std::size_t tried = 0;
+    const auto tell = [&](std::uint32_t holder, const char* outcome) {
+      if (trace) TellMove(trace, view_.attempts[holder], gain_gpu_ms, permille, outcome);
+    };
     for (const auto& [preemption_cost, holder] : Options()) {
       *considered = true;
-      if (preemption_cost * pass_.policy().move_gain_permille > gain_gpu_ms * 1000 || ++tried > kMovesTriedMax) break;
-      if (auto move = Try(view_.attempts[holder])) return move;
+      const bool dear = preemption_cost * permille > gain_gpu_ms * 1000;
+      if (dear || ++tried > kMovesTriedMax) {
+        tell(holder, dear ? "too dear, and so are all behind it" : "no more are looked at in one turn");
+        break;
+      }
+      auto move = Try(view_.attempts[holder]);
+      tell(holder, move ? "it has room elsewhere" : "there is no room for both");
+      if (move) return move;
     }
+    if (trace && !*considered) TellNoMove(trace, "no job past its quantum makes a zone large enough by leaving");
     return std::nullopt;
   }
 
@@ -89,8 +110,10 @@ class Mover {
   void Gather() {
     std::vector<bool> movable(view_.attempts.size());
     for (std::size_t i = 0; i < movable.size(); ++i) movable[i] = MayBeMoved(view_.attempts[i]);
+    const std::vector<ReservedFor> standing = pass_.ReservedStanding(*asker_.job);
     for (const std::uint32_t i : field_.ask->nodes) {
       const PassNode& node = view_.nodes[i];
+      if (StandingAt(view_.reserved, standing, i) == ReservedFor::kClosed) continue;
       if (IsFree(node, asker_.priority)) {
         free_.push_back(CandidateOf(node, Tier::kFree, {}));
         ++free_in_[node.zone];
@@ -175,7 +198,10 @@ class Mover {
 
 std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& field, Duration quantum,
                                  bool* considered) {
-  if (pass.policy().move_gain_permille == 0) return std::nullopt;
+  if (pass.policy().move_gain_permille == 0) {
+    if (PassTrace* const trace = pass.TraceOf(*asker.job)) TellNoMove(trace, "move_gain is 0 in the policy");
+    return std::nullopt;
+  }
   const JobSpec& spec = *asker.job->spec;
   return Mover(pass, asker, field).Find(std::int64_t{spec.nodes} * spec.gpus_per_node * quantum.ms, considered);
 }

@@ -63,15 +63,16 @@ NodesOut OutOf(const PoolView& view, const AskView& ask) {
 }
 
 std::size_t MostTogether(const AskView& ask, const NodesOut& out, const JobSpec& spec, const Policy& policy,
-                         const std::vector<std::string>& zone_names) {
+                         const ClusterState& state) {
   if (out.all == 0) return ask.Largest(spec, policy);
+  const std::vector<std::string>& zone_names = state.layouts().zone_names;
   std::map<std::string, std::size_t> left;
   for (const auto& [zone, nodes] : ask.by_zone) {
     const auto gone = out.by_zone.find(zone);
     left[zone_names[zone]] = nodes - (gone == out.by_zone.end() ? 0 : gone->second);
   }
   const std::size_t in_zone = MostInOneZone(left);
-  return ask.MayCross(spec, policy) ? std::max(in_zone, MostOverALink(left, policy)) : in_zone;
+  return ask.MayCross(spec, policy) ? std::max(in_zone, MostOverALink(left, state.accounts().links)) : in_zone;
 }
 
 std::string OutInWords(const NodesOut& out) {

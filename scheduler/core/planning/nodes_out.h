@@ -28,9 +28,9 @@ struct NodesOut {
 
 NodesOut OutOf(const PoolView& view, const AskView& ask);
 
-// Of how many nodes that take jobs an allocation of this job could be, were they all free. `zone_names`: of Layouts.
+// Of how many nodes that take jobs an allocation of this job could be, were they all free.
 std::size_t MostTogether(const AskView& ask, const NodesOut& out, const JobSpec& spec, const Policy& policy,
-                         const std::vector<std::string>& zone_names);
+                         const ClusterState& state);
 
 // "2 quarantined, 1 silent; n4 is quarantined: task 5.1.0 did not go after SIGKILL". At least one node is out.
 std::string OutInWords(const NodesOut& out);

@@ -2,18 +2,21 @@
 
 #include <set>
 
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/planning/next_turn.h"
 #include "scheduler/core/planning/victims.h"
 
 namespace glim::core {
 
-Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now)
+Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now, PassTrace* trace)
     : state_(state),
-      terms_{policy, now, PreemptGain(policy)},
+      trace_(trace),
+      terms_{policy, now, PreemptGain(policy), &reserved_},
       quota_(state),
       urgencies_(state, policy, now),
-      pools_(state, policy, now, quota_, urgencies_),
-      links_(state, policy),
+      reserved_(state, policy, now),
+      pools_(state, policy, now, quota_, urgencies_, reserved_),
+      links_(state),
       supplies_(now) {
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {

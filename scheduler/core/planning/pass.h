@@ -12,6 +12,7 @@
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/policy.h"
 #include "scheduler/core/planning/field.h"
+#include "scheduler/core/planning/pass_trace.h"
 #include "scheduler/core/planning/supply.h"
 #include "scheduler/core/planning/zone_links.h"
 
@@ -19,16 +20,23 @@ namespace glim::core {
 
 class Pass {
  public:
-  // State and policy are lent and outlive it.
-  Pass(const ClusterState& state, const Policy& policy, TimePoint now);
+  // All are lent and outlive it. `trace` may be null, as it is in every pass that decides.
+  Pass(const ClusterState& state, const Policy& policy, TimePoint now, PassTrace* trace = nullptr);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
 
   const ClusterState& state() const { return state_; }
   const Policy& policy() const { return terms_.policy; }
   TimePoint now() const { return terms_.now; }
+  // Null unless somebody reads along what is tried for this one.
+  PassTrace* TraceOf(const Job& job) const { return trace_ && trace_->IsAbout(job) ? trace_ : nullptr; }
   std::int64_t preempt_gain() const { return terms_.preempt_gain; }
   const QuotaUse& quota() const { return quota_; }
+  const Reserved& reserved() const { return reserved_; }
+  // What the reservations of its pool are to a job (reserved.h).
+  std::vector<ReservedFor> ReservedStanding(const Job& job) {
+    return reserved_.StandingOf(PoolOf(job.spec->pool).reservations, job);
+  }
   Urgency UrgencyOf(const Shape& shape) const { return urgencies_.OfWaiting(shape); }
   const std::string& ZoneName(std::uint32_t zone) const { return state_.layouts().zone_names[zone]; }
 
@@ -67,9 +75,11 @@ class Pass {
   void TakeLink(PoolView& view, const std::vector<NodeId>& nodes);
 
   const ClusterState& state_;
+  PassTrace* const trace_;
   const PassTerms terms_;
   QuotaUse quota_;
   Urgencies urgencies_;
+  Reserved reserved_;
   PoolViews pools_;
   ZoneLinks links_;
   Supplies supplies_;

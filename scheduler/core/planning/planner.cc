@@ -13,6 +13,7 @@
 #include "scheduler/core/planning/move.h"
 #include "scheduler/core/planning/pass.h"
 #include "scheduler/core/planning/save_choice.h"
+#include "scheduler/core/planning/trace_words.h"
 
 namespace glim::core {
 namespace {
@@ -44,10 +45,11 @@ struct Head {
 
 class Planner {
  public:
-  Planner(const ClusterState& state, const Policy& policy, TimePoint now, bool shortcuts)
-      : state_(state), shortcuts_(shortcuts), pass_(state, policy, now) {}
+  Planner(const ClusterState& state, const Policy& policy, TimePoint now, bool shortcuts, PassTrace* trace = nullptr)
+      : state_(state), shortcuts_(shortcuts), pass_(state, policy, now, trace) {}
 
   Plan Make() {
+    if (!pass_.reserved().empty()) TakeReserved();
     KeepPlaces(pass_);
     for (const auto& [shape, queue] : state_.index().queue) {
       if (!IsBarred(shape)) Push(shape, queue.begin(), queue.end());
@@ -73,7 +75,8 @@ class Planner {
   // and whoever comes earlier preempts all that a later one does: what failed for an asker fails for whoever asks the
   // same behind it for as many nodes. (A move depends on more, and a displaced claim may give up a link: see TryStart.)
   using Question =
-      std::tuple<std::uint32_t, PriorityClass, bool, bool, bool, bool, bool, TimePoint, DearSave>;  // first: AskView
+      std::tuple<std::uint32_t, PriorityClass, bool, bool, bool, bool, bool, TimePoint, DearSave,  // first: AskView
+                 std::vector<ReservedFor>>;
   Question QuestionOf(const Asker& asker) {
     const JobSpec& spec = *asker.job->spec;
     const AskView& ask = pass_.AskOf(*asker.job);
@@ -85,7 +88,18 @@ class Planner {
             MayHoldBack(pass_, asker),
             ask.MayCross(spec, pass_.policy()),
             pass_.HoldPassed(*asker.job),
-            DearSaveOf(*asker.job)};
+            DearSaveOf(*asker.job),
+            pass_.ReservedStanding(*asker.job)};
+  }
+
+  // Who leaves for a reservation leaves for nobody else.
+  void TakeReserved() {
+    plan_.reserved = pass_.reserved().changed();
+    plan_.leaves = pass_.reserved().leaves();
+    LookAgain(pass_.reserved().look_again());
+    for (const ReservedLeave& leave : plan_.leaves) {
+      pass_.SpeakFor(state_.FindJob(leave.attempt.job)->spec->pool, leave.attempt);
+    }
   }
 
   // Its user is disabled, or its team may not use the pool: that is its blocker, and it has no turn.
@@ -118,23 +132,31 @@ class Planner {
     const Job& job = *state_.FindJob(head.key.id);
     const QuotaTurn turn = pass_.quota().TurnOf(job);  // 2. Quota
     const bool within = turn.standing == QuotaStanding::kWithin;
+    PassTrace* const trace = pass_.TraceOf(job);
+    ++turns_;
     if (turn.order != head.priority ||
         head.borrows == within) {  // an earlier start used up the class that it was to get
       return Advance(head);
     }
     if (turn.standing == QuotaStanding::kNotAllowed) {
       verdicts_->try_emplace(*head.shape, std::vector{QuotaBlocker(pass_, job)});
+      if (trace) TellQuota(trace, pass_, job);
       return;
     }
     const Asker asker{
         &job, turn.order, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
     std::vector<Blocker> blockers;
+    if (trace) TellTurn(trace, asker, turns_, plan_.starts);
+    if (trace) TellQuota(trace, pass_, job);
     if (auto start = TryStart(asker, blockers)) {
       started_.insert(job.id);
+      if (trace && trace->job() != job.id) trace->Forget();
+      if (trace) TellStart(trace, state_, *start);
       plan_.starts.push_back(std::move(*start));
       return Advance(head);
     }
     blocked_.insert({job.spec->pool, turn.order});
+    if (trace) TellBlockers(trace, blockers);
     // For all of the shape; what a starved one was told holds for those behind it.
     verdicts_->try_emplace(*head.shape, std::move(blockers));
   }
@@ -149,12 +171,14 @@ class Planner {
 
   std::optional<PlannedStart> TryStart(const Asker& asker, std::vector<Blocker>& blockers) {
     const JobSpec& spec = *asker.job->spec;
+    PassTrace* const trace = pass_.TraceOf(*asker.job);
     if (pass_.AskOf(*asker.job).Largest(spec, pass_.policy()) < spec.nodes) return Refuse(asker, blockers);
     const bool holds_back = asker.may_interrupt && pass_.AtMost(asker, true) >= spec.nodes;
     const Question question = QuestionOf(asker);
     const bool refused = (pass_.AtMost(asker, false) < spec.nodes && !holds_back) || IsRefused(question, spec.nodes);
-    if (refused && shortcuts_) return Refuse(asker, blockers);
+    if (refused && shortcuts_ && !trace) return Refuse(asker, blockers);
     Field field = pass_.FieldFor(asker);
+    if (trace) TellField(trace, pass_, asker, field);
     if (auto wait = WaitForSave(pass_, asker, &field)) {
       LookAgain(wait->until);
       blockers.push_back(std::move(wait->blocker));
@@ -163,11 +187,16 @@ class Planner {
     PlannedStart start;
     start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
     start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross
+    if (trace) start.nodes.empty() ? TellLinks(trace, pass_, spec, field) : TellPlaced(trace, pass_, start.nodes);
     moves_considered_ = false;
     if (start.nodes.empty() && asker.may_interrupt) MakeRoom(asker, field, start);
     if (start.nodes.empty()) {
       LookAgain(field.protected_until);
       blockers = Explain(pass_, asker, field);  // 8. Explain
+      if (trace && (refused || !holds_back)) {
+        TellNoHold(trace, holds_back ? "who came before it asks for the same, and stands for both"
+                                     : "too few nodes give way to it, even when all protections have ended");
+      }
       if (refused) return std::nullopt;
       if (holds_back) MaybeHoldBack(pass_, asker, field);  // 7. Hold back
       // What a move is worth depends on the nodes and on whose they are to be: nobody is refused by that for others.
@@ -243,6 +272,7 @@ class Planner {
   std::priority_queue<Head> heads_;
   std::set<JobId> started_;
   std::set<std::pair<std::string, PriorityClass>> blocked_;
+  std::size_t turns_ = 0;
   std::map<Question, std::uint32_t> refused_nodes_;
   std::map<Question, std::pair<std::uint64_t, FieldSums>> sums_;  // with the starts
   std::map<std::pair<Question, std::uint32_t>, std::pair<std::uint64_t, std::vector<Blocker>>> words_;  // and changes
@@ -252,6 +282,10 @@ class Planner {
 
 Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now) {
   return Planner(state, policy, now, true).Make();
+}
+
+Plan MakePlanTracing(const ClusterState& state, const Policy& policy, TimePoint now, PassTrace* trace) {
+  return Planner(state, policy, now, true, trace).Make();
 }
 
 Plan MakePlanAskingEverybody(const ClusterState& state, const Policy& policy, TimePoint now) {

@@ -4,7 +4,7 @@
 //                 who is likely to end soonest for what it costs (job_order.h, service_history.h); first submission; id
 //   2. quota      of user, team and pool by class (quota_use.h); beyond it a gang is borrowed: it takes what is free
 //   3. place      free nodes: one leaf, else fewest leaves, one zone; GPU type, NVLink, NIC as asked; suspect nodes
-//                 last (placement.h)
+//                 last (placement.h), reserved ones behind others or not at all (reserved.h)
 //   4. cross      two zones over a free link, for jobs large enough (or larger than a zone)
 //   5. interrupt  lower classes past their min_run; the own class past its quantum, if it is preempted; borrowed first,
 //                 least preemption cost: an atomic gang preemption of victims and claims. Nodes that are being emptied
@@ -22,6 +22,7 @@
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/plan.h"
 #include "scheduler/core/model/policy.h"
+#include "scheduler/core/planning/pass_trace.h"
 
 namespace glim::core {
 
@@ -29,5 +30,8 @@ Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now);
 
 // The same without the sums and the earlier answers that refuse most of a queue unseen: for tests of these. Slow.
 Plan MakePlanAskingEverybody(const ClusterState& state, const Policy& policy, TimePoint now);
+
+// The same plan, and what was tried on the way for the trace's job. It is asked itself, whatever others were told.
+Plan MakePlanTracing(const ClusterState& state, const Policy& policy, TimePoint now, PassTrace* trace);
 
 }  // namespace glim::core

@@ -10,8 +10,8 @@
 namespace glim::core {
 
 PoolViews::PoolViews(const ClusterState& state, const Policy& policy, TimePoint now, const QuotaUse& quota,
-                     const Urgencies& urgencies)
-    : state_(state), policy_(policy), now_(now), quota_(quota), urgencies_(urgencies) {}
+                     const Urgencies& urgencies, const Reserved& reserved)
+    : state_(state), policy_(policy), now_(now), quota_(quota), urgencies_(urgencies), reserved_(reserved) {}
 
 bool AskView::MayCross(const JobSpec& spec, const Policy& policy) const {
   return core::MayCross(spec, policy, zone_nodes_max);
@@ -47,6 +47,7 @@ PoolView& PoolViews::Of(const std::string& pool) {
   AddAttempts(pool, view);
   AddNodes(view);
   WaitForTheSilent(view);
+  AddReservations(view);
   return view;
 }
 
@@ -106,6 +107,22 @@ void PoolViews::AddNodes(PoolView& view) const {
   }
 }
 
+void PoolViews::AddReservations(PoolView& view) const {
+  if (Planted(PlantedBug::kReservationForgotten)) return;
+  for (const PassReservation& one : reserved_.all()) {
+    bool here = false;
+    for (const NodeId id : one.nodes) {
+      const PassNode* node = NodeIn(view, id);
+      if (!node) continue;
+      if (!here) view.reservations.push_back(one.row);
+      here = true;
+      if (view.reserved.empty()) view.reserved.resize(view.nodes.size());
+      const auto at = static_cast<std::size_t>(node - view.nodes.data());
+      view.reserved[at].push_back(static_cast<std::uint32_t>(view.reservations.size() - 1));
+    }
+  }
+}
+
 // While a new leader has not heard all nodes, those that it will hear in a moment are not missing.
 void PoolViews::WaitForTheSilent(PoolView& view) const {
   const TimePoint settled = state_.leader_since + policy_.node_lost_after;
@@ -149,11 +166,11 @@ const AskView& PoolViews::AskOf(const Job& job) {
   const auto by_name = ByName(ask.by_zone);
   ask.zone_nodes_max = view.layout ? LargestZone(*view.layout, spec, take) : 0;
   ask.most_in_zone = MostInOneZone(by_name);
-  ask.most_over_link = MostOverALink(by_name, policy_);
+  ask.most_over_link = MostOverALink(by_name, state_.accounts().links);
   if (ask.closed.empty()) return ask;
   ask.closed_words = ClosedInWords(*view.layout, ask.closed, state_.accounts());
   ask.all_in_zone = MostInOneZone(ByName(of_all));
-  ask.all_over_link = MostOverALink(ByName(of_all), policy_);
+  ask.all_over_link = MostOverALink(ByName(of_all), state_.accounts().links);
   return ask;
 }
 

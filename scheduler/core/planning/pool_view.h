@@ -10,6 +10,7 @@
 
 #include "scheduler/core/model/node_users.h"
 #include "scheduler/core/planning/quota_use.h"
+#include "scheduler/core/planning/reserved.h"
 #include "scheduler/core/planning/urgencies.h"
 
 namespace glim::core {
@@ -50,9 +51,11 @@ struct PassAttempt {
 struct PoolView {
   const PoolLayout* layout = nullptr;
   std::vector<PassNode> nodes;
-  std::vector<PassAttempt> attempts;              // ascending by id
-  std::vector<std::uint32_t> least_urgent_first;  // indexes of the steady ones
-  std::uint64_t starts = 0;                       // grows with every start of this pass
+  std::vector<PassAttempt> attempts;                 // ascending by id
+  std::vector<std::uint32_t> least_urgent_first;     // indexes of the steady ones
+  std::uint64_t starts = 0;                          // grows with every start of this pass
+  std::vector<const Reservation*> reservations;      // that have nodes here
+  std::vector<std::vector<std::uint32_t>> reserved;  // by node: which of them; empty where there are none
 };
 
 // It must be there.
@@ -83,7 +86,7 @@ class PoolViews {
  public:
   // All are lent and outlive it.
   PoolViews(const ClusterState& state, const Policy& policy, TimePoint now, const QuotaUse& quota,
-            const Urgencies& urgencies);
+            const Urgencies& urgencies, const Reserved& reserved);
 
   PoolView& Of(const std::string& pool);
   const AskView& AskOf(const Job& job);  // lent, and outlives this
@@ -92,6 +95,7 @@ class PoolViews {
   void AddNodes(PoolView& view) const;
   void AddAttempts(const std::string& pool, PoolView& view) const;
   void WaitForTheSilent(PoolView& view) const;
+  void AddReservations(PoolView& view) const;
   std::map<std::string, std::size_t> ByName(const std::map<std::uint32_t, std::size_t>& by_zone) const;
 
   const ClusterState& state_;
@@ -99,6 +103,7 @@ class PoolViews {
   const TimePoint now_;
   const QuotaUse& quota_;
   const Urgencies& urgencies_;
+  const Reserved& reserved_;
   std::map<std::string, PoolView> pools_;
   // By the pool's lists of folders, too, that give the job what it names (allowed_paths.h), and by the rules that take
   // its user's jobs (node_users.h).

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "scheduler/core/model/node_users.h"
 #include "scheduler/core/model/task_user.h"
@@ -29,12 +30,24 @@ void ExpectOpenNodes(const ClusterState& state, const Plan& plan) {
   }
 }
 
+// Whoever reads along, and whatever is asked anew for them, the plan is the same.
+void ExpectTracingChangesNothing(const ClusterState& state, const Policy& policy, TimePoint now, const Plan& plan) {
+  for (const auto& [shape, queue] : state.index().queue) {
+    PassTrace trace(*state.FindJob(std::prev(queue.end())->id));
+    const Plan traced = MakePlanTracing(state, policy, now, &trace);
+    EXPECT_EQ(traced.starts, plan.starts);
+    EXPECT_EQ(traced.look_again, plan.look_again);
+    return;  // one of them a pass: a trace is as dear as a pass
+  }
+}
+
 // Every pass of a cluster's life is made both ways.
 Plan PlanBothWays(const ClusterState& state, const Policy& policy, TimePoint now) {
   Plan with = MakePlan(state, policy, now);
   const Plan without = MakePlanAskingEverybody(state, policy, now);
   EXPECT_EQ(with.starts, without.starts) << "a job that fits was refused unseen";
   EXPECT_EQ(with.verdicts->size(), without.verdicts->size());
+  ExpectTracingChangesNothing(state, policy, now, with);
   ExpectOpenNodes(state, with);
   return with;
 }

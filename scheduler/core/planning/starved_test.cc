@@ -148,8 +148,7 @@ TEST(Infeasible, AGangThatNoZonesHoldTogetherAnyMoreSaysSo) {
   c.Running(Spec(1));
   const JobId wide = c.Submit(Spec(4));
   EXPECT_EQ(c.Blockers(wide)[0].kind, BlockerKind::kNodesBusy);
-  c.policy().links = {{"z1", "z3", 1, 1}};
-  c.Do(PolicyChanged{"links"});
+  c.SetLinks({{"z1", "z3", 1, 1}});
   const Blocker blocker = c.Blockers(wide).at(0);
   EXPECT_EQ(blocker.kind, BlockerKind::kInfeasible);
   EXPECT_EQ(blocker.have, 2);

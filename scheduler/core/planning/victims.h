@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "scheduler/core/model/cluster_state.h"
@@ -46,5 +47,8 @@ struct VictimChoice {
 // The least that frees `nodes_needed`: lower classes first, borrowed first, least preemption cost; none if all are not
 // enough.
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed);
+
+// "0.4 GPU-hours"; small amounts in minutes or seconds.
+std::string GpuTimeText(std::int64_t gpu_ms);
 
 }  // namespace glim::core

@@ -6,7 +6,7 @@
 
 namespace glim::core {
 
-ZoneLinks::ZoneLinks(const ClusterState& state, const Policy& policy) : state_(state), policy_(policy) {
+ZoneLinks::ZoneLinks(const ClusterState& state) : state_(state) {
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {
       const Attempt& attempt = *state.FindAttempt(id);
@@ -19,7 +19,7 @@ LinkUse ZoneLinks::UseOf(const std::string& zone_a, const std::string& zone_b,
                          const std::vector<AttemptId>& leaving) const {
   const Link link = LinkOf(zone_a, zone_b);
   LinkUse use;
-  use.jobs_max = LinkJobsMax(policy_, link.first, link.second);
+  use.jobs_max = LinkJobsMax(state_.accounts().links, link.first, link.second);
   if (const auto it = used_.find(link); it != used_.end()) {
     for (const AttemptId id : it->second) {
       const Attempt& attempt = *state_.FindAttempt(id);

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/core/model/policy.h"
 #include "scheduler/core/model/zone_link.h"
 
 namespace glim::core {
@@ -23,8 +22,8 @@ struct LinkUse {
 
 class ZoneLinks {
  public:
-  // Both are lent and outlive it.
-  ZoneLinks(const ClusterState& state, const Policy& policy);
+  // Lent, and outlives it.
+  explicit ZoneLinks(const ClusterState& state);
 
   // With these attempts gone, beside those that are sure to leave. Whoever begins over it waits until they have left
   // (zone_link.h).
@@ -37,7 +36,6 @@ class ZoneLinks {
 
  private:
   const ClusterState& state_;
-  const Policy& policy_;
   std::set<AttemptId> displaced_;
   std::map<Link, std::set<AttemptId>> used_;
   std::map<Link, std::uint32_t> planned_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "scheduler/core/check/invariants.h"
@@ -52,6 +53,21 @@ void Cluster::Check() const {
 
 void Cluster::SetQuota(const std::string& user, PriorityClass priority, std::uint32_t nodes) {
   const Reply reply = Do(ChangeAccounts{{{QuotaRow{{QuotaOf::kUser, user}, priority, nodes}}}, "op"});
+  EXPECT_TRUE(reply.status.ok()) << reply.status.message();
+}
+
+void Cluster::SetLinks(const std::vector<ZoneLink>& links, bool quietly) {
+  ChangeAccounts event{{}, "op"};
+  std::set<Link> named;
+  for (const ZoneLink& link : links) {
+    named.insert(LinkOf(link));
+    event.changes.push_back({link});
+  }
+  for (const auto& [ends, link] : state_.accounts().links) {
+    if (!named.contains(ends)) event.changes.push_back({link, true});
+  }
+  const Reply reply =
+      quietly ? Apply(state_, policy_, Event{++seq_, now_, std::move(event)}).reply : Do(std::move(event));
   EXPECT_TRUE(reply.status.ok()) << reply.status.message();
 }
 

@@ -43,6 +43,10 @@ class Cluster {
   // The quota of a user, from the next event on.
   void SetQuota(const std::string& user, PriorityClass priority, std::uint32_t nodes);
 
+  // These are the links from the next event on, and no others. `quietly`: past Drive, whose links' invariant knows no
+  // jobs that may stay.
+  void SetLinks(const std::vector<ZoneLink>& links, bool quietly = false);
+
   // The row of a user of the registry.
   Reply SetUser(User user);
 

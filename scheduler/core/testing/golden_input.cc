@@ -55,6 +55,8 @@ class Reader {
       ReadLink(line);
     } else if (what == "node") {
       ReadNodes(line);
+    } else if (what == "reservation") {
+      ReadReservation(line);
     } else if (what == "ended") {
       ReadEnded(line);
     } else if (what == "queued") {
@@ -64,8 +66,8 @@ class Reader {
     } else {
       line.Fail(
           "'" + what +
-          "' begins no line; use policy, quota, team, user, link, node, ended, queued, running, claimed, leaving or "
-          "cancelled");
+          "' begins no line; use policy, quota, team, user, link, node, reservation, ended, queued, running, claimed, "
+          "leaving or cancelled");
     }
     return line.Fault();
   }
@@ -150,6 +152,25 @@ class Reader {
     }
     line.Fail("nvlink: '" + *word + "' is none of none, pair, full");
     return otherwise;
+  }
+
+  // Of named nodes, or a share of a pool that has chosen none yet.
+  void ReadReservation(GoldenLine& line) {
+    Reservation row;
+    row.name = line.Word();
+    row.team = line.TextOr("team", "");
+    row.node_names = line.List("on");
+    row.share = static_cast<std::uint32_t>(line.NumberOr("share", 0));
+    row.pool = row.share > 0 ? line.TextOr("pool", "default") : "";
+    row.reason = "a deadline";
+    row.made_by = "op";
+    if (const auto begun = line.Span("begun")) row.begun_at = row.begins_at = now_ - *begun;
+    if (const auto begins = line.Span("begins_in")) row.begins_at = now_ + *begins;
+    row.ends_at = row.begins_at + line.SpanOr("lasts", Hours(1));
+    for (const std::string& name : row.node_names) {
+      if (const Node* node = NodeNamed(line, name)) row.nodes.push_back({node->id, now_ - Hours(1)});
+    }
+    state_.Put(std::move(row));
   }
 
   // Jobs that are over: what is known of how long jobs take.

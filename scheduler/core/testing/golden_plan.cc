@@ -51,6 +51,14 @@ std::string GoldenPlan(const GoldenInput& input) {
   const Pass pass(input.state, input.policy, input.now);
   std::string text;
   std::set<JobId> started;
+  for (const auto& [name, nodes] : plan.reserved) {
+    text += "reservation " + name + " has";
+    for (const NodeId node : nodes) text += " " + input.state.FindNode(node)->name;
+    text += "\n";
+  }
+  for (const ReservedLeave& leave : plan.leaves) {
+    text += JobText(leave.attempt) + " leaves for reservation " + leave.reservation + "\n";
+  }
   for (const PlannedStart& start : plan.starts) {
     text += StartText(input, start);
     started.insert(start.job);

@@ -35,6 +35,7 @@ struct StoreMirror::Apply {
   }
   void operator()(const DeleteShare& gone) const { store.rows_.Erase(gone.id); }
   void operator()(const DeleteLifeTable& gone) const { store.rows_.Erase(gone.id); }
+  void operator()(const DeleteReservation& gone) const { store.rows_.EraseReservation(gone.name); }
   void operator()(const DeleteNode& gone) const { store.rows_.EraseNode(gone.id); }
   void operator()(const PutIds& ids) const { store.ids_ = ids; }
   void operator()(const AccountChange& change) const {
@@ -60,6 +61,7 @@ std::string StoreMirror::Difference(const ClusterState& state) const {
   if (!Same(mine.nodes, theirs.nodes)) return "the committed nodes are not the state's";
   if (!Same(mine.shares, theirs.shares)) return "the committed shares are not the state's";
   if (!Same(mine.life_tables, theirs.life_tables)) return "the committed life tables are not the state's";
+  if (!Same(mine.reservations, theirs.reservations)) return "the committed reservations are not the state's";
   if (rows_.accounts() != state.accounts()) return "the committed accounts are not the state's";
   if (rows_.identity().Rows() != state.identity().Rows()) return "the committed identities are not the state's";
   if (ids_.next_job != state.next_job_id) return "the committed job id is not the state's";
@@ -75,6 +77,7 @@ ClusterState StoreMirror::Load() const {
   rows_.tables().nodes.ForEach([&](NodeId, const Node& row) { state.Put(row); });
   rows_.tables().shares.ForEach([&](const ShareId&, const Share& row) { state.Put(row); });
   rows_.tables().life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { state.Put(row); });
+  rows_.tables().reservations.ForEach([&](const std::string&, const Reservation& row) { state.Put(row); });
   state.SetAccounts(rows_.accounts());
   std::vector<IdentityChange> identity;
   for (IdentityRow& row : rows_.identity().Rows()) identity.push_back({std::move(row)});

@@ -20,13 +20,14 @@ class AgentService final
               v1::AgentApi::WithCallbackMethod_LoginUser<v1::AgentApi::Service>>>>> {
  public:
   // All outlive the service. Without identity `enrolment` and `logins` are null.
-  AgentService(AgentHub* hub, LogBroker* broker, CallerLimits* limits, Enrolment* enrolment, LoginAffairs* logins)
+  AgentService(AgentHub* hub, LogBroker* broker, CallerLimits* limits, HeldSaves* held, Enrolment* enrolment,
+               LoginAffairs* logins)
       : hub_(hub),
         limits_(limits),
         enrolment_(enrolment),
         logins_(logins),
         logs_{&hub->strand(), broker, &hub->loop(), hub->cluster_id(), limits, &hub->gate()},
-        saves_(&hub->loop(), hub->cluster_id(), limits, &hub->gate()) {}
+        saves_(&hub->loop(), hub->cluster_id(), limits, &hub->gate(), held) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Sync(grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<v1::LogChunk, v1::LogRequest>* ServeLogs(grpc::CallbackServerContext* context) override;

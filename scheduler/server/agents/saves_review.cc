@@ -1,5 +1,7 @@
 #include "scheduler/server/agents/saves_review.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,7 @@ std::vector<core::HeldSaves> HeldOf(const v1::SavesHeld& held) {
   std::vector<core::HeldSaves> out;
   out.reserve(static_cast<std::size_t>(held.held_size()));
   for (const v1::JobSaves& one : held.held()) {
+    if (one.in_use()) continue;  // it is told, not asked about
     out.push_back({core::JobId{one.job_id()}, one.bytes(), TimePoint{one.changed_at_ms()}, one.noted()});
   }
   return out;
@@ -48,6 +51,21 @@ core::SavesRemoved RemovedOf(core::NodeId node, const v1::SavesHeld& held) {
 }
 
 }  // namespace
+
+// An agent of an earlier release does not say that it has looked: what it holds tells, if that is anything.
+void SavesReview::Keep(core::NodeId node, const v1::SavesHeld& held) const {
+  std::set<core::JobId> removed;
+  for (const v1::JobSaves& one : held.removed()) removed.insert(core::JobId{one.job_id()});
+  if (!removed.empty()) held_->Remove(node, held.shared(), removed);
+  if (!held.looked() && held.held_size() == 0) return;
+  HeldSaves::Told told{node, held.shared(), loop_->Now(), {}};
+  told.jobs.reserve(static_cast<std::size_t>(held.held_size()));
+  for (const v1::JobSaves& one : held.held()) {
+    told.jobs.push_back({core::JobId{one.job_id()}, std::max<std::int64_t>(0, one.bytes()), one.saves()});
+  }
+  if (!held_->Put(std::move(told)))
+    LogWarning("too many jobs' saves are told to keep those of node={}", Printable(held.node_name()));
+}
 
 Status SavesReview::Answer(const AgentPeer& agent, const std::string& peer, const v1::SavesHeld& held,
                            v1::SavesVerdict* verdict) const {
@@ -78,10 +96,11 @@ Status SavesReview::Answer(const AgentPeer& agent, const std::string& peer, cons
     Status posted = loop_->PostUnbounded(RemovedOf(*node, held), nullptr);
     if (!posted.ok()) return posted;
   }
+  Keep(*node, held);
   const core::Policy& policy = *snapshot->policy;
   const bool collects = core::RootCollector(snapshot->tables, policy) == *node;
   verdict->set_epoch(loop_->epoch());
-  verdict->set_again_ms(policy.checkpoint_retention.every.ms);
+  verdict->set_again_ms(held_->ShouldHurry(*node) ? 1 : policy.checkpoint_retention.every.ms);
   if (collects && !policy.checkpoint_retention.forever) verdict->set_collect_root(policy.checkpoint_root);
   if (held.shared() && !collects) return Status::Ok();  // another node does it by now
   const auto where = held.shared() ? core::SavesIn::kSharedRoot : core::SavesIn::kOwnFolder;

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "scheduler/core/lifecycle/layout_rules.h"
 #include "scheduler/server/door/door.h"
 #include "scheduler/server/door/private_parts.h"
 
@@ -38,6 +39,10 @@ struct RowWords {
   }
   std::string operator()(const core::QuotaRow& row) const { return std::to_string(row.nodes) + " nodes"; }
   std::string operator()(const core::QuotaImport&) const { return "of the policy"; }
+  std::string operator()(const core::PoolRow& row) const { return core::LayoutInWords(row); }
+  std::string operator()(const core::ZoneRow& row) const { return core::LayoutInWords(row); }
+  std::string operator()(const core::ZoneLink& row) const { return core::LayoutInWords(row); }
+  std::string operator()(const core::LayoutImport&) const { return "of the policy"; }
 };
 
 Status AdminAlone(const char* field, std::string what) {
@@ -63,6 +68,31 @@ Status CheckMayChange(const Caller& caller, const core::Accounts& accounts, cons
   return Status::Ok();
 }
 
+Status CheckHasName(const std::string& user) {
+  if (!user.empty()) return Status::Ok();
+  return Status(StatusCode::kUnauthenticated, "the call does not say who asks")
+      .WithReason("NO_USER")
+      .WithField("glim-user")
+      .WithFix("send metadata glim-user");
+}
+
+Status CheckNamed(const KnownNames& known, const core::AccountChange& change) {
+  if (change.removed) return Status::Ok();
+  if (const auto* const team = std::get_if<core::Team>(&change.row)) {
+    for (const std::string& pool : team->pools) {
+      if (Status s = CheckIsKnown(false, "pool", pool, known.pools); !s.ok()) return s;
+    }
+    return team->default_pool.empty() ? Status::Ok() : CheckIsKnown(false, "pool", team->default_pool, known.pools);
+  }
+  if (const auto* const link = std::get_if<core::ZoneLink>(&change.row)) {
+    if (Status s = CheckIsKnown(true, "zone_a", link->zone_a, known.zones); !s.ok()) return s;
+    return CheckIsKnown(true, "zone_b", link->zone_b, known.zones);
+  }
+  const auto* const quota = std::get_if<core::QuotaRow>(&change.row);
+  if (quota == nullptr || quota->group.pool == core::kAllPools) return Status::Ok();
+  return CheckIsKnown(false, "pool", quota->group.pool, known.pools);
+}
+
 std::string ObjectOf(const core::AccountRow& row) {
   const core::AccountKey key = core::KeyOf(row);
   return key.kind + " " + key.name;
@@ -78,6 +108,18 @@ std::string RowNow(const core::Accounts& accounts, const core::AccountRow& row) 
   if (const auto* const team = std::get_if<core::Team>(&row)) {
     const auto at = accounts.teams.find(team->name);
     return at == accounts.teams.end() ? "" : RowWords{}(at->second);
+  }
+  if (const auto* const pool = std::get_if<core::PoolRow>(&row)) {
+    const auto at = accounts.pools.find(pool->name);
+    return at == accounts.pools.end() ? "" : RowWords{}(at->second);
+  }
+  if (const auto* const zone = std::get_if<core::ZoneRow>(&row)) {
+    const auto at = accounts.zones.find(zone->name);
+    return at == accounts.zones.end() ? "" : RowWords{}(at->second);
+  }
+  if (const auto* const link = std::get_if<core::ZoneLink>(&row)) {
+    const auto at = accounts.links.find(core::LinkOf(*link));
+    return at == accounts.links.end() ? "" : RowWords{}(at->second);
   }
   const auto* const quota = std::get_if<core::QuotaRow>(&row);
   if (quota == nullptr) return "";

@@ -1,4 +1,4 @@
-// What of users, teams and quotas who may change and see, and rows in words for the audit trail. Pure.
+// What of users, teams, quotas and the layout who may change and see, and rows in words for the audit trail. Pure.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 #include "glim/v1/admin_api.pb.h"
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/server/door/caller.h"
+#include "scheduler/server/loop/policy_keeper.h"
 #include "sdk/base/status.h"
 
 namespace glim::server {
@@ -14,7 +15,14 @@ namespace glim::server {
 // PERMISSION_DENIED (ROLE) with the field.
 Status CheckMayChange(const Caller& caller, const core::Accounts& accounts, const core::AccountChange& change);
 
-// "user kim", "team vision", "quota user/kim/*/high".
+// The history says who.
+Status CheckHasName(const std::string& user);
+
+// A number for a pool that is not there would bound nobody, and a link of a zone that is not there join nothing, in
+// silence. What is there may always be removed. NO_SUCH_POOL, NO_SUCH_ZONE.
+Status CheckNamed(const KnownNames& known, const core::AccountChange& change);
+
+// "user kim", "team vision", "quota user/kim/*/high", "link A/B".
 std::string ObjectOf(const core::AccountRow& row);
 // The row itself; empty: there is none with its key.
 std::string RowInWords(const core::AccountRow& row);

@@ -20,27 +20,6 @@ Status CheckName(const std::string& node) {
   return InvalidArgument("node", "is no node's name", "glim nodes lists the nodes");
 }
 
-// A number for a pool that is not there would bound nobody, in silence. What is there may always be removed.
-Status CheckPools(const PolicyKeeper& policy, const core::AccountChange& change) {
-  if (change.removed) return Status::Ok();
-  if (const auto* const team = std::get_if<core::Team>(&change.row)) {
-    for (const std::string& pool : team->pools) {
-      if (Status s = policy.CheckPool(pool); !s.ok()) return s;
-    }
-    return team->default_pool.empty() ? Status::Ok() : policy.CheckPool(team->default_pool);
-  }
-  const auto* const quota = std::get_if<core::QuotaRow>(&change.row);
-  if (quota == nullptr || quota->group.pool == core::kAllPools) return Status::Ok();
-  return policy.CheckPool(quota->group.pool);
-}
-
-Status NoName() {
-  return Status(StatusCode::kUnauthenticated, "the call does not say who asks")
-      .WithReason("NO_USER")
-      .WithField("glim-user")
-      .WithFix("send metadata glim-user");
-}
-
 std::string NodeNow(const Snapshot& snapshot, const std::string& name) {
   const core::NodeId* const id = snapshot.tables.node_ids.Find(name);
   const core::Node* const node = id != nullptr ? snapshot.tables.nodes.Find(*id) : nullptr;
@@ -183,7 +162,7 @@ grpc::ServerUnaryReactor* AdminService::ChangeAccount(grpc::CallbackServerContex
   if (!call->admitted()) return call;
   auto change = AccountChangeFromProto(*request);
   if (!change.ok()) return call->Refuse(change.status());
-  if (call->user().empty()) return call->Refuse(NoName());  // the history says who
+  if (Status named = CheckHasName(call->user()); !named.ok()) return call->Refuse(named);
   const SnapshotPtr snapshot = loop_->snapshot();
   const core::Accounts& accounts = *snapshot->tables.accounts;
   if (Status may = CheckMayChange(call->caller(), accounts, *change); !may.ok()) {
@@ -191,7 +170,7 @@ grpc::ServerUnaryReactor* AdminService::ChangeAccount(grpc::CallbackServerContex
   }
   Status status;
   if (request->only_new()) status = CheckIsNew(accounts, change->row);
-  if (status.ok()) status = CheckPools(*policy_, *change);
+  if (status.ok()) status = CheckNamed(NamesOf(snapshot->tables), *change);
   if (!status.ok()) return call->Refuse(status);
   AuditNote note =
       call->Note(ObjectOf(change->row), RowNow(accounts, change->row), change->removed ? "" : RowInWords(change->row));

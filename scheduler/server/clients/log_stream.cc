@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "scheduler/server/clients/log_source.h"
 #include "scheduler/server/convert/rpc_status.h"
 #include "scheduler/server/door/forgotten_job.h"
 #include "sdk/threads/hand_over.h"
@@ -17,11 +18,6 @@ constexpr std::int64_t kFollowWaitMs = 10'000;
 constexpr auto kRetryEvery = std::chrono::milliseconds(200);
 constexpr int kRetriesBeforeKept = 25;  // five seconds
 constexpr int kRetriesMax = 300;        // a minute of an agent that is away
-
-// Not yet, but perhaps later: who follows waits.
-Status NotYet(std::string message, const std::string& fix) {
-  return Status(StatusCode::kNotFound, std::move(message)).WithReason("NO_LOG_YET").WithFix(fix);
-}
 
 }  // namespace
 
@@ -51,67 +47,17 @@ LogStream::LogStream(const Owner* owner, grpc::CallbackServerContext* context, c
       offset_(request.offset()),
       attempt_(request.attempt()) {}
 
-Result<LogStream::Source> LogStream::FindSource() const {
-  const SnapshotPtr snapshot = owner_->loop->snapshot();
-  const std::string id = std::to_string(request_.job_id());
-  const core::Job* job = snapshot->tables.jobs.Find(core::JobId(request_.job_id()));
-  if (!job) {
-    return Status(StatusCode::kNotFound, "no job " + id)
-        .WithReason("NO_SUCH_JOB")
-        .WithField("job_id")
-        .WithFix("glim queue --all lists the jobs");
-  }
-  const core::Attempt* attempt = nullptr;
-  if (attempt_ != 0) {
-    attempt = snapshot->tables.attempts.Find({job->id, attempt_});
-    if (!attempt && attempt_ < job->attempts) {
-      return Status(StatusCode::kNotFound, "attempt " + std::to_string(attempt_) + " of job " + id + " is one of the " +
-                                               std::to_string(job->earlier.count) + " whose nodes are no longer kept")
-          .WithReason("ATTEMPT_TOO_OLD")
-          .WithField("attempt")
-          .WithFix("glim events " + id + " tells of it and names the nodes where its log lies");
-    }
-    if (!attempt) {
-      return Status(StatusCode::kNotFound, "job " + id + " has no attempt " + std::to_string(attempt_))
-          .WithReason("NO_SUCH_ATTEMPT")
-          .WithField("attempt")
-          .WithFix("glim status " + id + " lists them");
-    }
-  }
-  // The newest that has started: one that still waits for its nodes has nothing to show.
-  for (std::uint32_t n = job->attempts; !attempt && n > 0; --n) {
-    const core::Attempt* candidate = snapshot->tables.attempts.Find({job->id, n});
-    if (!candidate) break;
-    if (candidate->started_at) attempt = candidate;
-  }
-  if (!attempt || !attempt->started_at) {
-    if (core::IsTerminal(job->state) || (attempt && attempt->state == core::AttemptState::kEnded)) {
-      return Status(StatusCode::kNotFound, "it never started: it has no log").WithReason("NO_LOG");
-    }
-    return NotYet("job " + id + " has not started yet", "follow it to wait, or see glim why " + id);
-  }
-  const std::uint32_t ranks = job->spec->ranks_per_node();
-  const std::size_t index = request_.rank() / ranks;
-  if (index >= attempt->nodes.size()) {
-    return Status(StatusCode::kInvalidArgument, "job " + id + " has " + std::to_string(attempt->nodes.size() * ranks) +
-                                                    " ranks, there is no rank " + std::to_string(request_.rank()))
-        .WithReason("NO_SUCH_RANK")
-        .WithField("rank")
-        .WithFix("ranks begin at 0");
-  }
-  return Source{attempt->nodes[index], attempt->id, attempt->state != core::AttemptState::kEnded};
-}
-
 void LogStream::FetchNext() {
   if (ended_) return;
   if (owner_->broker->stopping()) return End({grpc::StatusCode::UNAVAILABLE, "the scheduler is stopping"});
-  auto source = FindSource();
+  auto source =
+      FindLogSource(owner_->loop->snapshot()->tables, core::JobId(request_.job_id()), attempt_, request_.rank());
   if (!source.ok()) {
     if (request_.follow() && source.status().reason() == "NO_LOG_YET") return Retry(source.status());
     const bool forgotten = source.status().reason() == "NO_SUCH_JOB" || source.status().reason() == "ATTEMPT_TOO_OLD";
     return forgotten ? ReadKept(source.status()) : End(ToGrpc(source.status()));
   }
-  source_ = *source;
+  source_ = {source->NodeOf(request_.rank()), source->attempt, source->live};
   attempt_ = source_.attempt.number;
   v1::LogRequest ask;
   ask.mutable_attempt()->set_job_id(source_.attempt.job.value);

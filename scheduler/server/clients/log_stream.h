@@ -53,7 +53,6 @@ class LogStream : public grpc::ServerWriteReactor<v1::StreamLogResponse>,
     core::AttemptId attempt;
     bool live = false;
   };
-  Result<Source> FindSource() const;
   void FetchNext();
   void Fetched(Result<v1::LogChunk> result);
   void Retry(const Status& status);

@@ -34,6 +34,27 @@ void AddJobsOn(const Snapshot& snapshot, const std::string& name, TimePoint now,
   *out->Add() = VictimOf(snapshot, *holder, now);
 }
 
+// What a job that is stopped now without a save loses; nothing of one without nodes.
+void AddAtRisk(const Snapshot& snapshot, core::JobId id, TimePoint now, v1::WeighJobsResponse* response) {
+  const core::Job* const job = snapshot.tables.jobs.Find(id);
+  const core::Attempt* const live = job == nullptr ? nullptr : snapshot.tables.attempts.Find({id, job->attempts});
+  if (live == nullptr || live->state == core::AttemptState::kClaimed || live->state == core::AttemptState::kEnded)
+    return;
+  const v1::Victim cost = VictimOf(snapshot, *live, now);
+  std::int64_t gpus = 0;
+  for (const core::NodeId node : live->nodes) {
+    const core::Node* const row = snapshot.tables.nodes.Find(node);
+    if (row != nullptr) gpus += row->labels.gpu_count;
+  }
+  v1::JobAtRisk* const risk = response->add_jobs();
+  risk->set_job_id(id.value);
+  risk->set_name(cost.name());
+  risk->set_user(cost.user());
+  risk->set_since_save_ms(cost.since_save_ms());
+  risk->set_steps_since_save(cost.steps_since_save());
+  risk->set_gpu_ms(cost.since_save_ms() * gpus);
+}
+
 Status CheckWhy(const std::string& reason) {
   if (reason.empty()) return InvalidArgument("reason", "is missing", "say why: it is shown with what it changes");
   return core::CheckReason(reason);
@@ -163,6 +184,22 @@ grpc::ServerUnaryReactor* OperateService::MoveJob(grpc::CallbackServerContext* c
                       response->set_state(reply.state);
                       call->Answer(reply.status, response);
                     });
+}
+
+grpc::ServerUnaryReactor* OperateService::WeighJobs(grpc::CallbackServerContext* context,
+                                                    const v1::WeighJobsRequest* request,
+                                                    v1::WeighJobsResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/WeighJobs", *request);
+  if (!call->admitted()) return call;
+  if (static_cast<std::size_t>(request->job_ids_size()) > kJobsNamedMax) {
+    return call->Refuse(InvalidArgument("job_ids", "are more than 1000", "ask for them in parts"));
+  }
+  const SnapshotPtr snapshot = loop_->snapshot();
+  for (const std::uint64_t id : request->job_ids()) {
+    AddAtRisk(*snapshot, core::JobId(id), loop_->Now(), response);
+  }
+  call->Answer(Status::Ok(), response);
+  return call;
 }
 
 grpc::ServerUnaryReactor* OperateService::CancelUserJobs(grpc::CallbackServerContext* context,

@@ -24,6 +24,8 @@ class OperateService final : public v1::OperateApi::CallbackService {
                                            v1::SetJobPriorityResponse* response) override;
   grpc::ServerUnaryReactor* MoveJob(grpc::CallbackServerContext* context, const v1::MoveJobRequest* request,
                                     v1::MoveJobResponse* response) override;
+  grpc::ServerUnaryReactor* WeighJobs(grpc::CallbackServerContext* context, const v1::WeighJobsRequest* request,
+                                      v1::WeighJobsResponse* response) override;
   grpc::ServerUnaryReactor* CancelUserJobs(grpc::CallbackServerContext* context,
                                            const v1::CancelUserJobsRequest* request,
                                            v1::CancelUserJobsResponse* response) override;

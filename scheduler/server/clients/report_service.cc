@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/server/clients/storage_report.h"
 #include "scheduler/server/convert/history_report.h"
 #include "scheduler/server/convert/page_limits.h"
+#include "scheduler/server/convert/usage_report.h"
 #include "scheduler/server/door/call.h"
+#include "scheduler/server/loop/chronicle.h"
 #include "scheduler/server/loop/state_log.h"
 
 namespace glim::server {
@@ -61,6 +64,31 @@ void Write(const StateReplay& replay, v1::GetClusterAtResponse* response) {
   }
 }
 
+// What each job that has not ended has had, as if it ended now.
+void AddRunning(const core::Tables& tables, TimePoint now, HistoryReport* report) {
+  tables.jobs.ForEach([&](core::JobId, const core::Job& row) {
+    if (core::IsTerminal(row.state) || row.attempts == 0) return;
+    const store::EndedJob job = RecordSoFar(tables, row, now);
+    store::EndedFigures figures;
+    figures.id = job.id;
+    figures.submitted_at = job.submitted_at;
+    figures.started_at = job.started_at;
+    figures.ended_at = now;
+    figures.interrupts = job.interrupts;
+    figures.restarts = job.restarts;
+    figures.steps_lost = job.steps_lost;
+    figures.simulated_gpus = job.simulated_gpus;
+    figures.ledger = UsesOf(tables, row, now);
+    figures.team = job.team;
+    figures.pool = job.pool;
+    figures.priority = core::WordOf(job.priority);
+    figures.state = core::WordOf(job.state);
+    figures.user = job.user;
+    figures.name = job.name;
+    report->Add(figures);
+  });
+}
+
 }  // namespace
 
 Status ClusterAt(store::HistoryReader& reader, v1::GetClusterAtResponse* response) {
@@ -89,8 +117,35 @@ grpc::ServerUnaryReactor* ReportService::GetHistoryReport(grpc::CallbackServerCo
   const auto report = std::make_shared<HistoryReport>(std::move(made).value());
   const Status posted = desk_->PostReport(
       call->user(), call->caller().peer,
-      [report, response](store::HistoryReader& reader) {
+      [report, response, running = request->running(), snapshot = loop_->snapshot(),
+       now = loop_->Now()](store::HistoryReader& reader) {
+        if (running) {
+          AddRunning(snapshot->tables, now, report.get());
+          report->WriteTo(response);
+          return Status::Ok();
+        }
         const Status read = reader.EachEnded(report->query(), [&](const auto& job) { report->Add(job); });
+        if (read.ok()) report->WriteTo(response);
+        return read;
+      },
+      [call, response](const Status& status) { call->Answer(status, response); });
+  return posted.ok() ? call : call->Refuse(posted);
+}
+
+grpc::ServerUnaryReactor* ReportService::GetStorageReport(grpc::CallbackServerContext* context,
+                                                          const v1::GetStorageReportRequest* request,
+                                                          v1::GetStorageReportResponse* response) {
+  Call* const call = Call::Open(door_, context, "ReportApi/GetStorageReport", *request, {{Bound::kReads, 1}});
+  if (!call->admitted()) return call;
+  auto made = StorageReport::For(*request);
+  if (!made.ok()) return call->Refuse(made.status());
+  const auto report = std::make_shared<StorageReport>(std::move(made).value());
+  const Status posted = desk_->PostReport(
+      call->user(), call->caller().peer,
+      [this, report, response](store::HistoryReader& reader) {
+        report->Take(loop_->snapshot()->tables, *held_);
+        Status read;
+        if (report->AsksHistory()) read = reader.EachEnded({}, [&](const auto& job) { report->Name(job); });
         if (read.ok()) report->WriteTo(response);
         return read;
       },

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "glim/v1/report_api.grpc.pb.h"
+#include "scheduler/server/agents/held_saves.h"
 #include "scheduler/server/clients/history_desk.h"
 #include "scheduler/server/door/door.h"
 #include "sdk/base/status.h"
@@ -11,17 +12,22 @@ namespace glim::server {
 class ReportService final : public v1::ReportApi::CallbackService {
  public:
   // All outlive the service.
-  ReportService(SchedulerLoop* loop, HistoryDesk* desk, Door* door) : loop_(loop), desk_(desk), door_(door) {}
+  ReportService(SchedulerLoop* loop, HistoryDesk* desk, const HeldSaves* held, Door* door)
+      : loop_(loop), desk_(desk), held_(held), door_(door) {}
 
   grpc::ServerUnaryReactor* GetHistoryReport(grpc::CallbackServerContext* context,
                                              const v1::GetHistoryReportRequest* request,
                                              v1::GetHistoryReportResponse* response) override;
+  grpc::ServerUnaryReactor* GetStorageReport(grpc::CallbackServerContext* context,
+                                             const v1::GetStorageReportRequest* request,
+                                             v1::GetStorageReportResponse* response) override;
   grpc::ServerUnaryReactor* GetClusterAt(grpc::CallbackServerContext* context, const v1::GetClusterAtRequest* request,
                                          v1::GetClusterAtResponse* response) override;
 
  private:
   SchedulerLoop* loop_;
   HistoryDesk* desk_;
+  const HeldSaves* held_;
   Door* door_;
 };
 

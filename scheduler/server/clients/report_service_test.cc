@@ -1,6 +1,7 @@
 // Reports and the cluster as it was, from a real server: what its history tells, also after a restart.
 #include "scheduler/server/clients/report_service.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,10 @@ TEST_F(ReportServiceTest, EndedJobsAreSummedAndTheClusterIsShownAsItWas) {
   agent_->Report({Observed(first, 1, 0, v1::ObservedTask::RUNNING, 1)});
   WaitState(first, "running");
   const std::uint64_t waiting = MustSubmit(Spec("waiting"), "lee");
+  const std::int64_t submitted = WhenOf(waiting, "job_submitted");
+  const std::chrono::system_clock::time_point with_both{std::chrono::milliseconds(submitted + 1)};
+  ASSERT_TRUE(Eventually([&] { return std::chrono::system_clock::now() >= with_both; }))
+      << "there is a moment with both";
   Finish(first, Observed(first, 1, 0, v1::ObservedTask::RELEASED, 2), "succeeded");
   ASSERT_TRUE(agent_->WaitLaunch(waiting));
   v1::ObservedTask failed = Observed(waiting, 1, 0, v1::ObservedTask::RELEASED, 3);
@@ -71,7 +76,6 @@ TEST_F(ReportServiceTest, EndedJobsAreSummedAndTheClusterIsShownAsItWas) {
   rank->set_exited(true);
   rank->set_exit_code(7);
   const std::int64_t running = WhenOf(first, "attempt_running");
-  const std::int64_t submitted = WhenOf(waiting, "job_submitted");
   Finish(waiting, failed, "failed");
   agent_.reset();
   RestartServer();

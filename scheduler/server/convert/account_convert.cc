@@ -27,7 +27,9 @@ Result<core::PriorityClass> ClassFromProto(const std::string& text) {
       (near.empty() ? "" : "did you mean '" + near + "'? ") + "use one of " + all);
 }
 
-Result<core::AccountRow> QuotaFromProto(const v1::AccountQuota& quota) {
+}  // namespace
+
+Result<core::QuotaRow> QuotaFromProto(const v1::AccountQuota& quota) {
   core::QuotaRow row;
   const auto of = core::FromWord<core::QuotaOf>(quota.of());
   if (!of) {
@@ -39,7 +41,14 @@ Result<core::AccountRow> QuotaFromProto(const v1::AccountQuota& quota) {
   row.group = {*of, quota.subject(), quota.pool().empty() ? core::kAllPools : quota.pool()};
   row.priority = *priority;
   row.nodes = quota.nodes();
-  return core::AccountRow(std::move(row));
+  return row;
+}
+
+core::Team TeamFromProto(const v1::AccountTeam& team) {
+  core::Team row{team.name(), team.weight() == 0 ? core::kTeamWeight : team.weight()};
+  row.pools.assign(team.pools().begin(), team.pools().end());
+  row.default_pool = team.default_pool();
+  return row;
 }
 
 Result<core::User> UserFromProto(const v1::AccountUser& user) {
@@ -62,8 +71,6 @@ Result<core::User> UserFromProto(const v1::AccountUser& user) {
   return row;
 }
 
-}  // namespace
-
 Result<core::AccountChange> AccountChangeFromProto(const v1::ChangeAccountRequest& request) {
   core::AccountChange change;
   change.removed = request.remove();
@@ -74,14 +81,7 @@ Result<core::AccountChange> AccountChangeFromProto(const v1::ChangeAccountReques
       change.row = std::move(user).value();
       return change;
     }
-    case v1::ChangeAccountRequest::kTeam: {
-      const std::uint32_t weight = request.team().weight();
-      core::Team team{request.team().name(), weight == 0 ? core::kTeamWeight : weight};
-      team.pools.assign(request.team().pools().begin(), request.team().pools().end());
-      team.default_pool = request.team().default_pool();
-      change.row = std::move(team);
-      return change;
-    }
+    case v1::ChangeAccountRequest::kTeam: change.row = TeamFromProto(request.team()); return change;
     case v1::ChangeAccountRequest::kQuota: {
       auto row = QuotaFromProto(request.quota());
       if (!row.ok()) return row.status();

@@ -9,6 +9,9 @@ namespace glim::server {
 
 // Words are looked at here; names and amounts by the core. A change puts the whole row: whoever changes one field of it
 // reads the row first (ListAccounts) and sends all that it has.
+Result<core::User> UserFromProto(const v1::AccountUser& user);
+core::Team TeamFromProto(const v1::AccountTeam& team);
+Result<core::QuotaRow> QuotaFromProto(const v1::AccountQuota& quota);
 Result<core::AccountChange> AccountChangeFromProto(const v1::ChangeAccountRequest& request);
 void AccountsToProto(const core::Accounts& accounts, v1::ListAccountsResponse* out);
 

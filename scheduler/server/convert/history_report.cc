@@ -83,9 +83,15 @@ Result<HistoryReport> HistoryReport::For(const v1::GetHistoryReportRequest& requ
        {std::pair("since_ms", request.since_ms()), std::pair("until_ms", request.until_ms())}) {
     if (ms < 0) return InvalidArgument(field, "is negative", "give milliseconds since 1970, or 0");
   }
+  if (request.running() && (request.since_ms() != 0 || request.until_ms() != 0)) {
+    return InvalidArgument("running", "has no since_ms and no until_ms: it tells what such jobs have had until now",
+                           "leave those out, or `running`");
+  }
   report.query_.since = TimePoint{request.since_ms()};
-  report.query_.until = request.until_ms() == 0 ? now : TimePoint{request.until_ms()};
-  if (report.query_.until <= report.query_.since) {
+  report.until_ = request.until_ms() == 0 ? now : TimePoint{request.until_ms()};
+  // A job that ended in this very millisecond is in a report until now.
+  report.query_.until = request.until_ms() == 0 ? now + Milliseconds(1) : report.until_;
+  if (report.until_ <= report.query_.since) {
     return InvalidArgument("until_ms", "is not after since_ms", "give a time that begins before it ends");
   }
   report.request_ = request;
@@ -149,7 +155,7 @@ void HistoryReport::Add(const store::EndedFigures& job) {
   } else if (job.state == "failed") {
     sums.failed += 1;
     sums.failures[WhyFailed(job)] += 1;
-  } else {
+  } else if (!request_.running()) {
     sums.cancelled += 1;
   }
   if (job.started_at) {
@@ -209,8 +215,9 @@ void HistoryReport::WriteTo(v1::GetHistoryReportResponse* out) {
   }
   WriteRow(total, out->mutable_total());
   out->set_by(request_.by());
-  out->set_since_ms(oldest_.ms);
-  out->set_until_ms(query_.until.ms);
+  out->set_running(request_.running());
+  if (!request_.running()) out->set_since_ms(oldest_.ms);
+  out->set_until_ms(until_.ms);
   out->set_price_unit(price_.unit);
 }
 

@@ -63,6 +63,7 @@ class HistoryReport {
   By by_ = By::kPool;
   v1::GetHistoryReportRequest request_;
   core::Price price_;
+  TimePoint until_;  // as told
   store::EndedFiguresQuery query_;
   TimePoint oldest_;
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> places_;  // of the rows, by name

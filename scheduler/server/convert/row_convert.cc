@@ -14,6 +14,7 @@
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/save_retention.h"
 #include "scheduler/core/model/zone_link.h"
+#include "scheduler/server/convert/reservation_convert.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "scheduler/wire/spec_convert.h"
 #include "sdk/base/duration_text.h"
@@ -341,6 +342,7 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   out->set_state(core::ToString(node.state));
   out->set_message(MessageOf(node));
   if (node.cordon) CordonToProto(*node.cordon, out->mutable_cordon());
+  for (std::string& words : ReservedWords(snapshot, node.id)) out->add_reserved(std::move(words));
   if (node.holder) RefToProto(node.holder, out->mutable_holder());
   if (node.claim) RefToProto(node.claim, out->mutable_claim());
   out->set_address(node.address);

@@ -1,6 +1,7 @@
 // Whose job it is: two users, an admin of their team, an operator and a job's own token, at every call about a job.
 #include <functional>
 
+#include "glim/v1/log_api.grpc.pb.h"
 #include "scheduler/server/testing/token_server.h"
 
 namespace glim::server {
@@ -45,6 +46,14 @@ class OwnershipTest : public TokenServerTest {
     request.set_job_id(job);
     std::vector<v1::StreamLogResponse> all;
     const grpc::Status status = Drain(&ClientStub::StreamLog, token, request, &all);
+    v1::SearchLogRequest search;
+    search.set_job_id(job);
+    search.set_word("sesame");
+    v1::SearchLogResponse found;
+    const auto logs = v1::LogApi::NewStub(channel_);
+    const grpc::Status searched = Ask(logs.get(), &v1::LogApi::Stub::SearchLog, token, search, &found);
+    EXPECT_EQ(DetailOf(searched).reason() == "NOT_YOURS", DetailOf(status).reason() == "NOT_YOURS")
+        << "who may read a log may search it, and nobody else";
     return status.error_code() == grpc::StatusCode::PERMISSION_DENIED ? DetailOf(status).reason() : "";
   }
 

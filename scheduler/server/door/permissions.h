@@ -94,10 +94,25 @@ inline constexpr auto kPermissions = [] {
       {"/glim.v1.OperateApi/UncordonNode", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/SetJobPriority", kUsers, kUser, kTeam, kSubmit, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/MoveJob", kUsers, kOperator, kTeam, kAll, kNoJobs, kAudited},
+      {"/glim.v1.OperateApi/WeighJobs", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
       {"/glim.v1.OperateApi/CancelUserJobs", kUsers, kUser, kOwn, kAll, kNoJobs, kAudited},
 
+      {"/glim.v1.LayoutApi/ListLayout", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
+      {"/glim.v1.LayoutApi/ChangeRows", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
+
+      {"/glim.v1.LogApi/SearchLog", kUsers, kViewer, kTeam, kRead, kJobs, kPlain},
+
       {"/glim.v1.ReportApi/GetHistoryReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
+      {"/glim.v1.ReportApi/GetStorageReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
       {"/glim.v1.ReportApi/GetClusterAt", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
+
+      {"/glim.v1.ReserveApi/SetReservation", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
+      {"/glim.v1.ReserveApi/RemoveReservation", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
+      {"/glim.v1.ReserveApi/ListReservations", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
+
+      {"/glim.v1.SchedApi/GetSchedStatus", kUsers, kOperator, kNone, kRead, kNoJobs, kPlain},
+      {"/glim.v1.SchedApi/TraceJob", kUsers, kUser, kTeam, kRead, kNoJobs, kPlain},
+      {"/glim.v1.SchedApi/ExportHistory", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
 
       {"/glim.v1.EnrolApi/Enrol", kAnybody, kNobody, kNone, kRead, kNoJobs, kAudited},
 

@@ -68,13 +68,14 @@ constexpr std::string_view kOfNode[] = {"name",
                                         "suspect_until_ms",
                                         "only_uid",
                                         "needs_uid",
-                                        "cordon"};
+                                        "cordon",
+                                        "reserved"};
 constexpr std::string_view kOfUser[] = {"name", "teams", "admin_of"};
 
 // What the planner says of amounts and names of jobs. The others' words may hold paths and what programs said.
-constexpr std::string_view kBlockersInWords[] = {"nodes_busy",    "quota",           "min_run",    "link_busy",
-                                                 "backfill_hold", "claiming",        "time_slice", "not_planned",
-                                                 "nodes_out",     "pool_not_allowed"};
+constexpr std::string_view kBlockersInWords[] = {
+    "nodes_busy", "quota",       "min_run",   "link_busy",        "backfill_hold", "claiming",
+    "time_slice", "not_planned", "nodes_out", "pool_not_allowed", "reserved"};
 
 bool IsIn(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 

@@ -41,6 +41,7 @@ class Recorder {
     for (const auto& [id, was_queued] : ended_) out_.ended.push_back(EndedJob(*jobs_.Find(id), was_queued));
     return std::move(out_);
   }
+  store::EndedJob EndedJob(const core::Job& job, bool was_queued) const;
 
  private:
   void See(const std::shared_ptr<const core::Job>& row) {
@@ -54,8 +55,6 @@ class Recorder {
   void See(const core::HistoryEntry&) { out_.has_history = true; }
   template <typename Other>
   void See(const Other&) {}
-
-  store::EndedJob EndedJob(const core::Job& job, bool was_queued) const;
 
   Versions<core::JobId, core::Job> jobs_;
   Versions<core::AttemptId, core::Attempt> attempts_;
@@ -111,6 +110,12 @@ store::EndedJob Recorder::EndedJob(const core::Job& job, bool was_queued) const 
 
 Chronicle MakeChronicle(const core::Tables& before, const std::vector<core::Mutation>& mutations) {
   return Recorder(before).Record(mutations);
+}
+
+store::EndedJob RecordSoFar(const core::Tables& tables, const core::Job& job, TimePoint now) {
+  core::Job until_now = job;
+  until_now.ended_at = now;
+  return Recorder(tables).EndedJob(until_now, job.state == core::JobState::kQueued);
 }
 
 }  // namespace glim::server

@@ -20,4 +20,7 @@ struct Chronicle {
 // `before`: the rows as of the last commit.
 Chronicle MakeChronicle(const core::Tables& before, const std::vector<core::Mutation>& mutations);
 
+// The record of a job that has not ended, as if it ended now; its ledger is as of the last booking.
+store::EndedJob RecordSoFar(const core::Tables& tables, const core::Job& job, TimePoint now);
+
 }  // namespace glim::server

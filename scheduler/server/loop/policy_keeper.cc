@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "scheduler/policy/quota_import.h"
+#include "scheduler/policy/layout_import.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
 
@@ -16,6 +16,14 @@ KnownNames NamesOf(const core::Tables& tables) {
     known.pools.insert(node.labels.pool);
     known.zones.insert(node.labels.zone);
   });
+  const core::Accounts& rows = *tables.accounts;
+  for (const auto& [name, pool] : rows.pools) known.pools.insert(name);
+  for (const auto& [name, zone] : rows.zones) known.zones.insert(name);
+  for (const auto& [group, numbers] : rows.quotas) {
+    if (group.pool != core::kAllPools) known.pools.insert(group.pool);
+  }
+  for (const auto& [name, team] : rows.teams) known.pools.insert(team.pools.begin(), team.pools.end());
+  for (const auto& [ends, link] : rows.links) known.zones.insert({ends.first, ends.second});
   return known;
 }
 
@@ -28,12 +36,6 @@ void PolicyKeeper::WarnAtStart() const {
   const Status status = CheckNames(in_force_.names, known, &warnings);
   GLIM_CHECK(status.ok(), "names are refused at a reload alone");
   for (const std::string& warning : warnings) LogWarning("policy source={} warning=\"{}\"", origin_.path, warning);
-}
-
-Status PolicyKeeper::CheckPool(const std::string& pool) const {
-  const KnownNames known = NamesOf(loop_->snapshot()->tables);
-  std::lock_guard lock(mutex_);
-  return CheckPoolExists(pool, PoolsThatExist(in_force_.names, known));
 }
 
 std::string PolicyKeeper::Yaml() const {
@@ -53,10 +55,10 @@ bool PolicyKeeper::Prepare(bool dry_run, const Done& done, PolicyFile* file,
   if (read.ok()) {
     status = CheckNames(read->names, NamesOf(loop_->snapshot()->tables), &out->warnings);
     if (status.ok()) {
-      auto import = PlanQuotaImport(*loop_->snapshot()->tables.accounts, read->policy);
+      auto import = PlanPolicyImport(*loop_->snapshot()->tables.accounts, *read);
       status = import.status();
       if (import.ok()) *accounts = std::move(import->event);
-      if (import.ok() && !import->warning.empty()) out->warnings.push_back(import->warning);
+      if (import.ok()) out->warnings.insert(out->warnings.end(), import->warnings.begin(), import->warnings.end());
       if (import.ok()) out->warnings.insert(out->warnings.end(), import->words.begin(), import->words.end());
     }
     if (!status.ok()) status = yaml::InSource(origin_.path, status);

@@ -43,9 +43,6 @@ class PolicyKeeper {
   // with the changes in words.
   void Reload(bool dry_run, std::optional<AuditNote> note, Done done);
 
-  // Refuses a pool that neither a node nor the policy in force knows; the fix names those that there are.
-  Status CheckPool(const std::string& pool) const;
-
   std::string Yaml() const;
   const std::string& source() const { return origin_.path; }
 
@@ -62,7 +59,7 @@ class PolicyKeeper {
   bool reloading_ = false;  // under mutex_
 };
 
-// The pools and zones of all nodes that have rows.
+// The pools and zones of all nodes that have rows, and those that the rows of operators name.
 KnownNames NamesOf(const core::Tables& tables);
 
 }  // namespace glim::server

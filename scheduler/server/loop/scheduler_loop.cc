@@ -28,6 +28,16 @@ bool ChangesMembership(const SchedulerLoop::Payload& what) {
          std::holds_alternative<core::NodeRefused>(what) || std::holds_alternative<core::RemoveNode>(what);
 }
 
+// Attempts that a batch made.
+std::uint32_t StartsOf(const std::vector<core::Mutation>& mutations, const core::Tables& before) {
+  std::set<core::AttemptId> made;
+  for (const core::Mutation& mutation : mutations) {
+    const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
+    if (row && before.attempts.Find((*row)->id) == nullptr) made.insert((*row)->id);
+  }
+  return static_cast<std::uint32_t>(made.size());
+}
+
 void LogOutage(bool began) {
   if (!began) return LogInfo("the outage has ended");
   LogWarning(
@@ -176,6 +186,7 @@ void SchedulerLoop::TakePolicy(std::shared_ptr<const core::Policy> policy, std::
   RefuseWhoMayNoMore(&items);
   if (items.empty()) return Drain();
   policy_ = std::move(policy);
+  policy_since_ms_ = now.ms;
   if (accounts) items.insert(items.begin(), {std::move(*accounts), nullptr, false});
   if (RunBatch(std::move(items), false, now)) ArmTimer(now);
 }
@@ -225,6 +236,7 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
   if (!events.empty()) decided = core::Decide(*state_, *policy_, events);
   const double pass = SecondsSince(begin);
   core::DriveResult& result = decided.result;
+  const std::uint32_t starts = result.planned ? StartsOf(decided.mutations, snapshot_.load()->tables) : 0;
   result.commit = Commit(std::move(decided.mutations), AuditRows(items, result, now), now);
   if (!result.commit.ok()) {
     Fail(result.commit, std::move(items));
@@ -232,6 +244,7 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
   }
   if (result.planned) {
     last_pass_us_ = static_cast<std::int64_t>(pass * 1e6);
+    passes_.AddPass({now, last_pass_us_, WokenBy(events), starts});
     if (options_.observer) options_.observer->OnPass(pass);
   }
   if (held_) {
@@ -245,6 +258,7 @@ bool SchedulerLoop::RunBatch(std::vector<Item> items, bool time_passed, TimePoin
 void SchedulerLoop::FinishBatch(const core::DriveResult& result, std::vector<Item> items, bool membership,
                                 TimePoint now) {
   wake_at_ = result.wake_at;
+  passes_.SetDeadlines(wake_at_, state_->look_again);
   Publish(result, membership, now);
 
   GLIM_CHECK(result.replies.size() >= items.size(), "every event has a reply");
@@ -287,6 +301,7 @@ void SchedulerLoop::NoteCommitted(const std::vector<core::Mutation>& mutations) 
   ++revision_;
   const SnapshotPtr before = snapshot_.load();
   attempts_ended_ = EndedAttempts(mutations, before->tables);
+  passes_.AddCommit(last_now_, static_cast<std::int64_t>(commit_seconds_ * 1e6));
   if (!options_.observer) return;
   options_.observer->OnCommit(commit_seconds_);
   options_.observer->OnChanged(before->tables, mutations, *policy_);

@@ -34,6 +34,7 @@
 #include "scheduler/server/loop/audit_chain.h"
 #include "scheduler/server/loop/chronicle.h"
 #include "scheduler/server/loop/clock.h"
+#include "scheduler/server/loop/pass_log.h"
 #include "scheduler/server/loop/snapshot.h"
 #include "scheduler/store/contract/store.h"
 
@@ -58,8 +59,9 @@ class SchedulerLoop {
 
   struct Options {
     core::Policy policy;  // until SetPolicy gives another
-    // What the policy's quotas do to the rows that were loaded, before anything else is decided. May be empty.
-    std::function<Result<std::optional<core::ChangeAccounts>>(const core::Accounts&)> import_quotas;
+    // What the policy's quotas and layout do to the rows that were loaded, before anything else is decided. May be
+    // empty.
+    std::function<Result<std::optional<core::ChangeAccounts>>(const core::Accounts&)> import_rows;
     Clock clock;
     std::size_t inbox_max = 20'000;  // events of clients that wait
     std::size_t batch_max = 2'000;   // events a commit
@@ -130,6 +132,10 @@ class SchedulerLoop {
   std::shared_ptr<const core::Policy> policy() const { return snapshot()->policy; }
   TimePoint Now() const { return options_.clock(); }
   const char* store_name() const { return store_name_; }
+  PassFigures passes() const { return passes_.Read(); }
+  // Since when this leader leads, and since when the policy in force counts.
+  TimePoint leads_since() const { return leads_since_; }
+  TimePoint policy_since() const { return TimePoint{policy_since_ms_.load()}; }
   // Any thread. Events that wait for the next batch.
   std::size_t waiting() const;
 
@@ -192,6 +198,9 @@ class SchedulerLoop {
   const char* store_name_;
   std::uint64_t epoch_ = 0;
   std::atomic<SnapshotPtr> snapshot_;
+  PassLog passes_;
+  TimePoint leads_since_;
+  std::atomic<std::int64_t> policy_since_ms_{0};
 
   // The inbox; everything under mutex_.
   mutable std::mutex mutex_;

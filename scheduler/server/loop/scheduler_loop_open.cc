@@ -29,9 +29,12 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
     loop->options_.clock = [clock = loop->options_.clock, behind] { return clock() + behind; };
   }
 
+  loop->leads_since_ = loop->options_.clock();
+  loop->policy_since_ms_ = loop->leads_since_.ms;
+
   std::optional<core::ChangeAccounts> imported;
-  if (loop->options_.import_quotas) {
-    auto import = loop->options_.import_quotas(loop->state_->accounts());
+  if (loop->options_.import_rows) {
+    auto import = loop->options_.import_rows(loop->state_->accounts());
     if (!import.ok()) return import.status();
     imported = std::move(import).value();
   }

@@ -52,6 +52,11 @@ void AddNodeFigures(const Snapshot& snapshot, TimePoint now, Families* families)
                              "others fit.");
   for (const auto& [reason, count] : out) AddValue(&reasons, {{"reason", reason}}, static_cast<double>(count));
   families->push_back(std::move(reasons));
+  double reserved = 0;
+  snapshot.tables.reservations.ForEach([&](const std::string&, const core::Reservation& row) {
+    if (row.begun_at) reserved += static_cast<double>(row.nodes.size());
+  });
+  families->push_back(OneGauge("glim_nodes_reserved", "Nodes of reservations that are in force.", reserved));
   families->push_back(
       OneGauge("glim_agents_connected", "Nodes whose agent has a stream to this scheduler.", connected));
   families->push_back(OneGauge("glim_nodes_with_exposed_sockets",

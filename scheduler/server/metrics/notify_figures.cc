@@ -18,8 +18,12 @@ std::vector<prometheus::MetricFamily> NotifyFigures::Collect() const {
                static_cast<double>(figures_->total.at(kind).at(outcome).load()));
     }
   }
-  return {total, OneGauge("glim_notifications_waiting", "Notifications that wait to be sent, or to be tried again.",
-                          static_cast<double>(figures_->waiting.load()))};
+  return {total,
+          OneGauge("glim_notifications_waiting", "Notifications that wait to be sent, or to be tried again.",
+                   static_cast<double>(figures_->waiting.load())),
+          OneGauge("glim_notifications_oldest_seconds",
+                   "How long ago what the oldest notification that waits tells of happened; 0: none waits.",
+                   static_cast<double>(figures_->oldest_ms()) / 1000)};
 }
 
 }  // namespace glim::server

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "sdk/base/line_pages.h"
+
 namespace glim::server {
 namespace {
 
@@ -174,7 +176,48 @@ void FakeLogServer::Serve() {
   changed_.notify_all();
 }
 
+// As an agent searches the files of its ranks.
+v1::LogChunk FakeLogServer::Search(const v1::LogRequest& request) {
+  const std::lock_guard lock(mutex_);
+  ++searches_;
+  v1::LogChunk chunk;
+  chunk.set_id(request.id());
+  if (!knows_searches_) return chunk;
+  v1::LogFindings* const findings = chunk.mutable_findings();
+  LineQuery query;
+  query.word = request.search().word();
+  query.ignore_case = request.search().ignore_case();
+  query.newest_first = request.search().newest_first();
+  query.context = request.search().context();
+  query.offset = request.offset();
+  query.lines_max = request.search().lines_max();
+  query.bytes_max = std::size_t{1} << 16;
+  for (std::uint32_t rank = request.rank(); rank < request.rank() + request.ranks(); ++rank, query.offset = -1) {
+    findings->set_next_rank(rank);
+    findings->set_next_offset(query.offset);
+    const auto log = logs_.find(std::to_string(request.attempt().job_id()) + "." +
+                                std::to_string(request.attempt().number()) + "." + std::to_string(rank));
+    findings->set_missing(log == logs_.end());
+    if (findings->missing() || query.lines_max == 0) return chunk;
+    const LinePage page = SearchLines(TextLines(log->second.text, 0), query).value();
+    for (const FoundText& line : page.lines) {
+      v1::FoundLine* const out = findings->add_lines();
+      out->set_rank(rank);
+      out->set_offset(line.offset);
+      out->set_text(line.text);
+      out->set_match(line.match);
+    }
+    findings->set_searched_bytes(findings->searched_bytes() + page.searched_bytes);
+    findings->set_next_offset(page.next);
+    if (!page.done) return chunk;
+    query.lines_max -= page.matches;
+  }
+  findings->set_done(true);
+  return chunk;
+}
+
 v1::LogChunk FakeLogServer::Answer(const v1::LogRequest& request) {
+  if (request.has_search()) return Search(request);
   const std::string log = std::to_string(request.attempt().job_id()) + "." +
                           std::to_string(request.attempt().number()) + "." + std::to_string(request.rank());
   std::unique_lock lock(mutex_);

@@ -66,9 +66,13 @@ class FakeLogServer {
   ~FakeLogServer();
   void Append(const std::string& log, const std::string& text, bool ended);
   void set_chunk_bytes(std::size_t bytes) { chunk_bytes_ = bytes; }
+  // As an agent of the release before that of searches.
+  void ForgetSearches() { knows_searches_ = false; }
+  int searches() const { return searches_; }
   std::optional<grpc::Status> ended();
 
  private:
+  v1::LogChunk Search(const v1::LogRequest& request);
   void Serve();
   v1::LogChunk Answer(const v1::LogRequest& request);
 
@@ -81,6 +85,8 @@ class FakeLogServer {
     std::string text;
     bool ended = false;
   };
+  std::atomic<bool> knows_searches_ = true;
+  std::atomic<int> searches_ = 0;
   std::atomic<std::size_t> chunk_bytes_ = 7;  // small, so that a log takes several
   std::map<std::string, Log> logs_;
   std::optional<grpc::Status> end_;

@@ -89,6 +89,12 @@ void TraceWorld::Report(const Attempt& attempt, std::uint32_t index, ObservedTas
   Post(std::move(report), static_cast<std::size_t>(-1));
 }
 
+std::int64_t TraceWorld::GpusOf(const Attempt& attempt) const {
+  std::int64_t gpus = 0;
+  for (const core::NodeId node : attempt.nodes) gpus += nodes_[node.value - 1].hello.labels.gpu_count;
+  return gpus;
+}
+
 Duration TraceWorld::Progress(const Traced& traced) const {
   return std::max(Duration{}, now_ - traced.started - traced.restore);
 }
@@ -156,6 +162,7 @@ void TraceWorld::Ended(std::size_t row, const Attempt& attempt) {
   nodes_held_ -= nodes;
   if (attempt.zones.size() > 1) --cross_zone_allocations_;
   outcome_.restore_node_ms += nodes * ((now_ - traced.started) - work).ms;
+  outcome_.overhead_gpu_ms += GpusOf(attempt) * ((now_ - traced.started) - work).ms;
   traced.holds = false;
   traced.was_cut_short = true;
   traced.waits_since = now_;
@@ -180,6 +187,7 @@ void TraceWorld::Ended(std::size_t row, const Attempt& attempt) {
   }
   ++outcome_.thrown_back;
   outcome_.lost_node_ms += nodes * (traced.done + work - traced.checkpointed).ms;
+  outcome_.overhead_gpu_ms += GpusOf(attempt) * (traced.done + work - traced.checkpointed).ms;
   traced.done = traced.checkpointed;
 }
 

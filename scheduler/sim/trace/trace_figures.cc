@@ -32,12 +32,13 @@ OfJobs Collect(const TraceOutcome& outcome) {
   OfJobs of;
   for (const TracedJob& job : outcome.jobs) {
     if (!job.ended) continue;
+    of.useful_node_ms += job.duration.ms * job.nodes;
+    if (!job.counted) continue;
     const double jct = ToSeconds(job.ended - job.submitted), duration = ToSeconds(job.duration);
     of.jct.push_back(jct);
     of.queue.push_back(ToSeconds(job.ended - job.submitted - job.duration));
     of.slowdown.push_back(std::max(1.0, jct / std::max(duration, kSlowdownFloorS)));
     of.wait.push_back(ToSeconds(job.longest_wait));
-    of.useful_node_ms += job.duration.ms * job.nodes;
   }
   return of;
 }

@@ -1,12 +1,16 @@
 #include "scheduler/sim/trace/trace_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
+#include <utility>
 
+#include "scheduler/core/model/enum_words.h"
 #include "sdk/io/read_file.h"
 
 namespace glim::sim {
@@ -17,6 +21,7 @@ constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kJobsMax = 10'000'000;
 constexpr std::size_t kUserMax = 64;
 constexpr std::uint32_t kGpusPerNode = 8;
+constexpr double kGpusPerNodeMax = 1024;
 constexpr double kSecondsMax = 100.0 * 365 * 86'400;
 constexpr double kNodesMax = 20'000;
 
@@ -91,7 +96,12 @@ class Row {
   const std::vector<std::string_view> cells_;
 };
 
-Result<Row::Columns> ReadHeader(std::string_view line) {
+constexpr std::array kTraceColumns = {"job_id", "submit_s", "duration_s", "nodes"};
+constexpr std::array kQuotaColumns = {"of", "subject", "pool", "class", "nodes"};
+constexpr std::array kNodeColumns = {"name", "pool", "zone", "leaf", "gpus"};
+
+Result<Row::Columns> ReadHeader(std::string_view line, std::span<const char* const> needed_columns,
+                                const char* example) {
   Row::Columns columns;
   const std::vector<std::string_view> names = Split(line);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -99,10 +109,9 @@ Result<Row::Columns> ReadHeader(std::string_view line) {
       return Refuse(1, std::string(names[i].substr(0, 40)), "is there twice", "keep one");
     }
   }
-  for (const char* needed : {"job_id", "submit_s", "duration_s", "nodes"}) {
+  for (const char* needed : needed_columns) {
     if (columns.contains(needed)) continue;
-    return Refuse(1, needed, "is missing",
-                  "begin the file with a line of names, such as job_id,submit_s,duration_s,nodes");
+    return Refuse(1, needed, "is missing", std::string("begin the file with a line of names, such as ") + example);
   }
   return columns;
 }
@@ -118,6 +127,30 @@ Status ReadSize(const Row& row, TraceJob* job) {
   if (wanted != std::floor(wanted)) return Refuse(row.line(), "nodes", "is not whole", "give whole nodes");
   job->nodes = static_cast<std::uint32_t>(wanted);
   if (*gpus) job->gpus_per_node = std::min(kGpusPerNode, static_cast<std::uint32_t>(std::ceil(**gpus / wanted)));
+  return Status::Ok();
+}
+
+// What only a cluster's own history has.
+Status ReadPlace(const Row& row, TraceJob* job) {
+  for (const auto& [column, into] : {std::pair("team", &job->team), std::pair("pool", &job->pool)}) {
+    const std::string_view text = row.Text(column);
+    if (text.empty()) continue;
+    if (!IsWord(text) || text.size() > kUserMax) {
+      return Refuse(row.line(), column, "is no name", "use up to 64 letters, digits, '.', '_' and '-', or nothing");
+    }
+    *into = text;
+  }
+  if (const std::string_view word = row.Text("class"); !word.empty()) {
+    const auto priority = core::FromWord<core::PriorityClass>(word);
+    if (!priority) return Refuse(row.line(), "class", "is no priority class", "use low, normal, high, ... or nothing");
+    job->priority = *priority;
+  }
+  const auto gpus = row.Number("gpus_per_node", 0, kGpusPerNodeMax, false);
+  if (!gpus.ok()) return gpus.status();
+  job->gpus_asked = static_cast<std::uint32_t>(gpus->value_or(0));
+  const auto counted = row.Number("counted", 0, 1, false);
+  if (!counted.ok()) return counted.status();
+  job->counted = counted->value_or(1) != 0;
   return Status::Ok();
 }
 
@@ -141,13 +174,13 @@ Result<TraceJob> ReadJob(const Row& row) {
   job.submit = FromSeconds(**submit);
   job.duration = std::max(Seconds(1), FromSeconds(**duration));
   job.walltime = FromSeconds(walltime->value_or(0));
+  if (Status s = ReadPlace(row, &job); !s.ok()) return s;
   return job;
 }
 
-}  // namespace
-
-Result<std::vector<TraceJob>> ParseTrace(std::string_view text) {
-  std::vector<TraceJob> jobs;
+// Hands every line but the first to `take`.
+template <typename Take>
+Status EachRow(std::string_view text, std::span<const char* const> needed, const char* example, const Take& take) {
   Row::Columns columns;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
@@ -157,7 +190,7 @@ Result<std::vector<TraceJob>> ParseTrace(std::string_view text) {
       return Refuse(number, "", "is longer than " + std::to_string(kLineBytesMax) + " bytes", "give a CSV file");
     }
     if (number == 1) {
-      auto header = ReadHeader(line);
+      auto header = ReadHeader(line, needed, example);
       if (!header.ok()) return header.status();
       columns = std::move(header).value();
       continue;
@@ -170,19 +203,14 @@ Result<std::vector<TraceJob>> ParseTrace(std::string_view text) {
           "has " + std::to_string(cells.size()) + " columns, the first line has " + std::to_string(columns.size()),
           "give every line as many");
     }
-    auto job = ReadJob(Row(number, columns, std::move(cells)));
-    if (!job.ok()) return job.status();
-    if (jobs.size() == kJobsMax) return Refuse(number, "", "is one job too many", "cut the trace into parts");
-    jobs.push_back(std::move(job).value());
+    if (Status s = take(Row(number, columns, std::move(cells))); !s.ok()) return s;
   }
-  if (jobs.empty()) return Refuse(1, "", "there is no job in it", "give a line of names, and a line a job");
-  std::stable_sort(jobs.begin(), jobs.end(), [](const TraceJob& a, const TraceJob& b) { return a.submit < b.submit; });
-  return jobs;
+  return Status::Ok();
 }
 
-Result<std::vector<TraceJob>> ReadTrace(const std::string& path) {
-  const Result<std::string> text = ReadFile(path, kTraceBytesMax);
-  if (text.ok()) return ParseTrace(*text);
+Result<std::string> ReadCsv(const std::string& path) {
+  Result<std::string> text = ReadFile(path, kTraceBytesMax);
+  if (text.ok()) return text;
   if (text.status().code() == StatusCode::kResourceExhausted) {
     return Status(StatusCode::kResourceExhausted, path + ": is larger than 1 GiB")
         .WithReason("BAD_TRACE")
@@ -191,6 +219,84 @@ Result<std::vector<TraceJob>> ReadTrace(const std::string& path) {
   return Status(StatusCode::kNotFound, path + ": cannot be read")
       .WithReason("BAD_TRACE")
       .WithFix("name a readable CSV file");
+}
+
+}  // namespace
+
+Result<std::vector<TraceJob>> ParseTrace(std::string_view text) {
+  std::vector<TraceJob> jobs;
+  const Status read = EachRow(text, kTraceColumns, "job_id,submit_s,duration_s,nodes", [&](const Row& row) {
+    auto job = ReadJob(row);
+    if (!job.ok()) return job.status();
+    if (jobs.size() == kJobsMax) return Refuse(row.line(), "", "is one job too many", "cut the trace into parts");
+    jobs.push_back(std::move(job).value());
+    return Status::Ok();
+  });
+  if (!read.ok()) return read;
+  if (jobs.empty()) return Refuse(1, "", "there is no job in it", "give a line of names, and a line a job");
+  std::stable_sort(jobs.begin(), jobs.end(), [](const TraceJob& a, const TraceJob& b) { return a.submit < b.submit; });
+  return jobs;
+}
+
+Result<std::vector<TraceNode>> ParseNodes(std::string_view text) {
+  std::vector<TraceNode> nodes;
+  const Status read = EachRow(text, kNodeColumns, "name,pool,zone,leaf,gpus", [&](const Row& row) {
+    if (nodes.size() == kNodesMax) return Refuse(row.line(), "", "is one node too many", "give at most 20000");
+    TraceNode& node = nodes.emplace_back();
+    for (const auto& [column, into] : {std::pair("name", &node.name), std::pair("pool", &node.pool),
+                                       std::pair("zone", &node.zone), std::pair("leaf", &node.leaf)}) {
+      *into = row.Text(column);
+      if (!IsWord(*into)) return Refuse(row.line(), column, "is no name", "use letters, digits, '.', '_' and '-'");
+    }
+    const auto gpus = row.Number("gpus", 0, kGpusPerNodeMax, true);
+    if (gpus.ok()) node.gpus = static_cast<std::uint32_t>(**gpus);
+    return gpus.status();
+  });
+  if (!read.ok()) return read;
+  if (nodes.empty()) return Refuse(1, "", "there is no node in it", "give a line of names, and a line a node");
+  return nodes;
+}
+
+Result<std::vector<core::AccountChange>> ParseQuotas(std::string_view text) {
+  std::vector<core::AccountChange> rows;
+  const Status read = EachRow(text, kQuotaColumns, "of,subject,pool,class,nodes", [&](const Row& row) {
+    const std::string of(row.Text("of")), subject(row.Text("subject"));
+    const auto nodes = row.Number("nodes", 0, core::kQuotaNodesMax, true);
+    if (!nodes.ok()) return nodes.status();
+    const auto amount = static_cast<std::uint32_t>(**nodes);
+    if (of == "team_weight") {
+      rows.push_back({core::Team{subject, amount}});
+      return Status::Ok();
+    }
+    const auto whose = core::FromWord<core::QuotaOf>(of);
+    if (!whose) return Refuse(row.line(), "of", "is nobody who has a quota", "use user, team, team_user, ...");
+    const auto priority = core::FromWord<core::PriorityClass>(row.Text("class"));
+    if (!priority) return Refuse(row.line(), "class", "is no priority class", "use low, normal, high, ...");
+    core::QuotaGroup group{*whose, subject};
+    if (!row.Text("pool").empty()) group.pool = row.Text("pool");
+    rows.push_back({core::QuotaRow{group, *priority, amount}});
+    return Status::Ok();
+  });
+  if (!read.ok()) return read;
+  return rows;
+}
+
+Result<std::vector<TraceNode>> ReadNodes(const std::string& path) {
+  const auto text = ReadCsv(path);
+  if (!text.ok()) return text.status();
+  return ParseNodes(*text);
+}
+
+Result<std::vector<core::AccountChange>> ReadQuotas(const std::string& path) {
+  const auto text = ReadCsv(path);
+  if (!text.ok()) return text.status();
+  return ParseQuotas(*text);
+}
+
+Result<std::vector<TraceJob>> ReadTrace(const std::string& path) {
+  const auto text = ReadCsv(path);
+  if (!text.ok()) return text.status();
+  return ParseTrace(*text);
 }
 
 }  // namespace glim::sim

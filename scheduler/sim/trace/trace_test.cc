@@ -306,7 +306,8 @@ TEST(TraceCommand, SaysWhatItRefuses) {
       {{"--trace", trace.path(), "--nodes", "2", "--policy", unknown.path()}, "sometimes"},
       {{"--trace", trace.path(), "--nodes", "2", "--zones", "3"}, "--zones: there are fewer nodes than zones"},
       {{"--trace", trace.path(), "--nodes", "0"}, "--nodes"},
-      {{"--trace", trace.path()}, "--nodes is required"},
+      {{"--trace", trace.path()},
+       "--nodes: is missing; say how many nodes there are, or name a file of them: --cluster"},
   };
   for (const auto& [words, why] : kRows) {
     const Said said = Command(words);

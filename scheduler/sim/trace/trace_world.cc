@@ -39,7 +39,7 @@ core::Policy TracePolicy(const TraceOptions& options) {
   policy.links.clear();
   for (std::uint32_t a = 1; a <= options.zones; ++a) {
     for (std::uint32_t b = a + 1; b <= options.zones; ++b) {
-      policy.links.push_back({ZoneName(a - 1), ZoneName(b - 1), core::kUnlimited, core::kUnlimited});
+      policy.links.push_back({ZoneName(a - 1), ZoneName(b - 1), core::kLinkAmountMax, core::kLinkAmountMax});
     }
   }
   return policy;
@@ -51,6 +51,11 @@ core::JobSpec SpecOf(const TraceJob& job, const TraceOptions& options) {
   spec.nodes = job.nodes;
   // Nodes are given whole. Tiresias counts the GPUs that a job uses of them.
   spec.gpus_per_node = options.planner == core::PlannerKind::kTiresias ? job.gpus_per_node : 8;
+  if (!options.cluster.empty()) {
+    spec.gpus_per_node = job.gpus_asked;
+    spec.pool = job.pool;
+    spec.priority = job.priority;
+  }
   spec.interrupt_mode = core::InterruptMode::kSignal;
   spec.workdir = "/";
   spec.run = "trace";
@@ -73,6 +78,8 @@ TraceWorld::TraceWorld(TraceOptions options, std::vector<TraceJob> trace)
   for (std::size_t row = 0; row < trace_.size(); ++row) {
     outcome_.jobs[row].duration = trace_[row].duration;
     outcome_.jobs[row].nodes = trace_[row].nodes;
+    outcome_.jobs[row].priority = trace_[row].priority;
+    outcome_.jobs[row].counted = trace_[row].counted;
   }
   unfinished_ = trace_.size();
 }
@@ -93,7 +100,9 @@ void TraceWorld::After(Duration wait, Kind kind, core::AttemptId attempt, std::u
 
 void TraceWorld::Boot() {
   now_ = kBoot;
-  Post(core::ChangeAccounts{core::AccountsOf(policy_), ""}, kNoRow);
+  std::vector<core::AccountChange> accounts = options_.quotas ? *options_.quotas : core::QuotasOf(policy_);
+  for (core::AccountChange& link : core::LinksOf(policy_)) accounts.push_back(std::move(link));
+  Post(core::ChangeAccounts{std::move(accounts), ""}, kNoRow);
   Post(core::LeaderStarted{}, kNoRow);
   nodes_.resize(options_.nodes);
   std::vector<std::uint32_t> of_zone(options_.zones);
@@ -103,9 +112,18 @@ void TraceWorld::Boot() {
     hello.session = ++session_;
     hello.name = hello.machine_id = "n" + std::to_string(i + 1);
     hello.boot_id = "boot-1";
-    hello.labels.zone = ZoneName(zone);
-    hello.labels.leaf = "l" + std::to_string(of_zone[zone]++ / options_.leaf_nodes + 1);
-    hello.labels.gpu_count = 8;
+    if (options_.cluster.empty()) {
+      hello.labels.zone = ZoneName(zone);
+      hello.labels.leaf = "l" + std::to_string(of_zone[zone]++ / options_.leaf_nodes + 1);
+      hello.labels.gpu_count = 8;
+    } else {
+      const TraceNode& node = options_.cluster[i];
+      hello.name = hello.machine_id = node.name;
+      hello.labels.pool = node.pool;
+      hello.labels.zone = node.zone;
+      hello.labels.leaf = node.leaf;
+      hello.labels.gpu_count = node.gpus;
+    }
     hello.labels.simulated_gpus = true;
     Post(hello, kNoRow);
     Post(core::NodeReported{core::NodeId(i + 1), hello.session, true, {}}, kNoRow);
@@ -123,6 +141,7 @@ void TraceWorld::Submit(std::size_t row) {
   traced_[row].waits_since = outcome_.jobs[row].submitted = now_;
   core::SubmitJobs submit;
   submit.user = job.user;
+  submit.team = job.team;
   submit.specs.push_back(SpecOf(job, options_));
   Post(std::move(submit), row);
 }
@@ -186,7 +205,8 @@ void TraceWorld::DriveOnce() {
     --unfinished_;
     outcome_.jobs[rows[i]].nodes = 0;
     ++outcome_.refused;
-    if (reply.status.reason() != "INFEASIBLE") Violation("a job was refused: " + reply.status.message());
+    if (reply.status.reason() != "INFEASIBLE" && options_.cluster.empty())
+      Violation("a job was refused: " + reply.status.message());
   }
   if (++outcome_.batches % options_.check_every == 0) Check();
 }

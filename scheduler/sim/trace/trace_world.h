@@ -33,9 +33,11 @@ struct TraceOptions {
   std::uint32_t nodes = 1;
   std::uint32_t zones = 1;               // z1, z2, ...; the nodes are dealt out evenly, in order
   std::uint32_t leaf_nodes = 32;         // nodes of a leaf
+  std::vector<TraceNode> cluster;        // its own nodes, in place of the three above; empty: nodes of 8 GPUs alike
   Duration restore_small = Seconds(40);  // of jobs of up to 8 GPUs
   Duration restore_large = Seconds(60);
-  core::Policy policy;        // bounds and timers that a trace must not meet are raised
+  std::optional<std::vector<core::AccountChange>> quotas;  // in place of the policy's
+  core::Policy policy;                                     // bounds and timers that a trace must not meet are raised
   bool exact_limits = false;  // every job's time limit is its duration: for EASY, which knows them
   std::optional<FaultPlan> faults;
   bool estimates = false;            // ask for some: of the time-sharing planner only, baselines have none
@@ -50,11 +52,13 @@ struct TracedJob {
   TimePoint ended;              // 0: not by the end of the run, which is a violation
   Duration longest_wait;        // without its nodes, at a stretch
   bool promise_broken = false;  // it waited longer than it was promised when that wait began
+  core::PriorityClass priority = core::PriorityClass::kNormal;
+  bool counted = true;  // false: load, and in no figure of jobs
 };
 
 struct TraceOutcome {
   std::vector<TracedJob> jobs;
-  std::uint64_t refused = 0;  // larger than the cluster
+  std::uint64_t refused = 0;  // larger than the cluster; of its own nodes: for whatever reason
   std::uint64_t interrupts = 0;
   std::uint64_t node_failures = 0;               // of nodes, in use or not
   std::uint64_t thrown_back = 0;                 // attempts that ended so
@@ -62,7 +66,8 @@ struct TraceOutcome {
   std::int64_t busy_node_ms = 0;                 // held, restores included
   std::int64_t busy_until_last_submit_node_ms = 0;
   std::int64_t restore_node_ms = 0;
-  std::int64_t lost_node_ms = 0;  // work done again after a failure
+  std::int64_t lost_node_ms = 0;     // work done again after a failure
+  std::int64_t overhead_gpu_ms = 0;  // GPU-time of both: of the GPUs that these nodes have
   // Until the last submission (trace_idle.h).
   std::int64_t idle_while_fit_node_ms = 0;
   std::int64_t backfill_hold_idle_node_ms = 0;
@@ -137,6 +142,7 @@ class TraceWorld {
   void Fail(std::uint32_t node);
   void Return(std::uint32_t node);
   Duration Progress(const Traced& traced) const;
+  std::int64_t GpusOf(const core::Attempt& attempt) const;
   core::Rank RankOf(const Traced& traced, std::uint32_t index, Duration work) const;
   core::Rank RankAtFailure(const Traced& traced, Duration work) const;
   void Report(const core::Attempt& attempt, std::uint32_t index, core::ObservedTask task);

@@ -18,7 +18,8 @@ enum class Aspect : std::uint64_t {
   kCrowd,
   kAccounts,
   kUsers,
-  kOperators
+  kOperators,
+  kLinks
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

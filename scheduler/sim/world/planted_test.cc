@@ -48,6 +48,8 @@ const Bug kBugs[] = {
     {PlantedBug::kClaimOutlivesPool, "ClaimOutlivesPool", "and runs on a node of pool"},
     {PlantedBug::kGraceWithoutCap, "GraceWithoutCap", "it was given a longer grace than its class may have"},
     {PlantedBug::kCordonForgotten, "CordonForgotten", "a cordoned node"},  // somebody waits for it, or began there
+    {PlantedBug::kReservationForgotten, "ReservationForgotten", "an attempt of others began on a reserved node",
+     "somebody else waits for a reserved node"},
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 

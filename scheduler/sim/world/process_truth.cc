@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <variant>
 
 namespace glim::sim {
@@ -12,14 +13,8 @@ using core::TaskId;
 
 namespace {
 
-// No link is named: one job at a time between any two zones. Else what those between the two carry.
-std::uint32_t Carries(const core::Policy& policy, const std::string& a, const std::string& b) {
-  if (policy.links.empty()) return 1;
-  std::uint32_t jobs = 0;
-  for (const core::ZoneLink& link : policy.links) {
-    if (std::minmax(link.zone_a, link.zone_b) == std::minmax(a, b)) jobs += std::min(link.jobs_max, link.pairs_max);
-  }
-  return jobs;
+std::pair<std::string, std::string> ByName(const std::string& a, const std::string& b) {
+  return a < b ? std::pair(a, b) : std::pair(b, a);
 }
 
 }  // namespace
@@ -30,6 +25,8 @@ void ProcessTruth::Committed(const std::vector<core::Mutation>& mutations) {
       jobs_[(*job)->id] = {(*job)->spec->pool, (*job)->spec->gpus_per_node};
     }
     if (const auto* node = std::get_if<std::shared_ptr<const core::Node>>(&mutation)) See(**node);
+    if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) See(**attempt);
+    if (const auto* change = std::get_if<core::AccountChange>(&mutation)) See(*change);
   }
 }
 
@@ -40,6 +37,34 @@ void ProcessTruth::See(const core::Node& row) {
     if (row.holder) written_off_.insert({row.id, row.holder});
   }
   node = {row.labels, row.holder};
+}
+
+void ProcessTruth::See(const core::Attempt& row) {
+  if (row.zones.size() != 2 || row.state == core::AttemptState::kEnded) {
+    crossing_.erase(row.id);
+    on_lowered_.erase(row.id);
+    waited_.erase(row.id);
+    return;
+  }
+  crossing_[row.id] = row.state != core::AttemptState::kClaimed;
+}
+
+// Who has a link that carries fewer from now on, or waits for one, may stay. The first link closes all the others.
+void ProcessTruth::See(const core::AccountChange& change) {
+  const auto* link = std::get_if<core::ZoneLink>(&change.row);
+  if (link == nullptr) return;
+  const Ends ends = ByName(link->zone_a, link->zone_b);
+  const std::uint32_t before = links_.empty() && !change.removed ? core::kLinkAmountMax + 1 : Carries(ends);
+  if (change.removed) {
+    links_.erase(ends);
+  } else {
+    links_[ends] = std::min(link->jobs_max, link->pairs_max);
+  }
+  if (Carries(ends) >= before) return;
+  for (const auto& [attempt, begun] : crossing_) {
+    on_lowered_.insert(attempt);
+    if (!begun) waited_.insert(attempt);
+  }
 }
 
 void ProcessTruth::Begin() {
@@ -65,23 +90,35 @@ void ProcessTruth::See(NodeId id, const std::vector<TaskId>& running) {
   }
 }
 
-void ProcessTruth::End(const core::Policy& policy) {
+void ProcessTruth::End() {
   for (const auto& [attempt, zones] : zones_) {
     if (attempt == newest_.at(attempt.job)) continue;
     violation_("job " + std::to_string(attempt.job.value) + " runs twice: attempt " + core::ToString(attempt) +
                " has processes that nobody wrote off, beside those of " + core::ToString(newest_.at(attempt.job)));
   }
-  CheckLinks(policy);
+  CheckLinks();
 }
 
-void ProcessTruth::CheckLinks(const core::Policy& policy) {
-  std::map<std::pair<std::string, std::string>, std::uint32_t> crossing;
+// No link is named: one job at a time between any two zones.
+std::uint32_t ProcessTruth::Carries(const Ends& ends) const {
+  if (links_.empty()) return 1;
+  const auto link = links_.find(ends);
+  return link == links_.end() ? 0 : link->second;
+}
+
+void ProcessTruth::CheckLinks() {
+  std::map<Ends, std::vector<AttemptId>> crossing;
   for (const auto& [attempt, zones] : zones_) {
-    if (zones.size() == 2) ++crossing[{*zones.begin(), *zones.rbegin()}];
+    if (zones.size() == 2) crossing[{*zones.begin(), *zones.rbegin()}].push_back(attempt);
   }
   for (const auto& [link, attempts] : crossing) {
-    if (attempts <= Carries(policy, link.first, link.second)) continue;
-    violation_(std::to_string(attempts) + " jobs have processes on both sides of the link " + link.first + "-" +
+    if (attempts.size() <= Carries(link)) continue;
+    // Who waited when it came to carry fewer may begin alone: it had been promised.
+    const bool stay = std::all_of(attempts.begin(), attempts.end(), [&, alone = attempts.size() == 1](AttemptId id) {
+      return on_lowered_.contains(id) && (alone || !waited_.contains(id));
+    });
+    if (stay) continue;
+    violation_(std::to_string(attempts.size()) + " jobs have processes on both sides of the link " + link.first + "-" +
                link.second);
   }
 }

@@ -5,7 +5,7 @@
 //     judged lost, or cordoned, while that attempt held it: nothing else lets a job start again beside itself
 //   - what runs on a node is of a job of that node's pool, and the node has the GPUs that it asks for
 //   - over a link between two zones, which all pools share, not more attempts have processes on both sides than it
-//     carries
+//     carries; those that were there when an operator made it carry fewer stay, and nobody joins them
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/core/model/policy.h"
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/transition.h"
 
@@ -31,7 +31,10 @@ class ProcessTruth {
   // To be called after each batch: Begin, then each machine, then End.
   void Begin();
   void See(core::NodeId node, const std::vector<core::TaskId>& running);
-  void End(const core::Policy& policy);
+  void End();
+
+  // Attempts that crossed a link, or had claimed it, when it came to carry fewer jobs.
+  const std::set<core::AttemptId>& on_lowered() const { return on_lowered_; }
 
  private:
   struct NodeTruth {
@@ -43,13 +46,21 @@ class ProcessTruth {
     std::uint32_t gpus_per_node = 0;
   };
 
+  using Ends = std::pair<std::string, std::string>;
+
   void See(const core::Node& row);
-  void CheckLinks(const core::Policy& policy);
+  void See(const core::Attempt& row);
+  void See(const core::AccountChange& change);
+  std::uint32_t Carries(const Ends& ends) const;
+  void CheckLinks();
 
   const std::function<void(const std::string&)> violation_;
   std::map<core::NodeId, NodeTruth> nodes_;
   std::map<core::JobId, JobTruth> jobs_;
   std::set<std::pair<core::NodeId, core::AttemptId>> written_off_;
+  std::map<Ends, std::uint32_t> links_;            // by name, what operators said of them
+  std::map<core::AttemptId, bool> crossing_;       // attempts in two zones that have not ended: have they begun?
+  std::set<core::AttemptId> on_lowered_, waited_;  // waited_: of these, those that had not
   // Of the present round: who has processes that were not written off, and in which zones.
   std::map<core::AttemptId, std::set<std::string>> zones_;
   std::map<core::JobId, core::AttemptId> newest_;  // with processes, written off or not

@@ -65,7 +65,7 @@ TEST(Simulation, ReachesEveryFault) {
                            "full_disk_saves",    "refused_hellos",  "upgrades",
                            "launches_as_users",  "launches_on_own", "waits_for_uid",
                            "cordoned",           "drained",         "moved",
-                           "given_priority"}) {
+                           "given_priority",     "reserved",        "left_reserved"}) {
     EXPECT_GT(sums.at(name), 0u) << name;
   }
 }
@@ -83,7 +83,7 @@ TEST(Simulation, ReachesEveryEndOfAnInterrupt) {
   const std::map<std::string, std::uint64_t> sums = SumOfSeeds(120, false);
   for (const char* name : {"saved", "left_unsaved", "killed", "withdrawn", "swap_aborted", "failed", "cancelled",
                            "timeouts", "dependants", "other_pools", "pools_borrowed", "pools_crossed", "long_graces",
-                           "clamped", "extended", "above_cap", "reloads"}) {
+                           "clamped", "extended", "above_cap", "reloads", "link_changes"}) {
     EXPECT_GT(sums.at(name), 0u) << name;
   }
 }

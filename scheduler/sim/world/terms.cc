@@ -37,7 +37,6 @@ core::Policy Reloaded(const core::Policy& now, const core::Policy& first, Rng& r
   if (rng.OneIn(2)) next.grace_cap.by_class[core::PriorityClass::kNormal] = Seconds(rng.Between(3, 200));
   next.quantum_min = rng.OneIn(2) ? Minutes(rng.Between(1, 15)) : first.quantum_min;
   next.starvation_bound = rng.OneIn(2) ? Minutes(rng.Between(1, 8)) : first.starvation_bound;
-  for (core::ZoneLink& link : next.links) link.pairs_max = std::max(link.pairs_max, link.jobs_max = link.jobs_max + 1);
   return next;
 }
 

@@ -61,7 +61,8 @@ bool Truth::Acknowledged(JobId job) {
   return true;
 }
 
-void Truth::Committed(const std::vector<core::Mutation>& mutations) {
+void Truth::Committed(const std::vector<core::Mutation>& mutations, TimePoint now) {
+  now_ = now;
   for (const core::Mutation& mutation : mutations) {
     if (const auto* job = std::get_if<std::shared_ptr<const Job>>(&mutation)) See(**job);
     if (const auto* attempt = std::get_if<std::shared_ptr<const Attempt>>(&mutation)) See(**attempt);
@@ -117,13 +118,20 @@ void Truth::See(const Attempt& row) {
     }
     Expect(row.base == attempt.base, "it does not go on from the save that was its job's newest at its start", row.id);
   }
+  JobTruth& job = jobs_[row.id.job];
+  if (!attempt.at_limit && !row.agreements.empty() && row.agreements.back().time_limit) {
+    // Judged when it is asked: a leader that crashed since then may have counted ahead of the next one's clock.
+    attempt.at_limit = true;
+    Expect(job.limit.ms > 0 && job.ran + (now_ - row.started_at) >= job.limit,
+           "it was asked to leave before its job's time limit", row.id);
+  }
   if (row.state == core::AttemptState::kEnded && !attempt.ended) {
     attempt.ended = true;
-    JobTruth& job = jobs_[row.id.job];
     if (row.started_at) job.ran = job.ran + (row.ended_at - row.started_at);
     job.hopeless = job.hopeless || (attempt.jobs_fault && row.outcome == core::Outcome::kStartFailed);
     const bool timeout = row.outcome == core::Outcome::kTimeout;
-    Expect(!timeout || (job.limit.ms > 0 && job.ran >= job.limit), "it ended before its job's time limit", row.id);
+    Expect(!timeout || attempt.at_limit || (job.limit.ms > 0 && job.ran >= job.limit),
+           "it ended before its job's time limit", row.id);
   }
   for (const core::Agreement& agreement : row.agreements) {
     if (agreement.id > attempt.asked) {

@@ -38,8 +38,8 @@ class Truth {
   bool Acknowledged(core::JobId job);
   // The policy in force from now on.
   void CapsAre(const core::Policy& policy) { caps_ = policy.grace_cap; }
-  // A commit was taken, in the order of its mutations.
-  void Committed(const std::vector<core::Mutation>& mutations);
+  // A commit was taken, in the order of its mutations, at this time of the scheduler's.
+  void Committed(const std::vector<core::Mutation>& mutations, TimePoint now);
 
   // After each batch, and after a reload.
   void CheckJobs(const core::ClusterState& state);
@@ -66,6 +66,7 @@ class Truth {
   struct AttemptTruth {
     bool started = false;
     bool ended = false;
+    bool at_limit = false;  // it was asked to leave at its job's time limit
     core::Checkpoint base;
     std::map<std::uint32_t, std::int64_t> stop_steps;  // by agreement
     std::uint32_t asked = 0;                           // agreements that have been opened
@@ -85,6 +86,7 @@ class Truth {
 
   const std::function<void(const std::string&)> violation_;
   core::ClassDurations caps_;
+  TimePoint now_;  // of the newest commit
   std::set<core::JobId> unfinished_;
   core::JobId newest_;
   std::map<core::JobId, JobTruth> jobs_;

@@ -25,13 +25,14 @@ bool AsksNoMore(const core::Shape& shape, const core::JobSpec& spec, const std::
          !shape.save.node;
 }
 
-// Neither beyond a quota, nor barred by its user's or team's row.
+// Neither beyond a quota, nor barred by its user's or team's row, nor by a reservation.
 bool MayStart(const core::ClusterState& state, const core::Shape& shape) {
   const auto verdict = state.verdicts->find(shape);
   return verdict != state.verdicts->end() &&
          std::none_of(verdict->second.begin(), verdict->second.end(), [](const core::Blocker& b) {
            return b.kind == BlockerKind::kQuota || b.kind == BlockerKind::kUserDisabled ||
-                  b.kind == BlockerKind::kPoolNotAllowed || b.kind == BlockerKind::kUser;
+                  b.kind == BlockerKind::kPoolNotAllowed || b.kind == BlockerKind::kUser ||
+                  b.kind == BlockerKind::kReserved;  // what is another team's, or soon will be
          });
 }
 

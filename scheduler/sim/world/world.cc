@@ -53,6 +53,7 @@ World::World(WorldOptions options)
       crowd_rng_(RngOf(options.seed, Aspect::kCrowd)),
       users_rng_(RngOf(options.seed, Aspect::kUsers)),
       operate_rng_(RngOf(options.seed, Aspect::kOperators)),
+      links_rng_(RngOf(options.seed, Aspect::kLinks)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -93,7 +94,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
   }
   for (const core::Mutation& mutation : mutations) CountEnd(mutation);
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
-  truth_.Committed(mutations);
+  truth_.Committed(mutations, SchedulerNow());
   processes_.Committed(mutations);
   return Status::Ok();
 }
@@ -158,7 +159,8 @@ void World::Check(const std::vector<core::Event>& batch) {
   if (!options_.check_invariants) return;
   // Linear in the queue, and so with thousands that wait only now and then.
   if (state_->index().unfinished > kCrowdChecked && report_.batches % kCrowdCheckedEvery != 0) return;
-  for (const std::string& violation : core::CheckInvariants(*state_, policy_, last_now_)) Violation(violation);
+  const auto violations = core::CheckInvariants(*state_, policy_, last_now_, processes_.on_lowered());
+  for (const std::string& violation : violations) Violation(violation);
   // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.
   if (report_.batches % 64 == 0 && state_->RebuildIndex() != state_->index())
     Violation("the index is not what the rows say");
@@ -173,7 +175,7 @@ void World::Check(const std::vector<core::Event>& batch) {
     truth_.CheckRunning(*state_, node, running);
     processes_.See(node, running);
   }
-  processes_.End(policy_);
+  processes_.End();
 }
 
 const JobScript& World::ScriptOf(JobId job) { return scripts_.at(job); }

@@ -102,9 +102,11 @@ class World {
   void Upgrade(core::NodeId node);
   void ReloadPolicy();
   void OperatorActs();
+  void ChangeLink();
   void BeginOperating();
   void OperateNodes();
   void OperateJobs();
+  void OperateReservations();
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);
   void RegisterUsers();
@@ -137,6 +139,7 @@ class World {
   Rng crowd_rng_;
   Rng users_rng_;
   Rng operate_rng_;
+  Rng links_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler

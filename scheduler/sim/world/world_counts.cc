@@ -62,6 +62,9 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.cordoned += entry->kind == core::HistoryKind::kNodeCordoned;
     report_.drained += entry->kind == core::HistoryKind::kNodeDrained;
     report_.given_priority += entry->kind == core::HistoryKind::kJobPriority;
+    report_.reserved += entry->kind == core::HistoryKind::kReservationBegan;
+    report_.left_reserved += entry->kind == core::HistoryKind::kInterruptRequested &&
+                             entry->text.find(" is reserved for ") != std::string::npos;
     report_.moved += entry->kind == core::HistoryKind::kInterruptRequested && entry->text.starts_with("moved by ");
     report_.withdrawn += entry->kind == core::HistoryKind::kInterruptWithdrawn;
     report_.swap_aborted += entry->kind == core::HistoryKind::kSwapAborted;

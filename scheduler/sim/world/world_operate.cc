@@ -1,5 +1,6 @@
-// What operators do in some worlds: they take nodes out, empty them and give them back, move jobs, give them other
-// classes, and end all that a user has.
+// What operators do in some worlds: they take nodes out, empty them and give them back, reserve them, move jobs, give
+// them other classes, and end all that a user has.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@ namespace glim::sim {
 void World::BeginOperating() {
   if (operate_rng_.OneIn(2)) timeline_.After(Seconds(operate_rng_.Between(5, 120)), [this] { OperateNodes(); });
   if (operate_rng_.OneIn(2)) timeline_.After(Seconds(operate_rng_.Between(5, 120)), [this] { OperateJobs(); });
+  if (operate_rng_.OneIn(2)) timeline_.After(Seconds(operate_rng_.Between(5, 120)), [this] { OperateReservations(); });
 }
 
 // When the users have gone home every node is given back, again and again: a scheduler may die with that.
@@ -39,6 +41,44 @@ void World::OperateNodes() {
   timeline_.After(Seconds(operate_rng_.Between(5, 120)), [this] { OperateNodes(); });
 }
 
+// Teams get nodes for a while, and nobody does, now or soon; then they are changed, taken back, or simply over.
+void World::OperateReservations() {
+  if (report_.events >= options_.events) {
+    state_->tables().reservations.ForEach([&](const std::string& name, const core::Reservation&) {
+      Post(core::RemoveReservation{name, "op"});
+    });
+    timeline_.After(Seconds(60), [this] { OperateReservations(); });
+    return;
+  }
+  const std::string name = "r" + std::to_string(operate_rng_.Between(1, 3));
+  const core::Node* node = nullptr;
+  const auto last = static_cast<std::int64_t>(agents_.size());
+  const std::string node_name =
+      hellos_.at(core::NodeId(static_cast<std::uint32_t>(operate_rng_.Between(1, last)))).name;
+  const auto known = state_->index().node_by_name.find(node_name);
+  if (known != state_->index().node_by_name.end()) node = state_->FindNode(known->second);
+  if (operate_rng_.OneIn(5) || !node) {
+    Post(core::RemoveReservation{name, "op"});
+  } else {
+    core::SetReservation set;
+    set.by = "op";
+    core::Reservation& row = set.reservation;
+    row.name = name;
+    row.reason = "a deadline";
+    if (!operate_rng_.OneIn(3)) row.team = operate_rng_.OneIn(2) ? "t1" : "t2";
+    if (operate_rng_.OneIn(2)) {
+      row.node_names = {node_name};
+    } else {
+      row.pool = node->labels.pool;
+      row.share = static_cast<std::uint32_t>(operate_rng_.Between(1, 3));
+    }
+    if (!operate_rng_.OneIn(3)) row.begins_at = last_now_ + Seconds(operate_rng_.Between(1, 600));
+    row.ends_at = std::max(row.begins_at, last_now_) + Seconds(operate_rng_.Between(1, 900));
+    Post(std::move(set));
+  }
+  timeline_.After(Seconds(operate_rng_.Between(5, 120)), [this] { OperateReservations(); });
+}
+
 void World::OperateJobs() {
   if (report_.events >= options_.events) return;
   std::vector<core::JobId> live;
@@ -48,6 +88,8 @@ void World::OperateJobs() {
   const std::string user = "u" + std::to_string(operate_rng_.Between(1, 3));
   const core::JobId job =
       live.empty() ? core::JobId(1) : live[operate_rng_.Between(0, static_cast<std::int64_t>(live.size()) - 1)];
+  // Somebody was not told, of a job that may be gone. No draw: what else happens is as it would be.
+  if (job.value % 5 == 1) Post(core::NotifySkipped{{job, 1}, "team-chat"});
   if (operate_rng_.OneIn(30)) {
     Post(core::CancelUserJobs{user, "op", "left the company", operate_rng_.OneIn(2)});
   } else if (operate_rng_.OneIn(2)) {

@@ -58,6 +58,7 @@ struct WorldReport {
   std::uint64_t extended = 0;     // graces that were made longer
   std::uint64_t above_cap = 0;    // submissions that were refused for a grace above the cap
   std::uint64_t reloads = 0;      // of the policy
+  std::uint64_t link_changes = 0;
   // Users of tasks.
   std::uint64_t launches_as_users = 0;  // of tasks whose user has a uid
   std::uint64_t launches_on_own = 0;    // on machines that run one user's jobs alone
@@ -67,6 +68,8 @@ struct WorldReport {
   std::uint64_t drained = 0;         // drains that came to their end
   std::uint64_t moved = 0;           // jobs that operators moved
   std::uint64_t given_priority = 0;  // jobs that operators gave another class
+  std::uint64_t reserved = 0;        // reservations that came into force
+  std::uint64_t left_reserved = 0;   // jobs that were asked to leave for one
   // Crowds.
   std::uint64_t starved_most = 0;  // jobs that had starved, at a time
   std::uint64_t kinds_most = 0;    // shapes that waited, at a time
@@ -128,6 +131,7 @@ inline constexpr Counter kCounters[] = {
     {"extended", &WorldReport::extended},
     {"above_cap", &WorldReport::above_cap},
     {"reloads", &WorldReport::reloads},
+    {"link_changes", &WorldReport::link_changes},
     {"launches_as_users", &WorldReport::launches_as_users},
     {"launches_on_own", &WorldReport::launches_on_own},
     {"waits_for_uid", &WorldReport::waits_for_uid},
@@ -135,6 +139,8 @@ inline constexpr Counter kCounters[] = {
     {"drained", &WorldReport::drained},
     {"moved", &WorldReport::moved},
     {"given_priority", &WorldReport::given_priority},
+    {"reserved", &WorldReport::reserved},
+    {"left_reserved", &WorldReport::left_reserved},
     {"starved_most", &WorldReport::starved_most},
     {"kinds_most", &WorldReport::kinds_most},
 };

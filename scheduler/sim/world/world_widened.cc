@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/model/policy_accounts.h"
 #include "scheduler/sim/world/world.h"
 
 namespace glim::sim {
@@ -13,6 +14,7 @@ void World::BeginWidened() {
   if (crowd_ > 0) timeline_.After(Seconds(3), [this] { Gather(); });
   if (reload_rng_.OneIn(2)) timeline_.After(Seconds(reload_rng_.Between(10, 300)), [this] { ReloadPolicy(); });
   if (accounts_rng_.OneIn(2)) timeline_.After(Seconds(accounts_rng_.Between(10, 300)), [this] { OperatorActs(); });
+  if (links_rng_.OneIn(2)) timeline_.After(Seconds(links_rng_.Between(10, 300)), [this] { ChangeLink(); });
   BeginOperating();
   if (!options_.faults) return;
   timeline_.After(Seconds(trouble_rng_.Between(5, 60)), [this] { TroubleActs(); });
@@ -110,6 +112,23 @@ void World::OperatorActs() {
   }
   Post(core::ChangeAccounts{std::move(changes), "op"});
   timeline_.After(Seconds(accounts_rng_.Between(20, 300)), [this] { OperatorActs(); });
+}
+
+// An operator makes the link between two zones carry more or fewer jobs, while some cross it; at last it carries as
+// many as the world's policy says.
+void World::ChangeLink() {
+  const bool going_home = report_.events >= options_.events;
+  std::vector<core::AccountChange> changes;
+  if (going_home) {
+    changes = core::LinksOf(policy_);
+    if (changes.empty()) changes.push_back({core::ZoneLink{"z0", "z1", 1, 1}});
+  } else {
+    const auto jobs = static_cast<std::uint32_t>(links_rng_.Between(0, 3));
+    changes.push_back({core::ZoneLink{"z0", "z1", jobs, jobs}});
+  }
+  ++report_.link_changes;
+  Post(core::ChangeAccounts{std::move(changes), "op"});
+  timeline_.After(Seconds(links_rng_.Between(20, 300)), [this] { ChangeLink(); });
 }
 
 // A policy comes in between two batches; events wait together, and so the whole batch is under the new one.

@@ -62,6 +62,10 @@ struct Backward {
   void operator()(const core::IdentityChange& change) {
     batch.identity.try_emplace(core::KeyOf(change.row), change.removed ? nullptr : &change.row);
   }
+  void operator()(const std::shared_ptr<const core::Reservation>& row) {
+    batch.reservations.try_emplace(row->name, row.get());
+  }
+  void operator()(const core::DeleteReservation& deleted) { batch.reservations.try_emplace(deleted.name, nullptr); }
   void operator()(const core::HistoryEntry& entry) { batch.history.push_back(&entry); }
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "scheduler/core/model/transition.h"
@@ -30,8 +31,9 @@ struct CommitBatch {
   std::map<core::AccountKey, const core::AccountRow*> accounts;
   // Tokens, nodes' identities, sealed keys and secrets; likewise.
   std::map<core::IdentityKey, const core::IdentityRow*> identity;
-  std::vector<const core::HistoryEntry*> history;  // in order
-  std::optional<core::PutIds> ids;                 // the highest
+  std::map<std::string, const core::Reservation*> reservations;  // null: the row goes
+  std::vector<const core::HistoryEntry*> history;                // in order
+  std::optional<core::PutIds> ids;                               // the highest
 };
 
 CommitBatch Coalesce(const std::vector<core::Mutation>& mutations);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/store/codec/account_fields.h"
 #include "scheduler/store/codec/field_reader.h"
 #include "scheduler/store/codec/field_writer.h"
 #include "scheduler/store/codec/identity_fields.h"
@@ -89,6 +90,7 @@ std::string EncodeTask(const core::Task& row) { return Encode(row, 256 + 384 * r
 std::string EncodeNode(const core::Node& row) { return Encode(row, 1024); }
 std::string EncodeShare(const core::Share& row) { return Encode(row, 64); }
 std::string EncodeLifeTable(const core::LifeTable& row) { return Encode(row, 256); }
+std::string EncodeReservation(const core::Reservation& row) { return Encode(row, 384 + 40 * row.nodes.size()); }
 std::string EncodeHistory(const core::HistoryEntry& row) { return Encode(row, 128 + row.text.size()); }
 std::string EncodeHistoryFacts(const core::HistoryFacts& facts) { return Encode(facts, 160); }
 // Columns are made of some of the texts (migrations 0008), and no column may hold a NUL.
@@ -116,6 +118,10 @@ Result<core::AccountRow> DecodeAccount(const core::AccountKey& key, std::string_
   if (key.kind == "user") return as(core::User{});
   if (key.kind == "team") return as(core::Team{});
   if (key.kind == "quota") return as(core::QuotaRow{});
+  if (key.kind == "pool") return as(core::PoolRow{});
+  if (key.kind == "zone") return as(core::ZoneRow{});
+  if (key.kind == "link") return as(core::ZoneLink{});
+  if (key.kind == "import" && key.name == "layout") return as(core::LayoutImport{});
   if (key.kind == "import") return as(core::QuotaImport{});
   return Broken("accounts", key.kind + " " + key.name, "kind: unknown name \"" + key.kind.substr(0, 64) + "\"");
 }
@@ -183,6 +189,13 @@ Result<core::LifeTable> DecodeLifeTable(core::LifeTableId id, std::string_view b
   const std::string key = fmt::format("{}/{}/{}/{}", id.level, id.user, id.nodes, id.limit_minutes);
   row.id = std::move(id);
   return Decode(std::move(row), body, "life_tables", key);
+}
+
+Result<core::Reservation> DecodeReservation(std::string name, std::string_view body) {
+  core::Reservation row;
+  const std::string key = name;
+  row.name = std::move(name);
+  return Decode(std::move(row), body, "reservations", key);
 }
 
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body) {

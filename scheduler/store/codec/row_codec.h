@@ -12,6 +12,7 @@
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/learnt_rows.h"
+#include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/contract/audit.h"
 #include "scheduler/store/contract/ended_job.h"
@@ -25,6 +26,7 @@ std::string EncodeTask(const core::Task& row);
 std::string EncodeNode(const core::Node& row);
 std::string EncodeShare(const core::Share& row);
 std::string EncodeLifeTable(const core::LifeTable& row);
+std::string EncodeReservation(const core::Reservation& row);
 std::string EncodeHistory(const core::HistoryEntry& row);
 std::string EncodeEndedJob(const EndedJob& row);
 std::string EncodeAccount(const core::AccountRow& row);
@@ -52,6 +54,7 @@ Result<core::Task> DecodeTask(core::TaskId id, std::string_view body);
 Result<core::Node> DecodeNode(core::NodeId id, std::string_view body);
 Result<core::Share> DecodeShare(core::ShareId id, std::string_view body);
 Result<core::LifeTable> DecodeLifeTable(core::LifeTableId id, std::string_view body);
+Result<core::Reservation> DecodeReservation(std::string name, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(std::uint64_t seq, std::string_view body);
 Result<core::HistoryEntry> DecodeHistory(HistoryColumns columns);
 Result<EndedJob> DecodeEndedJob(core::JobId id, std::string_view body);

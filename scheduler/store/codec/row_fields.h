@@ -4,9 +4,9 @@
 // A key may be added (older rows then get its default) but never be given another meaning or unit: that is a new key.
 #pragma once
 
-#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/learnt_rows.h"
+#include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/store/codec/spec_fields.h"
 #include "scheduler/store/contract/ended_job.h"
@@ -32,6 +32,27 @@ void Fields(Io& io, RowRef<Io, core::EarlierAttempts> row) {
   io.Sparse("waited_ms", row.waited);
   io.Sparse("ran", row.ran);
   io.Sparse("simulated_gpus", row.simulated_gpus);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::ReservedNode> row) {
+  io.Required("node", row.id);
+  io.Required("since_ms", row.since);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Reservation> row) {
+  io.Sparse("team", row.team);
+  io.Sparse("pool", row.pool);
+  io.Sparse("share", row.share);
+  io.Sparse("node_names", row.node_names);
+  io.Required("begins_at_ms", row.begins_at);
+  io.Required("ends_at_ms", row.ends_at);
+  io.Field("reason", row.reason);
+  io.Field("made_by", row.made_by);
+  io.Field("made_at_ms", row.made_at);
+  io.Sparse("nodes", row.nodes);
+  io.Sparse("begun_at_ms", row.begun_at);
 }
 
 template <typename Io>
@@ -284,40 +305,6 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Sparse("needs_uid", row.needs_uid);
   io.Sparse("exposed_sockets", row.exposed_sockets);
   io.Sparse("cordon", row.cordon);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::User> row) {
-  io.Required("name", row.name);
-  io.Field("teams", row.teams);
-  io.Sparse("role", row.role, core::Role::kUser);
-  io.Sparse("admin_of", row.admin_of);
-  io.Sparse("uid", row.uid);
-  io.Sparse("gid", row.gid);
-  io.Sparse("groups", row.groups);
-  io.Sparse("disabled", row.disabled);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::Team> row) {
-  io.Required("name", row.name);
-  io.Field("weight", row.weight);
-  io.Sparse("pools", row.pools);
-  io.Sparse("default_pool", row.default_pool);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::QuotaRow> row) {
-  io.Required("of", row.group.of);
-  io.Field("subject", row.group.subject);
-  io.Required("pool", row.group.pool);
-  io.Required("class", row.priority);
-  io.Required("nodes", row.nodes);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::QuotaImport> row) {
-  io.Required("text", row.text);
 }
 
 template <typename Io>

@@ -73,6 +73,13 @@ Status StateLoader::AddAccount(const core::AccountKey& key, std::string_view bod
   return Status::Ok();
 }
 
+Status StateLoader::AddReservation(std::string name, std::string_view body) {
+  auto row = DecodeReservation(std::move(name), body);
+  if (!row.ok()) return row.status();
+  state_->Put(std::move(row).value());
+  return Status::Ok();
+}
+
 Status StateLoader::AddIdentity(const core::IdentityKey& key, std::string_view body) {
   auto row = DecodeIdentity(key, body);
   if (!row.ok()) return row.status();

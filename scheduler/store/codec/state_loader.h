@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,7 @@ class StateLoader {
   Status AddLifeTable(core::LifeTableId id, std::string_view body);
   Status AddAccount(const core::AccountKey& key, std::string_view body);
 
+  Status AddReservation(std::string name, std::string_view body);
   Status AddIdentity(const core::IdentityKey& key, std::string_view body);
 
   // `stored` are the ids last put; none is ever given out again, whatever the rows say.

@@ -63,6 +63,7 @@ struct Model {
   std::map<TaskId, core::Task> tasks;
   std::map<NodeId, core::Node> nodes;
   core::Accounts accounts;
+  std::map<std::string, core::Reservation> reservations;
   std::vector<core::HistoryEntry> history;
 
   void Delete(JobId id) {
@@ -93,33 +94,32 @@ struct Model {
       ASSERT_NE(state.FindNode(id), nullptr);
       ASSERT_EQ(*state.FindNode(id), row);
     }
+    ASSERT_EQ(tables.reservations.size(), reservations.size());
+    for (const auto& [name, row] : reservations) {
+      ASSERT_NE(state.FindReservation(name), nullptr);
+      ASSERT_EQ(*state.FindReservation(name), row);
+    }
     ASSERT_EQ(state.accounts(), accounts);
     ASSERT_EQ(state.index(), state.RebuildIndex());
   }
 };
-
-core::AccountChange RandomAccountChange(Rng& rng) {
-  const std::string name = "n" + std::to_string(rng.Between(1, 4));
-  core::AccountChange change;
-  change.removed = rng.OneIn(3);
-  switch (rng.Between(0, 3)) {
-    case 0: change.row = core::User{name, {"vision", "b" + name}}; break;
-    case 1: change.row = core::Team{name, static_cast<std::uint32_t>(rng.Between(1, 1000))}; break;
-    case 2: change.row = core::QuotaImport{"quotas:\n  users: {\"" + name + "\": {high: 1}}\n"}; break;
-    default:
-      change.row = core::QuotaRow{{static_cast<core::QuotaOf>(rng.Between(0, 4)), name, rng.OneIn(2) ? "*" : "a100"},
-                                  rng.OneIn(2) ? core::PriorityClass::kHigh : core::PriorityClass::kLow,
-                                  static_cast<std::uint32_t>(rng.Between(0, 9))};
-  }
-  return change;
-}
 
 // Changes the model by one random mutation and returns it.
 core::Mutation RandomMutation(Rng& rng, Model& model) {
   const JobId job_id(static_cast<std::uint64_t>(rng.Between(1, 8)));
   const AttemptId attempt_id{job_id, static_cast<std::uint32_t>(rng.Between(1, 3))};
   const TaskId task_id{attempt_id, static_cast<std::uint32_t>(rng.Between(0, 2))};
-  const auto kind = rng.Between(0, 10);
+  const auto kind = rng.Between(0, 11);
+  if (kind == 11) {
+    const std::string name = "r" + std::to_string(rng.Between(1, 4));
+    if (rng.OneIn(3)) {
+      model.reservations.erase(name);
+      return core::DeleteReservation{name};
+    }
+    core::Reservation row = RandomReservation(rng, name);
+    model.reservations[name] = row;
+    return std::make_shared<const core::Reservation>(std::move(row));
+  }
   if (kind == 10) {
     const core::AccountChange change = RandomAccountChange(rng);
     model.accounts.Change(change);

@@ -67,6 +67,26 @@ TEST_P(StoreContract, WhoUsersAndTeamsAreComesBack) {
   EXPECT_EQ(Load()->accounts().teams_with_pools, 1u);
 }
 
+TEST_P(StoreContract, PoolsZonesAndLinksComeBackAndGo) {
+  const core::PoolRow pool{"a100", "the racks of spring"};
+  const core::ZoneRow zone{"C"};
+  Commit({core::AccountChange{pool}, core::AccountChange{zone}, core::AccountChange{core::ZoneLink{"C", "A", 2, 3}},
+          core::AccountChange{core::LayoutImport{"zones: [C]\n"}},
+          core::AccountChange{core::QuotaImport{"quotas:\n"}}});
+  Reopen();
+  core::Accounts rows = Load()->accounts();
+  EXPECT_EQ(rows.pools.at("a100"), pool);
+  EXPECT_EQ(rows.zones.at("C"), zone);
+  EXPECT_EQ(rows.links.at({"A", "C"}), (core::ZoneLink{"A", "C", 2, 3}));
+  EXPECT_EQ(rows.layout_imported, "zones: [C]\n");
+  EXPECT_EQ(rows.imported, "quotas:\n") << "two imports, two rows";
+  Commit({core::AccountChange{core::ZoneLink{"A", "C"}, true}, core::AccountChange{pool, true}});
+  Reopen();
+  rows = Load()->accounts();
+  EXPECT_TRUE(rows.links.empty() && rows.pools.empty());
+  EXPECT_TRUE(rows.zones.contains("C"));
+}
+
 TEST_P(StoreContract, TheTrailIsWrittenWithTheCommitAndReadInPages) {
   EXPECT_EQ(store_->LastAudit().value(), AuditEnd{});
   const std::vector<AuditRow> rows = {Row(1, 100, "kim"), Row(2, 100, "lee"), Row(3, 200, ""), Row(4, 300, "kim")};

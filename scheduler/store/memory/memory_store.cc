@@ -41,6 +41,9 @@ Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
   for (const auto& [key, body] : data_->identity) {
     if (Status s = loader.AddIdentity(key, body); !s.ok()) return s;
   }
+  for (const auto& [name, body] : data_->reservations) {
+    if (Status s = loader.AddReservation(name, body); !s.ok()) return s;
+  }
   return std::move(loader).Finish(data_->ids);
 }
 
@@ -109,6 +112,13 @@ Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation
       data_->identity[key] = EncodeIdentity(*row);
     } else {
       data_->identity.erase(key);
+    }
+  }
+  for (const auto& [name, row] : batch.reservations) {
+    if (row != nullptr) {
+      data_->reservations[name] = EncodeReservation(*row);
+    } else {
+      data_->reservations.erase(name);
     }
   }
   for (const AuditRow& row : audit) data_->audit.emplace(row.seq, row);

@@ -30,6 +30,7 @@ struct MemoryData {
   std::map<core::LifeTableId, std::string> life_tables;
   std::map<core::AccountKey, std::string> accounts;
   std::map<core::IdentityKey, std::string> identity;
+  std::map<std::string, std::string> reservations;
   std::map<std::uint64_t, AuditRow> audit;
   AuditEnd audit_base;
   std::map<std::uint64_t, std::string> history;

@@ -32,6 +32,11 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
     {"delete_identity", "DELETE FROM identity WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
     {"load_identity", "SELECT kind, name, body FROM identity ORDER BY kind, name"},
+    {"put_reservations",
+     "INSERT INTO reservations (name, body) SELECT * FROM unnest($1::text[], $2::text[]) "
+     "ON CONFLICT (name) DO UPDATE SET body = excluded.body"},
+    {"delete_reservations", "DELETE FROM reservations WHERE name = ANY ($1::text[])"},
+    {"load_reservations", "SELECT name, body FROM reservations ORDER BY name"},
     {"audit", "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
     {"audit_of_user",
      "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE user_name = $4 AND seq > $1 AND seq >= $2 "

@@ -101,6 +101,9 @@ Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
     status = loader.AddIdentity({row[0].as<std::string>(), row[1].as<std::string>()}, Text(row[2]));
     if (!status.ok()) return status;
   }
+  for (const pqxx::row& row : snapshot.exec_prepared("load_reservations")) {
+    if (status = loader.AddReservation(row[0].as<std::string>(), Text(row[1])); !status.ok()) return status;
+  }
   return LoadLearnt(snapshot, loader);
 }
 

@@ -51,6 +51,15 @@ void AddAccountsAndIdentity(const CommitBatch& batch, std::vector<PostgresWrite>
   };
   add("put_accounts", "delete_accounts", batch.accounts, EncodeAccount);
   add("put_identity", "delete_identity", batch.identity, EncodeIdentity);
+  PostgresArrays put("put_reservations", writes);
+  PostgresArrays gone("delete_reservations", writes);
+  for (const auto& [name, row] : batch.reservations) {
+    if (row != nullptr) {
+      put.Row(CleanText(name), EncodeReservation(*row));
+    } else {
+      gone.Row(CleanText(name));
+    }
+  }
 }
 
 }  // namespace

@@ -188,6 +188,10 @@ Status SqliteStore::PrepareAccounts() {
        "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
       {sql_.delete_identity, "DELETE FROM identity WHERE kind = ?1 AND name = ?2"},
       {sql_.load_identity, "SELECT kind, name, body FROM identity ORDER BY kind, name"},
+      {sql_.put_reservation,
+       "INSERT INTO reservations (name, body) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"},
+      {sql_.delete_reservation, "DELETE FROM reservations WHERE name = ?1"},
+      {sql_.load_reservations, "SELECT name, body FROM reservations ORDER BY name"},
   };
   return PrepareAll(*db_, all);
 }

@@ -104,9 +104,13 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
   });
   if (!status.ok()) return status;
   auto& identity = sql_.load_identity;
-  return each(identity, [&] {
+  status = each(identity, [&] {
     return loader.AddIdentity({std::string(identity.Text(0)), std::string(identity.Text(1))}, identity.Text(2));
   });
+  if (!status.ok()) return status;
+  auto& reservations = sql_.load_reservations;
+  return each(reservations,
+              [&] { return loader.AddReservation(std::string(reservations.Text(0)), reservations.Text(1)); });
 }
 
 Result<std::unique_ptr<core::ClusterState>> SqliteStore::Load() {
@@ -165,6 +169,11 @@ Status SqliteStore::WriteAccountsAndIdentity(const CommitBatch& batch) {
     const std::string name = CleanText(key.name);
     Status s = row != nullptr ? sql_.put_identity.Run(key.kind, name, EncodeIdentity(*row))
                               : sql_.delete_identity.Run(key.kind, name);
+    if (!s.ok()) return s;
+  }
+  for (const auto& [name, row] : batch.reservations) {
+    Status s = row != nullptr ? sql_.put_reservation.Run(CleanText(name), EncodeReservation(*row))
+                              : sql_.delete_reservation.Run(CleanText(name));
     if (!s.ok()) return s;
   }
   return Status::Ok();

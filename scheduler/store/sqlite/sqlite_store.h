@@ -69,6 +69,7 @@ class SqliteStore final : public Store {
     SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks, load_shares, load_life_tables;
     SqliteStatement put_account, delete_account, load_accounts;
     SqliteStatement put_identity, delete_identity, load_identity;
+    SqliteStatement put_reservation, delete_reservation, load_reservations;
     SqliteStatement add_audit, audit, audit_of_user, audit_since, last_audit;
     SqliteStatement audit_before, audit_hash, prune_audit;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;

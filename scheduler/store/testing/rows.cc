@@ -232,6 +232,38 @@ core::Node RandomNode(Rng& rng, core::NodeId id) {
   return row;
 }
 
+core::Reservation RandomReservation(Rng& rng, const std::string& name) {
+  core::Reservation row;
+  auto& [own, team, pool, share, names, begins, ends, reason, by, made, nodes, begun] = row;
+  Filler(rng).All(team, pool, share, names, begins, ends, reason, by, made, begun);
+  own = name;
+  for (std::uint32_t id = 1; id <= 3; ++id) nodes.push_back({core::NodeId(id), TimePoint{rng.Between(1, 1'000'000)}});
+  return row;
+}
+
+core::AccountChange RandomAccountChange(Rng& rng) {
+  const std::string name = "n" + std::to_string(rng.Between(1, 4));
+  core::AccountChange change;
+  change.removed = rng.OneIn(3);
+  switch (rng.Between(0, 7)) {
+    case 0: change.row = core::User{name, {"vision", "b" + name}}; break;
+    case 1: change.row = core::Team{name, static_cast<std::uint32_t>(rng.Between(1, 1000))}; break;
+    case 2: change.row = core::QuotaImport{"quotas:\n  users: {\"" + name + "\": {high: 1}}\n"}; break;
+    case 3: change.row = core::PoolRow{name, rng.OneIn(2) ? "the new rack" : ""}; break;
+    case 4: change.row = core::ZoneRow{name, rng.OneIn(2) ? "\xC3\xBC" : ""}; break;
+    case 5:
+      change.row = core::ZoneLink{name, "n0", static_cast<std::uint32_t>(rng.Between(0, 9)),
+                                  static_cast<std::uint32_t>(rng.Between(0, 9))};
+      break;
+    case 6: change.row = core::LayoutImport{"pools: [" + name + "]\n"}; break;
+    default:
+      change.row = core::QuotaRow{{static_cast<core::QuotaOf>(rng.Between(0, 4)), name, rng.OneIn(2) ? "*" : "a100"},
+                                  rng.OneIn(2) ? core::PriorityClass::kHigh : core::PriorityClass::kLow,
+                                  static_cast<std::uint32_t>(rng.Between(0, 9))};
+  }
+  return change;
+}
+
 std::vector<core::IdentityRow> RandomIdentity(Rng& rng, const std::string& name) {
   core::TokenRow token;
   {

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/identity.h"
+#include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/rng.h"
 
@@ -15,6 +17,9 @@ core::Job RandomJob(Rng& rng, core::JobId id);
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id);
 core::Task RandomTask(Rng& rng, core::TaskId id);
 core::Node RandomNode(Rng& rng, core::NodeId id);  // names differ when ids do
+core::Reservation RandomReservation(Rng& rng, const std::string& name);
+// Of any kind, one of a few names; one in three takes its row away.
+core::AccountChange RandomAccountChange(Rng& rng);
 // One of each kind, by that name.
 std::vector<core::IdentityRow> RandomIdentity(Rng& rng, const std::string& name);
 // Text without NUL: history is kept in plain columns.
