@@ -4,8 +4,8 @@ import type { JobDetail } from '../../live/types';
 import { Said } from '../../ui/amounts';
 import { Command } from '../../ui/Explained';
 import { EmptyState } from '../../ui/states-of-pages';
-import styles from './Job.module.css';
 import { yamlOf } from './spec';
+import styles from './SpecFile.module.css';
 
 export default function SpecFile({ job }: { job: JobDetail }) {
   const { t } = useTranslation('job');

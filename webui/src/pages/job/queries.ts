@@ -2,8 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask, type Schemas } from '../../api/client';
 import { compareInts, type Int } from '../../api/int';
-import { askLines, askRaw } from '../../api/raw';
-import { parseJson } from '../../api/parse';
+import { askLines } from '../../api/raw';
 import type { EventRow, JobDetail } from '../../live/types';
 
 export type Why = Schemas['ExplainJobResponse'];
@@ -60,16 +59,10 @@ export function ranksOfTask(job: JobDetail, index: number): number[] {
   return Array.from({ length: each }, (_, at) => index * each + at);
 }
 
-export interface AtRisk {
-  gpu_ms: Int;
-  since_save_ms: number;
-  steps_since_save: Int;
-}
-
 // What would be lost if it was stopped now without a save; null: nothing.
-export async function weighJob(id: Int): Promise<AtRisk | null> {
-  const answer = await askRaw('/v1/weigh', { job_ids: id });
-  return parseJson<{ jobs: AtRisk[] }>(await answer.text()).jobs[0] ?? null;
+export async function weighJob(id: Int): Promise<Schemas['JobAtRisk'] | null> {
+  const { jobs } = await ask(api.GET('/v1/weigh', { params: { query: { job_ids: [id] } } }));
+  return jobs[0] ?? null;
 }
 
 export const cancelJob = (id: Int, reason: string) =>

@@ -15,7 +15,7 @@ import { logAttemptsOf, targetText, type Target } from './attempts';
 import { around, splitBy } from './lines';
 import type { FILTERS } from './Logs';
 import styles from './Logs.module.css';
-import { useSearch, type FoundLine } from './queries';
+import { useSearch, type Found } from './queries';
 
 const ROWS_MAX = 6;
 
@@ -95,7 +95,7 @@ function Check({ label, value, set }: { label: string; value: boolean; set: (on:
   );
 }
 
-type Hit = FoundLine & { attempt: number };
+type Hit = Found['lines'][number] & { attempt: number };
 
 function Results({ job, filters, set, show }: Props) {
   const { t } = useTranslation('logs');

@@ -1,24 +1,9 @@
 // What the logs' page asks beside the logs themselves: lines that hold a word, found where the logs lie.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { api, ask, type Schemas } from '../../api/client';
 import type { Int } from '../../api/int';
-import { askRaw } from '../../api/raw';
-import { parseJson } from '../../api/parse';
 
-export interface FoundLine {
-  rank: number;
-  offset: Int;
-  text: string;
-  cut: boolean;
-  match: boolean; // false: it stands beside one that holds the word
-}
-
-export interface Found {
-  lines: FoundLine[];
-  next_page_token: string;
-  attempt: number;
-  gaps: { rank: number; ranks: number; node: string; why: string; kept_end: boolean }[];
-  searched_bytes: Int;
-}
+export type Found = Schemas['SearchLogResponse'];
 
 export interface Search {
   job: Int;
@@ -35,7 +20,7 @@ const LINES = 200;
 const TRACEBACK = 'Traceback (most recent call last)';
 const TRACEBACK_PAGES = 4;
 
-async function searchPage(search: Search, page_token: string, signal: AbortSignal): Promise<Found> {
+function searchPage(search: Search, page_token: string, signal: AbortSignal): Promise<Found> {
   const { job, attempt, rank, word, ignoreCase, newestFirst, context, lines = LINES } = search;
   const query = {
     attempt: attempt || undefined,
@@ -47,8 +32,7 @@ async function searchPage(search: Search, page_token: string, signal: AbortSigna
     page_size: lines,
     page_token,
   };
-  const answer = await askRaw(`/v1/jobs/${job}/log/search`, query, signal);
-  return parseJson<Found>(await answer.text());
+  return ask(api.GET('/v1/jobs/{job_id}/log/search', { params: { path: { job_id: job }, query }, signal }));
 }
 
 // Pages are asked for one behind the other; one may have no line, and more may come all the same.
