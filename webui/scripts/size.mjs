@@ -31,9 +31,11 @@ const entry = Object.keys(manifest).find((key) => manifest[key].isEntry);
 const shell = new Set(['index.html', ...filesOf(entry), ...filesOf('src/i18n/words.zh.json')]);
 console.log(`shell ${shown(sum(shell))}`);
 let largest = sum(shell);
-for (const name of readdirSync(`${source}src/pages`).filter((folder) => !folder.endsWith('.md')).sort()) {
+for (const name of readdirSync(`${source}src/pages`)
+  .filter((folder) => !folder.endsWith('.md'))
+  .sort()) {
   const view = `src/pages/${name}/${name[0].toUpperCase()}${name.slice(1)}.tsx`;
-  if (!manifest[view]?.isDynamicEntry) throw new Error(`${view} has no chunk of its own: it shares it with a part of it`);
+  if (!manifest[view]?.isDynamicEntry) throw new Error(`${view} shares its chunk with a part of it`);
   const all = new Set([...shell, ...filesOf(view), ...filesOf(`src/pages/${name}/words.zh.json`)]);
   const part = new RegExp(`^src/pages/${name}/(\\w+)\\.tsx$`);
   const later = Object.keys(manifest)
