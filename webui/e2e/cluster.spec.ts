@@ -144,7 +144,7 @@ test('the past is shown, says how far it goes, and is left again', async ({ clus
 test('who took a node out, why and until when', async ({ cluster, page, signIn }) => {
   await cluster.text(['admin', 'node', 'cordon', 'n4', '--reason', 'map-fan', '--for', '2h', '-y'], { user: 'oscar' });
   await signIn('viewer', '/cluster');
-  const taken = page.locator('[data-part=taken]');
+  const taken = page.locator('[data-part=out]');
   await expect(taken).toContainText('map-fan');
   await expect(taken).toContainText('oscar');
   await expect(taken).toContainText('until in');

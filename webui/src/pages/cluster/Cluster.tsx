@@ -17,7 +17,7 @@ import { ClusterMap } from './ClusterMap';
 import { crossings as crossingsOf, TILE_STATES, type Tile, type View } from './model';
 import { Pointing } from './pointing';
 import { filtered, FILTERS, matcherOf, valuesOf, type MapFilters } from './select';
-import { Card, Link, Reserved, TakenOut } from './Side';
+import { Card, Link, Out, Reserved } from './Side';
 import { Slider, spanOf } from './Slider';
 import { useCluster } from './sources';
 
@@ -123,8 +123,8 @@ function MapView({ view, filters, set, colouring, isPast }: ShownProps & { isPas
         </label>
         <Legend entries={entries} filters={filters} set={set} names={names} />
         <Link crossings={crossings} zones={zones} pointing={pointing} />
+        <Out tiles={view.tiles} isPast={isPast} />
         <Reserved tiles={view.tiles} />
-        <TakenOut tiles={view.tiles} />
       </aside>
     </div>
   );

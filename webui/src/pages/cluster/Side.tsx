@@ -1,11 +1,14 @@
 // Beside the map: the node that is pointed at, who crosses the link between zones, and what operators have taken out.
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useEvents } from '../../live/hooks';
 import { JobLink, NodeLink } from '../../shell/links';
 import { Gpus, Said, Time } from '../../ui/amounts';
 import { Badge } from '../../ui/Badge';
 import { Explained } from '../../ui/Explained';
-import { nodeStateOf, reservations, type Crossing, type Tile, type View } from './model';
+import { merged, sinceOf } from '../node/history';
+import { useNodeEvents } from '../node/queries';
+import { isOut, nodeStateOf, reservations, type Crossing, type Tile, type View } from './model';
 import { usePointed, type Pointing } from './pointing';
 import styles from './Side.module.css';
 
@@ -155,28 +158,51 @@ export function Reserved({ tiles }: { tiles: readonly Tile[] }) {
   );
 }
 
-// Nodes that operators have taken out, with their words.
-export function TakenOut({ tiles }: { tiles: readonly Tile[] }) {
+// Nodes that take no jobs, whoever is to blame: an operator with a reason, or what befell them, and since when.
+export function Out({ tiles, isPast }: { tiles: readonly Tile[]; isPast: boolean }) {
   const { t } = useTranslation('cluster');
-  const out = useMemo(() => tiles.filter(({ node }) => node.cordon), [tiles]);
+  const out = useMemo(() => tiles.filter(({ node, state }) => node.cordon || isOut(state)), [tiles]);
   if (out.length === 0) return null;
   return (
-    <section aria-label={t('takenOut')} data-part="taken">
-      <h2>{t('takenOut')}</h2>
+    <section aria-label={t('out')} data-part="out">
+      <h2>{t('out')}</h2>
       <ul className={styles.list}>
         {out.slice(0, OUT_SHOWN).map(({ name, node }) => (
-          <li key={name}>
+          <li key={name} data-node={name}>
             <span className={styles.head}>
               <span data-name>
                 <NodeLink name={name} />
               </span>
               <Badge kind="nodeStates" state={nodeStateOf(node)} />
             </span>
-            {node.cordon && <Taken cordon={node.cordon} />}
+            {node.cordon ? <Taken cordon={node.cordon} /> : <Befell node={node} isPast={isPast} />}
           </li>
         ))}
       </ul>
       {out.length > OUT_SHOWN && <p className="weak">{t('moreOut', { count: out.length - OUT_SHOWN })}</p>}
     </section>
+  );
+}
+
+// Its own words, and since when: that is told by what happened to it.
+function Befell({ node, isPast }: { node: Tile['node']; isPast: boolean }) {
+  return (
+    <div className={styles.taken}>
+      {(node.fault || node.message) && <Said text={node.fault || node.message} />}
+      {!isPast && <Since name={node.name} />}
+    </div>
+  );
+}
+
+function Since({ name }: { name: string }) {
+  const { t } = useTranslation('cluster');
+  const asked = useNodeEvents(name);
+  const live = useEvents();
+  const sinceMs = useMemo(() => sinceOf(merged(asked.data ?? [], live, name)), [asked.data, live, name]);
+  if (sinceMs === 0) return null;
+  return (
+    <span className="weak">
+      {t('since')} <Time atMs={sinceMs} />
+    </span>
   );
 }

@@ -1,6 +1,6 @@
 // What colour and pattern a tile has. States have those of `ui/states.ts`' palette; jobs, users and classes get one of
 // eight colours times four patterns, and keep it while the page is open. Pure.
-import { OUT, TILE_STATES, type Tile, type TileState } from './model';
+import { isOut, TILE_STATES, type Tile, type TileState } from './model';
 
 export const BYS = ['state', 'job', 'user', 'class'] as const;
 export type By = (typeof BYS)[number];
@@ -99,7 +99,6 @@ function valueOf(by: By, tile: Tile): string {
   return by === 'user' ? tile.user : tile.priority;
 }
 
-const isOut = (state: TileState) => (OUT as readonly string[]).includes(state);
 const keys = new Map<string, Key>();
 
 function keyed(kind: By, value: string): Key {

@@ -8,6 +8,8 @@ export const OUT = ['cordoned', 'draining', 'drained', 'faulty', 'silent', 'quar
 export const TILE_STATES = [...USES, ...OUT] as const;
 export type TileState = (typeof TILE_STATES)[number];
 
+export const isOut = (state: TileState) => (OUT as readonly string[]).includes(state);
+
 // Of a node, what tiles are made of: a row of the stream, or what is known of a moment in the past.
 export type NodeFacts = Pick<
   NodeRow,
