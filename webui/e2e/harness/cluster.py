@@ -16,17 +16,22 @@ import sys
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path.insert(0, os.path.join(ROOT, "deploy"))
+sys.path[:0] = [os.path.join(ROOT, "deploy"), os.path.join(ROOT, "tests", "e2e")]
 sys.dont_write_bytecode = True
 
 from cluster.folders import make_folder, remove_folder  # noqa: E402
 from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
+from cluster.spec import Examples  # noqa: E402
+from cluster.story import Stage, Training  # noqa: E402
+from small_disk import SmallDisk  # noqa: E402
 
 DIST = os.path.join(ROOT, "webui", "dist")
 
 # Who signs in as whom: a name for each role.
 USERS = {"viewer": "vera", "user": "kim", "operator": "oscar", "admin": "ada"}
 OTHERS = ("lee",)
+# Who tells the story of deploy/quickstart: its training is ana's, the urgent job ben's.
+STORY_USERS = ("ana", "ben")
 
 
 def free_port():
@@ -50,6 +55,8 @@ class Tests:
         config = f"web_root: {options.web_root}\n" + config + "".join(line + "\n" for line in options.config)
         self.metrics = f"http://127.0.0.1:{metrics}/metrics"
         nodes = json.loads(options.nodes) if options.nodes else None
+        self.disk = SmallDisk(folder) if options.small_disk else None
+        store = {"store": f"sqlite:{self.disk.path}/glim.db", "scheduler_prefix": self.disk.prefix} if self.disk else {}
         self.cluster = PageCluster(
             options.bin,
             folder,
@@ -58,6 +65,7 @@ class Tests:
             runtime="process",
             secure=not options.insecure,
             agent_options=options.agent_option,
+            **store,
         )
 
     def start(self):
@@ -110,17 +118,44 @@ class Tests:
     def freeze_leader(self, frozen):
         os.kill(self.cluster.scheduler.pid, signal.SIGSTOP if frozen else signal.SIGCONT)
 
+    def fill_disk(self):
+        """Of a cluster with a small disk: its store takes no changes until there is room again."""
+        self.disk.fill()
+
+    def make_room(self):
+        self.disk.make_room()
+
     def kill_agent(self, node):
         self.cluster.kill(node)
 
     def start_agent(self, node):
         self.cluster.start_again(node)
 
+    def stage(self):
+        cluster = self.cluster
+        return Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs)
+
+    def story_training(self, name, epochs=6, step_ms=100):
+        """Job A of the story."""
+        return self.stage().submit_training(name, Training(epochs=epochs, step_ms=step_ms))
+
+    def story_urgent(self, name, victims, steps=200):
+        """Job B of the story."""
+        return self.stage().submit_urgent(name, victims, steps)
+
     def cancel_all(self):
         self.cluster.cancel_all()
 
     def tails(self):
         return self.cluster.tails()
+
+    def stop(self):
+        """Simulated agents are gone by now, and would keep their jobs from ending."""
+        try:
+            return self.cluster.stop(cancel=bool(self.cluster.agents))
+        finally:
+            if self.disk:
+                self.disk.close()
 
 
 def handler_of(tests):
@@ -154,8 +189,10 @@ def main():
     parser.add_argument("--web-root", default=os.environ.get("GLIM_WEB_DIST", DIST))
     parser.add_argument("--nodes", help='JSON: {"n1": ["A", "a1"]}; default: four in two zones')
     parser.add_argument("--insecure", action="store_true", help="without TLS and tokens, for simulated agents")
+    parser.add_argument("--story", action="store_true", help="as deploy/quickstart starts it: containers, ana and ben")
     parser.add_argument("--config", action="append", default=[], help="one more line of the scheduler's policy")
     parser.add_argument("--agent-option", action="append", default=[], help="one more word for each agent")
+    parser.add_argument("--small-disk", action="store_true", help="the store is on a disk that can be filled")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = make_folder("glim-web-")
@@ -169,8 +206,7 @@ def main():
     except KeyboardInterrupt:
         pass
     finally:
-        # Simulated agents are gone by now, and would keep their jobs from ending.
-        faults = tests.cluster.stop(cancel=bool(tests.cluster.agents))
+        faults = tests.stop()
         remove_folder(folder)
         if faults:
             print("\n".join(faults), file=sys.stderr)

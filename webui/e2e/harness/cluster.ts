@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 export type RoleName = 'viewer' | 'user' | 'operator' | 'admin';
 
+export type StoryUser = 'ana' | 'ben';
+
 export interface ClusterInfo {
   control: string;
   url: string; // of the page
@@ -19,6 +21,7 @@ export interface ClusterInfo {
 export interface StartOptions {
   insecure?: boolean; // without TLS and identity: for simulated agents
   nodes?: Record<string, [zone: string, leaf: string]>; // real agents; default: n1, n2 in zone A, n3, n4 in zone B
+  story?: boolean; // as deploy/quickstart starts it: in containers where that can be, with users ana and ben
   config?: string[]; // lines below the scheduler's `policy:`
   agentOptions?: string[]; // words for each agent: '--log-file-bytes=1GiB'
 }
@@ -41,8 +44,9 @@ export class Cluster {
     return new Cluster(info, null);
   }
 
-  static async start({ insecure, nodes, config = [], agentOptions = [] }: StartOptions = {}): Promise<Cluster> {
-    const args = [PROGRAM, ...(insecure ? ['--insecure'] : []), ...config.flatMap((line) => ['--config', line])];
+  static async start({ insecure, story, nodes, config = [], agentOptions = [] }: StartOptions = {}): Promise<Cluster> {
+    const flags = [...(insecure ? ['--insecure'] : []), ...(story ? ['--story'] : [])];
+    const args = [PROGRAM, ...flags, ...config.flatMap((line) => ['--config', line])];
     args.push(...agentOptions.map((word) => `--agent-option=${word}`));
     if (nodes) args.push('--nodes', JSON.stringify(nodes));
     const child = spawn('/usr/bin/python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -72,7 +76,7 @@ export class Cluster {
     return result;
   }
 
-  code(role: RoleName): Promise<string> {
+  code(role: RoleName | StoryUser): Promise<string> {
     return this.ask<string>('code', { role });
   }
 

@@ -26,7 +26,7 @@ export function Badge({ kind, state }: { kind: StateKind; state: string }) {
   const { t } = useTranslation('common');
   const look = lookOf(kind, state);
   return (
-    <span className={styles.badge}>
+    <span className={styles.badge} data-state={state}>
       <StateShape {...look} />
       {state in LOOKS[kind] ? t(`${kind}.${state}`) : state}
     </span>
