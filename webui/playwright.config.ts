@@ -23,6 +23,7 @@ export default defineConfig({
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
+        '--disable-dev-shm-usage', // in containers it is small
         '--ignore-certificate-errors', // also of the shared worker, which the option above does not reach
       ],
     },

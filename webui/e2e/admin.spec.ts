@@ -2,7 +2,7 @@ import { expect, expectGoodPage, test } from './harness/fixtures';
 
 const NAMES = /kim|lee|vera|oscar|ada|root|team-\w+|job-\w+|default|Glim|GPU|CEST?|Ctrl/;
 
-test('a quota is changed: what was, what will be, who is bounded', async ({ cluster, page, signIn }) => {
+test('@main a quota is changed: what was, what will be, who is bounded', async ({ cluster, page, signIn }) => {
   await cluster.text(['admin', 'quota', 'set', 'user:kim', 'normal', '4']);
   await cluster.submit({ name: 'job-two', nodes: 2 });
   await signIn('operator', '/admin?tab=quota');

@@ -34,7 +34,7 @@ test.afterEach(async ({ cluster }) => {
   for (const node of ['n1', 'n2', 'n3', 'n4']) await cluster.glim(['admin', 'node', 'uncordon', node, '-y']);
 });
 
-test('what happens elsewhere comes onto the map by itself', async ({ cluster, page, signIn }) => {
+test('@main what happens elsewhere comes onto the map by itself', async ({ cluster, page, signIn }) => {
   await signIn('viewer', '/cluster');
   await painted(page);
   await expect(legend(page, 'state:free')).toContainText('4');

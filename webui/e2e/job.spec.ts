@@ -2,7 +2,7 @@ import { expect, expectGoodPage, REFUSED, test } from './harness/fixtures';
 
 const NAMES = /kim|vera|oscar|job-\w+|default|Glim|GPU|CEST?|Ctrl/;
 
-test('shows a job live, and cancels it after saying what that does', async ({ cluster, page, signIn }) => {
+test('@main shows a job live, and cancels it after saying what that does', async ({ cluster, page, signIn }) => {
   const id = await cluster.submit({ name: 'job-run' });
   await signIn('user', `/jobs/${id}`);
   const heading = page.getByRole('heading', { level: 1 });

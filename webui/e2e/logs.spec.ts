@@ -109,7 +109,7 @@ test('what a log says is text: scripts, colours, escapes', async ({ cluster, pag
   expect(await page.evaluate(() => 'broken' in window)).toBe(false);
 });
 
-test('a word is found where it is, in any rank, and the line is gone to', async ({ cluster, page, signIn }) => {
+test('@main a word is found where it is, in any rank, and the line is gone to', async ({ cluster, page, signIn }) => {
   const run = 'seq -f "line %.0f of $GLIM_RANK" 1 100000; exec sleep 600';
   const id = await cluster.submit({ name: 'job-search', run, nodes: 2 });
   await signIn('user', `/jobs/${id}/logs`);

@@ -7,7 +7,7 @@ test.afterEach(async ({ cluster }) => {
   for (const node of ['n1', 'n2', 'n3', 'n4']) await cluster.glim(['admin', 'node', 'uncordon', node, '-y']);
 });
 
-test('an operator cordons a node after seeing who is there, and takes it back in', async ({
+test('@main an operator cordons a node after seeing who is there, and takes it back in', async ({
   cluster,
   page,
   signIn,

@@ -13,7 +13,7 @@ test('a job that is submitted elsewhere comes, changes and goes by itself', asyn
   await expect(row).toHaveCount(0);
 });
 
-test('a waiting job tells why, who is ahead and when; filters stand in the address', async ({
+test('@main a waiting job tells why, who is ahead and when; filters stand in the address', async ({
   cluster,
   page,
   signIn,
@@ -74,7 +74,7 @@ test('the keyboard alone: palette, rows, the page of a job', async ({ cluster, p
   await expect(page.getByRole('dialog').getByRole('combobox')).toHaveCount(0);
 });
 
-test('is good to look at for everybody', async ({ cluster, page, signIn }) => {
+test('@main is good to look at for everybody', async ({ cluster, page, signIn }) => {
   await cluster.submit({ name: 'job-all', nodes: 4 });
   const id = await cluster.submit({ name: 'job-waits', nodes: 2 });
   await signIn('operator', `/queue?job=${id}`);

@@ -2,7 +2,7 @@ import { expect, expectGoodPage, test } from './harness/fixtures';
 
 const NAMES = /kim|lee|vera|oscar|job-\w+|default|Glim|GPU|starvation_bound|CEST?|Ctrl|µs|ms/;
 
-test('an operator sees passes, what woke them, waits and promises', async ({ cluster, page, signIn }) => {
+test('@main an operator sees passes, what woke them, waits and promises', async ({ cluster, page, signIn }) => {
   await cluster.text(['wait', String(await cluster.submit({ name: 'job-two', nodes: 2, run: 'sleep 1' }))]);
   await signIn('operator', '/scheduler');
   const passes = page.getByRole('region', { name: 'Passes and decisions' });

@@ -1,6 +1,6 @@
 import { expect, REFUSED, test } from './harness/fixtures';
 
-test('a code signs in once, and is taken out of the address', async ({ cluster, page, watch }) => {
+test('@main a code signs in once, and is taken out of the address', async ({ cluster, page, watch }) => {
   const address = await cluster.code('user');
   await page.goto(address);
   await expect(page.getByRole('navigation')).toBeVisible();
@@ -48,7 +48,7 @@ test('who signs out does so in all tabs', async ({ context, page, signIn, watch 
   await expect(other.getByRole('heading', { name: 'Sign in to Glim' })).toBeVisible();
 });
 
-test('a changing request without the right CSRF token is refused', async ({ cluster, page, signIn, watch }) => {
+test('@main a changing request without the right CSRF token is refused', async ({ cluster, page, signIn, watch }) => {
   const id = await cluster.submit();
   await signIn('user', '/queue');
   watch.allow(REFUSED);

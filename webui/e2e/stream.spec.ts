@@ -21,7 +21,7 @@ test('seven tabs share one stream', async ({ cluster, context, page, signIn }) =
   await expect(tabs[6]!.locator(`[data-key="${id}"]`)).toHaveCount(0);
 });
 
-test('the leader goes and comes back: the page says so, and nothing is lost', async ({
+test('@main the leader goes and comes back: the page says so, and nothing is lost', async ({
   cluster,
   page,
   signIn,

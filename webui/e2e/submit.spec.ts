@@ -3,7 +3,7 @@ import { expect, expectGoodPage, REFUSED, test } from './harness/fixtures';
 const NAMES =
   /kim|lee|vera|oscar|job-\w+|default|Glim|GPU|YAML|secrets|docs\/job-spec\.md|train(\.py)?|python|CEST?|Ctrl/;
 
-test('form, YAML and command follow each other, and the job that is submitted is that one', async ({
+test('@main form, YAML and command follow each other, and the job that is submitted is that one', async ({
   cluster,
   page,
   signIn,
