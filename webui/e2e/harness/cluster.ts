@@ -23,6 +23,7 @@ export interface StartOptions {
   nodes?: Record<string, [zone: string, leaf: string]>; // real agents; default: n1, n2 in zone A, n3, n4 in zone B
   story?: boolean; // as deploy/quickstart starts it: in containers where that can be, with users ana and ben
   config?: string[]; // lines below the scheduler's `policy:`
+  smallDisk?: boolean; // the store is on a disk of its own, which `fill_disk` fills and `make_room` empties
   agentOptions?: string[]; // words for each agent: '--log-file-bytes=1GiB'
 }
 
@@ -44,10 +45,12 @@ export class Cluster {
     return new Cluster(info, null);
   }
 
-  static async start({ insecure, story, nodes, config = [], agentOptions = [] }: StartOptions = {}): Promise<Cluster> {
+  static async start(options: StartOptions = {}): Promise<Cluster> {
+    const { insecure, story, nodes, config = [], smallDisk, agentOptions = [] } = options;
     const flags = [...(insecure ? ['--insecure'] : []), ...(story ? ['--story'] : [])];
     const args = [PROGRAM, ...flags, ...config.flatMap((line) => ['--config', line])];
     args.push(...agentOptions.map((word) => `--agent-option=${word}`));
+    if (smallDisk) args.push('--small-disk');
     if (nodes) args.push('--nodes', JSON.stringify(nodes));
     const child = spawn('/usr/bin/python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
     for await (const line of createInterface({ input: child.stdout })) {

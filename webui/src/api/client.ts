@@ -7,7 +7,7 @@ import type { components, paths } from './schema.gen';
 export type Schemas = components['schemas'];
 
 let csrf = '';
-const signedOut = new Set<() => void>();
+const signedOut = new Set<(why: ApiError) => void>();
 // openapi-fetch reads bodies with JSON.parse, which rounds: what was read without loss is kept beside the answer.
 const documents = new WeakMap<Response, unknown>();
 
@@ -16,7 +16,7 @@ export function setCsrf(token: string): void {
 }
 
 // Called whenever the scheduler says that the session counts no more.
-export function onSignedOut(call: () => void): () => void {
+export function onSignedOut(call: (why: ApiError) => void): () => void {
   signedOut.add(call);
   return () => signedOut.delete(call);
 }
@@ -52,7 +52,7 @@ export async function ask<T>(asked: Promise<Answer<T>>): Promise<T> {
   const { data, response } = answer;
   if (response.ok) return (documents.has(response) ? documents.get(response) : data) as T;
   const error = errorOf(response.status, documents.get(response) ?? answer.error);
-  if (error.isSignedOut) signedOut.forEach((call) => call());
+  if (error.isSignedOut) signedOut.forEach((call) => call(error));
   throw error;
 }
 

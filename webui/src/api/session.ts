@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from 'react';
 import { api, ask, onSignedOut, setCsrf, type Schemas } from './client';
 import { ApiError, asApiError } from './error';
+import { writeJson } from './parse';
 import { queryClient } from './query';
 
 export type Role = 'viewer' | 'user' | 'operator' | 'admin';
@@ -69,9 +70,10 @@ export async function signOut(): Promise<void> {
   tabs.postMessage('changed');
 }
 
-// Whether the session still counts; that nobody answers says nothing about it.
+// Whether the session still counts, and for what: rights may have changed. That nobody answers says nothing about it.
 export async function checkSession(): Promise<void> {
-  await ask(api.GET('/v1/session')).catch(() => undefined);
+  const session = await ask(api.GET('/v1/session')).catch(() => null);
+  if (session && state.phase === 'in' && writeJson(session) !== writeJson(state.session)) set({ phase: 'in', session });
 }
 
 // A code in the address is used and taken out of it at once; false: there is none.
@@ -89,7 +91,7 @@ async function takeCode(): Promise<boolean> {
 
 // At the start of the page. An address with a code that is opened in this tab later on is no new page for the browser.
 export async function beginSession(): Promise<void> {
-  onSignedOut(() => state.phase === 'in' && set({ phase: 'out', error: null }));
+  onSignedOut((error) => state.phase === 'in' && set({ phase: 'out', error }));
   window.addEventListener('hashchange', () => void takeCode());
   tabs.onmessage = () => void look();
   if (!(await takeCode())) await look();

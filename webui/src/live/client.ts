@@ -3,7 +3,7 @@ import { parseJson } from '../api/parse';
 import { Hub, type Tab } from './hub';
 import { nothingKnown, reduce, takeState, type Known } from './reduce';
 import { browserSurroundings } from './surroundings';
-import { FIRST_STATUS, type StreamStatus, type ToTab, type ToWorker } from './types';
+import { FIRST_STATUS, IDLE_STATUS, type StreamStatus, type ToTab, type ToWorker } from './types';
 
 const LINGER_MS = 20_000; // a topic that nobody looks at is kept for so long: people come back
 
@@ -50,8 +50,9 @@ export class LiveClient {
     return () => calls.delete(call);
   }
 
+  // Of a tab that wants nothing there is nothing to tell, whatever other tabs have.
   streamStatus(): StreamStatus {
-    return this.status;
+    return this.topics.size > 0 ? this.status : IDLE_STATUS;
   }
 
   again(): void {
@@ -88,6 +89,7 @@ export class LiveClient {
 
   private sendTopics(): void {
     this.post({ kind: 'topics', topics: [...this.topics.keys()], lock: this.lock });
+    this.tell('');
   }
 
   private tell(topic: string): void {

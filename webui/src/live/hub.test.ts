@@ -43,10 +43,13 @@ class FakeTab implements Tab {
 
 let sources: FakeSource[];
 let hub: Hub;
+let isThere = true;
 
 beforeEach(() => {
   vi.useFakeTimers();
+  vi.clearAllTimers(); // of the hub before
   sources = [];
+  isThere = true;
   const around: Surroundings = {
     open: (topics, lastId) => {
       sources.push(new FakeSource(topics, lastId));
@@ -57,6 +60,7 @@ beforeEach(() => {
       return () => clearTimeout(timer);
     },
     now: () => Date.now(),
+    isThere: () => Promise.resolve(isThere),
   };
   hub = new Hub(around);
 });
@@ -178,9 +182,40 @@ describe('a stream that fails', () => {
   it('tells that the scheduler sees no store', () => {
     const tab = new FakeTab();
     wants(tab, 'queue');
-    last().send('stale', { stale_since_ms: 1234 });
-    expect(tab.status?.staleSinceMs).toBe(1234);
+    last().send('stale', { stale_since_ms: 1234, message: 'no room' });
+    expect(tab.status).toMatchObject({ staleSinceMs: 1234, staleWhy: 'no room' });
     last().send('stale', { stale_since_ms: 0 });
     expect(tab.status?.staleSinceMs).toBe(0);
+  });
+
+  it('forgets that the store was away when another scheduler answers', () => {
+    const tab = new FakeTab();
+    wants(tab, 'queue');
+    last().opened();
+    last().send('stale', { stale_since_ms: 1234 });
+    last().failed(true);
+    vi.advanceTimersByTime(1_000);
+    last().opened();
+    expect(tab.status).toMatchObject({ phase: 'live', staleSinceMs: 0 });
+  });
+
+  it('is lost where the scheduler hangs, and is opened again', async () => {
+    const tab = new FakeTab();
+    wants(tab, 'queue');
+    last().opened();
+    await vi.advanceTimersByTimeAsync(15_000);
+    last().send('queue', { reset: true, jobs: [] });
+    isThere = false;
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(tab.status?.phase).toBe('live'); // it was heard 15 s ago
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(tab.status?.phase).toBe('lost');
+    expect(sources).toHaveLength(2);
+    expect(sources[0]?.closed).toBe(true);
+    isThere = true;
+    last().opened();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(tab.status?.phase).toBe('live');
+    expect(sources).toHaveLength(2);
   });
 });

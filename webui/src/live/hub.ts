@@ -7,6 +7,7 @@ import { FIRST_STATUS, type Frame, type StreamStatus, type ToTab, type ToWorker 
 const TOPICS_MAX = 32;
 const LOGS_MAX = 8;
 const GATHER_MS = 30; // a page asks for its topics one by one
+const QUIET_MS = 20_000; // a scheduler that has said nothing for so long is asked whether it is there
 const RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
 export interface Source {
@@ -21,6 +22,7 @@ export interface Surroundings {
   open(topics: string[], lastId: string): Source;
   later(ms: number, call: () => void): () => void;
   now(): number;
+  isThere(): Promise<boolean>; // whether the scheduler answers at all
 }
 
 export interface Tab {
@@ -36,6 +38,8 @@ export class Hub {
   private lastId = '';
   private failures = 0;
   private cancelTimer: (() => void) | null = null;
+  private cancelWatch: (() => void) | null = null;
+  private heardMs = 0;
 
   constructor(private readonly around: Surroundings) {
     this.status = { ...FIRST_STATUS, sinceMs: around.now() };
@@ -99,6 +103,10 @@ export class Hub {
       mine(() => {
         this.failures = 0;
         this.enter('live');
+        // A stream that is opened says by itself that the store is away, and nothing where it is not.
+        if (this.status.staleSinceMs > 0) this.tell({ staleSinceMs: 0, staleWhy: '' });
+        this.heardMs = this.around.now();
+        this.watch(source, QUIET_MS);
       }),
     );
     source.onError((over) =>
@@ -111,12 +119,33 @@ export class Hub {
       source.listen(topic, (data, lastId) => mine(() => this.frame(topic, data, lastId))());
     }
     source.listen('stale', (data) =>
-      mine(() => this.tell({ staleSinceMs: parseJson<Frame>(data).stale_since_ms ?? 0 }))(),
+      mine(() => {
+        const { stale_since_ms = 0, message = '' } = parseJson<Frame>(data);
+        this.tell({ staleSinceMs: stale_since_ms, staleWhy: message });
+      })(),
     );
     source.listen('bye', (data) => mine(() => this.bye(parseJson<Frame>(data)))());
   }
 
+  // A scheduler that hangs, or a way to it that is gone, ends no connection: no frame comes, and heartbeats are hidden.
+  private watch(source: Source, ms: number): void {
+    this.cancelWatch?.();
+    this.cancelWatch = this.around.later(ms, () => void this.check(source));
+  }
+
+  private async check(source: Source): Promise<void> {
+    const left = this.heardMs + QUIET_MS - this.around.now();
+    const isThere = left > 0 || (await this.around.isThere());
+    if (this.source !== source || this.status.phase !== 'live') return;
+    if (isThere) return this.watch(source, left > 0 ? left : QUIET_MS);
+    source.close();
+    this.source = null;
+    this.enter('lost');
+    this.comeAgain();
+  }
+
   private frame(topic: string, data: string, lastId: string): void {
+    this.heardMs = this.around.now();
     if (lastId) this.lastId = lastId;
     const known = this.known.get(topic) ?? nothingKnown(topic);
     this.known.set(topic, known);
@@ -149,6 +178,7 @@ export class Hub {
   private stop(): void {
     this.cancelTimer?.();
     this.cancelTimer = null;
+    this.cancelWatch?.();
     this.source?.close();
     this.source = null;
     this.opened = [];

@@ -14,9 +14,22 @@ function openSource(topics: string[], lastId: string): Source {
   };
 }
 
+const ANSWER_MS = 5_000;
+
+// Any answer will do, also a refusal.
+async function isThere(): Promise<boolean> {
+  try {
+    await fetch('/v1/version', { cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export const browserSurroundings: Surroundings = {
   open: openSource,
   now: () => Date.now(),
+  isThere,
   later: (ms, call) => {
     const timer = setTimeout(call, ms);
     return () => clearTimeout(timer);

@@ -54,14 +54,16 @@ export interface Frame {
   events?: EventRow[];
   error?: ErrorWords;
   stale_since_ms?: number;
+  message?: string; // why it is stale
 }
 
-export type Phase = 'connecting' | 'live' | 'lost' | 'bye';
+export type Phase = 'idle' | 'connecting' | 'live' | 'lost' | 'bye'; // idle: the tab's page wants no topic
 
 export interface StreamStatus {
   phase: Phase;
   sinceMs: number; // in this phase
   staleSinceMs: number; // the scheduler sees no store since then; 0: it does
+  staleWhy: string; // in the scheduler's words
   error: ErrorWords | null; // of bye
   opened: number; // connections that were opened, for tests and the status' details
   tabs: number; // that share the stream
@@ -88,7 +90,10 @@ export const FIRST_STATUS: StreamStatus = {
   phase: 'connecting',
   sinceMs: 0,
   staleSinceMs: 0,
+  staleWhy: '',
   error: null,
   opened: 0,
   tabs: 1,
 };
+
+export const IDLE_STATUS: StreamStatus = { ...FIRST_STATUS, phase: 'idle' };

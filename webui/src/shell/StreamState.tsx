@@ -28,6 +28,7 @@ export function StreamSign() {
   const { t } = useTranslation('common');
   const status = useStreamStatus();
   const kind = kindOf(status);
+  if (kind === 'idle') return <span role="status" data-stream={kind} />;
   return (
     <span role="status" data-stream={kind} className={styles.sign}>
       <Explained words={t(`stream.${kind}Words`, { count: status.tabs })} command="glim events -f">
@@ -43,11 +44,16 @@ export function StreamBanner() {
   const status = useStreamStatus();
   const kind = kindOf(status);
   const noticed = useNow((now) => now - status.sinceMs > NOTICED_MS);
-  if (kind === 'live' || kind === 'connecting' || (kind === 'lost' && !noticed)) return null;
+  if (kind === 'idle' || kind === 'live' || kind === 'connecting' || (kind === 'lost' && !noticed)) return null;
   return (
     <div role="alert" className={styles.banner} data-banner={kind}>
       <strong>{t(`stream.${kind}`)}</strong> {t(`stream.${kind}Banner`)}{' '}
       <Time atMs={kind === 'stale' ? status.staleSinceMs : status.sinceMs} />
+      {kind === 'stale' && status.staleWhy && (
+        <div>
+          <Said text={status.staleWhy} />
+        </div>
+      )}
       {status.error && (
         <div>
           <Said text={`${status.error.message} ${status.error.fix}`} />
