@@ -51,7 +51,11 @@ export const test = base.extend<Fixtures>({
   // As a person does it: by the address that `glim login --web` prints, and then to the page.
   signIn: async ({ cluster, page: first }, use) =>
     use(async (role, path = '/', page = first) => {
-      await page.goto(await cluster.code(role));
+      // A network interface that comes or goes on this machine meanwhile ends whatever a browser loads: once more then.
+      await page.goto(await cluster.code(role)).catch(async (error: Error) => {
+        if (!error.message.includes('ERR_NETWORK_CHANGED')) throw error;
+        await page.goto(await cluster.code(role));
+      });
       await expect(page.getByRole('navigation')).toBeVisible();
       if (path !== '/') await page.goto(path);
     }),
