@@ -43,12 +43,11 @@ class Page:
         return is_newer(os.path.join(self.webui, "node_modules", ".package-lock.json"), lock)
 
     def npm(self, log, *args, seconds=900):
+        env = {name: value for name, value in os.environ.items() if name != "GLIM_WEB_DIST"}  # another folder than ours
         with open(log, "ab") as file:
-            argv = ["npm", *args]
+            streams = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
             try:
-                done = subprocess.run(
-                    argv, cwd=self.webui, stdin=subprocess.DEVNULL, stdout=file, stderr=file, timeout=seconds
-                )
+                done = subprocess.run(["npm", *args], cwd=self.webui, env=env, timeout=seconds, **streams)
             except subprocess.TimeoutExpired:
                 return False
         return done.returncode == 0
