@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { expect, expectGoodPage, test } from './harness/fixtures';
+import { expect, expectGoodPage, expectNoAxeViolations, test } from './harness/fixtures';
 
 const NAMES = /kim|lee|vera|oscar|map-\w+|default|Glim|GPU|CEST?|Ctrl|Shift/;
 
@@ -164,4 +164,29 @@ test('is good to look at for everybody', async ({ cluster, page, signIn }) => {
   await page.goto('/cluster?view=table');
   await expect(page.getByRole('grid')).toBeVisible();
   await expectGoodPage(page, NAMES);
+});
+
+test('reserved nodes are marked on the map, by whom and until when', async ({ cluster, page, signIn }) => {
+  await signIn('viewer', '/cluster');
+  await painted(page);
+  await expect(legend(page, 'state:free')).toContainText('4');
+  const before = await inkOf(page);
+  await cluster.text(['admin', 'reserve', 'set', 'map-fans', '--node', 'n3', '--for', '1h', '--reason', 'dust', '-y']);
+  try {
+    const list = page.locator('[data-part=reserved]');
+    await expect(list).toContainText('map-fans: for nobody from');
+    await expect(list).toContainText('one node');
+    await expect.poll(() => inkOf(page)).not.toBe(before);
+    await focusNode(page, 'n3');
+    await expect(page.locator('[data-part=card]')).toContainText('map-fans: for nobody from');
+    await expect(page.locator('[data-part=card]')).toContainText('dust');
+    await page.getByRole('tab', { name: 'Table' }).click();
+    await expect(page.locator('[data-key=n3]')).toContainText('map-fans');
+    await page.getByRole('tab', { name: 'Map' }).click();
+    await expectNoAxeViolations(page);
+  } finally {
+    await cluster.text(['admin', 'reserve', 'rm', 'map-fans', '-y']);
+  }
+  await expect(page.locator('[data-part=reserved]')).toHaveCount(0);
+  await expect.poll(() => inkOf(page)).toBe(before);
 });

@@ -5,6 +5,7 @@ import { queryClient } from '../../api/query';
 import { useEvents } from '../../live/hooks';
 import { useEffect } from 'react';
 import type { Change } from './kinds';
+import { requestOf, type Draft, type Reservation } from './reservation';
 
 const AUDIT_PAGE = 200;
 
@@ -26,6 +27,8 @@ const TELLS: Record<string, string[]> = {
   layout_changed: ['layout'],
   reservation_set: ['reservations'],
   reservation_removed: ['reservations'],
+  reservation_began: ['reservations'],
+  reservation_ended: ['reservations'],
   policy_reloaded: ['policy'],
 };
 
@@ -67,8 +70,11 @@ export function useAudit(user: string, sinceMs: number) {
 export const verifyAudit = () => ask(api.GET('/v1/audit/verify'));
 export const reloadPolicy = (dry_run: boolean) => ask(api.POST('/v1/policy/reload', { body: { dry_run } }));
 
-export function useReservations() {
-  return useQuery({ queryKey: ['reservations'], queryFn: () => ask(api.GET('/v1/reservations')) });
+export async function setReservation(draft: Draft, before: Reservation | null, dry_run: boolean) {
+  const reservation = requestOf(draft, before, Date.now());
+  const answer = await ask(api.POST('/v1/reservations', { body: { reservation, dry_run } }));
+  if (!dry_run) await queryClient.invalidateQueries({ queryKey: ['reservations'] });
+  return answer;
 }
 
 export async function removeReservation(name: string, dry_run: boolean) {

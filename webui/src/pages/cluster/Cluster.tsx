@@ -122,8 +122,8 @@ function MapView({ view, filters, set, colouring, isPast }: ShownProps & { isPas
           </select>
         </label>
         <Legend entries={entries} filters={filters} set={set} names={names} />
-        <Link crossings={crossings} zones={zones} pointing={pointing} />
         <Out tiles={view.tiles} isPast={isPast} />
+        <Link crossings={crossings} zones={zones} pointing={pointing} />
         <Reserved tiles={view.tiles} />
       </aside>
     </div>

@@ -65,7 +65,7 @@ function Node({ tile, isPast }: { tile: Tile; isPast: boolean }) {
       {cordon && <Taken cordon={cordon} />}
       {tile.reserved.map((words) => (
         <p key={words}>
-          {t('reserved')}: <Said text={words} />
+          {t('reserved')}: <span data-name>{words}</span>
         </p>
       ))}
       {!cordon && (fault || message) && (
@@ -150,7 +150,7 @@ export function Reserved({ tiles }: { tiles: readonly Tile[] }) {
       <ul className={styles.list}>
         {all.slice(0, OUT_SHOWN).map(([words, nodes]) => (
           <li key={words}>
-            <Said text={words} /> <span className="weak">{t('nodesOf', { count: nodes })}</span>
+            <span data-name>{words}</span> <span className="weak">{t('nodesOf', { count: nodes })}</span>
           </li>
         ))}
       </ul>

@@ -20,6 +20,7 @@ export type JobFacts = Pick<QueueRow, 'id' | 'name' | 'user' | 'team' | 'priorit
 export interface Sources {
   nodes: Map<string, NodeFacts>;
   jobs: Map<string, JobFacts>;
+  reserved?: ReadonlyMap<string, readonly string[]> | null; // newer than what the nodes' rows say
 }
 
 export interface Tile {
@@ -52,6 +53,7 @@ export interface View {
   tiles: readonly Tile[]; // in the order of the places
 }
 
+const NOT_RESERVED: readonly string[] = [];
 const STARTING = ['claimed', 'starting', 'queued'];
 const compareNames = new Intl.Collator('en', { numeric: true }).compare;
 
@@ -70,7 +72,7 @@ function tileStateOf(node: NodeFacts, job: JobFacts | undefined): TileState {
   return STARTING.includes(job.state) ? 'starting' : 'stopping';
 }
 
-export function tileOf(node: NodeFacts, job: JobFacts | undefined): Tile {
+export function tileOf(node: NodeFacts, job: JobFacts | undefined, reserved: readonly string[] = node.reserved): Tile {
   const { labels, holder } = node;
   const gpus = Number(labels?.gpu_count ?? 0);
   return {
@@ -88,27 +90,33 @@ export function tileOf(node: NodeFacts, job: JobFacts | undefined): Tile {
     user: holder ? (job?.user ?? '') : '',
     team: holder ? (job?.team ?? '') : '',
     priority: holder ? (job?.priority ?? '') : '',
-    reserved: node.reserved,
+    reserved,
     node,
   };
 }
 
 export class ViewMaker {
   private view: View = { places: [], tiles: [] };
-  private made: { node: NodeFacts; job: JobFacts | undefined }[] = [];
+  private made: { node: NodeFacts; job: JobFacts | undefined; reserved: readonly string[] }[] = [];
 
-  of({ nodes, jobs }: Sources): View {
+  of({ nodes, jobs, reserved }: Sources): View {
     const jobOf = (node: NodeFacts) => (node.holder ? jobs.get(String(node.holder.job_id)) : undefined);
-    if (!this.hasPlacesOf(nodes)) return this.begin([...nodes.values()].map(placeOf).sort(comparePlaces), nodes, jobOf);
+    const madeOf = (node: NodeFacts) => ({
+      node,
+      job: jobOf(node),
+      reserved: reserved ? (reserved.get(node.name) ?? NOT_RESERVED) : node.reserved,
+    });
+    if (!this.hasPlacesOf(nodes))
+      return this.begin([...nodes.values()].map(placeOf).sort(comparePlaces), nodes, madeOf);
     let tiles: Tile[] | null = null;
     this.view.places.forEach(({ name }, at) => {
       const node = nodes.get(name)!;
-      const job = jobOf(node);
+      const made = madeOf(node);
       const before = this.made[at];
-      if (before?.node === node && before.job === job) return;
-      this.made[at] = { node, job };
+      if (before?.node === node && before.job === made.job && before.reserved === made.reserved) return;
+      this.made[at] = made;
       tiles ??= [...this.view.tiles];
-      tiles[at] = tileOf(node, job);
+      tiles[at] = tileOf(node, made.job, made.reserved);
     });
     if (tiles) this.view = { places: this.view.places, tiles };
     return this.view;
@@ -127,10 +135,10 @@ export class ViewMaker {
   private begin(
     places: Place[],
     nodes: Map<string, NodeFacts>,
-    jobOf: (node: NodeFacts) => JobFacts | undefined,
+    madeOf: (node: NodeFacts) => (typeof this.made)[number],
   ): View {
-    this.made = places.map(({ name }) => ({ node: nodes.get(name)!, job: jobOf(nodes.get(name)!) }));
-    this.view = { places, tiles: this.made.map(({ node, job }) => tileOf(node, job)) };
+    this.made = places.map(({ name }) => madeOf(nodes.get(name)!));
+    this.view = { places, tiles: this.made.map(({ node, job, reserved }) => tileOf(node, job, reserved)) };
     return this.view;
   }
 }

@@ -5,6 +5,7 @@ import { api, ask, type Schemas } from '../../api/client';
 import type { Live } from '../../live/client';
 import { useTopic } from '../../live/hooks';
 import type { JobDetail } from '../../live/types';
+import { useReserved } from '../admin/reserved';
 import { ViewMaker, type JobFacts, type NodeFacts, type View } from './model';
 
 type Past = Schemas['GetClusterAtResponse'];
@@ -42,7 +43,11 @@ export function useCluster(atMs: number): Shown {
   const past = usePast(atMs);
   const ended = useEnded(atMs > 0);
   const [makers] = useState(() => ({ live: new ViewMaker(), past: new ViewMaker() }));
-  const live = useMemo(() => makers.live.of({ nodes: nodes.rows, jobs: jobs.rows }), [makers, nodes, jobs]);
+  const reserved = useReserved();
+  const live = useMemo(
+    () => makers.live.of({ nodes: nodes.rows, jobs: jobs.rows, reserved }),
+    [makers, nodes, jobs, reserved],
+  );
   const then = useMemo(() => {
     if (!past.data) return null;
     return makers.past.of(sourcesOf(past.data, nodes.rows, new Map([...(ended.data ?? []), ...jobs.rows])));

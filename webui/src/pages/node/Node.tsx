@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'wouter';
 import { useEvents, useNode, useQueueRow } from '../../live/hooks';
+import { useReserved } from '../admin/reserved';
 import type { NodeRow } from '../../live/types';
 import { JobLink } from '../../shell/links';
 import { Gpus, Said, Time } from '../../ui/amounts';
@@ -75,6 +76,7 @@ function Shown({ name }: { name: string }) {
 function State({ node, sinceMs }: { node: NodeRow; sinceMs: number }) {
   const { t } = useTranslation('node');
   const { cordon } = node;
+  const reserved = useReserved();
   return (
     <div className={styles.state} data-part="state">
       {cordon && <Cordoned cordon={cordon} />}
@@ -86,8 +88,10 @@ function State({ node, sinceMs }: { node: NodeRow; sinceMs: number }) {
       {node.message && !cordon && <Words label={t('message')} text={node.message} />}
       {node.fault && <Words label={t('fault')} text={node.fault} />}
       {node.checkpoint_root_error && <Words label={t('checkpointRoot')} text={node.checkpoint_root_error} />}
-      {node.reserved.map((words) => (
-        <Words key={words} label={t('reserved')} text={words} />
+      {(reserved ? (reserved.get(node.name) ?? []) : node.reserved).map((words) => (
+        <p key={words}>
+          {t('reserved')}: <span data-name>{words}</span>
+        </p>
       ))}
       {node.suspect_until_ms > 0 && (
         <p>
