@@ -3,20 +3,7 @@
 import type { Locator, Page } from '@playwright/test';
 import { formatDuration, formatGpuHours, formatNumber, formatPercent } from '../src/ui/format';
 import { expect, test } from './harness/fixtures';
-
-// Training of shell: it tells its steps, saves when it is asked to leave, and goes on where it was.
-const TRAINING = `step=0
-if [ -n "\${GLIM_RESUME_PATH:-}" ]; then
-  read -r step <"$GLIM_RESUME_PATH"; glim-task restored "$step"; step=$((step + 1))
-fi
-while :; do
-  sleep 0.1; glim-task progress "$step"
-  if glim-task interrupted; then
-    echo "$step" >"$GLIM_CHECKPOINT_DIR/step-$step"
-    glim-task saved --step "$step" --path "$GLIM_CHECKPOINT_DIR/step-$step"; glim-task leave; exit 0
-  fi
-  step=$((step + 1))
-done`;
+import { TRAINING } from './harness/training';
 
 interface Why {
   blockers: { message: string; job_ids: number[] }[];

@@ -1,23 +1,11 @@
 // The page of a job that was interrupted: bars, receipts, step rate, what is looked up.
 import { expect, expectGoodPage, test } from './harness/fixtures';
+import { TRAINING } from './harness/training';
 
 const NAMES = /kim|lee|job-\w+|default|Glim|GPU|CEST?|Ctrl|sleep 2/;
-// A program of shell that tells its steps, saves when it is asked to leave, and goes on where it was.
-const STEPS = `step=0
-if [ -n "\${GLIM_RESUME_PATH:-}" ]; then
-  read -r step <"$GLIM_RESUME_PATH"; glim-task restored "$step"; step=$((step + 1))
-fi
-while :; do
-  sleep 0.1; glim-task progress "$step"; echo "did step $step"
-  if glim-task interrupted; then
-    echo "$step" >"$GLIM_CHECKPOINT_DIR/step-$step"
-    glim-task saved --step "$step" --path "$GLIM_CHECKPOINT_DIR/step-$step"; glim-task leave; exit 0
-  fi
-  step=$((step + 1))
-done`;
 
 test('steps are told live, and the rate with them', async ({ cluster, page, signIn }) => {
-  const id = await cluster.submit({ name: 'job-steps', run: STEPS });
+  const id = await cluster.submit({ name: 'job-steps', run: TRAINING });
   await signIn('user', `/jobs/${id}?tab=nodes`);
   const cell = page.getByRole('grid', { name: 'Nodes and ranks' }).getByRole('row').nth(1).getByRole('gridcell').nth(4);
   const step = async () => Number((await cell.innerText()).replace(/\D/g, ''));
@@ -29,7 +17,7 @@ test('steps are told live, and the rate with them', async ({ cluster, page, sign
 });
 
 test('who interrupted it and what it cost is read from the page alone', async ({ cluster, page, signIn }) => {
-  const id = await cluster.submit({ name: 'job-victim', run: STEPS });
+  const id = await cluster.submit({ name: 'job-victim', run: TRAINING });
   await signIn('user', `/jobs/${id}`);
   await expect(page.locator('[data-part=rate]')).toContainText('steps/s', { timeout: 20_000 });
   const urgent = await cluster.submit({ name: 'job-urgent', user: 'lee', nodes: 4, run: 'sleep 2', priority: 'high' });
@@ -61,7 +49,7 @@ test('who interrupted it and what it cost is read from the page alone', async ({
 });
 
 test('an operator moves a job after the cost is told, and the receipt says who', async ({ cluster, page, signIn }) => {
-  const id = await cluster.submit({ name: 'job-moves', run: STEPS });
+  const id = await cluster.submit({ name: 'job-moves', run: TRAINING });
   await signIn('operator', `/jobs/${id}`);
   await expect(page.locator('[data-part=rate]')).toContainText('steps/s', { timeout: 20_000 });
   await page.getByRole('button', { name: 'Suspend', exact: true }).click();

@@ -1,4 +1,4 @@
-// The story of deploy/quickstart, watched in the page while it runs: a training makes room for a more urgent job, saves,
+// The story of deploy/quickstart, watched in the page while it runs: training makes room for a more urgent job, saves,
 // leaves, waits, and comes back at its step. Whoever watches reloads nothing.
 import type { Page } from '@playwright/test';
 import { Cluster } from './harness/cluster';

@@ -3,7 +3,7 @@ import { Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter';
 import { queryClient } from '../api/query';
-import { retrySession, useHasRole, useSessionState } from '../api/session';
+import { retrySession, useHasRole, useSession, useSessionState } from '../api/session';
 import { ErrorNote } from '../ui/ErrorNote';
 import { EmptyState, Loading, NoPermission } from '../ui/states-of-pages';
 import { ErrorBoundary } from './ErrorBoundary';
@@ -50,12 +50,18 @@ function Pages() {
 
 function Shown({ page }: { page: Page }) {
   const [path] = useLocation();
-  const allowed = useHasRole(page.role ?? 'viewer');
+  const { t } = useTranslation('common');
+  const least = page.role ?? 'viewer';
+  const allowed = useHasRole(least);
+  const { user, role } = useSession();
   // A new page is read from its top, by eyes and by screen readers.
   useEffect(() => {
     window.scrollTo(0, 0);
   }, [path]);
-  if (!allowed) return <NoPermission />;
+  if (!allowed) {
+    const words = { user, role: t(`roles.${role}`), least: t(`roles.${least}`) };
+    return <NoPermission>{t('noPermissionWords', words)}</NoPermission>;
+  }
   return (
     <ErrorBoundary key={path}>
       <Suspense fallback={<Loading />}>

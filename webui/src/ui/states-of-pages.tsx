@@ -24,11 +24,12 @@ export function Loading() {
   );
 }
 
-export function NoPermission({ error }: { error?: ApiError }) {
+export function NoPermission({ error, children }: { error?: ApiError; children?: ReactNode }) {
   const { t } = useTranslation('common');
   return (
     <div className={styles.state} role="alert">
       <strong>{t('noPermission')}</strong>
+      {children && <div className="weak">{children}</div>}
       {error && (
         <div className="weak">
           <Said text={error.message} />

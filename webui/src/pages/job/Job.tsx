@@ -28,6 +28,9 @@ import { Why } from './Why';
 
 const SpecFile = lazy(() => import('./SpecFile'));
 
+// What is said of such a job is of the attempt before.
+const HAS_NODES = ['starting', 'running'];
+
 export default function JobPage() {
   const { t } = useTranslation('job');
   const id = parseId(useParams<{ id: string }>().id);
@@ -61,6 +64,7 @@ function Shown({ id }: { id: Int }) {
     >
       {job.message && (
         <p className={styles.said}>
+          {HAS_NODES.includes(job.state) && job.attempts.length > 1 && <>{t('saidBefore')} </>}
           <SaidOfJobs text={job.message} />
         </p>
       )}

@@ -12,7 +12,7 @@ export function columnsOf(t: TFunction): Columns<Listed> {
   return [
     of.accessor('inLine', {
       header: '#',
-      meta: { number: true, width: '64px', words: t('inLineWords'), command: 'glim queue' },
+      meta: { number: true, width: '58px', words: t('inLineWords'), command: 'glim queue' },
       cell: (cell) => (cell.getValue() ? <Count value={cell.getValue()} /> : <Dash />),
     }),
     of.accessor('id', {
@@ -21,7 +21,7 @@ export function columnsOf(t: TFunction): Columns<Listed> {
       sortingFn: (a, b) => compareInts(a.original.id, b.original.id),
       cell: (cell) => <JobLink id={cell.getValue()} />,
     }),
-    of.accessor('name', { header: t('name'), meta: { width: 'minmax(96px, 2fr)' } }),
+    of.accessor('name', { header: t('name'), meta: { width: 'minmax(82px, 2fr)' } }),
     of.accessor('state', {
       header: t('state'),
       meta: { width: '108px' },
