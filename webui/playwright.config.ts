@@ -3,6 +3,7 @@ import { defineConfig } from '@playwright/test';
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'e2e/.out',
+  snapshotPathTemplate: '{testDir}/__screenshots__/{arg}{ext}',
   globalSetup: './e2e/harness/global-setup.ts',
   workers: 1, // the cluster is one for all, and each test leaves it idle
   timeout: 60_000,
