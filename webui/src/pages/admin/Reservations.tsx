@@ -81,10 +81,10 @@ function columnsOf(t: TFunction, ask: (asked: Asked) => void): Columns<Reservati
       meta: { width, wide },
       cell: (cell) => (cell.getValue() ? <span data-name>{cell.getValue()}</span> : <Dash />),
     });
-  const time = (key: 'begins_at_ms' | 'ends_at_ms') =>
+  const time = (key: 'begins_at_ms' | 'ends_at_ms', wide = false) =>
     of.accessor(key, {
       header: t(`fields.${key}`),
-      meta: { width: '104px' },
+      meta: { width: '104px', wide },
       cell: (cell) => <Time atMs={cell.getValue()} />,
     });
   return [
@@ -96,7 +96,7 @@ function columnsOf(t: TFunction, ask: (asked: Asked) => void): Columns<Reservati
       meta: { width: 'minmax(100px, 1fr)', wide: true },
       cell: (cell) => <span data-name>{cell.getValue()}</span>,
     }),
-    time('begins_at_ms'),
+    time('begins_at_ms', true),
     time('ends_at_ms'),
     of.accessor('state', {
       header: t('fields.state'),

@@ -62,7 +62,7 @@ function columnsOf(t: TFunction, kind: Kind, set: (asked: Asked) => void): Colum
     of.accessor((row) => row[field.name], {
       id: field.name,
       header: t(`fields.${field.name}`),
-      meta: { number: field.kind === 'number', width: field.width, wide: at > 2 && kind.name !== 'quota' },
+      meta: { number: field.kind === 'number', width: field.width, wide: at > 1 && kind.name !== 'quota' },
       cell: ({ row }) => <Value field={field} value={row.original[field.name]} row={row.original} />,
     }),
   );

@@ -33,14 +33,14 @@ const SUBJECTS = ['user', 'team', 'team_user', 'default_user', 'everybody'] as c
 const ALONE = ['default_user', 'everybody'];
 
 const note: FieldSpec = { name: 'note', kind: 'text', width: 'minmax(140px, 3fr)' };
-const name: FieldSpec = { name: 'name', kind: 'text', key: true, width: 'minmax(100px, 1fr)' };
+const name: FieldSpec = { name: 'name', kind: 'text', key: true, width: 'minmax(90px, 1fr)' };
 
 export const KINDS: Kind[] = [
   {
     name: 'user',
     fields: [
       name,
-      { name: 'teams', kind: 'list', width: 'minmax(110px, 1fr)' },
+      { name: 'teams', kind: 'list', width: 'minmax(100px, 1fr)' },
       { name: 'role', kind: 'select', options: ['viewer', 'user', 'operator', 'admin'], width: '110px' },
       { name: 'admin_of', kind: 'list', width: 'minmax(90px, 1fr)' },
       { name: 'disabled', kind: 'check', width: '96px' },

@@ -20,17 +20,17 @@ function columnsOf(t: TFunction): Columns<Attempt> {
     of.accessor((one) => one.ref?.number ?? 0, {
       id: 'number',
       header: '#',
-      meta: { number: true, width: '56px' },
+      meta: { number: true, width: '44px' },
       cell: (cell) => cell.getValue(),
     }),
     of.accessor('state', {
       header: t('attempt.state'),
-      meta: { width: '110px' },
+      meta: { width: '98px' },
       cell: (cell) => <Badge kind="attemptStates" state={cell.getValue()} />,
     }),
     of.accessor('outcome', {
       header: t('attempt.outcome'),
-      meta: { width: 'minmax(150px, 1fr)' },
+      meta: { width: 'minmax(120px, 1fr)' },
       cell: ({ row }) => <Outcome attempt={row.original} />,
     }),
     of.accessor('claimed_at_ms', {
@@ -46,7 +46,7 @@ function columnsOf(t: TFunction): Columns<Attempt> {
     }),
     of.accessor('running_at_ms', {
       header: t('attempt.ran'),
-      meta: { number: true, width: '110px', words: t('attempt.ranWords') },
+      meta: { number: true, width: '98px', words: t('attempt.ranWords') },
       cell: ({ row: { original } }) => <Lasted fromMs={original.running_at_ms} toMs={original.ended_at_ms} />,
     }),
     ...stepColumns(t),
@@ -66,7 +66,7 @@ function stepColumns(t: TFunction): Columns<Attempt> {
     of.accessor(name, {
       header: t(`attempt.${name}`),
       sortingFn: 'basic',
-      meta: { number: true, wide: name !== 'last_step', width: '116px', words: t(`attempt.${name}Words`) },
+      meta: { number: true, wide: true, width: '116px', words: t(`attempt.${name}Words`) },
       cell: (cell) => <Step value={cell.getValue()} />,
     }),
   );
