@@ -2,7 +2,7 @@
 // mark where one begins and where it ends. Nothing here draws; the view subscribes.
 import { asApiError, type ApiError } from '../../api/error';
 import { cutLines, firstLineIn, join } from './lines';
-import { LogSource, type Tail } from './source';
+import { LogSource, type Piece } from './source';
 import type { Item, LogAttempt, Mark, Place, Surroundings } from './types';
 
 export const PART = 256 << 10;
@@ -12,7 +12,7 @@ const AGAIN_MS = 2_000;
 
 interface Known {
   source: LogSource;
-  begin: number | null; // null: not asked for yet
+  begin: number;
   end: number;
 }
 
@@ -68,7 +68,7 @@ export class LogPane {
       const tail = await this.tailOf(place.attempt, signal);
       const known = this.known.get(place.attempt);
       if (!tail || !known) return this.setMarks(place.attempt);
-      const begin = await this.beginOf(place.attempt);
+      const begin = this.beginOf(place.attempt);
       const from = Math.max(begin, Math.min(place.offset, tail.end) - BEFORE_TARGET);
       this.setWindow(place.attempt, from, await known.source.part(from, PART));
       await this.bottomReached(signal);
@@ -171,11 +171,11 @@ export class LogPane {
   }
 
   // null: nothing is left of it, or it never wrote.
-  private async tailOf(attempt: number, signal: AbortSignal): Promise<Tail | null> {
+  private async tailOf(attempt: number, signal: AbortSignal): Promise<Piece | null> {
     const source = new LogSource(this.around.reader(attempt), signal);
     try {
       const tail = await source.tail();
-      this.known.set(attempt, { source, begin: tail.from === 0 || tail.begin > 0 ? tail.begin : null, end: tail.end });
+      this.known.set(attempt, { source, begin: tail.begin, end: tail.end });
       return tail;
     } catch (thrown) {
       if (asApiError(thrown).isMissing && !signal.aborted) return null;
@@ -183,11 +183,8 @@ export class LogPane {
     }
   }
 
-  private async beginOf(attempt: number): Promise<number> {
-    const known = this.known.get(attempt);
-    if (!known) return 0;
-    known.begin ??= await known.source.begin(known.end);
-    return known.begin;
+  private beginOf(attempt: number): number {
+    return this.known.get(attempt)?.begin ?? 0;
   }
 
   private setMarks(attempt: number): void {
@@ -205,18 +202,12 @@ export class LogPane {
   }
 
   private setWindow(attempt: number, from: number, bytes: Uint8Array): void {
-    const begin = this.known.get(attempt)?.begin ?? null;
-    const isBegin = from === 0 || from === begin;
+    const isBegin = from === this.beginOf(attempt);
     const skip = isBegin ? 0 : firstLineIn(bytes);
     this.top = { attempt, offset: from + skip };
     this.bottom = { attempt, offset: from + skip };
     if (isBegin) this.items = [beginMark(attempt, from)];
     this.append(bytes.subarray(skip));
-    if (begin !== null) return;
-    void this.beginOf(attempt).then(
-      () => this.tell(),
-      () => {},
-    );
   }
 
   // Bytes at the bottom's offset. A line without an end is shown, and made anew when more of it comes.
@@ -266,7 +257,7 @@ export class LogPane {
   private async up(signal: AbortSignal): Promise<void> {
     const { attempt, offset } = this.top;
     if (!this.known.has(attempt)) await this.tailOf(attempt, signal);
-    const begin = await this.beginOf(attempt);
+    const begin = this.beginOf(attempt);
     if (offset > begin) return this.upTo(attempt, begin, offset);
     const before = this.attempts.filter((one) => one.number < attempt).at(-1);
     if (!before) {
@@ -279,11 +270,10 @@ export class LogPane {
       this.top = { attempt: before.number, offset: 0 };
       return this.prepend([{ kind: 'mark', attempt: before.number, what: 'noLog' }, end]);
     }
-    const known = this.known.get(before.number)?.begin ?? null;
-    const skip = tail.from === 0 || tail.from === known ? 0 : firstLineIn(tail.bytes);
+    const skip = tail.from === tail.begin ? 0 : firstLineIn(tail.bytes);
     const { lines } = cutLines(tail.bytes.subarray(skip), tail.from + skip, before.number, true);
     this.top = { attempt: before.number, offset: tail.from + skip };
-    const began = tail.from === known ? [beginMark(before.number, known)] : [];
+    const began = tail.from === tail.begin ? [beginMark(before.number, tail.begin)] : [];
     this.prepend([...began, ...lines, end]);
   }
 
@@ -341,7 +331,7 @@ export class LogPane {
     if (!next) return false;
     if (next.live) return (this.setStarting(next.number, signal), false);
     const tail = await this.tailOf(next.number, signal);
-    const begin = tail ? await this.beginOf(next.number) : 0;
+    const begin = tail ? this.beginOf(next.number) : 0;
     const mark: Mark = tail ? beginMark(next.number, begin) : { kind: 'mark', attempt: next.number, what: 'noLog' };
     this.bottom = { attempt: next.number, offset: begin };
     this.items = [...this.items, mark];

@@ -1,24 +1,18 @@
-// A rank's log of one attempt by its bytes: GET /v1/jobs/ID/log begins at an offset and goes on to the end. What is not
-// wanted is broken off; the end is found by asking at growing offsets, since an answer says neither end nor size.
+// A rank's log of one attempt by its bytes: GET /v1/jobs/ID/log reads so many from an offset or before the end, and
+// says where the log begins and ends.
 import { askRaw } from '../../api/raw';
 import type { Int } from '../../api/int';
-import { join } from './lines';
 
-const PROBES = 5; // at a time: a browser has six connections
-const FIRST_READ = 512 << 10;
-const NEAR = 1 << 20; // so near before the end it is read through
-const SAMPLE = 4 << 10;
-const GUESSES = [22, 25, 28, 31, 34].map((power) => 2 ** power);
-const LARGEST = 2 ** 44;
+const TAIL = 512 << 10;
 
 export interface Extent {
   begin: number; // what is before it was rotated away
   end: number;
 }
 
-export interface Tail extends Extent {
-  from: number;
-  bytes: Uint8Array; // from `from` to the end
+export interface Piece extends Extent {
+  from: number; // of its first byte
+  bytes: Uint8Array;
 }
 
 export interface Followed {
@@ -26,52 +20,19 @@ export interface Followed {
   over: (error: unknown) => void; // null: the attempt has ended, or the scheduler has ended the answer
 }
 
-// What a source reads from, so that tests can have another.
-export type Read = (
-  offset: number,
-  bytesMax: number,
-  signal: AbortSignal,
-) => Promise<{ bytes: Uint8Array; end: boolean }>;
+// What a source reads from, so that tests can have another. An offset below 0 is so many bytes before the end.
+export type Read = (offset: number, bytesMax: number, signal: AbortSignal) => Promise<Piece>;
 
 export function reader(job: Int, attempt: number, rank: number): Read {
   return async (offset, bytesMax, signal) => {
-    const stop = new AbortController();
-    try {
-      const query = { rank, attempt, offset };
-      const answer = await askRaw(`/v1/jobs/${job}/log`, query, AbortSignal.any([signal, stop.signal]));
-      const parts: Uint8Array[] = [];
-      let size = 0;
-      const body = answer.body?.getReader();
-      while (body && size < bytesMax) {
-        const { value, done } = await body.read();
-        if (done) return { bytes: join(parts).subarray(0, bytesMax), end: size <= bytesMax };
-        parts.push(value);
-        size += value.length;
-      }
-      return { bytes: join(parts).subarray(0, bytesMax), end: false };
-    } finally {
-      stop.abort();
-    }
+    const answer = await askRaw(`/v1/jobs/${job}/log`, { rank, attempt, offset, bytes_max: bytesMax }, signal);
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const told = (name: string) => Number(answer.headers.get(`Glim-Log-${name}`) ?? 0);
+    const from = told('Offset');
+    // An agent of an earlier release does not say where the log ends.
+    return { begin: told('Begin'), end: told('End') || from + bytes.length, from, bytes };
   };
 }
-
-// The smallest span (low, high] of at most `near` in which `isBehind` becomes true; it is not at `low`.
-async function border(low: number, high: number, near: number, isBehind: (at: number) => Promise<boolean>) {
-  while (high - low > near) {
-    const step = (high - low) / (PROBES + 1);
-    const at = Array.from({ length: PROBES }, (_, i) => Math.floor(low + step * (i + 1))).filter(
-      (one, i, all) => one > low && one < high && one !== all[i - 1],
-    );
-    if (at.length === 0) break;
-    const behind = await Promise.all(at.map(isBehind));
-    const first = behind.indexOf(true);
-    if (first >= 0) high = at[first] ?? high;
-    if (first !== 0) low = at[(first < 0 ? at.length : first) - 1] ?? low;
-  }
-  return { low, high };
-}
-
-const same = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.every((byte, at) => byte === b[at]);
 
 export class LogSource {
   constructor(
@@ -79,44 +40,16 @@ export class LogSource {
     private readonly signal: AbortSignal,
   ) {}
 
+  // Nothing where that has been rotated away since the extent was told.
   async part(offset: number, bytes: number): Promise<Uint8Array> {
-    return (await this.read(offset, bytes, this.signal)).bytes;
+    const piece = await this.read(offset, bytes, this.signal);
+    return piece.from === offset ? piece.bytes : new Uint8Array();
   }
 
-  // Where it ends, and what stands there: one request for a short log.
-  async tail(): Promise<Tail> {
-    const first = await this.read(0, FIRST_READ, this.signal);
-    if (first.end && (first.bytes.length === 0 || (await this.isBehind(first.bytes.length)))) {
-      return { begin: 0, from: 0, end: first.bytes.length, bytes: first.bytes };
-    }
-    let low = first.bytes.length;
-    let high = LARGEST;
-    const behind = await Promise.all(GUESSES.map((at) => this.isBehind(at)));
-    const at = behind.indexOf(true);
-    if (at >= 0) high = GUESSES[at] ?? high;
-    low = Math.max(low, GUESSES[(at < 0 ? GUESSES.length : at) - 1] ?? 0);
-    const near = first.end ? 1 : NEAR;
-    ({ low, high } = await border(low, high, near, (at) => this.isBehind(at)));
-    if (first.end) {
-      // All that is left of a log that was rotated: its end says where it begins.
-      const begin = high - first.bytes.length;
-      return { begin, from: begin, end: high, bytes: first.bytes };
-    }
-    const { bytes } = await this.read(low, Infinity, this.signal);
-    return { begin: 0, from: low, end: low + bytes.length, bytes };
-  }
-
-  // Where what is left of it begins: asked before that it answers with the same.
-  async begin(end: number): Promise<number> {
-    const sample = await this.part(0, SAMPLE);
-    const isAt = async (at: number) => same(await this.part(at, SAMPLE), sample);
-    if (sample.length < SAMPLE || !(await isAt(1))) return 0;
-    const { low } = await border(0, end, 1, async (at) => !(await isAt(at)));
-    return low;
-  }
-
-  private async isBehind(offset: number): Promise<boolean> {
-    return (await this.read(offset, 1, this.signal)).bytes.length === 0;
+  // Where it begins and ends, and what stands at its end.
+  async tail(): Promise<Piece> {
+    const piece = await this.read(-TAIL, TAIL, this.signal);
+    return { ...piece, end: Math.max(piece.end, piece.from + piece.bytes.length) };
   }
 }
 
