@@ -7,7 +7,7 @@ const inputOf = (inMs: number) =>
 const NAMES = /kim|lee|vera|oscar|ada|root|team-\w+|job-\w+|default|Glim|GPU|CEST?|Ctrl/;
 
 test('@main a quota is changed: what was, what will be, who is bounded', async ({ cluster, page, signIn }) => {
-  await cluster.text(['admin', 'quota', 'set', 'user:kim', 'normal', '4']);
+  await cluster.text(['admin', 'quota', 'set', 'user:kim', 'normal', '4', '-y']);
   await cluster.submit({ name: 'job-two', nodes: 2 });
   await signIn('operator', '/admin?tab=quota');
   await page.getByRole('button', { name: 'Change user:kim normal' }).click();
@@ -23,7 +23,7 @@ test('@main a quota is changed: what was, what will be, who is bounded', async (
   await expect(dialog).toHaveCount(0);
   await expect(page.locator('[data-key="user:kim normal *"]')).toContainText('3');
   expect(await cluster.text(['admin', 'quota', 'list'])).toContain('at most 3 nodes at normal');
-  await cluster.text(['admin', 'quota', 'remove', 'user:kim', 'normal']);
+  await cluster.text(['admin', 'quota', 'remove', 'user:kim', 'normal', '-y']);
 });
 
 test('a team is added and removed', async ({ page, signIn }) => {
@@ -114,12 +114,12 @@ test('a reservation that cannot be is refused in words before anything is done',
 });
 
 test('the audit trail is read and verified', async ({ cluster, page, signIn }) => {
-  await cluster.text(['admin', 'team', 'add', 'team-seen']);
+  await cluster.text(['admin', 'team', 'add', 'team-seen', '-y']);
   await signIn('operator', '/admin?tab=audit');
   await expect(page.getByRole('grid')).toContainText('first start');
   await page.getByRole('button', { name: 'Verify the chain' }).click();
   await expect(page.locator('[data-part=verified]')).toContainText('The chain of hashes holds');
-  await cluster.text(['admin', 'team', 'remove', 'team-seen']);
+  await cluster.text(['admin', 'team', 'remove', 'team-seen', '-y']);
 });
 
 test('a user sees nothing of it', async ({ page, signIn }) => {

@@ -62,13 +62,13 @@ test('rights that change close the stream: the page says why, offers what is all
   page,
   watch,
 }) => {
-  await cluster.text(['admin', 'user', 'set', 'lee', '--role', 'operator']);
+  await cluster.text(['admin', 'user', 'set', 'lee', '--role', 'operator', '-y']);
   await page.goto(await cluster.code('lee' as 'user'));
   await expect(page.getByRole('link', { name: 'Admin' })).toBeVisible();
   await page.goto('/queue');
   await expect(page.locator(sign)).toHaveAttribute('data-stream', 'live');
   watch.allow(REFUSED);
-  await cluster.text(['admin', 'user', 'set', 'lee', '--role', 'user']);
+  await cluster.text(['admin', 'user', 'set', 'lee', '--role', 'user', '-y']);
   const banner = page.locator('[data-banner=bye]');
   await expect(banner).toContainText('Closed by the scheduler');
   await expect(page.getByRole('link', { name: 'Admin' })).toHaveCount(0);
@@ -93,7 +93,7 @@ test('a session whose token is revoked ends at once, and the sign-in page says w
   ]);
   watch.allow(REFUSED);
   for (const { id, user, note } of tokens) {
-    if (user === 'vera' && note === 'web session') await cluster.text(['admin', 'token', 'revoke', id]);
+    if (user === 'vera' && note === 'web session') await cluster.text(['admin', 'token', 'revoke', id, '-y']);
   }
   await expect(page.getByRole('heading', { name: 'Sign in to Glim' })).toBeVisible();
   await expect(page.getByRole('alert')).toContainText(/revoked|token|session/i);

@@ -74,14 +74,14 @@ test('the ledger adds up, and a job that ends is counted by itself', async ({ cl
 });
 
 test('shows quotas beside what runs now', async ({ cluster, page, signIn }) => {
-  await cluster.text(['admin', 'quota', 'set', 'user:kim', 'normal', '3']);
+  await cluster.text(['admin', 'quota', 'set', 'user:kim', 'normal', '3', '-y']);
   await signIn('viewer', '/usage?tab=quotas');
   const row = page.locator('[data-key="user/kim/*/normal"]');
   await expect(row).toContainText('user kim');
   await cluster.submit({ name: 'job-two', nodes: 2 });
   await expect(row.getByRole('gridcell').nth(4)).toHaveText('2');
   await expect(row.getByRole('gridcell').nth(5)).toHaveText('3');
-  await cluster.text(['admin', 'quota', 'remove', 'user:kim', 'normal']);
+  await cluster.text(['admin', 'quota', 'remove', 'user:kim', 'normal', '-y']);
 });
 
 test('is good to look at for everybody', async ({ page, signIn }) => {

@@ -73,7 +73,7 @@ class Tests:
         if not self.cluster.secure:
             return
         for role, user in USERS.items():
-            self.cluster.glim.text("admin", "user", "set", user, "--role", role)
+            self.cluster.glim.text("admin", "user", "set", user, "--role", role, "-y")
             self.cluster.glim.tokens.file_of(user, self.cluster.glim)
 
     def info(self):
