@@ -114,7 +114,7 @@ test('a reservation that cannot be is refused in words before anything is done',
 });
 
 test('the audit trail is read and verified', async ({ cluster, page, signIn }) => {
-  await cluster.text(['admin', 'team', 'add', 'team-seen', '-y']);
+  await cluster.text(['admin', 'team', 'add', 'team-seen']);
   await signIn('operator', '/admin?tab=audit');
   await expect(page.getByRole('grid')).toContainText('first start');
   await page.getByRole('button', { name: 'Verify the chain' }).click();

@@ -28,7 +28,7 @@ test('@main a waiting job tells why, who is ahead and when; filters stand in the
   await page.locator(`[data-key="${last}"]`).focus();
   await page.keyboard.press('Enter');
   const panel = page.getByRole('complementary');
-  await expect(panel).toContainText('Place in line: 2');
+  await expect(panel).toContainText('Place in the list: 2');
   const why = await cluster.json<{ blockers: { message: string }[]; outlook: { ahead_count: number } }>(
     ['why', String(last)],
     { user: 'lee' },

@@ -17,7 +17,7 @@ const SLOW = { timeout: 60_000 };
 
 // Four real nodes: training that made room for a release's test, a node that is out, jobs that wait, some that ended.
 export async function fill(cluster: Cluster): Promise<World> {
-  await cluster.text(['admin', 'team', 'add', 'vision', '-y']);
+  await cluster.text(['admin', 'team', 'add', 'vision']);
   for (const user of ['kim', 'lee']) await cluster.text(['admin', 'user', 'set', user, '--team', 'vision', '-y']);
   await cluster.text(['admin', 'quota', 'set', 'user:kim', 'normal', '8', '-y']);
   await cluster.text(['admin', 'quota', 'set', 'user:kim', 'high', '4', '-y']);
