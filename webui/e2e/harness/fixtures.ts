@@ -18,6 +18,7 @@ function watchContext(context: BrowserContext): Watch {
   const allowed: RegExp[] = [];
   const watch: Watch = { allow: (what) => allowed.push(what), all: [] };
   const note = (words: string) => {
+    if (words.includes('ERR_NETWORK_CHANGED')) return; // an interface of this machine came or went: not the page's
     if (!allowed.some((one) => one.test(words))) watch.all.push(words);
   };
   context.on('console', (message) => {
