@@ -20,7 +20,7 @@ class AgentCommands:
         has_one = os.path.exists(os.path.join(state_dir, "identity", "node.pem"))
         if not self.secure or (has_one and not anew):
             return
-        invited = self.glim.json("admin", "node", "invite", name, *options)
+        invited = self.glim.json("admin", "node", "invite", name, "-y", *options)
         argv = [
             *(self.network.inside(name) if self.network and name in self.node_places else []),
             self.program("glim-agent"),

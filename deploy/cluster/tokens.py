@@ -19,7 +19,7 @@ class Tokens:
         path = os.path.join(self.folder, user)
         if not os.path.exists(path):
             uid, gid = self.user_ids.get(user, (None, None))
-            glim.text("admin", "user", "set", user, *([] if uid is None else ["--uid", uid, "--gid", gid]))
+            glim.text("admin", "user", "set", user, "-y", *([] if uid is None else ["--uid", uid, "--gid", gid]))
             self.write(user, glim.text("admin", "token", "create", "--user", user))
         return path
 
