@@ -53,6 +53,10 @@ def test_a_quota_that_is_raised_lets_a_waiting_job_start(own):
     write_policy(own, POLICY + "  users: {lee: {normal: 4}}\n")
     told = glim.run("admin", "config", "reload")
     assert told.returncode != 0 and "glim admin quota set user:lee normal 4" in told.stderr, told.stderr
+    quotas = glim.text("admin", "quota", "get")
+    tried = glim.text("admin", "quota", "set", "user:lee", "10", "4", "--dry-run")
+    assert "quota user:lee normal: nodes" in tried, tried
+    assert glim.text("admin", "quota", "get") == quotas, "a dry run changes nothing"
     glim.run("admin", "quota", "set", "user:lee", "normal", "4", "-y")
     cluster.wait_state(waits, "running", 30)
     assert glim.job(borrows)["interrupts"] == 1
