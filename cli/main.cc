@@ -108,7 +108,10 @@ int Main(int argc, char** argv) {
 
   if (flags.insecure) flags.layer.insecure = true;
   std::vector<std::string> warnings;
-  Result<Settings> settings = LoadSettings(flags.layer, DefaultConfigPaths(), [&](const std::string& warning) {
+  ConfigPaths paths = DefaultConfigPaths();
+  paths.user_named = !selection.config.empty();
+  if (paths.user_named) paths.user = selection.config;
+  Result<Settings> settings = LoadSettings(flags.layer, paths, [&](const std::string& warning) {
     early.Note(warning);
     warnings.push_back(warning);
   });

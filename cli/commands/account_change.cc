@@ -70,9 +70,10 @@ Status RunAccountChange(CommandContext& context, const glim::v1::ChangeAccountRe
 
 void AddAccountList(Syntax group, Selection* selection, const char* key, const char* none, const char* help,
                     AccountsTable table) {
-  Syntax command = group.AddCommand("list", help);
-  const std::string kind(key, std::strlen(key) - 1);  // "teams" are what "team list" lists
-  command.Example("glim admin " + kind + " list");
+  Syntax command = group.AddCommand("ls", help);
+  command.Alias("list");
+  const std::string kind(key, std::strlen(key) - 1);  // "teams" are what "team ls" lists
+  command.Example("glim admin " + kind + " ls");
   command.OnChosen(
       [=] { selection->run = [=](CommandContext& context) { return RunAccountList(context, key, none, table); }; });
 }

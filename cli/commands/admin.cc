@@ -1,13 +1,15 @@
 // glim admin status, glim admin outage resolve, and the groups of what else operators ask.
+#include <memory>
+
 #include <fmt/format.h>
 
 #include "cli/commands/admin_accounts.h"
 #include "cli/commands/admin_layout.h"
 #include "cli/commands/admin_operate.h"
-#include "cli/commands/command.h"
-#include "cli/text/render_json.h"
+#include "cli/commands/asked_change.h"
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
+#include "cli/views/node_change_view.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {
@@ -54,19 +56,30 @@ Status RunStatus(CommandContext& context) {
   return Status::Ok();
 }
 
-Status RunResolve(CommandContext& context) {
-  Result<glim::v1::ResolveOutageResponse> response =
-      context.client.Call(&glim::v1::AdminApi::Stub::ResolveOutage, glim::v1::ResolveOutageRequest());
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["nodes_lost"] = response->nodes_lost();
-    context.output.Data(DumpJson(document));
-  } else {
+Status RunResolve(CommandContext& context, const ChangeOptions& options) {
+  AskedChange change;
+  change.in_words = [&context]() -> Result<std::string> {
+    const auto status =
+        context.client.Call(&glim::v1::AdminApi::Stub::GetSchedulerStatus, glim::v1::GetSchedulerStatusRequest());
+    if (!status.ok()) return status.status();
+    if (!status->outage()) return std::string("there is no outage: nothing would change\n");
+    glim::v1::ListNodesRequest request;
+    request.add_states("silent");
+    const auto silent = context.client.Call(&glim::v1::ClientApi::Stub::ListNodes, request);
+    if (!silent.ok()) return silent.status();
+    return OutageEndText(*silent);
+  };
+  change.question = "judge the silent nodes lost?";
+  change.make = [&context](Json* document) {
+    const auto response =
+        context.client.Call(&glim::v1::AdminApi::Stub::ResolveOutage, glim::v1::ResolveOutageRequest());
+    if (!response.ok()) return response.status();
+    (*document)["nodes_lost"] = response->nodes_lost();
     context.output.Note(fmt::format("{} {} judged lost", response->nodes_lost(),
                                     response->nodes_lost() == 1 ? "node is" : "nodes are"));
-  }
-  return Status::Ok();
+    return Status::Ok();
+  };
+  return MakeAfterAsking(context, options, change);
 }
 
 }  // namespace
@@ -94,7 +107,10 @@ void AddAdmin(Syntax app, Selection* selection) {
   Syntax outage = admin.AddGroup("outage", "So many nodes silent at once that none is declared lost");
   Syntax resolve = outage.AddCommand("resolve", "Judge the silent nodes lost: their jobs restart elsewhere");
   resolve.Example("glim admin outage resolve");
-  resolve.OnChosen([=] { selection->run = RunResolve; });
+  const auto options = std::make_shared<ChangeOptions>();
+  AddAskOptions(resolve, options.get());
+  resolve.OnChosen(
+      [=] { selection->run = [options](CommandContext& context) { return RunResolve(context, *options); }; });
 }
 
 }  // namespace glim::cli

@@ -1,6 +1,10 @@
 // glim admin job suspend, resume, priority, move and kill; glim admin kill --user.
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +14,7 @@
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
 #include "cli/views/operate_view.h"
+#include "sdk/base/suggest.h"
 
 namespace glim::cli {
 namespace {
@@ -49,29 +54,77 @@ Json RiskJson(const glim::v1::WeighJobsResponse& risk) {
   return rows;
 }
 
-// Cancel, suspend and resume of several jobs: shown with what they lose, asked once, each tried whatever becomes of the
-// others.
-template <typename Request, typename Response>
-Status ChangeJobs(CommandContext& context, const JobOptions& options, const char* verb, const char* failed,
-                  const Request& request_of_all, Method<ClientApi::Stub, Request, Response> method) {
-  std::vector<glim::v1::Job> jobs;
-  glim::v1::WeighJobsRequest of_all;
+struct JobVerb {
+  const char* verb;
+  const char* done;                      // "killed"
+  const char* failed;                    // "were not killed"
+  bool stops;                            // what is not saved is lost
+  std::vector<std::string_view> states;  // of jobs that it may be done to
+};
+
+// As the scheduler refuses it, and what to do; a dry run says it, too.
+Status WrongState(const glim::v1::Job& job, const JobVerb& verb) {
+  return Status(StatusCode::kFailedPrecondition,
+                fmt::format("job {} is {}: it cannot be {}", job.id(), job.state(), verb.done))
+      .WithReason("WRONG_STATE")
+      .WithField("JOB");
+}
+
+Status WithMend(const Status& refusal, std::uint64_t job) {
+  if (refusal.reason() != "WRONG_STATE" || !refusal.fix().empty()) return refusal;
+  return Status(refusal.code(), refusal.message())
+      .WithReason(refusal.reason())
+      .WithField(refusal.field())
+      .WithFix(fmt::format("leave it out; 'glim status {}' shows how it stands", job));
+}
+
+// The jobs that it may be done to, each once; the others are failures. A job that is not there ends all.
+Status JobsToChange(CommandContext& context, const JobOptions& options, const JobVerb& verb,
+                    std::vector<glim::v1::Job>* jobs, std::vector<Status>* failures) {
+  std::set<std::uint64_t> seen;
   for (const std::uint64_t id : options.jobs) {
+    if (!seen.insert(id).second) continue;
     auto job = context.client.GetJob(id);
     if (!job.ok()) return job.status();
-    jobs.push_back(std::move(*job));
-    of_all.add_job_ids(id);
+    if (std::find(verb.states.begin(), verb.states.end(), job->state()) == verb.states.end()) {
+      failures->push_back(WithMend(WrongState(*job, verb), id));
+    } else {
+      jobs->push_back(std::move(*job));
+    }
   }
-  const auto risk = Weigh(context, of_all);
-  if (!risk.ok()) return risk.status();
-  const std::string what = JobsHitText(jobs, *risk, context.output.colour());
-  Json rows;
-  rows["not_saved"] = RiskJson(*risk);
-  rows["jobs"] = Json::array();
+  return Status::Ok();
+}
+
+Result<glim::v1::WeighJobsResponse> LossOf(CommandContext& context, const std::vector<glim::v1::Job>& jobs) {
+  glim::v1::WeighJobsRequest of_all;
+  for (const glim::v1::Job& job : jobs) of_all.add_job_ids(job.id());
+  return Weigh(context, of_all);
+}
+
+// Cancel, suspend and resume of several jobs: shown, with what they lose if they are stopped, asked once, each tried
+// whatever becomes of the others.
+template <typename Request, typename Response>
+Status ChangeJobs(CommandContext& context, const JobOptions& options, const JobVerb& verb,
+                  const Request& request_of_all, Method<ClientApi::Stub, Request, Response> method) {
+  std::vector<glim::v1::Job> jobs;
   std::vector<Status> failures;
+  if (Status there = JobsToChange(context, options, verb, &jobs, &failures); !there.ok()) return there;
+  const std::size_t named = jobs.size() + failures.size();
+  if (jobs.empty()) return Together(failures, named, verb.failed);
+  Json rows;
+  std::string what;
+  if (verb.stops) {
+    const auto risk = LossOf(context, jobs);
+    if (!risk.ok()) return risk.status();
+    what = JobsHitText(jobs, *risk, context.output.colour());
+    rows["not_saved"] = RiskJson(*risk);
+  } else {
+    what = JobsText(jobs, context.output.colour());
+  }
+  rows["jobs"] = Json::array();
   if (!options.change.dry_run) {
     const Status sure = Confirm(context, options.change, what,
-                                fmt::format("{} {} {}?", verb, jobs.size(), jobs.size() == 1 ? "job" : "jobs"));
+                                fmt::format("{} {} {}?", verb.verb, jobs.size(), jobs.size() == 1 ? "job" : "jobs"));
     if (!sure.ok()) return sure;
   }
   for (const glim::v1::Job& job : jobs) {
@@ -81,7 +134,7 @@ Status ChangeJobs(CommandContext& context, const JobOptions& options, const char
       request.set_job_id(job.id());
       const auto response = context.client.Call(method, request);
       if (!response.ok()) {
-        failures.push_back(response.status());
+        failures.push_back(WithMend(response.status(), job.id()));
         continue;
       }
       row["state"] = response->state();
@@ -89,26 +142,42 @@ Status ChangeJobs(CommandContext& context, const JobOptions& options, const char
     }
     rows["jobs"].push_back(std::move(row));
   }
-  PrintDone(context, options.change, std::move(rows), what);
-  return Together(failures, jobs.size(), failed);
+  if (!rows["jobs"].empty()) PrintDone(context, options.change, std::move(rows), what);
+  return Together(failures, named, verb.failed);
 }
 
 Status RunKill(CommandContext& context, const JobOptions& options) {
   glim::v1::CancelRequest request;
   request.set_reason(options.change.reason);
   request.set_now(options.now);
-  return ChangeJobs(context, options, "kill", "were not killed", request, &ClientApi::Stub::Cancel);
+  const JobVerb kill{"kill",
+                     "killed",
+                     "were not killed",
+                     true,
+                     {"queued", "starting", "running", "interrupting", "cancelling", "suspending", "held"}};
+  return ChangeJobs(context, options, kill, request, &ClientApi::Stub::Cancel);
 }
 
 Status RunJobSuspend(CommandContext& context, const JobOptions& options) {
   glim::v1::SuspendRequest request;
   request.set_reason(options.change.reason);
-  return ChangeJobs(context, options, "suspend", "were not suspended", request, &ClientApi::Stub::Suspend);
+  const JobVerb suspend{"suspend",
+                        "suspended",
+                        "were not suspended",
+                        true,
+                        {"queued", "starting", "running", "interrupting", "suspending", "held"}};
+  return ChangeJobs(context, options, suspend, request, &ClientApi::Stub::Suspend);
 }
 
 Status RunJobResume(CommandContext& context, const JobOptions& options) {
-  return ChangeJobs(context, options, "resume", "were not resumed", glim::v1::ResumeRequest(),
-                    &ClientApi::Stub::Resume);
+  const JobVerb resume{"resume", "resumed", "were not resumed", false, {"suspending", "held"}};
+  return ChangeJobs(context, options, resume, glim::v1::ResumeRequest(), &ClientApi::Stub::Resume);
+}
+
+std::uint64_t JobOf(const glim::v1::CancelUserJobsRequest&) { return 0; }
+template <typename Request>
+std::uint64_t JobOf(const Request& request) {
+  return request.job_id();
 }
 
 template <typename Request, typename Response>
@@ -122,14 +191,14 @@ Status ChangeTried(CommandContext& context, const ChangeOptions& change, Request
   request.set_reason(change.reason);
   request.set_dry_run(true);
   auto answer = context.client.Call(method, request);
-  if (!answer.ok()) return answer.status();
+  if (!answer.ok()) return WithMend(answer.status(), JobOf(request));
   const Result<std::string> what = in_words(request, *answer);
   if (!what.ok()) return what.status();
   if (!change.dry_run) {
     if (Status sure = Confirm(context, change, *what, question); !sure.ok()) return sure;
     request.set_dry_run(false);
     answer = context.client.Call(method, request);
-    if (!answer.ok()) return answer.status();
+    if (!answer.ok()) return WithMend(answer.status(), JobOf(request));
   }
   Json rows = MessageJson(*answer);
   if (more != nullptr) rows.update(*more);
@@ -157,12 +226,29 @@ Status RunMove(CommandContext& context, const JobOptions& options) {
       [&](const auto& asked, const auto& answer) { return MoveText(asked, answer, context.output.colour()); });
 }
 
+// A user without a job whom the registry does not have is a slip of the pen.
+Status CheckKnownUser(CommandContext& context, const std::string& name) {
+  const auto accounts = context.client.Call(&glim::v1::AdminApi::Stub::ListAccounts, glim::v1::ListAccountsRequest());
+  if (!accounts.ok()) return accounts.status();
+  std::vector<std::string_view> names;
+  for (const auto& user : accounts->users()) names.emplace_back(user.name());
+  if (std::find(names.begin(), names.end(), name) != names.end()) return Status::Ok();
+  const std::string near = Nearest(name, names);
+  return Status(StatusCode::kNotFound, fmt::format("there is no user {}, and no job of theirs", name))
+      .WithReason("NO_SUCH_ACCOUNT")
+      .WithField("--user")
+      .WithFix(near.empty() ? "'glim admin user ls' lists the users" : fmt::format("did you mean '{}'?", near));
+}
+
 Status RunKillUser(CommandContext& context, const JobOptions& options) {
   glim::v1::CancelUserJobsRequest request;
   request.set_user(options.user);
   request.set_now(options.now);
   Json risk_rows;
   const auto in_words = [&](const auto& asked, const auto& answer) -> Result<std::string> {
+    if (answer.count() == 0) {
+      if (Status known = CheckKnownUser(context, options.user); !known.ok()) return known;
+    }
     glim::v1::WeighJobsRequest of_all;
     *of_all.mutable_job_ids() = answer.job_ids();
     const auto risk = Weigh(context, of_all);
@@ -197,8 +283,7 @@ void AddAdminJob(Syntax admin, Selection* selection) {
 
   Syntax resume = AddJobCommand(group, selection, options, "resume", "Let held jobs queue again", RunJobResume);
   AddJobsArgument(resume, &options->jobs);
-  resume.Flag("-y,--yes", &options->change.yes, "do not ask");
-  resume.Flag("--dry-run", &options->change.dry_run, "show what would change, and change nothing");
+  AddAskOptions(resume, &options->change);
   resume.Example("glim admin job resume 812");
 
   Syntax priority =

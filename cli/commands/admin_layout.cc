@@ -52,16 +52,6 @@ Status RunList(CommandContext& context, RowKind kind, const char* none, LayoutTa
   return Status::Ok();
 }
 
-// The row as it is, or a new one of that name.
-Result<RowChange> RowToChange(CommandContext& context, RowKind kind, const RowChange& fresh) {
-  const auto rows = RowsNow(context, kind);
-  if (!rows.ok()) return rows.status();
-  for (const RowChange& row : *rows) {
-    if (NameOfRow(row) == NameOfRow(fresh)) return row;
-  }
-  return fresh;
-}
-
 RowChange FreshRow(RowKind kind, const LayoutOptions& options) {
   RowChange row;
   if (kind == RowChange::kPool) row.mutable_pool()->set_name(options.name);
@@ -83,19 +73,19 @@ Status RunSet(CommandContext& context, RowKind kind, const LayoutOptions& option
   const bool part = link && !named && !options.zone_a.empty();
   if (Status clear = CheckOneOrFile(kind, named, part, of_file, words); !clear.ok()) return clear;
   if (!named) return RunSetFile(context, kind, of_file);
-  auto row = RowToChange(context, kind, FreshRow(kind, options));
+  auto row = RowToChange(context, FreshRow(kind, options));
   if (!row.ok()) return row.status();
   if (options.note && kind == RowChange::kPool) row->mutable_pool()->set_note(*options.note);
   if (options.note && kind == RowChange::kZone) row->mutable_zone()->set_note(*options.note);
   if (options.jobs_max) row->mutable_link()->set_jobs_max(static_cast<std::uint32_t>(*options.jobs_max));
   if (options.pairs_max) row->mutable_link()->set_pairs_max(static_cast<std::uint32_t>(*options.pairs_max));
-  return ChangeRows(context, kind, {*row}, of_file.change);
+  return ChangeRow(context, *row, of_file.change);
 }
 
 Status RunRemove(CommandContext& context, RowKind kind, const LayoutOptions& options, const RowOptions& of_file) {
   RowChange row = FreshRow(kind, options);
   row.set_remove(true);
-  return ChangeRows(context, kind, {row}, of_file.change);
+  return ChangeRow(context, row, of_file.change);
 }
 
 void AddNames(Syntax command, RowKind kind, const LayoutOptionsPtr& options, Presence presence) {
@@ -151,8 +141,7 @@ void AddGroupOf(Syntax admin, Selection* selection, RowKind kind, const GroupWor
   Syntax remove = group.AddCommand("rm", fmt::format("Remove a {} that nobody refers to", word));
   remove.Alias("remove");
   AddNames(remove, kind, options, Presence::kRequired);
-  remove.Flag("-y,--yes", &of_file->change.yes, "do not ask");
-  remove.Flag("--dry-run", &of_file->change.dry_run, "show what would change, and change nothing");
+  AddAskOptions(remove, &of_file->change);
   remove.OnChosen(
       [=] { selection->run = [=](CommandContext& context) { return RunRemove(context, kind, *options, *of_file); }; });
   remove.Example("glim admin " + word + " rm " + words.example);

@@ -87,6 +87,7 @@ TEST_F(AdminLayoutTest, ARowIsSetAfterItsDifferenceWasShown) {
   ASSERT_EQ(Done().size(), 1u);
   EXPECT_EQ(Done()[0].changes(0).link().jobs_max(), 2u);
   EXPECT_EQ(Done()[0].changes(0).link().pairs_max(), 2u) << "what is not given stays";
+  EXPECT_EQ(Done()[0].expect(), "as shown") << "if somebody has changed it since, nothing is done";
   EXPECT_EQ(Glim({"admin", "pool", "set", "h100", "--note", "to come", "-y"}).out, "+ pool h100: note \"to come\"\n");
   EXPECT_EQ(Glim({"admin", "zone", "rm", "B", "-y"}).out, "- zone B\n");
   EXPECT_TRUE(Done().back().changes(0).remove());
@@ -122,7 +123,7 @@ TEST_F(AdminLayoutTest, ADifferenceIsExitCode1) {
   const GlimResult pruned = Glim({"admin", "zone", "diff", "--file", "rows.yaml", "--prune"});
   EXPECT_EQ(pruned.exit_code, 1);
   EXPECT_EQ(pruned.out, "- zone B\n");
-  EXPECT_EQ(Asked(), 0u) << "a diff asks the scheduler for nothing but what there is";
+  EXPECT_TRUE(Done().empty()) << "a diff asks the scheduler what it would take, and changes nothing";
 }
 
 TEST_F(AdminLayoutTest, AFileIsAppliedAsOneChange) {
@@ -193,6 +194,102 @@ TEST_F(AdminLayoutTest, WhatIsWrongInAFileIsToldByItsPlace) {
   Write("rows.yaml", "users: [{name: kim, gid: 7}]\n");
   EXPECT_THAT(Glim({"admin", "user", "diff", "--file", "rows.yaml"}).err, HasSubstr("has a gid and no uid"));
   EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(AdminLayoutTest, ValuesOfAFileAreRefusedAtTheirPlaceByDiffAndSetAlike) {
+  struct File {
+    const char* kind;
+    const char* text;
+    const char* words;
+  };
+  const std::vector<File> files = {
+      {"user", "users: [{name: kim, role: god}]\n", "rows.yaml:1:27: users[0].role: 'god' is no role"},
+      {"user", "users: [{name: kim, teams: [v, v]}]\n", "rows.yaml:1:32: users[0].teams: v is there already"},
+      {"user", "users: [{name: kim, admin_of: [v]}]\n", "users[0]: admin_of has v, which is none of"},
+      {"team", "teams: [{name: v, pools: [default, default]}]\n", "teams[0].pools: default is there already"},
+      {"quota", "quotas: [{subject: everybody, class: hihg, nodes: 1}]\n", "quotas[0].class: 'hihg' is no class"},
+      {"quota", "quotas:\n- {subject: everybody, class: 30, nodes: 1}\n- {subject: everybody, class: high, nodes: 1}\n",
+       "rows.yaml:3:3: quotas[1]: quota everybody high is there already"},
+  };
+  for (const File& file : files) {
+    Write("rows.yaml", file.text);
+    for (const char* verb : {"diff", "set"}) {
+      const GlimResult bad = Glim({"admin", file.kind, verb, "--file", "rows.yaml"});
+      EXPECT_EQ(bad.exit_code, 2) << file.text << bad.out;
+      EXPECT_THAT(bad.err, HasSubstr(file.words)) << verb;
+    }
+  }
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(AdminLayoutTest, WhatTheSchedulerRefusesOfAFileIsToldByItsPlaceByDiffAndSetAlike) {
+  Write("rows.yaml", "zones: [{name: A}]\npools:\n  - {name: a100, note: x}\n  - {name: h100}\n");
+  const auto refusal = [](const std::string& message) {
+    return Refusal(grpc::StatusCode::NOT_FOUND, message, "NO_SUCH_POOL", "pool", "declare it");
+  };
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{"diff"}, {"set", "-y"}}) {
+    server_.Lock()->rows_refusal = refusal("changes[1]: there is no pool h100");
+    std::vector<std::string> words = {"admin", "pool"};
+    words.insert(words.end(), verb.begin(), verb.end());
+    words.insert(words.end(), {"--file", "rows.yaml"});
+    const GlimResult bad = Glim(words);
+    EXPECT_EQ(bad.exit_code, 3) << bad.out;
+    EXPECT_THAT(bad.err, HasSubstr("rows.yaml:4:5: pools[1]: there is no pool h100"));
+    EXPECT_THAT(bad.err, HasSubstr("fix: declare it"));
+  }
+  server_.Lock()->rows_refusal = refusal("it is in use");
+  EXPECT_THAT(Glim({"admin", "pool", "rm", "a100", "-y"}).err, HasSubstr("pool a100: it is in use"));
+  server_.Lock()->rows_refusal = Refusal(grpc::StatusCode::PERMISSION_DENIED, "you are no operator", "ROLE");
+  const GlimResult viewer = Glim({"admin", "pool", "diff", "--file", "rows.yaml"});
+  EXPECT_EQ(viewer.exit_code, 1) << "who may not change rows sees what differs";
+  EXPECT_THAT(viewer.err, HasSubstr("whether the scheduler would take it was not asked: you are no operator"));
+  EXPECT_EQ(Glim({"admin", "pool", "set", "--file", "rows.yaml", "-y"}).exit_code, 4);
+}
+
+TEST_F(AdminLayoutTest, AClassByNumberIsTheClassAndItsQuotaStays) {
+  {
+    auto* const quota = server_.Lock()->accounts.add_quotas();
+    quota->set_of("everybody");
+    quota->set_pool("*");
+    quota->set_priority("above_normal");
+    quota->set_nodes(4);
+  }
+  for (const char* word : {"20", "above-normal", "above_normal"}) {
+    Write("rows.yaml", std::string("quotas: [{subject: everybody, class: ") + word + ", nodes: 4}]\n");
+    const GlimResult same = Glim({"admin", "quota", "set", "--file", "rows.yaml", "--prune", "-y"});
+    EXPECT_EQ(same.exit_code, 0) << word << same.err;
+    EXPECT_THAT(same.err, HasSubstr("nothing differs")) << word;
+  }
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(AdminLayoutTest, MoreRowsThanGoAtATimeAreRefusedWithAWayThatWorks) {
+  std::string rows = "pools:\n";
+  for (int i = 0; i <= 1000; ++i) {
+    rows += "- {name: p" + std::to_string(i) + "}\n";
+    auto* const pool = server_.Lock()->layout.add_pools();
+    pool->set_name("q" + std::to_string(i));
+    pool->set_has_row(true);
+  }
+  Write("rows.yaml", rows);
+  const GlimResult many = Glim({"admin", "pool", "set", "--file", "rows.yaml", "-y"});
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_THAT(many.err, HasSubstr("fix: split the file"));
+  Write("rows.yaml", "pools: [{name: a100}]\n");
+  const GlimResult prune = Glim({"admin", "pool", "set", "--file", "rows.yaml", "--prune", "-y"});
+  EXPECT_EQ(prune.exit_code, 2);
+  EXPECT_THAT(prune.err, HasSubstr("remove in steps of at most 1000: for each, leave the others in the file"));
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(AdminLayoutTest, OneRowIsAskedAboutInTheSingular) {
+  GlimOptions options = Options();
+  options.keyboard = true;
+  GlimProcess glim({"admin", "zone", "rm", "B"}, options);
+  EXPECT_TRUE(glim.AwaitError("- zone B\nchange this row? [y/N] "));
+  glim.Type("n\n");
+  EXPECT_EQ(glim.Finish().exit_code, 1);
+  EXPECT_TRUE(Done().empty());
 }
 
 TEST_F(AdminLayoutTest, ARowIsNamedOrAFileIsAndNotBoth) {

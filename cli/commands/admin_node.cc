@@ -1,15 +1,20 @@
 // glim admin node return, remove, invite, revoke and label; admin_node_out.cc has those that take nodes out.
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/commands/admin_operate.h"
-#include "cli/commands/command.h"
+#include "cli/commands/asked_change.h"
+#include "cli/commands/node_list.h"
 #include "cli/text/errors.h"
-#include "cli/text/render_json.h"
+#include "cli/text/option_names.h"
 #include "cli/text/text.h"
 #include "cli/views/identity_view.h"
+#include "cli/views/node_change_view.h"
+#include "cli/views/operate_view.h"
 
 namespace glim::cli {
 namespace {
@@ -23,40 +28,83 @@ struct NodeOptions {
   std::optional<std::int64_t> gpus;
   bool login = false;
   Duration ttl;
+  ChangeOptions change;
 };
 using NodeOptionsPtr = std::shared_ptr<NodeOptions>;
 
+// The node as it is listed; without a state where no agent of that name has registered.
+Result<glim::v1::Node> NodeNow(CommandContext& context, const std::string& name) {
+  const auto list = context.client.Call(&glim::v1::ClientApi::Stub::ListNodes, ListRequestFor(name));
+  if (!list.ok()) return list.status();
+  glim::v1::Node node = NodeOf(*list, name);
+  node.set_name(name);
+  return node;
+}
+
+// Says by the node as it is what will become of it.
+std::function<Result<std::string>()> InWordsOf(CommandContext& context, const NodeOptions& options,
+                                               std::function<Result<std::string>(const glim::v1::Node&)> words) {
+  return [&context, &options, words = std::move(words)]() -> Result<std::string> {
+    const auto node = NodeNow(context, options.node);
+    return node.ok() ? words(*node) : node.status();
+  };
+}
+
 Status RunNodeReturn(CommandContext& context, const NodeOptions& options) {
-  glim::v1::ReturnNodeRequest request;
-  request.set_node(options.node);
-  const auto response = context.client.Call(&AdminApi::Stub::ReturnNode, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = options.node;
-    document["state"] = response->state();
-    context.output.Data(DumpJson(document));
-  } else {
+  AskedChange change;
+  change.in_words = InWordsOf(context, options, [](const glim::v1::Node& node) -> Result<std::string> {
+    if (node.state().empty()) return NoSuchNode(node.name());
+    return NodeReturnText(node);
+  });
+  change.question = fmt::format("return node {}?", options.node);
+  change.document["node"] = options.node;
+  change.make = [&](Json* document) {
+    glim::v1::ReturnNodeRequest request;
+    request.set_node(options.node);
+    const auto response = context.client.Call(&AdminApi::Stub::ReturnNode, request);
+    if (!response.ok()) return response.status();
+    (*document)["state"] = response->state();
     context.output.Note(fmt::format("node {} is {}", options.node, response->state()));
+    return Status::Ok();
+  };
+  return MakeAfterAsking(context, options.change, change);
+}
+
+// As the scheduler would refuse it.
+Status CheckRemove(const glim::v1::Node& node, bool connected) {
+  const std::uint64_t job = node.holder().job_id() != 0 ? node.holder().job_id() : node.claim().job_id();
+  if (job != 0) {
+    return Status(StatusCode::kFailedPrecondition, fmt::format("node {} is in use by job {}", node.name(), job))
+        .WithReason("NODE_IN_USE")
+        .WithField("NODE")
+        .WithFix(fmt::format("wait until that job has left the node, or cancel it: glim cancel {}", job));
   }
-  return Status::Ok();
+  if (node.state() != "ready" || connected) return Status::Ok();
+  return Status(StatusCode::kFailedPrecondition, fmt::format("the agent of node {} is connected", node.name()))
+      .WithReason("NODE_CONNECTED")
+      .WithField("NODE")
+      .WithFix("stop that agent first, or give --connected: then it registers anew at once");
 }
 
 Status RunNodeRemove(CommandContext& context, const NodeOptions& options) {
-  glim::v1::RemoveNodeRequest request;
-  request.set_node(options.node);
-  request.set_connected(options.connected);
-  const auto response = context.client.Call(&AdminApi::Stub::RemoveNode, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = options.node;
-    document["removed"] = true;
-    context.output.Data(DumpJson(document));
-  } else {
+  AskedChange change;
+  change.in_words = InWordsOf(context, options, [&](const glim::v1::Node& node) -> Result<std::string> {
+    if (Status may = CheckRemove(node, options.connected); !may.ok()) return may;
+    return NodeRemoveText(node, options.connected);
+  });
+  change.question = fmt::format("remove node {}?", options.node);
+  change.document["node"] = options.node;
+  change.make = [&](Json* document) {
+    glim::v1::RemoveNodeRequest request;
+    request.set_node(options.node);
+    request.set_connected(options.connected);
+    const auto response = context.client.Call(&AdminApi::Stub::RemoveNode, request);
+    if (!response.ok()) return response.status();
+    (*document)["removed"] = true;
     context.output.Note(fmt::format("node {} is removed: a machine of that name may register", options.node));
-  }
-  return Status::Ok();
+    return Status::Ok();
+  };
+  return MakeAfterAsking(context, options.change, change);
 }
 
 glim::v1::NodeLabels LabelsOf(const NodeOptions& options) {
@@ -101,38 +149,43 @@ Status RunNodeInvite(CommandContext& context, const NodeOptions& options) {
   *request.mutable_labels() = LabelsOf(options);
   request.set_address(options.address.value_or(""));
   request.set_login(options.login);
-  const auto response = context.client.Call(&AdminApi::Stub::InviteNode, request);
-  if (!response.ok()) return response.status();
-  const std::string command = EnrolCommand(options.node, *response);
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = options.node;
-    document["command"] = command;
-    document.update(MessageJson(*response));
-    context.output.Data(DumpJson(document));
+  AskedChange change;
+  change.in_words = InWordsOf(context, options, [&](const glim::v1::Node& node) -> Result<std::string> {
+    return NodeInviteText(node, request);
+  });
+  change.question = fmt::format("invite node {}?", options.node);
+  change.document["node"] = options.node;
+  change.make = [&](Json* document) -> Status {
+    const auto response = context.client.Call(&AdminApi::Stub::InviteNode, request);
+    if (!response.ok()) return WithOptionNames(response.status());
+    const std::string command = EnrolCommand(options.node, *response);
+    (*document)["command"] = command;
+    document->update(MessageJson(*response));
+    context.output.Note(fmt::format("run this on {}; it asks for the token below, which counts once and {}:",
+                                    options.node, EndText(response->expires_at_ms(), Now())));
+    if (!context.output.json()) context.output.Data(command + "\n" + response->token() + "\n");
     return Status::Ok();
-  }
-  context.output.Note(fmt::format("run this on {}; it asks for the token below, which counts once and {}:",
-                                  options.node, EndText(response->expires_at_ms(), Now())));
-  context.output.Data(command + "\n" + response->token() + "\n");
-  return Status::Ok();
+  };
+  return MakeAfterAsking(context, options.change, change);
 }
 
 Status RunNodeRevoke(CommandContext& context, const NodeOptions& options) {
-  glim::v1::RevokeNodeRequest request;
-  request.set_node(options.node);
-  const auto response = context.client.Call(&AdminApi::Stub::RevokeNode, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = options.node;
-    document["revoked"] = true;
-    context.output.Data(DumpJson(document));
-  } else {
+  AskedChange change;
+  change.in_words = InWordsOf(context, options,
+                              [](const glim::v1::Node& node) -> Result<std::string> { return NodeRevokeText(node); });
+  change.question = fmt::format("revoke node {}?", options.node);
+  change.document["node"] = options.node;
+  change.make = [&](Json* document) {
+    glim::v1::RevokeNodeRequest request;
+    request.set_node(options.node);
+    const auto response = context.client.Call(&AdminApi::Stub::RevokeNode, request);
+    if (!response.ok()) return response.status();
+    (*document)["revoked"] = true;
     context.output.Note(fmt::format(
         "node {}: its certificate counts no more; 'glim admin node invite' lets it in again", options.node));
-  }
-  return Status::Ok();
+    return Status::Ok();
+  };
+  return MakeAfterAsking(context, options.change, change);
 }
 
 Status RunNodeLabel(CommandContext& context, const NodeOptions& options) {
@@ -143,19 +196,22 @@ Status RunNodeLabel(CommandContext& context, const NodeOptions& options) {
   const std::vector<std::string> fields = FieldsOf(options);
   for (const std::string& field : fields) request.add_fields(field);
   if (fields.empty()) return UsageError("no label was given", "--pool, --zone, --leaf, --gpu-type, --gpus, ...");
-  const auto response = context.client.Call(&AdminApi::Stub::LabelNode, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["node"] = options.node;
-    document["fields"] = fields;
-    document["applied"] = response->applied();
-    context.output.Data(DumpJson(document));
-  } else {
-    context.output.Note(fmt::format("node {}: {} {}", options.node, fmt::format("{}", fmt::join(fields, ", ")),
+  AskedChange change;
+  change.in_words = InWordsOf(context, options, [&](const glim::v1::Node& node) -> Result<std::string> {
+    return NodeLabelText(node, request);
+  });
+  change.question = fmt::format("label node {}?", options.node);
+  change.document["node"] = options.node;
+  change.document["fields"] = fields;
+  change.make = [&](Json* document) {
+    const auto response = context.client.Call(&AdminApi::Stub::LabelNode, request);
+    if (!response.ok()) return WithOptionNames(response.status());
+    (*document)["applied"] = response->applied();
+    context.output.Note(fmt::format("node {}: {} {}", options.node, fmt::join(fields, ", "),
                                     response->applied() ? "in force" : "in force when its job has left"));
-  }
-  return Status::Ok();
+    return Status::Ok();
+  };
+  return MakeAfterAsking(context, options.change, change);
 }
 
 using NodeRun = Status (*)(CommandContext&, const NodeOptions&);
@@ -165,6 +221,7 @@ Syntax AddNodeCommand(Syntax group, Selection* selection, const NodeOptionsPtr& 
   Syntax command = group.AddCommand(name, help);
   command.Example(fmt::format("glim admin node {} n7", name));
   command.Option("NODE", &options->node, "the node's name", Presence::kRequired);
+  AddAskOptions(command, &options->change);
   command.OnChosen([=] { selection->run = [=](CommandContext& context) { return run(context, *options); }; });
   return command;
 }

@@ -7,6 +7,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/node_list.h"
+#include "cli/text/option_names.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
 #include "cli/views/operate_view.h"
@@ -33,14 +34,15 @@ Status ChangeNode(CommandContext& context, const OutOptions& options, const char
   const auto before = context.client.Call(&glim::v1::ClientApi::Stub::ListNodes, ListRequestFor(options.node));
   if (!before.ok()) return before.status();
   auto answer = context.client.Call(method, request);
-  if (!answer.ok()) return answer.status();
+  if (!answer.ok()) return WithOptionNames(answer.status());
   const std::string what = NodeChangeText(NodeOf(*before, options.node), *answer, Now(), context.output.colour());
   if (!options.change.dry_run) {
     const Status sure = Confirm(context, options.change, what, fmt::format("{} node {}?", verb, options.node));
     if (!sure.ok()) return sure;
     request.set_dry_run(false);
+    request.set_expect(answer->state());
     answer = context.client.Call(method, request);
-    if (!answer.ok()) return answer.status();
+    if (!answer.ok()) return WithOptionNames(answer.status());
   }
   if (context.output.json()) {
     Json document = NewDocument();
@@ -120,8 +122,7 @@ void AddNodesOut(Syntax node, Selection* selection) {
   Syntax uncordon =
       AddOutCommand(node, selection, options, "uncordon", "Give a node back that was taken out", RunUncordon);
   AddName(uncordon, options.get());
-  uncordon.Flag("-y,--yes", &options->change.yes, "do not ask");
-  uncordon.Flag("--dry-run", &options->change.dry_run, "show what would change, and change nothing");
+  AddAskOptions(uncordon, &options->change);
   uncordon.Example("glim admin node uncordon n7");
 }
 

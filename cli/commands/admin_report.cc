@@ -153,6 +153,10 @@ Status RunHistoryReport(CommandContext& context, const AdminReportOptions& optio
 }
 
 Status RunAdminReport(CommandContext& context, const AdminReportOptions& options) {
+  if (options.format == "csv" && (context.output.json() || options.json)) {
+    return UsageError("--format csv and JSON (-o json, --json, GLIM_OUTPUT) exclude each other",
+                      "leave one of them out, or say -o table --format csv");
+  }
   if (options.what == kStorage) return RunStorage(context, options);
   return options.what == kLedger ? RunLedger(context, options) : RunHistoryReport(context, options);
 }

@@ -1,14 +1,16 @@
 // glim admin reserve set, rm and ls: nodes for a team, or for nobody, from when to when.
+#include <algorithm>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "cli/commands/account_change.h"
 #include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
 #include "cli/commands/confirm.h"
+#include "cli/text/option_names.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
@@ -21,54 +23,97 @@ namespace {
 using glim::v1::ReserveApi;
 
 struct ReserveOptions {
-  std::string name, team, pool, node_names;
-  std::uint32_t share = 0;
+  std::string name;
+  std::optional<std::string> team, pool, node_names;
+  std::optional<std::int64_t> share;
+  bool from_now = false;
   std::optional<TimePoint> from, until;
   Duration lasts;
   ChangeOptions change;
 };
+constexpr Duration kSoon = Seconds(2);
+constexpr std::int64_t kShareMax = 10'000'000;
+
 using ReserveOptionsPtr = std::shared_ptr<ReserveOptions>;
 
 // "in 2h", "2h", "now" and "2026-12-01T08:00Z".
-WordCheck IntoComingMoment(std::optional<TimePoint>* target) {
-  return [target](const std::string& word) -> std::string {
-    const std::string span = word.starts_with("in ") ? word.substr(3) : word;
-    if (word == "now") {
-      *target = std::nullopt;
-    } else if (const auto ahead = ParseDuration(span)) {
-      *target = Now() + *ahead;
-    } else if (const auto moment = ParseMoment(word)) {
-      *target = *moment;
-    } else {
-      return "'" + word + "' is no moment; write it like 'in 2h' or 2026-12-01T08:00Z";
-    }
-    return "";
-  };
+std::string ReadComingMoment(const std::string& word, std::optional<TimePoint>* moment) {
+  const std::string span = word.starts_with("in ") ? word.substr(3) : word;
+  if (const auto ahead = ParseDuration(span)) {
+    *moment = Now() + *ahead;
+  } else {
+    *moment = ParseMoment(word);
+  }
+  if (*moment) return "";
+  return "'" + word + "' is no moment; write it like 'in 2h', 2026-12-01T08:00Z or 2026-12-01T10:00+02:00";
 }
 
-Result<glim::v1::Reservation> ReservationFrom(const ReserveOptions& options) {
-  glim::v1::Reservation row;
-  row.set_name(options.name);
-  row.set_team(options.team);
-  row.set_pool(options.pool);
-  row.set_share(options.share);
-  std::stringstream names(options.node_names);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (!name.empty()) row.add_node_names(name);
-  }
-  if (row.node_names().empty() == (row.share() == 0)) {
-    return InvalidArgument("--nodes", "is neither a number of nodes of a pool nor names of nodes, or both",
+// Which nodes: a share of a pool or nodes by name; neither is said of one that is there: they stay.
+Status FillNodes(const ReserveOptions& options, glim::v1::Reservation* row) {
+  if (options.node_names && (options.share || options.pool)) {
+    return InvalidArgument(options.share ? "--nodes" : "--pool", "is of a share of a pool, and --node names nodes",
                            "say --pool POOL --nodes 4, or --node n1,n2");
   }
-  if (row.share() > 0 && row.pool().empty()) {
+  if (options.node_names) {
+    row->clear_pool();
+    row->clear_share();
+    row->clear_node_names();
+    for (const std::string& name : WordsOf(*options.node_names)) row->add_node_names(name);
+    if (row->node_names().empty()) return InvalidArgument("--node", "names no node", "say --node n1,n2");
+    return Status::Ok();
+  }
+  if (options.share || options.pool) row->clear_node_names();
+  if (options.share) row->set_share(static_cast<std::uint32_t>(*options.share));
+  if (options.pool) row->set_pool(*options.pool);
+  if (row->share() == 0 && row->node_names().empty()) {
+    return InvalidArgument("--nodes", "is neither a number of nodes of a pool nor names of nodes",
+                           "say --pool POOL --nodes 4, or --node n1,n2");
+  }
+  if (row->share() > 0 && row->pool().empty()) {
     return InvalidArgument("--pool", "is missing", "say of which pool the nodes are to be; glim nodes lists them");
   }
-  if (options.until.has_value() == (options.lasts.ms > 0)) {
+  return Status::Ok();
+}
+
+// From when to when; of one that is there what is not said stays.
+Status FillTimes(const ReserveOptions& options, bool there, glim::v1::Reservation* row) {
+  const bool both = options.until && options.lasts.ms > 0;
+  const bool neither = !options.until && options.lasts.ms == 0;
+  if (both || (neither && !there)) {
     return InvalidArgument("--for", "neither --for nor --until is given, or both", "say one of the two");
   }
-  row.set_begins_at_ms(options.from ? options.from->ms : 0);
-  row.set_ends_at_ms(options.until ? options.until->ms : (options.from.value_or(Now()) + options.lasts).ms);
-  row.set_reason(options.change.reason);
+  if (options.from) row->set_begins_at_ms(options.from->ms);
+  if (options.from_now) row->set_begins_at_ms(Now().ms);
+  const TimePoint begin = row->begins_at_ms() > 0 ? TimePoint{row->begins_at_ms()} : Now();
+  if (options.until) row->set_ends_at_ms(options.until->ms);
+  if (options.lasts.ms > 0) row->set_ends_at_ms((begin + options.lasts).ms);
+  // By the scheduler's clock; it takes none for as it was.
+  if (options.from_now) row->set_begins_at_ms(there ? (Now() + kSoon).ms : 0);
+  return Status::Ok();
+}
+
+// The reservation of that name as it is, with what was said of it changed; or a new one.
+Result<glim::v1::Reservation> ReservationFrom(CommandContext& context, const ReserveOptions& options) {
+  const auto list = context.client.Call(&ReserveApi::Stub::ListReservations, glim::v1::ListReservationsRequest());
+  if (!list.ok()) return list.status();
+  const auto& rows = list->reservations();
+  const auto known =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name() == options.name; });
+  const bool there = known != rows.end();
+  glim::v1::Reservation row;
+  if (there) row = *known;
+  row.set_name(options.name);
+  row.clear_made_by();
+  row.clear_made_at_ms();
+  row.clear_state();
+  row.clear_nodes();
+  if (options.team) row.set_team(*options.team);
+  if (!options.change.reason.empty()) row.set_reason(options.change.reason);
+  if (row.reason().empty()) {
+    return InvalidArgument("--reason", "is missing", "say why, for those who ask for the nodes");
+  }
+  if (Status nodes = FillNodes(options, &row); !nodes.ok()) return nodes;
+  if (Status times = FillTimes(options, there, &row); !times.ok()) return times;
   return row;
 }
 
@@ -87,21 +132,22 @@ void Answer(CommandContext& context, const ChangeOptions& change, const Response
 
 // Asks what would come of it, shows that and asks the operator, and does it.
 Status RunReserveSet(CommandContext& context, const ReserveOptions& options) {
-  const Result<glim::v1::Reservation> row = ReservationFrom(options);
+  const Result<glim::v1::Reservation> row = ReservationFrom(context, options);
   if (!row.ok()) return row.status();
   glim::v1::SetReservationRequest request;
   *request.mutable_reservation() = *row;
   request.set_dry_run(true);
   auto answer = context.client.Call(&ReserveApi::Stub::SetReservation, request);
-  if (!answer.ok()) return answer.status();
+  if (!answer.ok()) return WithOptionNames(answer.status());
   const std::string what = ReservationChangeText(*answer, context.output.colour());
   if (!options.change.dry_run) {
     const char* const verb = answer->has_before() ? "change" : "make";
     const Status sure = Confirm(context, options.change, what, fmt::format("{} reservation {}?", verb, options.name));
     if (!sure.ok()) return sure;
     request.set_dry_run(false);
+    request.set_expect(answer->state());
     answer = context.client.Call(&ReserveApi::Stub::SetReservation, request);
-    if (!answer.ok()) return answer.status();
+    if (!answer.ok()) return WithOptionNames(answer.status());
   }
   Answer(context, options.change, *answer, what);
   return Status::Ok();
@@ -112,14 +158,15 @@ Status RunReserveRemove(CommandContext& context, const ReserveOptions& options) 
   request.set_name(options.name);
   request.set_dry_run(true);
   auto answer = context.client.Call(&ReserveApi::Stub::RemoveReservation, request);
-  if (!answer.ok()) return answer.status();
+  if (!answer.ok()) return WithOptionNames(answer.status());
   const std::string what = ReservationRemovedText(*answer);
   if (!options.change.dry_run) {
     const Status sure = Confirm(context, options.change, what, fmt::format("take reservation {} back?", options.name));
     if (!sure.ok()) return sure;
     request.set_dry_run(false);
+    request.set_expect(answer->state());
     answer = context.client.Call(&ReserveApi::Stub::RemoveReservation, request);
-    if (!answer.ok()) return answer.status();
+    if (!answer.ok()) return WithOptionNames(answer.status());
   }
   Answer(context, options.change, *answer, what);
   return Status::Ok();
@@ -156,15 +203,21 @@ void AddAdminReserve(Syntax admin, Selection* selection) {
   Syntax set =
       AddReserveCommand(reserve, selection, options, "set", "Make a reservation, or change one", RunReserveSet);
   set.Option("NAME", &options->name, "what it is called", Presence::kRequired);
-  set.Option("--team", &options->team, "whose jobs may be there; not given: nobody's");
+  set.Option("--team", &options->team, "whose jobs may be there; not given: nobody's, or as it was");
   set.Option("--pool", &options->pool, "the pool that --nodes are of");
-  set.Option("--nodes", &options->share, "so many nodes of the pool: those that cost least to free");
+  set.ParsedOption(
+      "--nodes", "so many nodes of the pool: those that cost least to free",
+      [options](const std::string& word) { return ReadWhole(word, 1, kShareMax, &options->share.emplace()); });
   set.Option("--node", &options->node_names, "these very nodes: n1,n2");
-  set.ParsedOption("--from", "when it begins: 'in 2h', 2026-12-01T08:00Z; not given: now, or as it began",
-                   IntoComingMoment(&options->from));
-  set.ParsedOption("--until", "when it ends: 'in 6h', 2026-12-01T12:00Z", IntoComingMoment(&options->until));
+  set.ParsedOption("--from", "when it begins: 'in 2h', 2026-12-01T08:00Z, now; not given: now, or as it was",
+                   [options](const std::string& word) {
+                     options->from_now = word == "now";
+                     return options->from_now ? std::string() : ReadComingMoment(word, &options->from);
+                   });
+  set.ParsedOption("--until", "when it ends: 'in 6h', 2026-12-01T12:00Z",
+                   [options](const std::string& word) { return ReadComingMoment(word, &options->until); });
   AddDurationOption(set, "--for", &options->lasts, "how long it lasts, instead of --until");
-  AddChangeOptions(set, &options->change, Presence::kRequired);
+  AddChangeOptions(set, &options->change, Presence::kOptional);
   set.Example(
       "glim admin reserve set release --team vision --pool default --nodes 4 --from 2026-12-01T08:00Z --for 4h "
       "--reason 'a deadline'");
@@ -172,8 +225,7 @@ void AddAdminReserve(Syntax admin, Selection* selection) {
 
   Syntax remove = AddReserveCommand(reserve, selection, options, "rm", "Take a reservation back", RunReserveRemove);
   remove.Option("NAME", &options->name, "the reservation's name", Presence::kRequired);
-  remove.Flag("-y,--yes", &options->change.yes, "do not ask");
-  remove.Flag("--dry-run", &options->change.dry_run, "show what would change, and change nothing");
+  AddAskOptions(remove, &options->change);
   remove.Example("glim admin reserve rm release");
 
   Syntax list =

@@ -127,10 +127,11 @@ TEST_F(AdminTest, AJobsOwnGpuTimeIsALineOfItsStatus) {
 }
 
 TEST_F(AdminTest, ANodeIsRemoved) {
-  const GlimResult result = Glim({"admin", "node", "remove", "n1"});
+  const GlimResult result = Glim({"admin", "node", "remove", "n1", "-y"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "node n1 is removed: a machine of that name may register\n");
-  EXPECT_EQ(json::parse(Glim({"admin", "node", "remove", "--connected", "n2", "-o", "json"}).out)["removed"], true);
+  EXPECT_EQ(json::parse(Glim({"admin", "node", "remove", "--connected", "n2", "-y", "-o", "json"}).out)["removed"],
+            true);
   const auto state = server_.Lock();
   ASSERT_EQ(state->removed_nodes.size(), 2u);
   EXPECT_EQ(state->removed_nodes[0].node(), "n1");
@@ -143,7 +144,20 @@ TEST_F(AdminTest, AnOutageSaysWhatToDoAndIsResolvedByHand) {
   const GlimResult status = Glim({"admin", "status"});
   EXPECT_THAT(status.out, HasSubstr("outage      yes: 3 nodes are silent"));
   EXPECT_THAT(status.out, HasSubstr("glim admin outage resolve"));
-  EXPECT_EQ(Glim({"admin", "outage", "resolve"}).err, "3 nodes are judged lost\n");
+  {
+    const auto state = server_.Lock();
+    auto& node = state->nodes.emplace_back();
+    node.set_name("n1");
+    node.set_state("silent");
+    node.mutable_holder()->set_job_id(7);
+  }
+  const GlimResult dry = Glim({"admin", "outage", "resolve", "--dry-run"});
+  EXPECT_THAT(dry.out, HasSubstr("  - silent: n1\n  + judged lost\n  jobs that restart elsewhere, from their last "
+                                 "save: 7\n"));
+  EXPECT_EQ(server_.Lock()->nodes_silent, 3u);
+  EXPECT_EQ(Glim({"admin", "outage", "resolve"}).exit_code, 2) << "no terminal, and no -y";
+  EXPECT_EQ(server_.Lock()->nodes_silent, 3u);
+  EXPECT_EQ(Glim({"admin", "outage", "resolve", "-y"}).err, "3 nodes are judged lost\n");
   EXPECT_THAT(Glim({"admin", "status"}).out, HasSubstr("outage      no\n"));
 }
 

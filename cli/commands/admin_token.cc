@@ -1,11 +1,12 @@
 // glim admin token create, list and revoke: of the caller, or for an operator of anybody.
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include "cli/commands/command.h"
+#include "cli/commands/asked_change.h"
 #include "cli/text/errors.h"
-#include "cli/text/render_json.h"
+#include "cli/text/text.h"
 #include "cli/views/identity_view.h"
 
 namespace glim::cli {
@@ -21,6 +22,7 @@ struct TokenOptions {
   std::string id;
   std::string all_of;
   bool all = false;
+  ChangeOptions change;
 };
 using TokenOptionsPtr = std::shared_ptr<TokenOptions>;
 
@@ -64,24 +66,57 @@ Status RunTokenList(CommandContext& context, const TokenOptions& options) {
   return Status::Ok();
 }
 
+// Those that a revocation would end, as they are listed now. One's own are looked at before everybody's, which an
+// operator alone may see.
+Result<std::string> TokensThatEnd(CommandContext& context, const TokenOptions& options) {
+  glim::v1::ListTokensRequest request;
+  request.set_user(options.all_of);
+  auto list = context.client.Call(&AdminApi::Stub::ListTokens, request);
+  if (!list.ok()) return list.status();
+  const auto another = [&](const glim::v1::Token& token) { return token.id() != options.id; };
+  const auto keep_one = [&] {
+    auto* const rows = list->mutable_tokens();
+    rows->erase(std::remove_if(rows->begin(), rows->end(), another), rows->end());
+  };
+  if (options.all_of.empty()) {
+    keep_one();
+    if (list->tokens().empty()) {
+      request.set_all(true);
+      list = context.client.Call(&AdminApi::Stub::ListTokens, request);
+      // As the scheduler says it: others' ids are told to nobody.
+      if (list.status().code() == StatusCode::kPermissionDenied) list = glim::v1::ListTokensResponse();
+      if (!list.ok()) return list.status();
+      keep_one();
+    }
+  }
+  if (list->tokens_size() > 0) return TokensTable(*list, Now(), context.output.colour()) + "they count no more\n";
+  if (!options.all_of.empty()) return fmt::format("user {} has no token\n", Escaped(options.all_of));
+  return Status(StatusCode::kNotFound, fmt::format("no token {}", options.id))
+      .WithReason("NO_SUCH_TOKEN")
+      .WithField("ID")
+      .WithFix("'glim admin token list --all' shows their ids");
+}
+
 Status RunTokenRevoke(CommandContext& context, const TokenOptions& options) {
   if (options.id.empty() == options.all_of.empty()) {
     return UsageError("name one token, or --all-of USER", "'glim admin token list --all' shows their ids");
   }
-  glim::v1::RevokeTokenRequest request;
-  request.set_id(options.id);
-  request.set_all_of_user(options.all_of);
-  const auto response = context.client.Call(&AdminApi::Stub::RevokeToken, request);
-  if (!response.ok()) return response.status();
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["revoked"] = response->revoked();
-    context.output.Data(DumpJson(document));
-  } else {
+  AskedChange change;
+  change.in_words = [&] { return TokensThatEnd(context, options); };
+  change.question = options.id.empty() ? fmt::format("end all tokens of user {}?", options.all_of)
+                                       : fmt::format("end token {}?", options.id);
+  change.make = [&](Json* document) {
+    glim::v1::RevokeTokenRequest request;
+    request.set_id(options.id);
+    request.set_all_of_user(options.all_of);
+    const auto response = context.client.Call(&AdminApi::Stub::RevokeToken, request);
+    if (!response.ok()) return response.status();
+    (*document)["revoked"] = response->revoked();
     context.output.Note(
         fmt::format("{} {} no more", response->revoked(), response->revoked() == 1 ? "token counts" : "tokens count"));
-  }
-  return Status::Ok();
+    return Status::Ok();
+  };
+  return MakeAfterAsking(context, options.change, change);
 }
 
 using TokenRun = Status (*)(CommandContext&, const TokenOptions&);
@@ -119,6 +154,7 @@ void AddAdminToken(Syntax admin, Selection* selection) {
   revoke.Example("glim admin token revoke --all-of kim");
   revoke.Option("ID", &options->id, "its id, as 'list' shows it");
   revoke.Option("--all-of", &options->all_of, "all tokens of this user instead");
+  AddAskOptions(revoke, &options->change);
 }
 
 }  // namespace glim::cli

@@ -1,4 +1,4 @@
-// glim admin user list, add, set, remove and import: who there is, what they may, and who they are on the machines.
+// glim admin user ls, add, set, rm and import: who there is, what they may, and who they are on the machines.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -21,8 +21,6 @@ using glim::v1::AdminApi;
 using glim::v1::ChangeAccountRequest;
 
 constexpr RowKind kUserRows = glim::v1::RowChange::kUser;
-
-enum class UserVerb { kAdd, kSet, kRemove };
 
 struct UserOptions {
   std::string name;
@@ -89,7 +87,8 @@ std::string UserWords(const AccountUser& user) {
   std::string words = user.teams_size() == 0 ? "in no team" : fmt::format("teams {}", fmt::join(user.teams(), ", "));
   if (!user.role().empty() && user.role() != "user") words += ", " + user.role();
   if (user.admin_of_size() > 0) words += fmt::format(", admin of {}", fmt::join(user.admin_of(), ", "));
-  if (user.has_uid()) words += fmt::format(", uid {}", user.uid());
+  if (user.has_uid()) words += fmt::format(", uid {}, gid {}", user.uid(), user.gid());
+  if (user.groups_size() > 0) words += fmt::format(", groups {}", fmt::join(user.groups(), ", "));
   if (user.disabled()) words += ", disabled";
   return words;
 }
@@ -98,26 +97,35 @@ std::string UserWords(const AccountUser& user) {
 std::string NoUidWords(const AccountUser& user) {
   if (user.has_uid()) return "";
   return fmt::format(
-      "; without a uid no job of theirs runs on nodes with containers: glim admin user set {} --uid N --gid N",
+      "without a uid no job of theirs runs on nodes with containers: glim admin user set {} --uid N --gid N",
       user.name());
 }
 
-Status ChangeUser(CommandContext& context, UserVerb verb, const UserOptions& options) {
+Status RunAddUser(CommandContext& context, const UserOptions& options) {
   ChangeAccountRequest request;
-  request.set_only_new(verb == UserVerb::kAdd);
-  request.set_remove(verb == UserVerb::kRemove);
-  AccountUser* user = request.mutable_user();
-  if (verb == UserVerb::kSet) {
-    const Result<std::vector<AccountUser>> known = KnownUsers(context);
-    if (!known.ok()) return known.status();
-    if (const AccountUser* row = FindUser(*known, options.name)) *user = *row;
-  }
+  request.set_only_new(true);
+  AccountUser* const user = request.mutable_user();
   if (Status filled = Fill(options, user); !filled.ok()) return filled;
+  const std::string no_uid = NoUidWords(*user);
   return RunAccountChange(
       context, request,
-      verb == UserVerb::kRemove
-          ? fmt::format("user {} is removed, with their tokens; quotas of theirs stay", options.name)
-          : fmt::format("user {}: {}{}", options.name, UserWords(*user), NoUidWords(*user)));
+      fmt::format("user {}: {}{}{}", options.name, UserWords(*user), no_uid.empty() ? "" : "; ", no_uid));
+}
+
+Status RunSetUser(CommandContext& context, const UserOptions& options, const ChangeOptions& change) {
+  glim::v1::RowChange fresh;
+  fresh.mutable_user()->set_name(options.name);
+  auto row = RowToChange(context, fresh);
+  if (!row.ok()) return row.status();
+  if (Status filled = Fill(options, row->mutable_user()); !filled.ok()) return filled;
+  return ChangeRow(context, *row, change, NoUidWords(row->user()));
+}
+
+Status RunRemoveUser(CommandContext& context, const UserOptions& options, const ChangeOptions& change) {
+  glim::v1::RowChange row;
+  row.mutable_user()->set_name(options.name);
+  row.set_remove(true);
+  return ChangeRow(context, row, change, "their tokens count no more; quotas of theirs stay");
 }
 
 Status RunImport(CommandContext& context, const UserOptions& options) {
@@ -198,28 +206,36 @@ void AddAdminUsers(Syntax admin, Selection* selection) {
   Syntax user = admin.AddGroup("user", "Who there is, in which teams, with which rights");
   AddAccountList(user, selection, "users", "no user is registered", "List the users", UsersTable);
   AddGetAndDiff(user, selection, kUserRows, "kim");
-  const auto add = [=](const char* name, UserVerb verb, const char* help, const char* example) {
-    Syntax command = Syntax(user).AddCommand(name, help);
-    command.Example(example);
-    const bool set = verb == UserVerb::kSet;
-    command.Option("NAME", &options->name, "the user's name", set ? Presence::kOptional : Presence::kRequired);
-    command.OnChosen([=] {
-      selection->run = [=](CommandContext& context) {
-        const bool one = !options->name.empty();
-        if (!set) return ChangeUser(context, verb, *options);
-        if (Status clear = CheckOneOrFile(kUserRows, one, false, *of_file, "kim --team vision"); !clear.ok()) {
-          return clear;
-        }
-        return one ? ChangeUser(context, verb, *options) : RunSetFile(context, kUserRows, *of_file);
-      };
-    });
-    if (verb != UserVerb::kRemove) AddUserOptions(command, options);
-    if (set) AddFileOptions(command, of_file);
-  };
-  add("add", UserVerb::kAdd, "Add a user", "glim admin user add kim --team vision --uid 1001 --gid 1001");
-  add("set", UserVerb::kSet, "Add a user, or change what is given; or all of a file",
-      "glim admin user set kim --role operator");
-  add("remove", UserVerb::kRemove, "Remove a user: their tokens count no more", "glim admin user remove kim");
+  Syntax add = user.AddCommand("add", "Add a user");
+  add.Example("glim admin user add kim --team vision --uid 1001 --gid 1001");
+  add.Option("NAME", &options->name, "the user's name", Presence::kRequired);
+  add.OnChosen([=] { selection->run = [=](CommandContext& context) { return RunAddUser(context, *options); }; });
+  AddUserOptions(add, options);
+
+  Syntax set = user.AddCommand("set", "Add a user, or change what is given; or all of a file");
+  set.Example("glim admin user set kim --role operator");
+  set.Option("NAME", &options->name, "the user's name");
+  set.OnChosen([=] {
+    selection->run = [=](CommandContext& context) {
+      const bool one = !options->name.empty();
+      if (Status clear = CheckOneOrFile(kUserRows, one, false, *of_file, "kim --team vision"); !clear.ok()) {
+        return clear;
+      }
+      return one ? RunSetUser(context, *options, of_file->change) : RunSetFile(context, kUserRows, *of_file);
+    };
+  });
+  AddUserOptions(set, options);
+  AddFileOptions(set, of_file);
+
+  Syntax remove = user.AddCommand("rm", "Remove a user: their tokens count no more");
+  remove.Alias("remove");
+  remove.Example("glim admin user rm kim");
+  remove.Option("NAME", &options->name, "the user's name", Presence::kRequired);
+  remove.OnChosen([=] {
+    selection->run = [=](CommandContext& context) { return RunRemoveUser(context, *options, of_file->change); };
+  });
+  AddAskOptions(remove, &of_file->change);
+
   Syntax importer = user.AddCommand("import", "Add users from this machine's user database or from a file");
   importer.Example("glim admin user import --nss");
   importer.Flag("--nss", &options->nss, "who getpwnam knows here: those named, or all with a uid from 1000 on");

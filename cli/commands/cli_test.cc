@@ -297,7 +297,7 @@ TEST_F(CliTest, TheOtherCommandsAnswer) {
   EXPECT_EQ(json::parse(Glim({"-ojson", "cancel", "1"}).out)["state"], "cancelling");
   EXPECT_THAT(Glim({"admin", "status"}).out, HasSubstr("store       sqlite"));
   EXPECT_EQ(json::parse(Glim({"admin", "status", "-o", "json"}).out)["scheduler"]["epoch"], 3);
-  EXPECT_EQ(Glim({"admin", "node", "return", "n1"}).exit_code, 0);
+  EXPECT_EQ(Glim({"admin", "node", "return", "n1", "-y"}).exit_code, 0);
   EXPECT_EQ(server_.Lock()->returned_nodes, std::vector<std::string>{"n1"});
 }
 

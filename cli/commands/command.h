@@ -36,6 +36,7 @@ struct Selection {
   Command run;
   bool takes_tail = false;          // it reads what follows "--"
   bool bears_bad_settings = false;  // it runs although the configuration cannot be used
+  std::string config;               // a file instead of the user's own; empty: that
 };
 
 // Each adds its command to `app`; `selection` outlives the parse.

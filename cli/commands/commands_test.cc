@@ -14,6 +14,7 @@ namespace glim::cli {
 namespace {
 
 using nlohmann::json;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 enum class Prints {
@@ -108,33 +109,33 @@ std::vector<Row> MostRows() {
       {"admin config reload", {}, 0},
       {"admin config check", {"policy.yaml"}, 0, Prints::kJson, Asks::kNobody},
       {"admin report", {}, 0},
-      {"admin team list", {}, 0},
+      {"admin team ls", {}, 0},
       {"admin team add", {"vision"}, 0},
-      {"admin team set", {"vision"}, 0},
-      {"admin team remove", {"vision"}, 0},
-      {"admin quota list", {}, 0},
-      {"admin quota set", {"user:kim", "high", "16"}, 0},
-      {"admin quota remove", {"user:kim", "high"}, 0},
-      {"admin user list", {}, 0},
+      {"admin team set", {"vision", "-y"}, 0},
+      {"admin team rm", {"vision", "-y"}, 0},
+      {"admin quota ls", {}, 0},
+      {"admin quota set", {"user:kim", "high", "16", "-y"}, 0},
+      {"admin quota rm", {"user:kim", "high", "-y"}, 0},
+      {"admin user ls", {}, 0},
       {"admin user add", {"kim"}, 0},
-      {"admin user set", {"kim"}, 0},
-      {"admin user remove", {"kim"}, 0},
+      {"admin user set", {"kim", "-y"}, 0},
+      {"admin user rm", {"kim", "-y"}, 0},
       {"admin user import", {"--file", "users.yaml"}, 0},
       {"admin token create", {}, 0},
       {"admin token list", {}, 0},
-      {"admin token revoke", {"abc"}, 0},
+      {"admin token revoke", {"abc", "-y"}, 0},
       {"admin node ls", {}, 0},
       {"admin node show", {"n1"}, 0},
       {"admin node cordon", {"n1", "--reason", "x", "-y"}, 0},
       {"admin node drain", {"n1", "--reason", "x", "-y"}, 0},
       {"admin node uncordon", {"n1", "-y"}, 0},
-      {"admin node return", {"n1"}, 0},
-      {"admin node remove", {"n1"}, 0},
-      {"admin node invite", {"n1"}, 0},
-      {"admin node revoke", {"n1"}, 0},
-      {"admin node label", {"n1", "--zone", "B"}, 0},
+      {"admin node return", {"n1", "-y"}, 0},
+      {"admin node remove", {"n1", "-y"}, 0},
+      {"admin node invite", {"n1", "-y"}, 0},
+      {"admin node revoke", {"n1", "-y"}, 0},
+      {"admin node label", {"n1", "--zone", "B", "-y"}, 0},
       {"admin job suspend", {"7", "--reason", "x", "-y"}, 0},
-      {"admin job resume", {"7", "-y"}, 0},
+      {"admin job resume", {"9", "-y"}, 0},
       {"admin job priority", {"7", "high", "--reason", "x", "-y"}, 0},
       {"admin job move", {"7", "--reason", "x", "-y"}, 0},
       {"admin job kill", {"7", "--reason", "x", "-y"}, 0},
@@ -142,7 +143,7 @@ std::vector<Row> MostRows() {
       {"admin audit", {}, 0, Prints::kLines},
       {"admin audit verify", {}, 0},
       {"admin ca rotate", {}, 0},
-      {"admin outage resolve", {}, 0},
+      {"admin outage resolve", {"-y"}, 0},
   };
 }
 
@@ -203,7 +204,10 @@ class CommandsTest : public CliTest {
     AddJob(state.state, 7, "running").add_attempts()->mutable_ref()->set_number(1);
     AddJob(state.state, 8, "failed");
     state->logs[1] = "of a rank\n";
+    AddJob(state.state, 9, "held");
     state->nodes.emplace_back().set_name("n1");
+    state->nodes.back().set_state("quarantined");
+    state->identity.tokens.add_tokens()->set_id("abc");
   }
 
   Help HelpOf(const std::string& command) {
@@ -224,6 +228,21 @@ class CommandsTest : public CliTest {
     };
     walk("");
     return found;
+  }
+
+  // How much was really asked for by commands that ask before.
+  std::size_t Changes() {
+    const auto state = server_.Lock();
+    const auto real = [](const auto& requests) {
+      const auto done = [](const auto& request) { return !request.dry_run(); };
+      return static_cast<std::size_t>(std::count_if(requests.begin(), requests.end(), done));
+    };
+    const FakeIdentity& identity = state->identity;
+    return real(state->row_changes) + real(state->cordons) + real(state->drains) + real(state->uncordons) +
+           real(state->priorities) + real(state->moves) + real(state->user_cancels) + real(state->reservations_set) +
+           real(state->reservations_removed) + state->account_changes.size() + state->returned_nodes.size() +
+           state->removed_nodes.size() + state->cancels.size() + state->suspends.size() + identity.revoked.size() +
+           identity.invitations.size() + identity.nodes_revoked.size() + identity.labels.size();
   }
 
   GlimResult Run(const Row& row, const std::vector<std::string>& more, const std::string& server = "") {
@@ -273,6 +292,49 @@ TEST_F(CommandsTest, EachEndsWithItsExitCodeAndSaysWhatItPrintsAsJson) {
     // One document, or one a line where there is no end to them.
     if (json::accept(result.out)) continue;
     for (const std::string& line : LinesOf(result.out)) EXPECT_TRUE(json::accept(line)) << row.command << ": " << line;
+  }
+}
+
+// Those that ask before they change something.
+std::vector<Row> AskingRows() {
+  std::vector<Row> asking;
+  for (const Row& row : Rows()) {
+    if (!row.arguments.empty() && row.arguments.back() == "-y") asking.push_back(row);
+  }
+  return asking;
+}
+
+TEST_F(CommandsTest, WhatAsksHasADryRunThatAsksNothingAndChangesNothing) {
+  for (Row row : AskingRows()) {
+    row.arguments.back() = "--dry-run";
+    const GlimResult shown = Run(row, {});
+    EXPECT_EQ(shown.exit_code, 0) << row.command << ": " << shown.err;
+    EXPECT_THAT(shown.err, AnyOf(HasSubstr("nothing was changed"), HasSubstr("nothing differs"))) << row.command;
+    EXPECT_NE(shown.out, "") << row.command;
+    const json document = json::parse(Run(row, {"-o", "json"}).out, nullptr, false);
+    ASSERT_FALSE(document.is_discarded()) << row.command;
+    EXPECT_EQ(document["changed"], false) << row.command;
+    EXPECT_EQ(Changes(), 0u) << row.command;
+  }
+}
+
+TEST_F(CommandsTest, WhatAsksChangesNothingWithoutATerminalAndWithoutYes) {
+  for (Row row : AskingRows()) {
+    row.arguments.pop_back();
+    const GlimResult refused = Run(row, {});
+    EXPECT_EQ(refused.exit_code, 2) << row.command << ": " << refused.out << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("there is no terminal to ask on")) << row.command;
+    EXPECT_EQ(Changes(), 0u) << row.command;
+  }
+}
+
+TEST_F(CommandsTest, ListsAndRemovalsHaveBothTheirWords) {
+  for (const char* kind : {"team", "user", "quota", "pool", "zone", "link"}) {
+    const Help help = HelpOf(std::string("admin ") + kind);
+    EXPECT_THAT(help.commands, testing::IsSupersetOf({"ls", "rm"})) << kind;
+    for (const char* word : {"list", "remove"}) {
+      EXPECT_EQ(Glim({"admin", kind, word, "--help"}).exit_code, 0) << kind << word;
+    }
   }
 }
 

@@ -13,6 +13,10 @@ namespace glim::cli {
 
 void AddChangeOptions(Syntax command, ChangeOptions* options, Presence reason) {
   command.Option("--reason", &options->reason, "why: shown to those whom it concerns, and in the audit trail", reason);
+  AddAskOptions(command, options);
+}
+
+void AddAskOptions(Syntax command, ChangeOptions* options) {
   command.Flag("-y,--yes", &options->yes, "do not ask");
   command.Flag("--dry-run", &options->dry_run, "show what would change, and change nothing");
 }

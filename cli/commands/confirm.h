@@ -15,6 +15,8 @@ struct ChangeOptions {
 
 // --reason TEXT (which must be given if `reason` says so), -y, --dry-run.
 void AddChangeOptions(Syntax command, ChangeOptions* options, Presence reason);
+// -y and --dry-run alone.
+void AddAskOptions(Syntax command, ChangeOptions* options);
 
 // Shows `what` (lines for people, on stderr) and asks, unless -y was given. Ok: it is to be done. A no, and a standard
 // input that is no terminal, are refusals: nothing was changed.

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/commands/command.h"
 #include "cli/doctor/client_checks.h"
@@ -28,9 +30,21 @@ struct DoctorOptions {
   std::string checkpoint_root;
 };
 
-doctor::ClientFacts ClientFactsOf(const CommandContext& context) {
+std::vector<doctor::Role> RolesOf(const DoctorOptions& options) {
+  return options.role ? std::vector<doctor::Role>{*options.role} : doctor::FindRoles(doctor::Machine());
+}
+
+// The file that was named, where it is a client's: that of no daemon.
+std::string ConfigOfClient(const DoctorOptions& options) {
+  const std::vector<doctor::Role> roles = RolesOf(options);
+  const bool client = roles.size() == 1 && roles.front() == doctor::Role::kClient;
+  return client ? options.config : "";
+}
+
+doctor::ClientFacts ClientFactsOf(const CommandContext& context, const DoctorOptions& options) {
   doctor::ClientFacts facts{context.configuration, context.client.settings(), {}, context.warnings};
-  const ConfigPaths paths = DefaultConfigPaths();
+  ConfigPaths paths = DefaultConfigPaths();
+  if (!ConfigOfClient(options).empty()) paths.user = options.config;
   for (const std::string& path : {paths.local, paths.user, paths.login, paths.system}) {
     if (!path.empty() && ::access(path.c_str(), F_OK) == 0) facts.files.push_back(path);
   }
@@ -41,7 +55,9 @@ void AddLooks(doctor::Role role, const CommandContext& context, const DoctorOpti
               std::vector<doctor::Look>* looks) {
   std::vector<doctor::Look> more;
   switch (role) {
-    case doctor::Role::kClient: more = doctor::ClientLooks(ClientFactsOf(context), &context.interruption); break;
+    case doctor::Role::kClient:
+      more = doctor::ClientLooks(ClientFactsOf(context, options), &context.interruption);
+      break;
     case doctor::Role::kNode:
       more = doctor::NodeLooks(doctor::AskAgentSettings(doctor::Machine(), options.config), options.checkpoint_root);
       break;
@@ -53,8 +69,7 @@ void AddLooks(doctor::Role role, const CommandContext& context, const DoctorOpti
 }
 
 Status RunDoctor(CommandContext& context, const DoctorOptions& options) {
-  const std::vector<doctor::Role> roles =
-      options.role ? std::vector<doctor::Role>{*options.role} : doctor::FindRoles(doctor::Machine());
+  const std::vector<doctor::Role> roles = RolesOf(options);
   std::vector<doctor::Look> looks;
   for (const doctor::Role role : roles) AddLooks(role, context, options, &looks);
   const auto findings = doctor::InOrder(doctor::RunLooks(looks, kLooksMax));
@@ -81,12 +96,13 @@ void AddDoctor(Syntax app, Selection* selection) {
   command.ParsedOption("ROLE", "client, node or server (what this machine is: its units, /etc/glim; else client)",
                        [options](const std::string& word) { return CheckRole(word, options.get()); });
   command.Option("--config", &options->config,
-                 "of node and server: the configuration file (/etc/glim/agent.yaml, /etc/glim/scheduler.yaml)");
+                 "the configuration file (/etc/glim/agent.yaml, /etc/glim/scheduler.yaml, ~/.config/glim/config.yaml)");
   command.Option("--checkpoint-root", &options->checkpoint_root,
                  "of node: the folder that all nodes share (found by its marker in mount_allow)");
   command.Example("glim doctor node -o json");
   command.OnChosen([=] {
     selection->bears_bad_settings = true;
+    selection->config = ConfigOfClient(*options);
     selection->run = [options](CommandContext& context) { return RunDoctor(context, *options); };
   });
 }

@@ -100,6 +100,20 @@ TEST_F(DoctorTest, ABadFileIsAFaultWithItsPlaceAndStopsNothingElse) {
   EXPECT_EQ(checks["port"]["result"], "skipped");
 }
 
+TEST_F(DoctorTest, AClientsFileThatIsNamedIsReadInsteadOfTheUsersOwn) {
+  KnowAll();
+  Write("xdg/glim/config.yaml", "servr: head:7601\n", 0644);
+  const std::string broken = Write("mine.yaml", "output: table\nservr: head:7601\n", 0644);
+  auto checks = Doctor(1, {"doctor", "client", "--config", broken});
+  EXPECT_THAT(checks["configuration"]["seen"].get<std::string>(), HasSubstr("mine.yaml:2:1"));
+  Write("mine.yaml", "output: table\n", 0644);
+  checks = Doctor(0, {"doctor", "client", "--config", broken});
+  EXPECT_EQ(checks["configuration"]["result"], "ok") << checks["configuration"];
+  EXPECT_THAT(checks["configuration"]["seen"].get<std::string>(), HasSubstr("mine.yaml"));
+  checks = Doctor(1, {"doctor", "client", "--config", Path("none.yaml")});
+  EXPECT_THAT(checks["configuration"]["seen"].get<std::string>(), HasSubstr("cannot read"));
+}
+
 TEST_F(DoctorTest, TheDaemonsFilesAreReadByTheDaemons) {
   const std::string agent = Write("agent.yaml", "state_dir: " + Path("node") + "\nzon: A\n", 0644);
   auto node = Doctor(1, {"doctor", "node", "--config", agent});

@@ -20,7 +20,7 @@ using testing::Not;
 class IdentityCommandsTest : public CliTest {
  protected:
   FakeIdentity Seen() { return server_.Lock()->identity; }
-  glim::v1::AccountUser LastUser() { return server_.Lock()->account_changes.back().user(); }
+  glim::v1::AccountUser LastUser() { return server_.Lock()->row_changes.back().changes(0).user(); }
 };
 
 TEST_F(IdentityCommandsTest, ASecretIsReadAsItIsAndNeverShown) {
@@ -81,8 +81,14 @@ TEST_F(IdentityCommandsTest, TokensAreListedAndRevoked) {
   EXPECT_TRUE(Seen().list_requests[0].all());
   const json listed = json::parse(Glim({"admin", "token", "list", "-o", "json"}).out);
   EXPECT_EQ(listed["tokens"][0]["last_used"], nullptr);
-  EXPECT_EQ(Glim({"admin", "token", "revoke", "00112233aabbccdd"}).err, "1 token counts no more\n");
-  EXPECT_EQ(Glim({"admin", "token", "revoke", "--all-of", "kim"}).exit_code, 0);
+  const GlimResult dry = Glim({"admin", "token", "revoke", "--all-of", "kim", "--dry-run"});
+  EXPECT_THAT(dry.out, HasSubstr("00112233aabbccdd  kim   submit"));
+  EXPECT_THAT(dry.out, HasSubstr("they count no more\n"));
+  EXPECT_EQ(Glim({"admin", "token", "revoke", "0011", "--dry-run"}).exit_code, 3);
+  EXPECT_EQ(Glim({"admin", "token", "revoke", "00112233aabbccdd"}).exit_code, 2) << "no terminal, and no -y";
+  EXPECT_THAT(Seen().revoked, IsEmpty());
+  EXPECT_EQ(Glim({"admin", "token", "revoke", "00112233aabbccdd", "-y"}).err, "1 token counts no more\n");
+  EXPECT_EQ(Glim({"admin", "token", "revoke", "--all-of", "kim", "-y"}).exit_code, 0);
   EXPECT_EQ(Seen().revoked[1].all_of_user(), "kim");
   EXPECT_EQ(Glim({"admin", "token", "revoke"}).exit_code, 2);
 }
@@ -95,7 +101,7 @@ TEST_F(IdentityCommandsTest, AnInvitationKeepsItsTokenOutOfTheCommand) {
     state->identity.invited.set_listen("head:7601");
   }
   const GlimResult invited =
-      Glim({"admin", "node", "invite", "n1", "--pool", "a100", "--zone", "A", "--gpus", "8", "--ttl", "2h"});
+      Glim({"admin", "node", "invite", "n1", "--pool", "a100", "--zone", "A", "--gpus", "8", "--ttl", "2h", "-y"});
   EXPECT_EQ(invited.exit_code, 0) << invited.err;
   EXPECT_EQ(invited.out,
             "glim-agent enrol --scheduler head:7601 --ca-fingerprint ab12 --name n1 --state-dir /var/lib/glim-agent\n"
@@ -103,20 +109,78 @@ TEST_F(IdentityCommandsTest, AnInvitationKeepsItsTokenOutOfTheCommand) {
   EXPECT_EQ(Seen().invitations[0].labels().pool(), "a100");
   EXPECT_EQ(Seen().invitations[0].labels().gpu_count(), 8u);
   EXPECT_EQ(Seen().invitations[0].ttl_ms(), Hours(2).ms);
-  const json document = json::parse(Glim({"admin", "node", "invite", "login1", "--login", "-o", "json"}).out);
+  const json document = json::parse(Glim({"admin", "node", "invite", "login1", "--login", "-y", "-o", "json"}).out);
   EXPECT_EQ(document["token"], "glim_00112233aabbccdd_y");
   EXPECT_THAT(document["command"].get<std::string>(), Not(HasSubstr("glim_0011")));
   EXPECT_TRUE(Seen().invitations[1].login());
 }
 
 TEST_F(IdentityCommandsTest, ANodeIsRevokedAndLabelled) {
-  EXPECT_EQ(Glim({"admin", "node", "revoke", "n1"}).exit_code, 0);
+  EXPECT_EQ(Glim({"admin", "node", "revoke", "n1", "-y"}).exit_code, 0);
   EXPECT_THAT(Seen().nodes_revoked, ElementsAre("n1"));
-  EXPECT_EQ(Glim({"admin", "node", "label", "n1", "--zone", "B", "--address", "10.0.0.7"}).err,
+  EXPECT_EQ(Glim({"admin", "node", "label", "n1", "--zone", "B", "--address", "10.0.0.7", "-y"}).err,
             "node n1: zone, address in force when its job has left\n");
   EXPECT_THAT(Seen().labels[0].fields(), ElementsAre("zone", "address"));
   EXPECT_EQ(Seen().labels[0].labels().zone() + Seen().labels[0].address(), "B10.0.0.7");
-  EXPECT_EQ(Glim({"admin", "node", "label", "n1"}).exit_code, 2);
+  EXPECT_EQ(Glim({"admin", "node", "label", "n1", "-y"}).exit_code, 2);
+}
+
+TEST_F(IdentityCommandsTest, WhatBecomesOfANodeIsSaidInWords) {
+  {
+    const auto state = server_.Lock();
+    auto& node = state->nodes.emplace_back();
+    node.set_name("n1");
+    node.set_state("quarantined");
+    node.set_message("the epilog ended with code 7");
+    node.mutable_labels()->set_pool("a100");
+    node.mutable_labels()->set_zone("A");
+    node.mutable_labels()->set_gpu_count(8);
+    auto& busy = state->nodes.emplace_back();
+    busy.set_name("n2");
+    busy.set_state("ready");
+    busy.mutable_holder()->set_job_id(7);
+    busy.mutable_labels()->set_zone("A");
+    auto& heard = state->nodes.emplace_back();
+    heard.set_name("n3");
+    heard.set_state("ready");
+  }
+  struct Line {
+    std::vector<std::string> words;
+    int exit_code;
+    const char* says;
+  };
+  const std::vector<Line> lines = {
+      {{"return", "n1"}, 0, "node n1\n  - quarantined: the epilog ended with code 7\n  + jobs start there again\n"},
+      {{"return", "n2"}, 0, "node n2\n  it is ready, and stays so\n"},
+      {{"return", "n9"}, 3, "no node n9"},
+      {{"remove", "n1"}, 0, "  - pool a100, zone A, 8 GPUs\n  + gone: what it alone has of saves is given up"},
+      {{"remove", "n2"}, 6, "node n2 is in use by job 7"},
+      {{"remove", "n3"}, 6, "the agent of node n3 is connected"},
+      {{"remove", "n3", "--connected"}, 0, "+ it registers anew at once"},
+      {{"remove", "n9"}, 0, "no agent of that name has registered"},
+      {{"label", "n2", "--zone", "B"},
+       0,
+       "node n2\n  - zone A\n  + zone B\n  job 7 is there: in force when it has left"},
+      {{"invite", "n9", "--zone", "B", "--ttl", "2h"},
+       0,
+       "  + whoever brings the token within 2 h becomes it, once\n  + zone B\n"},
+      {{"invite", "n1"}, 0, "it is there already, quarantined"},
+      {{"revoke", "n2"}, 0, "its certificate counts no more, and its agent's connection ends"},
+      {{"revoke", "login1"}, 0, "no agent of that name has registered"},
+  };
+  for (const Line& line : lines) {
+    std::vector<std::string> words = {"admin", "node"};
+    words.insert(words.end(), line.words.begin(), line.words.end());
+    words.emplace_back("--dry-run");
+    const GlimResult shown = Glim(words);
+    EXPECT_EQ(shown.exit_code, line.exit_code) << shown.err;
+    EXPECT_THAT(shown.out + shown.err, HasSubstr(line.says));
+  }
+  const json document =
+      json::parse(Glim({"admin", "node", "label", "n2", "--zone", "B", "--dry-run", "-o", "json"}).out);
+  EXPECT_EQ(document["changed"], false);
+  EXPECT_EQ(document["fields"], json::array({"zone"}));
+  EXPECT_THAT(document["meaning"].get<std::string>(), HasSubstr("+ zone B"));
 }
 
 TEST_F(IdentityCommandsTest, TheAuditTrailIsReadPageByPage) {
@@ -177,20 +241,21 @@ TEST_F(IdentityCommandsTest, WhatIsNotGivenOfAUserStays) {
     kim->set_has_uid(true);
     kim->set_uid(1001);
   }
-  EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--role", "operator", "--disable"}).err,
-            "user kim: teams vision, operator, uid 1001, disabled\n");
+  EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--role", "operator", "--disable", "-y"}).out,
+            "~ user kim: role none -> operator, disabled none -> true\n");
   EXPECT_THAT(LastUser().teams(), ElementsAre("vision"));
   EXPECT_EQ(LastUser().uid(), 1001u);
-  EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--team", "vision,speech", "--admin-of", "speech", "--group", "5,6"})
-                .exit_code,
-            0);
+  EXPECT_EQ(
+      Glim({"admin", "user", "set", "kim", "--team", "vision,speech", "--admin-of", "speech", "--group", "5,6", "-y"})
+          .exit_code,
+      0);
   EXPECT_THAT(LastUser().admin_of(), ElementsAre("speech"));
   EXPECT_THAT(LastUser().groups(), ElementsAre(5, 6));
   EXPECT_EQ(Glim({"admin", "user", "add", "oda"}).err,
             "user oda: in no team; without a uid no job of theirs runs on nodes with containers: glim admin user set "
             "oda --uid N --gid N\n");
-  EXPECT_EQ(Glim({"admin", "user", "add", "lee", "--uid", "1002"}).err, "user lee: in no team, uid 1002\n");
-  EXPECT_EQ(LastUser().gid(), 1002u);
+  EXPECT_EQ(Glim({"admin", "user", "add", "lee", "--uid", "1002"}).err, "user lee: in no team, uid 1002, gid 1002\n");
+  EXPECT_EQ(server_.Lock()->account_changes.back().user().gid(), 1002u);
   EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--role", "king"}).exit_code, 2);
   EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--group", "staff"}).exit_code, 2);
 }
@@ -203,10 +268,11 @@ TEST_F(IdentityCommandsTest, ATeamsPoolsStayUnlessTheyAreGiven) {
     team->set_weight(200);
     team->add_pools("a100");
   }
-  EXPECT_EQ(Glim({"admin", "team", "set", "vision", "--default-pool", "a100"}).err,
-            "team vision: weight 200, pools a100, by default a100\n");
-  EXPECT_EQ(Glim({"admin", "team", "set", "vision", "--pools", "", "--weight", "50"}).exit_code, 0);
-  EXPECT_EQ(server_.Lock()->account_changes.back().team().pools_size(), 0);
+  EXPECT_EQ(Glim({"admin", "team", "set", "vision", "--default-pool", "a100", "-y"}).out,
+            "~ team vision: default_pool none -> a100\n");
+  EXPECT_EQ(server_.Lock()->row_changes.back().changes(0).team().weight(), 200u);
+  EXPECT_EQ(Glim({"admin", "team", "set", "vision", "--pools", "", "--weight", "50", "-y"}).exit_code, 0);
+  EXPECT_EQ(server_.Lock()->row_changes.back().changes(0).team().pools_size(), 0);
 }
 
 TEST_F(IdentityCommandsTest, UsersComeFromAFile) {
@@ -231,7 +297,7 @@ TEST_F(IdentityCommandsTest, SystemAccountsComeOnlyByName) {
   ASSERT_NE(daemon, nullptr);
   const std::uint32_t uid = daemon->pw_uid;
   EXPECT_EQ(Glim({"admin", "user", "import", "--nss", "daemon"}).exit_code, 0);
-  EXPECT_EQ(LastUser().uid(), uid);
+  EXPECT_EQ(server_.Lock()->account_changes.back().user().uid(), uid);
   EXPECT_THAT(Glim({"admin", "user", "import", "--nss", "root"}).err, HasSubstr("is root"));
   EXPECT_THAT(Glim({"admin", "user", "import", "--nss", "no-such-one"}).err, HasSubstr("[NO_SUCH_ACCOUNT]"));
   server_.Lock()->account_changes.clear();

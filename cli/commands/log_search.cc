@@ -19,10 +19,12 @@ class LinePrinter {
   // Lines that stand beside others come again on the next page: what has been shown is not shown twice.
   void Take(const glim::v1::SearchLogResponse& page) {
     for (const glim::v1::FoundLine& line : page.lines()) {
-      if (IsOver() || !ComesAfterTheLast(line)) continue;
+      if (!ComesAfterTheLast(line)) continue;
+      if (IsOver() && !StandsBesideTheLast(line)) break;
       Separate(line);
       Print(line, page.attempt());
       if (line.match()) ++matches_;
+      beside_ = line.match() ? 0 : beside_ + 1;
       last_ = line;
     }
     output_->Flush();
@@ -37,16 +39,24 @@ class LinePrinter {
     return options_.newest_first ? line.offset() < last_->offset() : line.offset() > last_->offset();
   }
 
-  // As grep does between lines that do not follow each other.
-  void Separate(const glim::v1::FoundLine& line) {
-    if (output_->json() || options_.context == 0 || !last_) return;
+  // Of the last line that is shown with the word the context is shown, too.
+  bool StandsBesideTheLast(const glim::v1::FoundLine& line) const {
+    return !line.match() && beside_ < options_.context && FollowsTheLast(line);
+  }
+
+  bool FollowsTheLast(const glim::v1::FoundLine& line) const {
     const glim::v1::FoundLine* first = &*last_;
     const glim::v1::FoundLine* second = &line;
     if (options_.newest_first) std::swap(first, second);
     const std::int64_t end = first->offset() + static_cast<std::int64_t>(first->text().size());
-    const bool follows = first->rank() == second->rank() && !first->cut() && second->offset() >= end &&
-                         second->offset() <= end + 2;  // a newline, perhaps behind a carriage return
-    if (!follows) output_->Data("--\n");
+    return first->rank() == second->rank() && !first->cut() && second->offset() >= end &&
+           second->offset() <= end + 2;  // a newline, perhaps behind a carriage return
+  }
+
+  // As grep does between lines that do not follow each other.
+  void Separate(const glim::v1::FoundLine& line) {
+    if (output_->json() || options_.context == 0 || !last_) return;
+    if (!FollowsTheLast(line)) output_->Data("--\n");
   }
 
   void Print(const glim::v1::FoundLine& line, std::uint32_t attempt) {
@@ -71,6 +81,7 @@ class LinePrinter {
   const LogSearchOptions& options_;
   std::optional<glim::v1::FoundLine> last_;
   std::uint64_t matches_ = 0;
+  std::uint32_t beside_ = 0;  // lines shown since the last one with the word
 };
 
 std::string GapNote(const glim::v1::LogGap& gap) {

@@ -56,6 +56,22 @@ TEST_F(LogSearchTest, PagesAreOneListAndEachLineIsShownOnce) {
   EXPECT_EQ(state->searches[1].page_token(), "t");
 }
 
+TEST_F(LogSearchTest, TheLastOfSoManyLinesHasItsContextToo) {
+  glim::v1::SearchLogResponse page;
+  Add(&page, 0, 0, "line 4", false);
+  Add(&page, 0, 7, "line 5 nan");
+  Add(&page, 0, 18, "line 6", false);
+  Add(&page, 0, 25, "line 7", false);
+  Add(&page, 0, 32, "line 8 nan");
+  server_.Lock()->found = {page};
+  const auto shown = [this](const char* context, const char* most) {
+    return Glim({"logs", "7", "--grep", "nan", "--rank", "0", "-C", context, "-m", most}).out;
+  };
+  EXPECT_EQ(shown("1", "1"), "line 4\nline 5 nan\nline 6\n");
+  EXPECT_EQ(shown("20", "1"), "line 4\nline 5 nan\nline 6\nline 7\n") << "up to the next one with the word";
+  EXPECT_EQ(shown("0", "1"), "line 4\nline 5 nan\n") << "what the answer has before it";
+}
+
 TEST_F(LogSearchTest, LinesAreShownAsGrepDoes) {
   glim::v1::SearchLogResponse page;
   Add(&page, 0, 0, "before", false);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/commands/account_change.h"
+#include "cli/text/option_names.h"
 #include "cli/text/render_json.h"
 #include "cli/views/views.h"
 
@@ -16,7 +17,7 @@ Result<std::vector<glim::v1::Node>> ListNodes(Client& client, glim::v1::ListNode
   request.set_page_size(kNodesAPage);
   do {
     auto page = client.Call(&glim::v1::ClientApi::Stub::ListNodes, request);
-    if (!page.ok()) return page.status();
+    if (!page.ok()) return WithOptionNames(page.status());
     for (auto& node : *page->mutable_nodes()) nodes.push_back(std::move(node));
     if (page->next_page_token() == request.page_token()) break;  // a server that does not get on
     request.set_page_token(page->next_page_token());
@@ -40,12 +41,21 @@ bool IsFiltered(const NodeFilters& filters) {
 void AddNodeFilters(Syntax command, NodeFilters* filters) {
   command.Option("--pool", &filters->pool, "only this pool's");
   command.Option("--zone", &filters->zone, "only this zone's");
-  command.ParsedOption("--state", "only these: ready, silent, lost, quarantined, refused; a comma between two",
+  command.ParsedOption("--state",
+                       "only these, as the lists show them: ready, silent, lost, quarantined, refused, cordoned, "
+                       "draining, drained; a comma between two",
                        [filters](const std::string& words) {
                          for (std::string& word : WordsOf(words)) filters->states.push_back(std::move(word));
                          return std::string();
                        });
   command.Flag("--cordoned", &filters->cordoned, "only those that an operator has taken out");
+}
+
+Status NoSuchNode(const std::string& name) {
+  return Status(StatusCode::kNotFound, "no node " + name)
+      .WithReason("NO_SUCH_NODE")
+      .WithField("node")
+      .WithFix("'glim nodes' lists the nodes");
 }
 
 Status ShowNodes(CommandContext& context, const NodeFilters& filters) {
@@ -72,12 +82,7 @@ Status ShowNode(CommandContext& context, const std::string& name) {
   auto nodes = ListNodes(context.client, std::move(request));
   if (!nodes.ok()) return nodes.status();
   std::erase_if(*nodes, [&](const glim::v1::Node& node) { return node.name() != name; });
-  if (nodes->empty()) {
-    return Status(StatusCode::kNotFound, "no node " + name)
-        .WithReason("NO_SUCH_NODE")
-        .WithField("node")
-        .WithFix("'glim nodes' lists the nodes");
-  }
+  if (nodes->empty()) return NoSuchNode(name);
   if (context.output.json()) {
     PrintJson(context.output, *nodes);
   } else {

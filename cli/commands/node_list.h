@@ -18,6 +18,7 @@ struct NodeFilters {
 // --pool, --zone, --state, --cordoned.
 void AddNodeFilters(Syntax command, NodeFilters* filters);
 
+Status NoSuchNode(const std::string& name);
 Status ShowNodes(CommandContext& context, const NodeFilters& filters);
 Status ShowNode(CommandContext& context, const std::string& name);
 

@@ -127,6 +127,62 @@ TEST_F(OperateTest, JobsAreKilledWithTheReasonAndTheirLossIsShown) {
   EXPECT_EQ(state->cancels[0].reason(), "both write there");
 }
 
+TEST_F(OperateTest, WhatAJobsStateForbidsIsRefusedByADryRunToo) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 7, "running");
+    AddJob(state.state, 8, "failed");
+    AddJob(state.state, 9, "held");
+    PutAtRisk(state.state, 7);
+  }
+  const std::vector<std::vector<std::string>> lines = {
+      {"resume", "7"}, {"suspend", "8", "--reason", "x"}, {"kill", "8", "--reason", "x"}};
+  for (const std::vector<std::string>& line : lines) {
+    for (const char* how : {"--dry-run", "-y"}) {
+      std::vector<std::string> words = {"admin", "job"};
+      words.insert(words.end(), line.begin(), line.end());
+      words.insert(words.end(), {how, "-o", "json"});
+      const GlimResult refused = Glim(words);
+      EXPECT_EQ(refused.exit_code, 6) << line[0] << how;
+      EXPECT_EQ(refused.out, "") << "nothing was changed, and nothing says so";
+      const json error = json::parse(refused.err)["error"];
+      EXPECT_EQ(error["reason"], "WRONG_STATE");
+      EXPECT_THAT(error["fix"].get<std::string>(), HasSubstr("glim status " + line[1]));
+    }
+  }
+  const GlimResult some = Glim({"admin", "job", "kill", "7", "8", "--reason", "x", "--dry-run", "-o", "json"});
+  EXPECT_EQ(some.exit_code, 6) << "one of them cannot be";
+  EXPECT_EQ(json::parse(some.out)["jobs"].size(), 1u);
+  const GlimResult resumed = Glim({"admin", "job", "resume", "9", "--dry-run"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, "JOB  NAME  USER  STATE  NODES\n  9  sft   kim   held       2\n")
+      << "who resumes loses nothing";
+}
+
+TEST_F(OperateTest, AJobThatIsNamedTwiceIsOne) {
+  {
+    const auto state = server_.Lock();
+    AddJob(state.state, 7, "running");
+  }
+  EXPECT_EQ(Glim({"admin", "job", "kill", "7", "7", "--reason", "x", "-y"}).exit_code, 0);
+  EXPECT_EQ(server_.Lock()->cancels.size(), 1u);
+}
+
+TEST_F(OperateTest, AUserWhomNobodyKnowsIsASlip) {
+  server_.Lock()->accounts.add_users()->set_name("kimberly");
+  const GlimResult slip = Glim({"admin", "kill", "--user", "kimberley", "--reason", "left", "-y"});
+  EXPECT_EQ(slip.exit_code, 3);
+  EXPECT_THAT(slip.err, HasSubstr("did you mean 'kimberly'?"));
+  EXPECT_EQ(Glim({"admin", "kill", "--user", "kimberly", "--reason", "left", "-y"}).exit_code, 0) << "without a job";
+}
+
+TEST_F(OperateTest, WhoStaysOnANodeHasNoCostAndIsNotInterrupted) {
+  PutOnNode(812);
+  EXPECT_EQ(Glim({"admin", "node", "cordon", "n1", "--reason", "a new fan", "--dry-run"}).out,
+            "node n1\n  - in use\n  + cordoned by ora: a new fan\nit stays there:\n"
+            "  JOB  NAME  USER  PRIORITY\n  812  sft   kim   normal\n");
+}
+
 TEST_F(OperateTest, AJobThatIsNotThereIsSaidBeforeAnythingIsDone) {
   {
     const auto state = server_.Lock();

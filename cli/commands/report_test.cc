@@ -53,6 +53,21 @@ class ReportTest : public CliTest {
   }
 };
 
+TEST_F(ReportTest, CsvAndJsonExcludeEachOther) {
+  AddTwo();
+  for (const char* report : {"usage", "storage", "ledger"}) {
+    for (const std::vector<std::string>& format : {std::vector<std::string>{"-o", "json"}, {"--json"}}) {
+      std::vector<std::string> words = {"admin", "report", report, "--format", "csv"};
+      words.insert(words.end(), format.begin(), format.end());
+      const GlimResult both = Glim(words);
+      EXPECT_EQ(both.exit_code, 2) << report;
+      EXPECT_EQ(both.out, "");
+      EXPECT_THAT(both.err, HasSubstr("exclude each other"));
+    }
+  }
+  EXPECT_EQ(Glim({"admin", "report", "usage", "--format", "csv"}).exit_code, 0);
+}
+
 TEST_F(ReportTest, WhatStillRunsIsApartFromWhatHasEnded) {
   AddTwo();
   const GlimResult result = Glim({"admin", "report", "usage", "--by", "team", "--running"});

@@ -62,7 +62,7 @@ TEST_F(ReserveTest, OneOfThatNameIsShownAsItWasAndAsItWillBe) {
             "2026-12-01T09:00Z", "--reason", "new firmware", "--dry-run"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("  - 4 nodes of pool a100 for team vision from"));
-  EXPECT_THAT(result.out, HasSubstr("  + nodes n1, n2 for nobody from"));
+  EXPECT_THAT(result.out, HasSubstr("  + nodes n1, n2 for team vision from"));
   EXPECT_THAT(result.out, HasSubstr("no job of others is there now\n"));
   EXPECT_EQ(result.err, "nothing was changed\n");
   const auto state = server_.Lock();
@@ -93,6 +93,9 @@ TEST_F(ReserveTest, WhatCannotBeMeantIsAFaultOfTheCommandLine) {
       {{"--node", "n1"}, "neither --for nor --until"},
       {{"--node", "n1", "--for", "1h", "--until", "in 2h"}, "or both"},
       {{"--node", "n1", "--for", "1h", "--from", "soon"}, "'soon' is no moment"},
+      {{"--node", "n1", "--pool", "a100", "--for", "1h"}, "field: --pool"},
+      {{"--node", "n1", "--nodes", "2", "--for", "1h"}, "field: --nodes"},
+      {{"--pool", "a100", "--nodes", "-1", "--for", "1h"}, "'-1' is no whole number from 1 to"},
   };
   for (const auto& [more, says] : kFaults) {
     std::vector<std::string> words = begin;
@@ -101,7 +104,51 @@ TEST_F(ReserveTest, WhatCannotBeMeantIsAFaultOfTheCommandLine) {
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_THAT(result.err, HasSubstr(says));
   }
+  EXPECT_THAT(Glim({"admin", "reserve", "set", "m", "--node", "n1", "--for", "1h", "-y"}).err,
+              HasSubstr("field: --reason"));
   EXPECT_TRUE(server_.Lock()->reservations_set.empty());
+}
+
+TEST_F(ReserveTest, WhatIsNotSaidOfOneThatIsThereStays) {
+  server_.Lock()->reservations.push_back(Release());
+  const GlimResult longer = Glim({"admin", "reserve", "set", "release", "--for", "6h", "-y"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_THAT(longer.out, HasSubstr("  - 4 nodes of pool a100 for team vision from 2026-12-01T08:00:00.000Z until "
+                                    "2026-12-01T12:00:00.000Z: a deadline\n"));
+  EXPECT_THAT(longer.out, HasSubstr("  + 4 nodes of pool a100 for team vision from 2026-12-01T08:00:00.000Z until "
+                                    "2026-12-01T14:00:00.000Z: a deadline\n"));
+  EXPECT_EQ(
+      Glim({"admin", "reserve", "set", "release", "--team", "speech", "--node", "n2", "--reason", "x", "-y"}).exit_code,
+      0);
+  const auto state = server_.Lock();
+  const glim::v1::Reservation& last = state->reservations_set.back().reservation();
+  EXPECT_EQ(last.team(), "speech");
+  EXPECT_EQ(last.pool(), "");
+  EXPECT_EQ(last.share(), 0u);
+  EXPECT_THAT(last.node_names(), ElementsAre("n2"));
+  EXPECT_EQ(last.begins_at_ms(), kEight);
+  EXPECT_EQ(last.ends_at_ms(), kEight + 4 * 3'600'000);
+}
+
+TEST_F(ReserveTest, ARefusalNamesTheOption) {
+  const std::vector<std::string> words = {"admin", "reserve", "set",      "m", "--node", "n1",
+                                          "--for", "1h",      "--reason", "x", "-y"};
+  for (const auto& [field, option] : {std::pair<const char*, const char*>{"ends_at_ms", "--until"},
+                                      {"begins_at_ms", "--from"},
+                                      {"node_names", "--node"},
+                                      {"nodes", "--nodes"},
+                                      {"team", "--team"}}) {
+    server_.Lock()->reservation_refusal = Refusal(grpc::StatusCode::INVALID_ARGUMENT, "it is wrong", "", field, "mend");
+    EXPECT_THAT(Glim(words).err, HasSubstr(std::string("field: ") + option + "\n"));
+  }
+}
+
+TEST_F(ReserveTest, AMomentMayHaveAnotherZone) {
+  EXPECT_EQ(Glim({"admin", "reserve", "set", "m", "--node", "n1", "--from", "2026-12-01T10:00+02:00", "--for", "1h",
+                  "--reason", "x", "-y"})
+                .exit_code,
+            0);
+  EXPECT_EQ(server_.Lock()->reservations_set.back().reservation().begins_at_ms(), kEight);
 }
 
 TEST_F(ReserveTest, WithoutATerminalAndWithoutYesNothingIsDone) {

@@ -1,8 +1,10 @@
 #include "cli/commands/row_change.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,11 +17,14 @@
 namespace glim::cli {
 namespace {
 
+using glim::v1::ChangeRowsRequest;
 using glim::v1::LayoutApi;
 using glim::v1::RowChange;
 
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
 constexpr std::size_t kChangesMax = 1000;
+constexpr std::string_view kPlaceBegin = "changes[";
+constexpr std::string_view kPlaceEnd = "]: ";
 
 std::map<std::string, RowChange> ByName(const std::vector<RowChange>& rows) {
   std::map<std::string, RowChange> by_name;
@@ -27,13 +32,54 @@ std::map<std::string, RowChange> ByName(const std::vector<RowChange>& rows) {
   return by_name;
 }
 
+template <typename Rows, typename Put>
+void AddRows(const Rows& rows, std::vector<RowChange>* out, Put put) {
+  for (const auto& row : rows) put(&out->emplace_back(), row);
+}
+
+Result<std::vector<RowChange>> LayoutRowsNow(CommandContext& context, RowKind kind) {
+  const auto layout = context.client.Call(&LayoutApi::Stub::ListLayout, glim::v1::ListLayoutRequest());
+  if (!layout.ok()) return layout.status();
+  std::vector<RowChange> rows;
+  if (kind == RowChange::kLink) {
+    AddRows(layout->links(), &rows, [](RowChange* out, const auto& row) { *out->mutable_link() = row; });
+    return rows;
+  }
+  for (const auto& pool : layout->pools()) {
+    if (kind == RowChange::kPool && pool.has_row()) *rows.emplace_back().mutable_pool() = pool;
+  }
+  for (const auto& zone : layout->zones()) {
+    if (kind == RowChange::kZone && zone.has_row()) *rows.emplace_back().mutable_zone() = zone;
+  }
+  return rows;
+}
+
+Result<std::vector<RowChange>> RowsNow(CommandContext& context, RowKind kind) {
+  const bool layout = kind == RowChange::kPool || kind == RowChange::kZone || kind == RowChange::kLink;
+  if (layout) return LayoutRowsNow(context, kind);
+  const auto known = context.client.Call(&glim::v1::AdminApi::Stub::ListAccounts, glim::v1::ListAccountsRequest());
+  if (!known.ok()) return known.status();
+  std::vector<RowChange> rows;
+  if (kind == RowChange::kUser) {
+    AddRows(known->users(), &rows, [](RowChange* out, const auto& row) { *out->mutable_user() = row; });
+  } else if (kind == RowChange::kTeam) {
+    AddRows(known->teams(), &rows, [](RowChange* out, const auto& row) { *out->mutable_team() = row; });
+  } else {
+    AddRows(known->quotas(), &rows, [](RowChange* out, const auto& row) { *out->mutable_quota() = row; });
+  }
+  return rows;
+}
+
 // What a list of changes makes of the rows that there are.
 struct RowComparison {
   std::vector<RowDifference> differences;
-  std::vector<RowChange> changes;  // of these alone, what goes last
+  std::vector<RowChange> changes;   // of these alone, what goes last
+  std::vector<std::string> places;  // "rows.yaml:3:5: teams[0]" of each of these, or the name of the row
+  std::size_t removals = 0;
 };
 
-void Compare(const std::map<std::string, RowChange>& now, const RowChange& change, RowComparison* out) {
+void Compare(const std::map<std::string, RowChange>& now, const RowChange& change, const std::string& place,
+             RowComparison* out) {
   const std::string name = NameOfRow(change);
   const auto known = now.find(name);
   Json before = known == now.end() ? Json() : RowJson(known->second);
@@ -42,31 +88,42 @@ void Compare(const std::map<std::string, RowChange>& now, const RowChange& chang
   if (before == after && !change.remove()) return;
   out->differences.push_back({name, std::move(before), std::move(after)});
   out->changes.push_back(change);
+  out->places.push_back(place.empty() ? name : place);
+  out->removals += change.remove() ? 1 : 0;
 }
 
-Result<RowComparison> CompareWithFile(CommandContext& context, RowKind kind, const RowOptions& options) {
-  const auto text = ReadFile(options.file, kFileBytesMax);
+Result<RowFile> ReadRowsOf(CommandContext& context, RowKind kind, const std::string& path, const std::string& source) {
+  const auto text = ReadFile(path, kFileBytesMax);
   if (!text.ok()) return text.status();
-  const auto file = ReadRowFile(*text, options.file == "-" ? "standard input" : options.file);
+  auto file = ReadRowFile(*text, source);
   if (!file.ok()) return file.status();
   if (!file->counts.contains(kind)) {
-    return UsageError(fmt::format("{} has no section {}", Shown(options.file), SectionOf(kind)),
+    return UsageError(fmt::format("{} has no section {}", Shown(path), SectionOf(kind)),
                       fmt::format("'glim admin {} get' prints such a file", WordOf(kind)));
   }
   for (const auto& [other, count] : file->counts) {
     if (other == kind) continue;
     context.output.Note(fmt::format("{}: {} of the file's rows are not looked at here: glim admin {} diff --file {}",
-                                    SectionOf(other), count, WordOf(other), options.file));
+                                    SectionOf(other), count, WordOf(other), path));
   }
+  return file;
+}
+
+Result<RowComparison> CompareWithFile(CommandContext& context, RowKind kind, const RowOptions& options) {
+  const std::string source = options.file == "-" ? "standard input" : options.file;
+  const auto file = ReadRowsOf(context, kind, options.file, source);
+  if (!file.ok()) return file.status();
   const auto rows = RowsNow(context, kind);
   if (!rows.ok()) return rows.status();
   const std::map<std::string, RowChange> now = ByName(*rows);
   RowComparison comparison;
   std::set<std::string> named;
-  for (const RowChange& row : file->rows) {
+  for (std::size_t i = 0; i < file->rows.size(); ++i) {
+    const RowChange& row = file->rows[i];
     if (row.row_case() != kind) continue;
     named.insert(NameOfRow(row));
-    Compare(now, row, &comparison);
+    const RowPlace& place = file->places[i];
+    Compare(now, row, fmt::format("{}:{}:{}: {}", source, place.mark.line, place.mark.column, place.path), &comparison);
   }
   std::size_t stay = 0;
   for (const auto& [name, row] : now) {
@@ -77,7 +134,7 @@ Result<RowComparison> CompareWithFile(CommandContext& context, RowKind kind, con
     }
     RowChange gone = row;
     gone.set_remove(true);
-    Compare(now, gone, &comparison);
+    Compare(now, gone, "", &comparison);
   }
   if (stay > 0) {
     context.output.Note(fmt::format("{} not in the file, and {}: --prune would remove {}",
@@ -87,30 +144,70 @@ Result<RowComparison> CompareWithFile(CommandContext& context, RowKind kind, con
   return comparison;
 }
 
-Status Apply(CommandContext& context, const RowComparison& comparison, const ChangeOptions& options) {
-  if (comparison.changes.size() > kChangesMax) {
-    return UsageError(
-        fmt::format("{} rows differ, at most {} are changed at a time", comparison.changes.size(), kChangesMax),
-        "split the file");
+// The scheduler names a row by its place among those that differ ("changes[3]: ..."); people know the file.
+Status AtPlace(const RowComparison& comparison, const Status& refusal) {
+  const bool of_row = refusal.code() == StatusCode::kInvalidArgument || refusal.code() == StatusCode::kNotFound ||
+                      refusal.code() == StatusCode::kFailedPrecondition || refusal.code() == StatusCode::kAlreadyExists;
+  if (!of_row) return refusal;
+  std::size_t index = 0;
+  std::string words = refusal.message();
+  if (words.starts_with(kPlaceBegin)) {
+    const char* const begin = words.data() + kPlaceBegin.size();
+    const auto [rest, error] = std::from_chars(begin, words.data() + words.size(), index);
+    const std::string_view behind(rest, static_cast<std::size_t>(words.data() + words.size() - rest));
+    if (error != std::errc() || !behind.starts_with(kPlaceEnd)) return refusal;
+    words = std::string(behind.substr(kPlaceEnd.size()));
+  } else if (comparison.changes.size() != 1) {
+    return refusal;
   }
-  glim::v1::ChangeRowsRequest request;
+  if (index >= comparison.places.size()) return refusal;
+  return Status(refusal.code(), comparison.places[index] + ": " + words)
+      .WithReason(refusal.reason())
+      .WithField(refusal.field())
+      .WithFix(refusal.fix());
+}
+
+Status CheckCount(const RowComparison& comparison, RowKind kind) {
+  if (comparison.changes.size() <= kChangesMax) return Status::Ok();
+  return UsageError(
+      fmt::format("{} rows differ, at most {} are changed at a time", comparison.changes.size(), kChangesMax),
+      comparison.removals == 0
+          ? "split the file"
+          : fmt::format("remove in steps of at most {0}: for each, leave the others in the file, as 'glim admin {1} "
+                        "get' prints them; what is to be added, before that and without --prune",
+                        kChangesMax, WordOf(kind)));
+}
+
+ChangeRowsRequest QuestionOf(const RowComparison& comparison) {
+  ChangeRowsRequest request;
   request.set_dry_run(true);
   for (const RowChange& change : comparison.changes) *request.add_changes() = change;
+  return request;
+}
+
+Status Apply(CommandContext& context, const RowComparison& comparison, const ChangeOptions& options,
+             const std::string& also) {
+  ChangeRowsRequest request = QuestionOf(comparison);
   glim::v1::ChangeRowsResponse answer;
   if (request.changes_size() > 0) {
     const auto asked = context.client.Call(&LayoutApi::Stub::ChangeRows, request);
-    if (!asked.ok()) return asked.status();
+    if (!asked.ok()) return AtPlace(comparison, asked.status());
     answer = *asked;
+    request.set_expect(answer.state());  // what was shown is what is done
   }
+  if (!also.empty() && request.changes_size() > 0)
+    answer.set_meaning(answer.meaning() + (answer.meaning().empty() ? "" : "; ") + also);
   const std::string meaning = answer.meaning().empty() ? "" : Escaped(answer.meaning()) + "\n";
   const std::string what = DifferencesText(comparison.differences, context.output.colour()) + meaning;
   const bool changes = request.changes_size() > 0 && !options.dry_run;
   if (changes) {
-    const Status sure = Confirm(context, options, what, fmt::format("change {} rows?", request.changes_size()));
+    const Status sure = Confirm(
+        context, options, what,
+        request.changes_size() == 1 ? "change this row?" : fmt::format("change {} rows?", request.changes_size()));
     if (!sure.ok()) return sure;
     request.set_dry_run(false);
     const auto done = context.client.Call(&LayoutApi::Stub::ChangeRows, request);
-    if (!done.ok()) return done.status();
+    if (!done.ok()) return AtPlace(comparison, done.status());
   }
   if (context.output.json()) {
     Json document = NewDocument();
@@ -122,6 +219,16 @@ Status Apply(CommandContext& context, const RowComparison& comparison, const Cha
   }
   if (options.dry_run || options.yes) context.output.Data(what);
   if (!changes) context.output.Note(request.changes_size() == 0 ? "nothing differs" : "nothing was changed");
+  return Status::Ok();
+}
+
+// Whether the scheduler would take what differs. Who may not ask that is told the difference all the same.
+Status Try(CommandContext& context, const RowComparison& comparison) {
+  if (comparison.changes.empty() || comparison.changes.size() > kChangesMax) return Status::Ok();
+  const auto asked = context.client.Call(&LayoutApi::Stub::ChangeRows, QuestionOf(comparison));
+  if (asked.ok()) return Status::Ok();
+  if (asked.status().code() != StatusCode::kPermissionDenied) return AtPlace(comparison, asked.status());
+  context.output.Note("whether the scheduler would take it was not asked: " + asked.status().message());
   return Status::Ok();
 }
 
@@ -166,6 +273,7 @@ Status RunGet(CommandContext& context, RowKind kind, const RowOptions& options) 
 Status RunDiff(CommandContext& context, RowKind kind, const RowOptions& options) {
   const auto comparison = CompareWithFile(context, kind, options);
   if (!comparison.ok()) return comparison.status();
+  if (Status may = Try(context, *comparison); !may.ok()) return may;
   const std::size_t differ = comparison->differences.size();
   if (context.output.json()) {
     Json document = NewDocument();
@@ -182,54 +290,24 @@ Status RunDiff(CommandContext& context, RowKind kind, const RowOptions& options)
       .WithReason("DIFFERENT");
 }
 
-template <typename Rows, typename Put>
-void AddRows(const Rows& rows, std::vector<RowChange>* out, Put put) {
-  for (const auto& row : rows) put(&out->emplace_back(), row);
-}
-
-Result<std::vector<RowChange>> LayoutRowsNow(CommandContext& context, RowKind kind) {
-  const auto layout = context.client.Call(&LayoutApi::Stub::ListLayout, glim::v1::ListLayoutRequest());
-  if (!layout.ok()) return layout.status();
-  std::vector<RowChange> rows;
-  if (kind == RowChange::kLink) {
-    AddRows(layout->links(), &rows, [](RowChange* out, const auto& row) { *out->mutable_link() = row; });
-    return rows;
-  }
-  for (const auto& pool : layout->pools()) {
-    if (kind == RowChange::kPool && pool.has_row()) *rows.emplace_back().mutable_pool() = pool;
-  }
-  for (const auto& zone : layout->zones()) {
-    if (kind == RowChange::kZone && zone.has_row()) *rows.emplace_back().mutable_zone() = zone;
-  }
-  return rows;
-}
-
 }  // namespace
 
-Result<std::vector<RowChange>> RowsNow(CommandContext& context, RowKind kind) {
-  const bool layout = kind == RowChange::kPool || kind == RowChange::kZone || kind == RowChange::kLink;
-  if (layout) return LayoutRowsNow(context, kind);
-  const auto known = context.client.Call(&glim::v1::AdminApi::Stub::ListAccounts, glim::v1::ListAccountsRequest());
-  if (!known.ok()) return known.status();
-  std::vector<RowChange> rows;
-  if (kind == RowChange::kUser) {
-    AddRows(known->users(), &rows, [](RowChange* out, const auto& row) { *out->mutable_user() = row; });
-  } else if (kind == RowChange::kTeam) {
-    AddRows(known->teams(), &rows, [](RowChange* out, const auto& row) { *out->mutable_team() = row; });
-  } else {
-    AddRows(known->quotas(), &rows, [](RowChange* out, const auto& row) { *out->mutable_quota() = row; });
+Result<RowChange> RowToChange(CommandContext& context, const RowChange& fresh) {
+  const auto rows = RowsNow(context, fresh.row_case());
+  if (!rows.ok()) return rows.status();
+  for (const RowChange& row : *rows) {
+    if (NameOfRow(row) == NameOfRow(fresh)) return row;
   }
-  return rows;
+  return fresh;
 }
 
-Status ChangeRows(CommandContext& context, RowKind kind, const std::vector<RowChange>& changes,
-                  const ChangeOptions& options) {
-  const auto rows = RowsNow(context, kind);
+Status ChangeRow(CommandContext& context, const RowChange& change, const ChangeOptions& options,
+                 const std::string& also) {
+  const auto rows = RowsNow(context, change.row_case());
   if (!rows.ok()) return rows.status();
-  const std::map<std::string, RowChange> now = ByName(*rows);
   RowComparison comparison;
-  for (const RowChange& change : changes) Compare(now, change, &comparison);
-  return Apply(context, comparison, options);
+  Compare(ByName(*rows), change, "", &comparison);
+  return Apply(context, comparison, options, also);
 }
 
 Status CheckOneOrFile(RowKind kind, bool one, bool part, const RowOptions& options, const std::string& words) {
@@ -245,14 +323,14 @@ Status CheckOneOrFile(RowKind kind, bool one, bool part, const RowOptions& optio
 Status RunSetFile(CommandContext& context, RowKind kind, const RowOptions& options) {
   const auto comparison = CompareWithFile(context, kind, options);
   if (!comparison.ok()) return comparison.status();
-  return Apply(context, *comparison, options.change);
+  if (Status count = CheckCount(*comparison, kind); !count.ok()) return count;
+  return Apply(context, *comparison, options.change, "");
 }
 
 void AddFileOptions(Syntax set, const RowOptionsPtr& options) {
   set.Option("--file", &options->file, "rows as 'get' prints them; -: standard input");
   set.Flag("--prune", &options->prune, "with --file: remove the rows that are not in it");
-  set.Flag("-y,--yes", &options->change.yes, "do not ask");
-  set.Flag("--dry-run", &options->change.dry_run, "show what would change, and change nothing");
+  AddAskOptions(set, &options->change);
 }
 
 void AddGetAndDiff(Syntax group, Selection* selection, RowKind kind, const std::string& example_name) {

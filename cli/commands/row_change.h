@@ -33,11 +33,12 @@ Status CheckOneOrFile(RowKind kind, bool one, bool part, const RowOptions& optio
 // `set --file`: shows what differs, asks, and makes the rows what the file says.
 Status RunSetFile(CommandContext& context, RowKind kind, const RowOptions& options);
 
-// Shows what these changes, which put or remove whole rows of one kind, make different, asks, and makes them.
-Status ChangeRows(CommandContext& context, RowKind kind, const std::vector<glim::v1::RowChange>& changes,
-                  const ChangeOptions& options);
+// Shows what this change, which puts or removes a whole row, makes different, and what `also` comes of it in words;
+// asks, and makes it.
+Status ChangeRow(CommandContext& context, const glim::v1::RowChange& change, const ChangeOptions& options,
+                 const std::string& also = "");
 
-// The rows of a kind as the scheduler has them, by their names.
-Result<std::vector<glim::v1::RowChange>> RowsNow(CommandContext& context, RowKind kind);
+// The row of that name as the scheduler has it, or `fresh` itself.
+Result<glim::v1::RowChange> RowToChange(CommandContext& context, const glim::v1::RowChange& fresh);
 
 }  // namespace glim::cli

@@ -1,6 +1,8 @@
 #include "cli/commands/syntax.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -12,9 +14,22 @@
 namespace glim::cli {
 namespace {
 
+constexpr std::size_t kWordShown = 64;
+
 void Take(const std::string& names, const WordCheck& take, const std::string& word) {
   const std::string wrong = take(word);
   if (!wrong.empty()) throw CLI::ValidationError(names, wrong);
+}
+
+// A WordCheck: what is wrong with the word, else `number` is set. The parser's own words name no range.
+template <typename Number>
+std::string ReadInto(const std::string& word, Number low, Number high, Number* number) {
+  const char* const end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, *number);
+  if (error == std::errc() && rest == end && *number >= low && *number <= high) return "";
+  const bool bound = high != std::numeric_limits<Number>::max();
+  return "'" + word.substr(0, kWordShown) + "' is no whole number from " + std::to_string(low) +
+         (bound ? " to " + std::to_string(high) : " on");
 }
 
 // A word where a command should be is what is wrong, whatever else the parser found missing.
@@ -83,11 +98,13 @@ void Syntax::Option(const std::string& names, std::optional<std::string>* target
 }
 
 void Syntax::Option(const std::string& names, std::optional<std::int64_t>* target, const std::string& help) {
-  app_->add_option(names, *target, help);
+  ParsedOption(names, help, [target](const std::string& word) {
+    return ReadInto(word, std::int64_t{0}, std::numeric_limits<std::int64_t>::max(), &target->emplace());
+  });
 }
 
 void Syntax::Option(const std::string& names, std::uint32_t* target, const std::string& help) {
-  app_->add_option(names, *target, help);
+  BoundedOption(names, target, help, 0, UINT32_MAX);
 }
 
 void Syntax::CheckedOption(const std::string& names, std::string* target, const std::string& help, WordCheck check) {
@@ -96,7 +113,7 @@ void Syntax::CheckedOption(const std::string& names, std::string* target, const 
 
 void Syntax::BoundedOption(const std::string& names, std::uint32_t* target, const std::string& help, std::uint32_t min,
                            std::uint32_t max) {
-  app_->add_option(names, *target, help)->check(CLI::Range(min, max));
+  ParsedOption(names, help, [target, min, max](const std::string& word) { return ReadInto(word, min, max, target); });
 }
 
 void Syntax::ParsedOption(const std::string& names, const std::string& help, WordCheck take, Presence presence) {

@@ -141,7 +141,10 @@ Outcome JudgeRooms(const std::vector<NamedRoom>& rooms) {
         fmt::format("{}{} has {} free", seen.empty() ? "" : ", ", room.path, RoundedSizeText(room.facts.bytes_free));
   }
   if (short_of.empty()) return Good(seen);
-  const char* const fix = "make room: old logs and saves first; docs/operations/node.md says what bounds them";
+  const bool unseen = std::any_of(rooms.begin(), rooms.end(), [](const auto& room) { return room.facts.error != 0; });
+  const char* const fix = unseen && !fault
+                              ? "see that the folder is there, is mounted, and that who runs this may look into it"
+                              : "make room: old logs and saves first; docs/operations/node.md says what bounds them";
   return fault ? Fault(short_of, fix) : Warning(short_of, fix);
 }
 

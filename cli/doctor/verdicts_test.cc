@@ -290,6 +290,10 @@ TEST(NodeVerdicts, Amounts) {
   Expect(JudgeRooms({{"/s", roomy}, {"/tmp", narrow}}), Verdict::kWarning, "/tmp has 2.0 GiB of 100.0 GiB left");
   Expect(JudgeRooms({{"/s", full}}), Verdict::kFault, "/s has 1.0 MiB");
   Expect(JudgeRooms({{"/s", inodes}}), Verdict::kFault, "10 inodes");
+  RoomFacts missing;
+  missing.error = ENOENT;
+  Expect(JudgeRooms({{"/s", missing}}), Verdict::kWarning, "/s: No such file or directory");
+  EXPECT_THAT(JudgeRooms({{"/s", missing}}).fix, HasSubstr("see that the folder is there"));
   Expect(JudgeShm({8 * gib, 8 * gib, 0, 0, true, 0}), Verdict::kOk, "8.0 GiB");
   Expect(JudgeShm({8 * gib, 8 * gib, 0, 0, false, 0}), Verdict::kWarning, "no tmpfs");
   Expect(JudgeShm({0, 0, 0, 0, false, ENOENT}), Verdict::kFault, "no /dev/shm");

@@ -158,6 +158,12 @@ Status MergeFiles(const ConfigPaths& paths, const std::function<void(const std::
   } else {
     warn(fmt::format("{} is left out: another user owns it or may write it", paths.local));
   }
+  if (paths.user_named && access(paths.user.c_str(), R_OK) != 0) {
+    return Status(StatusCode::kNotFound, fmt::format("cannot read {}: {}", paths.user, std::strerror(errno)))
+        .WithReason("BAD_CONFIG")
+        .WithField("--config")
+        .WithFix("name a file that can be read");
+  }
   Result<ConfigLayer> user = ReadLayer(paths.user, ConfigPlace::kOwn);
   if (!user.ok()) return user.status();
   Merge(*user, merged);

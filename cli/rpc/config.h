@@ -49,8 +49,9 @@ Result<ConfigLayer> ParseConfig(const std::string& text, const std::string& sour
 // Where the files are and who asks; injectable for tests.
 struct ConfigPaths {
   std::string local = ".glim.yaml";
-  std::string user;   // empty: none
-  std::string login;  // the file of 'glim login'; empty: none
+  std::string user;         // empty: none
+  bool user_named = false;  // on the command line: it must be there
+  std::string login;        // the file of 'glim login'; empty: none
   std::string system = "/etc/glim/config.yaml";
 };
 ConfigPaths DefaultConfigPaths();

@@ -1,11 +1,15 @@
 #include "cli/spec/row_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "scheduler/core/model/enum_words.h"
+#include "scheduler/core/model/spec.h"
 #include "sdk/yaml/fields.h"
 
 namespace glim::cli {
@@ -17,6 +21,8 @@ constexpr std::int64_t kLinkAmountMax = 1000;
 constexpr std::int64_t kWeightMax = 1'000'000;
 constexpr std::int64_t kNodesMax = 10'000'000;
 constexpr std::int64_t kIdMax = UINT32_MAX - 1;
+constexpr std::size_t kWordShown = 64;
+constexpr std::array<std::string_view, 4> kRoles = {"viewer", "user", "operator", "admin"};
 
 // Unlike yaml::IntoText it may be empty.
 yaml::Field IntoNote(std::string* out) {
@@ -31,9 +37,11 @@ template <typename Add>
 yaml::Field IntoNames(Add add) {
   return [add](const yaml::Node& value, const std::string& path) -> Status {
     if (!value.IsSequence()) return yaml::RefuseAt(value, path, "must be a list of names", "write it like [a, b]");
+    std::set<std::string> there;
     for (const yaml::NodePtr& item : value.items) {
       std::string name;
       if (Status taken = yaml::IntoName(&name)(*item, path); !taken.ok()) return taken;
+      if (!there.insert(name).second) return yaml::RefuseAt(*item, path, name + " is there already", "keep one");
       add(std::move(name));
     }
     return Status::Ok();
@@ -84,6 +92,22 @@ Status ReadLink(const yaml::Node& node, const std::string& path, glim::v1::Layou
   return Status::Ok();
 }
 
+Status CheckRole(const std::string& word) {
+  if (std::find(kRoles.begin(), kRoles.end(), word) != kRoles.end()) return Status::Ok();
+  return InvalidArgument("role", "'" + word.substr(0, kWordShown) + "' is no role",
+                         "use viewer, user, operator or admin");
+}
+
+// An admin of a team is one of its users.
+Status CheckAdminOf(const yaml::Node& node, const std::string& path, const glim::v1::AccountUser& user) {
+  for (const std::string& team : user.admin_of()) {
+    if (std::find(user.teams().begin(), user.teams().end(), team) != user.teams().end()) continue;
+    return yaml::RefuseAt(node, path, "admin_of has " + team + ", which is none of the user's teams",
+                          "give it among teams, too");
+  }
+  return Status::Ok();
+}
+
 Status ReadUser(const yaml::Node& node, const std::string& path, glim::v1::AccountUser* user) {
   std::string name, role;
   bool disabled = false;
@@ -92,13 +116,14 @@ Status ReadUser(const yaml::Node& node, const std::string& path, glim::v1::Accou
       {"name", yaml::IntoName(&name)},
       {"teams", IntoNames([user](std::string team) { user->add_teams(std::move(team)); })},
       {"admin_of", IntoNames([user](std::string team) { user->add_admin_of(std::move(team)); })},
-      {"role", yaml::IntoName(&role)},
+      {"role", yaml::IntoChecked(&role, CheckRole)},
       {"uid", yaml::IntoNumber(&uid, 0, kIdMax)},
       {"gid", yaml::IntoNumber(&gid, 0, kIdMax)},
       {"groups", IntoGroups(user)},
       {"disabled", yaml::IntoBool(&disabled)}};
   if (Status read = yaml::ReadMap(node, path, fields); !read.ok()) return read;
   if (name.empty()) return Missing(node, path, "name");
+  if (Status admin = CheckAdminOf(node, path, *user); !admin.ok()) return admin;
   if (uid < 0 && gid >= 0) return yaml::RefuseAt(node, path, "has a gid and no uid", "give uid, or leave gid out");
   user->set_name(name);
   user->set_role(role.empty() ? "user" : role);
@@ -125,11 +150,13 @@ Status ReadTeam(const yaml::Node& node, const std::string& path, glim::v1::Accou
   return Status::Ok();
 }
 
+Status CheckClass(const std::string& word) { return ClassName(word).status(); }
+
 Status ReadQuota(const yaml::Node& node, const std::string& path, glim::v1::AccountQuota* quota) {
   std::string subject, priority, pool = "*";
   std::int64_t nodes = -1;
   const yaml::Fields fields = {{"subject", yaml::IntoText(&subject)},
-                               {"class", yaml::IntoName(&priority)},
+                               {"class", yaml::IntoChecked(&priority, CheckClass)},
                                {"pool", yaml::IntoText(&pool)},
                                {"nodes", yaml::IntoNumber(&nodes, 0, kNodesMax)}};
   if (Status read = yaml::ReadMap(node, path, fields); !read.ok()) return read;
@@ -137,7 +164,7 @@ Status ReadQuota(const yaml::Node& node, const std::string& path, glim::v1::Acco
   if (priority.empty()) return Missing(node, path, "class");
   if (nodes < 0) return Missing(node, path, "nodes");
   FillSubject(subject, quota);
-  quota->set_priority(priority);
+  quota->set_priority(*ClassName(priority));
   quota->set_pool(pool);
   quota->set_nodes(static_cast<std::uint32_t>(nodes));
   return Status::Ok();
@@ -172,6 +199,7 @@ yaml::Field IntoRows(RowKind kind, RowFile* file) {
         return yaml::RefuseAt(*value.items[i], at, name + " is there already", "keep one");
       }
       file->rows.push_back(std::move(row));
+      file->places.push_back({value.items[i]->mark, at});
       ++count;
     }
     return Status::Ok();
@@ -237,6 +265,17 @@ void FillSubject(const std::string& word, glim::v1::AccountQuota* quota) {
   std::replace(of.begin(), of.end(), '-', '_');
   quota->set_of(of);
   if (colon != std::string::npos) quota->set_subject(word.substr(colon + 1));
+}
+
+Result<std::string> ClassName(const std::string& word) {
+  const auto priority = core::ParsePriority(word);
+  if (priority.ok() && *priority != core::PriorityClass::kAuto) return std::string(core::ToString(*priority));
+  std::string known;
+  for (const auto& one : core::kEnumWords<core::PriorityClass>) {
+    if (one.value != core::PriorityClass::kAuto) known += (known.empty() ? "" : ", ") + std::string(one.word);
+  }
+  return InvalidArgument("class", "'" + word.substr(0, kWordShown) + "' is no class",
+                         "use one of " + known + ", or its number");
 }
 
 }  // namespace glim::cli

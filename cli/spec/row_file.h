@@ -8,13 +8,21 @@
 
 #include "glim/v1/layout_api.pb.h"
 #include "sdk/base/result.h"
+#include "sdk/yaml/tree.h"
 
 namespace glim::cli {
 
 using RowKind = glim::v1::RowChange::RowCase;
 
+// Where a row stands, for what is found out about it later.
+struct RowPlace {
+  yaml::Mark mark;
+  std::string path;  // "teams[2]"
+};
+
 struct RowFile {
   std::vector<glim::v1::RowChange> rows;  // each whole: what the file leaves out of one has its default
+  std::vector<RowPlace> places;           // of each of these
   std::map<RowKind, std::size_t> counts;  // of the sections that the file has, empty ones too
 };
 
@@ -29,5 +37,7 @@ std::string NameOfRow(const glim::v1::RowChange& row);
 // "user:kim", "team-user:vision", "default-user".
 std::string SubjectOfQuota(const glim::v1::AccountQuota& quota);
 void FillSubject(const std::string& word, glim::v1::AccountQuota* quota);
+// The name of a class that goes by name or number ("30" is high); a refusal if there is none.
+Result<std::string> ClassName(const std::string& word);
 
 }  // namespace glim::cli

@@ -17,8 +17,10 @@ Status FakeLayoutCalls::ChangeRows(ServerContext* context, const ChangeRowsReque
                                    ChangeRowsResponse* response) {
   const FakeHandle state = owner_->Lock();
   if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  if (!state->rows_refusal.ok()) return state->rows_refusal;
   state->row_changes.push_back(*request);
   response->set_meaning(state->row_meaning);
+  response->set_state("as shown");
   return Status::OK;
 }
 

@@ -7,6 +7,7 @@ grpc::Status FakeReserveCalls::SetReservation(grpc::ServerContext* context,
                                               glim::v1::SetReservationResponse* response) {
   const FakeHandle state = owner_->Lock();
   if (grpc::Status status = Enter(*context, state.state); !status.ok()) return status;
+  if (!state->reservation_refusal.ok()) return state->reservation_refusal;
   state->reservations_set.push_back(*request);
   for (const glim::v1::Reservation& row : state->reservations) {
     if (row.name() == request->reservation().name()) *response->mutable_before() = row;

@@ -113,6 +113,7 @@ struct FakeState {
   glim::v1::ListLayoutResponse layout;
   std::string row_meaning;
   std::vector<glim::v1::ChangeRowsRequest> row_changes;
+  grpc::Status rows_refusal;  // of ChangeRows alone
 
   // Of OperateApi, with the dry runs.
   std::vector<glim::v1::Victim> on_node;  // who is on any node
@@ -126,6 +127,7 @@ struct FakeState {
 
   // Of ReserveApi, with the dry runs.
   std::vector<glim::v1::Reservation> reservations;
+  grpc::Status reservation_refusal;  // of SetReservation alone
   std::vector<glim::v1::SetReservationRequest> reservations_set;
   std::vector<glim::v1::RemoveReservationRequest> reservations_removed;
 };

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "cli/text/option_names.h"
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
 #include "sdk/base/suggest.h"
@@ -37,6 +38,32 @@ TEST(Times, RelativeAndRfc3339) {
   EXPECT_EQ(FormatAgo(now + Minutes(3), now), "just now");
   EXPECT_EQ(FormatAgo({0}, now), "-");
   EXPECT_EQ(FormatRfc3339(now), "2025-11-20T12:09:07.125Z");
+}
+
+TEST(Times, AMomentHasItsZone) {
+  const TimePoint eight{1'796'112'000'000};
+  for (const char* text : {"2026-12-01T08:00Z", "2026-12-01T08:00:00Z", "2026-12-01T10:00+02:00",
+                           "2026-12-01T10:00:00+02:00", "2026-12-01T02:30-05:30", "2026-12-01T22:00+14:00"}) {
+    const auto moment = ParseMoment(text);
+    ASSERT_TRUE(moment.has_value()) << text;
+    EXPECT_EQ(moment->ms, eight.ms) << text;
+  }
+  EXPECT_EQ(ParseMoment("2026-12-01")->ms, eight.ms - Hours(8).ms);
+  for (const char* text :
+       {"2026-12-01T08:00", "2026-12-01T08:00+2:00", "2026-12-01T08:00+02", "2026-12-01T08:00 02:00",
+        "2026-12-01T08:00+15:00", "2026-12-01T08:00+02:60", "2026-12-01+02:00", "2026-12-01Z", "2026-12-01T+02:00"}) {
+    EXPECT_FALSE(ParseMoment(text).has_value()) << text;
+  }
+}
+
+TEST(OptionNames, ARefusalNamesWhatWasTyped) {
+  const auto field = [](const char* name) { return WithOptionNames(InvalidArgument(name, "it is wrong")).field(); };
+  EXPECT_EQ(field("ends_at_ms"), "--until");
+  EXPECT_EQ(field("labels.gpu_count"), "--gpus");
+  EXPECT_EQ(field("labels.zone"), "--zone");
+  EXPECT_EQ(field("something"), "something");
+  const Status all = WithOptionNames(Status(StatusCode::kNotFound, "m").WithReason("R").WithField("node").WithFix("f"));
+  EXPECT_EQ(all, Status(StatusCode::kNotFound, "m").WithReason("R").WithField("NODE").WithFix("f"));
 }
 
 TEST(Suggest, NearWordsOnly) {

@@ -19,6 +19,25 @@ int Digits(std::string_view text) {
   return number;
 }
 
+struct Zone {
+  std::int64_t seconds = 0;  // ahead of UTC
+  std::size_t length = 1;    // of its word
+};
+
+// At the end of the text: "Z", "+02:00", "-05:30".
+std::optional<Zone> ReadZone(std::string_view text) {
+  constexpr std::size_t kOffsetLength = 6;
+  constexpr int kHoursMax = 14;
+  if (text.ends_with('Z')) return Zone();
+  if (text.size() < kOffsetLength) return std::nullopt;
+  const std::string_view word = text.substr(text.size() - kOffsetLength);
+  const int hours = Digits(word.substr(1, 2)), minutes = Digits(word.substr(4, 2));
+  const bool shaped = (word[0] == '+' || word[0] == '-') && word[3] == ':';
+  if (!shaped || hours < 0 || hours > kHoursMax || minutes < 0 || minutes > 59) return std::nullopt;
+  const std::int64_t seconds = hours * 3'600 + minutes * 60;
+  return Zone{word[0] == '+' ? seconds : -seconds, kOffsetLength};
+}
+
 }  // namespace
 
 std::string FormatAgo(TimePoint point, TimePoint now) {
@@ -41,13 +60,16 @@ std::optional<TimePoint> ParseMoment(const std::string& text) {
   if (!date.ok()) return std::nullopt;
   std::int64_t seconds = std::chrono::sys_days(date).time_since_epoch().count() * 86'400;
   if (all.size() > 10) {
-    const bool exact = all.size() == 20 && all[16] == ':';
-    const bool shaped = (exact || all.size() == 17) && all[10] == 'T' && all[13] == ':' && all.back() == 'Z';
+    const auto ahead = ReadZone(all.substr(10));
+    if (!ahead) return std::nullopt;
+    const std::string_view clock = all.substr(10, all.size() - 10 - ahead->length);
+    const bool exact = clock.size() == 9 && clock[6] == ':';
+    const bool shaped = (exact || clock.size() == 6) && clock[0] == 'T' && clock[3] == ':';
     if (!shaped) return std::nullopt;
-    const int hour = Digits(all.substr(11, 2)), minute = Digits(all.substr(14, 2));
-    const int second = exact ? Digits(all.substr(17, 2)) : 0;
+    const int hour = Digits(clock.substr(1, 2)), minute = Digits(clock.substr(4, 2));
+    const int second = exact ? Digits(clock.substr(7, 2)) : 0;
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return std::nullopt;
-    seconds += hour * 3'600 + minute * 60 + second;
+    seconds += hour * 3'600 + minute * 60 + second - ahead->seconds;
   }
   return TimePoint{seconds * 1000};
 }

@@ -14,7 +14,8 @@ namespace glim::cli {
 // "just now".
 std::string FormatAgo(TimePoint point, TimePoint now);
 
-// A moment in UTC: "2026-11-01", "2026-11-01T08:30Z", "2026-11-01T08:30:15Z"; nullopt for anything else.
+// A moment: "2026-11-01" (in UTC), "2026-11-01T08:30Z", "2026-11-01T08:30:15Z", and with another zone than UTC
+// "2026-11-01T10:30+02:00"; nullopt for anything else, also for one without a zone.
 std::optional<TimePoint> ParseMoment(const std::string& text);
 
 }  // namespace glim::cli

@@ -36,6 +36,16 @@ std::string VictimLines(const Victims& jobs, const char* what, bool colour) {
   return fmt::format("{}:\n", what) + VictimsTable(shown, colour, 2);
 }
 
+// Who is there and is not interrupted: without what an interrupt would cost.
+std::string StayingLines(const Victims& jobs, bool colour) {
+  if (jobs.empty()) return "no job is there\n";
+  Table table({{"JOB", true}, {"NAME", false, 32}, {"USER"}, {"PRIORITY"}});
+  for (const glim::v1::Victim& job : jobs) {
+    table.AddRow({std::to_string(job.job_id()), job.name(), job.user(), job.priority()});
+  }
+  return "it stays there:\n" + table.Render(colour, 2);
+}
+
 std::string DiffLines(const glim::v1::Node& before, const glim::v1::Node& after) {
   return fmt::format("node {}\n  - {}\n  + {}\n", Escaped(after.name()), Escaped(OutText(before)),
                      Escaped(OutText(after)));
@@ -64,7 +74,7 @@ glim::v1::Node NodeOf(const glim::v1::ListNodesResponse& list, const std::string
 
 std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::CordonNodeResponse& after, TimePoint,
                            bool colour) {
-  return DiffLines(before, after.node()) + VictimLines(after.jobs(), "it stays there", colour);
+  return DiffLines(before, after.node()) + StayingLines(after.jobs(), colour);
 }
 
 std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::DrainNodeResponse& after, TimePoint,
@@ -74,6 +84,15 @@ std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::DrainNo
 
 std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::UncordonNodeResponse& after, TimePoint, bool) {
   return DiffLines(before, after.node());
+}
+
+std::string JobsText(const std::vector<glim::v1::Job>& jobs, bool colour) {
+  Table table({{"JOB", true}, {"NAME", false, 40}, {"USER", false, 20}, {"STATE"}, {"NODES", true}});
+  for (const glim::v1::Job& job : jobs) {
+    table.AddRow(
+        {std::to_string(job.id()), job.spec().name(), job.user(), job.state(), std::to_string(job.spec().nodes())});
+  }
+  return table.Render(colour);
 }
 
 std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, const glim::v1::WeighJobsResponse& risk, bool colour) {

@@ -21,6 +21,8 @@ std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::DrainNo
 std::string NodeChangeText(const glim::v1::Node& before, const glim::v1::UncordonNodeResponse& after, TimePoint now,
                            bool colour);
 
+// The jobs as they are.
+std::string JobsText(const std::vector<glim::v1::Job>& jobs, bool colour);
 // The jobs, with what they lose if they are stopped without a save.
 std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, const glim::v1::WeighJobsResponse& risk, bool colour);
 std::string PriorityChangeText(const glim::v1::SetJobPriorityRequest& request,

@@ -38,6 +38,7 @@ std::string NameOf(const glim::v1::ReportRow& row) {
   if (row.kind() == "others") return "(smaller ones)";
   if (row.kind() == "forgotten") return "(jobs not kept any more)";
   if (row.kind() == "no_job") return "(no job)";
+  if (row.kind() == "removed") return "(removed nodes)";
   if (row.kind() == "team" && row.name().empty()) return "(no team)";
   if (row.kind() == "job") return fmt::format("{} {} ({})", row.name(), row.job_name(), row.user());
   return row.simulated_gpus() ? row.name() + " (simulated)" : row.name();

@@ -78,7 +78,7 @@ yaml::Fields FieldsOf(AgentOptions* o) {
       {"zone", IntoText(&o->zone)},
       {"leaf", IntoText(&o->leaf)},
       {"gpu_type", IntoText(&o->gpu_type)},
-      {"gpus", IntoNumber(&o->gpus, 0, 1024)},
+      {"gpus", IntoNumber(&o->gpus, 0, 64)},
       {"simulated_gpus", yaml::IntoBool(&o->simulated_gpus)},
       {"nvlink", IntoText(&o->nvlink)},
       {"nic", IntoText(&o->nic)},

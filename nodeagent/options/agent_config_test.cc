@@ -73,8 +73,8 @@ TEST(AgentConfig, RefusalsNameLineColumnAndWhatIsAccepted) {
     const char* fix;
   } cases[] = {
       {"gpus: 8\ngpu: a100\n", "agent.yaml:2:1: gpu: unknown key", "did you mean 'gpu_type'?"},
-      {"gpus: many\n", "agent.yaml:1:7: gpus: 'many' is no whole number", "use 0 to 1024"},
-      {"gpus: -1\n", "agent.yaml:1:7: gpus: -1 is out of range", "use 0 to 1024"},
+      {"gpus: many\n", "agent.yaml:1:7: gpus: 'many' is no whole number", "use 0 to 64"},
+      {"gpus: -1\n", "agent.yaml:1:7: gpus: -1 is out of range", "use 0 to 64"},
       {"simulated_gpus: 7\n", "agent.yaml:1:17: simulated_gpus: must be true or false", "write true or false"},
       {"mount_allow: /data\n", "agent.yaml:1:14: mount_allow: must be a list", "write it like [/data, /home]"},
       {"zone: [a]\n", "agent.yaml:1:7: zone: must be a text", "write a word"},

@@ -108,7 +108,7 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--zone", o.zone, "the fabric that this node is in")->capture_default_str();
   app.add_option("--leaf", o.leaf, "the leaf switch that this node hangs on")->capture_default_str();
   app.add_option("--gpu-type", o.gpu_type, "what GPUs the node has, as jobs ask for them");
-  app.add_option("--gpus", o.gpus, "how many GPUs the node has")->check(CLI::Range(0, 1024))->capture_default_str();
+  app.add_option("--gpus", o.gpus, "how many GPUs the node has")->check(CLI::Range(0, 64))->capture_default_str();
   app.add_flag("--simulated-gpus", o.simulated_gpus, "no real GPUs are behind --gpus: they are numbers to schedule by");
   app.add_option("--nvlink", o.nvlink, "none, pair or full")->capture_default_str();
   app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();

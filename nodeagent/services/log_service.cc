@@ -148,6 +148,8 @@ bool LogService::Answer(const v1::LogRequest& request, bool waited) {
   chunk.set_offset(log->offset);
   chunk.set_data(std::move(log->data));
   chunk.set_ended(ended);
+  chunk.set_log_begin(log->begin);
+  chunk.set_log_end(log->end);
   Send(std::move(chunk));
   return true;
 }

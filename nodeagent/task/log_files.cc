@@ -64,9 +64,10 @@ bool SameFiles(const std::vector<Segment>& a, const std::vector<Segment>& b) {
 
 Result<LogData> ReadFrom(const std::vector<Segment>& segments, std::int64_t offset, std::size_t bytes_max) {
   LogData result;
+  result.begin = segments.front().start;
   result.end = segments.back().start + segments.back().size;
   if (offset < 0) offset = std::max<std::int64_t>(0, result.end + offset);
-  offset = std::max(offset, segments.front().start);
+  offset = std::max(offset, result.begin);
   result.offset = offset;
   for (const Segment& segment : segments) {
     if (result.data.size() >= bytes_max) break;

@@ -47,6 +47,7 @@ class LogWriter {
 struct LogData {
   std::string data;
   std::int64_t offset = 0;  // of data's first byte
+  std::int64_t begin = 0;   // of what is left of the log
   std::int64_t end = 0;     // of the whole log when it was looked at
 };
 

@@ -60,6 +60,7 @@ TEST(LogFiles, OffsetsCountFromTheFirstByteEverWritten) {
   EXPECT_EQ(oldest->data, Bytes(oldest->offset, written));
   const auto tail = ReadLog(path, -10, 100);
   EXPECT_EQ(tail->data, Bytes(written - 10, written));
+  EXPECT_EQ(tail->begin, oldest->offset) << "where what is left begins";
   EXPECT_TRUE(ReadLog(path, written, 100)->data.empty());
 }
 

@@ -23,6 +23,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using proto::Json;
 
+constexpr const char* kVersion = "version";
 constexpr std::size_t kMaskBytesMax = 2'000;
 constexpr std::size_t kPathQuotedMax = 64;
 
@@ -138,6 +139,7 @@ HttpAnswer ErrorDocument(int http, const std::string& code, const Status& status
 
 int HttpStatusOf(const Status& status) {
   if (status.reason() == "MEDIA_TYPE") return 415;
+  if (status.reason() == "BODY_TOO_LARGE") return 413;
   if (status.reason() == "CSRF") return 403;
   switch (status.code()) {
     case StatusCode::kOk: return 200;
@@ -183,7 +185,12 @@ HttpAnswer ErrorAnswer(int status, std::string reason, std::string message, std:
 
 Json Document(const Message& message) {
   Json document = proto::NewDocument();
-  document.update(proto::MessageJson(message));
+  Json fields = proto::MessageJson(message);
+  if (const auto own = fields.find(kVersion); own != fields.end()) {  // the document's own has that name
+    document[kSchedulerVersion] = std::move(*own);
+    fields.erase(own);
+  }
+  document.update(fields);
   CompleteJobs(message, &document);
   return document;
 }
@@ -195,10 +202,16 @@ Status ApplyMask(std::string_view mask, const Message& message, Json* document) 
   Mask kept;
   Status status;
   ForEachPart(mask, [&](std::string_view path) {
-    if (status.ok() && !path.empty()) status = AddPath(path, message.GetDescriptor(), &kept);
+    if (!status.ok() || path.empty()) return;
+    const bool own = path == kSchedulerVersion && message.GetDescriptor()->FindFieldByName(kVersion) != nullptr;
+    if (own) {
+      kept.below[kSchedulerVersion];
+    } else {
+      status = AddPath(path, message.GetDescriptor(), &kept);
+    }
   });
   if (!status.ok() || kept.below.empty()) return status;
-  kept.below["version"];
+  kept.below[kVersion];
   Keep(kept, document);
   return Status::Ok();
 }

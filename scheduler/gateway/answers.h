@@ -23,6 +23,9 @@ HttpAnswer ErrorAnswer(const Status& status);
 // The same of what the gateway itself refuses, with a status of its own.
 HttpAnswer ErrorAnswer(int status, std::string reason, std::string message, std::string fix);
 
+// What a field `version` of a message is called in a document, whose own `version` is that of the documents' form.
+inline constexpr char kSchedulerVersion[] = "scheduler_version";
+
 // {"version": 2, ...} with the message's fields; a job has `gpus` and `gpus_simulated`, as of the command line.
 proto::Json Document(const google::protobuf::Message& message);
 // One line, as `glim -o json` writes it.

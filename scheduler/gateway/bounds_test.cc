@@ -2,7 +2,10 @@
 // of a real scheduler without identity.
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "scheduler/gateway/gateway.h"
 #include "scheduler/gateway/gzip_cache.h"
@@ -126,12 +129,35 @@ TEST_F(BoundsTest, WhoIsSlowIsLetGo) {
   EXPECT_TRUE(server::Eventually([this] { return gateway_->connections() == 0 && gateway_->bytes_held() == 0; }));
 }
 
+TEST_F(BoundsTest, WhoAsksNothingIsLetGoWithinTheTimeOfAHandshake) {
+  options_.times.idle = std::chrono::minutes(1);
+  Serve();
+  const auto began = std::chrono::steady_clock::now();
+  HttpClient silent = Connect();
+  EXPECT_EQ(silent.ReadSome(), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, options_.times.idle / 2);
+}
+
+// Nobody shuts out an address by connections that ask nothing.
+TEST_F(BoundsTest, WhoWaitsForNothingMakesRoomForTheNextOfItsAddress) {
+  options_.times.head = options_.times.idle = std::chrono::minutes(1);
+  Serve();
+  HttpClient used = Connect();
+  ASSERT_EQ(used.Ask("GET", "/v1/whoami").status, 200);
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 8; ++i) silent.push_back(std::make_unique<HttpClient>(gateway_->port(), ""));
+  EXPECT_EQ(Connect().Ask("GET", "/v1/whoami").status, 200);
+  EXPECT_EQ(used.Ask("GET", "/v1/whoami").status, 200) << "who has asked something goes last";
+  EXPECT_EQ(silent.front()->ReadSome(), "") << "who has waited longest goes first";
+}
+
 TEST_F(BoundsTest, AnAddressHasSoManyConnections) {
   Serve();
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(std::make_unique<HttpClient>(gateway_->port(), ""));
-    ASSERT_EQ(clients.back()->Ask("GET", "/v1/whoami").status, 200);
+    clients.back()->Send(RequestText("GET", "/v1/stream"));
+    ASSERT_THAT(clients.back()->ReadSome(), HasSubstr("text/event-stream")) << "none of them is idle";
   }
   EXPECT_EQ(Connect().Ask("GET", "/v1/whoami").status, 0);
   clients.pop_back();

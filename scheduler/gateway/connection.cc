@@ -87,6 +87,7 @@ Connection::~Connection() {
 }
 
 void Connection::Start() {
+  idle_since_ = std::chrono::steady_clock::now().time_since_epoch().count();
   Within(times_.head);
   transport_->Handshake([self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
     if (error || self->closed_) return self->CloseNow();
@@ -95,6 +96,7 @@ void Connection::Start() {
 }
 
 void Connection::Close() {
+  idle_ = false;  // nobody has to hang up on it twice
   boost::asio::post(strand_, [self = shared_from_this()] { self->CloseNow(); });
 }
 
@@ -105,8 +107,9 @@ void Connection::ReadRequest() {
   parser_->eager(false);
   head_seen_ = false;
   answering_ = false;
+  idle_since_ = std::chrono::steady_clock::now().time_since_epoch().count();
   idle_ = true;
-  Within(times_.idle);
+  if (served_) Within(times_.idle);  // else what a handshake may take goes on
   buffer_.size() > 0 ? Parse() : ReadMore();
 }
 
@@ -128,6 +131,7 @@ void Connection::ReadMore() {
 
 void Connection::Parse() {
   idle_ = false;
+  served_ = true;
   bool moved = true;
   while (moved && !parser_->is_done()) {
     moved = false;

@@ -1,8 +1,9 @@
 // Connection: one client of the gateway: reads a request, has it answered, writes the answer, reads the next. One at a
 // time: what a client sends ahead stays in its socket.
 //
-// Lives on a strand of its own, owned by what it waits for. Whoever is slow is let go: 10 s for a handshake or a head,
-// 60 s for a body or between two requests, 30 s without a byte taken of an answer.
+// Lives on a strand of its own, owned by what it waits for. Whoever is slow is let go: 10 s for a handshake with the
+// first byte of a request, 10 s for a head, 60 s for a body or between two requests, 30 s without a byte taken of an
+// answer.
 #pragma once
 
 #include <atomic>
@@ -12,11 +13,13 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "scheduler/gateway/holdings.h"
 #include "scheduler/gateway/http_types.h"
@@ -50,6 +53,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void Close();  // any thread
   // Between two requests, or before the first. Any thread.
   bool idle() const { return idle_.load(); }
+  const std::string& peer() const { return peer_; }
+  // Of those that are idle the least is the first to make room: who has never asked anything, then who has been idle
+  // the longest. Any thread.
+  std::pair<bool, std::int64_t> Rank() const { return {served_.load(), idle_since_.load()}; }
 
  private:
   class Pending;
@@ -104,6 +111,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   bool stream_over_ = false;
   char scrap_[256] = {};
   std::atomic<bool> idle_ = true;
+  std::atomic<bool> served_ = false;          // a request has come
+  std::atomic<std::int64_t> idle_since_ = 0;  // of a steady clock, in ns
 };
 
 }  // namespace glim::gateway

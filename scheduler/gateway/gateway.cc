@@ -30,6 +30,9 @@ using TlsContext = boost::asio::ssl::context;
 
 constexpr std::size_t kThreads = 2;
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // without descriptors
+constexpr auto kRoomPause = std::chrono::milliseconds(20);     // until who was hung up on is gone
+constexpr int kRoomTries = 10;
+constexpr std::size_t kParkedMax = 64;
 
 Status BindFailed(const std::string& address, const std::string& why) {
   return Status(StatusCode::kUnavailable, "cannot listen on " + address + ": " + why)
@@ -74,6 +77,7 @@ struct Gateway::Parts {
   tcp::acceptor acceptor{strand};
   boost::asio::steady_timer pause{strand};
   std::list<std::weak_ptr<Connection>> connections;
+  std::size_t parked = 0;               // newcomers that wait for the room that has just been made
   std::shared_ptr<const void> version;  // of the context
   std::shared_ptr<TlsContext> context;
   int port = 0;
@@ -84,8 +88,9 @@ struct Gateway::Parts {
 
   Status Listen();
   void Accept();
-  void Take(tcp::socket socket);
-  bool MakeRoom();
+  void Take(tcp::socket socket, int tries = kRoomTries);
+  bool MakeRoom(const std::string& peer);
+  void TakeSoon(tcp::socket socket, int tries);
   std::shared_ptr<TlsContext> Context();
 };
 
@@ -125,16 +130,29 @@ void Gateway::Parts::Accept() {
                         });
 }
 
-// Hangs up on whoever has waited longest between two requests; false: all are being answered.
-bool Gateway::Parts::MakeRoom() {
+// Hangs up on one that waits for a request, of this peer or, if it is empty, of any: Connection::Rank. False: all are
+// being answered.
+bool Gateway::Parts::MakeRoom(const std::string& peer) {
   std::erase_if(connections, [](const auto& weak) { return weak.expired(); });
+  std::shared_ptr<Connection> first;
   for (const auto& weak : connections) {
-    const auto connection = weak.lock();
-    if (!connection || !connection->idle()) continue;
-    connection->Close();
-    return true;
+    auto connection = weak.lock();
+    if (!connection || !connection->idle() || (!peer.empty() && connection->peer() != peer)) continue;
+    if (!first || connection->Rank() < first->Rank()) first = std::move(connection);
   }
-  return false;
+  if (first) first->Close();
+  return first != nullptr;
+}
+
+// The room is there when the connection that was hung up on has gone; another newcomer may be faster.
+void Gateway::Parts::TakeSoon(tcp::socket socket, int tries) {
+  if (parked >= kParkedMax) return;
+  ++parked;
+  const auto timer = std::make_shared<boost::asio::steady_timer>(strand, kRoomPause);
+  timer->async_wait([this, timer, tries, socket = std::move(socket)](const boost::system::error_code& error) mutable {
+    --parked;
+    if (!error && acceptor.is_open()) Take(std::move(socket), tries);
+  });
 }
 
 std::shared_ptr<TlsContext> Gateway::Parts::Context() {
@@ -147,15 +165,15 @@ std::shared_ptr<TlsContext> Gateway::Parts::Context() {
   return context;
 }
 
-void Gateway::Parts::Take(tcp::socket socket) {
+void Gateway::Parts::Take(tcp::socket socket, int tries) {
   boost::system::error_code error;
   const tcp::endpoint endpoint = socket.remote_endpoint(error);
   if (error) return;
   const std::string peer = PeerOf(endpoint);
-  switch (holdings->Begin(peer)) {
-    case Holdings::Room::kSome: break;
-    case Holdings::Room::kNone: MakeRoom(); return;  // for the next one
-    case Holdings::Room::kNoneForPeer: return;
+  if (const Holdings::Room room = holdings->Begin(peer); room != Holdings::Room::kSome) {
+    const bool of_peer = room == Holdings::Room::kNoneForPeer;
+    if (tries > 0 && MakeRoom(of_peer ? peer : "")) TakeSoon(std::move(socket), tries - 1);
+    return;
   }
   socket.set_option(tcp::no_delay(true), error);
   std::unique_ptr<Transport> transport;

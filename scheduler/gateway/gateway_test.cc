@@ -62,9 +62,23 @@ TEST_F(GatewayTest, SubmitsJobsFromJsonAndFromJobFiles) {
   EXPECT_FALSE(relative.Json()["error"]["fix"].get<std::string>().empty());
   const HttpReply packed = yaml("{name: a, run: x, workdir: /data/kim, code: snapshot}");
   EXPECT_EQ(packed.status, 400);
+  const HttpReply huge = yaml("{name: a, run: '" + std::string(std::size_t{1536} << 10, 'x') + "'}");
+  EXPECT_EQ(huge.status, 413);
+  EXPECT_EQ(huge.Reason(), "BODY_TOO_LARGE");
   const HttpReply broken = yaml("{name: a, run: x, workdir: /data/kim, noodes: 2}");
   EXPECT_EQ(broken.status, 400);
   EXPECT_THAT(broken.body, HasSubstr("nodes"));
+}
+
+// A document's version is that of its form, whatever the message has.
+TEST_F(GatewayTest, TheSchedulersVersionHasANameOfItsOwn) {
+  const proto::Json all = Ask("GET", "/v1/version", TokenOf("kim")).Json();
+  EXPECT_EQ(all["version"], 2);
+  EXPECT_TRUE(all["scheduler_version"].is_string());
+  EXPECT_TRUE(all.contains("protocol_version"));
+  const proto::Json one = Ask("GET", "/v1/version?fields=scheduler_version", TokenOf("kim")).Json();
+  EXPECT_EQ(one, (proto::Json{{"version", 2}, {"scheduler_version", all["scheduler_version"]}}));
+  EXPECT_EQ(Ask("GET", "/v1/whoami?fields=scheduler_version", TokenOf("kim")).status, 400);
 }
 
 TEST_F(GatewayTest, RefusalsHaveTheirStatusAndSayHowToMendThem) {
@@ -76,6 +90,7 @@ TEST_F(GatewayTest, RefusalsHaveTheirStatusAndSayHowToMendThem) {
       {"GET", "/v1/jobs/4711", "kim", "", "NO_SUCH_JOB", 404},
       {"GET", "/v1/jobs/seven", "kim", "", "BAD_FIELD", 400},
       {"GET", "/v1/jobs?page_sise=3", "kim", "", "BAD_FIELD", 400},
+      {"GET", "/v1/jobs?page_size=-1", "kim", "", "BAD_FIELD", 400},
       {"GET", "/v1/jobs?fields=jobs.nme", "kim", "", "BAD_FIELD", 400},
       {"GET", "/v1/audit", "kim", "", "ROLE", 403},
       {"POST", "/v1/jobs", "kim", "{\"specs\": [{\"nodes\": \"2\"}]}", "BAD_FIELD", 400},

@@ -38,7 +38,8 @@ Status MediaTypeRefused(const std::string& type, const Route& route) {
 
 // Job files, as `glim submit` reads them. There is no folder that a path could be relative to.
 Status ReadJobFiles(const std::string& text, Message* message) {
-  if (text.size() > kYamlBytesMax) return Bad("INVALID_SPEC", "", "the job files are larger than 1 MiB", "send fewer");
+  if (text.size() > kYamlBytesMax)
+    return Bad("BODY_TOO_LARGE", "", "the job files are larger than 1 MiB", "send fewer at a time");
   auto specs = cli::ReadSpecs(text, {"body", ""});
   if (!specs.ok()) {
     const Status& wrong = specs.status();
@@ -92,7 +93,10 @@ Status ReadQuery(const Match& match, const HttpRequest& request, Message* messag
     const bool of_path = std::any_of(match.fields.begin(), match.fields.end(),
                                      [&name = name](const auto& said) { return said.first == name; });
     if (of_path) return Bad("BAD_QUERY", EscapedStart(name, kQuotedMax), "the path says it", "leave it out");
-    if (Status s = proto::ReadFieldText(name, value, message); !s.ok()) return s;
+    if (Status s = proto::ReadFieldText(name, value, message); !s.ok()) {
+      if (name == "page_size") return std::move(s).WithFix("use 1 to 1000, or leave it out");
+      return s;
+    }
   }
   return Status::Ok();
 }

@@ -36,8 +36,8 @@ class Relay final : public std::enable_shared_from_this<Relay> {
   }
 
  private:
-  // The body, once; null: the exchange has had its answer.
-  std::shared_ptr<StreamSink> Begin() {
+  // The body, once; null: the exchange has had its answer. `first`: what it begins with, if that is known.
+  std::shared_ptr<StreamSink> Begin(const google::protobuf::Message* first = nullptr) {
     std::shared_ptr<Exchange> exchange;
     {
       const std::lock_guard lock(mutex_);
@@ -47,6 +47,7 @@ class Relay final : public std::enable_shared_from_this<Relay> {
     HttpAnswer head;
     head.content_type = form_ == Form::kLog ? "text/plain; charset=utf-8" : "application/x-ndjson";
     head.headers.emplace_back("X-Accel-Buffering", "no");
+    if (form_ == Form::kLog && first) AddPlaces(static_cast<const v1::StreamLogResponse&>(*first), &head);
     if (head_only_) {
       exchange->Answer(std::move(head));
       Gone();
@@ -75,7 +76,7 @@ class Relay final : public std::enable_shared_from_this<Relay> {
 
   void Told(const google::protobuf::Message* message, const Status& end) {
     if (message == nullptr) return Ended(end);
-    const auto sink = Begin();
+    const auto sink = Begin(message);
     const std::string text = form_ == Form::kLog ? static_cast<const v1::StreamLogResponse*>(message)->data()
                                                  : LinesOf(static_cast<const v1::StreamEventsResponse&>(*message));
     {
@@ -115,6 +116,18 @@ class Relay final : public std::enable_shared_from_this<Relay> {
     if (form_ == Form::kLog) return sink->Abort();
     sink->Write(ErrorAnswer(end).body);
     sink->Close();
+  }
+
+  // What the bytes alone do not say.
+  static void AddPlaces(const v1::StreamLogResponse& first, HttpAnswer* head) {
+    const auto add = [head](const char* name, const std::string& value) { head->headers.emplace_back(name, value); };
+    add("Glim-Log-Attempt", std::to_string(first.attempt()));
+    add("Glim-Log-Offset", std::to_string(first.offset()));
+    if (first.log_end() > 0) {
+      add("Glim-Log-Begin", std::to_string(first.log_begin()));
+      add("Glim-Log-End", std::to_string(first.log_end()));
+    }
+    if (!first.kept_of_node().empty()) add("Glim-Log-Kept-Of", first.kept_of_node());
   }
 
   static std::string LinesOf(const v1::StreamEventsResponse& response) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduler/policy/policy_links.h"
+#include "scheduler/policy/policy_notify.h"
 #include "scheduler/policy/policy_numbers.h"
 #include "scheduler/policy/policy_quotas.h"
 
@@ -45,6 +46,11 @@ std::map<std::string, std::string> Flatten(const PolicyFile& file) {
   FlattenQuotas(file.policy, &out);
   FlattenLinks(file.policy, &out);
   return out;
+}
+
+PolicyFile WithShortUrls(PolicyFile file) {
+  for (auto& [name, webhook] : file.policy.notify.webhooks) webhook.url = ShortUrl(webhook.url);
+  return file;
 }
 
 }  // namespace
@@ -94,9 +100,15 @@ std::string PolicyYaml(const PolicyFile& file) {
   return rest.empty() ? text : text + "# Pools and zones, quotas, links\n" + rest;
 }
 
+std::string PolicyYamlForAll(const PolicyFile& file) {
+  const std::string note = file.policy.notify.webhooks.empty() ? "" : "# Operators alone see the URLs as they are\n";
+  return note + PolicyYaml(WithShortUrls(file));
+}
+
 std::vector<PolicyChange> DiffPolicies(const PolicyFile& before, const PolicyFile& after) {
   const auto old = Flatten(before);
   const auto now = Flatten(after);
+  const auto shown_old = Flatten(WithShortUrls(before)), shown_now = Flatten(WithShortUrls(after));
   std::map<std::string, PolicyChange> changes;
   for (const auto& [field, text] : old) changes[field] = {field, text, ""};
   for (const auto& [field, text] : now) {
@@ -105,7 +117,11 @@ std::vector<PolicyChange> DiffPolicies(const PolicyFile& before, const PolicyFil
   }
   std::vector<PolicyChange> out;
   for (auto& [field, change] : changes) {
-    if (change.before != change.after) out.push_back(std::move(change));
+    if (change.before == change.after) continue;
+    if (const auto was = shown_old.find(field); was != shown_old.end()) change.before = was->second;
+    if (const auto is = shown_now.find(field); is != shown_now.end()) change.after = is->second;
+    if (change.before == change.after) change.after += " (with another URL)";
+    out.push_back(std::move(change));
   }
   return out;
 }

@@ -30,6 +30,8 @@ Status CheckPolicy(const core::Policy& policy);
 
 // The whole policy as a file that reads back to the same.
 std::string PolicyYaml(const PolicyFile& file);
+// The same with webhooks' URLs cut short (ShortUrl), for whoever is no operator.
+std::string PolicyYamlForAll(const PolicyFile& file);
 
 // A key that has another value, or is new (`before` empty), or gone (`after` empty).
 struct PolicyChange {
@@ -38,7 +40,7 @@ struct PolicyChange {
   std::string after;
   friend bool operator==(const PolicyChange&, const PolicyChange&) = default;
 };
-// In the order of the fields.
+// In the order of the fields. URLs are cut short: it is told to the log, to the history and to the audit trail.
 std::vector<PolicyChange> DiffPolicies(const PolicyFile& before, const PolicyFile& after);
 // "quantum_min 10m -> 5m, quotas.users.kim.high added: 4"; cut off at 900 bytes.
 std::string ChangesInWords(const std::vector<PolicyChange>& changes);

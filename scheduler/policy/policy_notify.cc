@@ -1,5 +1,6 @@
 #include "scheduler/policy/policy_notify.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -17,8 +18,9 @@ constexpr std::size_t kPathBytesMax = 1024;
 yaml::Field IntoUrl(std::string* out) {
   return [out](const yaml::Node& value, const std::string& path) {
     if (!value.IsScalar() || !https::IsSafeUrl(value.scalar)) {
-      return yaml::RefuseAt(value, path, "'" + EscapedStart(value.scalar, 128) + "' is not safe to send to",
-                            "write an https address without a user in it (http on loopback alone)");
+      return yaml::RefuseAt(value, path, "'" + EscapedStart(ShortUrl(value.scalar), 128) + "' is not safe to send to",
+                            "write an https address without a user or a fragment in it, with a port of 1 to 65535 "
+                            "(http on loopback alone)");
     }
     *out = value.scalar;
     return Status::Ok();
@@ -89,6 +91,16 @@ std::string Quoted(const std::string& text) {
 }
 
 }  // namespace
+
+std::string ShortUrl(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos || scheme > 8) return "...";
+  const std::size_t begin = scheme + 3, end = std::min(url.find_first_of("/?#\\", begin), url.size());
+  std::string host = url.substr(begin, end - begin);
+  if (const std::size_t user = host.rfind('@'); user != std::string::npos) host.erase(0, user + 1);
+  const bool all = end == url.size() && host.size() == end - begin;
+  return url.substr(0, begin) + host + (all ? "" : "/...");
+}
 
 yaml::Field IntoNotify(core::NotifyPolicy* out) {
   return [out](const yaml::Node& value, const std::string& path) {

@@ -15,6 +15,10 @@ namespace glim::server {
 // A URL is https, or http to loopback; a command's user is a name or a uid and never root.
 yaml::Field IntoNotify(core::NotifyPolicy* out);
 
+// A webhook's URL as whoever may not tell in its name sees it: its path may be as good as a password.
+// "https://chat.example/..."; of what is no URL nothing.
+std::string ShortUrl(const std::string& url);
+
 // As the file would have it.
 std::string NotifyYaml(const core::NotifyPolicy& notify);
 

@@ -7,12 +7,14 @@
 #include "scheduler/server/loop/policy_keeper.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
+#include "scheduler/server/testing/token_server.h"
 #include "scheduler/store/memory/memory_store.h"
 
 namespace glim::server {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class PolicyReloadTest : public ServerTest {
  protected:
@@ -269,7 +271,7 @@ TEST(PolicyKeeperTest, OneReloadAtATime) {
   ASSERT_EQ(ends.size(), 2u);
   EXPECT_TRUE(ends[1].ok()) << ends[1].message();
   EXPECT_EQ((*loop)->policy()->quantum_min, Minutes(3));
-  EXPECT_THAT(keeper.Yaml(), HasSubstr("quantum_min: 3m\n"));
+  EXPECT_THAT(keeper.Yaml(true), HasSubstr("quantum_min: 3m\n"));
   // A strand that has ended takes nothing in, and another reload may be asked for.
   std::ofstream(path) << "quantum_min: 4m\n";
   keeper.Reload(false, {}, done);
@@ -278,6 +280,47 @@ TEST(PolicyKeeperTest, OneReloadAtATime) {
   EXPECT_EQ(ends[2].code(), StatusCode::kUnavailable);
   EXPECT_TRUE(ends[3].ok());
   std::filesystem::remove(path);
+}
+
+// With identity: who may know where the scheduler sends to.
+class PolicyRightsTest : public TokenServerTest {
+ protected:
+  void Configure() override {
+    TokenServerTest::Configure();
+    config_.policy_file = (folder_ / "policy.yaml").string();
+    Write("T0PSECRET");
+    const Status read = ReadOwnPolicy(&config_);
+    ASSERT_TRUE(read.ok()) << read.message();
+  }
+  void Write(const std::string& path) const {
+    std::ofstream(config_.policy_file) << "notify: {webhooks: {chat: {url: 'https://chat.example/" << path
+                                       << "', secret_file: /etc/glim/s}}}\n";
+  }
+};
+
+TEST_F(PolicyRightsTest, TheUrlsOfWebhooksAreTheOperators) {
+  const auto shown = [this](const char* user) {
+    v1::GetPolicyResponse response;
+    const grpc::Status status =
+        Ask(admin_.get(), &v1::AdminApi::Stub::GetPolicy, TokenOf(user), v1::GetPolicyRequest(), &response);
+    EXPECT_TRUE(status.ok()) << user << status.error_message();
+    return response.yaml();
+  };
+  for (const char* user : {"vera", "kim", "tess"}) {
+    EXPECT_THAT(shown(user), HasSubstr("https://chat.example/...")) << user;
+    EXPECT_THAT(shown(user), Not(HasSubstr("T0PSECRET"))) << user;
+  }
+  for (const char* user : {"ora", "ada"}) EXPECT_THAT(shown(user), HasSubstr("https://chat.example/T0PSECRET")) << user;
+
+  Write("T0PSECRET2");
+  v1::ReloadPolicyResponse reloaded;
+  ASSERT_TRUE(
+      Ask(admin_.get(), &v1::AdminApi::Stub::ReloadPolicy, TokenOf("ada"), v1::ReloadPolicyRequest(), &reloaded).ok());
+  ASSERT_TRUE(reloaded.applied());
+  EXPECT_THAT(reloaded.DebugString(), Not(HasSubstr("T0PSECRET")));
+  const v1::ListAuditResponse trail = Audit();
+  EXPECT_THAT(trail.DebugString(), HasSubstr("https://chat.example/..."));
+  EXPECT_THAT(trail.DebugString(), Not(HasSubstr("T0PSECRET")));
 }
 
 }  // namespace

@@ -91,14 +91,17 @@ std::string Response(const std::string& line, const std::string& body, const std
 
 TEST(Https, GoesToSafePlacesAlone) {
   for (const char* url : {"https://issuer.example", "https://issuer.example:8443/realms/x?a=b", "http://127.0.0.1:80/x",
-                          "http://localhost", "http://localhost:1/x", "http://[::1]:5/x", "http://[::1]"}) {
+                          "http://localhost", "http://localhost:1/x", "http://[::1]:5/x", "http://[::1]",
+                          "https://issuer.example:65535"}) {
     EXPECT_TRUE(IsSafeUrl(url)) << url;
   }
   CurlClient client;
   for (const char* url :
        {"", "https://", "http://issuer.example", "ftp://127.0.0.1", "file:///etc/passwd", "http://127.0.0.1.example",
         "http://localhost:80@issuer.example", "https://kim:secret@issuer.example", "http://localhost\\@issuer.example",
-        "http://[::1].example/", "https://a b", "https://issuer.example/\n", "HTTPS://x", "http://127.0.0.2"}) {
+        "http://[::1].example/", "https://a b", "https://issuer.example/\n", "HTTPS://x", "http://127.0.0.2",
+        "http://localhost:99999/", "https://issuer.example:0", "https://issuer.example:", "https://issuer.example:8x",
+        "https://issuer.example/x#part"}) {
     EXPECT_FALSE(IsSafeUrl(url)) << url;
     EXPECT_EQ(client.Get(url).status().reason(), "BAD_URL") << url;
     EXPECT_EQ(client.Post(url, {}).status().reason(), "BAD_URL") << url;

@@ -1,12 +1,28 @@
 #include "sdk/https/safe_url.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include "sdk/base/printable.h"
 
 namespace glim::https {
 namespace {
+
+// "chat.example", "chat.example:8443", "[::1]:80".
+bool HasSafePort(std::string_view authority) {
+  if (authority.front() == '[') {
+    const std::size_t close = authority.find(']');
+    if (close == std::string_view::npos) return false;
+    authority.remove_prefix(close);
+  }
+  const std::size_t colon = authority.find(':');
+  if (colon == std::string_view::npos) return true;
+  const std::string_view port = authority.substr(colon + 1);
+  int number = 0;
+  const auto read = std::from_chars(port.data(), port.data() + port.size(), number);
+  return read.ec == std::errc() && read.ptr == port.data() + port.size() && number >= 1 && number <= 65535;
+}
 
 constexpr std::size_t kUrlBytesMax = 2048;
 constexpr std::size_t kShownMax = 128;
@@ -24,11 +40,12 @@ bool IsSafeUrl(const std::string& url) {
   const std::string_view authority = std::string_view(url).substr(begin, url.find_first_of("/?#", begin) - begin);
   // "http://localhost:80@evil.example" is a name and a password for evil.example.
   if (authority.empty() || authority.find('@') != std::string_view::npos) return false;
+  if (!HasSafePort(authority) || url.find('#') != std::string::npos) return false;
   if (!plain) return true;
   for (const std::string_view host : {"127.0.0.1", "localhost", "[::1]"}) {
     if (!authority.starts_with(host)) continue;
     const std::string_view port = authority.substr(host.size());
-    return port.empty() || (port.front() == ':' && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+    return port.empty() || port.front() == ':';
   }
   return false;
 }

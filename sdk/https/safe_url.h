@@ -7,7 +7,8 @@
 
 namespace glim::https {
 
-// https, or http to 127.0.0.1, [::1] or localhost; nothing that names a user, and no other place than it seems.
+// https, or http to 127.0.0.1, [::1] or localhost; nothing that names a user, no other place than it
+// seems, a port of 1 to 65535 if any, and no fragment, which nobody would be sent.
 bool IsSafeUrl(const std::string& url);
 // INVALID_ARGUMENT (BAD_URL) if it is not.
 Status CheckUrl(const std::string& url);

@@ -47,7 +47,7 @@ class World:
     def __init__(self, stage, folder):
         self.stage, self.cluster, self.glim = stage, stage.cluster, stage.glim
         for name, uid in (("kim", KIM), ("lee", LEE)):
-            self.glim.text("admin", "user", "set", name, "--uid", uid, "--gid", uid)
+            self.glim.text("admin", "user", "set", name, "--uid", uid, "--gid", uid, "-y")
         self.kims = owned(os.path.join(folder, "kim"), KIM, 0o700)
         self.lees = owned(os.path.join(folder, "lee"), LEE, 0o700)
         self.private = [

@@ -41,7 +41,7 @@ def log_of(cluster, name):
 def test_an_invitation_counts_once_for_one_name_and_for_its_time(own, fresh_folder):
     cluster, glim = own.cluster, own.glim
     folder = os.path.join(fresh_folder, "n3")
-    invited = glim.json("admin", "node", "invite", "n3")
+    invited = glim.json("admin", "node", "invite", "n3", "-y")
     assert invited["token"] not in invited["command"]
     wrong = enrol(cluster, invited["token"], "0" * 64, "n3", folder)
     assert wrong.returncode != 0 and invited["token"] not in wrong.stdout + wrong.stderr
@@ -54,7 +54,7 @@ def test_an_invitation_counts_once_for_one_name_and_for_its_time(own, fresh_fold
     assert os.stat(os.path.join(folder, "identity", "node.pem")).st_mode & 0o777 == 0o600
     again = enrol(cluster, invited["token"], invited["ca_fingerprint"], "n3", os.path.join(fresh_folder, "again"))
     assert again.returncode != 0, "it has counted"
-    brief = glim.json("admin", "node", "invite", "n5", "--ttl", "1s")
+    brief = glim.json("admin", "node", "invite", "n5", "--ttl", "1s", "-y")
     wait_until(lambda: time.time() * 1000 > int(brief["expires_at_ms"]), 10, "it has ended")
     late = enrol(cluster, brief["token"], brief["ca_fingerprint"], "n5", os.path.join(fresh_folder, "n5"))
     assert late.returncode != 0 and "expired" in late.stderr
@@ -63,7 +63,7 @@ def test_an_invitation_counts_once_for_one_name_and_for_its_time(own, fresh_fold
 def test_a_revoked_nodes_stream_ends_and_a_new_invitation_lets_it_in_again(own):
     cluster, glim = own.cluster, own.glim
     began = time.monotonic()
-    glim.text("admin", "node", "revoke", "n1")
+    glim.text("admin", "node", "revoke", "n1", "-y")
     wait_until(lambda: "NODE_REVOKED" in log_of(cluster, "n1"), 10, "its agent is told")
     assert time.monotonic() - began < 5, "the stream ends within two seconds; its log is looked at"
     wait_until(lambda: glim.nodes()["n1"]["state"] != "ready", 30, "no job goes there")
@@ -131,7 +131,7 @@ def test_the_authority_is_changed_while_jobs_run(own, fresh_folder):
 
 def test_labels_are_the_operators(own):
     cluster, glim = own.cluster, own.glim
-    assert glim.json("admin", "node", "label", "n1", "--zone", "C")["fields"] == ["zone"]
+    assert glim.json("admin", "node", "label", "n1", "--zone", "C", "-y")["fields"] == ["zone"]
     wait_until(lambda: glim.nodes()["n1"]["labels"]["zone"] == "C", 20, "it is in force")
     cluster.agents["n1"].stop()
     cluster.start_agent("n1")  # its options still say zone A
@@ -182,7 +182,7 @@ def test_a_host_for_logins_gives_its_users_tokens(own, fresh_folder):
         os.chmod(os.path.join(home, "ca.pem"), 0o644)
         stranger = call("login", "--socket", socket, *server)
         assert stranger.returncode == 4, stranger.stderr
-        glim.text("admin", "user", "set", "uma", "--uid", uid, "--role", "operator")
+        glim.text("admin", "user", "set", "uma", "--uid", uid, "--role", "operator", "-y")
         login = call("login", "--socket", socket, *server)
         assert login.returncode == 0, login.stderr
         who = json.loads(call("-o", "json", "whoami").stdout)

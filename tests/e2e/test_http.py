@@ -63,6 +63,10 @@ def test_a_job_is_submitted_seen_and_cancelled(stage, cluster, glim, web):
     assert web.json("GET", "/v1/nodes").keys() >= glim.json("nodes").keys()
     status, headers, text = web.ask("GET", f"/v1/jobs/{number}/log")
     assert (status, headers.get_content_type()) == (200, "text/plain") and "of-kim" in text
+    places = {name: headers["Glim-Log-" + name] for name in ("Attempt", "Offset", "Begin", "End")}
+    assert places == {"Attempt": "1", "Offset": "0", "Begin": "0", "End": str(len(text.encode()))}
+    status, headers, end = web.ask("GET", f"/v1/jobs/{number}/log?offset=-4&bytes_max=3")
+    assert (end, int(headers["Glim-Log-Offset"])) == (text[-4:-1], len(text.encode()) - 4)
     lines = [json.loads(line) for line in web.ask("GET", f"/v1/jobs/{number}/events")[2].splitlines()]
     assert [line["kind"] for line in lines][0] == "job_submitted" and {line["version"] for line in lines} == {2}
     assert web.json("POST", f"/v1/jobs/{number}/cancel", user="lee", status=403)["error"]["reason"] == "NOT_YOURS"

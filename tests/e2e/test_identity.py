@@ -60,9 +60,9 @@ def test_nobody_stops_anothers_job(cluster, glim, job, verb):
 
 
 def test_operators_and_admins_of_the_team_may(stage, cluster, glim):
-    glim.text("admin", "team", "set", "vision")
-    glim.text("admin", "user", "set", "ida", "--team", "vision")
-    glim.text("admin", "user", "set", "tom", "--team", "vision", "--admin-of", "vision")
+    glim.text("admin", "team", "set", "vision", "-y")
+    glim.text("admin", "user", "set", "ida", "--team", "vision", "-y")
+    glim.text("admin", "user", "set", "tom", "--team", "vision", "--admin-of", "vision", "-y")
     for who in ("tom", None):
         job = glim.submit(stage.examples.make("of-ida", SLEEPER), user="ida")
         cluster.wait_state(job, "running", 30)
@@ -72,22 +72,22 @@ def test_operators_and_admins_of_the_team_may(stage, cluster, glim):
 
 
 ADMIN_COMMANDS = [
-    ("admin", "node", "revoke", "n1"),
-    ("admin", "node", "invite", "n9"),
-    ("admin", "node", "label", "n1", "--zone", "Z"),
-    ("admin", "node", "return", "n1"),
-    ("admin", "node", "remove", "n1"),
-    ("admin", "outage", "resolve"),
+    ("admin", "node", "revoke", "n1", "-y"),
+    ("admin", "node", "invite", "n9", "-y"),
+    ("admin", "node", "label", "n1", "--zone", "Z", "-y"),
+    ("admin", "node", "return", "n1", "-y"),
+    ("admin", "node", "remove", "n1", "-y"),
+    ("admin", "outage", "resolve", "-y"),
     ("admin", "config", "reload"),
     ("admin", "ca", "rotate"),
     ("admin", "audit"),
     ("admin", "audit", "verify"),
-    ("admin", "user", "set", "lee", "--role", "admin"),
-    ("admin", "team", "set", "own", "--weight", "1000"),
-    ("admin", "quota", "set", "user:lee", "high", "99"),
+    ("admin", "user", "set", "lee", "--role", "admin", "-y"),
+    ("admin", "team", "set", "own", "--weight", "1000", "-y"),
+    ("admin", "quota", "set", "user:lee", "high", "99", "-y"),
     ("admin", "token", "create", "--user", "kim"),
     ("admin", "token", "list", "--all"),
-    ("admin", "token", "revoke", "--all-of", "kim"),
+    ("admin", "token", "revoke", "--all-of", "kim", "-y"),
 ]
 
 
@@ -127,7 +127,7 @@ def test_a_revoked_token_counts_no_more_and_its_streams_end(cluster, glim, job, 
         follower = glim.follow("logs", job, "-f", out=log, user="kim-too")
         wait_until(lambda: "of-kim" in open(log).read(), 20, "it follows")
         began = time.monotonic()
-        glim.text("admin", "token", "revoke", token["row"]["id"])
+        glim.text("admin", "token", "revoke", token["row"]["id"], "-y")
         denied(glim, "queue", user="kim-too")
         wait_until(lambda: follower.poll() is not None, 10, "its stream ends")
         assert time.monotonic() - began < 10
@@ -157,13 +157,13 @@ def test_a_disabled_users_token_does_not_count_and_their_jobs_wait(stage, cluste
     blocker = glim.submit(stage.examples.make("first", "exec sleep 600", nodes=4), user="kim")
     cluster.wait_state(blocker, "running", 30)
     waiting = glim.submit(spec, user="zed")
-    glim.text("admin", "user", "set", "zed", "--disable")
+    glim.text("admin", "user", "set", "zed", "--disable", "-y")
     denied(glim, "queue", user="zed", reason="USER_DISABLED")
     glim.text("cancel", blocker)
     cluster.wait_job(
         waiting, lambda j: any(b["kind"] == "user_disabled" for b in j["blockers"]), 30, "it waits for that"
     )
-    glim.text("admin", "user", "set", "zed", "--enable")
+    glim.text("admin", "user", "set", "zed", "--enable", "-y")
     cluster.wait_state(waiting, "succeeded", 30)
     assert glim.run("queue", user="zed").returncode == 0
 

@@ -33,7 +33,7 @@ def test_a_jobs_token_is_for_that_job_and_its_children_until_it_ends(own):
         f"{GLIM} secret list 2>>denied; echo $? >>code",
         f"{GLIM} admin token create 2>>denied; echo $? >>code",
         f"{GLIM} submit {child} >child",
-        "cp $GLIM_TOKEN_FILE token; stat -c %a $GLIM_TOKEN_FILE >mode",
+        "cp $GLIM_TOKEN_FILE token; stat -c %a $GLIM_TOKEN_FILE >told; mv told mode",
         "while [ ! -e gate ]; do sleep 0.1; done",
     ]
     job = glim.submit(make(own, "parent", "; ".join(steps), api=True), user="kim")
@@ -67,7 +67,7 @@ def test_a_task_without_it_has_no_word_with_the_scheduler(own):
 def test_a_secret_is_in_its_owners_task_and_nowhere_else(own):
     cluster, glim = own.cluster, own.glim
     glim.text("secret", "set", "key", user="kim", stdin="s3cr3t-0f-k1m")
-    run = "wc -c <$GLIM_SECRETS/key >size; stat -f -c %T $GLIM_SECRETS/key >kind; exec sleep 600"
+    run = "wc -c <$GLIM_SECRETS/key >size; stat -f -c %T $GLIM_SECRETS/key >said; mv said kind; exec sleep 600"
     spec = make(own, "with", run, secrets=["key"])
     assert glim.run("submit", spec, user="lee").returncode != 0, "lee has no such secret"
     job = glim.submit(spec, user="kim")

@@ -55,12 +55,12 @@ def test_a_failed_jobs_traceback_is_there_when_its_nodes_are_gone(fresh_folder):
 
         # Nodes that were removed, and a scheduler that began anew.
         def both_lost():
-            glim.run("admin", "outage", "resolve")  # all nodes silent at once are an outage, which loses none
+            glim.run("admin", "outage", "resolve", "-y")  # all nodes silent at once are an outage, which loses none
             return all(node["state"] == "lost" for node in glim.nodes().values())
 
         wait_until(both_lost, 30, "both nodes are lost")
         for name in NODES:
-            glim.text("admin", "node", "remove", name)
+            glim.text("admin", "node", "remove", name, "-y")
         cluster.kill("scheduler")
         cluster.start_again("scheduler")
         assert "SystemError: the tensors have gone" in glim.text("logs", job)

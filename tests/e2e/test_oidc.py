@@ -43,7 +43,7 @@ def log_in(own, issuer, folder, name, **claims):
 def test_a_registered_user_gets_a_token_and_nobody_else(own, issuer, fresh_folder):
     stranger, said, _ = log_in(own, issuer, fresh_folder, "kim")
     assert stranger == 4 and "NO_SUCH_USER" in said, said
-    own.glim.text("admin", "user", "set", "kim", "--role", "operator")
+    own.glim.text("admin", "user", "set", "kim", "--role", "operator", "-y")
     code, said, env = log_in(own, issuer, fresh_folder, "kim")
     assert code == 0 and "as kim" in said, said
 
@@ -57,7 +57,7 @@ def test_a_registered_user_gets_a_token_and_nobody_else(own, issuer, fresh_folde
 
 
 def test_what_was_issued_for_somebody_else_does_not_count(own, issuer, fresh_folder):
-    own.glim.text("admin", "user", "set", "lee")
+    own.glim.text("admin", "user", "set", "lee", "-y")
     for claims in ({"aud": "another-client"}, {"iss": "http://127.0.0.1:1"}, {"exp": 1}):
         code, said, _ = log_in(own, issuer, fresh_folder, "lee", **claims)
         assert code == 4 and "BAD_ID_TOKEN" in said, said

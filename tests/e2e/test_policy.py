@@ -53,7 +53,11 @@ def test_a_quota_that_is_raised_lets_a_waiting_job_start(own):
     write_policy(own, POLICY + "  users: {lee: {normal: 4}}\n")
     told = glim.run("admin", "config", "reload")
     assert told.returncode != 0 and "glim admin quota set user:lee normal 4" in told.stderr, told.stderr
-    glim.run("admin", "quota", "set", "user:lee", "normal", "4")
+    quotas = glim.text("admin", "quota", "get")
+    tried = glim.text("admin", "quota", "set", "user:lee", "10", "4", "--dry-run")
+    assert "quota user:lee normal: nodes" in tried, tried
+    assert glim.text("admin", "quota", "get") == quotas, "a dry run changes nothing"
+    glim.run("admin", "quota", "set", "user:lee", "normal", "4", "-y")
     cluster.wait_state(waits, "running", 30)
     assert glim.job(borrows)["interrupts"] == 1
     assert "quota of user lee at normal: 4" in glim.text("events")
@@ -124,7 +128,7 @@ def test_every_gpu_second_is_in_one_class(own):
     glim, cluster = own.glim, own.cluster
     low = glim.submit(own.examples.make("low", "exec sleep 600", nodes=2, priority="low", interrupt=SIGNAL), user="kim")
     cluster.wait_state(low, "running", 30)
-    assert glim.run("admin", "quota", "set", "user:lee", "high", "4").returncode == 0
+    assert glim.run("admin", "quota", "set", "user:lee", "high", "4", "-y").returncode == 0
     high = glim.submit(own.examples.make("high", "sleep 1", nodes=4, priority="high"), user="lee")
     cluster.wait_state(high, "succeeded", 60)
     cluster.wait_state(low, "running", 60)

@@ -56,7 +56,7 @@ def stage_of_two():
     try:
         with own_stage(folder, nodes=NODES, allow=[BIN, shared]) as stage:
             for name, uid in (("kim", KIM), ("lee", LEE)):
-                stage.glim.text("admin", "user", "set", name, "--uid", uid, "--gid", uid)
+                stage.glim.text("admin", "user", "set", name, "--uid", uid, "--gid", uid, "-y")
                 owned(os.path.join(shared, name), uid, 0o700)
             yield stage, shared
     finally:

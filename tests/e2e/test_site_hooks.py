@@ -67,7 +67,7 @@ def test_a_failing_prolog_takes_the_node_out_and_the_job_runs_elsewhere(fresh_fo
 
         # The operator mends the node and says so.
         write_program(fresh_folder, "prolog", "exit 0")
-        glim.text("admin", "node", "return", "n1")
+        glim.text("admin", "node", "return", "n1", "-y")
         cluster.wait_state(job, "succeeded", 60)
         assert attempts(glim, job)[0][0] == "start_failed"
         assert attempts(glim, job)[-1][0] == "succeeded"

@@ -18,7 +18,7 @@ def own(fresh_folder):
     with own_stage(fresh_folder, users=tuple(GROUPS), nodes={"n1": ("A", "a1")}, checkpoint_root=True) as stage:
         for user, group in GROUPS.items():
             stage.glim.env_of(user)  # registers the user
-            stage.glim.text("admin", "user", "set", user, "--group", group)
+            stage.glim.text("admin", "user", "set", user, "--group", group, "-y")
         yield stage
 
 
@@ -79,7 +79,7 @@ def test_saves_are_their_users_alone(own):
 
 def test_who_is_somebody_else_on_the_node_starts_nowhere(own):
     own.glim.env_of("daemon")
-    own.glim.text("admin", "user", "set", "daemon", "--uid", 4321, "--gid", 4321)
+    own.glim.text("admin", "user", "set", "daemon", "--uid", 4321, "--gid", 4321, "-y")
     job = own.glim.submit(own.examples.make("impostor", "echo never", gpus_per_node=0), user="daemon")
     told = own.cluster.wait_job(job, lambda job: job["attempts"] and job["attempts"][0]["message"], 60, "it is told")
     assert "user daemon has uid 4321 in the registry and 1 on node n1" in told["attempts"][0]["message"]

@@ -117,7 +117,7 @@ class Life:
     def make_users(self):
         """In containers tasks are their users, who have nothing of each other."""
         for user, uid in USERS.items():
-            self.cluster.glim.text("admin", "user", "set", user, "--uid", uid, "--gid", uid)
+            self.cluster.glim.text("admin", "user", "set", user, "--uid", uid, "--gid", uid, "-y")
 
     # ---- jobs
 

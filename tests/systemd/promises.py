@@ -165,7 +165,7 @@ class Promises:
         assert float(told.split("glim-scheduler.service:")[1].split()[0]) <= EXPOSURE_MAX, told
 
     def the_agent_joins(self):
-        invited = self.glim("admin node invite n1")
+        invited = self.glim("admin node invite n1 -y")
         self.run(f"echo {invited['token']} | {invited['command']}")
         assert self.run("stat -c '%U %a' /var/lib/glim-agent/identity/node.pem") == "root 600"
         cluster = self.glim("version")["server"]["cluster_id"]

@@ -1,5 +1,5 @@
 #include "scheduler/core/advice/what_if.h"
-#include "scheduler/core/lifecycle/accounts_change.h"
+#include "scheduler/core/lifecycle/account_bars.h"
 
 #include <algorithm>
 #include <array>

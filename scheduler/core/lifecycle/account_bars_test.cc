@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/core/lifecycle/accounts_change.h"
+#include "scheduler/core/lifecycle/account_bars.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
@@ -184,6 +184,52 @@ TEST(AccountRules, AreToldWithTheFieldAndTheWayOut) {
   // In one event a uid may change hands.
   kim.uid = 1001;
   EXPECT_TRUE(c.Change({{kim}, user([](User& u) { u.uid = u.gid = 1000; })}).status.ok());
+}
+
+// What is said to mend it does.
+TEST(AQuotaThatRefuses, NamesTheCommandsThatLetTheJobIn) {
+  const auto row = [](QuotaOf of, const std::string& subject, PriorityClass priority, std::uint32_t nodes,
+                      const std::string& pool = kAllPools) {
+    return QuotaRow{{of, subject, pool}, priority, nodes};
+  };
+  struct Row {
+    std::vector<QuotaRow> there;
+    PriorityClass asked;
+    std::vector<QuotaRow> mend;
+    const char* says;
+  };
+  const Row kRows[] = {
+      {{row(QuotaOf::kUser, "ann", kNormal, 0)},
+       kNormal,
+       {row(QuotaOf::kUser, "ann", kNormal, 1)},
+       "user:ann normal 1"},
+      {{row(QuotaOf::kTeam, "vision", kNormal, 0)},
+       kHigh,
+       {row(QuotaOf::kTeam, "vision", kNormal, 1), row(QuotaOf::kTeam, "vision", kHigh, 1)},
+       "glim admin quota set team:vision normal 1 and glim admin quota set team:vision high 1"},
+      {{row(QuotaOf::kEverybody, "", kLow, 0, "default")},
+       kLow,
+       {row(QuotaOf::kEverybody, "", kLow, 1, "default")},
+       "glim admin quota set everybody low 1 --pool default"},
+      {{row(QuotaOf::kTeamUser, "vision", kNormal, 4)},
+       kHigh,
+       {row(QuotaOf::kUser, "ann", kHigh, 1)},
+       "glim admin quota set user:ann high 1"},
+      {{row(QuotaOf::kDefaultUser, "", kNormal, 0, "default")},
+       kNormal,
+       {row(QuotaOf::kUser, "ann", kNormal, 1, "default")},
+       "glim admin quota set user:ann normal 1 --pool default"},
+  };
+  for (const Row& one : kRows) {
+    Accounts accounts;
+    for (const QuotaRow& quota : one.there) accounts.Change({quota});
+    JobSpec spec = Spec(1, one.asked);
+    const Status refused = CheckQuotaAllows(accounts, "ann", "vision", spec);
+    EXPECT_EQ(refused.reason(), "QUOTA_EXCEEDED") << one.says;
+    EXPECT_THAT(refused.fix(), HasSubstr(one.says));
+    for (const QuotaRow& quota : one.mend) accounts.Change({quota});
+    EXPECT_TRUE(CheckQuotaAllows(accounts, "ann", "vision", spec).ok()) << one.says;
+  }
 }
 
 TEST(AJobsParent, IsKept) {

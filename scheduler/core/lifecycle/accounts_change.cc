@@ -10,10 +10,8 @@
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/layout_rules.h"
 #include "scheduler/core/lifecycle/link_review.h"
-#include "scheduler/core/model/account_access.h"
-#include "scheduler/core/model/quota_bounds.h"
+#include "scheduler/core/lifecycle/seen.h"
 #include "scheduler/core/model/task_ids.h"
-#include "scheduler/core/model/task_user.h"
 
 namespace glim::core {
 namespace {
@@ -188,7 +186,19 @@ struct Checker {
       return InUse("team", "team " + team + " has a quota",
                    CommandFor({QuotaRow{group, numbers.begin()->first, 0}, true}));
     }
-    return Status::Ok();
+    return CheckNoneReserved(team);
+  }
+
+  // Its reservations would be nobody's: no job could be of its team.
+  Status CheckNoneReserved(const std::string& team) const {
+    std::string names, first;
+    state.tables().reservations.ForEach([&](const std::string& name, const Reservation& row) {
+      if (row.team != team) return;
+      if (first.empty()) first = name;
+      names += (names.empty() ? "" : ", ") + name;
+    });
+    if (first.empty()) return Status::Ok();
+    return InUse("team", "nodes are reserved for team " + team + ": " + names, "glim admin reserve rm " + first);
   }
 
   Status operator()(const QuotaRow& row) const {
@@ -231,6 +241,20 @@ std::string Listed(const std::vector<std::string>& names, const char* between = 
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
   return text;
+}
+
+bool HasAdmin(const Accounts& accounts) {
+  return std::any_of(accounts.users.begin(), accounts.users.end(),
+                     [](const auto& user) { return user.second.role == Role::kAdmin && !user.second.disabled; });
+}
+
+// Nobody could make the next one but with the scheduler's own key.
+Status CheckAdminStays(const Accounts& before, const Accounts& after) {
+  if (!HasAdmin(before) || HasAdmin(after)) return Status::Ok();
+  return Status(StatusCode::kFailedPrecondition, "role: the last administrator would be gone")
+      .WithReason("LAST_ADMIN")
+      .WithField("role")
+      .WithFix("make another first: glim admin user set NAME --role admin");
 }
 
 // What happened, in words.
@@ -288,6 +312,10 @@ HistoryKind KindOfChange(const AccountRow& row) {
 }  // namespace
 
 void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
+  if (event.expected && event.expected != changes.state().tables().accounts) {
+    changes.reply().status = ChangedMeanwhile("one of the rows of users, teams, quotas, pools, zones and links");
+    return;
+  }
   Accounts after = changes.state().accounts();
   Uids uids(after);
   std::vector<AccountChange> done;
@@ -305,6 +333,10 @@ void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
       change.removed ? gone.push_back(user->name) : uids.Take(*user);
     }
   }
+  if (Status s = CheckAdminStays(changes.state().accounts(), after); !s.ok()) {
+    changes.reply().status = std::move(s);
+    return;
+  }
   if (event.dry_run) return;
   // Whoever went and came back in one event is there.
   std::erase_if(gone, [&](const std::string& name) { return after.users.contains(name); });
@@ -319,74 +351,6 @@ void ApplyAccounts(Changes& changes, const ChangeAccounts& event) {
   ForgetUsers(changes, gone);
   ReviewClaims(changes);
   if (relinked) ReviewLinks(changes);
-}
-
-Result<std::string> TeamFor(const Accounts& accounts, const std::string& user, const std::string& asked) {
-  const auto it = accounts.users.find(user);
-  const std::vector<std::string> teams = it == accounts.users.end() ? std::vector<std::string>() : it->second.teams;
-  if (asked.empty()) return teams.empty() ? std::string() : teams.front();
-  if (std::find(teams.begin(), teams.end(), asked) != teams.end()) return asked;
-  std::string mine;
-  for (const std::string& team : teams) mine += (mine.empty() ? "" : ", ") + team;
-  return Status(StatusCode::kPermissionDenied, "team: user " + user + " is not in team '" + asked + "'")
-      .WithReason("NOT_IN_TEAM")
-      .WithField("team")
-      .WithFix(teams.empty()
-                   ? "leave team out, or ask an operator for: glim admin user set " + user + " --team " + asked
-                   : "use one of " + mine);
-}
-
-Status CheckAccess(const Accounts& accounts, const Policy& policy, const std::string& user, const std::string& team,
-                   const std::string& pool) {
-  switch (BarOf(accounts, policy, user, team, pool)) {
-    case Bar::kNone: return Status::Ok();
-    case Bar::kUserDisabled:
-      return Status(StatusCode::kPermissionDenied, "user " + user + " is disabled")
-          .WithReason("USER_DISABLED")
-          .WithField("user")
-          .WithFix("ask an operator for: glim admin user set " + user + " --enable");
-    case Bar::kTaskUser: {
-      const TaskUserFault fault = *FaultOfTaskUser(accounts, policy, user);
-      return Status(StatusCode::kPermissionDenied, fault.field + ": " + fault.what)
-          .WithReason("UID_NOT_ALLOWED")
-          .WithField(fault.field)
-          .WithFix("ask an operator: " + fault.fix);
-    }
-    case Bar::kPoolNotAllowed: break;
-  }
-  const std::vector<std::string>& pools = accounts.teams.at(team).pools;
-  return Status(StatusCode::kPermissionDenied, "pool: team " + team + " may not use pool " + pool)
-      .WithReason("POOL_NOT_ALLOWED")
-      .WithField("pool")
-      .WithFix("use one of " + Listed(pools) + ", or ask an operator for: glim admin team set " + team + " --pools " +
-               Listed(pools, ",") + "," + pool);
-}
-
-Status CheckQuotaAllows(const Accounts& accounts, const std::string& user, const std::string& team,
-                        const JobSpec& spec) {
-  // auto may always become low, and is refused where low is.
-  const PriorityClass priority = spec.priority == PriorityClass::kAuto ? PriorityClass::kLow : spec.priority;
-  for (const QuotaBound& bound : BoundsOf(accounts, user, team, spec.pool)) {
-    if (NumberFor(*bound.numbers, priority) > 0) continue;
-    PriorityClass allowed = PriorityClass::kAuto;
-    for (const auto& [named, nodes] : *bound.numbers) {
-      if (NumberFor(*bound.numbers, named) > 0) allowed = named;
-    }
-    const bool lower = allowed != PriorityClass::kAuto || NumberFor(*bound.numbers, PriorityClass::kLow) > 0;
-    std::string fix = "ask an operator for: " + CommandFor({QuotaRow{{QuotaOf::kUser, user}, priority, spec.nodes}});
-    if (allowed != PriorityClass::kAuto) {
-      fix = std::string("use class ") + ToString(allowed) + " or lower, or " + fix;
-    } else if (lower) {
-      fix = "use class low, or " + fix;
-    }
-    return Status(StatusCode::kPermissionDenied, std::string("priority: class ") + ToString(priority) +
-                                                     " is not allowed: the quota of " + Whose(bound) +
-                                                     " gives it 0 nodes (" + MeaningOf(*bound.numbers) + ")")
-        .WithReason("QUOTA_EXCEEDED")
-        .WithField("priority")
-        .WithFix(std::move(fix));
-  }
-  return Status::Ok();
 }
 
 }  // namespace glim::core

@@ -95,6 +95,43 @@ TEST(Accounts, ATeamWithAQuotaStays) {
             "glim admin quota remove team-user:vision high --pool a100");
 }
 
+TEST(Accounts, ATeamWithAReservationStays) {
+  Cluster c;
+  ASSERT_TRUE(Change(c, {{Team{"vision"}}}).status.ok());
+  Reservation row;
+  row.name = "release";
+  row.team = "vision";
+  row.node_names = {"n1"};
+  row.ends_at = c.now() + Hours(1);
+  row.reason = "a deadline";
+  ASSERT_TRUE(c.Do(SetReservation{row, "op"}).status.ok());
+  const Status status = Change(c, {{Team{"vision"}, true}}).status;
+  EXPECT_EQ(status.reason(), "IN_USE");
+  EXPECT_THAT(status.message(), HasSubstr("reserved for team vision: release"));
+  EXPECT_EQ(status.fix(), "glim admin reserve rm release");
+}
+
+// Whoever is left could change nobody's rights any more.
+TEST(Accounts, TheLastAdministratorStaysOne) {
+  Cluster c;
+  const User root{"root", {}, Role::kAdmin};
+  ASSERT_TRUE(Change(c, {{User{"kim"}}, {User{"kim"}, true}}).status.ok()) << "where there is none, none has to stay";
+  ASSERT_TRUE(Change(c, {{root}, {User{"kim"}}}).status.ok());
+  User off = root, user = root;
+  off.disabled = true;
+  user.role = Role::kUser;
+  for (const AccountChange& change : {AccountChange{root, true}, AccountChange{off}, AccountChange{user}}) {
+    for (const bool dry_run : {true, false}) {
+      const Status status = c.Do(ChangeAccounts{{change}, "op", dry_run}).status;
+      EXPECT_EQ(status.reason(), "LAST_ADMIN");
+      EXPECT_EQ(status.field(), "role");
+      EXPECT_EQ(status.fix(), "make another first: glim admin user set NAME --role admin");
+    }
+  }
+  EXPECT_EQ(c.state().accounts().users.at("root"), root);
+  EXPECT_TRUE(Change(c, {{User{"kim", {}, Role::kAdmin}}, {root, true}}).status.ok()) << "one comes as the other goes";
+}
+
 // A job counts for its user's first team unless it names another of theirs.
 TEST(Teams, AJobIsOfATeamOfItsUser) {
   Cluster c(Zones{.nodes = 4});

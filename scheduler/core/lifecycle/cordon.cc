@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/node_remove.h"
+#include "scheduler/core/lifecycle/seen.h"
 #include "scheduler/core/model/cordon.h"
 
 namespace glim::core {
@@ -25,6 +26,10 @@ Status CheckCordon(const CordonNode& event) {
   if (event.deadline.ms < 0 || event.deadline > kCordonLongest) {
     return InvalidArgument("deadline_ms", "is not between 0 and ten years", "say until when, or leave it out");
   }
+  if (event.drain && event.lasts.ms > 0 && event.deadline > event.lasts) {
+    return InvalidArgument("deadline_ms", "lies behind the end of the drain",
+                           "let it last as long as its deadline at least, or leave one of the two out");
+  }
   return Status::Ok();
 }
 
@@ -34,6 +39,13 @@ NodeId NodeNamed(Changes& changes, const std::string& name) {
   if (known != changes.state().index().node_by_name.end()) return known->second;
   changes.reply().status = NoSuchNode(name);
   return {};
+}
+
+bool CheckSeen(Changes& changes, NodeId id, const std::optional<Seen<Cordon>>& seen) {
+  const Node& node = changes.node(id);
+  if (!seen || IsAsSeen(node.cordon, *seen)) return true;
+  changes.reply().status = ChangedMeanwhile("node " + node.name);
+  return false;
 }
 
 void EndCordon(Changes& changes, NodeId id, const std::string& why) {
@@ -97,7 +109,7 @@ void ApplyCordon(Changes& changes, const CordonNode& event) {
   const NodeId id = NodeNamed(changes, event.name);
   if (!id) return;
   changes.reply().node = id;
-  if (event.dry_run) return;
+  if (!CheckSeen(changes, id, event.expected) || event.dry_run) return;
   const Cordon cordon = CordonAfter(changes.node(id), event, changes.now());
   changes.EditNode(id, [&](Node& node) { node.cordon = cordon; });
   changes.Note(HistoryKind::kNodeCordoned, changes.node(id).holder, id, CordonInWords(cordon));
@@ -106,7 +118,7 @@ void ApplyCordon(Changes& changes, const CordonNode& event) {
 
 void ApplyUncordon(Changes& changes, const UncordonNode& event) {
   const NodeId id = NodeNamed(changes, event.name);
-  if (!id) return;
+  if (!id || !CheckSeen(changes, id, event.expected)) return;
   if (!changes.node(id).cordon) {
     changes.reply().status = Status(StatusCode::kFailedPrecondition, "node " + event.name + " is not cordoned")
                                  .WithReason("NOT_CORDONED")

@@ -204,6 +204,10 @@ TEST(ACordon, IsRefusedWithoutAReasonOfAnUnknownNodeAndWhereThereIsNoneToEnd) {
   EXPECT_EQ(c.Do(CordonNode{"n1", "ann", "a\nb"}).status.field(), "reason");
   EXPECT_EQ(c.Do(CordonNode{"n1", "ann", "x", Milliseconds(-1)}).status.field(), "for_ms");
   EXPECT_EQ(c.Do(CordonNode{"n1", "ann", "x", {}, true, Milliseconds(-1)}).status.field(), "deadline_ms");
+  const Status behind = c.Do(CordonNode{"n1", "ann", "x", Seconds(5), true, Hours(1)}).status;
+  EXPECT_EQ(behind.field(), "deadline_ms") << "nobody would be stopped: the drain is over by then";
+  EXPECT_THAT(behind.message(), ::testing::HasSubstr("behind the end of the drain"));
+  EXPECT_EQ(c.Do(CordonNode{"n1", "ann", "   "}).status.field(), "reason");
   EXPECT_EQ(CordonIt(c, "n9").status.reason(), "NO_SUCH_NODE");
   EXPECT_EQ(c.Do(UncordonNode{"n1", "ann"}).status.reason(), "NOT_CORDONED");
   EXPECT_FALSE(c.node(NodeId(1)).cordon);

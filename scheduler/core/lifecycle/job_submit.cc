@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/core/lifecycle/accounts_change.h"
+#include "scheduler/core/lifecycle/account_bars.h"
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"

@@ -105,6 +105,11 @@ std::string UsesOfPool(const ClusterState& state, const Accounts& accounts, cons
   }
   uses.Add("the quota of", "the quotas of", quotas);
   uses.Add("team", "teams", teams);
+  Referrers reservations;
+  state.tables().reservations.ForEach([&](const std::string& name, const Reservation& row) {
+    if (row.share > 0 && row.pool == pool) reservations.Add(name);
+  });
+  uses.Add("reservation", "reservations", reservations);
   uses.Add("job", "jobs", JobsThat(state, [&](const JobSpec& spec) { return spec.pool == pool; }));
   return uses.text();
 }

@@ -95,6 +95,17 @@ TEST(LayoutRows, APoolThatSomebodyRefersToStays) {
          ASSERT_TRUE(ChangeRow(c, Team{"speech", 100, {}, "default"}).ok());
        },
        "team speech"},
+      {[](Cluster& c) {
+         c.AddNode(testing::Labels("z1", "l1"));
+         Reservation reserved;
+         reserved.name = "release";
+         reserved.pool = "default";
+         reserved.share = 1;
+         reserved.ends_at = c.now() + Hours(1);
+         reserved.reason = "a deadline";
+         ASSERT_TRUE(c.Do(SetReservation{reserved, "op"}).status.ok());
+       },
+       "; reservation release"},
   };
   for (const Row& row : rows) {
     Cluster c(Zones{.nodes = 0});

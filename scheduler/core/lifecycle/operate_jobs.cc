@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/core/lifecycle/accounts_change.h"
+#include "scheduler/core/lifecycle/account_bars.h"
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_rights.h"

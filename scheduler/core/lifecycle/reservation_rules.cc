@@ -28,7 +28,15 @@ Status CheckWords(const ClusterState& state, const Reservation& after) {
   });
   if (known) return Status::Ok();
   return InvalidArgument("team", "there is no team " + after.team.substr(0, 64),
-                         "glim admin team ls lists the teams; without a team it is nobody's");
+                         "glim admin team list shows the teams; without a team it is nobody's");
+}
+
+// A request cannot tell "nobody's" from "not said".
+Status CheckTeamStays(const Reservation* before, const Reservation& after) {
+  if (before == nullptr || before->team.empty() || !after.team.empty()) return Status::Ok();
+  return InvalidArgument(
+      "team", "is not given, and " + after.name + " is of team " + before->team,
+      "say the team again; to make it nobody's: glim admin reserve rm " + after.name + ", and set it anew");
 }
 
 Status CheckTimes(const Reservation* before, const Reservation& after, TimePoint now) {
@@ -54,6 +62,9 @@ Status CheckNodes(const ClusterState& state, const Reservation& after) {
   if (after.node_names.empty() == (after.share == 0)) {
     return InvalidArgument("nodes", "is neither a number of nodes of a pool nor names of nodes, or both",
                            "say one of the two");
+  }
+  if (!after.node_names.empty() && !after.pool.empty()) {
+    return InvalidArgument("pool", "is given beside names of nodes", "leave the pool out: named nodes are of any");
   }
   if (after.node_names.size() > kReservedNamesMax) {
     return InvalidArgument("node_names", "are more than " + std::to_string(kReservedNamesMax),
@@ -135,6 +146,7 @@ Status CheckOthers(const ClusterState& state, const Reservation& after) {
 
 Status CheckReservation(const ClusterState& state, const Reservation* before, const Reservation& after, TimePoint now) {
   if (Status words = CheckWords(state, after); !words.ok()) return words;
+  if (Status team = CheckTeamStays(before, after); !team.ok()) return team;
   if (Status times = CheckTimes(before, after, now); !times.ok()) return times;
   if (Status nodes = CheckNodes(state, after); !nodes.ok()) return nodes;
   if (!before && state.tables().reservations.size() >= kReservationsMax) {

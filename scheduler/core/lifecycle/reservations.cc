@@ -10,9 +10,12 @@
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/reservation_rules.h"
+#include "scheduler/core/lifecycle/seen.h"
 
 namespace glim::core {
 namespace {
+
+constexpr Duration kNowIsWithin = Seconds(30);
 
 std::string ByWhom(const std::string& user) { return " by " + (user.empty() ? "an operator" : user); }
 
@@ -81,13 +84,29 @@ void TakeNodes(Changes& changes, Reservation row, std::vector<NodeId> nodes) {
   if (row.begun_at) ClearClaims(changes, row);
 }
 
+// What a request leaves out is as it was. Not the team: none is nobody's (reservation_rules.h refuses that).
+void KeepUnsaid(const Reservation& before, Reservation& row) {
+  if (!row.begins_at) row.begins_at = before.begins_at;
+  if (!row.ends_at) row.ends_at = before.ends_at;
+  if (row.reason.empty()) row.reason = before.reason;
+  if (row.node_names.empty() && row.share == 0 && (row.pool.empty() || before.share > 0)) {
+    row.share = before.share;
+    row.node_names = before.node_names;
+  }
+  if (row.share > 0 && row.pool.empty()) row.pool = before.pool;
+}
+
 }  // namespace
 
 Reservation ReservationAfter(const Reservation* before, const SetReservation& event, TimePoint now) {
   Reservation row = event.reservation;
   std::sort(row.node_names.begin(), row.node_names.end());
   row.node_names.erase(std::unique(row.node_names.begin(), row.node_names.end()), row.node_names.end());
-  if (!row.begins_at) row.begins_at = before && before->begun_at ? before->begins_at : now;
+  if (before) KeepUnsaid(*before, row);
+  const bool as_it_was = before && before->begins_at == row.begins_at;
+  // Who says "now" has a clock of their own, and the way here takes a moment.
+  const bool just_now = row.begins_at < now && row.begins_at + kNowIsWithin >= now;
+  if (!row.begins_at || (just_now && !as_it_was)) row.begins_at = now;
   row.made_by = event.by;
   row.made_at = now;
   row.nodes.clear();
@@ -100,6 +119,10 @@ Reservation ReservationAfter(const Reservation* before, const SetReservation& ev
 
 void ApplySetReservation(Changes& changes, const SetReservation& event) {
   const Reservation* before = changes.state().FindReservation(event.reservation.name);
+  if (event.expected && !IsAsSeen(before, *event.expected)) {
+    changes.reply().status = ChangedMeanwhile("reservation " + event.reservation.name);
+    return;
+  }
   const Reservation after = ReservationAfter(before, event, changes.now());
   changes.reply().status = CheckReservation(changes.state(), before, after, changes.now());
   if (!changes.reply().status.ok() || event.dry_run) return;
@@ -110,6 +133,10 @@ void ApplySetReservation(Changes& changes, const SetReservation& event) {
 
 void ApplyRemoveReservation(Changes& changes, const RemoveReservation& event) {
   const Reservation* row = changes.state().FindReservation(event.name);
+  if (event.expected && !IsAsSeen(row, *event.expected)) {
+    changes.reply().status = ChangedMeanwhile("reservation " + event.name);
+    return;
+  }
   if (!row) {
     changes.reply().status = Status(StatusCode::kNotFound, "there is no reservation " + event.name.substr(0, 64))
                                  .WithReason("NO_SUCH_RESERVATION")

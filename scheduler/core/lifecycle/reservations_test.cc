@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
+#include <utility>
 
 #include "scheduler/core/testing/cluster_builder.h"
 
@@ -156,6 +156,18 @@ TEST_F(ReservedOne, LetsThoseUseItBeforeWhoCanDoSomethingUsefulThere) {
   EXPECT_NE(c.job(over_by_then).state, JobState::kQueued) << "it is over by then";
 }
 
+TEST_F(ReservedOne, ATimeLimitOfSecondsCountsToTheSecond) {
+  for (const auto& [limit, starts] : {std::pair(Seconds(50), false), std::pair(Seconds(20), true)}) {
+    SetNamed("vision", {"n1"}, Seconds(45), Hours(1));
+    JobSpec brief = Spec(1);
+    brief.time_limit = limit;
+    const JobId job = c.Submit(brief);
+    EXPECT_EQ(c.job(job).state != JobState::kQueued, starts) << limit.ms;
+    c.Do(CancelJob{job, "ann"});
+    c.Settle();
+  }
+}
+
 TEST_F(Reserved, TakesOtherNodesFirstForWhoeverMayStillBeThere) {
   SetNamed("", {"n1", "n2"}, Hours(2), Hours(1));
   const JobId job = c.Submit(Spec(1));
@@ -281,64 +293,6 @@ TEST_F(Reserved, CanBeTried) {
   row.node_names = {"n1"};
   EXPECT_TRUE(Set(row, true).status.ok());
   EXPECT_EQ(c.state().tables().reservations.size(), 0u);
-}
-
-struct Refusal {
-  const char* field;
-  const char* says;
-  std::function<void(Reservation&)> with;
-};
-
-TEST_F(Reserved, OnesThatCannotBeAreRefusedWithFieldAndFault) {
-  Reservation other = Row("speech", Hours(1), Hours(1));
-  other.name = "other";
-  other.node_names = {"n3"};
-  ASSERT_TRUE(Set(other).status.ok());
-  const Refusal kRefusals[] = {
-      {"name", "is no name", [](Reservation& r) { r.name = "a name"; }},
-      {"reason", "is missing", [](Reservation& r) { r.reason = ""; }},
-      {"team", "there is no team art", [](Reservation& r) { r.team = "art"; }},
-      {"nodes", "is neither", [](Reservation& r) { r.node_names = {}; }},
-      {"nodes", "or both", [](Reservation& r) { r.share = 1; }},
-      {"node", "no node n9", [](Reservation& r) { r.node_names = {"n9"}; }},
-      {"pool", "there are no nodes in pool 'a100'",
-       [](Reservation& r) {
-         r.node_names = {};
-         r.pool = "a100";
-         r.share = 1;
-       }},
-      {"nodes", "pool default has 3 nodes, and 1 are reserved then already; 3 are asked for",
-       [](Reservation& r) {
-         r.node_names = {};
-         r.pool = "default";
-         r.share = 3;
-       }},
-      {"node_names", "node n3 is reserved then already, by other: reserved for team speech",
-       [](Reservation& r) { r.node_names = {"n3"}; }},
-      {"ends_at_ms", "it ends before it begins", [](Reservation& r) { r.ends_at = TimePoint{-1}; }},
-      {"ends_at_ms", "it lasts more than 92 days", [](Reservation& r) { r.ends_at = TimePoint{Hours(24 * 93).ms}; }},
-      {"begins_at_ms", "it lies in the past", [](Reservation& r) { r.begins_at = TimePoint{-Minutes(1).ms}; }},
-      {"ends_at_ms", "it lies in the past",
-       [](Reservation& r) {
-         r.begins_at = TimePoint{-Minutes(2).ms};
-         r.ends_at = TimePoint{Minutes(1).ms};
-       }},
-      {"begins_at_ms", "in more than 366 days", [](Reservation& r) { r.begins_at = TimePoint{Hours(24 * 367).ms}; }},
-  };
-  for (const Refusal& refusal : kRefusals) {
-    Reservation row = Row("vision", Minutes(30), Hours(2));
-    row.node_names = {"n1"};
-    refusal.with(row);
-    const Status status = Set(row).status;
-    EXPECT_FALSE(status.ok()) << refusal.says;
-    EXPECT_EQ(status.field(), refusal.field) << refusal.says;
-    EXPECT_THAT(status.message(), HasSubstr(refusal.says));
-    EXPECT_FALSE(status.fix().empty()) << refusal.says;
-  }
-  EXPECT_EQ(c.state().tables().reservations.size(), 1u);
-  Reservation behind = Row("vision", Hours(2), Hours(1));
-  behind.node_names = {"n3"};
-  EXPECT_TRUE(Set(behind).status.ok()) << "one may follow another";
 }
 
 }  // namespace

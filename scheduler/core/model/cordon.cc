@@ -16,6 +16,9 @@ Status CheckReason(const std::string& reason) {
     return InvalidArgument("reason", std::to_string(reason.size()) + " bytes are too much",
                            "say it in at most " + std::to_string(kReasonBytesMax));
   }
+  if (!reason.empty() && reason.find_first_not_of(' ') == std::string::npos) {
+    return InvalidArgument("reason", "has nothing but spaces", "say why, for those who ask");
+  }
   if (HasControl(reason)) return InvalidArgument("reason", "has a control character", "write it as one line of text");
   return Status::Ok();
 }

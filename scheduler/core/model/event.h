@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -122,6 +123,12 @@ struct ReturnNode {
   std::string name;
 };
 
+// A row as somebody saw it who decided by it; none: it was not there.
+template <typename Row>
+struct Seen {
+  std::optional<Row> row;
+};
+
 // No job starts there, from now on (lifecycle/cordon.h). A cordoned node gets the new words.
 struct CordonNode {
   std::string name;
@@ -131,11 +138,14 @@ struct CordonNode {
   bool drain = false;   // who is there is asked to leave
   Duration deadline{};  // of a drain: who is there still is stopped then; 0: each job's own grace
   bool dry_run = false;
+  // How it was when it was looked at: if it is not so any more, ABORTED (CHANGED_MEANWHILE). So below.
+  std::optional<Seen<Cordon>> expected{};
 };
 struct UncordonNode {
   std::string name;
   std::string by;
   bool dry_run = false;
+  std::optional<Seen<Cordon>> expected{};
 };
 
 // The class of a job that has not ended (lifecycle/operate_jobs.h).
@@ -170,11 +180,13 @@ struct SetReservation {
   Reservation reservation;
   std::string by;
   bool dry_run = false;
+  std::optional<Seen<Reservation>> expected{};  // `nodes` and `begun_at` do not count
 };
 struct RemoveReservation {
   std::string name;
   std::string by;
   bool dry_run = false;
+  std::optional<Seen<Reservation>> expected{};
 };
 
 // The operator takes a node out of the cluster: its row goes, and its name is anybody's.
@@ -196,6 +208,8 @@ struct ChangeAccounts {
   std::vector<AccountChange> changes;
   std::string by;        // who asked, for the history; empty: the scheduler itself
   bool dry_run = false;  // they are checked alone
+  // Not null: all rows as they were looked at. If there are others by now: ABORTED (CHANGED_MEANWHILE).
+  std::shared_ptr<const Accounts> expected{};
 };
 
 // Tokens, nodes' identities, sealed keys and secrets: all changes or none (model/identity.h). Where a row is not as

@@ -131,7 +131,7 @@ ReservedFor Reserved::StandingOf(const Reservation& row, const Job& job) const {
   const TimePoint begins = row.begins_at;
   if (IsOf(row, job.team)) return now_ >= begins ? ReservedFor::kOwn : ReservedFor::kOpen;
   if (now_ >= begins) return KeepsOut(row, job.team, now_) ? ReservedFor::kClosed : ReservedFor::kOpen;
-  const Duration limit = LimitForHolds(policy_, job);
+  const Duration limit = policy_.enforce_time_limits ? job.spec->time_limit : Duration{};
   if (limit.ms > 0 && now_ + limit <= begins) return ReservedFor::kOpen;
   // Its whole grace, whatever is learnt: who was asked to leave just now would come back for some seconds otherwise.
   const Duration grace = GraceOf(policy_, *job.spec, job.priority).grace;

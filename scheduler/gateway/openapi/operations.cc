@@ -119,8 +119,18 @@ Json BodyOf(const Route& route, const Descriptor& type, const std::set<std::stri
 
 Json ShownBy(const Route& route, const MethodDescriptor& method, Schemas* schemas) {
   if (route.form == Form::kLog) {
-    return {{"description", "The bytes as they are. A log that fails on its way ends without its last chunk."},
-            {"content", {{"text/plain", {{"schema", {{"type", "string"}}}}}}}};
+    const auto header = [](const char* says, const char* type) {
+      return Json{{"description", says}, {"schema", {{"type", type}}}};
+    };
+    return {
+        {"description", "The bytes as they are. A log that fails on its way ends without its last chunk."},
+        {"headers",
+         {{"Glim-Log-Attempt", header("Whose log it is.", "integer")},
+          {"Glim-Log-Offset", header("Of the first byte.", "integer")},
+          {"Glim-Log-Begin", header("The offset of the first byte that is left of the log.", "integer")},
+          {"Glim-Log-End", header("The offset of the log's end when it was looked at.", "integer")},
+          {"Glim-Log-Kept-Of", header("A node that has the log no more: this is its end, as it was kept.", "string")}}},
+        {"content", {{"text/plain", {{"schema", {{"type", "string"}}}}}}}};
   }
   if (route.form == Form::kEvents) {
     const Descriptor& event = *method.output_type()->FindFieldByName("events")->message_type();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/json/field_words.h"
+#include "scheduler/gateway/answers.h"
 #include "scheduler/gateway/openapi/comments.h"
 
 namespace glim::gateway {
@@ -143,8 +144,9 @@ Json Schemas::ObjectOf(const Descriptor& type, Side side, bool document, const s
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (without.contains(field.name())) continue;
-    properties[field.name()] = FieldOf(field, side);
-    required.push_back(field.name());
+    const std::string name = document && field.name() == "version" ? kSchedulerVersion : field.name();
+    properties[name] = FieldOf(field, side);
+    required.push_back(name);
     if (!proto::IsPointInTime(field)) continue;
     properties[proto::TwinOf(field)] = TwinSchema();
     required.push_back(proto::TwinOf(field));

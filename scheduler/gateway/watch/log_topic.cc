@@ -40,6 +40,10 @@ void LogTopic::Cancel() {
 
 void LogTopic::Came(const v1::StreamLogResponse& piece) {
   if (cancelled_ || !stream_) return;
+  if (piece.data().empty() && piece.kept_of_node().empty()) {  // it says where the log ends, which is no news
+    stream_->Next();
+    return;
+  }
   const bool joins = any_ &&
                      gathered_.offset() + static_cast<std::int64_t>(gathered_.data().size()) == piece.offset() &&
                      gathered_.attempt() == piece.attempt() && gathered_.kept_of_node() == piece.kept_of_node();
@@ -48,6 +52,8 @@ void LogTopic::Came(const v1::StreamLogResponse& piece) {
   } else {
     Word();  // a part is missing between the two: each is a frame
     gathered_ = piece;
+    gathered_.clear_log_begin();
+    gathered_.clear_log_end();
     any_ = true;
   }
   waiting_ = gathered_.data().size() + ready_.size() >= kGatheredMax;

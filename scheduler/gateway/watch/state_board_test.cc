@@ -26,7 +26,9 @@ class Walk {
 
   void Step() {
     for (auto changes = rng_.Between(0, 5); changes > 0; --changes) {
-      if (rng_.OneIn(2)) {
+      if (rng_.OneIn(5)) {
+        ChangeReservation();
+      } else if (rng_.OneIn(2)) {
         ChangeJob();
       } else {
         ChangeNode();
@@ -65,6 +67,20 @@ class Walk {
     if (rng_.OneIn(3)) job.message = "shown to few " + std::to_string(rng_.Next());
     if (rng_.OneIn(3)) ++job.restarts;
     state_.Put(job);
+  }
+
+  void ChangeReservation() {
+    core::Reservation row;
+    row.name = "r" + std::to_string(rng_.Between(1, 4));
+    if (state_.FindReservation(row.name) != nullptr && rng_.OneIn(3)) return state_.EraseReservation(row.name);
+    const auto first = static_cast<std::uint64_t>(rng_.Between(1, 290));
+    for (std::uint64_t id = first; id < first + 5; ++id) {
+      if (state_.FindNode(core::NodeId(id)) != nullptr) row.nodes.push_back({core::NodeId(id), TimePoint{1}});
+    }
+    row.begins_at = TimePoint{rng_.Between(1, 1'000)};
+    row.ends_at = TimePoint{5'000};
+    row.reason = "firmware";
+    state_.Put(row);
   }
 
   void ChangeNode() {

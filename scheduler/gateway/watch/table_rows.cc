@@ -1,6 +1,8 @@
 #include "scheduler/gateway/watch/table_rows.h"
 
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "glim/v1/node.pb.h"
@@ -176,7 +178,9 @@ std::vector<std::string> NodesState(const server::Snapshot& snapshot, bool whole
 
 std::string NodesChanges(const server::Snapshot& before, const server::Snapshot& after, bool whole) {
   Change change;
-  const auto visit = [&](core::NodeId, const core::Node* old_row, const core::Node* new_row) {
+  std::set<core::NodeId> told;
+  const auto visit = [&](core::NodeId id, const core::Node* old_row, const core::Node* new_row) {
+    if (!told.insert(id).second) return;
     if (old_row && (!new_row || new_row->name != old_row->name)) change.Removed(JsonString(old_row->name));
     if (!new_row) return;
     Json row = NodeRow(after, *new_row, whole);
@@ -193,6 +197,17 @@ std::string NodesChanges(const server::Snapshot& before, const server::Snapshot&
     change.Row(OneLine(row));
   };
   core::CowTable<core::NodeId, core::Node>::ForEachChange(before.tables.nodes, after.tables.nodes, visit);
+  // A node says by whom it is reserved, which is not in its row.
+  const auto reserved = [&](const std::string&, const core::Reservation* old_row, const core::Reservation* new_row) {
+    for (const core::Reservation* const row : {old_row, new_row}) {
+      if (row == nullptr) continue;
+      for (const core::ReservedNode& node : row->nodes) {
+        visit(node.id, before.tables.nodes.Find(node.id), after.tables.nodes.Find(node.id));
+      }
+    }
+  };
+  core::CowTable<std::string, core::Reservation>::ForEachChange(before.tables.reservations, after.tables.reservations,
+                                                                reserved);
   return change.Text("nodes");
 }
 

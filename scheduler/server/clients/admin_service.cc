@@ -115,7 +115,7 @@ grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* c
                                                   v1::GetPolicyResponse* response) {
   Call* const call = Call::Open(door_, context, "AdminApi/GetPolicy", *request);
   if (!call->admitted()) return call;
-  response->set_yaml(policy_->Yaml());
+  response->set_yaml(policy_->Yaml(call->caller().IsOperator()));
   response->set_source(policy_->source());
   call->Answer(Status::Ok(), response);
   return call;

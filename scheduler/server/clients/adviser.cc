@@ -24,14 +24,16 @@ Adviser::~Adviser() { Stop(); }
 Status Adviser::Post(std::string user, std::string peer, Task task) {
   std::lock_guard lock(mutex_);
   if (stopped_) return AdviserIsStopping();
-  if (users_.contains(user)) return Overloaded("another question of user " + user + " is being answered");
+  if (const auto of_user = users_.find(user); of_user != users_.end() && of_user->second >= kOfUserMax) {
+    return Overloaded("user " + user + " has as many such questions waiting as one may: " + std::to_string(kOfUserMax));
+  }
   if (const auto of_peer = peers_.find(peer); of_peer != peers_.end() && of_peer->second >= kOfPeerMax) {
     return Overloaded("peer " + peer + " has as many such questions waiting as it may: " + std::to_string(kOfPeerMax));
   }
   if (waiting_.size() >= kWaitingMax) {
     return Overloaded("as many such questions of all callers wait as may: " + std::to_string(kWaitingMax));
   }
-  users_.insert(user);
+  ++users_[user];
   ++peers_[peer];
   waiting_.push_back({std::move(user), std::move(peer), std::move(task)});
   wake_.notify_one();
@@ -48,7 +50,7 @@ void Adviser::Run() {
     lock.unlock();
     const Status status = next.task.work();
     lock.lock();
-    users_.erase(next.user);  // before the answer: who has it may ask again
+    if (--users_[next.user] == 0) users_.erase(next.user);  // before the answer: who has it may ask again
     if (--peers_[next.peer] == 0) peers_.erase(next.peer);
     lock.unlock();
     next.task.done(status);

@@ -1,7 +1,7 @@
 // Adviser: one thread for answers that take a while to find (why a job waits, what a submission would come to). They
 // are found on snapshots: neither the strand nor gRPC's threads wait for them.
 //
-// Bounded: one at a time for a user, kOfPeerMax for a peer (limits/caller_limits.h), kWaitingMax in all. Post may be
+// Bounded: kOfUserMax for a user, kOfPeerMax for a peer (limits/caller_limits.h), kWaitingMax in all. Post may be
 // called from any thread; `work` and `done` run on the adviser's own, but for a `done` that Stop refuses, which runs on
 // Stop's.
 #pragma once
@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -27,12 +26,13 @@ class Adviser {
     std::function<void(const Status&)> done;  // called once: with what work returned, or UNAVAILABLE at Stop
   };
   static constexpr std::size_t kWaitingMax = 64;
+  static constexpr std::size_t kOfUserMax = 4;
   static constexpr std::size_t kOfPeerMax = 32;
 
   Adviser();
   ~Adviser();
 
-  // RESOURCE_EXHAUSTED (reason OVERLOADED) when the user has one already, or too many of the peer or in all wait,
+  // RESOURCE_EXHAUSTED (reason OVERLOADED) when too many of the user, of the peer or in all wait,
   // UNAVAILABLE after Stop; then nothing of the task is called.
   Status Post(std::string user, std::string peer, Task task);
 
@@ -51,7 +51,7 @@ class Adviser {
   std::mutex mutex_;  // guards all below but the thread
   std::condition_variable wake_;
   std::deque<Waiting> waiting_;
-  std::set<std::string> users_;  // who have one waiting or running
+  std::map<std::string, std::size_t> users_;  // how many each has waiting or running
   std::map<std::string, std::size_t> peers_;
   bool stopped_ = false;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// The adviser's thread: in order, one question a user, a bound on all, and no question without an answer.
+// The adviser's thread: in order, some questions a user, a bound on all, and no question without an answer.
 #include "scheduler/server/clients/adviser.h"
 
 #include <gmock/gmock.h>
@@ -37,12 +37,16 @@ TEST(Adviser, AnswersWithWhatTheWorkFound) {
   EXPECT_EQ(answer.get_future().get().field(), "nodes");
 }
 
-TEST(Adviser, AUserAsksOneThingAtATime) {
+TEST(Adviser, AUsersQuestionsWaitForEachOtherUpToABound) {
   Adviser adviser;
   Held held;
   ASSERT_TRUE(adviser.Post("kim", "p", held.Task()).ok());
   held.begun.get_future().wait();
   const auto nothing = [] { return Status::Ok(); };
+  std::atomic<int> answered = 0;
+  for (std::size_t i = 1; i < Adviser::kOfUserMax; ++i) {
+    EXPECT_TRUE(adviser.Post("kim", "p", {nothing, [&](const Status& status) { answered += status.ok(); }}).ok());
+  }
   const Status refused = adviser.Post("kim", "p", {nothing, [](const Status&) { ADD_FAILURE() << "it was refused"; }});
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(refused.reason(), "OVERLOADED");
@@ -54,6 +58,7 @@ TEST(Adviser, AUserAsksOneThingAtATime) {
   others.get_future().wait();
   EXPECT_TRUE(adviser.Post("kim", "p", {nothing, [&](const Status&) { again.set_value(); }}).ok());
   again.get_future().wait();
+  EXPECT_EQ(answered, static_cast<int>(Adviser::kOfUserMax) - 1) << "in order: before the last one";
 }
 
 TEST(Adviser, IsBoundedAndRefusesTheRestWhenItStops) {

@@ -139,5 +139,18 @@ TEST_F(LayoutApiTest, WhatIsWrongIsRefusedWithFieldAndFix) {
   EXPECT_THAT(used.error_message(), HasSubstr("is in use: node"));
 }
 
+TEST_F(LayoutApiTest, WhatWasShownIsWhatIsChanged) {
+  v1::ChangeRowsRequest request = Pool("h100");
+  request.set_dry_run(true);
+  v1::ChangeRowsResponse shown;
+  ASSERT_TRUE(Change(request, &shown).ok());
+  ASSERT_TRUE(Change(Pool("h100")).ok()) << "somebody else";
+  request.set_dry_run(false);
+  request.set_expect(shown.state());
+  const grpc::Status late = Change(request);
+  EXPECT_EQ(late.error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_EQ(DetailOf(late).reason(), "CHANGED_MEANWHILE");
+}
+
 }  // namespace
 }  // namespace glim::server

@@ -7,6 +7,7 @@
 #include "scheduler/core/lifecycle/layout_rules.h"
 #include "scheduler/server/clients/account_calls.h"
 #include "scheduler/server/convert/layout_convert.h"
+#include "scheduler/server/convert/seen_state.h"
 #include "scheduler/server/door/call.h"
 #include "sdk/log/log.h"
 
@@ -96,6 +97,13 @@ struct Review {
   }
 };
 
+std::string WordsOf(const v1::ChangeRowsResponse& response) {
+  std::string words;
+  for (const v1::RowDiff& row : response.rows())
+    words += row.object() + "\n" + row.before() + "\n" + row.after() + "\n";
+  return words;
+}
+
 Status CheckCount(int changes) {
   if (changes > 0 && changes <= kChangesMax) return Status::Ok();
   return InvalidArgument("changes", changes == 0 ? "is empty" : "has " + std::to_string(changes) + " rows",
@@ -130,11 +138,15 @@ grpc::ServerUnaryReactor* LayoutService::ChangeRows(grpc::CallbackServerContext*
     return review.denied ? call->Deny(told, review.object) : call->Refuse(told);
   }
   response->set_meaning(core::MeaningOfLinks(snapshot->tables.accounts->links, review.rows.links));
+  response->set_state(StateOf(WordsOf(*response)));
+  if (Status s = CheckExpected(request->expect(), response->state(), "one of the rows"); !s.ok())
+    return call->Refuse(s);
   NoteTexts texts;
   for (const v1::RowDiff& row : response->rows()) texts.Add(row);
   std::optional<AuditNote> note;  // a question changes nothing
   if (!request->dry_run()) note = call->Note(texts.Object(), texts.Before(*response), texts.After(*response));
   core::ChangeAccounts event{std::move(review.changes), call->user(), request->dry_run()};
+  if (!request->expect().empty()) event.expected = snapshot->tables.accounts;
   const Status posted = loop_->Post(
       std::move(event),
       [call, response, peer = context->peer(), dry_run = request->dry_run()](const core::Reply& reply) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "scheduler/server/clients/log_source.h"
@@ -30,8 +31,8 @@ LogStream* LogStream::Open(const Owner* owner, grpc::CallbackServerContext* cont
   HandOver(stream.get());
   owner->strand->Post([stream, admitted] {
     if (!admitted.ok()) return stream->End(ToGrpc(admitted));
-    if (stream->offset_ < 0) {
-      return stream->End(ToGrpc(InvalidArgument("offset", "is negative", "use 0 for the beginning")));
+    if (stream->request_.bytes_max() < 0) {
+      return stream->End(ToGrpc(InvalidArgument("bytes_max", "is negative", "use 0 for all")));
     }
     stream->owner_->watch->Watch(stream, stream->entry_.caller, stream->entry_.row, stream->entry_.job);
     stream->FetchNext();
@@ -45,6 +46,7 @@ LogStream::LogStream(const Owner* owner, grpc::CallbackServerContext* context, c
       request_(request),
       timer_(owner->strand->io()),
       offset_(request.offset()),
+      left_(request.bytes_max() == 0 ? std::numeric_limits<std::int64_t>::max() : request.bytes_max()),
       attempt_(request.attempt()) {}
 
 void LogStream::FetchNext() {
@@ -64,7 +66,7 @@ void LogStream::FetchNext() {
   ask.mutable_attempt()->set_number(source_.attempt.number);
   ask.set_rank(request_.rank());
   ask.set_offset(offset_);
-  ask.set_bytes_max(kChunkBytesMax);
+  ask.set_bytes_max(static_cast<std::uint32_t>(std::min<std::int64_t>(kChunkBytesMax, left_)));
   ask.set_wait_ms(request_.follow() ? kFollowWaitMs : 0);
   owner_->broker->Fetch(source_.node, entry_.caller.user, std::move(ask),
                         [self = shared_from_this()](Result<v1::LogChunk> result) { self->Fetched(std::move(result)); });
@@ -83,16 +85,19 @@ void LogStream::Fetched(Result<v1::LogChunk> result) {
     const Status status = Status(StatusCode::kNotFound, chunk.error().substr(0, 1024)).WithReason("NO_LOG");
     return source_.live ? Retry(status) : ReadKept(status);
   }
-  if (!chunk.data().empty() && (chunk.offset() < offset_ || chunk.data().size() > kAnswerBytesMax)) {
+  if (!chunk.data().empty() &&
+      (chunk.offset() < std::max<std::int64_t>(0, offset_) || chunk.data().size() > kAnswerBytesMax)) {
     return End({grpc::StatusCode::DATA_LOSS, "the node's agent answered with another part of the log"});
   }
   retries_ = 0;
-  last_write_ = chunk.ended();
-  if (chunk.data().empty()) {
-    if (last_write_ || !request_.follow()) return End(grpc::Status::OK);
-    return FetchNext();
-  }
-  offset_ = chunk.offset() + static_cast<std::int64_t>(chunk.data().size());
+  const auto size = static_cast<std::int64_t>(chunk.data().size());
+  offset_ = chunk.offset() + size;
+  left_ -= std::min(left_, size);
+  last_write_ = chunk.ended() || left_ == 0 || (size == 0 && !request_.follow());
+  if (size == 0 && std::exchange(told_, true)) return last_write_ ? End(grpc::Status::OK) : FetchNext();
+  told_ = true;
+  out_.set_log_begin(chunk.log_begin());
+  out_.set_log_end(chunk.log_end());
   out_.set_offset(chunk.offset());
   out_.set_attempt(attempt_);
   out_.set_data(std::move(*chunk.mutable_data()));
@@ -132,10 +137,14 @@ void LogStream::TakeKept(Result<std::optional<store::LogTail>> kept, bool theirs
   }
   store::LogTail& tail = **kept;
   const std::int64_t end = tail.offset + static_cast<std::int64_t>(tail.data.size());
-  if (tail.offset < offset_) {
-    tail.data.erase(0, static_cast<std::size_t>(std::min(offset_, end) - tail.offset));
-    tail.offset = offset_;
+  out_.set_log_begin(tail.offset);
+  out_.set_log_end(end);
+  const std::int64_t from = offset_ < 0 ? std::max<std::int64_t>(0, end + offset_) : offset_;
+  if (tail.offset < from) {
+    tail.data.erase(0, static_cast<std::size_t>(std::min(from, end) - tail.offset));
+    tail.offset = from;
   }
+  if (static_cast<std::int64_t>(tail.data.size()) > left_) tail.data.resize(static_cast<std::size_t>(left_));
   out_.set_offset(tail.offset);
   out_.set_attempt(tail.attempt.number);
   out_.set_kept_of_node(std::move(tail.node));

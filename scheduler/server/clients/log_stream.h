@@ -1,8 +1,9 @@
 // LogStream: one client's StreamLog call: fetch from the node of the asked rank, write, fetch again.
 //
-// It ends when the log has ended; without `follow` also where there is nothing more at present. With `follow` it waits
-// for a first attempt, for the attempt's start, and for an agent that is away for a while. Where the node of an attempt
-// that has ended has the log no more, or is gone, the answer is the log's end as the scheduler has kept it.
+// The first message says where the log begins and ends. It ends when the log has ended; without `follow` also where
+// there is nothing more at present. With `follow` it waits for a first attempt, for the attempt's start, and for an
+// agent that is away for a while. Where the node of an attempt that has ended has the log no more, or is gone, the
+// answer is the log's end as the scheduler has kept it.
 // The door has let it in. Whose a job is that has no row any more only the store knows: it is asked before that end.
 // Runs on the AgentStrand but for the reactor's callbacks; owns itself until OnDone.
 #pragma once
@@ -67,7 +68,9 @@ class LogStream : public grpc::ServerWriteReactor<v1::StreamLogResponse>,
   std::shared_ptr<LogStream> self_;
   boost::asio::steady_timer timer_;
   Source source_;
-  std::int64_t offset_;
+  std::int64_t offset_;    // below 0: before the end, until that is known
+  std::int64_t left_;      // bytes that are still wanted
+  bool told_ = false;      // where the log begins and ends
   std::uint32_t attempt_;  // fixed once one was found
   int retries_ = 0;
   v1::StreamLogResponse out_;

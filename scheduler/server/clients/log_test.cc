@@ -1,6 +1,8 @@
 // StreamLog through an agent's ServeLogs.
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "scheduler/server/agents/log_tail_keeper.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
@@ -35,6 +37,8 @@ class LogTest : public ServerTest {
   struct Read {
     std::string text;
     std::string kept_of;
+    std::int64_t first = -1;  // the offset of the first byte
+    std::int64_t end = 0;     // of the log, as it was told first
     grpc::Status status;
   };
   Read ReadLog(const v1::StreamLogRequest& request, const std::function<void(const std::string&)>& on_text = nullptr) {
@@ -43,8 +47,15 @@ class LogTest : public ServerTest {
     auto reader = client_->StreamLog(&context, request);
     Read read;
     v1::StreamLogResponse part;
+    bool any = false;
     while (reader->Read(&part)) {
-      EXPECT_EQ(part.offset(), request.offset() + static_cast<std::int64_t>(read.text.size()));
+      if (std::exchange(any, true)) {
+        EXPECT_EQ(part.offset(), read.first + static_cast<std::int64_t>(read.text.size()));
+      } else {
+        read.first = part.offset();
+        read.end = part.log_end();
+        EXPECT_TRUE(request.offset() < 0 || read.first == request.offset()) << read.first;
+      }
       EXPECT_EQ(part.attempt(), 1u);
       read.text += part.data();
       read.kept_of = part.kept_of_node();
@@ -83,6 +94,37 @@ TEST_F(LogTest, ReadsWhatIsThereInParts) {
   v1::StreamLogRequest rest = Of(job);
   rest.set_offset(14);
   EXPECT_EQ(ReadLog(rest).text, "step 3\n");
+}
+
+TEST_F(LogTest, ReadsSoManyBytesFromAnOffsetOrBeforeTheEnd) {
+  const std::uint64_t job = Started("talks");
+  logs_->Append(Name(job), "step 1\nstep 2\nstep 3\n", false);
+  ASSERT_TRUE(Eventually([&] { return ReadLog(Of(job)).status.ok(); }));
+  const auto read = [&](std::int64_t offset, std::int64_t bytes_max) {
+    v1::StreamLogRequest request = Of(job);
+    request.set_offset(offset);
+    request.set_bytes_max(bytes_max);
+    const Read read = ReadLog(request);
+    EXPECT_EQ(read.end, 21) << "also where there is nothing to read";
+    return std::to_string(read.first) + ":" + read.text;
+  };
+  EXPECT_EQ(read(-7, 0), "14:step 3\n");
+  EXPECT_EQ(read(-15, 9), "6:\nstep 2\ns");
+  EXPECT_EQ(read(0, 10), "0:step 1\nste");
+  EXPECT_EQ(read(-1000, 2), "0:st") << "from the beginning of a shorter one";
+  EXPECT_EQ(read(21, 0), "21:");
+}
+
+TEST_F(LogTest, WhoFollowsFromBeforeTheEndMissesNothing) {
+  const std::uint64_t job = Started("talks");
+  logs_->Append(Name(job), "one\ntwo\n", false);
+  ASSERT_TRUE(Eventually([&] { return ReadLog(Of(job)).status.ok(); }));
+  v1::StreamLogRequest request = Of(job, true);
+  request.set_offset(-4);
+  const Read read = ReadLog(request, [&](const std::string& text) {
+    if (text == "two\n") logs_->Append(Name(job), "three\nfour\n", true);
+  });
+  EXPECT_EQ(read.text, "two\nthree\nfour\n");
 }
 
 TEST_F(LogTest, FollowsToTheEndOfTheLog) {
@@ -129,8 +171,8 @@ TEST_F(LogTest, WrongQuestionsAreAnswered) {
   request.set_attempt(3);
   EXPECT_EQ(DetailOf(ReadLog(request).status).field(), "attempt");
   request = Of(job);
-  request.set_offset(-1);
-  EXPECT_EQ(DetailOf(ReadLog(request).status).field(), "offset");
+  request.set_bytes_max(-1);
+  EXPECT_EQ(DetailOf(ReadLog(request).status).field(), "bytes_max");
 }
 
 TEST_F(LogTest, TheEndOfALogOutlivesItsNode) {
@@ -148,6 +190,9 @@ TEST_F(LogTest, TheEndOfALogOutlivesItsNode) {
   v1::StreamLogRequest rest = Of(job);
   rest.set_offset(7);
   EXPECT_EQ(ReadLog(rest).text, "Traceback: out of luck\n");
+  rest.set_offset(-5);
+  rest.set_bytes_max(3);
+  EXPECT_EQ(ReadLog(rest).text, "luc");
   v1::StreamLogRequest other = Of(job);
   other.set_attempt(2);
   EXPECT_EQ(ReadLog(other).status.error_code(), grpc::StatusCode::NOT_FOUND);

@@ -1,8 +1,11 @@
 #include "scheduler/server/clients/node_listing.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/convert/page_limits.h"
@@ -13,24 +16,45 @@ namespace {
 
 constexpr char kNodeToken[] = "1.";  // of this form of token
 
-Result<std::set<core::NodeState>> StatesOf(const v1::ListNodesRequest& request) {
+// What people are shown of a ready node that an operator has taken out.
+constexpr std::array<std::string_view, 3> kTakenOut = {"cordoned", "draining", "drained"};
+
+std::string_view TakenOutWord(const core::Node& node) {
+  if (!node.cordon || node.state != core::NodeState::kReady) return "";
+  return !node.cordon->drain ? kTakenOut[0] : node.cordon->drained ? kTakenOut[2] : kTakenOut[1];
+}
+
+struct States {
   std::set<core::NodeState> states;
+  std::set<std::string_view> taken_out;  // of kTakenOut
+
+  bool Have(const core::Node& node) const {
+    const bool all = states.empty() && taken_out.empty();
+    return all || states.contains(node.state) || taken_out.contains(TakenOutWord(node));
+  }
+};
+
+Result<States> StatesOf(const v1::ListNodesRequest& request) {
+  States states;
   for (const std::string& word : request.states()) {
+    if (const auto* const out = std::find(kTakenOut.begin(), kTakenOut.end(), word); out != kTakenOut.end()) {
+      states.taken_out.insert(*out);
+      continue;
+    }
     const std::optional<core::NodeState> state = core::FromWord<core::NodeState>(word);
     if (!state) {
       return InvalidArgument("states", "'" + word + "' is no state of a node",
-                             "use ready, silent, lost, quarantined or refused");
+                             "use ready, silent, lost, quarantined, refused, cordoned, draining or drained");
     }
-    states.insert(*state);
+    states.states.insert(*state);
   }
   return states;
 }
 
-bool Matches(const core::Node& node, const v1::ListNodesRequest& request, const std::set<core::NodeState>& states) {
+bool Matches(const core::Node& node, const v1::ListNodesRequest& request, const States& states) {
   return (request.pool().empty() || node.labels.pool == request.pool()) &&
-         (request.zone().empty() || node.labels.zone == request.zone()) &&
-         (states.empty() || states.contains(node.state)) && node.name.find(request.name()) != std::string::npos &&
-         (!request.cordoned() || node.cordon);
+         (request.zone().empty() || node.labels.zone == request.zone()) && states.Have(node) &&
+         node.name.find(request.name()) != std::string::npos && (!request.cordoned() || node.cordon);
 }
 
 }  // namespace

@@ -155,6 +155,13 @@ TEST_F(OperateApiTest, NodesAreListedByFilterAndInPages) {
   request.set_cordoned(true);
   EXPECT_THAT(NamesOf(request), ElementsAre("node-1"));
   request.Clear();
+  request.add_states("draining");
+  request.add_states("drained");
+  EXPECT_THAT(NamesOf(request), ElementsAre("node-1")) << "as the lists show it";
+  request.clear_states();
+  request.add_states("cordoned");
+  EXPECT_THAT(NamesOf(request), ElementsAre());
+  request.Clear();
   request.set_name("-2");
   request.add_states("ready");
   EXPECT_THAT(NamesOf(request), ElementsAre("node-2"));
@@ -165,6 +172,47 @@ TEST_F(OperateApiTest, NodesAreListedByFilterAndInPages) {
   grpc::Status status;
   NamesOf(request, &status);
   EXPECT_EQ(DetailOf(status).field(), "states");
+}
+
+TEST_F(OperateApiTest, WhatAStopWouldLoseIsWeighedOfThoseThatHaveNodes) {
+  const std::uint64_t runs = MustSubmit(Spec("runs"));
+  ASSERT_TRUE(agent_->WaitLaunch(runs));
+  agent_->Report({Observed(runs, 1, 0, v1::ObservedTask::RUNNING, 40)});
+  WaitState(runs, "running");
+  const std::uint64_t waits = MustSubmit(Spec("waits"), "lee");
+  v1::WeighJobsRequest request;
+  for (const std::uint64_t id : {waits, runs, std::uint64_t{4711}}) request.add_job_ids(id);
+  v1::WeighJobsResponse response;
+  ASSERT_TRUE(Ask(&v1::OperateApi::Stub::WeighJobs, request, &response, "lee").ok());
+  ASSERT_EQ(response.jobs_size(), 1) << "the others lose nothing";
+  const v1::JobAtRisk& risk = response.jobs(0);
+  EXPECT_EQ(risk.job_id(), runs);
+  EXPECT_EQ(risk.name() + " of " + risk.user(), "runs of kim");
+  EXPECT_GE(risk.since_save_ms(), 0);
+  EXPECT_EQ(risk.gpu_ms(), risk.since_save_ms() * GetNode("node-1").labels().gpu_count());
+  EXPECT_EQ(risk.steps_since_save(), 41) << "those from 0 to 40";
+
+  for (int more = 0; more < 1000; ++more) request.add_job_ids(1);
+  EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::WeighJobs, request, &response)).field(), "job_ids");
+}
+
+TEST_F(OperateApiTest, WhatWasShownIsWhatIsChanged) {
+  const std::string seen = MustDrain(true).state();
+  MustDrain(false);
+  v1::CordonNodeRequest late;
+  late.set_node("node-1");
+  late.set_reason("late");
+  late.set_expect(seen);
+  v1::CordonNodeResponse response;
+  EXPECT_EQ(Ask(&v1::OperateApi::Stub::CordonNode, late, &response).error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_EQ(GetNode("node-1").cordon().reason(), "a new fan");
+  v1::UncordonNodeRequest back;
+  back.set_node("node-1");
+  back.set_expect(seen);
+  v1::UncordonNodeResponse done;
+  EXPECT_EQ(Ask(&v1::OperateApi::Stub::UncordonNode, back, &done).error_code(), grpc::StatusCode::ABORTED);
+  back.set_expect(MustDrain(true).state());
+  EXPECT_TRUE(Ask(&v1::OperateApi::Stub::UncordonNode, back, &done).ok());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "scheduler/server/clients/operate_service.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "scheduler/core/model/cordon.h"
 #include "scheduler/server/clients/advice.h"
 #include "scheduler/server/convert/row_convert.h"
+#include "scheduler/server/convert/seen_state.h"
 
 namespace glim::server {
 namespace {
@@ -23,6 +25,21 @@ std::string CordonNow(const Snapshot& snapshot, const std::string& name) {
   const core::Node* const node = NodeOfName(snapshot, name);
   if (node == nullptr) return "";
   return node->cordon ? core::CordonInWords(*node->cordon) : "in use";
+}
+
+// Whether it is cordoned, by whom, why and until when.
+std::string SeenState(const core::Node* node) {
+  if (node == nullptr) return "";
+  if (!node->cordon) return StateOf("in use");
+  const core::Cordon& cordon = *node->cordon;
+  std::string words = cordon.by + "\n" + cordon.reason + "\n" + (cordon.drain ? "drain" : "cordon");
+  for (const TimePoint at : {cordon.since, cordon.until, cordon.deadline}) words += "\n" + std::to_string(at.ms);
+  return StateOf(words);
+}
+
+std::optional<core::Seen<core::Cordon>> ExpectedOf(const std::string& expect, const core::Node* node) {
+  if (expect.empty() || node == nullptr) return std::nullopt;
+  return core::Seen<core::Cordon>{node->cordon};
 }
 
 // Who is on the node now.
@@ -71,13 +88,17 @@ Call* OperateService::PostChange(Call* call, decltype(core::Event::what) event, 
 }
 
 template <typename Response>
-grpc::ServerUnaryReactor* OperateService::Cordon(Call* call, core::CordonNode event, Response* response) {
+grpc::ServerUnaryReactor* OperateService::Cordon(Call* call, core::CordonNode event, const std::string& expect,
+                                                 Response* response) {
   if (!call->admitted()) return call;
   if (Status why = CheckWhy(event.reason); !why.ok()) return call->Refuse(why);
   event.by = call->user();
   const SnapshotPtr before = loop_->snapshot();
   AddJobsOn(*before, event.name, loop_->Now(), response->mutable_jobs());
   const core::Node* const node = NodeOfName(*before, event.name);
+  response->set_state(SeenState(node));
+  if (Status s = CheckExpected(expect, response->state(), "node " + event.name); !s.ok()) return call->Refuse(s);
+  event.expected = ExpectedOf(expect, node);
   const std::string after = node == nullptr ? "" : core::CordonInWords(core::CordonAfter(*node, event, loop_->Now()));
   AuditNote note = call->Note("node " + event.name, CordonNow(*before, event.name), after);
   const bool dry_run = event.dry_run;
@@ -98,7 +119,8 @@ grpc::ServerUnaryReactor* OperateService::CordonNode(grpc::CallbackServerContext
                                                      v1::CordonNodeResponse* response) {
   core::CordonNode event{request->node(), "", request->reason(), Milliseconds(request->for_ms())};
   event.dry_run = request->dry_run();
-  return Cordon(Call::Open(door_, context, "OperateApi/CordonNode", *request), std::move(event), response);
+  return Cordon(Call::Open(door_, context, "OperateApi/CordonNode", *request), std::move(event), request->expect(),
+                response);
 }
 
 grpc::ServerUnaryReactor* OperateService::DrainNode(grpc::CallbackServerContext* context,
@@ -107,7 +129,8 @@ grpc::ServerUnaryReactor* OperateService::DrainNode(grpc::CallbackServerContext*
   core::CordonNode event{request->node(), "", request->reason(), Milliseconds(request->for_ms()), true};
   event.deadline = Milliseconds(request->deadline_ms());
   event.dry_run = request->dry_run();
-  return Cordon(Call::Open(door_, context, "OperateApi/DrainNode", *request), std::move(event), response);
+  return Cordon(Call::Open(door_, context, "OperateApi/DrainNode", *request), std::move(event), request->expect(),
+                response);
 }
 
 grpc::ServerUnaryReactor* OperateService::UncordonNode(grpc::CallbackServerContext* context,
@@ -115,8 +138,14 @@ grpc::ServerUnaryReactor* OperateService::UncordonNode(grpc::CallbackServerConte
                                                        v1::UncordonNodeResponse* response) {
   Call* const call = Call::Open(door_, context, "OperateApi/UncordonNode", *request);
   if (!call->admitted()) return call;
-  AuditNote note = call->Note("node " + request->node(), CordonNow(*loop_->snapshot(), request->node()), "in use");
+  const SnapshotPtr before = loop_->snapshot();
+  const core::Node* const node = NodeOfName(*before, request->node());
+  response->set_state(SeenState(node));
+  if (Status s = CheckExpected(request->expect(), response->state(), "node " + request->node()); !s.ok())
+    return call->Refuse(s);
+  AuditNote note = call->Note("node " + request->node(), CordonNow(*before, request->node()), "in use");
   core::UncordonNode event{request->node(), call->user(), request->dry_run()};
+  event.expected = ExpectedOf(request->expect(), node);
   return PostChange(call, std::move(event), request->dry_run(), std::move(note),
                     [this, call, request, response](const core::Reply& reply) {
                       const SnapshotPtr snapshot = loop_->snapshot();

@@ -35,7 +35,7 @@ class OperateService final : public v1::OperateApi::CallbackService {
   Call* PostChange(Call* call, decltype(core::Event::what) event, bool dry_run, AuditNote note,
                    std::function<void(const core::Reply&)> on_reply);
   template <typename Response>
-  grpc::ServerUnaryReactor* Cordon(Call* call, core::CordonNode event, Response* response);
+  grpc::ServerUnaryReactor* Cordon(Call* call, core::CordonNode event, const std::string& expect, Response* response);
 
   SchedulerLoop* loop_;
   Door* door_;

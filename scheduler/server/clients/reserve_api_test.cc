@@ -117,5 +117,27 @@ TEST_F(ReserveApiTest, ARefusalNamesTheField) {
   EXPECT_EQ(List().reservations_size(), 0);
 }
 
+TEST_F(ReserveApiTest, WhatWasShownIsWhatIsChanged) {
+  const std::string seen = MustSet(ForAnHour(true)).state();
+  v1::SetReservationRequest request = ForAnHour();
+  request.mutable_reservation()->set_reason("mine");
+  MustSet(request);
+  request.set_expect(seen);
+  request.mutable_reservation()->set_reason("late");
+  v1::SetReservationResponse late;
+  const grpc::Status status = Ask(&ReserveStub::SetReservation, request, &late);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_EQ(DetailOf(status).reason(), "CHANGED_MEANWHILE");
+  EXPECT_EQ(List().reservations(0).reason(), "mine");
+
+  v1::RemoveReservationRequest back;
+  back.set_name("firmware");
+  back.set_expect(seen);
+  v1::RemoveReservationResponse taken;
+  EXPECT_EQ(Ask(&ReserveStub::RemoveReservation, back, &taken).error_code(), grpc::StatusCode::ABORTED);
+  back.set_expect(MustSet(ForAnHour(true)).state());
+  EXPECT_TRUE(Ask(&ReserveStub::RemoveReservation, back, &taken).ok());
+}
+
 }  // namespace
 }  // namespace glim::server

@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/reservations.h"
 #include "scheduler/server/clients/advice.h"
 #include "scheduler/server/convert/reservation_convert.h"
+#include "scheduler/server/convert/seen_state.h"
 
 namespace glim::server {
 namespace {
@@ -20,6 +21,20 @@ constexpr std::size_t kOthersSaidMax = 1000;
 // For the audit trail.
 std::string WordsOfReservation(const core::Reservation* row) {
   return row == nullptr ? "" : core::ReservedWhat(*row) + " " + core::ReservedInWords(*row);
+}
+
+// What an operator has said of it.
+std::string SeenState(const core::Reservation* row) {
+  if (row == nullptr) return StateOf("none");
+  std::string words = row->team + "\n" + row->pool + "\n" + std::to_string(row->share) + "\n" + row->reason;
+  for (const std::string& name : row->node_names) words += "\n" + name;
+  for (const TimePoint at : {row->begins_at, row->ends_at, row->made_at}) words += "\n" + std::to_string(at.ms);
+  return StateOf(words);
+}
+
+std::optional<core::Seen<core::Reservation>> ExpectedOf(const std::string& expect, const core::Reservation* row) {
+  if (expect.empty()) return std::nullopt;
+  return row == nullptr ? core::Seen<core::Reservation>{} : core::Seen<core::Reservation>{*row};
 }
 
 void AddOthersOn(const Snapshot& snapshot, const core::Reservation& row, TimePoint now,
@@ -46,9 +61,9 @@ grpc::ServerUnaryReactor* ReserveService::SetReservation(grpc::CallbackServerCon
     AddOthersOn(*snapshot, core::ReservationAfter(before, event, loop_->Now()), loop_->Now(), response);
     return Status::Ok();
   };
-  task.done = [this, call, event, response](const Status& tried) {
+  task.done = [this, call, event, expect = request->expect(), response](const Status& tried) {
     if (tried.ok()) {
-      Set(call, event, response);
+      Set(call, event, expect, response);
     } else {
       call->Answer(tried, response);
     }
@@ -57,9 +72,14 @@ grpc::ServerUnaryReactor* ReserveService::SetReservation(grpc::CallbackServerCon
   return taken.ok() ? call : call->Refuse(taken);
 }
 
-void ReserveService::Set(Call* call, const core::SetReservation& event, v1::SetReservationResponse* response) {
+void ReserveService::Set(Call* call, core::SetReservation event, const std::string& expect,
+                         v1::SetReservationResponse* response) {
   const SnapshotPtr snapshot = loop_->snapshot();
   const core::Reservation* const before = snapshot->tables.reservations.Find(event.reservation.name);
+  response->set_state(SeenState(before));
+  const Status seen = CheckExpected(expect, response->state(), "reservation " + event.reservation.name);
+  if (!seen.ok()) return call->Answer(seen, response);
+  event.expected = ExpectedOf(expect, before);
   const core::Reservation after = core::ReservationAfter(before, event, loop_->Now());
   if (before != nullptr) ReservationToProto(*snapshot, *before, response->mutable_before());
   std::optional<AuditNote> note;  // a question changes nothing
@@ -84,10 +104,14 @@ grpc::ServerUnaryReactor* ReserveService::RemoveReservation(grpc::CallbackServer
   if (!call->admitted()) return call;
   const SnapshotPtr snapshot = loop_->snapshot();
   const core::Reservation* const before = snapshot->tables.reservations.Find(request->name());
+  response->set_state(SeenState(before));
+  const Status seen = CheckExpected(request->expect(), response->state(), "reservation " + request->name());
+  if (!seen.ok()) return call->Refuse(seen);
   if (before != nullptr) ReservationToProto(*snapshot, *before, response->mutable_before());
   std::optional<AuditNote> note;
   if (!request->dry_run()) note = call->Note("reservation " + request->name(), WordsOfReservation(before), "");
   core::RemoveReservation event{request->name(), call->user(), request->dry_run()};
+  event.expected = ExpectedOf(request->expect(), before);
   const Status posted = loop_->Post(
       std::move(event), [call, response](const core::Reply& reply) { call->Answer(reply.status, response); },
       std::move(note));

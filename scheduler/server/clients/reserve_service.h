@@ -26,7 +26,7 @@ class ReserveService final : public v1::ReserveApi::CallbackService {
                                              v1::ListReservationsResponse* response) override;
 
  private:
-  void Set(Call* call, const core::SetReservation& event, v1::SetReservationResponse* response);
+  void Set(Call* call, core::SetReservation event, const std::string& expect, v1::SetReservationResponse* response);
 
   SchedulerLoop* loop_;
   Adviser* adviser_;

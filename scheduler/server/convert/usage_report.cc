@@ -175,10 +175,12 @@ Result<v1::GetReportResponse> MakeReport(const core::Tables& tables, const std::
     simulated = simulated || node.labels.simulated_gpus;
   });
   std::vector<Row> rows = Largest(jobs ? ByJobs(tables, by, now) : ByPool(tables, now));
-  if (jobs) {
-    registered += AddRemovedNodes(rows, &total);
-    AddRest(total, &rows);
-  }
+  // Of whatever it is: all sums are the same.
+  UseTotals removed = total;
+  registered += AddRemovedNodes(jobs ? rows : Largest(ByJobs(tables, "user", now)), &total);
+  for (std::size_t i = 0; i < core::kUses; ++i) removed[i] = total[i] - removed[i];
+  if (jobs) AddRest(total, &rows);
+  if (!jobs && removed != UseTotals{}) rows.push_back({"removed", "", removed, 0, false, nullptr});
 
   v1::GetReportResponse response;
   response.set_by(by.empty() ? "pool" : by);

@@ -114,6 +114,23 @@ TEST(UsageReportTest, JobsThatAreNotKeptAreARow) {
   EXPECT_NE(Row(report, "job", std::to_string(second.value)), nullptr);
 }
 
+TEST(UsageReportTest, WhatJobsHadOfRemovedNodesIsInEverySum) {
+  Cluster c(Zones{.nodes = 2});
+  const core::JobId job = c.Running(Spec(1), "kim");
+  c.Advance(Minutes(10));
+  const std::string node = c.node(c.attempt(job).nodes.at(0)).name;
+  c.Finish(job);
+  c.Silence(c.attempt(job).nodes.at(0), true);
+  ASSERT_TRUE(c.Do(core::RemoveNode{node, true}).status.ok());
+  ExpectExact(c);
+  const v1::GetReportResponse by_pool = Report(c, "pool"), by_user = Report(c, "user");
+  EXPECT_EQ(by_pool.total_gpu_ms(), by_user.total_gpu_ms());
+  EXPECT_EQ(by_pool.total().productive_gpu_ms(), by_user.total().productive_gpu_ms());
+  const v1::ReportRow* removed = Row(by_pool, "removed", "");
+  ASSERT_NE(removed, nullptr);
+  EXPECT_GE(removed->uses().productive_gpu_ms(), Minutes(9).ms * 8);
+}
+
 TEST(UsageReportTest, PoolsAndSimulatedGpusAreTold) {
   Cluster c(Zones{.nodes = 1});
   core::NodeLabels labels;

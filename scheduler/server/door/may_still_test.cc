@@ -41,6 +41,7 @@ class MayStillTest : public ::testing::Test {
     row.disabled = disabled;
     core::ChangeAccounts event;
     for (const char* team : {"vision", "speech"}) event.changes.push_back({core::Team{team}, false});
+    event.changes.push_back({core::User{"ada", {}, core::Role::kAdmin}, false});  // ora is never the last one
     event.changes.push_back({row, false});
     Call(event);
   }

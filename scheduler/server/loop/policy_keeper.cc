@@ -38,9 +38,9 @@ void PolicyKeeper::WarnAtStart() const {
   for (const std::string& warning : warnings) LogWarning("policy source={} warning=\"{}\"", origin_.path, warning);
 }
 
-std::string PolicyKeeper::Yaml() const {
+std::string PolicyKeeper::Yaml(bool with_urls) const {
   std::lock_guard lock(mutex_);
-  return PolicyYaml(in_force_);
+  return with_urls ? PolicyYaml(in_force_) : PolicyYamlForAll(in_force_);
 }
 
 void PolicyKeeper::End() {

@@ -43,7 +43,8 @@ class PolicyKeeper {
   // with the changes in words.
   void Reload(bool dry_run, std::optional<AuditNote> note, Done done);
 
-  std::string Yaml() const;
+  // `with_urls`: of webhooks, whole: for operators.
+  std::string Yaml(bool with_urls) const;
   const std::string& source() const { return origin_.path; }
 
  private:

@@ -301,6 +301,21 @@ TEST_F(NodesTest, LabelsOfTheStoreWin) {
   EXPECT_TRUE(response.applied());
   EXPECT_EQ(labels().zone, "C");
   EXPECT_EQ(labels().pool, "h100");
+
+  // Jobs, links and quotas ask for pools and zones by name; and no agent has said what an operator says.
+  for (const char* name : {"pool", "zone", "gpus"}) {
+    v1::LabelNodeRequest bad;
+    bad.set_node("node-1");
+    if (std::string(name) == "gpus") bad.mutable_labels()->set_gpu_count(1'000'000);
+    bad.add_fields(name);
+    grpc::ClientContext again;
+    Authorize(&again);
+    const grpc::Status refused = admin_->LabelNode(&again, bad, &response);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << name;
+    EXPECT_NE(DetailOf(refused).reason(), "BAD_AGENT_MESSAGE") << name;
+    EXPECT_FALSE(DetailOf(refused).fix().empty()) << name;
+  }
+  EXPECT_EQ(labels().zone, "C");
 }
 
 }  // namespace

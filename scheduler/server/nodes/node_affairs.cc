@@ -65,6 +65,29 @@ std::string InWords(const std::vector<std::string>& fields, const core::NodeLabe
   return words;
 }
 
+// As an operator says them: no agent has sent them.
+Result<core::NodeLabels> LabelsAsked(const v1::NodeLabels& asked) {
+  auto labels = LabelsFromProto(asked);
+  if (labels.ok()) return labels;
+  const std::string& field = labels.status().field();
+  if (field == "labels.gpu_count") {
+    return InvalidArgument(field, std::to_string(asked.gpu_count()) + " are too many", "use 0 to 64");
+  }
+  if (field == "labels.nvlink") return InvalidArgument(field, "is not known", "use none, pair or full");
+  return InvalidArgument(field, "is no name", "use 1 to 63 characters of A-Z a-z 0-9 . _ -");
+}
+
+// A pool and a zone have names: jobs, links and quotas ask for them by these.
+Status CheckNamed(const v1::LabelNodeRequest& request) {
+  for (const std::string& field : request.fields()) {
+    const bool no_name =
+        (field == "pool" && request.labels().pool().empty()) || (field == "zone" && request.labels().zone().empty());
+    if (no_name)
+      return InvalidArgument("labels." + field, "is empty", "name one: glim admin " + field + " ls shows them");
+  }
+  return Status::Ok();
+}
+
 Status CheckInvite(const v1::InviteNodeRequest& request) {
   if (!pki::IsNodeName(request.node())) {
     return InvalidArgument("node", "\"" + Printable(request.node()) + "\" is no node's name",
@@ -97,7 +120,7 @@ Status CheckKind(const Snapshot& snapshot, const v1::InviteNodeRequest& request,
 void NodeAffairs::Invite(const v1::InviteNodeRequest& request, AuditNote note, Answered<v1::InviteNodeResponse> done) {
   if (parts_.keeper == nullptr) return done(NoIdentity());
   if (Status status = CheckInvite(request); !status.ok()) return done(status);
-  auto labels = LabelsFromProto(request.labels());
+  auto labels = LabelsAsked(request.labels());
   if (!labels.ok()) return done(labels.status());
   const SnapshotPtr snapshot = parts_.loop->snapshot();
   const core::NodeIdentity* const before = snapshot->tables.identity->nodes.Find(request.node());
@@ -170,8 +193,9 @@ void NodeAffairs::Revoke(const v1::RevokeNodeRequest& request, AuditNote note, A
 }
 
 void NodeAffairs::Label(const v1::LabelNodeRequest& request, AuditNote note, Answered<v1::LabelNodeResponse> done) {
-  auto labels = LabelsFromProto(request.labels());
+  auto labels = LabelsAsked(request.labels());
   if (!labels.ok()) return done(labels.status());
+  if (Status named = CheckNamed(request); !named.ok()) return done(named);
   if (Status status = CheckAddress(request.address()); !status.ok()) return done(status);
   core::LabelNode event;
   event.name = request.node();

@@ -232,6 +232,7 @@ v1::LogChunk FakeLogServer::Answer(const v1::LogRequest& request) {
   chunk.set_offset(static_cast<std::int64_t>(offset));
   if (offset < of.text.size())
     chunk.set_data(of.text.substr(offset, std::min<std::size_t>(chunk_bytes_, request.bytes_max())));
+  chunk.set_log_end(static_cast<std::int64_t>(of.text.size()));
   chunk.set_ended(of.ended && offset + chunk.data().size() >= of.text.size());
   return chunk;
 }

@@ -170,6 +170,7 @@ class World {
   std::uint64_t seq_ = 0;
   std::uint64_t session_ = 0;
   std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;
+  std::vector<std::unique_ptr<SimAgent>> replaced_;  // of machines that came again as the same node: their timers go on
   std::map<core::NodeId, core::NodeConnected> hellos_;
   std::set<core::NodeId> removed_;                        // their agents stay, without a stream
   std::map<std::string, core::NodeConnected> newcomers_;  // machines that were installed anew, to register yet

@@ -117,7 +117,9 @@ void World::SeeNewcomer(const core::NodeConnected& hello, const core::Reply& rep
   hellos_[id] = hello;
   auto agent = std::make_unique<SimAgent>(id, WorldForAgents());
   agent->SetSession(hello.session);
-  agents_[id] = std::move(agent);
+  std::unique_ptr<SimAgent>& place = agents_[id];
+  if (place) replaced_.push_back(std::move(place));
+  place = std::move(agent);
   timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
 }
 
