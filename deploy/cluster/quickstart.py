@@ -10,9 +10,10 @@ import time
 
 from .accounts import OTHERS, closed_to
 from .allowed import callers_folders
+from .dashboard import NoPage, Page, ways_to
 from .folders import make_folder, remove_folder
 from .leftovers import stop_remembered
-from .local_cluster import LocalCluster
+from .local_cluster import CONFIG, LocalCluster
 from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples, copy_for_everybody
 from .story import Stage, Training, random_step
@@ -54,6 +55,17 @@ def build(log):
                 with open(log, errors="replace") as text:
                     print("".join(text.readlines()[-60:]), file=sys.stderr)
                 raise SystemExit(f"{' '.join(argv)} failed; the whole log is in {log}")
+
+
+def find_page(folder, may_build, say, page=None):
+    """The scheduler's line about the page; "" where there is none, and then the story goes on without it."""
+    page = page or Page()
+    try:
+        root = page.build(os.path.join(folder, "page.log")) if may_build else page.as_it_is()
+    except NoPage as error:
+        say(f"without the dashboard's page: {error}")
+        return ""
+    return f"web_root: {json.dumps(root)}\n"
 
 
 def tell_story(stage, steps, seed):
@@ -108,8 +120,10 @@ def where_jobs_may_lie(cluster):
     return f"Jobs may lie in {', '.join([cluster.jobs, *cluster.allow])}, where their users' rights lead."
 
 
-def print_ways(cluster):
+def print_ways(cluster, page):
     own, examples = folder_for_a_job(cluster), examples_for_a_job(cluster)
+    if page:
+        print("\n" + "\n".join(ways_to(cluster)))
     print(
         f"""
 The cluster is left running. A job of your own, from a folder of your own; then an urgent one, for which it makes room:
@@ -169,14 +183,22 @@ def run(args, steps, folder):
             "Building (cmake, release preset); the first time takes minutes",
             lambda: build(os.path.join(folder, "build.log")),
         )
+    page = steps.run(
+        "page",
+        "The dashboard's page (npm, only what is out of date)",
+        lambda: find_page(folder, not args.no_build, steps.say),
+    )
     allow = callers_folders(ROOT) if args.keep else ()
-    cluster, ok, keep = LocalCluster(BIN, folder, allow=allow, checkpoint_root=True, users=USERS), False, False
+    cluster = LocalCluster(BIN, folder, allow=allow, config=page + CONFIG, checkpoint_root=True, users=USERS)
+    ok, keep = False, False
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
         steps.say(f"tasks will run {runtime_words(cluster.runtime)}")
         steps.say("every call is TLS and has a token; the nodes are enrolled; the users are ana and ben")
         for user, (uid, _) in cluster.user_ids.items():
             steps.say(f"{user}'s tasks are uid {uid}, and have its rights alone")
+        for line in ways_to(cluster) if page else ():
+            steps.say(line)
         stage = Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs, steps.say)
         reference, main, others, problems = tell_story(stage, steps, args.seed)
         print()
@@ -197,7 +219,7 @@ def run(args, steps, folder):
             write_json(args.json, {"version": 1, "ok": False, "problems": [str(error)], "durations_s": steps.durations})
     finally:
         if keep:
-            print_ways(cluster)
+            print_ways(cluster, page)
         else:
             print("==> Stopping what was started", flush=True)
             faults = clean_up(cluster, folder, keep_folder=not ok)

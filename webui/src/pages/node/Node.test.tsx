@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { EventRow } from '../../live/types';
+import { actsOf } from './actions';
+import { holdersOf, merged, sinceOf, type Sample } from './history';
+
+function event(seq: number, kind: string, node = 'n1'): EventRow {
+  return { seq, kind, node, happened_at_ms: seq * 1_000, job_id: 0, attempt: 0, message: '' } as EventRow;
+}
+
+describe('the history of a node', () => {
+  it('has each event once, the newest first, and those of the node alone', () => {
+    const asked = [event(1, 'node_registered'), event(3, 'node_silent')];
+    const live = [event(3, 'node_silent'), event(4, 'node_lost', 'n2'), event(5, 'node_ready')];
+    expect(merged(asked, live, 'n1').map(({ seq }) => seq)).toEqual([5, 3, 1]);
+  });
+
+  it('says since when the node is as it is', () => {
+    expect(sinceOf([event(5, 'node_relabelled'), event(4, 'node_ready'), event(1, 'node_silent')])).toBe(4_000);
+    expect(sinceOf([])).toBe(0);
+  });
+
+  it('makes spans of samples', () => {
+    const sample = (atMs: number, job: number | null, complete = true): Sample => ({
+      atMs,
+      job,
+      complete,
+      state: 'ready',
+    });
+    const samples = [
+      sample(0, null, false),
+      sample(10, null),
+      sample(20, 7),
+      sample(30, 7),
+      sample(40, null),
+      sample(50, 8),
+    ];
+    expect(holdersOf(samples)).toEqual([
+      { fromMs: 40, toMs: 50, job: null, complete: true, state: 'ready' },
+      { fromMs: 20, toMs: 40, job: 7, complete: true, state: 'ready' },
+      { fromMs: 10, toMs: 20, job: null, complete: true, state: 'ready' },
+      { fromMs: 0, toMs: 10, job: null, complete: false, state: 'ready' },
+    ]);
+    expect(holdersOf([])).toEqual([]);
+  });
+});
+
+describe('what is offered', () => {
+  const cordon = { by: 'oscar', reason: '', since_ms: 1, until_ms: 0, drain: false, deadline_ms: 0, drained: false };
+  it('follows from the state', () => {
+    expect(actsOf({ state: 'ready', cordon: null })).toEqual(['cordon', 'drain']);
+    expect(actsOf({ state: 'ready', cordon })).toEqual(['drain', 'uncordon']);
+    expect(actsOf({ state: 'ready', cordon: { ...cordon, drain: true } })).toEqual(['uncordon']);
+    expect(actsOf({ state: 'lost', cordon: null })).toEqual(['return', 'cordon', 'drain']);
+  });
+});
