@@ -26,7 +26,7 @@ export function ClusterName() {
       <span
         className={styles.name}
         data-name
-        title={t('clusterTitle', { name: id, version: version.data?.version ?? '' })}
+        title={t('clusterTitle', { name: id, version: version.data?.scheduler_version ?? '' })}
       >
         {name}
       </span>
