@@ -166,7 +166,7 @@ TEST_P(AgentRestartTest, AFaultOfTheOptionsOrTheirFileEndsWithStatus2) {
 }
 
 TEST_P(AgentRestartTest, GpusThatAreNotThereAreRefused) {
-  StartAgent({"--gpus", "512"});
+  StartAgent({"--gpus", "8"});
   EXPECT_EQ(AwaitAgent(), 1);
   EXPECT_NE(AgentLog().find("--simulated-gpus"), std::string::npos);
 }

@@ -17,7 +17,7 @@ interface Props<T> {
   show: (previewed: T) => ReactNode;
   previewKey: readonly unknown[]; // what the preview depends on
   changes?: (previewed: T) => boolean; // false: nothing would change, and there is nothing to do
-  act: (reason: string) => Promise<unknown>;
+  act: (reason: string, previewed: T) => Promise<unknown>;
   reason?: 'none' | 'optional' | 'required';
   command?: string; // that does the same
   danger?: boolean;
@@ -43,7 +43,7 @@ export function ActionDialog<T>(props: Props<T>) {
   const { t } = useTranslation('common');
   const [why, setWhy] = useState('');
   const previewed = useQuery({ queryKey: ['preview', ...previewKey], queryFn: preview, gcTime: 0, staleTime: 0 });
-  const done = useMutation({ mutationFn: () => act(why.trim()), onSuccess: onClose });
+  const done = useMutation({ mutationFn: (told: T) => act(why.trim(), told), onSuccess: onClose });
   const worthIt = previewed.isSuccess && (changes?.(previewed.data) ?? true);
   const ready = worthIt && !previewed.isFetching && (reason !== 'required' || why.trim() !== '');
   return (
@@ -51,7 +51,11 @@ export function ActionDialog<T>(props: Props<T>) {
       title={title}
       onClose={onClose}
       footer={
-        <Button kind={danger ? 'danger' : 'main'} disabled={!ready || done.isPending} onClick={() => done.mutate()}>
+        <Button
+          kind={danger ? 'danger' : 'main'}
+          disabled={!ready || done.isPending}
+          onClick={() => previewed.isSuccess && done.mutate(previewed.data)}
+        >
           {verb}
         </Button>
       }

@@ -2,6 +2,7 @@
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Schemas } from '../../api/client';
+import { doAsShown, TRY, type Step } from '../../api/step';
 import { JobLink } from '../../shell/links';
 import { ActionDialog } from '../../ui/ActionDialog';
 import { Duration, GpuHours } from '../../ui/amounts';
@@ -18,17 +19,17 @@ export function ReservationDialog({ before, onClose }: { before: Reservation | n
   const [typed, setDraft] = useState(() => (before ? draftOf(before) : freshDraft('', Date.now())));
   const draft = { ...typed, pool: typed.pool || (pools[0] ?? '') };
   const settled = useSettled(JSON.stringify(draft));
-  const ask = (dry_run: boolean) => setReservation(draft, before, dry_run);
+  const ask = (step: Step) => setReservation(draft, before, step);
   const title = before ? t('changeOf', { name: before.name }) : t('add.reservation');
   return (
     <ActionDialog
       title={title}
       verb={before ? t('change') : t('add.reservation')}
-      preview={() => (isWhole(draft) ? ask(true) : Promise.resolve(null))}
+      preview={() => (isWhole(draft) ? ask(TRY) : Promise.resolve(null))}
       previewKey={['reservation', settled]}
       changes={(told) => told !== null && settled === JSON.stringify(draft) && !isSame(told.before, told.after)}
       show={(told) => (told ? <Told told={told} /> : <p>{t('reservation.first')}</p>)}
-      act={() => ask(false)}
+      act={(_, shown) => ask(doAsShown(shown))}
       reason="none"
       command={commandOf(draft)}
       onClose={onClose}
@@ -90,7 +91,7 @@ function Fields({ draft, pools, isNew, set }: FieldsProps) {
   );
 }
 
-export function Told({ told }: { told: Omit<Schemas['SetReservationResponse'], 'version'> }) {
+export function Told({ told }: { told: Omit<Schemas['SetReservationResponse'], 'version' | 'state'> }) {
   const { t } = useTranslation('admin');
   if (isSame(told.before, told.after)) return <p>{t('noDiff')}</p>;
   return (

@@ -3,6 +3,7 @@ import { createColumnHelper } from '@tanstack/react-table';
 import type { TFunction } from 'i18next';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { doAsShown, TRY } from '../../api/step';
 import { ActionDialog } from '../../ui/ActionDialog';
 import { Dash, Time } from '../../ui/amounts';
 import { Button } from '../../ui/Button';
@@ -56,7 +57,7 @@ function Remove({ name, onClose }: { name: string; onClose: () => void }) {
     <ActionDialog
       title={t('removeOf', { name })}
       verb={t('remove')}
-      preview={() => removeReservation(name, true)}
+      preview={() => removeReservation(name, TRY)}
       previewKey={['reservation removed', name]}
       show={({ before }) => (
         <>
@@ -64,7 +65,7 @@ function Remove({ name, onClose }: { name: string; onClose: () => void }) {
           <p>{t('reservationGoes')}</p>
         </>
       )}
-      act={() => removeReservation(name, false)}
+      act={(_, shown) => removeReservation(name, doAsShown(shown))}
       reason="none"
       command={`glim admin reserve rm ${quote(name)}`}
       danger

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Schemas } from '../../api/client';
+import { doAsShown, TRY } from '../../api/step';
 import { useQueue } from '../../live/hooks';
 import { ActionDialog } from '../../ui/ActionDialog';
 import { Said } from '../../ui/amounts';
@@ -24,7 +25,7 @@ export function RowDialog({ kind, asked, accounts, onClose }: Props) {
   const settled = useSettled(row);
   const remove = asked.what === 'remove';
   const isNamed = kind.fields.filter(({ key }) => key).every((field) => isGiven(field, settled));
-  const preview = () => (isNamed ? changeRows(changeOf(kind, settled, remove), true) : Promise.resolve(null));
+  const preview = () => (isNamed ? changeRows(changeOf(kind, settled, remove), TRY) : Promise.resolve(null));
   return (
     <ActionDialog
       title={asked.what === 'add' ? t(`add.${kind.name}`) : t(`${asked.what}Of`, { name: kind.idOf(asked.row) })}
@@ -38,7 +39,7 @@ export function RowDialog({ kind, asked, accounts, onClose }: Props) {
           {kind.name === 'quota' && diff && <Bounded quota={settled as unknown as Quota} accounts={accounts} />}
         </>
       )}
-      act={() => putRow(changeOf(kind, row, remove))}
+      act={(_, shown) => putRow(changeOf(kind, row, remove), doAsShown(shown))}
       reason="none"
       command={commandOf(kind, row, remove)}
       danger={remove}

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { api, ask, type Schemas } from '../../api/client';
 import type { Int } from '../../api/int';
 import { queryClient } from '../../api/query';
+import { isDone, type Step } from '../../api/step';
 import { useEvents } from '../../live/hooks';
 import { useEffect } from 'react';
 import type { Change } from './kinds';
@@ -9,11 +10,11 @@ import { requestOf, type Draft, type Reservation } from './reservation';
 
 const AUDIT_PAGE = 200;
 
-export const changeRows = (change: Change, dry_run: boolean) =>
-  ask(api.POST('/v1/rows', { body: { changes: [change], dry_run } }));
+export const changeRows = (change: Change, step: Step) =>
+  ask(api.POST('/v1/rows', { body: { changes: [change], ...step } }));
 
-export async function putRow(change: Change): Promise<void> {
-  await changeRows(change, false);
+export async function putRow(change: Change, step: Step): Promise<void> {
+  await changeRows(change, step);
   await Promise.all([
     queryClient.invalidateQueries({ queryKey: ['accounts'] }),
     queryClient.invalidateQueries({ queryKey: ['layout'] }),
@@ -70,15 +71,15 @@ export function useAudit(user: string, sinceMs: number) {
 export const verifyAudit = () => ask(api.GET('/v1/audit/verify'));
 export const reloadPolicy = (dry_run: boolean) => ask(api.POST('/v1/policy/reload', { body: { dry_run } }));
 
-export async function setReservation(draft: Draft, before: Reservation | null, dry_run: boolean) {
+export async function setReservation(draft: Draft, before: Reservation | null, step: Step) {
   const reservation = requestOf(draft, before, Date.now());
-  const answer = await ask(api.POST('/v1/reservations', { body: { reservation, dry_run } }));
-  if (!dry_run) await queryClient.invalidateQueries({ queryKey: ['reservations'] });
+  const answer = await ask(api.POST('/v1/reservations', { body: { reservation, ...step } }));
+  if (isDone(step)) await queryClient.invalidateQueries({ queryKey: ['reservations'] });
   return answer;
 }
 
-export async function removeReservation(name: string, dry_run: boolean) {
-  const answer = await ask(api.DELETE('/v1/reservations/{name}', { params: { path: { name }, query: { dry_run } } }));
-  if (!dry_run) await queryClient.invalidateQueries({ queryKey: ['reservations'] });
+export async function removeReservation(name: string, step: Step) {
+  const answer = await ask(api.DELETE('/v1/reservations/{name}', { params: { path: { name }, query: step } }));
+  if (isDone(step)) await queryClient.invalidateQueries({ queryKey: ['reservations'] });
   return answer;
 }

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useHasRole } from '../../api/session';
+import { doAsShown, TRY, type Step } from '../../api/step';
 import type { NodeRow } from '../../live/types';
 import { JobLink } from '../../shell/links';
 import { ActionDialog } from '../../ui/ActionDialog';
@@ -52,15 +53,15 @@ function TakeOut({ node, act, onClose }: { node: NodeRow; act: 'cordon' | 'drain
   const { t } = useTranslation('node');
   const [forMs, setFor] = useState(0);
   const [deadlineMs, setDeadline] = useState(0);
-  const run = (reason: string, dry_run: boolean) =>
+  const run = (reason: string, step: Step) =>
     act === 'cordon'
-      ? cordonNode(node.name, { reason, for_ms: forMs, dry_run })
-      : drainNode(node.name, { reason, for_ms: forMs, deadline_ms: deadlineMs, dry_run });
+      ? cordonNode(node.name, { reason, for_ms: forMs }, step)
+      : drainNode(node.name, { reason, for_ms: forMs, deadline_ms: deadlineMs }, step);
   return (
     <ActionDialog
       title={t(`acts.${act}Title`, { name: node.name })}
       verb={t(`acts.${act}`)}
-      preview={() => run(PREVIEW, true)}
+      preview={() => run(PREVIEW, TRY)}
       previewKey={[act, node.name, forMs, deadlineMs]}
       show={({ jobs }) => (
         <>
@@ -68,7 +69,7 @@ function TakeOut({ node, act, onClose }: { node: NodeRow; act: 'cordon' | 'drain
           <Victims jobs={jobs} stay={act === 'cordon'} />
         </>
       )}
-      act={(reason) => run(reason, false)}
+      act={(reason, shown) => run(reason, doAsShown(shown))}
       reason="required"
       command={commandOf(node.name, act, forMs, deadlineMs)}
       danger={act === 'drain'}
@@ -149,10 +150,10 @@ function Uncordon({ node, onClose }: { node: NodeRow; onClose: () => void }) {
     <ActionDialog
       title={t('acts.uncordonTitle', { name: node.name })}
       verb={t('acts.uncordon')}
-      preview={() => uncordonNode(node.name, true)}
+      preview={() => uncordonNode(node.name, TRY)}
       previewKey={['uncordon', node.name]}
       show={() => <p>{t('acts.uncordonDoes')}</p>}
-      act={() => uncordonNode(node.name, false)}
+      act={(_, shown) => uncordonNode(node.name, doAsShown(shown))}
       reason="none"
       command={`glim admin node uncordon ${node.name}`}
       onClose={onClose}

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask, type Schemas } from '../../api/client';
 import { askLines } from '../../api/raw';
+import type { Step } from '../../api/step';
 import type { EventRow } from '../../live/types';
 import { holdersOf, type Sample } from './history';
 
@@ -46,15 +47,14 @@ export function useHolders(node: string, spanMs: number) {
 interface Taken {
   reason: string;
   for_ms: number;
-  dry_run: boolean;
 }
-export const cordonNode = (node: string, body: Taken) =>
-  ask(api.POST('/v1/nodes/{node}/cordon', { ...at(node), body }));
+export const cordonNode = (node: string, taken: Taken, step: Step) =>
+  ask(api.POST('/v1/nodes/{node}/cordon', { ...at(node), body: { ...taken, ...step } }));
 
-export const drainNode = (node: string, body: Taken & { deadline_ms: number }) =>
-  ask(api.POST('/v1/nodes/{node}/drain', { ...at(node), body }));
+export const drainNode = (node: string, taken: Taken & { deadline_ms: number }, step: Step) =>
+  ask(api.POST('/v1/nodes/{node}/drain', { ...at(node), body: { ...taken, ...step } }));
 
-export const uncordonNode = (node: string, dry_run: boolean) =>
-  ask(api.POST('/v1/nodes/{node}/uncordon', { ...at(node), body: { dry_run } }));
+export const uncordonNode = (node: string, step: Step) =>
+  ask(api.POST('/v1/nodes/{node}/uncordon', { ...at(node), body: step }));
 
 export const returnNode = (node: string) => ask(api.POST('/v1/nodes/{node}/return', { ...at(node), body: {} }));
