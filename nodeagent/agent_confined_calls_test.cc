@@ -1,4 +1,8 @@
 // What a task in a container may ask of its kernel, tried from within: confinement/seccomp_profile.h.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <sstream>
 #include <string>
 
@@ -28,6 +32,19 @@ here = ctypes.addressof(ctypes.create_string_buffer(b"/tmp"))
 zeros = ctypes.create_string_buffer(4096)
 zero = ctypes.addressof(zeros)
 )";
+
+// Some machines, virtual ones above all, know no 32-bit calls: whoever makes one gets a SIGSEGV, confined or not.
+bool MachineTakes32BitCalls() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    long id = 20;  // getpid
+    asm volatile("int $0x80" : "+a"(id) : : "memory");
+    ::_exit(id == ::getpid() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 class AgentConfinedCallsTest : public AgentTest {
  protected:
@@ -107,7 +124,7 @@ child = os.fork()
 if child == 0: os._exit(0 if run() == os.getpid() else 1)
 print("signal", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 )");
-  EXPECT_EQ(text, "signal -31\n");
+  EXPECT_EQ(text, "signal -" + std::to_string(MachineTakes32BitCalls() ? SIGSYS : SIGSEGV) + "\n");
 }
 
 TEST_P(AgentConfinedCallsTest, TheOperatorMayAllowMore) {
