@@ -37,8 +37,9 @@ export function Shell({ children }: { children: ReactNode }) {
   const [asking, setAsking] = useState(false);
   const [openPalette] = useState(() => () => setAsking(true));
   usePaletteKeys(openPalette);
-  // Loaded when there is time, so that who types at once loses no letter.
-  useEffect(() => void (window.requestIdleCallback ?? setTimeout)(() => void loadPalette()), []);
+  // Loaded when there is time, so that who types at once loses no letter. If the scheduler is away just then, it is
+  // loaded when somebody asks for it.
+  useEffect(() => void (window.requestIdleCallback ?? setTimeout)(() => void loadPalette().catch(() => undefined)), []);
   return (
     <div className={styles.shell}>
       <a href="#main" className={styles.skip} onClick={() => document.getElementById('main')?.focus()}>
