@@ -26,6 +26,13 @@ TimePoint WallNow() {
   return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
 }
 
+// glim-health and what it is told; empty: nobody looks after the hardware.
+std::vector<std::string> HealthCommand(const AgentOptions& options) {
+  if (options.health != "yes") return {};
+  return {BesideShim(options, "glim-health"), "--kmsg",   options.health_kmsg, "--root", options.health_root, "--state",
+          options.state_dir + "/health.json", "--folder", options.state_dir,   "--nvml", options.nvml};
+}
+
 // A scheduler of the first release tells no version: it speaks 1.
 Status CheckVersion(const v1::Welcome& welcome) {
   const std::uint32_t spoken = std::max(1u, welcome.protocol_version());
@@ -39,13 +46,17 @@ Status CheckVersion(const v1::Welcome& welcome) {
 
 }  // namespace
 
-Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus, StubSource stub,
-             std::uint64_t seed)
+Agent::Agent(boost::asio::io_context& io, AgentOptions options, Inventory found, StubSource stub, std::uint64_t seed)
     : io_(io),
       options_(std::move(options)),
-      gpus_(std::move(gpus)),
       stub_(std::move(stub)),
       seed_(seed),
+      hardware_(io, options_, std::move(found), [this] { sync_->Restart(); }),
+      gpus_(hardware_.MakeGpus(io,
+                               [this] {
+                                 sync_->Changed(Urgency::kNow);
+                                 if (gpus_->Fault().empty()) hardware_.Look();
+                               })),
       watch_(io),
       log_export_(io, options_.state_dir + "/logs", {},
                   [this](const LogExport::Attempt& a) { return tasks_->LogIsOpen(a.job, a.number); }),
@@ -55,6 +66,7 @@ Agent::Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<
             options_.in_containers() ? options_.mount_allow : std::vector<std::string>(),
             [this] { sync_->Changed(Urgency::kNow); }),
       sockets_(io, BesideShim(options_, "glim-paths"), kSocketsAgain, [this] { sync_->Changed(Urgency::kNow); }),
+      health_(io, HealthCommand(options_), {}, [this] { sync_->Changed(Urgency::kNow); }),
       collector_(
           io, options_, stub_, {},
           {[this](std::uint64_t job) { return tasks_->HasTaskOf(job); }, [this] { return tasks_->revision().epoch; }}) {
@@ -80,6 +92,7 @@ Status Agent::Start() {
   MakeMetrics();
   MakeStreams();
   if (options_.in_containers()) sockets_.Start();  // plain processes see all of the node anyway
+  health_.Start();
   EndFormerReplica(options_.state_dir, boot_id_);
   replica_.Start();
   sync_->Start();
@@ -115,6 +128,7 @@ void Agent::MakeStreams() {
     if (on_welcome_) on_welcome_(welcome);
   };
   sync.on_closed = [this] {
+    hardware_.Look();
     logs_->Down();
     if (metrics_) metrics_->SetConnected(false);
   };
@@ -137,6 +151,9 @@ void Agent::Stop() {
   saves_.Stop();
   root_.Stop();
   sockets_.Stop();
+  hardware_.Stop();
+  gpus_->Stop();
+  health_.Stop();
   collector_.Stop();
   sync_->Stop();
   logs_->Down();
@@ -174,6 +191,7 @@ v1::Hello Agent::MakeHello() const {
   labels.set_simulated_gpus(gpus_->simulated());
   hello.set_address(options_.address);
   for (const std::string& field : options_.defaults) hello.add_defaults(field);
+  hardware_.Introduce(&hello);
   hello.set_agent_version(kVersion);
   hello.set_runtime(tasks_->runtime_name());
   hello.set_census(tasks_->census_is_exact() ? "groups" : "best_effort");
@@ -195,6 +213,11 @@ v1::NodeReport Agent::MakeReport() const {
   root_.Report(&report);
   saves_.Report(&report);
   sockets_.Report(&report);
+  if (const std::string fault = gpus_->Fault(); !fault.empty()) {
+    report.add_faults()->set_kind("gpus_hang");
+    report.mutable_faults(report.faults_size() - 1)->set_message(fault);
+  }
+  health_.Report(&report);
   if (metrics_) metrics_->Look(report, BootNow());
   FitReport(&report);
   return report;

@@ -12,10 +12,12 @@
 
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "nodeagent/control/node_tasks.h"
+#include "nodeagent/hardware/gpu_inventory.h"
 #include "nodeagent/metrics/agent_metrics.h"
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/os/folder_watch.h"
-#include "nodeagent/os/gpu_inventory.h"
+#include "nodeagent/services/hardware_watch.h"
+#include "nodeagent/services/health_watch.h"
 #include "nodeagent/services/log_export.h"
 #include "nodeagent/services/log_service.h"
 #include "nodeagent/services/replica_watch.h"
@@ -31,9 +33,8 @@ namespace glim::nodeagent {
 
 class Agent {
  public:
-  // `options` are complete; the loop runs until Stop has let everything end.
-  Agent(boost::asio::io_context& io, AgentOptions options, std::unique_ptr<GpuInventory> gpus, StubSource stub,
-        std::uint64_t seed);
+  // `options` are complete, `found` is what the node's hardware is; the loop runs until Stop has let everything end.
+  Agent(boost::asio::io_context& io, AgentOptions options, Inventory found, StubSource stub, std::uint64_t seed);
   ~Agent();
 
   // Adopts what is there, and connects.
@@ -57,10 +58,11 @@ class Agent {
 
   boost::asio::io_context& io_;
   const AgentOptions options_;
-  const std::unique_ptr<GpuInventory> gpus_;
   const StubSource stub_;
   const std::uint64_t seed_;
   std::string boot_id_;
+  HardwareWatch hardware_;
+  const std::unique_ptr<GpuInventory> gpus_;
   FolderWatch watch_;
   std::unique_ptr<NodeTasks> tasks_;
   std::unique_ptr<EpochBound> epochs_;
@@ -71,6 +73,7 @@ class Agent {
   SaveService saves_;
   RootWatch root_;
   SocketWatch sockets_;
+  HealthWatch health_;
   SaveCollector collector_;
   std::unique_ptr<AgentMetrics> metrics_;  // null: not configured, or its port is taken
   std::function<void(const v1::Welcome&)> on_welcome_;

@@ -30,6 +30,7 @@ class UnifiedLimitsTest : public AgentTest {
 };
 
 void ExpectOutOfMemory(const v1::ObservedTask& task) {
+  EXPECT_TRUE(task.out_of_memory());
   EXPECT_TRUE(task.message().starts_with("out of memory: the kernel killed ")) << task.message();
   EXPECT_TRUE(task.message().ends_with(" at limits.memory, 64 MiB")) << task.message();
   for (const auto& rank : task.ranks()) EXPECT_EQ(rank.exit_code(), 137);

@@ -27,6 +27,7 @@
 #include "nodeagent/options/settings_text.h"
 #include "nodeagent/os/clock_watch.h"
 #include "nodeagent/os/process_lock.h"
+#include "nodeagent/services/hardware_watch.h"
 #include "nodeagent/sync/desired_store.h"
 #include "nodeagent/sync/message_sizes.h"
 #include "sdk/io/folders.h"
@@ -155,12 +156,12 @@ int RunLogins(const AgentOptions& options, const NodeCredentials& credentials) {
   return 0;
 }
 
-int RunAgent(const AgentOptions& options, std::unique_ptr<GpuInventory> gpus,
-             const std::optional<NodeCredentials>& credentials, char** argv) {
+int RunAgent(const AgentOptions& options, Inventory found, const std::optional<NodeCredentials>& credentials,
+             char** argv) {
   boost::asio::io_context io(1);
   SchedulerLink link(options.scheduler, credentials, kDesiredMessageBytesMax);
   Agent agent(
-      io, options, std::move(gpus), [&link] { return link.stub(); }, std::random_device()());
+      io, options, std::move(found), [&link] { return link.stub(); }, std::random_device()());
   std::optional<CertificateRenewal> renewal;
   if (credentials) {
     renewal.emplace(io, IdentityFolder(options.state_dir), *credentials, CertificateRenewal::Times(),
@@ -219,14 +220,14 @@ int Main(int argc, char** argv) {
   Status complete = CompleteOptions(&options);
   if (complete.ok()) complete = CheckIdentityOptions(options);
   if (!complete.ok()) return refuse(complete);
-  Result<std::unique_ptr<GpuInventory>> gpus = MakeGpuInventory(options.gpus, options.simulated_gpus);
-  if (!gpus.ok()) return Fail(gpus.status());  // a driver may come later than the agent
+  Result<Inventory> found = LookAtHardware(&options);
+  if (!found.ok()) return Fail(found.status());  // a driver may come later than the agent
   Result<ProcessLock> lock = LockStateFolder(options.state_dir);
   if (!lock.ok()) return Fail(lock.status());
   Result<std::string> cluster = DesiredStore(options.state_dir).Claim(options.cluster_id);
   if (!cluster.ok()) return Fail(cluster.status(), cluster.status().field() == "--cluster-id" ? kUsage : kFailed);
   options.cluster_id = *cluster;
-  return RunAgent(options, std::move(gpus).value(), *credentials, argv);
+  return RunAgent(options, std::move(found).value(), *credentials, argv);
 }
 
 }  // namespace

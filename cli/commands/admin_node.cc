@@ -243,6 +243,7 @@ void AddAdminNode(Syntax admin, Selection* selection) {
   const auto options = std::make_shared<NodeOptions>();
   Syntax node = admin.AddGroup("node", "About one node");
   AddNodesOut(node, selection);
+  AddNodeValidate(node, selection);
   AddNodeCommand(node, selection, options, "return", "Make a quarantined or lost node schedulable again",
                  RunNodeReturn);
   AddNodeCommand(node, selection, options, "remove",

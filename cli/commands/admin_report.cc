@@ -13,6 +13,7 @@
 #include "cli/text/errors.h"
 #include "cli/text/render_json.h"
 #include "cli/text/time_text.h"
+#include "cli/views/hardware_report_view.h"
 #include "cli/views/history_report_view.h"
 #include "cli/views/storage_report_view.h"
 #include "cli/views/views.h"
@@ -24,10 +25,13 @@ namespace {
 
 constexpr std::string_view kLedger = "ledger";
 constexpr std::string_view kStorage = "storage";
+constexpr std::string_view kHardware = "hardware";
 // The others in the order of ReportKind.
-constexpr std::array<std::string_view, 6> kReports = {kLedger, "usage", "goodput", "waits", "failures", kStorage};
+constexpr std::array<std::string_view, 7> kReports = {kLedger,    "usage",  "goodput", "waits",
+                                                      "failures", kStorage, kHardware};
 constexpr std::array<std::string_view, 3> kFormats = {"table", "csv", "json"};
 constexpr Duration kReportSince = Hours(24 * 30);
+constexpr Duration kHardwareSince = Hours(24 * 365);
 
 struct AdminReportOptions {
   std::string what{kLedger};
@@ -103,6 +107,33 @@ Status RunStorage(CommandContext& context, const AdminReportOptions& options) {
   return Status::Ok();
 }
 
+Status RunHardware(CommandContext& context, const AdminReportOptions& options) {
+  if (options.running || !options.by.empty() || !options.pool.empty() || !options.team.empty() ||
+      !options.user.empty()) {
+    return UsageError(
+        "hardware is a report on all nodes: --by, --running, --pool, --team and --user are of 'glim admin report "
+        "failures', which is by how jobs ended");
+  }
+  glim::v1::GetHardwareReportRequest request;
+  request.set_since_ms(std::max<std::int64_t>(0, options.since.value_or(Now() - kHardwareSince).ms));
+  request.set_until_ms(options.until.value_or(TimePoint{}).ms);
+  auto report = context.client.Call(&glim::v1::ReportApi::Stub::GetHardwareReport, request);
+  if (!report.ok()) return report.status();
+  if (context.output.json() || options.json || options.format == "json") {
+    Json document = NewDocument();
+    document["report"] = MessageJson(*report);
+    context.output.Data(DumpJson(document));
+    return Status::Ok();
+  }
+  if (options.format == "csv") {
+    context.output.Data(HardwareReportCsv(*report));
+    return Status::Ok();
+  }
+  context.output.Data(HardwareReportTables(*report, context.output.colour()));
+  context.output.Note(HardwareReportNote(*report));
+  return Status::Ok();
+}
+
 Status RunHistoryReport(CommandContext& context, const AdminReportOptions& options) {
   const auto* const kind = std::find(kReports.begin() + 1, kReports.end(), options.what);
   glim::v1::GetHistoryReportRequest request;
@@ -149,6 +180,7 @@ Status RunHistoryReport(CommandContext& context, const AdminReportOptions& optio
   context.output.Note(fmt::format("{} jobs that ended from {} to {}", report->total().jobs(),
                                   FormatRfc3339(TimePoint{report->since_ms()}),
                                   FormatRfc3339(TimePoint{report->until_ms()})));
+  if (options.what == "failures") context.output.Note("what failed in the nodes: glim admin report hardware");
   return Status::Ok();
 }
 
@@ -157,6 +189,7 @@ Status RunAdminReport(CommandContext& context, const AdminReportOptions& options
     return UsageError("--format csv and JSON (-o json, --json, GLIM_OUTPUT) exclude each other",
                       "leave one of them out, or say -o table --format csv");
   }
+  if (options.what == kHardware) return RunHardware(context, options);
   if (options.what == kStorage) return RunStorage(context, options);
   return options.what == kLedger ? RunLedger(context, options) : RunHistoryReport(context, options);
 }
@@ -176,7 +209,8 @@ WordCheck OneOf(const std::array<std::string_view, kWords>& words, const char* w
 constexpr char kReportHelp[] =
     "ledger: every GPU-second of every node since it registered (without a word: this one); usage: what ended jobs "
     "had, and what that comes to; goodput: how much of it was productive, how much was lost; waits: how long jobs "
-    "waited and ran; failures: how many failed, and why; storage: what jobs' saves take, of running and ended ones";
+    "waited and ran; failures: how many failed, and why; storage: what jobs' saves take, of running and ended ones; "
+    "hardware: what failed in nodes in a year (Xids, memory, links, nodes, lost work), and how often a node fails";
 
 }  // namespace
 
@@ -190,6 +224,7 @@ void AddAdminReport(Syntax admin, Selection* selection) {
   report.CheckedOption("REPORT", &options->what, kReportHelp, OneOf(kReports, "report"));
   report.Example("glim admin report usage --by user --running");
   report.Example("glim admin report storage --by user");
+  report.Example("glim admin report hardware --since 90d");
   report.Option("--by", &options->by,
                 "pool, team, user, class or job (pool); the ledger has no class, storage neither that nor pool (user)");
   report.Flag("--running", &options->running,

@@ -153,6 +153,7 @@ const std::vector<Row>& Rows() {
     for (const Row& row : LayoutRows()) all.push_back(row);
     for (const Row& row : ReserveRows()) all.push_back(row);
     for (const Row& row : SchedRows()) all.push_back(row);
+    all.push_back({"admin node validate", {"n2", "-y"}, 0});
     return all;
   }();
   return rows;
@@ -205,6 +206,8 @@ class CommandsTest : public CliTest {
     AddJob(state.state, 8, "failed");
     state->logs[1] = "of a rank\n";
     AddJob(state.state, 9, "held");
+    state->nodes.emplace_back().set_name("n2");
+    state->nodes.back().set_state("ready");
     state->nodes.emplace_back().set_name("n1");
     state->nodes.back().set_state("quarantined");
     state->identity.tokens.add_tokens()->set_id("abc");

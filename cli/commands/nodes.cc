@@ -1,4 +1,4 @@
-// glim nodes: every node, what it is and who has it; or one, with the folders that it gives to jobs.
+// glim nodes: every node, what it is and who has it; or one, with its folders, its hardware and its health.
 #include <memory>
 
 #include "cli/commands/command.h"
@@ -14,7 +14,7 @@ void AddNodes(Syntax app, Selection* selection) {
   const auto options = std::make_shared<Options>();
   Syntax command = app.AddCommand("nodes", "List the nodes, or show one");
   command.Example("glim nodes --pool a100 --state silent,lost");
-  command.Option("node", &options->name, "a node's name: show that one, with the folders that it gives to jobs");
+  command.Option("node", &options->name, "a node's name: show that one, with its folders, its hardware and its health");
   AddNodeFilters(command, &options->filters);
   command.OnChosen([=] {
     selection->run = [options](CommandContext& context) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/testing/cli_fixture.h"
+#include "sdk/base/time.h"
 
 namespace glim::cli {
 namespace {
@@ -21,6 +22,47 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+void FillHardwareReport(glim::v1::GetHardwareReportResponse* report) {
+  report->set_since_ms(1'763'640'547'125);
+  report->set_until_ms(1'763'640'600'000);
+  auto* xid = report->add_xids();
+  xid->set_code(74);
+  xid->set_kind("nvlink");
+  xid->set_count(4257);
+  xid->set_share(0.4257);
+  xid->set_nodes(30);
+  xid->set_devices(41);
+  auto* month = report->add_months();
+  month->set_period("2025-11");
+  month->set_gpu_memory_ecc(20);
+  month->set_main_memory_ecc(3);
+  month->set_flash_cuts(9);
+  month->set_links_down(1);
+  auto* node = report->add_nodes();
+  node->set_name("n7");
+  node->set_state("cordoned");
+  node->set_failures(3);
+  node->set_last_ms(1'763'640'600'000);
+  (*node->mutable_kinds())["nvlink"] = 1;
+  (*node->mutable_kinds())["disk"] = 2;
+  auto* end = report->add_ends();
+  end->set_outcome("gpu_failure");
+  end->set_attempts(5);
+  end->set_lost_gpu_ms(5'400'000);
+  end->set_steps_lost(12);
+  end->set_detected(5);
+  end->mutable_detect()->set_p50_ms(400);
+  end->mutable_detect()->set_p99_ms(1'500);
+  report->mutable_mtbf()->set_failures(10);
+  report->mutable_mtbf()->set_node_ms(5000 * Hours(24).ms);
+  report->mutable_mtbf()->set_per_1000_node_days(2);
+  report->mutable_mtbf()->set_per_1000_node_days_low(0.959);
+  report->mutable_mtbf()->set_per_1000_node_days_high(3.678);
+  report->mutable_mtbf()->set_node_days(500);
+  report->mutable_mtbf()->set_node_days_low(271.9);
+  report->mutable_mtbf()->set_node_days_high(1042.7);
+}
 
 class ReportTest : public CliTest {
  protected:
@@ -112,6 +154,39 @@ TEST_F(ReportTest, StorageIsByUserAndSaysWhatIsNotInIt) {
   result = Glim({"admin", "report", "storage", "--format", "csv"});
   EXPECT_EQ(result.out, "user,jobs,ended_jobs,saves,bytes,shared_bytes\nkim,4,3,12,5368709120,1073741824\n");
   EXPECT_EQ(Glim({"admin", "report", "storage", "--since", "1d"}).exit_code, 2);
+}
+
+TEST_F(ReportTest, HardwareIsWhatFailedAndHowOften) {
+  FillHardwareReport(&server_.Lock()->hardware);
+  GlimResult result = Glim({"admin", "report", "hardware"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "XID  KIND    COUNT    SHARE  NODES  GPUS  PROGRAM'S FAULT\n"
+            " 74  NVLink   4257  42.57 %     30    41                0\n"
+            "\n"
+            "MONTH    GPU MEMORY ECC  MAIN MEMORY ECC  FLASH CUTS  LINKS DOWN\n"
+            "2025-11              20                3           9           1\n"
+            "\n"
+            "NODE  STATE     FAILURES  LAST                      WHAT\n"
+            "n7    cordoned         3  2025-11-20T12:10:00.000Z  disk: 2, NVLink: 1\n"
+            "\n"
+            "ENDED BY     ATTEMPTS  LOST GPU-HOURS  STEPS LOST  DETECT P50    P99  RECOVER P50  P99\n"
+            "gpu_failure         5            1.50          12      400 ms  1.5 s            -    -\n");
+  EXPECT_THAT(result.err, HasSubstr("10 failures in 5000.0 node-days from 2025-11-20T12:09:07.125Z"));
+  EXPECT_THAT(result.err, HasSubstr("2.00 a day in a thousand nodes (95 %: 0.96 to 3.68), a node fails once in 500.0 "
+                                    "days (271.9 to 1042.7)"));
+  result = Glim({"admin", "report", "hardware", "--format", "csv", "--since", "2025-01-01", "--until", "2026-01-01"});
+  EXPECT_THAT(result.out, HasSubstr("table,row,figure,value\nxid,74,kind,nvlink\nxid,74,count,4257\n"));
+  EXPECT_THAT(result.out, HasSubstr("node,n7,what,\"disk: 2, NVLink: 1\"\n"));
+  EXPECT_EQ(json::parse(Glim({"admin", "report", "hardware", "--json"}).out)["report"]["xids"][0]["code"], 74);
+  EXPECT_EQ(server_.Lock()->hardware_requests.at(1).since_ms(), 1'735'689'600'000);
+  EXPECT_EQ(server_.Lock()->hardware_requests.at(1).until_ms(), 1'767'225'600'000);
+  for (const char* option : {"--by", "--pool", "--team", "--user"}) {
+    EXPECT_EQ(Glim({"admin", "report", "hardware", option, "team"}).exit_code, 2) << option;
+  }
+  // Nothing has failed: so long at least.
+  server_.Lock()->hardware.mutable_mtbf()->set_failures(0);
+  EXPECT_THAT(Glim({"admin", "report", "hardware"}).err, HasSubstr("a node fails once in at least 271.9 days (95 %)"));
 }
 
 TEST_F(ReportTest, UsageIsATableWithItsSum) {

@@ -15,9 +15,9 @@ namespace {
 constexpr SpecKey kTop[] = {
     {"apiVersion"},      {"kind"},          {"name"},    {"pool"},    {"priority"}, {"nodes"},    {"gpus_per_node"},
     {"placement"},       {"image"},         {"workdir"}, {"code"},    {"run"},      {"launcher"}, {"env"},
-    {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"},  {"limits"},   {"after"},    {"watchdog", false},
+    {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"},  {"limits"},   {"after"},    {"watchdog"},
     {"services", false}, {"compat", false}, {"team"},    {"secrets"}, {"api"},      {"notify"}};
-constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}};
+constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}, {"node"}};
 constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};
 constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", false}};
@@ -25,6 +25,7 @@ constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", 
 constexpr SpecKey kMount[] = {{"source"}, {"target"}, {"read_only"}};
 constexpr SpecKey kSecret[] = {{"name"}, {"env"}};
 constexpr SpecKey kNotify[] = {{"on"}, {"to"}};
+constexpr SpecKey kWatchdog[] = {{"no_progress"}};
 constexpr SpecKey kLimits[] = {{"memory"}, {"cpus"}, {"pids"}, {"shm"}, {"time"}};
 
 constexpr SpecSection kSections[] = {{"", kTop},
@@ -35,6 +36,7 @@ constexpr SpecSection kSections[] = {{"", kTop},
                                      {"mounts[]", kMount},
                                      {"secrets[]", kSecret},
                                      {"limits", kLimits},
+                                     {"watchdog", kWatchdog},
                                      {"notify", kNotify}};
 
 // What other schedulers call the same thing.

@@ -58,6 +58,9 @@ class DocumentReader {
     WithSection(top, "checkpoint", [this](FieldReader& section) { ReadCheckpoint(section); });
     WithSection(top, "restart", [this](FieldReader& section) { ReadRestart(section); });
     WithSection(top, "limits", [this](FieldReader& section) { ReadLimits(section); });
+    WithSection(top, "watchdog", [this](FieldReader& section) {
+      spec_.set_no_progress_ms(section.Time("no_progress", Duration{0}).ms);
+    });
     if (top.Section("notify") != nullptr) WithSection(top, "notify", [this](FieldReader& s) { ReadNotify(s); });
     ReadMounts(top);
     ReadAfter(top);
@@ -152,6 +155,7 @@ class DocumentReader {
     placement->set_gpu_type(Given(section, "gpu_type", ""));
     placement->set_nvlink(Given(section, "nvlink", ""));
     placement->set_nic(Given(section, "nic", ""));
+    placement->set_node(Given(section, "node", ""));
   }
 
   void ReadInterrupt(FieldReader& section) {
@@ -173,7 +177,7 @@ class DocumentReader {
 
   void ReadRestart(FieldReader& section) {
     glim::v1::RestartPolicy* restart = spec_.mutable_restart();
-    const std::vector<std::string> causes = section.List("on", {"node_failure"});
+    const std::vector<std::string> causes = section.List("on", core::JobSpec{}.restart_on);
     if (causes.empty()) {
       section.FailAt("on", InvalidArgument("restart.on", "an empty list",
                                            "name a cause, or write 'max: 0' for no restart at all"));

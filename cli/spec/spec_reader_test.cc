@@ -41,6 +41,11 @@ TEST(SpecReader, SecretsAreNamesOrNamesWithAVariable) {
   EXPECT_FALSE(ReadOne(SpecWithLine("")).api());
 }
 
+TEST(ReadSpecs, ANodeIsReadByItsName) {
+  EXPECT_EQ(ReadOne(SpecWithLine("placement: {node: n7}")).placement().node(), "n7");
+  EXPECT_EQ(ReadOne(SpecWithLine("placement: {leaf: any}")).placement().node(), "");
+}
+
 TEST(ReadSpecs, WhoIsToldIsRead) {
   const glim::v1::JobSpec spec = ReadOne(SpecWithLine("notify: {on: [interrupted, done], to: [team-chat]}"));
   EXPECT_EQ(spec.notify().on_size(), 2);
@@ -123,7 +128,7 @@ TEST(SpecReader, FillsInEveryDefault) {
   EXPECT_EQ(spec.interrupt().signal(), "TERM");
   EXPECT_EQ(spec.checkpoint().dir(), "");
   EXPECT_EQ(spec.checkpoint().keep(), 3u);
-  EXPECT_THAT(spec.restart().on(), testing::ElementsAre("node_failure"));
+  EXPECT_THAT(spec.restart().on(), testing::ElementsAre("node_failure", "xid", "network"));
   EXPECT_EQ(spec.restart().max(), 20u);
   EXPECT_EQ(spec.restart().backoff_ms(), 30'000);
 }

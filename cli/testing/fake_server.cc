@@ -11,10 +11,10 @@
 #include "cli/testing/fake_identity.h"
 #include "cli/testing/fake_layout.h"
 #include "cli/testing/fake_operate.h"
+#include "cli/testing/fake_report.h"
 #include "cli/testing/fake_reserve.h"
 #include "cli/testing/fake_sched.h"
 #include "glim/v1/log_api.grpc.pb.h"
-#include "glim/v1/report_api.grpc.pb.h"
 
 namespace glim::cli {
 namespace {
@@ -321,32 +321,6 @@ class FakeServer::AdminService : public FakeOperatorCalls {
   FakeDesk* owner_;
 };
 
-class FakeServer::ReportService final : public ReportApi::Service {
- public:
-  explicit ReportService(FakeDesk* owner) : owner_(owner) {}
-
-  Status GetHistoryReport(ServerContext* context, const GetHistoryReportRequest* request,
-                          GetHistoryReportResponse* response) override {
-    const FakeHandle state = owner_->Lock();
-    if (Status status = Enter(*context, state.state); !status.ok()) return status;
-    state->report_requests.push_back(*request);
-    *response = state->history_report;
-    return Status::OK;
-  }
-
-  Status GetStorageReport(ServerContext* context, const GetStorageReportRequest* request,
-                          GetStorageReportResponse* response) override {
-    const FakeHandle state = owner_->Lock();
-    if (Status status = Enter(*context, state.state); !status.ok()) return status;
-    state->storage_requests.push_back(*request);
-    *response = state->storage;
-    return Status::OK;
-  }
-
- private:
-  FakeDesk* owner_;
-};
-
 class FakeServer::LogService final : public glim::v1::LogApi::Service {
  public:
   explicit LogService(FakeDesk* owner) : owner_(owner) {}
@@ -368,7 +342,7 @@ class FakeServer::LogService final : public glim::v1::LogApi::Service {
 FakeServer::FakeServer(std::shared_ptr<grpc::ServerCredentials> credentials)
     : client_(std::make_unique<ClientService>(&desk_)),
       admin_(std::make_unique<AdminService>(&desk_)),
-      report_(std::make_unique<ReportService>(&desk_)),
+      report_(std::make_unique<FakeReportCalls>(&desk_)),
       log_(std::make_unique<LogService>(&desk_)),
       layout_(std::make_unique<FakeLayoutCalls>(&desk_)),
       operate_(std::make_unique<FakeOperateCalls>(&desk_)),

@@ -14,6 +14,7 @@ namespace glim::cli {
 
 class FakeLayoutCalls;
 class FakeOperateCalls;
+class FakeReportCalls;
 class FakeReserveCalls;
 class FakeSchedCalls;
 
@@ -31,13 +32,12 @@ class FakeServer {
  private:
   class ClientService;
   class AdminService;
-  class ReportService;
   class LogService;
 
   FakeDesk desk_;
   std::unique_ptr<ClientService> client_;
   std::unique_ptr<AdminService> admin_;
-  std::unique_ptr<ReportService> report_;
+  std::unique_ptr<FakeReportCalls> report_;
   std::unique_ptr<LogService> log_;
   std::unique_ptr<FakeLayoutCalls> layout_;
   std::unique_ptr<FakeOperateCalls> operate_;

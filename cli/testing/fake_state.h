@@ -62,6 +62,7 @@ struct FakeState {
   std::vector<std::string> policy_warnings;
   glim::v1::GetReportResponse report;
   glim::v1::GetHistoryReportResponse history_report;
+  glim::v1::GetHardwareReportResponse hardware;
   glim::v1::GetStorageReportResponse storage;
   glim::v1::ListAccountsResponse accounts;
   std::vector<glim::v1::ChangeAccountRequest> account_changes;
@@ -92,6 +93,7 @@ struct FakeState {
   std::vector<bool> reloads;       // whether each was a dry run
   std::vector<std::string> reports_by;
   std::vector<glim::v1::GetHistoryReportRequest> report_requests;
+  std::vector<glim::v1::GetHardwareReportRequest> hardware_requests;
   std::vector<glim::v1::GetStorageReportRequest> storage_requests;
 
   // Of SchedApi: pages of the history, one an answer.

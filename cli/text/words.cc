@@ -45,6 +45,9 @@ std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
     return attempt.save() == "killed" ? "time limit, killed at the end of its grace"
                                       : "time limit, left without saving";
   }
+  if (attempt.outcome() == "gpu_failure") return "GPU failure";
+  if (attempt.outcome() == "network") return "network failure";
+  if (attempt.outcome() == "hang") return "stood still";
   std::string words = attempt.outcome();
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;

@@ -85,6 +85,10 @@ std::string NodeLabelText(const glim::v1::Node& node, const glim::v1::LabelNodeR
     }
     text += fmt::format("  + {} {}\n", field, OrNone(LabelOf(request.labels(), request.address(), field)));
   }
+  if (!node.hardware_differs().empty()) {
+    text += fmt::format("  - labels differ, no job starts there: {}\n", Escaped(node.hardware_differs()));
+    text += "  + what its labels and its hardware then differ in is accepted: jobs start there again\n";
+  }
   return text + JobLine(node, "in force when it has left");
 }
 

@@ -5,6 +5,7 @@
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
 #include "cli/text/words.h"
+#include "cli/views/hardware_view.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {
@@ -125,6 +126,7 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   text += fmt::format("{:<11} {}\n", "state", Tint(Escaped(StateText(node)), StateStyle(StateText(node)), colour));
   add("note", NodeNote(node, now));
   add("taken out", CordonText(node, now));
+  text += MendLabelsText(node);
   add("pool", labels.pool());
   add("zone", fmt::format("{}, leaf {}", labels.zone(), labels.leaf()));
   const std::string type = labels.gpu_type().empty() ? "" : " " + labels.gpu_type();
@@ -137,7 +139,8 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   add("claim", RefText(node.claim()));
   add("heard", FormatAgo({node.last_heard_ms()}, now));
   add("users", UsersText(node));
-  return text + fmt::format("{:<11} {}", "allowed", Folders(node)) + SocketsText(node);
+  return text + fmt::format("{:<11} {}", "allowed", Folders(node)) + SocketsText(node) + HardwareText(node, colour) +
+         HealthText(node, now, colour);
 }
 
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour) {

@@ -18,7 +18,8 @@ namespace glim::cli {
 
 std::string QueueTable(const std::vector<glim::v1::Job>& jobs, TimePoint now, bool colour);
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour);
-// One node, with what does not fit into a table: the folders that it gives to jobs.
+// One node, with what does not fit into a table: the folders that it gives to jobs, its hardware, its health
+// (hardware_view.h).
 std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour);
 // All blockers with their amounts; for a job that is not waiting, how it stands.
 std::string WhyText(const glim::v1::Job& job, bool colour);

@@ -4,6 +4,7 @@
 #include "cli/text/text.h"
 #include "cli/text/words.h"
 #include "cli/views/outlook_text.h"
+#include "cli/views/stall_text.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {
@@ -20,8 +21,21 @@ std::string WhyText(const glim::v1::Job& job, bool colour) {
   return text + BlockersTable(job.blockers(), colour, 0);
 }
 
+namespace {
+
+// Of the newest attempt that stands still, or ended because it did.
+std::string StallIn(const glim::v1::Job& job, TimePoint now) {
+  for (int i = job.attempts_size() - 1; i >= 0; --i) {
+    const std::string text = StallText(job.attempts(i), now, {.indent = 0, .stacks = true});
+    if (!text.empty()) return fmt::format("\nattempt {}: {}", job.attempts(i).ref().number(), text);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string WhyText(const glim::v1::ExplainJobResponse& why, TimePoint now, bool colour) {
-  std::string text = WhyText(why.job(), colour);
+  std::string text = WhyText(why.job(), colour) + StallIn(why.job(), now);
   if (!why.has_outlook()) return text;
   text += "\n" + OutlookLines(why.outlook(), now, 0);
   if (why.counterfactuals_size() == 0) {

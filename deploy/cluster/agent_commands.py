@@ -62,8 +62,14 @@ class AgentCommands:
             *self.runtime_options(name),
             *self.sdk_options(name),
             *self.replicas.agent_options(name),
+            *self.health_options(name),
             *self.agent_options,
         ]
+
+    def health_options(self, name):
+        """All nodes are one machine, with one kernel log and one hardware: nobody looks after it unless a test gives
+        its nodes logs of their own."""
+        return ["--health", "no"] if self.kernel_log is None else ["--health", "yes", *self.kernel_log(name)]
 
     def runtime_options(self, name):
         """Jobs may have the examples, what lies in the folder of jobs, and what was allowed; not the cluster's own

@@ -48,7 +48,8 @@ class LocalCluster(AgentCommands):
     `allow`: folders that jobs may name beside the cluster's own. `checkpoint_root`: the nodes share a folder for saves;
     otherwise each keeps them in its own. `store`: the scheduler's, otherwise a file of SQLite in the folder;
     `scheduler_prefix`: words that begin the scheduler's command; `agent_prefix(node)`: those of an agent's;
-    `agent_options`: words that end each agent's. `secure=False`: without TLS and tokens, and so without containers.
+    `agent_options`: words that end each agent's. `kernel_log(node)`: options of an agent that looks after its node's
+    hardware (--health-kmsg PATH); without, none does. `secure=False`: without TLS and tokens, so without containers.
     `users`: who is a user of their own in containers; everybody else's tasks are one, default_task_user()'s."""
 
     def __init__(
@@ -69,8 +70,9 @@ class LocalCluster(AgentCommands):
         agent_options=(),
         secure=True,
         users=(),
+        kernel_log=None,
     ):
-        self.secure = secure
+        self.secure, self.kernel_log = secure, kernel_log
         self.store, self.scheduler_prefix = store or f"sqlite:{folder}/glim.db", scheduler_prefix
         self.agent_prefix, self.agent_options = agent_prefix or (lambda node: ()), tuple(agent_options)
         self.replicas, self.allow = ReplicaServices(self, replica_memory), allowed_folders(allow, folder)

@@ -38,7 +38,7 @@ def rate_by(metric, by, times=1):
 PRODUCTIVE = share('glim_gpus{use="productive"}', "glim_gpus")
 UNFINISHED = 'glim_jobs{state!~"succeeded|failed|cancelled"}'
 
-NODES_FAULT = '{outcome=~"node_failure|start_failed|hang"}'
+NODES_FAULT = '{outcome=~"node_failure|gpu_failure|network|hang|start_failed"}'
 
 BOARDS = {
     "overview": (
@@ -188,6 +188,26 @@ BOARDS = {
                     "none",
                     ("glim_nodes_with_exposed_sockets", "exposed sockets"),
                     ("glim_nodes_with_replicas", "replica services"),
+                ),
+            ],
+            [
+                panel(
+                    "Health: what is found now",
+                    "none",
+                    ("sum by (check) (glim_health_conditions)", "{{check}}"),
+                    ("glim_nodes_out_by_health", "nodes that are out for it"),
+                    may_be_empty=True,
+                    about="`glim nodes NODE` has the evidence",
+                ),
+                panel(
+                    "Health: what happened, an hour",
+                    "none",
+                    rate_by("glim_health_events_total", "check", 3600),
+                    (
+                        f'3600 * sum by (code) (rate(glim_health_events_total{{check="xid"}}[{RATE}]))',
+                        "Xid {{code}}",
+                    ),
+                    may_be_empty=True,
                 ),
             ],
         ],

@@ -100,7 +100,8 @@ Status ContainerMounts::CheckCheckpointFolder(const PathAnswers& found) const {
 }
 
 // The system's folders first, then by path: a folder is mounted before what lies in it.
-Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, const PathAnswers& found) const {
+Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, const PathAnswers& found,
+                                                    const std::vector<DeviceFile>& files) const {
   std::vector<TaskMount> all;
   for (const char* folder : kSystemFolders) {
     if (std::filesystem::is_directory(folder)) all.push_back(Own(folder, folder, true));
@@ -114,6 +115,7 @@ Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, cons
     others.push_back(Own(node_.task_program, node_.task_program, true));
   }
   if (!spec_.secrets_folder.empty()) others.push_back(Own(spec_.secrets_folder, kPrivateTarget, true));
+  for (const DeviceFile& file : files) others.push_back(Own(file.source, file.target, file.read_only));
   if (Status status = AddAsked(found, &others); !status.ok()) return status;
   std::stable_sort(others.begin(), others.end(),
                    [](const TaskMount& a, const TaskMount& b) { return a.target < b.target; });

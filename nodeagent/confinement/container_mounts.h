@@ -8,6 +8,7 @@
 
 #include "nodeagent/confinement/runc_options.h"
 #include "nodeagent/confinement/task_mounts.h"
+#include "nodeagent/devices/node_devices.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/task/user_paths.h"
 #include "sdk/base/result.h"
@@ -31,7 +32,9 @@ class ContainerMounts {
   bool IsOwnCheckpoint() const { return IsOwnCheckpointFolder(node_.state_dir, spec_); }
   Status CheckCheckpointFolder(const PathAnswers& found) const;
   // In the order in which they are mounted.
-  Result<std::vector<TaskMount>> All(const TaskPaths& paths, const PathAnswers& found) const;
+  // `files`: of the node's devices; the operator's own.
+  Result<std::vector<TaskMount>> All(const TaskPaths& paths, const PathAnswers& found,
+                                     const std::vector<DeviceFile>& files) const;
 
  private:
   Status AddAsked(const PathAnswers& found, std::vector<TaskMount>* all) const;

@@ -21,26 +21,49 @@ json Filesystem(const char* target, const char* type, const json& options) {
 
 json Mounts(const ContainerPlan& plan) {
   const std::string shm = plan.limits.shm_bytes > 0 ? "size=" + std::to_string(plan.limits.shm_bytes) : "size=50%";
-  return json::array({
+  json all = json::array({
       Filesystem("/proc", "proc", {"nosuid", "noexec", "nodev"}),
       Filesystem("/dev", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}),
       Filesystem("/dev/pts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}),
       Filesystem("/dev/shm", "tmpfs", {"nosuid", "noexec", "nodev", "mode=1777", shm}),
       Filesystem("/dev/mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
   });
+  // No flag is said: what the node has set there cannot be taken off in a user namespace, and need not be.
+  const auto bind = [](const std::string& source, const std::string& target) {
+    return json{{"destination", target}, {"type", "bind"}, {"source", source}, {"options", json::array({"bind"})}};
+  };
+  for (const DeviceNode& device : plan.devices) all.push_back(bind(device.source, device.path));
+  if (!plan.huge_pages.empty()) all.push_back(bind(plan.huge_pages, "/dev/hugepages"));
+  return all;
 }
 
-json Resources(const TaskLimits& limits, bool swap_counts, bool ends_together) {
-  json resources = {{"devices", {{{"allow", false}, {"access", "rwm"}}}}};
+// The runtimes add the usual devices (null, zero, full, random, urandom, tty, ptmx, pts) themselves, and make the rules
+// of version 1 or the program of version 2 of the list.
+json DeviceRules(const std::vector<DeviceNode>& devices) {
+  json rules = json::array();
+  rules.push_back({{"allow", false}, {"access", "rwm"}});
+  for (const DeviceNode& device : devices) {
+    rules.push_back({{"allow", true},
+                     {"type", std::string(1, device.type)},
+                     {"major", device.major},
+                     {"minor", device.minor},
+                     {"access", device.access}});
+  }
+  return rules;
+}
+
+json Resources(const ContainerPlan& plan) {
+  const TaskLimits& limits = plan.limits;
+  json resources = {{"devices", DeviceRules(plan.devices)}};
   if (limits.memory_bytes > 0) resources["memory"] = {{"limit", limits.memory_bytes}};
   // "swap" is the two together: no more by swapping.
-  if (limits.memory_bytes > 0 && swap_counts) resources["memory"]["swap"] = limits.memory_bytes;
+  if (limits.memory_bytes > 0 && plan.swap_counts) resources["memory"]["swap"] = limits.memory_bytes;
   if (limits.cpu_millis > 0) {
     resources["cpu"] = {{"period", kCpuPeriodUs}, {"quota", limits.cpu_millis * kCpuPeriodUs / 1000}};
   }
   if (limits.pids > 0) resources["pids"] = {{"limit", limits.pids}};
   // A rank that lost a helper would else wait for it, and its gang for the rank.
-  if (ends_together) resources["unified"] = {{"memory.oom.group", "1"}};
+  if (plan.ends_together) resources["unified"] = {{"memory.oom.group", "1"}};
   return resources;
 }
 
@@ -147,7 +170,7 @@ std::string RuncConfig(const ContainerPlan& plan) {
                  {"mounts", Mounts(plan)},
                  {"linux",
                   {{"cgroupsPath", plan.cgroup},
-                   {"resources", Resources(plan.limits, plan.swap_counts, plan.ends_together)},
+                   {"resources", Resources(plan)},
                    {"namespaces", Namespaces(plan.user_namespace)},
                    {"maskedPaths", MaskedPaths()},
                    {"readonlyPaths", read_only},

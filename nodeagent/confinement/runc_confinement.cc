@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "nodeagent/confinement/node_amounts.h"
 #include "nodeagent/confinement/runc_config.h"
 #include "nodeagent/confinement/task_mounts.h"
+#include "nodeagent/devices/device_choice.h"
 #include "nodeagent/os/oom_score.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/os/user_namespace.h"
@@ -24,6 +27,8 @@
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/write_file.h"
+#include "sdk/log/log.h"
+#include "sdk/log/quoted.h"
 #include "sdk/task_environment/variables.h"
 
 namespace glim::nodeagent {
@@ -31,11 +36,22 @@ namespace {
 
 constexpr std::size_t kControllersBytesMax = 4096;
 constexpr std::uint64_t kFilesMax = 1 << 20;
+constexpr std::size_t kNotesMax = 1000;
 
 // What the operator allows the agent, its tasks have.
 std::uint64_t Allowed(int resource) {
   rlimit limit{};
   return ::getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 ? limit.rlim_max : 0;
+}
+
+// The most that a container can be allowed to lock: without bound, if the kernel lets the agent raise its own limit.
+std::uint64_t MostMemlock() {
+  rlimit own{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &own) != 0) return 0;
+  const rlimit unbound{own.rlim_cur, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_MEMLOCK, &unbound) != 0) return own.rlim_max;
+  ::setrlimit(RLIMIT_MEMLOCK, &own);
+  return RLIM_INFINITY;
 }
 
 // Control groups of version 2 alone: all of a group's files are in one place.
@@ -67,10 +83,13 @@ class RuncConfinement final : public Confinement {
       : options_(std::move(options)),
         amounts_(AmountsOf(options_.cgroup_parent, options_.reserve_memory_bytes)),
         memlock_bytes_(Allowed(RLIMIT_MEMLOCK)),
+        memlock_most_(MostMemlock()),
         files_(std::min<std::uint64_t>(Allowed(RLIMIT_NOFILE), kFilesMax)),
         oom_score_(std::max(kTaskOomScore, OwnOomScore())),
         swap_counts_(SwapCounts()),
-        ends_together_(EndsTogether()) {}
+        ends_together_(EndsTogether()) {
+    LookAtDevices();
+  }
 
   std::string name() const override { return options_.name; }
 
@@ -85,8 +104,13 @@ class RuncConfinement final : public Confinement {
       status = MakeOwnCheckpointFolder(spec->checkpoint_folder, spec->user, options_.saves_group_readable);
     }
     if (!status.ok()) return status;
+    const Result<NodeDevices> devices = DevicesOf(options_.devices, spec->gpus);
+    if (!devices.ok()) return devices.status();
+    Tell(devices->notes);
+    AddVariables(*devices, spec);
     MountOrder order{mounts.rules(), {}, options_.user_namespace ? kRootInside : 0};
-    Result<std::vector<TaskMount>> all = mounts.All(paths, found);
+    order.huge_page_kib = devices->huge_page_kib;
+    Result<std::vector<TaskMount>> all = mounts.All(paths, found, devices->files);
     if (!all.ok()) return all.status();
     order.mounts = std::move(*all);
     if (status = MakeFoldersOf(paths, *spec); !status.ok()) return status;
@@ -94,7 +118,7 @@ class RuncConfinement final : public Confinement {
                                       options_.cgroup_parent + "/" + spec->task};
     status = WriteFileAtomically(MountOrderFile(paths.bundle()), ToJson(order), Durability::kProcess);
     if (!status.ok()) return status;
-    const std::string config = RuncConfig(PlanOf(paths, *spec));
+    const std::string config = RuncConfig(PlanOf(paths, *spec, *devices));
     return WriteFileAtomically(paths.bundle() + "/config.json", config, Durability::kProcess);
   }
 
@@ -130,7 +154,42 @@ class RuncConfinement final : public Confinement {
     return status;
   }
 
-  ContainerPlan PlanOf(const TaskPaths& paths, const LaunchSpec& spec) const {
+  // Once, so that an operator hears of it at the agent's start and not from the first job.
+  void LookAtDevices() {
+    const Result<NodeDevices> devices = DevicesOf(options_.devices, 1);
+    if (devices.status().code() == StatusCode::kNotFound && options_.devices.devices == DeviceChoice().devices) {
+      return;  // a node without GPUs
+    }
+    if (!devices.ok()) {
+      return LogWarning("event=no_devices note=\"tasks with GPUs cannot start on this node\" why={} fix={}",
+                        Quoted(devices.status().message()), Quoted(devices.status().fix()));
+    }
+    Tell(devices->notes);
+    std::string nodes;
+    for (const DeviceNode& node : devices->nodes) nodes += (nodes.empty() ? "" : " ") + node.path;
+    if (!nodes.empty()) LogInfo("event=devices of_tasks_with_gpus={}", Quoted(nodes));
+  }
+
+  // Each once: they are found anew at each start.
+  void Tell(const std::vector<std::string>& notes) const {
+    for (const std::string& note : notes) {
+      if (told_.size() < kNotesMax && told_.insert(note).second) {
+        LogWarning("event=device_left_out note={}", Quoted(note));
+      }
+    }
+  }
+
+  static void AddVariables(const NodeDevices& devices, LaunchSpec* spec) {
+    std::map<std::string, std::string> variables(spec->env.begin(), spec->env.end());
+    for (const auto& [name, value] : devices.env) variables.emplace(name, value);
+    if (!devices.library_folder.empty()) {
+      std::string& list = variables["LD_LIBRARY_PATH"];
+      list += (list.empty() ? "" : ":") + devices.library_folder;
+    }
+    spec->env.assign(variables.begin(), variables.end());
+  }
+
+  ContainerPlan PlanOf(const TaskPaths& paths, const LaunchSpec& spec, const NodeDevices& devices) const {
     ContainerPlan plan;
     plan.hostname = options_.hostname;
     plan.cgroup = ContainerGroupOf(spec.container->cgroup);
@@ -141,7 +200,10 @@ class RuncConfinement final : public Confinement {
     plan.limits = spec.limits;
     plan.user = *spec.user;
     plan.user_namespace = options_.user_namespace;
-    plan.memlock_bytes = memlock_bytes_;
+    // What a card is told of is locked for as long as it knows it; the limit of memory counts it all the same.
+    plan.memlock_bytes = devices.locks_memory ? memlock_most_ : memlock_bytes_;
+    plan.devices = devices.nodes;
+    if (devices.huge_page_kib > 0) plan.huge_pages = std::string(kContainerRoot) + kHugePagesTarget;
     plan.files = files_;
     plan.oom_score = oom_score_;
     plan.seccomp = options_.seccomp;
@@ -153,10 +215,12 @@ class RuncConfinement final : public Confinement {
   const RuncOptions options_;
   const NodeAmounts amounts_;
   const std::uint64_t memlock_bytes_;
+  const std::uint64_t memlock_most_;
   const std::uint64_t files_;
   const int oom_score_;
   const bool swap_counts_;
   const bool ends_together_;
+  mutable std::set<std::string> told_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nodeagent/confinement/seccomp_profile.h"
+#include "nodeagent/devices/device_choice.h"
 
 namespace glim::nodeagent {
 
@@ -28,6 +29,7 @@ struct RuncOptions {
   bool user_namespace = false;            // containers have ids of their own for root
   std::int64_t reserve_memory_bytes = 0;  // of the node, which tasks that ask for no memory do not get
   bool saves_group_readable = false;      // folders of saves that are made are their user's group's to read
+  DeviceChoice devices;                   // what tasks get of the node's hardware
 };
 
 }  // namespace glim::nodeagent

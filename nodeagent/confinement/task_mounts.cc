@@ -1,6 +1,7 @@
 #include "nodeagent/confinement/task_mounts.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -145,6 +146,17 @@ Status MountOne(const TaskMount& mount, const MakeRules& rules, const ContainerR
   return errno == ENOTDIR ? NoPlace(mount, errno) : Unusable(mount, rules.owner, errno);
 }
 
+Status MountHugePages(const MountOrder& order, const ContainerRoot& root) {
+  const TaskUser& user = order.rules.owner;
+  const UniqueFd place = root.Place(kHugePagesTarget, true, user);
+  if (!place) return FileError("make a", std::string("place ") + kHugePagesTarget + " in the task's container", errno);
+  const std::string options = "pagesize=" + std::to_string(order.huge_page_kib) +
+                              "K,mode=0700,uid=" + std::to_string(user.uid) + ",gid=" + std::to_string(user.gid);
+  const std::string path = "/proc/self/fd/" + std::to_string(place.get());
+  if (::mount("hugetlbfs", path.c_str(), "hugetlbfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0) return Status::Ok();
+  return FileError("mount huge pages at", kHugePagesTarget, errno);
+}
+
 Status Become(const std::vector<std::string>& program) {
   std::vector<std::string> words = program;
   ::execve(words[0].c_str(), Pointers(words).data(), environ);
@@ -169,6 +181,7 @@ std::string ToJson(const MountOrder& order) {
                 {"state_dir", rules.state_dir},
                 {"mounts", mounts},
                 {"root", order.root},
+                {"huge_page_kib", order.huge_page_kib},
                 {"root_owner", order.root_owner}});
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -181,6 +194,7 @@ Result<MountOrder> ParseMountOrder(const std::string& text) {
                    UserFromJson(value)};
     order.root = value.value("root", "");  // not in the files of earlier versions
     order.root_owner = value.value("root_owner", uid_t{0});
+    order.huge_page_kib = value.value("huge_page_kib", std::uint64_t{0});
     for (const json& m : value.at("mounts")) {
       // They knew five: what the user may not reach they reached themselves. It has to be the user's now.
       const bool known = m.size() > 5 || !order.root.empty();
@@ -207,6 +221,9 @@ Status MountAll(const MountOrder& order) {
   }
   for (const TaskMount& mount : order.mounts) {
     if (Status status = MountOne(mount, order.rules, root ? &*root : nullptr); !status.ok()) return status;
+  }
+  if (root && order.huge_page_kib > 0) {
+    if (Status status = MountHugePages(order, *root); !status.ok()) return status;
   }
   return root ? root->Finish() : Status::Ok();
 }

@@ -6,6 +6,7 @@
 // hang with its storage, and that can be killed as far as the kernel lets it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@
 #include "sdk/base/result.h"
 
 namespace glim::nodeagent {
+
+// Where a container's own file system of huge pages is mounted; its runtime shows it as /dev/hugepages, too. The
+// runtime cannot make one itself: in a user namespace the kernel gives none.
+inline constexpr const char* kHugePagesTarget = "/run/glim/hugepages";
 
 struct TaskMount {
   std::string field;   // of the job's spec; empty: the job names it not
@@ -32,6 +37,7 @@ struct MountOrder {
   // Empty: of an agent of before, whose shim is this one already. Each `target` is a place in the task's bundle then,
   // from where the runtime takes it.
   std::string root = kContainerRoot;
+  std::uint64_t huge_page_kib = 0;  // a file system of such pages, the task's user's, at kHugePagesTarget; 0: none
 };
 
 std::string ToJson(const MountOrder& order);

@@ -28,10 +28,11 @@ constexpr int kTasksMax = 256;
 std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
   if (!options.in_containers()) return MakeProcessConfinement(options.state_dir, options.saves_group_readable);
   const SeccompChoices calls{options.allow_io_uring, options.allow_vsock};
-  return MakeRuncConfinement(
-      {options.runtime, options.runc, BesideShim(options, "glim-init"), BesideShim(options, "glim-task"),
-       options.state_dir, options.cgroup_parent, options.node_name, options.mount_allow, options.sdk, calls,
-       options.user_namespace == "yes", options.reserve_memory_bytes, options.saves_group_readable});
+  return MakeRuncConfinement({options.runtime, options.runc, BesideShim(options, "glim-init"),
+                              BesideShim(options, "glim-task"), options.state_dir, options.cgroup_parent,
+                              options.node_name, options.mount_allow, options.sdk, calls,
+                              options.user_namespace == "yes", options.reserve_memory_bytes,
+                              options.saves_group_readable, DeviceChoiceOf(options)});
 }
 
 // Empty: the kernel keeps no account here of who is in a task.
@@ -75,7 +76,8 @@ NodeTasks::NodeTasks(boost::asio::io_context& io, const AgentOptions& options, F
               if (!tasks_.contains(key)) return;
               LogWarning("event=tmp_too_large task={} reason={}", ToString(key), Quoted(reason));
               runtime_->Condemn(key, reason);
-            }}) {}
+            }}),
+      evidence_(io, BesideShim(options, "glim-paths"), [this] { hooks_.report_changed(Urgency::kNow); }) {}
 
 NodeTasks::~NodeTasks() = default;
 
@@ -111,6 +113,7 @@ void NodeTasks::Stop() {
   starter_.Stop();
   disk_.Stop();
   tmp_.Stop();
+  evidence_.Stop();
   runtime_->Stop();
 }
 
@@ -131,9 +134,11 @@ void NodeTasks::Accept(v1::DesiredState set) {
   Desired desired = FromProto(set, BootNow(), true);
   Keep(WithAwaited(set), NeedsDurability(desired));
   desired_ = std::move(desired);
+  const Questions questions = QuestionsIn(set);
   launches_ = TakeLaunches(&set);
   secrets_ = std::move(secrets);
   Step();
+  Answer(questions);
   hooks_.report_changed(Urgency::kNow);
 }
 
@@ -324,6 +329,7 @@ void NodeTasks::Forget(const TaskKey& key) {
   if (it->second.in_runtime) runtime_->Cleanup(key);
   tasks_.erase(it);
   starter_.Forget(key);
+  evidence_.Forget(key);
   LogInfo("event=task_forgotten task={}", ToString(key));
   hooks_.report_changed(Urgency::kNow);
   PruneOldLogs();
@@ -336,24 +342,6 @@ Status NodeTasks::SaveRecord(const AgentTask& task) const {
     LogError("event=record_not_written task={} error={}", ToString(task.seen.key), Quoted(status.message()));
   }
   return status;
-}
-
-void NodeTasks::Report(v1::NodeReport* report) const {
-  report->set_epoch(desired_.revision.epoch);
-  report->set_revision(desired_.revision.revision);
-  disk_.Report(report);
-  report->set_site_fault(starter_.site_fault());
-  for (const auto& [key, task] : tasks_) {
-    const TaskSocket* socket = task.socket.get();
-    v1::ObservedTask* out = report->add_tasks();
-    ToProto(
-        key, InspectTask(*runtime_, key, task), socket ? &socket->ranks() : nullptr,
-        [&](std::uint32_t rank) { return socket && socket->connected(rank); }, out);
-    starter_.Report(key, out);
-    out->set_save_missing(task.save_missing);
-    const std::string own = OwnCheckpointFolder(options_.state_dir, key.job);
-    if (task.in_runtime && runtime_->SpecOf(key).checkpoint_folder == own) SetLocalPaths(own, out);
-  }
 }
 
 bool NodeTasks::LogIsOpen(std::uint64_t job, std::uint32_t attempt) const {

@@ -3,7 +3,8 @@
 // Every event (a desired state, a rank's word, an exit, a timer) changes what is observed and asks for a step:
 // Reconcile says what to do, NodeTasks does it, and a report tells the scheduler. On the agent's loop; no locks.
 //
-// Sources: node_tasks.cc, node_tasks_adopt.cc (the tasks of the agent before this one)
+// Sources: node_tasks.cc, node_tasks_adopt.cc (the tasks of the agent before this one), node_tasks_report.cc (what
+// the scheduler is told, and what it asks)
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -12,16 +13,19 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/control/agent_task.h"
+#include "nodeagent/control/evidence_taker.h"
 #include "nodeagent/control/state_disk.h"
 #include "nodeagent/control/task_starter.h"
 #include "nodeagent/control/tmp_watch.h"
 #include "nodeagent/core/reconcile.h"
+#include "nodeagent/hardware/gpu_inventory.h"
 #include "nodeagent/options/agent_options.h"
 #include "nodeagent/os/folder_watch.h"
-#include "nodeagent/os/gpu_inventory.h"
 #include "nodeagent/runtime/runtime.h"
 #include "nodeagent/sync/desired_store.h"
 #include "nodeagent/sync/urgency.h"
@@ -75,6 +79,11 @@ class NodeTasks {
   v1::DesiredState WithAwaited(const v1::DesiredState& set) const;
   void LookAgain(v1::DesiredState* set) const;
 
+  using Questions = std::vector<std::pair<TaskKey, std::uint32_t>>;
+  static Questions QuestionsIn(const v1::DesiredState& set);
+  void Answer(const Questions& questions);
+  std::int64_t ActivityOf(const TaskKey& key) const;
+
   void StepSoon();
   void Step();
   Observed Observe() const;
@@ -106,6 +115,7 @@ class NodeTasks {
   TaskTable tasks_;
   TaskStarter starter_;
   TmpWatch tmp_;
+  EvidenceTaker evidence_;
   bool step_pending_ = false;
   bool stopped_ = false;
 };

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "nodeagent/devices/device_choice.h"
+#include "nodeagent/devices/rank_places.h"
 #include "nodeagent/launch/launch_user.h"
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/launch/task_secrets.h"
@@ -112,6 +114,18 @@ void PlanCode(const AgentOptions& options, const TaskPaths& paths, const v1::Tas
   if (!options.in_containers()) spec->workdir = spec->code_folder;
 }
 
+// Each rank with a GPU of its own runs beside that GPU. With plain processes, too.
+void PlanPlaces(const AgentOptions& options, const v1::TaskLaunch& launch, LaunchSpec* spec) {
+  const DeviceChoice choice = DeviceChoiceOf(options);
+  if (!launch.per_gpu() || launch.gpus() == 0 || !GivesGpus(choice)) return;
+  const PlaceWishes wishes{launch.ranks(), spec->limits.cpu_millis, AllowedCpus()};
+  const std::vector<RankPlace> places = PlaceRanks(ReadTopology(choice.root), wishes);
+  for (std::size_t i = 0; i < spec->ranks.size(); ++i) {
+    spec->ranks[i].cpus = places[i].cpus;
+    spec->ranks[i].memory = places[i].memory;
+  }
+}
+
 std::string Shell() { return ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"; }
 
 }  // namespace
@@ -148,6 +162,7 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& 
     const TaskVariables own = RankVariables(launch, i);
     spec.ranks.push_back({launch.first_rank() + i, {own.begin(), own.end()}});
   }
+  PlanPlaces(options, launch, &spec);
   return spec;
 }
 

@@ -126,6 +126,7 @@ Result<TaskVariables> PlanVariables(const AgentOptions& options, const TaskVaria
   for (const v1::EnvVar& var : launch.env()) variables[var.name()] = var.value();
   // A log is a pipe: Python would keep lines to itself, and lose them when it is killed.
   variables.emplace(NameOf(TaskVariable::kPythonUnbuffered), "1");
+  if (launch.gpus() > 0) variables.emplace(NameOf(TaskVariable::kCudaDeviceOrder), "PCI_BUS_ID");
   NodeEnvironment node = NodeEnvironmentOf(options, key, TaskPaths(task_folder), launch, workdir);
   node.checkpoint_local = IsLocalToOneOfMany(launch, variables);
   if (Status status = AppendSdk(options, node.sdk, &variables); !status.ok()) return status;

@@ -70,6 +70,7 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
                               {"NCCL_SOCKET_IFNAME", "e"}};
   for (const bool per_gpu : {false, true}) {
     v1::TaskLaunch launch = Order(per_gpu);
+    launch.set_gpus(2);
     launch.mutable_base()->set_local("attempt-1/step-7");
     launch.add_secrets()->set_name("hf");
     launch.set_api(true);

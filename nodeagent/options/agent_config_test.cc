@@ -56,7 +56,7 @@ path_seconds: 30
   ASSERT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.options.scheduler, "head:7601");
   EXPECT_EQ(read.options.state_dir, "/var/lib/glim-agent");
-  EXPECT_EQ(read.options.gpus, 8u);
+  EXPECT_EQ(read.options.gpus_text, "8");
   EXPECT_TRUE(read.options.simulated_gpus);
   EXPECT_THAT(read.options.mount_allow, ::testing::ElementsAre("/data", "/home"));
   EXPECT_EQ(read.options.replica_state, "/run/glim-replica/state");
@@ -72,9 +72,9 @@ TEST(AgentConfig, RefusalsNameLineColumnAndWhatIsAccepted) {
     const char* message;
     const char* fix;
   } cases[] = {
-      {"gpus: 8\ngpu: a100\n", "agent.yaml:2:1: gpu: unknown key", "did you mean 'gpu_type'?"},
-      {"gpus: many\n", "agent.yaml:1:7: gpus: 'many' is no whole number", "use 0 to 64"},
-      {"gpus: -1\n", "agent.yaml:1:7: gpus: -1 is out of range", "use 0 to 64"},
+      {"gpus: 8\ngpu_typ: a100\n", "agent.yaml:2:1: gpu_typ: unknown key", "did you mean 'gpu_type'?"},
+      {"gpus: many\n", "agent.yaml:1:7: gpus: 'many' is no number of GPUs", "use 0 to 64, or auto: what is there"},
+      {"gpus: -1\n", "agent.yaml:1:7: gpus: '-1' is no number of GPUs", "use 0 to 64, or auto: what is there"},
       {"simulated_gpus: 7\n", "agent.yaml:1:17: simulated_gpus: must be true or false", "write true or false"},
       {"mount_allow: /data\n", "agent.yaml:1:14: mount_allow: must be a list", "write it like [/data, /home]"},
       {"zone: [a]\n", "agent.yaml:1:7: zone: must be a text", "write a word"},
@@ -155,7 +155,7 @@ TEST(AgentConfig, OptionsTakeSizesAndRefuseWhatIsOutOfRange) {
   EXPECT_EQ(line->options.log_limits.file_bytes_max, 16 << 20);
   EXPECT_EQ(line->options.logs_bytes_max, std::int64_t{4} << 30);
   EXPECT_EQ(line->options.tmp_bytes_max, 1 << 30);
-  for (const auto& [option, value, says] : {std::tuple("--gpus", "-1", "--gpus: Value -1 not in range"),
+  for (const auto& [option, value, says] : {std::tuple("--gpus", "-1", "--gpus: '-1' is no number of GPUs"),
                                             std::tuple("--log-files", "1", "--log-files: Value 1 not in range"),
                                             std::tuple("--log-level", "loud", "--log-level: 'loud' is not a level")}) {
     const char* const argv[] = {"glim-agent", option, value};

@@ -16,6 +16,7 @@
 
 #include "nodeagent/options/address_check.h"
 #include "nodeagent/options/container_options.h"
+#include "nodeagent/options/health_option.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/secrets_folder.h"
 #include "nodeagent/options/task_user_option.h"
@@ -24,6 +25,7 @@
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_socket.h"
 #include "nodeagent/task/user_paths.h"
+#include "sdk/base/printable.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/log/log.h"
@@ -34,6 +36,7 @@ namespace {
 
 constexpr std::chrono::seconds kVersionLimit{5};  // for runc to tell its version
 constexpr std::size_t kNameBytesMax = 63;
+constexpr unsigned long kGpusMax = 64;
 constexpr std::size_t kMountAllowMax = 64;  // of which a Hello tells
 
 bool IsName(const std::string& text) {
@@ -243,8 +246,8 @@ Status CompleteRuntime(AgentOptions* options) {
   const UserOptions users{options->in_containers(), options->any_user, options->task_user_text};
   if (Status status = CompleteUsers(users, &options->task_user); !status.ok()) return status;
   if (Status status = CompleteGroups(options); !status.ok()) return status;
-  if (Status status = CompleteContainers(
-          {options->in_containers(), options->tmp_bytes_max, &options->user_namespace, &options->reserve_memory_bytes});
+  if (Status status = CompleteContainers({options->in_containers(), options->tmp_bytes_max, &options->user_namespace,
+                                          &options->reserve_memory_bytes, DeviceChoiceOf(*options)});
       !status.ok())
     return status;
   return options->in_containers() ? CompleteMountAllow(options) : Status::Ok();
@@ -323,6 +326,7 @@ Status CompleteOptions(AgentOptions* options) {
   for (const Status& status : checks) {
     if (!status.ok()) return status;
   }
+  if (Status status = CompleteHealth(o.health_kmsg, o.health_root, &options->health); !status.ok()) return status;
   if (!IsNodeName(o.node_name)) {
     return InvalidArgument("--node-name", "--node-name \"" + o.node_name + "\" is not a node's name",
                            "use a-z, 0-9, '.' and '-'");
@@ -350,6 +354,19 @@ Status CompleteOptions(AgentOptions* options) {
   return CompleteRuntime(options);
 }
 
+Status CheckGpus(const std::string& text) {
+  const bool is_number = !text.empty() && text.size() <= 2 &&
+                         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (text == "auto" || (is_number && std::stoul(text) <= kGpusMax)) return Status::Ok();
+  return InvalidArgument("", "'" + Printable(text) + "' is no number of GPUs",
+                         "use 0 to " + std::to_string(kGpusMax) + ", or auto: what is there");
+}
+
+std::optional<std::uint32_t> WantedGpus(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  return static_cast<std::uint32_t>(std::stoul(text));
+}
+
 std::string MachineIdOf(const std::string& state_dir) { return MachineId(state_dir); }
 
 Result<std::string> ChooseRuntime(const std::string& asked, bool root, const std::string& why_no_containers) {
@@ -365,6 +382,13 @@ Result<std::string> ChooseRuntime(const std::string& asked, bool root, const std
       "--runtime", "--runtime " + asked + ": " + why_no_containers,
       "install " + program + ", or name it with --runc, or use --runtime " + other +
           "; --runtime process runs jobs without containers, and each job is then root on this node");
+}
+
+DeviceChoice DeviceChoiceOf(const AgentOptions& options) {
+  DeviceChoice choice{options.devices, options.infiniband, options.cdi_writable, options.simulated_gpus,
+                      options.sys_root};
+  while (choice.root.ends_with('/')) choice.root.pop_back();
+  return choice;
 }
 
 std::string BesideShim(const AgentOptions& options, const char* program) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nodeagent/devices/device_choice.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/task/task_user.h"
 #include "sdk/base/result.h"
@@ -28,7 +29,8 @@ struct AgentOptions {
   std::string zone = "zone-1";
   std::string leaf = "leaf-1";
   std::string gpu_type;
-  std::uint32_t gpus = 0;
+  std::string gpus_text = "auto";  // 0 to 64, or auto: what is there
+  std::uint32_t gpus = 0;          // from the text; completed once the node's hardware has been looked at
   bool simulated_gpus = false;
   std::string nvlink = "none";
   std::string nic = "ethernet";
@@ -56,10 +58,19 @@ struct AgentOptions {
   bool allow_io_uring = false;          // in containers (confinement/seccomp_profile.h)
   bool allow_vsock = false;             // likewise
   std::string user_namespace = "auto";  // of containers: yes, no, or auto: where the kernel allows; completed: not auto
-  std::int64_t reserve_memory_bytes = -1;  // of the node, for itself; completed: -1 where tasks have no containers
-  std::int64_t tmp_bytes_max = 0;          // of a container's own /tmp; 0: as much as the disk has
-  std::uint32_t path_seconds = 10;         // how long a path that a job names may take to answer
-  std::string metrics = "none";  // HOST:PORT of this machine alone, where its figures are served; "none": nowhere
+  std::int64_t reserve_memory_bytes = -1;       // of the node, for itself; completed: -1 where tasks have no containers
+  std::int64_t tmp_bytes_max = 0;               // of a container's own /tmp; 0: as much as the disk has
+  std::vector<std::string> devices = {"auto"};  // of tasks with GPUs (devices/device_choice.h)
+  std::string infiniband = "auto";              // of all tasks, likewise
+  bool cdi_writable = false;
+  std::string sys_root;             // stands for "/" where the agent looks for hardware: for tests; empty: "/"
+  std::uint32_t path_seconds = 10;  // how long a path that a job names may take to answer
+  std::string metrics = "none";     // HOST:PORT of this machine alone, where its figures are served; "none": nowhere
+  std::string nvml = "libnvidia-ml.so.1";  // the library of NVIDIA's driver: a name or a path
+  std::uint32_t gpu_seconds = 20;          // how long that driver may take to answer
+  std::string health = "auto";             // yes, no, or auto: where it may be looked; completed: not auto
+  std::string health_kmsg = "/dev/kmsg";   // another kernel log, a pipe or a file: for tests
+  std::string health_root = "/";           // of sys/ and proc/; another one: for tests
   std::string log_level = "info";
   std::string machine_id;           // empty: /etc/machine-id and the state folder's path
   std::string secrets_dir;          // of tasks' secrets, on tmpfs (secrets_folder.h); completed; empty: there is none
@@ -78,6 +89,11 @@ struct AgentOptions {
 // The error names the option.
 Status CompleteOptions(AgentOptions* options);
 
+// 0 to 64, or auto.
+Status CheckGpus(const std::string& text);
+// Of a text that CheckGpus takes; nothing: auto.
+std::optional<std::uint32_t> WantedGpus(const std::string& text);
+
 // What `asked` (process, runc, crun or auto) comes to. `why_no_containers`: empty where there may be containers. Root's
 // tasks are in containers unless the operator says otherwise in so many words: a runc that is missing must not make
 // every job root.
@@ -85,6 +101,9 @@ Result<std::string> ChooseRuntime(const std::string& asked, bool root, const std
 
 // The agent's own name for its machine: told apart by machine and state folder.
 std::string MachineIdOf(const std::string& state_dir);
+
+// What the options say of devices.
+DeviceChoice DeviceChoiceOf(const AgentOptions& options);
 
 // A program's path: the programs of a node lie in one folder.
 std::string BesideShim(const AgentOptions& options, const char* program);

@@ -74,6 +74,9 @@ TEST(ContainerOptions, TheNodeKeepsAGiBOrATwentieth) {
   EXPECT_EQ(CompleteContainers({true, 0, &user_namespace, &reserve}).field(), "--reserve-memory");
   user_namespace = "perhaps";
   EXPECT_EQ(CompleteContainers({true, 0, &user_namespace, &reserve}).field(), "--user-namespace");
+  DeviceChoice devices;
+  devices.infiniband = "perhaps";
+  EXPECT_EQ(CompleteContainers({true, 0, &user_namespace, &reserve, devices}).field(), "--infiniband");
 }
 
 TEST(ContainerOptions, PlainProcessesAreHeldToNothing) {
@@ -83,6 +86,10 @@ TEST(ContainerOptions, PlainProcessesAreHeldToNothing) {
   EXPECT_EQ(CompleteContainers({false, 1, &user_namespace, &reserve}).field(), "--tmp-bytes");
   reserve = 1;
   EXPECT_EQ(CompleteContainers({false, 0, &user_namespace, &reserve}).field(), "--reserve-memory");
+  reserve = -1;
+  DeviceChoice devices;
+  devices.devices = {"nvidia"};
+  EXPECT_EQ(CompleteContainers({false, 0, &user_namespace, &reserve, devices}).field(), "--devices");
 }
 
 // A runc that is missing or broken must not make every job root.

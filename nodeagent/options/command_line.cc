@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,14 @@
 
 namespace glim::nodeagent {
 namespace {
+
+// A check in the words of the command line's parser.
+std::function<std::string(std::string&)> WhyNot(Status (*check)(const std::string&)) {
+  return [check](const std::string& word) {
+    const Status status = check(word);
+    return status.ok() ? std::string() : status.message() + ": " + status.fix();
+  };
+}
 
 void AddReplicaOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--replica-state", o.replica_state,
@@ -57,21 +66,54 @@ void AddContainerOptions(CLI::App& app, AgentOptions& o) {
          "whether containers have a user namespace, in which root is nobody of this node: yes (or the agent does "
          "not start), no, or auto: where the kernel allows")
       ->capture_default_str();
+  app.add_option("--devices", o.devices,
+                 "what containers of tasks with GPUs get: auto (CDI's nvidia.com/gpu=all if a CDI file has it, else "
+                 "nvidia), nvidia (the driver's device nodes and libraries), none, or names of CDI devices")
+      ->capture_default_str();
+  app.add_option("--infiniband", o.infiniband,
+                 "whether containers get the node's RDMA cards, and may lock memory without a bound then: auto or no")
+      ->capture_default_str();
+  app.add_flag("--cdi-writable", o.cdi_writable,
+               "mounts of CDI files may be written to where the file does not say ro (they are read-only)");
+  app.add_option("--sys-root", o.sys_root,
+                 "for tests: a folder that stands for / where the agent looks for hardware and CDI files (/)");
   app.add_option("--reserve-memory", o.reserve_memory_bytes,
                  "memory that the node keeps for itself; a task that asks for no limits.memory is held to the rest "
                  "(units: KiB, MiB, GiB; 1 GiB or 5 %, whichever is more)")
       ->transform(CLI::AsSizeValue(false));
 }
 
+void AddHardwareOptions(CLI::App& app, AgentOptions& o) {
+  app.add_option("--gpu-type", o.gpu_type, "what GPUs the node has, as jobs ask for them");
+  app.add_option("--gpus", o.gpus_text, "how many GPUs the node gives to jobs, or auto: those that are there")
+      ->check(CLI::Validator(WhyNot(CheckGpus), "", "gpus"))
+      ->capture_default_str();
+  app.add_flag("--simulated-gpus", o.simulated_gpus, "no real GPUs are behind --gpus: they are numbers to schedule by");
+  app.add_option("--nvlink", o.nvlink, "none, pair or full")->capture_default_str();
+  app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();
+  app.add_option("--nvml", o.nvml, "the library of NVIDIA's driver, a name or a path")->capture_default_str();
+  app.add_option("--gpu-seconds", o.gpu_seconds, "how long NVIDIA's driver may take to answer before it counts as hung")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+}
+
+void AddHealthOptions(CLI::App& app, AgentOptions& o) {
+  app.add_option(
+         "--health", o.health,
+         "whether glim-health looks after the node's hardware: yes, no, or auto: where this agent is root or may "
+         "read the kernel's log")
+      ->capture_default_str();
+  app.add_option("--health-kmsg", o.health_kmsg, "for tests: a pipe or a file of records, in place of the kernel's log")
+      ->capture_default_str();
+  app.add_option("--health-root", o.health_root, "for tests: the folder that has sys/ and proc/ of the hardware")
+      ->capture_default_str();
+}
+
 void AddLogOptions(CLI::App& app, AgentOptions& o) {
-  const auto level = [](const std::string& word) {
-    const Status status = CheckLogLevel(word);
-    return status.ok() ? std::string() : status.message() + ": " + status.fix();
-  };
   app.add_option("--metrics", o.metrics, "HOST:PORT of this machine where Prometheus reads the agent, or none")
       ->capture_default_str();
   app.add_option("--log-level", o.log_level, "trace, debug, info, warning, error, critical or off")
-      ->check(CLI::Validator(level, "", "level"))
+      ->check(CLI::Validator(WhyNot(CheckLogLevel), "", "level"))
       ->capture_default_str();
   app.add_option("--log-file-bytes", o.log_limits.file_bytes_max,
                  "size at which a rank's log file is rotated (units: KiB, MiB, GiB)")
@@ -107,11 +149,7 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
   app.add_option("--pool", o.pool, "the pool that this node belongs to")->capture_default_str();
   app.add_option("--zone", o.zone, "the fabric that this node is in")->capture_default_str();
   app.add_option("--leaf", o.leaf, "the leaf switch that this node hangs on")->capture_default_str();
-  app.add_option("--gpu-type", o.gpu_type, "what GPUs the node has, as jobs ask for them");
-  app.add_option("--gpus", o.gpus, "how many GPUs the node has")->check(CLI::Range(0, 64))->capture_default_str();
-  app.add_flag("--simulated-gpus", o.simulated_gpus, "no real GPUs are behind --gpus: they are numbers to schedule by");
-  app.add_option("--nvlink", o.nvlink, "none, pair or full")->capture_default_str();
-  app.add_option("--nic", o.nic, "infiniband, roce or ethernet")->capture_default_str();
+  AddHardwareOptions(app, o);
   app.add_option("--address", o.address, "where other nodes reach this one's tasks (MASTER_ADDR)")
       ->capture_default_str();
   app.add_option("--hfreduce-device", o.hfreduce_device,
@@ -143,6 +181,7 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                "for development: plain processes of all users' jobs run as this agent's own user, with all its rights "
                "(without it this node runs jobs of the user with the agent's uid alone)");
   AddContainerOptions(app, o);
+  AddHealthOptions(app, o);
   app.add_option("--path-seconds", o.path_seconds,
                  "how long storage that a job names (workdir, checkpoint.dir, mounts) may take to answer before the "
                  "task's start fails")

@@ -54,7 +54,11 @@ std::int64_t ReserveByDefault(std::int64_t memory_total) {
 
 Status CompleteContainers(const ContainerWishes& wishes) {
   std::int64_t& reserve = *wishes.reserve_memory_bytes;
+  if (Status status = CheckChoice(wishes.devices); !status.ok()) return status;
   if (!wishes.in_containers) {
+    if (wishes.devices.devices != DeviceChoice().devices) {
+      return RefuseForProcesses("--devices", "see all of the node's devices that their user may open");
+    }
     if (wishes.tmp_bytes_max > 0) {
       return RefuseForProcesses("--tmp-bytes", "have the node's own /tmp, which it cannot bound");
     }

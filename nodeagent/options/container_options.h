@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "nodeagent/devices/device_choice.h"
 #include "sdk/base/status.h"
 
 namespace glim::nodeagent {
@@ -14,6 +15,7 @@ struct ContainerWishes {
   std::int64_t tmp_bytes_max = 0;
   std::string* user_namespace = nullptr;
   std::int64_t* reserve_memory_bytes = nullptr;
+  DeviceChoice devices = {};
 };
 
 // Completes them. Plain processes can be held to nothing: what asks for it is refused. Errors name the option.

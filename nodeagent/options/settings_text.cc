@@ -9,11 +9,15 @@ namespace {
 
 const char* YesOrNo(bool value) { return value ? "yes" : "no"; }
 
+std::string InWords(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 }  // namespace
 
 std::string SettingsText(const AgentOptions& o) {
-  std::string folders;
-  for (const std::string& folder : o.mount_allow) folders += (folders.empty() ? "" : " ") + folder;
   const std::pair<const char*, std::string> settings[] = {
       {"config", o.config_file},
       {"scheduler", o.scheduler},
@@ -24,7 +28,7 @@ std::string SettingsText(const AgentOptions& o) {
       {"saves_listen", o.saves_listen},
       {"metrics", o.metrics},
       {"nic", o.nic},
-      {"gpus", std::to_string(o.gpus)},
+      {"gpus", o.gpus_text},
       {"simulated_gpus", YesOrNo(o.simulated_gpus)},
       {"runtime", o.runtime},
       {"runc", o.runc},
@@ -33,7 +37,9 @@ std::string SettingsText(const AgentOptions& o) {
       {"user_namespace", o.user_namespace},
       {"task_user", o.task_user_text},
       {"reserve_memory", std::to_string(o.reserve_memory_bytes)},
-      {"mount_allow", folders},
+      {"mount_allow", InWords(o.mount_allow)},
+      {"devices", InWords(o.devices)},
+      {"infiniband", o.infiniband},
       {"replica_state", o.replica_state},
   };
   std::string text;

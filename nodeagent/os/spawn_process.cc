@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/mempolicy.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +21,8 @@ namespace {
 
 constexpr int kDescriptorsMax = 1024;  // looked through where the kernel has no close_range (Linux 5.11)
 constexpr int kNotStarted = 127;
+constexpr std::size_t kPlacesMax = 1024;  // CPUs, and NUMA nodes; CPU_SETSIZE
+constexpr std::size_t kWordBits = 8 * sizeof(unsigned long);
 
 // All that the child needs, made before it is there: it may not allocate.
 struct Child {
@@ -30,6 +34,10 @@ struct Child {
   int report = -1;               // where it says why it could not start
   int first_free = 0;
   std::vector<std::pair<int, int>> fds;
+  cpu_set_t cpus{};
+  bool has_cpus = false;
+  unsigned long memory[kPlacesMax / kWordBits] = {};
+  bool has_memory = false;
 };
 
 void CloseOnExecFrom(int first) {
@@ -39,6 +47,9 @@ void CloseOnExecFrom(int first) {
 
 [[noreturn]] void Become(const Child& child) {
   bool ready = child.join < 0 || ::write(child.join, "0", 1) == 1;
+  if (child.has_cpus) (void)::sched_setaffinity(0, sizeof child.cpus, &child.cpus);
+  // The kernel counts the bits from 1.
+  if (child.has_memory) (void)::syscall(SYS_set_mempolicy, MPOL_PREFERRED, child.memory, kPlacesMax + 1);
   ::setsid();
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -70,6 +81,18 @@ pid_t Fork(int group, Child* child, const std::string& folder, UniqueFd* join) {
   return ::fork();
 }
 
+void TakePlaces(const SpawnPlan& plan, Child* child) {
+  for (const std::uint32_t cpu : plan.cpus) {
+    if (cpu < kPlacesMax) CPU_SET(cpu, &child->cpus);
+  }
+  child->has_cpus = CPU_COUNT(&child->cpus) > 0;
+  for (const std::uint32_t node : plan.memory) {
+    if (node >= kPlacesMax) continue;
+    child->memory[node / kWordBits] |= 1UL << (node % kWordBits);
+    child->has_memory = true;
+  }
+}
+
 }  // namespace
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
@@ -89,6 +112,7 @@ int SpawnProcess(const SpawnPlan& plan, pid_t* pid) {
   child.environment = variables.data();
   child.folder = plan.folder.empty() ? nullptr : plan.folder.c_str();
   for (const auto& [ours, theirs] : plan.fds) child.first_free = std::max(child.first_free, theirs + 1);
+  TakePlaces(plan, &child);
   // Copies above all that is given out, so that no dup2 runs over one that is still needed.
   std::vector<UniqueFd> high;
   for (const auto& [ours, theirs] : plan.fds) {

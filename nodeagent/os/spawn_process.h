@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,10 @@ struct SpawnPlan {
   std::string group;                     // a folder of the unified hierarchy; empty: the caller's group
   // {ours, theirs}, theirs from 0 up without a gap. It has no other descriptor.
   std::vector<std::pair<int, int>> fds;
+  // The CPUs that it runs on and the NUMA nodes whose memory it takes first, below 1024 each; empty: as the caller.
+  // What the kernel does not allow is left out: the program runs all the same, only more slowly.
+  std::vector<std::uint32_t> cpus = {};
+  std::vector<std::uint32_t> memory = {};
 };
 
 // 0 and the child's pid, or why not, as errno says it. The child is in a session of its own, with no signal blocked or

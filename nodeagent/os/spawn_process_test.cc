@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <utility>
 
 #include "nodeagent/os/unified_group.h"
 #include "sdk/io/read_file.h"
@@ -46,6 +49,25 @@ TEST(SpawnProcess, GivesExactlyWhatThePlanSays) {
   EXPECT_NE(text.find("/usr\n"), std::string::npos) << text;
   EXPECT_NE(text.find("NAME=value\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n4\n"), std::string::npos) << "three, and the one that ls reads the folder by: " << text;
+}
+
+TEST(SpawnProcess, RunsOnItsCpusAndWithoutThoseThatTheMachineLacks) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  std::uint32_t last = 0;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) last = cpu;
+  }
+  const auto allowed = [](std::vector<std::uint32_t> cpus) {
+    SpawnPlan plan{{"/bin/grep", "Cpus_allowed_list", "/proc/self/status"}, {}, "", "", {}};
+    plan.cpus = std::move(cpus);
+    plan.memory = {1023};
+    return Output(plan);
+  };
+  const std::string line = "Cpus_allowed_list:\t";
+  EXPECT_EQ(allowed({last}), line + std::to_string(last) + "\n");
+  EXPECT_EQ(allowed({last, 1023}), line + std::to_string(last) + "\n");
+  EXPECT_EQ(allowed({1023, 5000}), allowed({})) << "none of them: it runs where the caller does";
 }
 
 TEST(SpawnProcess, StartsWithSignalsAtTheirDefault) {

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,6 +29,7 @@ struct Inspection {
   StartFault fault = StartFault::kNode;  // with start_failed
   bool ended = false;                    // nothing more comes of it, no output either
   bool lost = false;                     // its processes vanished without a word
+  bool out_of_memory = false;            // the kernel killed a process of it for its own limit
   int exit_code = 0;
   std::string message;
   std::int64_t first_output_ms = 0;
@@ -62,6 +64,8 @@ class Runtime {
   // Kill, for a fault of its own that its ranks' exits will be told with. Once.
   virtual void Condemn(const TaskKey& key, const std::string& reason) = 0;
   virtual Inspection Inspect(const TaskKey& key) const = 0;
+  // Who is in it now, its supervisor not counted; at most `max`.
+  virtual std::vector<pid_t> ProcessesOf(const TaskKey& key, std::size_t max) = 0;
   virtual const LaunchSpec& SpecOf(const TaskKey& key) const = 0;
   virtual std::string FolderOf(const TaskKey& key) const = 0;
   // Drops a released task with its folder; its logs stay.

@@ -127,6 +127,8 @@ void ShimRuntime::AdoptFolder(const TaskKey& key, const std::string& folder) {
   if (spec->group.empty() && !group.empty() && LookAtGroup(group) != GroupState::kNone) spec->group = group;
   ShimTask& task = *tasks_.emplace(key, NewTask(key, std::move(*spec))).first->second;
   task.broken = std::move(broken);
+  if (task.spec.gpus > 0) (void)gpus_.TaskBegins(ToString(key));
+  task.ReadGpusBefore();
   WatchFiles(task);
   if (const std::string more = ReadAdopted(task); task.broken.empty()) task.broken = more;
   if (task.status.ended) task.broken.clear();  // how it ended is known, whatever became of the other files

@@ -67,11 +67,13 @@ Status ShimRuntime::Create(const TaskKey& key, const LaunchSpec& spec, const Pat
   GLIM_CHECK(!tasks_.contains(key), "created twice: " + ToString(key));
   LaunchSpec confined = spec;
   if (Status status = Prepare(key, found, &confined); !status.ok()) {
+    gpus_.TaskEnded(ToString(key));
     (void)RemoveFolder(FolderOf(key));
     if (!confined.group.empty()) (void)RemoveGroup(confined.group);
     return status;
   }
   ShimTask& task = *tasks_.emplace(key, NewTask(key, std::move(confined))).first->second;
+  task.ReadGpusBefore();
   WatchFiles(task);
   return Status::Ok();
 }
@@ -91,6 +93,10 @@ Status ShimRuntime::Prepare(const TaskKey& key, const PathAnswers& found, Launch
     }
     status = MakeGroup(spec->group);
     if (status.ok() && spec->container) status = MakeGroup(StartGroupOf(spec->group));
+  }
+  if (status.ok() && spec->gpus > 0) {
+    const std::string before = gpus_.TaskBegins(ToString(key));
+    if (!before.empty()) status = WriteSealed(paths.gpus(), before, Durability::kProcess);
   }
   // Not synced: after a power cut the task is lost whatever stands here, and a start does not wait for the disk twice.
   return status.ok() ? WriteSealed(paths.launch(), ToJson(*spec), Durability::kProcess) : status;
@@ -238,19 +244,39 @@ void ShimRuntime::WatchGroup(ShimTask& task) {
 void ShimRuntime::Look(ShimTask& task) {
   if (task.released) return;
   const std::vector<pid_t> before = task.pids;
+  const std::string evidence = task.gpus_left.evidence;
   const bool populated = task.IsPopulated(place_.boot_id, census_, kPidsReportedMax, &task.pids);
   if (task.shim_gone && !populated) {
     // Without a group nobody vouches for a task whose shim was killed: a process that forks slips through one look.
     const bool seen_again = !task.spec.group.empty() || task.IsOfAnotherBoot(place_.boot_id) || !task.lost() ||
                             (std::exchange(task.last_look, census_.looks()) != census_.looks() &&
                              ++task.empty_looks >= kEmptyLooksWhenLost);
-    task.gpu_busy = task.spec.gpus > 0 && !gpus_.MemoryFree();
+    task.gpu_busy = !HasFreeGpus(task);
     task.released = seen_again && !task.gpu_busy;
+    if (task.released && task.spec.gpus > 0) gpus_.TaskEnded(ToString(task.key));
   } else {
     task.empty_looks = 0;
   }
-  if (task.pids != before || task.released) Notify(task.key);
+  if (task.pids != before || task.gpus_left.evidence != evidence || task.released) Notify(task.key);
   if (!task.released) LookLater(task);
+}
+
+// Of a task whose processes are gone: whether that is known. What is asked is asked after their end.
+bool ShimRuntime::HasFreeGpus(ShimTask& task) {
+  const auto now = std::chrono::steady_clock::now();
+  if (task.spec.gpus == 0) return true;
+  if (task.gpu_question == 0) {
+    if (now < task.gpus_again) return false;
+    task.gpu_question = gpus_.Ask();
+  }
+  const GpuAnswer left = gpus_.Left(task.gpu_question, task.gpus_before);
+  if (!left) return false;
+  task.gpus_left = *left;
+  if (left->empty()) return true;
+  task.gpu_question = 0;
+  task.gpus_again = now + task.gpus_pause;
+  task.gpus_pause = std::min(task.gpus_pause * 2, kGpusMost);
+  return false;
 }
 
 void ShimRuntime::LookLater(ShimTask& task) {
@@ -334,6 +360,14 @@ void ShimRuntime::Condemn(const TaskKey& key, const std::string& reason) {
 }
 
 Inspection ShimRuntime::Inspect(const TaskKey& key) const { return Get(key).Inspect(place_.boot_id); }
+
+std::vector<pid_t> ShimRuntime::ProcessesOf(const TaskKey& key, std::size_t max) {
+  const ShimTask& task = Get(key);
+  std::vector<pid_t> pids;
+  (void)task.IsPopulated(place_.boot_id, census_, max, &pids);
+  std::erase(pids, task.identity.pid);
+  return pids;
+}
 
 void ShimRuntime::Cleanup(const TaskKey& key) {
   ShimTask& task = Get(key);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "nodeagent/confinement/confinement.h"
+#include "nodeagent/hardware/gpu_inventory.h"
 #include "nodeagent/os/folder_watch.h"
-#include "nodeagent/os/gpu_inventory.h"
 #include "nodeagent/os/late_flusher.h"
 #include "nodeagent/runtime/runtime.h"
 #include "nodeagent/runtime/shim_task.h"
@@ -50,6 +50,7 @@ class ShimRuntime final : public Runtime {
   void Kill(const TaskKey& key) override;
   void Condemn(const TaskKey& key, const std::string& reason) override;
   Inspection Inspect(const TaskKey& key) const override;
+  std::vector<pid_t> ProcessesOf(const TaskKey& key, std::size_t max) override;
   const LaunchSpec& SpecOf(const TaskKey& key) const override;
   std::string FolderOf(const TaskKey& key) const override;
   void Cleanup(const TaskKey& key) override;
@@ -83,6 +84,7 @@ class ShimRuntime final : public Runtime {
   void WatchFiles(ShimTask& task);
   void WatchGroup(ShimTask& task);
   void Look(ShimTask& task);
+  bool HasFreeGpus(ShimTask& task);
   void LookLater(ShimTask& task);
   void OnTimer(ShimTask& task);
   void Notify(const TaskKey& key);

@@ -22,6 +22,12 @@ bool ShimTask::ReadStatus() {
   return true;
 }
 
+void ShimTask::ReadGpusBefore() {
+  if (spec.gpus == 0) return;
+  const Result<std::string> before = ReadSealed(paths.gpus(), kStatusBytesMax);
+  if (before.ok()) gpus_before = *before;
+}
+
 bool ShimTask::IsPopulated(const std::string& boot_id, ProcessCensus& census, std::size_t max,
                            std::vector<pid_t>* pids) const {
   pids->clear();
@@ -58,13 +64,14 @@ Inspection ShimTask::Inspect(const std::string& boot_id) const {
   result.ended = shim_gone;
   result.lost = lost();
   result.exit_code = status.exit_code;
+  result.out_of_memory = status.out_of_memory;
   result.message = status.message;
   if (lost()) {
     result.message = identity.boot_id == boot_id ? "the task's supervisor was killed: how its ranks ended is not known"
                                                  : "the node was started anew while the task ran";
   }
   if (!broken.empty()) result.message = broken;
-  if (!released && gpu_busy) result.message = "its processes are gone, but GPU memory is still in use";
+  if (!released && gpu_busy && !gpus_left.empty()) result.message = gpus_left.evidence;
   result.first_output_ms = status.first_output_ms;
   result.ranks = status.ranks;
   result.causes = causes;
@@ -83,6 +90,7 @@ Inspection ShimTask::Inspect(const std::string& boot_id) const {
     result.hung_path = spec.workdir;
   }
   result.pids = pids;
+  if (!released && gpu_busy) result.pids.insert(result.pids.end(), gpus_left.pids.begin(), gpus_left.pids.end());
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "nodeagent/hardware/gpu_use.h"
 #include "nodeagent/os/folder_watch.h"
 #include "nodeagent/os/processes.h"
 #include "nodeagent/runtime/process_census.h"
@@ -24,6 +25,9 @@ namespace glim::nodeagent {
 
 // The first pause before another look at what is left of a task.
 inline constexpr std::chrono::milliseconds kLookFirst{25};
+// The first and the longest pause before GPUs that were not empty are asked again.
+inline constexpr std::chrono::milliseconds kGpusFirst{50};
+inline constexpr std::chrono::milliseconds kGpusMost{1000};
 
 struct ShimTask {
   ShimTask(boost::asio::io_context& io, TaskKey task_key, std::string folder, LaunchSpec launch)
@@ -60,7 +64,12 @@ struct ShimTask {
   bool stopping = false;        // somebody waits for its end
   bool shim_gone = false;
   bool released = false;
-  bool gpu_busy = false;
+  std::string gpus_before;                           // what was on its GPUs before it; empty: unknown
+  std::uint64_t gpu_question = 0;                    // what is on them now; 0: to be asked
+  std::chrono::steady_clock::time_point gpus_again;  // not before
+  std::chrono::milliseconds gpus_pause = kGpusFirst;
+  GpuLeft gpus_left;      // of it on its GPUs, as last answered
+  bool gpu_busy = false;  // they are not known to be empty
 
   bool lost() const { return (shim_gone && !status.ended) || !broken.empty(); }
   bool all_exited() const {
@@ -70,6 +79,8 @@ struct ShimTask {
   }
   // Reads the status file. True when it says something new.
   bool ReadStatus();
+  // What was on its GPUs before it, as its start wrote it down.
+  void ReadGpusBefore();
   // Whether anything is there of it in this life of the machine: in its group; without one, as the census sees it.
   // `pids`: who, at most `max`.
   bool IsPopulated(const std::string& boot_id, ProcessCensus& census, std::size_t max, std::vector<pid_t>* pids) const;

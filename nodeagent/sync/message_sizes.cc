@@ -17,6 +17,7 @@ void KeepNewestSaves(v1::NodeReport* report, int most) {
 void DropWords(v1::NodeReport* report) {
   for (v1::ObservedTask& task : *report->mutable_tasks()) {
     task.clear_pids();
+    task.clear_evidence();
     task.set_message(task.message().substr(0, 400));
     for (v1::ObservedRank& rank : *task.mutable_ranks()) {
       rank.clear_cause();

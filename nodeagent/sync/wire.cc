@@ -99,6 +99,7 @@ void ToProto(const TaskKey& key, const Inspection& inspection, const std::vector
   out->set_message(CutText(inspection.message, kMessageBytesMax));
   for (const pid_t pid : inspection.pids) out->add_pids(pid);
   out->set_lost(inspection.lost);
+  out->set_out_of_memory(inspection.out_of_memory);
   out->set_start_failed(inspection.start_failed);
   out->set_job_fault(inspection.fault == StartFault::kJob);
   out->set_path_missing(inspection.fault == StartFault::kPathMissing);

@@ -52,6 +52,17 @@ TEST(Wire, AMessageIsCutAtACharacter) {
   EXPECT_TRUE(task.SerializeToString(&bytes));
 }
 
+TEST(Wire, WhoUsedUpItsMemoryIsTold) {
+  Inspection inspection;
+  inspection.out_of_memory = true;
+  v1::ObservedTask task;
+  ToProto({7, 1, 0}, inspection, nullptr, {}, &task);
+  EXPECT_TRUE(task.out_of_memory());
+  task.Clear();
+  ToProto({7, 1, 0}, {}, nullptr, {}, &task);
+  EXPECT_FALSE(task.out_of_memory());
+}
+
 TEST(Wire, GraceIsToldForTheAgreementThatWasAcknowledged) {
   std::vector<RankState> ranks(1);
   ranks[0].acked_agreement = 2;

@@ -16,12 +16,29 @@ std::string CauseIn(const std::string& log_path) {
   return FailureCause(text);
 }
 
+std::string InGiB(std::int64_t bytes) {
+  const std::int64_t tenths = (bytes * 10 + (std::int64_t{1} << 29)) >> 30;
+  if (bytes < (std::int64_t{1} << 30)) return std::to_string(bytes >> 20) + " MiB";
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+}
+
+std::string OutOfMemory(const TaskLimits& limits) {
+  const std::string used = "out of memory: the task used up ";
+  if (limits.memory_by_default) {
+    return used + "all that tasks have on this node, " + InGiB(limits.memory_bytes) + " (it sets no limits.memory)";
+  }
+  return used + "its limit of " + InGiB(limits.memory_bytes) + " (limits.memory)";
+}
+
 }  // namespace
 
 void AddCauses(const LaunchSpec& spec, const TaskStatus& status, RankCauses* causes) {
   if (status.start_failed) return;
   for (const RankStatus& rank : status.ranks) {
-    if (!rank.exited || rank.exit_code == 0 || causes->contains(rank.rank)) continue;
+    if (!rank.exited || rank.exit_code == 0) continue;
+    // The kernel's word, which the rank could not write into its log any more.
+    if (rank.out_of_memory) (*causes)[rank.rank] = OutOfMemory(spec.limits);
+    if (causes->contains(rank.rank)) continue;
     causes->emplace(rank.rank, CauseIn(LogPath(spec.log_folder, rank.rank)));
   }
 }

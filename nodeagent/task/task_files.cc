@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using EnvList = std::vector<std::pair<std::string, std::string>>;
+using Numbers = std::vector<std::uint32_t>;
 
 constexpr int kFormat = 1;
 
@@ -112,7 +113,9 @@ uid_t UidOf(const LaunchSpec& spec, const TaskPaths& paths) {
 
 std::string ToJson(const LaunchSpec& spec) {
   json ranks = json::array();
-  for (const RankLaunch& rank : spec.ranks) ranks.push_back({{"rank", rank.rank}, {"env", EnvToJson(rank.env)}});
+  for (const RankLaunch& rank : spec.ranks) {
+    ranks.push_back({{"rank", rank.rank}, {"env", EnvToJson(rank.env)}, {"cpus", rank.cpus}, {"memory", rank.memory}});
+  }
   return Dump({{"format", kFormat},
                {"task", spec.task},
                {"group", spec.group},
@@ -162,7 +165,8 @@ Result<LaunchSpec> ParseLaunchSpec(const std::string& text) {
     // Not in the files of earlier versions.
     if (const json user = value.value("user", json()); !user.is_null()) spec.user = UserFromJson(user);
     for (const json& rank : value.at("ranks")) {
-      spec.ranks.push_back({rank.at("rank").get<std::uint32_t>(), EnvFromJson(rank.at("env"))});
+      spec.ranks.push_back({rank.at("rank").get<std::uint32_t>(), EnvFromJson(rank.at("env")),
+                            rank.value("cpus", Numbers()), rank.value("memory", Numbers())});
     }
     if (spec.ranks.empty() || spec.ranks.size() > kRanksPerTaskMax) {
       return Status(StatusCode::kInvalidArgument,
@@ -196,7 +200,8 @@ std::string ToJson(const TaskStatus& status) {
                      {"pid", rank.pid},
                      {"exited", rank.exited},
                      {"exit_code", rank.exit_code},
-                     {"exited_at_ms", rank.exited_at_ms}});
+                     {"exited_at_ms", rank.exited_at_ms},
+                     {"out_of_memory", rank.out_of_memory}});
   }
   return Dump({{"format", kFormat},
                {"started", status.started},
@@ -206,6 +211,7 @@ std::string ToJson(const TaskStatus& status) {
                {"exit_code", status.exit_code},
                {"message", status.message},
                {"first_output_ms", status.first_output_ms},
+               {"out_of_memory", status.out_of_memory},
                {"ranks", ranks}});
 }
 
@@ -219,10 +225,11 @@ Result<TaskStatus> ParseTaskStatus(const std::string& text) {
     status.exit_code = value.at("exit_code").get<int>();
     status.message = value.at("message").get<std::string>();
     status.first_output_ms = value.at("first_output_ms").get<std::int64_t>();
+    status.out_of_memory = value.value("out_of_memory", false);  // shims of earlier versions do not say
     for (const json& rank : value.at("ranks")) {
       status.ranks.push_back({rank.at("rank").get<std::uint32_t>(), rank.at("pid").get<pid_t>(),
                               rank.at("exited").get<bool>(), rank.at("exit_code").get<int>(),
-                              rank.value("exited_at_ms", std::int64_t{0})});
+                              rank.value("exited_at_ms", std::int64_t{0}), rank.value("out_of_memory", false)});
     }
     return status;
   });

@@ -45,6 +45,8 @@ struct LogLimits {
 struct RankLaunch {
   std::uint32_t rank = 0;                                // global
   std::vector<std::pair<std::string, std::string>> env;  // beside the common one, which it overrides
+  std::vector<std::uint32_t> cpus = {};                  // that it may run on; empty: all
+  std::vector<std::uint32_t> memory = {};                // NUMA nodes whose memory it takes first; empty: any
 };
 
 // A folder or file of the node that the task is to see. (The message of the wire is v1::Mount, the scheduler's type
@@ -111,6 +113,7 @@ struct RankStatus {
   bool exited = false;
   int exit_code = 0;              // 128 + n after signal n
   std::int64_t exited_at_ms = 0;  // since the epoch; 0: it has not
+  bool out_of_memory = false;     // it was killed, and the task had used up its memory just before
 };
 
 struct TaskStatus {
@@ -122,6 +125,7 @@ struct TaskStatus {
   std::int64_t first_output_ms = 0;  // since the epoch; 0: none yet
   std::vector<RankStatus> ranks;
   StartFault fault = StartFault::kNode;  // with start_failed
+  bool out_of_memory = false;            // the kernel killed a process of the task for the task's own limit
 };
 
 struct TaskPaths {
@@ -132,6 +136,7 @@ struct TaskPaths {
   std::string status() const { return folder + "/status.json"; }
   std::string record() const { return folder + "/record.json"; }
   std::string ranks() const { return folder + "/ranks.json"; }
+  std::string gpus() const { return folder + "/gpus.json"; }  // what was on its GPUs before it
   std::string run() const { return folder + "/run"; }
   std::string socket() const { return run() + "/socket"; }
   std::string turns(std::uint32_t rank) const { return socket() + ".rank-" + std::to_string(rank); }

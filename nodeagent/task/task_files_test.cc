@@ -25,7 +25,7 @@ LaunchSpec SomeSpec() {
   spec.log_limits = {4096, 3};
   spec.gpus = 8;
   spec.env = {{"A", ""}, {"B", "x=y\nz"}};
-  spec.ranks = {{6, {{"RANK", "6"}}}, {7, {}}};
+  spec.ranks = {{6, {{"RANK", "6"}}, {0, 4}, {1}}, {7, {}}};
   spec.checkpoint_folder = "/ckpt/7";
   spec.code_folder = "/state/tasks/7.1.0/code";
   spec.mounts = {{"/data", "/in", true}, {"/out", "/out", false}};
@@ -53,6 +53,9 @@ TEST(TaskFiles, ALaunchComesBackAsItWas) {
   ASSERT_EQ(back->ranks.size(), 2u);
   EXPECT_EQ(back->ranks[0].rank, 6u);
   EXPECT_EQ(back->ranks[0].env, spec.ranks[0].env);
+  EXPECT_EQ(back->ranks[0].cpus, spec.ranks[0].cpus);
+  EXPECT_EQ(back->ranks[0].memory, spec.ranks[0].memory);
+  EXPECT_TRUE(back->ranks[1].cpus.empty());
   EXPECT_EQ(back->checkpoint_folder, "/ckpt/7");
   EXPECT_EQ(back->code_folder, "/state/tasks/7.1.0/code");
   ASSERT_EQ(back->mounts.size(), 2u);
@@ -107,8 +110,9 @@ TEST(TaskFiles, AStatusComesBackAsItWas) {
                     137,
                     "why",
                     1'700'000'000'123,
-                    {{6, 100, true, 137, 1'700'000'000'456}, {7, 101, false, 0, 0}},
-                    StartFault::kPathMissing};
+                    {{6, 100, true, 137, 1'700'000'000'456, true}, {7, 101, false, 0, 0}},
+                    StartFault::kPathMissing,
+                    true};
   const auto back = ParseTaskStatus(ToJson(status));
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(back->started);
@@ -124,6 +128,9 @@ TEST(TaskFiles, AStatusComesBackAsItWas) {
   EXPECT_EQ(back->ranks[0].exited_at_ms, 1'700'000'000'456);
   EXPECT_FALSE(back->ranks[1].exited);
   EXPECT_EQ(back->fault, StartFault::kPathMissing);
+  EXPECT_TRUE(back->out_of_memory);
+  EXPECT_TRUE(back->ranks[0].out_of_memory);
+  EXPECT_FALSE(back->ranks[1].out_of_memory);
 }
 
 TEST(TaskFiles, AStatusOfAnEarlierShimIsRead) {
@@ -133,6 +140,7 @@ TEST(TaskFiles, AStatusOfAnEarlierShimIsRead) {
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->ranks[0].exited_at_ms, 0);
   EXPECT_EQ(back->fault, StartFault::kNode);
+  EXPECT_FALSE(back->out_of_memory);
 }
 
 TEST(StartFault, IsToldByTheStatusAndComesBackFromItsWord) {

@@ -72,6 +72,7 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/v1/history", "ClientApi/ListHistory"},
     {"GET", "/v1/history/report", "ReportApi/GetHistoryReport"},
     {"GET", "/v1/history/export", "SchedApi/ExportHistory"},
+    {"GET", "/v1/hardware", "ReportApi/GetHardwareReport"},
     {"GET", "/v1/storage", "ReportApi/GetStorageReport"},
     {"GET", "/v1/cluster", "ReportApi/GetClusterAt"},
     {"GET", "/v1/report", "AdminApi/GetReport"},

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "scheduler/policy/policy_health.h"
 #include "scheduler/policy/policy_links.h"
 #include "scheduler/policy/policy_notify.h"
 #include "scheduler/policy/policy_numbers.h"
@@ -17,6 +18,7 @@ yaml::Fields FieldsOf(PolicyFile* file) {
   yaml::Fields fields = {
       {"pools", [=](const yaml::Node& v, const std::string& at) { return ReadNameList(v, at, &file->names.pools); }},
       {"zones", [=](const yaml::Node& v, const std::string& at) { return ReadNameList(v, at, &file->names.zones); }},
+      {"health", IntoHealth(&file->policy.health)},
       {"quotas",
        [=](const yaml::Node& v, const std::string& at) { return ReadQuotas(v, at, &file->policy, &file->names); }},
       {"links",
@@ -42,6 +44,7 @@ std::map<std::string, std::string> Flatten(const PolicyFile& file) {
   for (const PolicySection& section : PolicySections()) {
     for (const PolicyNumber& number : section.numbers) out[number.key] = number.text(file.policy);
   }
+  FlattenHealth(file.policy.health, &out);
   FlattenNames(file.names, &out);
   FlattenQuotas(file.policy, &out);
   FlattenLinks(file.policy, &out);
@@ -96,6 +99,8 @@ std::string PolicyYaml(const PolicyFile& file) {
       text += std::string(number.key) + ": " + number.text(file.policy) + "\n";
     }
   }
+  text +=
+      "# Hardware health: of the rows for one finding the strongest verdict counts\n" + HealthYaml(file.policy.health);
   const std::string rest = NamesYaml(file.names) + QuotasYaml(file.policy) + LinksYaml(file.policy);
   return rest.empty() ? text : text + "# Pools and zones, quotas, links\n" + rest;
 }

@@ -52,6 +52,14 @@ suspect_for: 2h
 fabric_private: true
 task_users: {allow_uids: [33], allow_gids: [44, 109]}
 price: {unit: credits, per_gpu_hour: {default: 1.5, pools: {a100: 2.25, "007": 0}}}
+health:
+  blame_window: 2m
+  no_progress_min: 20m
+  no_progress_gaps: 5
+  rules:
+    - {check: xid, codes: [79, 5], verdict: drained, ends: gpu_failure, repair: 'say "hm" \ look'}
+    - {check: xid, codes: [31], verdict: out, ends: node_failure, times: 4, users: 2, within: 2d}
+    - {check: link_down, ends: network}
 notify:
   webhooks: {team-chat: {url: "https://chat.example/a?b=\"c", secret_file: /etc/glim/team-chat.secret}}
   commands: {pager: {path: /usr/local/bin/page, user: "991"}}
@@ -88,8 +96,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                starvation, switch_cost, gain, size_weight, age_weight, replan, limits, move_gain, save_wait, agree,
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, retention, logs_root,
-               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, price, notify, unfinished,
-               unfinished_user, finished, reserve, port_first, port_last] = p;
+               lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, health, price, notify,
+               unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
   EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
   EXPECT_EQ(users.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
@@ -129,6 +137,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
             (core::NotifyWebhook{"https://chat.example/a?b=\"c", "/etc/glim/team-chat.secret"}));
   EXPECT_EQ(notify.commands.at("pager"), (core::NotifyCommand{"/usr/local/bin/page", "991"}));
   EXPECT_EQ(task_users, (core::TaskUsersPolicy{{33}, {44, 109}}));
+  EXPECT_EQ(health.rules.size(), 3u);  // policy_health_test.cc
   const std::pair<Duration, Duration> times[] = {
       {quantum_min, Minutes(5)},  {quantum_max, Hours(2)},    {starvation, Hours(12)}, {switch_cost, Seconds(90)},
       {replan, Seconds(10)},      {save_wait, Seconds(20)},   {agree, Seconds(2)},     {save_cost, Seconds(1)},

@@ -37,6 +37,7 @@ Status PlacementFromProto(const v1::Placement& proto, core::Placement* out) {
   if (Status s = ParseWord("placement.cross_zone", proto.cross_zone(), &out->cross_zone); !s.ok()) return s;
   out->gpu_type = proto.gpu_type();
   out->nic = proto.nic();
+  out->node = proto.node();
   return ParseWord("placement.nvlink", proto.nvlink(), &out->nvlink);
 }
 
@@ -89,6 +90,7 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   const v1::TaskLimits& limits = proto.limits();
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   spec.time_limit = Milliseconds(proto.time_limit_ms());
+  spec.no_progress = Milliseconds(proto.no_progress_ms());
   spec.team = proto.team();
   for (const auto& secret : proto.secrets()) spec.secrets.push_back({secret.name(), secret.env()});
   spec.api = proto.api();
@@ -118,6 +120,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   placement->set_gpu_type(spec.placement.gpu_type);
   if (spec.placement.nvlink != core::NvLink::kNone) placement->set_nvlink(core::ToString(spec.placement.nvlink));
   placement->set_nic(spec.placement.nic);
+  placement->set_node(spec.placement.node);
   proto->set_image(spec.image);
   proto->set_workdir(spec.workdir);
   proto->set_run(spec.run);
@@ -150,6 +153,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   MountsToProto(spec, proto->mutable_mounts());
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
   proto->set_time_limit_ms(spec.time_limit.ms);
+  proto->set_no_progress_ms(spec.no_progress.ms);
   proto->set_team(spec.team);
   for (const core::SecretUse& use : spec.secrets) {
     auto* secret = proto->add_secrets();

@@ -1,9 +1,10 @@
-# Makes FOLDER hold PARTS (in python/glim), TASK (in bin) and nothing else; a file of python/glim named in KEPT stays if
-# it is there. Tasks may be using it: a file is replaced by a rename, and one that did not change is left alone.
+# Makes FOLDER hold PARTS (in python/glim), PROGRAMS (in bin) and nothing else; a file of python/glim that is named in
+# KEPT stays if it is there. Tasks may be using it: a file is replaced by a rename, and one that did not change is left
+# alone.
 # Bytecode is made here, for PYTHON: a container's folder is read-only, and compiling the modules would cost each start
 # of a rank anew.
 cmake_minimum_required(VERSION 3.25)
-foreach(needed PARTS TASK FOLDER PYTHON)
+foreach(needed PARTS PROGRAMS FOLDER PYTHON)
   if(NOT ${needed})
     message(FATAL_ERROR "stage.cmake: ${needed} is not set")
   endif()
@@ -31,7 +32,9 @@ foreach(part ${PARTS})
   get_filename_component(name ${part} NAME)
   list(APPEND names ${name})
 endforeach()
-stage(${TASK} ${FOLDER}/bin)
+foreach(program ${PROGRAMS})
+  stage(${program} ${FOLDER}/bin)
+endforeach()
 file(GLOB found RELATIVE ${package} ${package}/*.py ${package}/*.so)
 foreach(name ${found})
   if(NOT name IN_LIST names)

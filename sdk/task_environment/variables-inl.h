@@ -79,6 +79,9 @@ GLIM_TASK_VARIABLE(kWorkdir, "GLIM_WORKDIR", Agent, Always, Path, "",
                    "the folder that the task runs in; of a plain process with a snapshot, the copy of its code")
 GLIM_TASK_VARIABLE(kGpusSimulated, "GLIM_GPUS_SIMULATED", Agent, Always, Flag, "",
                    "1: the node's GPUs are not real ones")
+GLIM_TASK_VARIABLE(kCudaDeviceOrder, "CUDA_DEVICE_ORDER", Default, Sometimes, Text, "",
+                   "`PCI_BUS_ID` for a job with GPUs: GPU 0 is the first by PCI address, beside which `LOCAL_RANK` 0 "
+                   "runs")
 GLIM_TASK_VARIABLE(kSdk, "GLIM_SDK", Agent, Sometimes, Path, "python glim-task",
                    "the folder of the node's SDK; not set: the node has none")
 

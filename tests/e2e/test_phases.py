@@ -44,7 +44,7 @@ class SlowToStart(LocalCluster):
         self.programs = os.path.join(folder, "programs")
         self.hold = os.path.join(folder, "hold")
         os.makedirs(self.programs)
-        for name in ("glim-init", "glim-paths", "glim-task", "glim-unpack"):
+        for name in ("glim-init", "glim-inventory", "glim-paths", "glim-task", "glim-unpack"):
             os.symlink(os.path.join(BIN, name), os.path.join(self.programs, name))
         with open(os.path.join(self.programs, "glim-shim"), "w") as file:
             file.write(f"#!/bin/sh\nwhile [ -e {self.hold} ]; do /bin/sleep 0.05; done\n")

@@ -64,7 +64,7 @@ class Workload:
             pool=pool,
             priority=rng.choice(CLASSES),
             interrupt={"grace": rng.choice(("1s", "3s", "10s"))},
-            restart={"max": 1000, "backoff": "200ms"},
+            restart={"max": 1000, "backoff": "0s"},  # here nodes fail by the minute, and pauses double
             env={"PYTHONDONTWRITEBYTECODE": "1"},
             **self.folders(place, name, planned.user),
         )

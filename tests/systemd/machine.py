@@ -14,7 +14,16 @@ from cluster.processes import wait_until
 
 SUITE = "bookworm"
 BASE = ["systemd", "systemd-sysv", "dbus", "runc", "procps"]
-PROGRAMS = ["glim", "glim-scheduler", "glim-agent", "glim-shim", "glim-task", "glim-unpack", "glim-replica"]
+PROGRAMS = [
+    "glim",
+    "glim-scheduler",
+    "glim-agent",
+    "glim-health",
+    "glim-shim",
+    "glim-task",
+    "glim-unpack",
+    "glim-replica",
+]
 GROUPS = "/sys/fs/cgroup"
 
 

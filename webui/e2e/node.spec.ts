@@ -1,6 +1,7 @@
 import { expect, expectGoodPage, REFUSED, test } from './harness/fixtures';
 
-const NAMES = /kim|vera|oscar|node-\w+|default|Glim|GPU|CEST?|Ctrl|NVLink|ethernet|groups|process/;
+const NAMES =
+  /kim|vera|oscar|node-\w+|default|Glim|GPU|CEST?|Ctrl|NVLink|ethernet|groups|process|PCI|NUMA|Xid|CPU|[GM]b|[GT]iB/;
 
 // Whatever became of a test, the next one finds all nodes in.
 test.afterEach(async ({ cluster }) => {

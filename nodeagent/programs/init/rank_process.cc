@@ -71,7 +71,9 @@ Result<pid_t> SpawnRank(const LaunchSpec& spec, const RankLaunch& rank, int outp
                        std::move(*environment),
                        spec.workdir,
                        group,
-                       {{input.get(), 0}, {output, 1}, {output, 2}}};
+                       {{input.get(), 0}, {output, 1}, {output, 2}},
+                       rank.cpus,
+                       rank.memory};
   pid_t pid = 0;
   const int error = input ? SpawnProcess(plan, &pid) : errno;
   if (error == E2BIG) {

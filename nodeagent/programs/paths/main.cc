@@ -1,9 +1,10 @@
-// glim-paths job | root ROOT MARKER | sockets | find-saves BASE NAME | remove-saves BASE NAME: started by glim-agent,
-// never by hand. It looks at paths whose storage may hang, so that the agent does not.
+// glim-paths job | root ROOT MARKER | sockets | evidence | find-saves BASE NAME | remove-saves BASE NAME: started by
+// glim-agent, never by hand. It looks at paths whose storage may hang, so that the agent does not.
 //
 //   job           reads a PathOrder (nodeagent/task/user_paths.h) from descriptor 3 and carries it out
 //   root          looks at the cluster's checkpoint root (nodeagent/saves/root_check.h)
 //   sockets       looks for abstract sockets of root's (nodeagent/os/root_sockets.h)
+//   evidence      reads an EvidenceOrder (nodeagent/task/evidence.h) from descriptor 3: what a task's processes do
 //   find-saves    looks at the folders of jobs' saves in a place (nodeagent/saves/old_saves.h)
 //   remove-saves  reads a SavesOrder from descriptor 3, and removes those of jobs that have ended
 // They write what they find to descriptor 4. Exit status 0, or 1 when the order cannot be read.
@@ -17,6 +18,7 @@
 #include "nodeagent/os/root_sockets.h"
 #include "nodeagent/saves/old_saves.h"
 #include "nodeagent/saves/root_check.h"
+#include "nodeagent/task/evidence.h"
 #include "nodeagent/task/user_paths.h"
 #include "sdk/io/read_file.h"
 
@@ -56,6 +58,13 @@ int Main(int argc, char** argv) {
     const Result<SavesOrder> order = ParseOrder(text);
     if (!order.ok()) return 1;
     Tell(ToText(RemoveSaves({argv[2], argv[3]}, *order)));
+    return 0;
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "evidence") {
+    if (ReadAll(kInput, kOrderBytesMax, text) != 0) return 1;
+    const Result<EvidenceOrder> order = ParseEvidenceOrder(text);
+    if (!order.ok()) return 1;
+    Gather(*order, Tell);
     return 0;
   }
   if (argc != 2 || std::string_view(argv[1]) != "job" || ReadAll(kInput, kOrderBytesMax, text) != 0) return 1;

@@ -25,6 +25,7 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kSmallFileMax = 64 * 1024;
+constexpr std::int64_t kChargedAtOnce = 4 << 20;  // a kill may leave that much of a limit: a huge page and more
 constexpr std::size_t kWordsMax = 1 << 20;
 constexpr std::size_t kLineMax = 400;
 constexpr int kRemoveTries = 100;  // the kernel takes a moment to let go of what was killed
@@ -90,6 +91,18 @@ std::string MemoryFolder(pid_t pid) {
     if (controllers.empty()) unified = "/sys/fs/cgroup" + line.substr(second + 1);
   }
   return unified;
+}
+
+// A file of one number; 0: there is none.
+std::int64_t NumberIn(const std::string& path) {
+  const Result<std::string> text = ReadFile(path, kSmallFileMax);
+  return text.ok() ? std::atoll(text->c_str()) : 0;
+}
+
+// The number after the word that begins a line; 0: there is none.
+int CountIn(const std::string& text, const std::string& word) {
+  const std::size_t at = ("\n" + text).find("\n" + word + " ");
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + word.size() + 1);
 }
 
 }  // namespace
@@ -242,15 +255,22 @@ void Container::Signal(int signal) {
   if (control_) (void)::send(control_.get(), order, sizeof order, MSG_NOSIGNAL);
 }
 
-int Container::MemoryKills() const {
-  // "oom_kill N" in memory.events (version 2) and memory.oom_control (version 1).
-  for (const char* name : {"/memory.events", "/memory.oom_control"}) {
-    const Result<std::string> text = ReadFile(memory_folder_ + name, kSmallFileMax);
-    if (!text.ok()) continue;
-    const std::size_t at = ("\n" + *text).find("\noom_kill ");
-    if (at != std::string::npos) return std::atoi(text->c_str() + at + 9);
+Container::MemoryKills Container::CountMemoryKills() const {
+  MemoryKills kills;
+  // "oom_kill N" in memory.events (version 2) and memory.oom_control (version 1, Linux 4.13): of its processes, whoever
+  // had too little. Whether it was this group's limit: "oom N" of version 2; in version 1 the most that it ever had,
+  // for its failcnt stays 0 on some kernels.
+  if (const Result<std::string> events = ReadFile(memory_folder_ + "/memory.events", kSmallFileMax); events.ok()) {
+    kills.kills = CountIn(*events, "oom_kill");
+    kills.own_limit = kills.kills > 0 && CountIn(*events, "oom") > 0;
+    return kills;
   }
-  return 0;
+  const Result<std::string> control = ReadFile(memory_folder_ + "/memory.oom_control", kSmallFileMax);
+  if (control.ok()) kills.kills = CountIn(*control, "oom_kill");
+  const std::int64_t limit = NumberIn(memory_folder_ + "/memory.limit_in_bytes");
+  const std::int64_t most = NumberIn(memory_folder_ + "/memory.max_usage_in_bytes");
+  kills.own_limit = kills.kills > 0 && limit > 0 && most > limit - kChargedAtOnce;
+  return kills;
 }
 
 void Container::Remove() {

@@ -31,8 +31,13 @@ class Container {
   pid_t init() const { return init_; }
   std::vector<Exit> TakeExits();
   void Signal(int signal);
-  // How often the kernel killed one of its processes because it had used up its memory.
-  int MemoryKills() const;
+  // How often the kernel killed one of its processes for want of memory, and whether it was the container's own limit
+  // that was reached; else the whole node's, or that of a group above.
+  struct MemoryKills {
+    int kills = 0;
+    bool own_limit = false;
+  };
+  MemoryKills CountMemoryKills() const;
   // Removes what runc and the kernel keep of it. Its processes are gone, or are killed.
   void Remove();
 

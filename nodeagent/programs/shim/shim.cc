@@ -189,24 +189,33 @@ void Shim::NoteExit(std::size_t index, int wait_status) {
 
 // True when there was one.
 bool Shim::NoteContainerExits() {
-  bool changed = false;
-  if (!container_) return changed;
+  if (!container_) return false;
+  std::vector<std::size_t> exited;
   for (const Container::Exit& exit : container_->TakeExits()) {
     if (exit.rank >= status_.ranks.size() || status_.ranks[exit.rank].exited) continue;
     NoteExit(exit.rank, exit.wait_status);
-    changed = true;
+    exited.push_back(exit.rank);
   }
-  if (changed) NoteMemoryKills();
-  return changed;
+  if (!exited.empty()) NoteMemoryKills(exited);
+  return !exited.empty();
 }
 
-// Told with the exit that it caused.
-void Shim::NoteMemoryKills() {
-  const int kills = container_->MemoryKills();
-  if (kills == 0) return;
-  status_.message = "out of memory: the kernel killed " + std::to_string(kills) + " process(es) of the task";
+// Told with the exit that it caused. `exited`: the ranks that ended just now.
+void Shim::NoteMemoryKills(const std::vector<std::size_t>& exited) {
+  const Container::MemoryKills found = container_->CountMemoryKills();
+  if (found.kills == 0) return;
+  if (found.own_limit && found.kills > memory_kills_) {
+    for (const std::size_t i : exited) {
+      // A shell in between tells the signal of what it ran as its own status.
+      if (status_.ranks[i].exit_code == 128 + SIGKILL) status_.ranks[i].out_of_memory = true;
+    }
+  }
+  memory_kills_ = found.kills;
+  status_.out_of_memory = found.own_limit;
+  status_.message = "out of memory: the kernel killed " + std::to_string(found.kills) + " process(es) of the task";
   const TaskLimits& limits = spec_.limits;
-  if (limits.memory_bytes == 0) return;
+  if (!found.own_limit) status_.message += ", for want of memory outside of the task's own limit";
+  if (limits.memory_bytes == 0 || !found.own_limit) return;
   const char* which = limits.memory_by_default ? " at all that tasks have on this node, " : " at limits.memory, ";
   status_.message += which + std::to_string(limits.memory_bytes >> 20) + " MiB";
 }
@@ -214,10 +223,13 @@ void Shim::NoteMemoryKills() {
 // Its first process has ended, and with it all the others.
 void Shim::EndContainer() {
   NoteContainerExits();
+  std::vector<std::size_t> exited;
   for (std::size_t i = 0; i < status_.ranks.size(); ++i) {
-    if (!status_.ranks[i].exited) NoteExit(i, SIGKILL);
+    if (status_.ranks[i].exited) continue;
+    NoteExit(i, SIGKILL);
+    exited.push_back(i);
   }
-  NoteMemoryKills();
+  NoteMemoryKills(exited);
   container_->Remove();
 }
 

@@ -42,7 +42,7 @@ class Shim {
   void Reap();
   void NoteExit(std::size_t index, int wait_status);
   bool NoteContainerExits();
-  void NoteMemoryKills();
+  void NoteMemoryKills(const std::vector<std::size_t>& exited);
   void EndContainer();
   void ReadOutput(Rank& rank);
   bool Drained() const;
@@ -66,6 +66,7 @@ class Shim {
   bool killing_ = false;
   std::int64_t next_kill_ms_ = 0;  // on the clock of NowTicks; while killing
   std::int64_t kill_pause_ms_ = 0;
+  int memory_kills_ = 0;  // as last counted
   bool childless_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/node_users.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/task_user.h"
@@ -73,6 +74,7 @@ class Checker {
       Expect(leaves, who, " is claimed, and its holder stays");
     }
     if (node.cordon) CheckCordon(node);
+    if (const HealthCondition* condition = KeptAwayBy(node)) CheckKeptAway(node, *condition);
     const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
                                 (now_ - node.use_since).ms * node.labels.gpu_count;
     Expect(booked == RegisteredGpuMs(node, now_), who, ": the ledger does not sum to the registered GPU-time");
@@ -92,6 +94,14 @@ class Checker {
     Expect(!node.cordon->drained || !holder, who, " counts as drained, and somebody is there");
     Expect(node.cordon->drain || (!node.cordon->drained && !node.cordon->deadline), who,
            " is not drained, and has a drain's end");
+  }
+
+  void CheckKeptAway(const Node& node, const HealthCondition& condition) {
+    const Node* who = &node;
+    const Attempt* holder = state_.FindAttempt(node.holder);
+    Expect(!node.claim && (!holder || holder->state != AttemptState::kClaimed), who,
+           ": somebody waits for an unhealthy node");
+    Expect(!holder || holder->claimed_at <= condition.since, who, ": an attempt began on an unhealthy node");
   }
 
   void CheckAttempt(const Attempt& attempt) {

@@ -13,6 +13,7 @@ namespace glim::core {
 // A sentence for every violation; empty if all is well.
 //   - a node has one holder and at most one claimant, both live, both naming the node; a claimant is claimed
 //   - the holder of a claimed node is leaving it
+//   - nobody waits for a node that is cordoned, or kept away from jobs by its health, and nobody begins there
 //   - a gang is whole or not at all: a claimed attempt holds or claims each of its nodes, a started one has a task on
 //     each
 //   - a job's state agrees with its newest attempt's; no more than one attempt of a job lives

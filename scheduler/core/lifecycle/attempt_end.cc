@@ -9,7 +9,9 @@
 #include "scheduler/core/lifecycle/attempt_progress.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/failed_rank.h"
+#include "scheduler/core/lifecycle/health_blame.h"
 #include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/time_limit.h"
@@ -81,6 +83,9 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kStartTimeout:
       return {exits.copy_not_over ? Outcome::kRestoreFailed : Outcome::kStartFailed, SaveResult::kNone, 0};
     case StopCause::kNodeFailure: return {Outcome::kNodeFailure, SaveResult::kNone, 0};
+    case StopCause::kGpuFailure: return {Outcome::kGpuFailure, SaveResult::kNone, 0};
+    case StopCause::kNetwork: return {Outcome::kNetwork, SaveResult::kNone, 0};
+    case StopCause::kHang: return {Outcome::kHang, SaveResult::kNone, 0};
     case StopCause::kDeadline:  // killed, whatever it had saved before: steps_lost says what that was worth
       return {Outcome::kInterrupted, SaveResult::kKilled, 0};
     case StopCause::kRankFailed:
@@ -124,7 +129,10 @@ std::string Describe(const Ending& ending, const Attempt& attempt, const std::st
              (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
                                                 : Left(ending.save) + ", " + steps);
     case Outcome::kSucceeded: return "";
-    case Outcome::kNodeFailure: return stop_message + "; " + steps;
+    case Outcome::kNodeFailure:
+    case Outcome::kGpuFailure:
+    case Outcome::kNetwork:
+    case Outcome::kHang: return stop_message + "; " + steps;
     case Outcome::kFailed:
       return stop_message.empty() ? "exited with code " + std::to_string(ending.exit_code) : stop_message;
     default: return stop_message;
@@ -144,6 +152,19 @@ void NameFirstFailure(Changes& changes, AttemptId id, const std::vector<const Ta
   });
 }
 
+// Exits look alike, whoever is to blame.
+void FindCause(Changes& changes, AttemptId id, Ending& ending) {
+  const Attempt& attempt = changes.attempt(id);
+  const FailureCause cause = CauseOfFailure(changes.state(), changes.policy(), attempt, changes.now());
+  if (cause.outcome == Outcome::kNone) return;
+  ending.outcome = cause.outcome;
+  changes.EditAttempt(id, [&](Attempt& row) {
+    if (row.message.empty()) row.message = "exited with code " + std::to_string(ending.exit_code);
+    row.message += "; " + cause.why;
+  });
+  if (cause.outcome != Outcome::kOutOfMemory) LeaveOut(changes, cause.node, cause.why);
+}
+
 }  // namespace
 
 void DropClaimOf(Changes& changes, NodeId node, const std::string& why) {
@@ -160,7 +181,10 @@ void EndAttempt(Changes& changes, AttemptId id) {
   const bool at_limit = EndsAtLimit(changes.policy(), job, changes.attempt(id), changes.now());
   if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;
   const std::string limit = LimitReached(job);
-  if (ending.outcome == Outcome::kFailed) NameFirstFailure(changes, id, tasks);
+  if (ending.outcome == Outcome::kFailed) {
+    NameFirstFailure(changes, id, tasks);
+    FindCause(changes, id, ending);
+  }
   const Agreement* const open = changes.attempt(id).open_agreement();
   const std::optional<Agreement> was = open ? std::optional(*open) : std::nullopt;
   changes.EditAttempt(id, [&](Attempt& attempt) {
@@ -178,6 +202,7 @@ void EndAttempt(Changes& changes, AttemptId id) {
     }
   });
   ForgetShards(changes, id);
+  ForgetSigns(changes, id);
   if (was) {
     NoteLeft(changes, changes.attempt(id), *was);
     changes.EditJob(id.job, [&](Job& row) {
@@ -185,11 +210,16 @@ void EndAttempt(Changes& changes, AttemptId id) {
       row.leave_time = {row.leave_time.ms + (took.ms - row.leave_time.ms) / static_cast<std::int64_t>(++row.leaves)};
     });
   }
+  std::int64_t lost_gpu_ms = 0;
   if (LosesAtRisk(ending)) {
-    for (const Task* task : TasksOf(changes.state(), id)) LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);
+    for (const Task* task : TasksOf(changes.state(), id)) {
+      LoseGpuMs(changes, task->node, id.job, task->at_risk_gpu_ms);
+      lost_gpu_ms += task->at_risk_gpu_ms;
+    }
   }
   const Attempt ended = changes.attempt(id);
-  changes.Note(HistoryKind::kAttemptEnded, id, {}, ended.message, {.outcome = ended.outcome});
+  changes.Note(HistoryKind::kAttemptEnded, id, {}, ended.message,
+               {.outcome = ended.outcome, .code = ended.steps_lost, .value = lost_gpu_ms});
   JobAfterAttempt(changes, ended);
 }
 

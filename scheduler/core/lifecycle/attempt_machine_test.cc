@@ -154,7 +154,7 @@ TEST(RankFailure, ALostTaskIsAFailureOfItsNode) {
   c.Edit(job, 0, [](ObservedTask& task) { task.lost = true; });
   EXPECT_EQ(c.attempt(job).stop, StopCause::kNodeFailure);
   c.Settle();
-  EXPECT_EQ(c.attempt(job).outcome, Outcome::kNodeFailure);
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kNodeFailure);
 }
 
 TEST(DuringAnInterrupt, ExitZeroWithoutLeavingIsSuccess) {

@@ -99,6 +99,7 @@ class Changes {
   }
   void MarkDirty() { state_.dirty = true; }
   std::map<AttemptId, ShardsSeen>& shards_seen() { return state_.shards_seen; }
+  WatchBook& watch() { return state_.watch; }
 
   // Wishes.
   void Sync(NodeId node) { transition_.sync.insert(node); }

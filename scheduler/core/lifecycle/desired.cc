@@ -1,5 +1,7 @@
 #include "scheduler/core/lifecycle/desired.h"
 
+#include "scheduler/core/lifecycle/watchdog.h"
+
 namespace glim::core {
 namespace {
 
@@ -18,6 +20,7 @@ void AddHolder(const Tables& tables, const Node& node, std::vector<DesiredTask>&
     entry.stop_reason = attempt->message;
     entry.launch = task.phase == TaskPhase::kPending && !entry.stop;
     entry.interrupt = !attempt->agreements.empty();
+    if (!entry.stop && AsksForEvidence(*attempt)) entry.evidence = attempt->evidence_asked;
     desired.push_back(entry);
     return false;
   });

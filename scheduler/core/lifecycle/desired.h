@@ -1,6 +1,7 @@
 // What a node should be running.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct DesiredTask {
   bool interrupt = false;  // the attempt's last agreement is in force (or withdrawn, see its state)
   bool stop = false;
   std::string stop_reason;
+  std::uint32_t evidence = 0;  // the number of the question what its processes do, while that is open; 0: none is
 };
 
 // Pure function of the rows.

@@ -7,6 +7,7 @@
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/hardware_restart.h"
 #include "scheduler/core/lifecycle/hung_storage.h"
 #include "scheduler/core/lifecycle/job_rights.h"
 #include "scheduler/core/lifecycle/learn.h"
@@ -163,25 +164,12 @@ void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
   Requeue(changes, ended.id.job, changes.now() + std::min(pause, policy.restore_backoff_max));
 }
 
-void AfterNodeFailure(Changes& changes, const Attempt& ended) {
-  const JobSpec& spec = *changes.job(ended.id.job).spec;
-  const bool listed = std::count(spec.restart_on.begin(), spec.restart_on.end(), "node_failure") > 0;
-  const Duration backoff = spec.restart_backoff;
-  const std::uint32_t restart_max = spec.restart_max;
-  std::uint32_t restarts = 0;
-  changes.EditJob(ended.id.job, [&](Job& job) {
-    ++job.restarts;
-    restarts = ++job.restarts_since_save;
-    job.message = ended.message;
-  });
-  if (!listed) {
-    Finish(changes, ended.id.job, JobState::kFailed, ended.message + "; restart.on does not list node_failure");
-  } else if (restarts > restart_max) {
-    Finish(changes, ended.id.job, JobState::kFailed,
-           ended.message + "; restart.max is reached: " + std::to_string(restart_max) +
-               " without a durable save in between");
+void AfterHardware(Changes& changes, const Attempt& ended) {
+  const HardwareRestart next = CountHardwareFailure(changes, ended);
+  if (next.refused.empty()) {
+    Requeue(changes, ended.id.job, next.not_before);
   } else {
-    Requeue(changes, ended.id.job, changes.now() + backoff);
+    Finish(changes, ended.id.job, JobState::kFailed, ended.message + "; " + next.refused);
   }
 }
 
@@ -309,7 +297,8 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   } else if (state == JobState::kCancelling) {
     Finish(changes, id, JobState::kCancelled, ended.message);
   } else if (ended.outcome == Outcome::kTimeout || LimitUsedUp(changes.policy(), changes.job(id))) {
-    const bool says_why = ended.outcome == Outcome::kTimeout || ended.outcome == Outcome::kFailed;
+    const bool says_why = ended.outcome == Outcome::kTimeout || ended.outcome == Outcome::kFailed ||
+                          ended.outcome == Outcome::kOutOfMemory;
     Finish(changes, id, JobState::kFailed, (says_why ? "" : LimitReached(changes.job(id)) + "; ") + ended.message);
   } else if (ended.outcome == Outcome::kInterrupted) {
     AfterInterrupt(changes, ended);
@@ -319,8 +308,8 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
     AfterStartFailure(changes, ended);
   } else if (ended.outcome == Outcome::kRestoreFailed) {
     AfterRestoreFailure(changes, ended);
-  } else if (ended.outcome == Outcome::kNodeFailure) {
-    AfterNodeFailure(changes, ended);
+  } else if (!RestartCauseOf(ended.outcome).empty()) {
+    AfterHardware(changes, ended);
   } else {
     Finish(changes, id, JobState::kFailed, ended.message);
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/planted.h"
 
 namespace glim::core {
@@ -41,8 +42,8 @@ Use UseOf(const ClusterState& state, const Node& node) {
     const Attempt* attempt = state.FindAttempt(node.holder);
     return attempt ? UseByHolder(*attempt) : Use::kUnavailable;
   }
-  const bool gives_jobs =
-      node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() && !node.cordon;
+  const bool gives_jobs = node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
+                          !node.cordon && !KeptAwayBy(node);
   return gives_jobs ? Use::kFree : Use::kUnavailable;
 }
 

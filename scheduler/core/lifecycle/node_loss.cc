@@ -31,13 +31,13 @@ void GiveUpClaims(Changes& changes, NodeId id, const std::string& why) {
   Requeue(changes, holder.job, {});
 }
 
-void Abandon(Changes& changes, NodeId id, const std::string& why) {
+void Abandon(Changes& changes, NodeId id, const std::string& why, StopCause cause) {
   GiveUpClaims(changes, id, why);
   const AttemptId holder = changes.node(id).holder;
   if (!holder) return;
   const Attempt& attempt = changes.attempt(holder);
   const auto at = std::find(attempt.nodes.begin(), attempt.nodes.end(), id) - attempt.nodes.begin();
-  StopAttempt(changes, holder, StopCause::kNodeFailure, why);
+  StopAttempt(changes, holder, cause, why);
   WriteOffTask(changes, {holder, static_cast<std::uint32_t>(at)}, why);
   AdvanceAttempt(changes, holder);
 }

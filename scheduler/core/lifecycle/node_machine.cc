@@ -6,6 +6,8 @@
 #include "scheduler/core/lifecycle/attempt_machine.h"
 #include "scheduler/core/lifecycle/attempt_progress.h"
 #include "scheduler/core/lifecycle/claim_review.h"
+#include "scheduler/core/lifecycle/hardware_differs.h"
+#include "scheduler/core/lifecycle/health.h"
 #include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/node_loss.h"
@@ -14,6 +16,7 @@
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/stored_labels.h"
+#include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
@@ -84,6 +87,7 @@ Written MergeTask(Changes& changes, const ObservedTask& seen) {
     task.disk_fault = seen.disk_fault;
     task.pids = is_stopped ? seen.pids : std::vector<std::int32_t>();
     task.save_missing = seen.save_missing || never_began;
+    task.out_of_memory = task.out_of_memory || seen.out_of_memory;
     task.copy_time = std::max(task.copy_time, seen.copy_time);
     if (seen.copied_bytes > task.copied_bytes) {
       task.copied_bytes = seen.copied_bytes;
@@ -143,6 +147,7 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
   }
   MeasureCopy(changes, node, *task, seen);
   const Written written = MergeTask(changes, seen);
+  SeeSigns(changes, seen, written != Written::kNothing);
   task = changes.state().FindTask(seen.id);
   if (written == Written::kRow) NoteShards(changes, *task);
   if (written == Written::kRow || !RunsSteadily(changes.attempt(seen.id.attempt))) {
@@ -193,6 +198,13 @@ void SeeSiteFault(Changes& changes, NodeId id, const std::string& fault) {
   if (node.state == NodeState::kQuarantined && node.stuck_tasks.empty()) return;
   changes.Note(HistoryKind::kNodeQuarantined, node.holder, id, fault);
   TakeOutForGood(changes, id, fault);
+}
+
+// Since when nobody has heard of it, as far as this leader knows.
+Duration AwayFor(const Changes& changes, NodeId id) {
+  const auto live = changes.state().liveness.find(id);
+  const TimePoint heard = live == changes.state().liveness.end() ? TimePoint{} : live->second.last_heard;
+  return changes.now() - std::max(heard, changes.state().leader_since);
 }
 
 void HeardAgain(Changes& changes, NodeId id) {
@@ -260,13 +272,15 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   JudgeRootsAgain(changes, right_marker);
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
-  changes.liveness(id) = {event.session, changes.now()};
+  NodeWasAway(changes, id, AwayFor(changes, id));
+  changes.liveness(id) = {event.session, changes.now(), event.inventory};
   changes.ForgetSilence();
   if (const std::string missing = MissingGpus(changes.node(id)); missing.empty()) {
     SettleLabels(changes, before);
   } else {
     TakeOut(changes, id, missing);
   }
+  CompareHardware(changes, id);
   if (takes_others) ReviewClaims(changes);
   HeardAgain(changes, id);
   if (has_identity && changes.node(id).state == NodeState::kReady) {
@@ -294,6 +308,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   if (!changes.state().FindNode(event.node)) return;
   Liveness& live = changes.liveness(event.node);
   if (live.session != event.session) return;
+  NodeWasAway(changes, event.node, AwayFor(changes, event.node));
   live.last_heard = changes.now();
   HeardAgain(changes, event.node);
   SeeRoot(changes, event.node, event.root_marker, event.root_error);
@@ -313,6 +328,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
     }
     changes.EditNode(event.node, [&](Node& row) { row.orphans = orphans; });
   }
+  SeeHealth(changes, event);  // after the tasks: what a rank's failure and its cause come to is told together
 }
 
 }  // namespace
@@ -350,6 +366,7 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
     node.suspect_why.clear();
     node.stuck_tasks.clear();
   });
+  ForgetConditions(changes, id);
   changes.Sync(id);
   changes.reply().state = ToString(changes.node(id).state);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/lifecycle/hardware_differs.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/node_remove.h"
 
@@ -138,6 +139,7 @@ void ApplyLabel(Changes& changes, const LabelNode& event) {
   const bool waits = row.relabelled || (runs && address != row.address);
   changes.Write(std::move(row));
   SettleLabels(changes, before);
+  AcceptHardware(changes, before.id);
   if (waits) changes.reply().state = "at_release";
 }
 

@@ -21,6 +21,7 @@
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
 
@@ -119,6 +120,7 @@ const char* WhatIsDue(DeadlineKind kind) {
     case DeadlineKind::kToken: return "a token runs out";
     case DeadlineKind::kCordon: return "a cordon or a drain ends";
     case DeadlineKind::kReservation: return "a reservation begins or ends";
+    case DeadlineKind::kStall: return "a job is looked at that may stand still";
   }
   return "";
 }
@@ -130,6 +132,7 @@ void ApplyTimePassed(Changes& changes) {
   SweepTokens(changes);
   JudgeSilence(changes);
   JudgeTimeLimits(changes);
+  JudgeStalls(changes);
   EndCordons(changes);
   const std::vector<AttemptId> due(changes.state().index().attention.begin(), changes.state().index().attention.end());
   for (const AttemptId id : due) {
@@ -141,6 +144,7 @@ void ApplyTimePassed(Changes& changes) {
 }
 
 void ApplyOverslept(Changes& changes) {
+  SchedulerWasAway(changes);
   changes.SetLeaderSince(changes.now());
   const std::vector<AttemptId> open(changes.state().index().attention.begin(), changes.state().index().attention.end());
   for (const AttemptId id : open) {
@@ -193,6 +197,7 @@ Deadline NextDeadline(const ClusterState& state, const Policy& policy) {
   Earliest(wake, NextSweep(state), DeadlineKind::kToken);
   Earliest(wake, NextCordonTimer(state), DeadlineKind::kCordon);
   Earliest(wake, NextReservationTurn(state), DeadlineKind::kReservation);
+  Earliest(wake, NextStall(state), DeadlineKind::kStall);
   return wake;
 }
 

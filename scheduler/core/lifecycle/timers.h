@@ -29,6 +29,7 @@ enum class DeadlineKind : std::uint8_t {
   kToken,        // one runs out
   kCordon,       // one ends, or a drain's deadline does
   kReservation,  // one begins or ends
+  kStall,        // an attempt may stand still, or its tasks are waited for no longer
 };
 struct Deadline {
   TimePoint at;  // 0: none

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/time_limit.h"
 #include "sdk/base/check.h"
@@ -125,7 +126,8 @@ QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_a
 
 bool IsUsable(const Node& node) {
   return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
-         node.root_error.empty() && node.fault.empty() && (!node.cordon || Planted(PlantedBug::kCordonForgotten));
+         node.root_error.empty() && node.fault.empty() && node.hardware_differs.empty() && !KeptAwayBy(node) &&
+         (!node.cordon || Planted(PlantedBug::kCordonForgotten));
 }
 
 bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }

@@ -27,6 +27,7 @@
 #include "scheduler/core/model/service_history.h"
 #include "scheduler/core/model/state_counts.h"
 #include "scheduler/core/model/team_service.h"
+#include "scheduler/core/model/watched.h"
 
 namespace glim::core {
 
@@ -93,8 +94,9 @@ struct PoolSaves {
 using Verdicts = std::map<Shape, std::vector<Blocker>>;
 
 struct Liveness {
-  std::uint64_t session = 0;  // of the stream it talks through; 0: none
-  TimePoint last_heard;       // or when the present leader began
+  std::uint64_t session = 0;                         // of the stream it talks through; 0: none
+  TimePoint last_heard;                              // or when the present leader began
+  std::shared_ptr<const NodeInventory> inventory{};  // as its agent told it to this leader; null: it has not
 };
 
 // Of a live attempt: which shards of which saves its ranks have reported, of those behind its durable step.
@@ -194,6 +196,7 @@ class ClusterState {
   TimePoint promised_wake;  // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
   std::map<AttemptId, ShardsSeen> shards_seen;  // gathered report by report (attempt_progress.h)
+  WatchBook watch;                              // when attempts last gave a sign of life (lifecycle/watchdog.h)
   bool outage = false;
   // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
   mutable TimePoint silence_due;
@@ -235,8 +238,8 @@ Kind KindOf(const Shape& shape);
 Kind KindOf(const Job& job);
 // What a job has had of its nodes until `now`, its live attempt included.
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
-// Ready, not cordoned, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may be given
-// to a job.
+// Ready, not cordoned, healthy, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may
+// be given to a job.
 bool IsUsable(const Node& node);
 // Usable, without holder and claim.
 bool IsFree(const Node& node);

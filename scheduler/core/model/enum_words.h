@@ -172,6 +172,19 @@ inline constexpr auto kEnumWords<Outcome> = std::to_array<EnumWord<Outcome>>({
     {Outcome::kCancelled, "cancelled"},
     {Outcome::kClaimDropped, "claim_dropped"},
     {Outcome::kRestoreFailed, "restore_failed"},
+    {Outcome::kGpuFailure, "gpu_failure"},
+    {Outcome::kNetwork, "network"},
+    {Outcome::kOutOfMemory, "out_of_memory"},
+});
+
+template <>
+inline constexpr auto kEnumWords<HealthVerdict> = std::to_array<EnumWord<HealthVerdict>>({
+    {HealthVerdict::kRecorded, "recorded"},
+    {HealthVerdict::kJobsFault, "jobs_fault"},
+    {HealthVerdict::kRestarted, "restarted"},
+    {HealthVerdict::kDrained, "drained"},
+    {HealthVerdict::kCordoned, "cordoned"},
+    {HealthVerdict::kOut, "out"},
 });
 
 template <>
@@ -192,6 +205,9 @@ inline constexpr auto kEnumWords<StopCause> = std::to_array<EnumWord<StopCause>>
     {StopCause::kStartTimeout, "start_timeout"},
     {StopCause::kNodeFailure, "node_failure"},
     {StopCause::kFinished, "finished"},
+    {StopCause::kGpuFailure, "gpu_failure"},
+    {StopCause::kNetwork, "network"},
+    {StopCause::kHang, "hang"},
 });
 
 template <>
@@ -303,6 +319,11 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kReservationRemoved, "reservation_removed"},
     {HistoryKind::kReservationBegan, "reservation_began"},
     {HistoryKind::kReservationEnded, "reservation_ended"},
+    {HistoryKind::kHealthEvent, "health_event"},
+    {HistoryKind::kHealthCondition, "health_condition"},
+    {HistoryKind::kHealthConditionOver, "health_condition_over"},
+    {HistoryKind::kAttemptStalled, "attempt_stalled"},
+    {HistoryKind::kAttemptStallOver, "attempt_stall_over"},
 });
 
 template <typename E>

@@ -68,8 +68,8 @@ class EnumWordsTest : public ::testing::Test {};
 
 using Enumerations =
     ::testing::Types<PriorityClass, Launcher, InterruptMode, CrossZone, LeafPolicy, NvLink, DependencyKind,
-                     IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult, StopCause, AgreementState,
-                     TaskPhase, NodeState, BlockerKind, HistoryKind, Role, Scope, TokenOrigin>;
+                     IfUnreachable, Use, JobState, AttemptState, Outcome, SaveResult, HealthVerdict, StopCause,
+                     AgreementState, TaskPhase, NodeState, BlockerKind, HistoryKind, Role, Scope, TokenOrigin>;
 TYPED_TEST_SUITE(EnumWordsTest, Enumerations);
 
 TYPED_TEST(EnumWordsTest, EveryEnumeratorHasTheWordOfItsName) {

@@ -67,6 +67,7 @@ struct NodeConnected {
   JobId highest_job;                        // that the node has anything of; 0: none
   std::optional<std::uint32_t> only_uid{};  // as in Node, and the next
   bool needs_uid = false;
+  std::shared_ptr<const NodeInventory> inventory{};  // null: an agent of an earlier release
 };
 
 // Its agent was not let in, for its protocol or its clock: a sign of life, and no more.
@@ -98,6 +99,10 @@ struct ObservedTask {
   std::vector<std::int32_t> pids;
   std::string hung_path{};
   bool disk_fault = false;
+  bool out_of_memory = false;
+  TimePoint activity_at{};        // its newest sign of life, by the node's clock; 0: untold
+  std::uint32_t evidence_id = 0;  // of the newest evidence that was asked for; 0: none
+  std::string evidence{};
 };
 
 // The whole of what a node's agent sees.
@@ -111,6 +116,9 @@ struct NodeReported {
   std::string fault{};       // of the node itself; empty: none
   std::string site_fault{};  // a prolog or an epilog of the operator's failed there: why; empty: none
   std::optional<std::vector<std::string>> exposed_sockets{};  // printable, and bounded; nothing: nobody has looked
+  std::string health_boot{};                                  // empty: nobody checks there
+  std::vector<HealthReading> health_events{};                 // ascending by seq; the newest of what its checks found
+  std::vector<HealthCondition> health_conditions{};           // all that are so; `since` and `verdict` are the core's
 };
 
 // This leader did not run for a while (a stopped process, a clock that was set): what it did not hear is no silence.

@@ -67,6 +67,10 @@ bool Fits(const NodeLabels& labels, const JobSpec& spec) {
          MayBeIn(spec, labels.zone);
 }
 
+bool IsMeant(const std::string& node, const JobSpec& spec) {
+  return spec.placement.node.empty() || spec.placement.node == node;
+}
+
 bool MayCross(const JobSpec& spec, const Policy& policy, std::size_t zone_nodes_max) {
   if (spec.placement.cross_zone == CrossZone::kNever) return false;
   return spec.nodes >= policy.cross_zone_nodes_min || spec.nodes > zone_nodes_max;
@@ -108,6 +112,21 @@ Status CheckSnapshotPlace(const ClusterState& state, const Policy& policy, const
   const std::string other = OtherWith(state.accounts(), *parts->uid, user);
   if (other.empty()) return Status::Ok();
   return Infeasible("snapshot.path", "is in the folder of user " + other + "'s archives", fix);
+}
+
+// The pool as a job sees it that names one of its nodes: that one is all there is.
+Result<PoolLayout> NamedAlone(const ClusterState& state, const PoolLayout& pool, const JobSpec& spec) {
+  PoolLayout alone;
+  alone.folder_lists = pool.folder_lists;
+  alone.user_rules = pool.user_rules;
+  for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
+    const Node& node = *state.FindNode(pool.nodes[i]);
+    if (node.name != spec.placement.node) continue;
+    alone.kinds.push_back({.labels = node.labels, .folders = pool.folders[i], .users = pool.users[i], .nodes = 1});
+    return alone;
+  }
+  return Infeasible("placement.node", "pool " + spec.pool + " has no node '" + spec.placement.node + "'",
+                    "name one of that pool (glim nodes lists them), or leave placement.node out");
 }
 
 // The kinds of nodes that are as a job asks, and those of them that run jobs of its user.
@@ -161,7 +180,13 @@ Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobS
         "nodes", std::to_string(spec.nodes) + " nodes requested, pool " + spec.pool + " has " + std::to_string(in_pool),
         "use at most " + std::to_string(in_pool) + " nodes");
   }
-  const PoolLayout& layout = state.layouts().pools.at(spec.pool);
+  PoolLayout alone;
+  if (!spec.placement.node.empty()) {
+    Result<PoolLayout> named = NamedAlone(state, state.layouts().pools.at(spec.pool), spec);
+    if (!named.ok()) return named.status();
+    alone = std::move(*named);
+  }
+  const PoolLayout& layout = spec.placement.node.empty() ? state.layouts().pools.at(spec.pool) : alone;
   const std::vector<bool> give = ListsThatGive(layout, spec);
   const std::vector<bool> take = RulesThatTake(layout, state.accounts(), user);
   const FittingKinds fitting = KindsFor(layout, spec, take);

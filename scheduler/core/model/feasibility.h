@@ -16,6 +16,9 @@ namespace glim::core {
 // What the job asks of each node.
 bool Fits(const NodeLabels& labels, const JobSpec& spec);
 
+// placement.node names this node, or none.
+bool IsMeant(const std::string& node, const JobSpec& spec);
+
 // The most nodes that the pool has in one of the zones that the job may be in, whatever else it asks of a node. `take`:
 // RulesThatTake (node_users.h); nodes that run no job of its user are none of these.
 std::size_t LargestZone(const PoolLayout& pool, const JobSpec& spec, const std::vector<bool>& take);

@@ -72,6 +72,11 @@ enum class HistoryKind : std::uint8_t {
   kReservationRemoved,
   kReservationBegan,
   kReservationEnded,
+  kHealthEvent,
+  kHealthCondition,
+  kHealthConditionOver,
+  kAttemptStalled,
+  kAttemptStallOver,
 };
 const char* ToString(HistoryKind kind);
 
@@ -95,13 +100,23 @@ struct HistoryFacts {
   std::int64_t step = -1;             // attempt_starting: its first; step_agreed, interrupt_saved: the last
   Outcome outcome = Outcome::kNone;   // attempt_ended
   StopCause stop = StopCause::kNone;  // attempt_stopping
-  Duration took{};       // attempt_running: since it was queued; interrupt_saved, interrupt_left: since the request
-  Duration grace{};      // interrupt_requested, grace_extended, interrupt_left: from the request on
-  std::string signal{};  // interrupt_requested: without SIG; empty: the job is asked through its socket
+  Duration took{};   // attempt_running: since it was queued; interrupt_saved, interrupt_left: since the request;
+                     // attempt_stalled, _stall_over: without a sign of life
+  Duration grace{};  // interrupt_requested, grace_extended, interrupt_left: from the request on; attempt_stalled: the
+                     // longest time without a sign before
+  std::string signal{};         // interrupt_requested: without SIG; empty: the job is asked through its socket
   bool before_it_left = false;  // job_resumed
   std::uint64_t epoch = 0;      // scheduler_started
   std::string version{};        // scheduler_started
   std::string states{};         // states_changed: who is what now (state_log.h)
+  // health_*: which check, of what, with what number, measured and expected, and what was done about it.
+  std::string check{};
+  std::string device{};
+  std::int64_t code = 0;   // attempt_ended: steps lost
+  std::int64_t value = 0;  // attempt_ended: GPU-milliseconds lost
+  std::int64_t expected = 0;
+  std::string unit{};
+  HealthVerdict verdict = HealthVerdict::kRecorded;
   friend bool operator==(const HistoryFacts&, const HistoryFacts&) = default;
 };
 

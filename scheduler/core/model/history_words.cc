@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sdk/base/duration_text.h"
+
 namespace glim::core {
 namespace {
 
@@ -53,6 +55,8 @@ std::string OfAttempt(const HistoryEntry& entry) {
       return "on " + NodeNames(facts) +
              (facts.step > 0 ? ", from step " + std::to_string(facts.step) : std::string(", from the beginning"));
     case HistoryKind::kAttemptRunning: return Took(facts.took) + " after it was queued";
+    case HistoryKind::kAttemptStalled: return NoSignFor(facts.took, facts.grace);
+    case HistoryKind::kAttemptStallOver: return "it gave a sign of life again after " + RoundedDurationText(facts.took);
     case HistoryKind::kAttemptEnded:
       return std::string(ToString(facts.outcome)) + (entry.text.empty() ? "" : ": ") + entry.text;
     default: return entry.text;
@@ -93,6 +97,40 @@ std::string OfNode(const HistoryEntry& entry) {
   }
 }
 
+// "Xid 79 on GPU 0000:3b:00.0", "link flash on mlx5_0/1", "disk read only"
+std::string Finding(const HistoryFacts& facts) {
+  const bool is_xid = facts.check == "xid";
+  std::string words = is_xid ? "Xid " + std::to_string(facts.code) : facts.check;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return facts.device.empty() ? words : words + (is_xid ? " on GPU " : " on ") + facts.device;
+}
+
+// What was done about it; empty: nothing but to keep it.
+std::string Done(const HistoryEntry& entry) {
+  const std::string job = entry.job ? "job " + std::to_string(entry.job.value) : "";
+  switch (entry.facts.verdict) {
+    case HealthVerdict::kRecorded: return "";
+    case HealthVerdict::kJobsFault: return "the fault of " + (job.empty() ? "a program" : job + "'s program");
+    case HealthVerdict::kRestarted: return job.empty() ? "the node is suspect" : job + " goes on elsewhere";
+    case HealthVerdict::kDrained: return "drained" + (job.empty() ? "" : ", " + job + " saves and leaves");
+    case HealthVerdict::kCordoned: return "no job starts there";
+    case HealthVerdict::kOut: return "taken out" + (job.empty() ? "" : ", " + job + " goes on elsewhere");
+  }
+  return "";
+}
+
+std::string OfHealth(const HistoryEntry& entry) {
+  const HistoryFacts& facts = entry.facts;
+  std::string words = Finding(facts);
+  if (!facts.unit.empty()) {
+    words += ", " + std::to_string(facts.value) + " " + facts.unit;
+    if (facts.expected != 0) words += " of " + std::to_string(facts.expected);
+  }
+  if (entry.kind == HistoryKind::kHealthConditionOver) return words + ": over";
+  if (const std::string done = Done(entry); !done.empty()) words += ": " + done;
+  return entry.text.empty() ? words : words + "; " + entry.text;
+}
+
 std::string Words(const HistoryEntry& entry) {
   switch (entry.kind) {
     case HistoryKind::kSchedulerStarted:
@@ -127,6 +165,8 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kAttemptRunning:
     case HistoryKind::kAttemptStopping:
     case HistoryKind::kAttemptEnded:
+    case HistoryKind::kAttemptStalled:
+    case HistoryKind::kAttemptStallOver:
     case HistoryKind::kClaimDropped: return OfAttempt(entry);
     case HistoryKind::kInterruptRequested:
     case HistoryKind::kStepAgreed:
@@ -155,11 +195,20 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kNodeRefused:
     case HistoryKind::kNodeFault:
     case HistoryKind::kNodeFaultOver: return OfNode(entry);
+    case HistoryKind::kHealthEvent:
+    case HistoryKind::kHealthCondition:
+    case HistoryKind::kHealthConditionOver: return OfHealth(entry);
   }
   return entry.text;
 }
 
 }  // namespace
+
+std::string NoSignFor(Duration silent, Duration longest) {
+  std::string text = "no step, save or output for " + RoundedDurationText(silent);
+  if (longest.ms > 0) text += " (its longest gap before was " + RoundedDurationText(longest) + ")";
+  return text;
+}
 
 std::string HistoryWords(const HistoryEntry& entry) {
   std::string text = Words(entry);

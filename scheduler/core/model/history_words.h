@@ -11,4 +11,7 @@ namespace glim::core {
 // about kHistoryTextBytesMax bytes.
 std::string HistoryWords(const HistoryEntry& entry);
 
+// "no step, save or output for 41 min (its longest gap before was 1 min 30 s)"; `longest` 0: no gap is known.
+std::string NoSignFor(Duration silent, Duration longest);
+
 }  // namespace glim::core

@@ -2,6 +2,7 @@
 #include "scheduler/core/model/history_words.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,10 @@ TEST(HistoryWords, SayWhatHappenedWithItsAmounts) {
       {EntryOf(HistoryKind::kAttemptEnded, "saved and left", {.outcome = Outcome::kInterrupted}),
        "interrupted: saved and left"},
       {EntryOf(HistoryKind::kAttemptEnded, "", {.outcome = Outcome::kSucceeded}), "succeeded"},
+      {EntryOf(HistoryKind::kAttemptStalled, "", {.took = Minutes(41)}), "no step, save or output for 41 min"},
+      {EntryOf(HistoryKind::kAttemptStalled, "", {.took = Minutes(41), .grace = Seconds(90)}),
+       "no step, save or output for 41 min (its longest gap before was 1 min 30 s)"},
+      {EntryOf(HistoryKind::kAttemptStallOver, "", {.took = Minutes(50)}), "it gave a sign of life again after 50 min"},
       {EntryOf(HistoryKind::kInterruptRequested, "job 9 needs 1 node", {.grace = Seconds(60)}),
        "job 9 needs 1 node; 60.0 s of grace"},
       {EntryOf(HistoryKind::kInterruptRequested, "job 9 needs 1 node", {.grace = Minutes(5), .signal = "TERM"}),
@@ -68,6 +73,41 @@ TEST(HistoryWords, SayWhatHappenedWithItsAmounts) {
       {EntryOf(HistoryKind::kOutageBegan, "", {.nodes = 3}), "3 nodes silent"},
   };
   for (const auto& [entry, words] : kRows) EXPECT_EQ(HistoryWords(entry), words);
+}
+
+HistoryEntry FoundBy(HistoryKind kind, HealthVerdict verdict, std::uint64_t job, std::string text = "") {
+  HistoryEntry entry = EntryOf(kind, std::move(text), {.check = "xid", .device = "0000:3b:00.0", .code = 79});
+  entry.facts.verdict = verdict;
+  entry.job = JobId(job);
+  return entry;
+}
+
+TEST(HistoryWords, SayWhatHealthChecksFoundAndWhatWasDone) {
+  const std::string found = "Xid 79 on GPU 0000:3b:00.0";
+  const std::vector<std::tuple<HealthVerdict, std::string, std::string>> kRows = {
+      {HealthVerdict::kRecorded, "", ""},
+      {HealthVerdict::kJobsFault, ": the fault of a program", ": the fault of job 7's program"},
+      {HealthVerdict::kRestarted, ": the node is suspect", ": job 7 goes on elsewhere"},
+      {HealthVerdict::kDrained, ": drained", ": drained, job 7 saves and leaves"},
+      {HealthVerdict::kCordoned, ": no job starts there", ": no job starts there"},
+      {HealthVerdict::kOut, ": taken out", ": taken out, job 7 goes on elsewhere"},
+  };
+  for (const auto& [verdict, alone, with_job] : kRows) {
+    EXPECT_EQ(HistoryWords(FoundBy(HistoryKind::kHealthEvent, verdict, 0)), found + alone);
+    EXPECT_EQ(HistoryWords(FoundBy(HistoryKind::kHealthEvent, verdict, 7)), found + with_job);
+  }
+  EXPECT_EQ(HistoryWords(FoundBy(HistoryKind::kHealthEvent, HealthVerdict::kOut, 0, "it has fallen off the bus")),
+            found + ": taken out; it has fallen off the bus");
+  HistoryEntry slow =
+      EntryOf(HistoryKind::kHealthCondition, "",
+              {.check = "link_slow", .device = "mlx5_0/1", .value = 100, .expected = 200, .unit = "Gb/s"});
+  EXPECT_EQ(HistoryWords(slow), "link slow on mlx5_0/1, 100 Gb/s of 200");
+  slow.facts.verdict = HealthVerdict::kDrained;
+  EXPECT_EQ(HistoryWords(slow), "link slow on mlx5_0/1, 100 Gb/s of 200: drained");
+  slow.kind = HistoryKind::kHealthConditionOver;
+  EXPECT_EQ(HistoryWords(slow), "link slow on mlx5_0/1, 100 Gb/s of 200: over");
+  EXPECT_EQ(HistoryWords(EntryOf(HistoryKind::kHealthCondition, "ext4 remounted it", {.check = "disk_read_only"})),
+            "disk read only; ext4 remounted it");
 }
 
 TEST(HistoryWords, AreBounded) {

@@ -30,6 +30,7 @@ enum class PlantedBug : std::uint8_t {
   kOwnFaultTriedAgain,     // a start that failed by the job's own fault is tried again like any other
   kCordonForgotten,        // a cordoned node is given to jobs like any other
   kReservationForgotten,   // a reserved node is given to any team's jobs
+  kHealthEventTwice,       // a health event that was taken in acts again when it is told again
 };
 
 #ifdef GLIM_PLANTED_BUGS

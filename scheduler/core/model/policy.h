@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/core/model/layout.h"
+#include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/spec.h"
 #include "sdk/base/time.h"
 
@@ -74,6 +75,28 @@ struct NotifyPolicy {
   bool empty() const { return webhooks.empty() && commands.empty(); }
   bool Has(const std::string& name) const { return webhooks.contains(name) || commands.contains(name); }
   friend bool operator==(const NotifyPolicy&, const NotifyPolicy&) = default;
+};
+
+// What is done about what nodes' health checks find: one row (lifecycle/health.h).
+struct HealthRule {
+  std::string check{};
+  std::vector<std::int64_t> codes{};  // of check xid; empty: any that no other row names
+  HealthVerdict verdict = HealthVerdict::kRecorded;
+  // How an attempt there ends, at once where the verdict is restarted, drained or out. Others leave it alone: it ends
+  // so if one of its ranks fails soon afterwards. kNone: the row does not say.
+  Outcome ends = Outcome::kNone;
+  std::uint32_t times = 1;      // it counts at the times-th on one device,
+  std::uint32_t users = 1;      // where jobs of so many users were there,
+  Duration within = Hours(24);  // within this long
+  std::string repair{};         // what an operator does then, for people
+  friend bool operator==(const HealthRule&, const HealthRule&) = default;
+};
+struct HealthPolicy {
+  std::vector<HealthRule> rules;           // before the default ones (health_rules.h)
+  Duration blame_window = Minutes(5);      // a rank that fails that long after a fault of hardware failed by it
+  Duration no_progress_min = Minutes(30);  // an attempt without a sign of life stands still not before that,
+  std::uint32_t no_progress_gaps = 20;     // and not before so many times its longest gap (watchdog.h)
+  friend bool operator==(const HealthPolicy&, const HealthPolicy&) = default;
 };
 
 struct Policy {
@@ -145,6 +168,9 @@ struct Policy {
 
   // Users of tasks.
   TaskUsersPolicy task_users;
+
+  // Hardware.
+  HealthPolicy health;
 
   // Reports.
   Price price;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/core/model/health.h"
 #include "scheduler/core/model/ids.h"
 #include "scheduler/core/model/spec.h"
 #include "scheduler/core/model/task_ids.h"
@@ -118,6 +119,9 @@ struct Job {
   JobId parent{};                         // whose token submitted it; 0: a user's
   bool priority_set = false;              // its spec has another class by now than the one it was submitted with
   std::vector<NodeId> moved_off{};        // an operator moved it off these, ascending: left out while other nodes fit
+  TimePoint hardware_failed_at;           // its newest attempt that hardware ended; 0: none has been
+  std::uint32_t hardware_failures = 0;    // of those, in a row within an hour of each other
+  Duration longest_gap{};  // between two signs of life of its attempts; kept where the watchdog waits longer for it
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -135,7 +139,10 @@ enum class Outcome : std::uint8_t {
   kTimeout,
   kCancelled,
   kClaimDropped,
-  kRestoreFailed
+  kRestoreFailed,
+  kGpuFailure,
+  kNetwork,
+  kOutOfMemory
 };
 const char* ToString(Outcome outcome);
 
@@ -153,7 +160,10 @@ enum class StopCause : std::uint8_t {
   kDeadline,
   kStartTimeout,
   kNodeFailure,
-  kFinished
+  kFinished,
+  kGpuFailure,
+  kNetwork,
+  kHang
 };
 const char* ToString(StopCause cause);
 
@@ -224,6 +234,9 @@ struct Attempt {
   std::vector<AttemptId> victims;       // whose agreements made room for it
   std::optional<TaskUser> task_user{};  // of the registry as it stood at its start; nothing: the user had no uid
   bool stop_now = false;                // with `stop`: its processes get no time between SIGTERM and SIGKILL
+  TimePoint stalled_since{};            // it stands still: its last sign of life; 0: it does not (watchdog.h)
+  std::uint32_t evidence_asked = 0;     // how often its tasks were asked what they do
+  std::string evidence{};  // what they answered last, a line for each rank that was told, then stacks; bounded
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
   Agreement* open_agreement();
@@ -288,6 +301,7 @@ struct Task {
   std::string hung_path;    // with start_failed: a path that the job names and that did not answer; nobody's fault
   bool disk_fault = false;  // with start_failed: the disk of its node's agent took nothing; nobody's fault
   std::vector<std::int32_t> pids;  // of a stopped one: what is still there of it, as its agent says; bounded
+  bool out_of_memory = false;      // the kernel killed a process of it for its limit of memory
   friend bool operator==(const Task&, const Task&) = default;
 };
 
@@ -361,8 +375,14 @@ struct Node {
   std::vector<TaskId> stuck_tasks;          // for which alone it is quarantined: it is ready again when they are gone
   std::optional<std::uint32_t> only_uid{};  // it runs jobs of this uid's user alone; nothing: of anybody
   bool needs_uid = false;                   // it runs no job whose user has no uid in the registry
-  std::vector<std::string> exposed_sockets{};  // abstract ones of root's programs, which tasks reach; printable
-  std::optional<Cordon> cordon{};              // nothing: no operator has taken it out
+  std::vector<std::string> exposed_sockets{};        // abstract ones of root's programs, which tasks reach; printable
+  std::optional<Cordon> cordon{};                    // nothing: no operator has taken it out
+  std::string health_boot{};                         // of the newest event of its health checks that was taken in,
+  std::uint64_t health_seq = 0;                      // and its number
+  std::vector<HealthEvent> health_events{};          // the newest kHealthEventsKept, the newest last
+  std::vector<HealthCondition> health_conditions{};  // as its agent told them last
+  std::string hardware_differs{};   // its labels from what its agent found: no job starts there; empty: they do not
+  std::string hardware_accepted{};  // the difference that an operator has accepted
   friend bool operator==(const Node&, const Node&) = default;
 };
 

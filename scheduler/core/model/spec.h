@@ -43,7 +43,8 @@ struct Placement {
   CrossZone cross_zone = CrossZone::kAuto;
   std::string gpu_type;  // empty: any
   NvLink nvlink = NvLink::kNone;
-  std::string nic;  // empty: any
+  std::string nic;   // empty: any
+  std::string node;  // this very one, by its name, of a job of one node; empty: any
   friend auto operator<=>(const Placement&, const Placement&) = default;
 };
 
@@ -125,7 +126,7 @@ struct JobSpec {
   Duration checkpoint_every;  // 0: not said
   std::uint32_t checkpoint_keep = 3;
   IfUnreachable if_unreachable = IfUnreachable::kOlder;
-  std::vector<std::string> restart_on = {"node_failure"};
+  std::vector<std::string> restart_on = {"node_failure", "xid", "network"};
   std::uint32_t restart_max = 20;
   Duration restart_backoff = Seconds(30);
   std::vector<Mount> mounts;
@@ -137,6 +138,7 @@ struct JobSpec {
   std::vector<SecretUse> secrets;
   bool api = false;  // its tasks find a token for the scheduler's API: for this job and those that it submits
   NotifySpec notify;
+  Duration no_progress;  // watchdog.no_progress: it stands still after that long without a sign of life; 0: not said
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -30,9 +30,7 @@ inline constexpr std::size_t kSecretBytesOfUserMax = 16 << 20;  // in all
 
 inline constexpr std::string_view kSpecSignals[] = {"TERM", "INT", "USR1", "USR2"};
 inline constexpr std::string_view kSpecNics[] = {"infiniband", "roce", "ethernet"};
-inline constexpr std::string_view kSpecRestartCauses[] = {"node_failure"};
-// Words of the format that no part of Glim recognises yet: a restart on them would never happen.
-inline constexpr std::string_view kSpecRestartCausesToCome[] = {"xid", "hang"};
+inline constexpr std::string_view kSpecRestartCauses[] = {"node_failure", "xid", "network", "hang"};
 
 // How an amount is written in a spec.
 enum class AmountUnit { kCount, kTime, kBytes, kMilliCpus };
@@ -54,6 +52,7 @@ inline constexpr AmountRange kAmountRanges[] = {
     {"checkpoint.keep", 1, 1000},
     {"restart.max", 0, 10'000},
     {"restart.backoff", 0, Hours(24).ms, AmountUnit::kTime},
+    {"watchdog.no_progress", Seconds(5).ms, Hours(24 * 7).ms, AmountUnit::kTime, true},
     {"limits.memory", std::int64_t{16} << 20, std::int64_t{1} << 50, AmountUnit::kBytes, true},  // less starts nothing
     {"limits.cpus", 10, 4'096'000, AmountUnit::kMilliCpus, true},
     {"limits.pids", 16, 4'194'304, AmountUnit::kCount, true},

@@ -129,31 +129,28 @@ Status CheckInterrupt(const JobSpec& spec) {
 }
 
 Status CheckRestart(const JobSpec& spec) {
-  if (Status s = CheckCount("restart.on", spec.restart_on.size(),
-                            std::size(kSpecRestartCauses) + std::size(kSpecRestartCausesToCome), "causes");
-      !s.ok()) {
+  if (Status s = CheckCount("restart.on", spec.restart_on.size(), std::size(kSpecRestartCauses), "causes"); !s.ok()) {
     return s;
   }
   for (std::size_t i = 0; i < spec.restart_on.size(); ++i) {
-    const std::string& cause = spec.restart_on[i];
-    if (std::find(std::begin(kSpecRestartCausesToCome), std::end(kSpecRestartCausesToCome), cause) !=
-        std::end(kSpecRestartCausesToCome)) {
-      return InvalidArgument(At("restart.on", i),
-                             Quoted(cause) + " is not recognised by this version: no restart on it",
-                             "leave it out; node_failure works");
-    }
-    if (Status s = CheckOneOf(At("restart.on", i), cause, kSpecRestartCauses); !s.ok()) return s;
+    if (Status s = CheckOneOf(At("restart.on", i), spec.restart_on[i], kSpecRestartCauses); !s.ok()) return s;
   }
   if (Status s = CheckAmount("restart.max", spec.restart_max); !s.ok()) return s;
   return CheckAmount("restart.backoff", spec.restart_backoff.ms);
 }
 
-Status CheckPlacement(const Placement& placement) {
+Status CheckPlacement(const JobSpec& spec) {
+  const Placement& placement = spec.placement;
   if (Status s = CheckCount("placement.zones", placement.zones.size(), kSpecZonesMax, "zones"); !s.ok()) return s;
   for (std::size_t i = 0; i < placement.zones.size(); ++i) {
     if (Status s = CheckWord(At("placement.zones", i), placement.zones[i]); !s.ok()) return s;
   }
   if (Status s = CheckOptionalWord("placement.gpu_type", placement.gpu_type); !s.ok()) return s;
+  if (Status s = CheckOptionalWord("placement.node", placement.node); !s.ok()) return s;
+  if (!placement.node.empty() && spec.nodes != 1) {
+    return InvalidArgument("placement.node", "names one node, and the job asks for " + std::to_string(spec.nodes),
+                           "say nodes: 1, or leave placement.node out");
+  }
   return placement.nic.empty() ? Status::Ok() : CheckOneOf("placement.nic", placement.nic, kSpecNics);
 }
 
@@ -329,13 +326,14 @@ Status ValidateSpec(const JobSpec& spec) {
     return InvalidArgument("gpus_per_node", "0, but launcher per-gpu starts one process for each GPU",
                            "use at least 1, or launcher node");
   }
-  if (Status s = CheckPlacement(spec.placement); !s.ok()) return s;
+  if (Status s = CheckPlacement(spec); !s.ok()) return s;
   if (Status s = CheckCommand(spec); !s.ok()) return s;
   if (Status s = CheckEnv(spec); !s.ok()) return s;
   if (Status s = CheckInterrupt(spec); !s.ok()) return s;
   if (Status s = CheckSaid("checkpoint.every", spec.checkpoint_every.ms); !s.ok()) return s;
   if (Status s = CheckAmount("checkpoint.keep", spec.checkpoint_keep); !s.ok()) return s;
   if (Status s = CheckRestart(spec); !s.ok()) return s;
+  if (Status s = CheckSaid("watchdog.no_progress", spec.no_progress.ms); !s.ok()) return s;
   if (Status s = CheckMounts(spec.mounts); !s.ok()) return s;
   if (Status s = CheckSnapshot(spec); !s.ok()) return s;
   if (Status s = CheckLimits(spec); !s.ok()) return s;

@@ -4,6 +4,7 @@
 
 #include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/health_rules.h"
 
 namespace glim::core {
 namespace {
@@ -15,6 +16,7 @@ struct Words {
 };
 constexpr std::array<Words, kWhysOut> kWords = {{{"quarantined", "is quarantined"},
                                                  {"with a fault", "has a fault"},
+                                                 {"unhealthy", "is unhealthy"},
                                                  {"without the checkpoint root", "does not see the checkpoint root"},
                                                  {"cordoned", "is"},
                                                  {"refused", "is refused"},
@@ -31,7 +33,8 @@ WhyOut WhyOf(const Node& node) {
     case NodeState::kSilent: return WhyOut::kSilent;
     case NodeState::kReady: break;
   }
-  if (!node.fault.empty()) return WhyOut::kFault;
+  if (!node.fault.empty() || !node.hardware_differs.empty()) return WhyOut::kFault;
+  if (KeptAwayBy(node)) return WhyOut::kUnhealthy;
   return node.root_error.empty() ? WhyOut::kLeftTasks : WhyOut::kNoRoot;
 }
 
@@ -39,9 +42,9 @@ WhyOut WhyOf(const Node& node) {
 std::string SaidOf(const Node& node, WhyOut why) {
   const std::string said = kWords[static_cast<std::size_t>(why)].said;
   if (why == WhyOut::kCordoned) return said + " " + CordonInWords(*node.cordon);
-  const std::string& note = why == WhyOut::kFault    ? node.fault
-                            : why == WhyOut::kNoRoot ? node.root_error
-                                                     : node.message;
+  if (why == WhyOut::kUnhealthy) return said + ": " + HealthInWords(*KeptAwayBy(node));
+  const std::string& fault = node.fault.empty() ? node.hardware_differs : node.fault;
+  const std::string& note = why == WhyOut::kFault ? fault : why == WhyOut::kNoRoot ? node.root_error : node.message;
   return note.empty() ? said : said + ": " + note;
 }
 

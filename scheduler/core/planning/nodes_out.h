@@ -13,8 +13,8 @@
 namespace glim::core {
 
 // In the order in which an example is chosen: what an operator must mend stands before what passes by itself.
-enum class WhyOut { kQuarantined, kFault, kNoRoot, kCordoned, kRefused, kLost, kSilent, kLeftTasks };
-inline constexpr std::size_t kWhysOut = 8;
+enum class WhyOut { kQuarantined, kFault, kUnhealthy, kNoRoot, kCordoned, kRefused, kLost, kSilent, kLeftTasks };
+inline constexpr std::size_t kWhysOut = 9;
 
 struct NodesOut {
   std::size_t all = 0;

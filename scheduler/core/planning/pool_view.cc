@@ -154,7 +154,9 @@ const AskView& PoolViews::AskOf(const Job& job) {
   ask.number = static_cast<std::uint32_t>(asks_.size());
   std::map<std::uint32_t, std::size_t> of_all;
   for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
-    if (!Fits(view.nodes[i].row->labels, spec) || !(give.empty() || give[view.layout->folders[i]])) continue;
+    const Node& node = *view.nodes[i].row;
+    if (!IsMeant(node.name, spec) || !Fits(node.labels, spec)) continue;
+    if (!give.empty() && !give[view.layout->folders[i]]) continue;
     ++of_all[view.nodes[i].zone];
     if (take.empty() || take[view.layout->users[i]]) {
       ask.nodes.push_back(i);

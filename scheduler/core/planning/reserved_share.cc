@@ -18,7 +18,7 @@ constexpr std::size_t kEases = 5;
 
 // An operator has taken it out, or something is wrong with it: nobody counts on it. A silent one may be back soon.
 bool IsOut(const Node& node) {
-  return node.cordon || !node.fault.empty() || node.state == NodeState::kLost ||
+  return node.cordon || !node.fault.empty() || !node.hardware_differs.empty() || node.state == NodeState::kLost ||
          node.state == NodeState::kQuarantined || node.state == NodeState::kRefused;
 }
 

@@ -46,6 +46,12 @@ Reply Cluster::Do(decltype(Event::what) what) {
   return last_drive_.replies.at(0);
 }
 
+void Cluster::Commit(const Transition& transition) {
+  store_.Commit(transition.mutations);
+  unsynced_.insert(transition.sync.begin(), transition.sync.end());
+  Check();
+}
+
 void Cluster::Check() const {
   EXPECT_THAT(CheckInvariants(state_, policy_, now_), ::testing::IsEmpty());
   EXPECT_EQ(store_.Difference(state_), "");
@@ -120,7 +126,8 @@ void Cluster::Silence(NodeId node, bool stream_ends) {
 }
 
 Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::string& replica,
-                       std::vector<std::string> folders, const UserRule& rule) {
+                       std::vector<std::string> folders, const UserRule& rule,
+                       std::shared_ptr<const NodeInventory> inventory) {
   NodeConnected event;
   event.session = ++last_session_;
   event.name = name;
@@ -130,6 +137,7 @@ Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::st
   event.allowed_folders = std::move(folders);
   event.only_uid = rule.only_uid;
   event.needs_uid = rule.needs_uid;
+  event.inventory = std::move(inventory);
   const Reply reply = Do(event);
   if (reply.status.ok()) sessions_[reply.node] = event.session;
   return reply;

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ class Cluster {
 
   void Check() const;
 
+  // What a part of the core has changed by itself: committed, without an event.
+  void Commit(const Transition& transition);
+
   // --- users
   // The quota of a user, from the next event on.
   void SetQuota(const std::string& user, PriorityClass priority, std::uint32_t nodes);
@@ -66,7 +70,8 @@ class Cluster {
   // The agent is not heard any more; its stream ends only when `stream_ends`.
   void Silence(NodeId node, bool stream_ends = false);
   Reply Connect(const std::string& name, NodeLabels labels, const std::string& replica = "",
-                std::vector<std::string> folders = {}, const UserRule& rule = {});
+                std::vector<std::string> folders = {}, const UserRule& rule = {},
+                std::shared_ptr<const NodeInventory> inventory = nullptr);
   // Its agent begins anew and says whose jobs it runs.
   Reply SetRule(NodeId node, const UserRule& rule);
   // Heard again; reports what it has.

@@ -133,7 +133,7 @@ class JobRow {
 
 Json NodeRow(const server::Snapshot& snapshot, const core::Node& node, bool whole) {
   v1::Node message;
-  server::NodeToProto(snapshot, node, &message);
+  server::NodeToProto(snapshot, node, server::NodeShown::kRow, &message);
   message.clear_last_heard_ms();
   if (!whole) server::RemovePrivateParts(&message);
   Json row = proto::MessageJson(message);

@@ -67,6 +67,36 @@ TEST_F(NodeLifeTest, LabelsOfAHeldNodeAreShownUntilTheyHold) {
   EXPECT_FALSE(GetNode("node-1").has_next_labels());
 }
 
+TEST_F(NodeLifeTest, WhatItIsMadeOfIsShownAndLabelsThatDifferKeepJobsAway) {
+  v1::Hello hello = Hello("node-1");
+  hello.mutable_labels()->set_simulated_gpus(false);
+  hello.mutable_labels()->set_gpu_count(8);
+  hello.mutable_labels()->set_nvlink("none");
+  hello.mutable_labels()->set_nic("ethernet");
+  hello.mutable_inventory()->set_cpus(16);
+  hello.mutable_inventory()->set_memory_bytes(1 << 30);
+  for (std::uint32_t i = 0; i < 7; ++i) {
+    hello.mutable_inventory()->add_gpus()->set_index(i);
+    hello.mutable_inventory()->mutable_gpus(static_cast<int>(i))->set_type("NVIDIA A100");
+  }
+  {
+    FakeAgent agent(channel_, hello);
+    ASSERT_TRUE(agent.WaitWelcome());
+    const v1::Node node = GetNode("node-1");
+    EXPECT_EQ(node.inventory().cpus(), 16u);
+    EXPECT_EQ(node.inventory().gpus_size(), 7);
+    EXPECT_EQ(node.hardware_differs(), "its labels say 8 GPUs of A100, its agent found 7 (NVIDIA A100)");
+    EXPECT_EQ(node.message(), "labels differ: " + node.hardware_differs());
+    const std::uint64_t job = MustSubmit(Spec("waits"));
+    ASSERT_TRUE(
+        Eventually([&] { return GetJob(job).blockers_size() == 1 && GetJob(job).blockers(0).kind() == "nodes_out"; }));
+  }
+  hello.mutable_inventory()->add_gpus()->set_type("NVIDIA A100");
+  FakeAgent mended(channel_, hello);
+  ASSERT_TRUE(mended.WaitWelcome());
+  EXPECT_TRUE(mended.WaitLaunch(1)) << "the eighth is there again";
+}
+
 TEST_F(NodeLifeTest, ANodeThatWasRemovedRegistersAnew) {
   const auto agent = Connect("node-1");
   v1::Hello another = Hello("node-1");

@@ -83,7 +83,7 @@ Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request
         .WithField("job_id")
         .WithFix("glim queue --all lists the jobs");
   }
-  JobToProto(snapshot, *job, AttemptsShown::kNewest, now, response->mutable_job());
+  JobToProto(snapshot, *job, AttemptsShown::kAll, now, response->mutable_job());
   if (job->state != core::JobState::kQueued) return Status::Ok();
   core::WhatIf what_if(CopyOf(snapshot), *snapshot.policy, now);
   const core::Explanation explanation = what_if.Explain(job->id);

@@ -69,7 +69,7 @@ TEST_F(ClientApiTest, RefusalsNameTheField) {
       {"interrupt.grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_grace_ms(-5); }},
       {"launcher", [](v1::JobSpec* s) { s->set_launcher(static_cast<v1::Launcher>(9)); }},
       {"restart.on[0]", [](v1::JobSpec* s) { s->mutable_restart()->add_on("boredom"); }},
-      {"restart.on[0]", [](v1::JobSpec* s) { s->mutable_restart()->add_on("xid"); }},
+      {"restart.on[0]", [](v1::JobSpec* s) { s->mutable_restart()->add_on("gpu_failure"); }},
       {"interrupt.grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_grace_ms(300'001); }},
       {"interrupt.max_grace", [](v1::JobSpec* s) { s->mutable_interrupt()->set_max_grace_ms(86'400'000); }},
       {"env.RANK", [](v1::JobSpec* s) { s->add_env()->set_name("RANK"); }},

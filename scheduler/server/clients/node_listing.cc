@@ -82,7 +82,7 @@ Result<v1::ListNodesResponse> ListNodes(const Snapshot& snapshot, const v1::List
       return false;
     }
     v1::Node* const out = response.add_nodes();
-    NodeToProto(snapshot, node, out);
+    NodeToProto(snapshot, node, node.name == request.name() ? NodeShown::kWhole : NodeShown::kRow, out);
     if (paged) bytes += out->ByteSizeLong();
     return true;
   });

@@ -108,7 +108,7 @@ grpc::ServerUnaryReactor* OperateService::Cordon(Call* call, core::CordonNode ev
     if (found != nullptr) {
       core::Node row = *found;
       if (event.dry_run) row.cordon = core::CordonAfter(row, event, loop_->Now());
-      NodeToProto(*snapshot, row, response->mutable_node());
+      NodeToProto(*snapshot, row, NodeShown::kWhole, response->mutable_node());
     }
     call->Answer(reply.status, response);
   });
@@ -154,7 +154,7 @@ grpc::ServerUnaryReactor* OperateService::UncordonNode(grpc::CallbackServerConte
                       if (found != nullptr) {
                         core::Node row = *found;
                         row.cordon.reset();
-                        NodeToProto(*snapshot, row, response->mutable_node());
+                        NodeToProto(*snapshot, row, NodeShown::kWhole, response->mutable_node());
                       }
                       call->Answer(reply.status, response);
                     });

@@ -9,6 +9,7 @@
 
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/clients/storage_report.h"
+#include "scheduler/server/convert/hardware_report.h"
 #include "scheduler/server/convert/history_report.h"
 #include "scheduler/server/convert/page_limits.h"
 #include "scheduler/server/convert/usage_report.h"
@@ -89,7 +90,55 @@ void AddRunning(const core::Tables& tables, TimePoint now, HistoryReport* report
   });
 }
 
+// When the attempt's stop was ordered, and when a later one of its job ran.
+Status ReadTimes(store::HistoryReader& reader, HardwareReport::End* end) {
+  store::HistoryReader::HistoryQuery query;
+  query.job = end->job;
+  query.since = std::max(TimePoint{}, end->ended_at - Hours(24));
+  query.limit = kEntriesAtOnce;
+  for (;;) {
+    const auto page = reader.History(query);
+    if (!page.ok()) return page.status();
+    for (const auto& [seq, entry] : *page) {
+      if (entry.kind == core::HistoryKind::kAttemptStopping && entry.attempt == end->attempt)
+        end->stopped_at = entry.at;
+      if (entry.kind != core::HistoryKind::kAttemptRunning || entry.attempt <= end->attempt) continue;
+      end->again_at = entry.at;
+      return Status::Ok();
+    }
+    if (page->size() < kEntriesAtOnce) return Status::Ok();
+    query.after = page->back().seq;
+  }
+}
+
 }  // namespace
+
+Status ReadHardware(store::HistoryReader& reader, const core::Tables& tables, HardwareReport* report,
+                    v1::GetHardwareReportResponse* response) {
+  store::HistoryReader::HistoryQuery query = report->query();
+  store::HistoryReader::HistoryQuery first;
+  first.since = query.since;
+  first.limit = 1;
+  const auto oldest = reader.History(first);
+  if (!oldest.ok()) return oldest.status();
+  for (bool more = true; more;) {
+    const auto page = reader.History(query);
+    if (!page.ok()) return page.status();
+    for (const auto& [seq, entry] : *page) {
+      more = report->Add(entry);
+      if (!more) break;
+    }
+    more = more && page->size() == query.limit;
+    if (more) query.after = page->back().seq;
+  }
+  std::vector<HardwareReport::End>& ends = report->ends();
+  for (std::size_t i = ends.size() - std::min(ends.size(), kTimedEndsMax); i < ends.size(); ++i) {
+    if (Status read = ReadTimes(reader, &ends[i]); !read.ok()) return read;
+  }
+  // A report that goes back further than the history begins where the history does.
+  report->WriteTo(tables, oldest->empty() ? TimePoint{} : std::max(query.since, oldest->front().entry.at), response);
+  return Status::Ok();
+}
 
 Status ClusterAt(store::HistoryReader& reader, v1::GetClusterAtResponse* response) {
   const TimePoint at{response->at_ms()};
@@ -127,6 +176,23 @@ grpc::ServerUnaryReactor* ReportService::GetHistoryReport(grpc::CallbackServerCo
         const Status read = reader.EachEnded(report->query(), [&](const auto& job) { report->Add(job); });
         if (read.ok()) report->WriteTo(response);
         return read;
+      },
+      [call, response](const Status& status) { call->Answer(status, response); });
+  return posted.ok() ? call : call->Refuse(posted);
+}
+
+grpc::ServerUnaryReactor* ReportService::GetHardwareReport(grpc::CallbackServerContext* context,
+                                                           const v1::GetHardwareReportRequest* request,
+                                                           v1::GetHardwareReportResponse* response) {
+  Call* const call = Call::Open(door_, context, "ReportApi/GetHardwareReport", *request, {{Bound::kReads, 1}});
+  if (!call->admitted()) return call;
+  auto made = HardwareReport::For(*request, loop_->Now());
+  if (!made.ok()) return call->Refuse(made.status());
+  const auto report = std::make_shared<HardwareReport>(std::move(made).value());
+  const Status posted = desk_->PostReport(
+      call->user(), call->caller().peer,
+      [report, response, snapshot = loop_->snapshot()](store::HistoryReader& reader) {
+        return ReadHardware(reader, snapshot->tables, report.get(), response);
       },
       [call, response](const Status& status) { call->Answer(status, response); });
   return posted.ok() ? call : call->Refuse(posted);

@@ -18,6 +18,9 @@ class ReportService final : public v1::ReportApi::CallbackService {
   grpc::ServerUnaryReactor* GetHistoryReport(grpc::CallbackServerContext* context,
                                              const v1::GetHistoryReportRequest* request,
                                              v1::GetHistoryReportResponse* response) override;
+  grpc::ServerUnaryReactor* GetHardwareReport(grpc::CallbackServerContext* context,
+                                              const v1::GetHardwareReportRequest* request,
+                                              v1::GetHardwareReportResponse* response) override;
   grpc::ServerUnaryReactor* GetStorageReport(grpc::CallbackServerContext* context,
                                              const v1::GetStorageReportRequest* request,
                                              v1::GetStorageReportResponse* response) override;
@@ -30,6 +33,11 @@ class ReportService final : public v1::ReportApi::CallbackService {
   const HeldSaves* held_;
   Door* door_;
 };
+
+class HardwareReport;
+// All that the history has for the report, its times included, and the answer. Runs on the thread that owns the reader.
+Status ReadHardware(store::HistoryReader& reader, const core::Tables& tables, HardwareReport* report,
+                    v1::GetHardwareReportResponse* response);
 
 // The cluster as the history tells that it was at `response->at_ms()`. Runs on the thread that owns the reader.
 Status ClusterAt(store::HistoryReader& reader, v1::GetClusterAtResponse* response);

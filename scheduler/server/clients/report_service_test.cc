@@ -4,9 +4,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "scheduler/server/convert/hardware_report.h"
 #include "scheduler/server/testing/client_fixture.h"
+#include "scheduler/store/memory/memory_store.h"
 
 namespace glim::server {
 namespace {
@@ -111,6 +114,71 @@ TEST_F(ReportServiceTest, EndedJobsAreSummedAndTheClusterIsShownAsItWas) {
   const auto before = At(1);
   EXPECT_FALSE(before.complete()) << "before the first event";
   EXPECT_EQ(before.nodes_size() + before.jobs_size(), 0);
+}
+
+TEST_F(ReportServiceTest, HardwareIsReportedFromTheHistoryAlsoAfterARestart) {
+  const auto ask = [this] {
+    v1::GetHardwareReportResponse response;
+    const grpc::Status status = Ask(&v1::ReportApi::Stub::GetHardwareReport, v1::GetHardwareReportRequest(), &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  };
+  const auto before = ask();
+  EXPECT_GT(before.since_ms(), 0);
+  EXPECT_GE(before.until_ms(), before.since_ms());
+  EXPECT_EQ(before.mtbf().failures(), 0u);
+  ASSERT_EQ(before.ends_size(), 5);
+  EXPECT_EQ(before.ends(0).outcome(), "node_failure");
+  agent_.reset();
+  RestartServer();
+  const auto after = ask();
+  EXPECT_EQ(after.since_ms(), before.since_ms());
+  EXPECT_GT(after.mtbf().node_ms(), 0) << "the node was there all the time";
+}
+
+// What a store has of a fault, read as the service reads it.
+TEST(ReadHardware, AFaultsTimesAreFoundInItsJobsEntries) {
+  store::MemoryStore memory;
+  store::Store& store = memory;
+  const std::uint64_t epoch = store.AcquireEpoch().value();
+  std::vector<core::Mutation> entries;
+  const auto add = [&entries](core::HistoryKind kind, std::int64_t at, std::uint32_t attempt,
+                              core::HistoryFacts facts) {
+    core::HistoryEntry entry;
+    entry.at = TimePoint{at};
+    entry.kind = kind;
+    entry.job = core::JobId(7);
+    entry.attempt = attempt;
+    if (kind == core::HistoryKind::kHealthEvent) entry.node = core::NodeId(3);
+    entry.facts = std::move(facts);
+    entries.emplace_back(std::move(entry));
+  };
+  add(core::HistoryKind::kAttemptRunning, 1'000, 1, {});
+  add(core::HistoryKind::kHealthEvent, 5'000, 1,
+      {.took = Milliseconds(250),
+       .check = "xid",
+       .device = "0000:3b:00.0",
+       .code = 79,
+       .verdict = core::HealthVerdict::kOut});
+  add(core::HistoryKind::kAttemptStopping, 5'100, 1, {.stop = core::StopCause::kGpuFailure});
+  add(core::HistoryKind::kAttemptEnded, 6'000, 1, {.outcome = core::Outcome::kGpuFailure, .code = 4, .value = 900});
+  for (int i = 0; i < 1'000; ++i) add(core::HistoryKind::kStepAgreed, 6'001, 1, {});  // more than a page
+  add(core::HistoryKind::kAttemptRunning, 9'000, 2, {});
+  ASSERT_TRUE(store.Commit(epoch, entries).ok());
+  auto report = HardwareReport::For({}, TimePoint{10'000});
+  ASSERT_TRUE(report.ok());
+  v1::GetHardwareReportResponse response;
+  ASSERT_TRUE(ReadHardware(store, core::ClusterState().tables(), &*report, &response).ok());
+  EXPECT_EQ(response.since_ms(), 1'000) << "where the history begins";
+  ASSERT_EQ(response.xids_size(), 1);
+  EXPECT_EQ(response.nodes(0).name(), "node 3");
+  EXPECT_EQ(response.nodes(0).state(), "removed");
+  const v1::HardwareEnd& end = response.ends(1);
+  EXPECT_EQ(end.outcome(), "gpu_failure");
+  EXPECT_EQ(end.lost_gpu_ms(), 900);
+  EXPECT_EQ(end.steps_lost(), 4);
+  EXPECT_EQ(end.detect().p50_ms(), 350);
+  EXPECT_EQ(end.recover().p50_ms(), 3'000);
 }
 
 TEST_F(ReportServiceTest, EventsOfStatesAreShownToNobody) {

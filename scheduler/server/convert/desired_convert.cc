@@ -132,6 +132,7 @@ v1::DesiredState BuildDesiredState(const Snapshot& snapshot, core::NodeId id, co
     if (task.interrupt && known && !task.attempt->agreements.empty()) {
       SetInterrupt(snapshot, task, now, out->mutable_interrupt());
     }
+    out->set_evidence(task.evidence);
     if (task.stop) {
       out->mutable_stop()->set_reason(task.stop_reason);
       const bool at_once = task.attempt != nullptr && task.attempt->stop_now;

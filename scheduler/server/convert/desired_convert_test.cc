@@ -162,5 +162,20 @@ TEST_F(ReplicaEnv, ASignalledRoundSendsTheSignalAndTellsListenersToStop) {
   }
 }
 
+TEST_F(ReplicaEnv, ATaskOfAnAttemptThatStandsStillIsAskedUntilItsAnswerIsKept) {
+  AddAttempt(5, {});
+  core::Attempt attempt = *state_.FindAttempt({kJob, 5});
+  attempt.state = AttemptState::kRunning;
+  attempt.evidence_asked = 3;
+  state_.Put(attempt);
+  EXPECT_EQ(Desired().evidence(), 0u) << "it was asked once, and went on since";
+  attempt.stalled_since = TimePoint{1500};
+  state_.Put(attempt);
+  EXPECT_EQ(Desired().evidence(), 3u);
+  attempt.evidence = "n1: rank 0: python3 (pid 3) sleeps\n";
+  state_.Put(attempt);
+  EXPECT_EQ(Desired().evidence(), 0u);
+}
+
 }  // namespace
 }  // namespace glim::server

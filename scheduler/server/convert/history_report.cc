@@ -32,18 +32,6 @@ std::int64_t Percentile(const std::vector<std::int64_t>& sorted, std::size_t per
   return sorted[(sorted.size() * percent + 99) / 100 - 1];
 }
 
-void WriteSpread(std::vector<std::int64_t>& values, v1::Spread* out) {
-  if (values.empty()) return;
-  std::sort(values.begin(), values.end());
-  double sum = 0;
-  for (const std::int64_t value : values) sum += static_cast<double>(value);
-  out->set_mean_ms(static_cast<std::int64_t>(sum / static_cast<double>(values.size())));
-  out->set_p50_ms(Percentile(values, 50));
-  out->set_p90_ms(Percentile(values, 90));
-  out->set_p99_ms(Percentile(values, 99));
-  out->set_max_ms(values.back());
-}
-
 double PriceOf(const core::Price& price, const store::EndedFigures& job, std::int64_t gpu_ms) {
   if (price.unit.empty()) return 0;
   std::int64_t milli = price.per_gpu_hour_milli;
@@ -60,6 +48,18 @@ bool Larger(const Row& a, const Row& b) {
 }
 
 }  // namespace
+
+void WriteSpread(std::vector<std::int64_t>& values, v1::Spread* out) {
+  if (values.empty()) return;
+  std::sort(values.begin(), values.end());
+  double sum = 0;
+  for (const std::int64_t value : values) sum += static_cast<double>(value);
+  out->set_mean_ms(static_cast<std::int64_t>(sum / static_cast<double>(values.size())));
+  out->set_p50_ms(Percentile(values, 50));
+  out->set_p90_ms(Percentile(values, 90));
+  out->set_p99_ms(Percentile(values, 99));
+  out->set_max_ms(values.back());
+}
 
 std::string WhyFailed(const store::EndedFigures& job) {
   if (job.outcome == "failed") return "exit " + std::to_string(job.exit_code);

@@ -71,6 +71,8 @@ class HistoryReport {
   Sums others_;
 };
 
+// Exact percentiles (nearest rank) of the values, which it sorts; of none it writes nothing.
+void WriteSpread(std::vector<std::int64_t>& values, v1::Spread* out);
 // Why a job failed, in one word or two: "exit 1", "node_failure".
 std::string WhyFailed(const store::EndedFigures& job);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/server/convert/health_convert.h"
 #include "sdk/base/cut_text.h"
 #include "sdk/base/hex.h"
 #include "sdk/base/printable.h"
@@ -24,6 +25,7 @@ constexpr std::size_t kSocketsMax = 32;
 constexpr std::size_t kSocketBytesMax = 108;  // of sockaddr_un
 constexpr std::size_t kMessageMax = 4096;
 constexpr std::size_t kCauseMax = 512;
+constexpr std::size_t kEvidenceMax = 64 * 1024;
 constexpr std::size_t kMarkerMax = 128;
 constexpr std::size_t kPathMax = 4096;
 constexpr std::size_t kHostPortMax = 259;
@@ -172,6 +174,7 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.path_missing = proto.path_missing();
   task.hung_path = proto.hung_path().substr(0, kCauseMax);
   task.disk_fault = proto.disk_fault();
+  task.out_of_memory = proto.out_of_memory();
   task.save_missing = proto.save_missing();
   task.copied_bytes = std::max<std::int64_t>(0, proto.copied_bytes());
   task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));
@@ -184,6 +187,9 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
     task.ranks.push_back(std::move(rank).value());
   }
   task.pids.assign(proto.pids().begin(), proto.pids().end());
+  task.activity_at = TimePoint{std::max<std::int64_t>(0, proto.activity_at_ms())};
+  task.evidence_id = proto.evidence().id();
+  task.evidence = CutText(proto.evidence().text(), kEvidenceMax);
   return task;
 }
 
@@ -256,6 +262,7 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.highest_job = core::JobId(hello.highest_job_id());
   if (hello.has_only_uid()) event.only_uid = hello.only_uid();
   event.needs_uid = hello.needs_uid();
+  event.inventory = InventoryOf(hello);
   return event;
 }
 
@@ -286,6 +293,7 @@ void NodeToEvent(const v1::NodeReport& report, const core::Policy& policy, core:
   event->fault = FaultInWords(report);
   event->site_fault = CutText(report.site_fault(), kMessageMax);
   event->exposed_sockets = ExposedSocketsOf(report);
+  HealthToEvent(report, event);
   if (report.root().root() != policy.checkpoint_root) return;
   event->root_marker = report.root().marker().substr(0, kMarkerMax);
   event->root_error = report.root().error().substr(0, kCauseMax);

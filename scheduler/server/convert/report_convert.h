@@ -18,7 +18,8 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello);
 Result<core::NodeLabels> LabelsFromProto(const v1::NodeLabels& proto);
 
 // What the report says of the node itself, safe to show and bounded: the policy's checkpoint root (of another one it
-// says nothing that counts), its faults, a prolog or an epilog that failed, the sockets that tasks reach.
+// says nothing that counts), its faults, a prolog or an epilog that failed, the sockets that tasks reach, what its
+// health checks find (health_convert.h).
 void NodeToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event);
 
 Result<std::vector<core::ObservedTask>> ReportToTasks(const v1::NodeReport& report);

@@ -14,6 +14,7 @@
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/save_retention.h"
 #include "scheduler/core/model/zone_link.h"
+#include "scheduler/server/convert/health_convert.h"
 #include "scheduler/server/convert/reservation_convert.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "scheduler/wire/spec_convert.h"
@@ -244,6 +245,8 @@ void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, Time
   for (const auto& zone : attempt.zones) out->add_zones(zone);
   out->set_borrowed(attempt.borrowed);
   out->set_failed_rank(attempt.failed_rank);
+  out->set_stalled_since_ms(attempt.stalled_since.ms);
+  out->set_evidence(attempt.evidence);
 }
 
 namespace {
@@ -253,6 +256,7 @@ void AttemptsToProto(const Snapshot& snapshot, const core::Job& job, AttemptsSho
   snapshot.tables.attempts.VisitFrom({job.id, first}, [&](core::AttemptId id, const core::Attempt& attempt) {
     if (id.job != job.id) return false;
     AttemptToProto(snapshot, attempt, now, out->add_attempts());
+    if (shown != AttemptsShown::kAll) out->mutable_attempts()->rbegin()->clear_evidence();
     return true;
   });
   // A gang of a thousand nodes that was interrupted fifty times: the oldest attempts lose their task lists first.
@@ -325,16 +329,30 @@ void CordonToProto(const core::Cordon& cordon, v1::Cordon* out) {
   out->set_drained(cordon.drained);
 }
 
-// What is wrong with it, and who has taken it out.
+// "pcie slow of 0000:3b:00.0: 8 GT/s". Of those for which no job starts there while they last.
+std::string KeepsAway(const core::HealthCondition& condition) {
+  if (condition.verdict != core::HealthVerdict::kCordoned) return "";
+  std::string words = condition.check;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  if (!condition.device.empty()) words += " of " + condition.device;
+  return condition.text.empty() ? words : words + ": " + condition.text;
+}
+
+// Who has taken it out, and what is wrong with it: one fault, and all that is wrong with its hardware.
 std::string MessageOf(const core::Node& node) {
-  const std::string& fault = !node.message.empty() ? node.message : !node.fault.empty() ? node.fault : node.root_error;
-  if (!node.cordon) return fault;
-  return core::CordonInWords(*node.cordon) + (fault.empty() ? "" : "; " + fault);
+  std::string words = node.cordon ? core::CordonInWords(*node.cordon) : "";
+  const auto add = [&words](const std::string& what) {
+    if (!what.empty()) words += (words.empty() ? "" : "; ") + what;
+  };
+  add(!node.message.empty() ? node.message : !node.fault.empty() ? node.fault : node.root_error);
+  if (!node.hardware_differs.empty()) add("labels differ: " + node.hardware_differs);
+  for (const core::HealthCondition& condition : node.health_conditions) add(KeepsAway(condition));
+  return words;
 }
 
 }  // namespace
 
-void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out) {
+void NodeToProto(const Snapshot& snapshot, const core::Node& node, NodeShown shown, v1::Node* out) {
   out->set_name(node.name);
   LabelsToProto(node.labels, out->mutable_labels());
   // Fewer GPUs are a fault, which the message tells: they never become its labels.
@@ -348,6 +366,8 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   out->set_address(node.address);
   if (const auto it = snapshot.liveness->find(node.id); it != snapshot.liveness->end()) {
     out->set_last_heard_ms(it->second.last_heard.ms);
+    const bool told = shown == NodeShown::kWhole && it->second.inventory;
+    if (told) InventoryToProto(*it->second.inventory, out->mutable_inventory());
   }
   for (const core::AttemptId id : node.orphans) RefToProto(id, out->add_orphans());
   out->set_agent_version(node.agent_version);
@@ -361,6 +381,9 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out
   if (node.only_uid) out->set_only_uid(*node.only_uid);
   out->set_needs_uid(node.needs_uid);
   for (const std::string& socket : node.exposed_sockets) out->add_exposed_sockets(socket);
+  out->set_hardware_differs(node.hardware_differs);
+  HealthConditionsToProto(node, out);
+  if (shown == NodeShown::kWhole) HealthEventsToProto(node, out);
 }
 
 }  // namespace glim::server

@@ -15,7 +15,10 @@ enum class AttemptsShown { kNewest, kAll };
 
 void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown shown, TimePoint now, v1::Job* out);
 void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, TimePoint now, v1::Attempt* out);
-void NodeToProto(const Snapshot& snapshot, const core::Node& node, v1::Node* out);
+// kRow leaves out the inventory and the events of health: a list of a thousand nodes has no room for them.
+enum class NodeShown { kRow, kWhole };
+
+void NodeToProto(const Snapshot& snapshot, const core::Node& node, NodeShown shown, v1::Node* out);
 
 // Why a job does not run: never empty for a queued job and for one that waits for nodes it has claimed, else empty.
 std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job& job, TimePoint now);

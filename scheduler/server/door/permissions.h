@@ -103,6 +103,7 @@ inline constexpr auto kPermissions = [] {
       {"/glim.v1.LogApi/SearchLog", kUsers, kViewer, kTeam, kRead, kJobs, kPlain},
 
       {"/glim.v1.ReportApi/GetHistoryReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
+      {"/glim.v1.ReportApi/GetHardwareReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
       {"/glim.v1.ReportApi/GetStorageReport", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
       {"/glim.v1.ReportApi/GetClusterAt", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},
 

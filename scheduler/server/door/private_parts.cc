@@ -69,7 +69,14 @@ constexpr std::string_view kOfNode[] = {"name",
                                         "only_uid",
                                         "needs_uid",
                                         "cordon",
-                                        "reserved"};
+                                        "reserved",
+                                        "health_conditions",
+                                        "health_events",
+                                        "inventory",
+                                        "hardware_differs"};
+// Not the kernel's line, which names processes.
+constexpr std::string_view kOfHealthEvent[] = {"check",    "device", "code",    "at_ms", "value",
+                                               "expected", "unit",   "verdict", "job_id"};
 constexpr std::string_view kOfUser[] = {"name", "teams", "admin_of"};
 
 // What the planner says of amounts and names of jobs. The others' words may hold paths and what programs said.
@@ -109,6 +116,9 @@ void RemovePrivateParts(v1::EndedJob* job) { KeepOnly(kOfEnded, job); }
 
 void RemovePrivateParts(v1::AccountUser* user) { KeepOnly(kOfUser, user); }
 
-void RemovePrivateParts(v1::Node* node) { KeepOnly(kOfNode, node); }
+void RemovePrivateParts(v1::Node* node) {
+  KeepOnly(kOfNode, node);
+  for (v1::HealthEvent& event : *node->mutable_health_events()) KeepOnly(kOfHealthEvent, &event);
+}
 
 }  // namespace glim::server

@@ -73,14 +73,14 @@ std::set<std::string> TextsLeft() {
 }
 
 TEST(PrivateParts, OfAJobOthersSeeNameStateSizeAndTimes) {
-  EXPECT_THAT(
-      TextsLeft<v1::Job>(),
-      ElementsAre("attempts.agreements.preemptor_name", "attempts.agreements.preemptor_user",
-                  "attempts.agreements.reason", "attempts.agreements.state", "attempts.outcome", "attempts.save",
-                  "attempts.state", "attempts.tasks.node", "attempts.tasks.phase", "attempts.tasks.zone",
-                  "attempts.zones", "blockers.kind", "priority", "protection", "spec.name", "spec.placement.cross_zone",
-                  "spec.placement.gpu_type", "spec.placement.leaf", "spec.placement.nic", "spec.placement.nvlink",
-                  "spec.placement.zones", "spec.pool", "spec.priority", "spec.team", "state", "team", "user"))
+  EXPECT_THAT(TextsLeft<v1::Job>(),
+              ElementsAre("attempts.agreements.preemptor_name", "attempts.agreements.preemptor_user",
+                          "attempts.agreements.reason", "attempts.agreements.state", "attempts.outcome",
+                          "attempts.save", "attempts.state", "attempts.tasks.node", "attempts.tasks.phase",
+                          "attempts.tasks.zone", "attempts.zones", "blockers.kind", "priority", "protection",
+                          "spec.name", "spec.placement.cross_zone", "spec.placement.gpu_type", "spec.placement.leaf",
+                          "spec.placement.nic", "spec.placement.node", "spec.placement.nvlink", "spec.placement.zones",
+                          "spec.pool", "spec.priority", "spec.team", "state", "team", "user"))
       << "a new field is private unless it is named";
 }
 
@@ -118,6 +118,10 @@ TEST(PrivateParts, OfAnEndedJobAndOfAUser) {
   Fill(&node);
   RemovePrivateParts(&node);
   EXPECT_TRUE(node.has_only_uid() && node.needs_uid()) << "why one's jobs are not there";
+  EXPECT_EQ(node.health_events(0).check(), kWord);
+  EXPECT_EQ(node.health_events(0).job_id(), 1u) << "as its holder";
+  EXPECT_EQ(node.health_events(0).text(), "") << "the kernel's line names processes";
+  EXPECT_EQ(node.inventory().gpus(0).type(), kWord);
 }
 
 }  // namespace

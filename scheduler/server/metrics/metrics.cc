@@ -3,6 +3,7 @@
 #include <string>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/server/metrics/health_figures.h"
 
 namespace glim::server {
 namespace {
@@ -46,6 +47,7 @@ const char* WordOf(StatusCode code) {
 Metrics::Metrics() {
   MakeSchedulerFamilies();
   MakeInterruptFamilies();
+  MakeHealthFamilies();
   MakeCallFamilies();
 }
 
@@ -68,7 +70,9 @@ void Metrics::MakeSchedulerFamilies() {
                       "Starts of attempts: from when all nodes were held until every task was seen running.")
                  ->Add({}, kPhases);
   ended_ = Counted("glim_attempts_ended_total", "Attempts that had begun and have ended, by how.");
-  for (const auto outcome : {core::Outcome::kSucceeded, core::Outcome::kFailed, core::Outcome::kNodeFailure}) {
+  for (const auto outcome :
+       {core::Outcome::kSucceeded, core::Outcome::kFailed, core::Outcome::kNodeFailure, core::Outcome::kGpuFailure,
+        core::Outcome::kNetwork, core::Outcome::kHang, core::Outcome::kOutOfMemory}) {
     ended_->Add({{"outcome", core::ToString(outcome)}});
   }
   promises_ =
@@ -101,7 +105,8 @@ void Metrics::MakeInterruptFamilies() {
   lost_ = Counted("glim_lost_gpu_seconds_total",
                   "GPU time that had been productive and was lost with an attempt, for it was not saved, by how the "
                   "attempt ended.");
-  for (const char* cause : {"interrupt_killed", "interrupt_unsaved", "failed", "node_failure"}) {
+  for (const char* cause :
+       {"interrupt_killed", "interrupt_unsaved", "failed", "node_failure", "gpu_failure", "network", "hang"}) {
     lost_->Add({{"cause", cause}});
   }
   preemption_cost_ = Counted("glim_preemption_cost_gpu_seconds_total",
@@ -109,6 +114,14 @@ void Metrics::MakeInterruptFamilies() {
                              "release), lost (what they had not saved). Starting again and restoring: "
                              "glim_gpu_seconds_total.");
   for (const char* part : {"leave", "lost"}) preemption_cost_->Add({{"part", part}});
+}
+
+void Metrics::MakeHealthFamilies() {
+  health_ = Counted("glim_health_events_total",
+                    "What health checks of nodes found, by the check, the code of an Xid, and what was done about it.");
+  for (const char* verdict : {"recorded", "drained"}) {
+    health_->Add({{"check", "link_flash"}, {"code", "none"}, {"verdict", verdict}});
+  }
 }
 
 void Metrics::MakeCallFamilies() {
@@ -150,6 +163,9 @@ void Metrics::Left(const Interrupted& interrupt) {
 
 void Metrics::OnChanged(const core::Tables& before, const std::vector<core::Mutation>& mutations,
                         const core::Policy& policy) {
+  for (const HealthFound& found : NewHealthEvents(before, mutations)) {
+    health_->Add({{"check", found.check}, {"code", found.code}, {"verdict", found.verdict}}).Increment();
+  }
   const CommitFigures figures = FiguresOf(before, mutations, policy);
   for (const Started& started : figures.started) Began(started);
   for (const Duration took : figures.starting) starts_->Observe(InSeconds(took.ms));

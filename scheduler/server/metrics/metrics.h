@@ -38,6 +38,7 @@ class Metrics final : public LoopObserver, public CallObserver {
   using Histograms = prometheus::Family<prometheus::Histogram>;
   void MakeSchedulerFamilies();
   void MakeInterruptFamilies();
+  void MakeHealthFamilies();
   void MakeCallFamilies();
   Counters* Counted(const char* name, const char* help);
   Histograms* Observed(const char* name, const char* help);
@@ -57,6 +58,7 @@ class Metrics final : public LoopObserver, public CallObserver {
   Counters* lost_ = nullptr;
   Counters* preemption_cost_ = nullptr;
   Counters* promises_ = nullptr;
+  Counters* health_ = nullptr;
   Counters* denied_ = nullptr;
   Counters* answers_ = nullptr;
   Histograms* calls_ = nullptr;

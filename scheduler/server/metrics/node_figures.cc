@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/server/metrics/health_figures.h"
 #include "scheduler/server/metrics/snapshot_gauges.h"
 
 namespace glim::server {
@@ -14,8 +15,10 @@ namespace {
 const char* OutFor(const core::Node& node, TimePoint now) {
   if (node.state == core::NodeState::kQuarantined && !node.stuck_tasks.empty()) return "stuck_task";
   if (node.state != core::NodeState::kReady) return core::ToString(node.state);
+  if (IsOutByHealth(node)) return "health";
   if (node.cordon) return !node.cordon->drain ? "cordoned" : node.cordon->drained ? "drained" : "draining";
   if (!node.fault.empty()) return "fault";
+  if (!node.hardware_differs.empty()) return "labels_differ";
   if (!node.orphans.empty()) return "orphan";
   if (!node.stale_tasks.empty()) return "stale_task";
   if (!core::IsUsable(node)) return "other";

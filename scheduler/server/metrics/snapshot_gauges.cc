@@ -37,6 +37,7 @@ std::vector<prometheus::MetricFamily> SnapshotGauges::Collect() const {
     const TimePoint now = loop_->Now();
     AddJobFigures(*snapshot, now, &families);
     AddNodeFigures(*snapshot, now, &families);
+    AddHealthFigures(*snapshot, &families);
     AddGpuFigures(*snapshot, gpu_ms_.Follow(GrossUses(*snapshot, now)), &families);
     AddSchedulerFigures(*snapshot, loop_->waiting(), &families);
   }

@@ -2,7 +2,7 @@
 //
 // Any thread. The loop and the limits outlive it.
 //
-// Sources: snapshot_gauges.cc, job_figures.cc, node_figures.cc
+// Sources: snapshot_gauges.cc, job_figures.cc, node_figures.cc, health_figures.cc
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -33,6 +33,7 @@ class SnapshotGauges final : public prometheus::Collectable {
 // The parts of it, from one snapshot. Pure.
 void AddJobFigures(const Snapshot& snapshot, TimePoint now, Families* families);
 void AddNodeFigures(const Snapshot& snapshot, TimePoint now, Families* families);
+void AddHealthFigures(const Snapshot& snapshot, Families* families);
 void AddGpuFigures(const Snapshot& snapshot, const core::UseTotals& grown_gpu_ms, Families* families);
 void AddSchedulerFigures(const Snapshot& snapshot, std::size_t waiting, Families* families);
 void AddLimitFigures(const CallerLimits& limits, Families* families);

@@ -129,8 +129,10 @@ v1::ListJobsResponse ServerTest::List(const v1::ListJobsRequest& request) {
 v1::Node ServerTest::GetNode(const std::string& name) {
   grpc::ClientContext context;
   SetUser(&context);
+  v1::ListNodesRequest request;
+  request.set_name(name);
   v1::ListNodesResponse response;
-  EXPECT_TRUE(client_->ListNodes(&context, {}, &response).ok());
+  EXPECT_TRUE(client_->ListNodes(&context, request, &response).ok());
   for (const auto& node : response.nodes()) {
     if (node.name() == name) return node;
   }

@@ -19,7 +19,8 @@ enum class Aspect : std::uint64_t {
   kAccounts,
   kUsers,
   kOperators,
-  kLinks
+  kLinks,
+  kHealth
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

@@ -50,6 +50,7 @@ const Bug kBugs[] = {
     {PlantedBug::kCordonForgotten, "CordonForgotten", "a cordoned node"},  // somebody waits for it, or began there
     {PlantedBug::kReservationForgotten, "ReservationForgotten", "an attempt of others began on a reserved node",
      "somebody else waits for a reserved node"},
+    {PlantedBug::kHealthEventTwice, "HealthEventTwice", "a health event acted twice"},
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 

@@ -36,6 +36,10 @@ void ProcessTruth::See(const core::Node& row) {
     if (node.holder) written_off_.insert({row.id, node.holder});
     if (row.holder) written_off_.insert({row.id, row.holder});
   }
+  // Out by its health, or lost before it was cordoned.
+  for (const TaskId& task : row.stale_tasks) {
+    if (row.cordon) written_off_.insert({row.id, task.attempt});
+  }
   node = {row.labels, row.holder};
 }
 

@@ -2,7 +2,8 @@
 // scheduler only by what it committed. It uses no logic of the core.
 //
 //   - two attempts of a job have processes at one time only where each task of the older one is on a node that was
-//     judged lost, or cordoned, while that attempt held it: nothing else lets a job start again beside itself
+//     judged lost, quarantined, or taken out for its health, while that attempt held it: nothing else lets a job start
+//     again beside itself
 //   - what runs on a node is of a job of that node's pool, and the node has the GPUs that it asks for
 //   - over a link between two zones, which all pools share, not more attempts have processes on both sides than it
 //     carries; those that were there when an operator made it carry fewer stay, and nobody joins them

@@ -3,10 +3,17 @@
 #include <algorithm>
 
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/sim/world/health_truth.h"
 
 namespace glim::sim {
 
 using core::TaskPhase;
+
+namespace {
+
+constexpr std::size_t kFoundTold = 64;
+
+}  // namespace
 
 void SimAgent::SetSession(std::uint64_t session) {
   session_ = session;
@@ -21,6 +28,26 @@ void SimAgent::Reboot() {
     task.phase = TaskPhase::kReleased;
     task.lost = true;
   }
+  ++boots_;
+  found_seq_ = 0;
+  found_.clear();
+  conditions_.clear();
+}
+
+void SimAgent::Find(core::HealthReading found) {
+  found.seq = ++found_seq_;
+  found.text = "found " + MarkOf(node_, std::to_string(boots_), found.seq);
+  found_.push_back(std::move(found));
+  if (found_.size() > kFoundTold) found_.erase(found_.begin());
+  ReportSoon();
+}
+
+void SimAgent::SetCondition(const core::HealthCondition& condition, bool is_so) {
+  std::erase_if(conditions_, [&](const core::HealthCondition& one) {
+    return one.check == condition.check && one.device == condition.device;
+  });
+  if (is_so) conditions_.push_back(condition);
+  ReportSoon();
 }
 
 bool SimAgent::LoseSupervisor() {
@@ -202,6 +229,9 @@ void SimAgent::ReportSoon() {
 void SimAgent::SendReport() {
   report_due_ = false;
   core::NodeReported report{node_, session_, false, {}};
+  report.health_boot = std::to_string(boots_);
+  report.health_events = found_;
+  report.health_conditions = conditions_;
   std::vector<core::TaskId> gone;
   for (auto& [id, task] : tasks_) {
     core::ObservedTask seen;

@@ -80,6 +80,11 @@ class SimAgent {
   void Restart();
   // From now on; what hangs already hangs for ever.
   void Suffer(const Trouble& trouble) { trouble_ = trouble; }
+  // Its checks found this, once, or it is so or is no longer so. The newest of what they found is told with every
+  // report, also by a new agent; a boot of the machine begins anew.
+  void Find(core::HealthReading found);
+  void SetCondition(const core::HealthCondition& condition, bool is_so);
+  void Mend() { conditions_.clear(); }
   // Whether a save can be laid into this machine's own checkpoint folder.
   bool CanSave();
   // Something of this task changed: report soon.
@@ -117,6 +122,10 @@ class SimAgent {
   std::pair<std::uint64_t, std::uint64_t> newest_{0, 0};
   const World world_;
   Trouble trouble_;
+  std::uint32_t boots_ = 1;
+  std::uint64_t found_seq_ = 0;
+  std::vector<core::HealthReading> found_;
+  std::vector<core::HealthCondition> conditions_;
   std::map<core::TaskId, SimTask> tasks_;
   std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
   bool report_due_ = false;

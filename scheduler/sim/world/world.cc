@@ -54,6 +54,7 @@ World::World(WorldOptions options)
       users_rng_(RngOf(options.seed, Aspect::kUsers)),
       operate_rng_(RngOf(options.seed, Aspect::kOperators)),
       links_rng_(RngOf(options.seed, Aspect::kLinks)),
+      health_rng_(RngOf(options.seed, Aspect::kHealth)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -96,6 +97,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
   truth_.Committed(mutations, SchedulerNow());
   processes_.Committed(mutations);
+  health_.Committed(mutations);
   return Status::Ok();
 }
 
@@ -120,6 +122,7 @@ void World::Drain() {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (const auto* hello = std::get_if<core::NodeConnected>(&batch[i].what)) SeeNewcomer(*hello, result.replies[i]);
     SeeRefusal(batch[i], result.replies[i].status);
+    health_.Answered(batch[i], result.replies[i], *state_);
     if (scripts[i].empty()) continue;
     for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
       const JobId id = result.replies[i].jobs[k];
@@ -166,6 +169,7 @@ void World::Check(const std::vector<core::Event>& batch) {
     Violation("the index is not what the rows say");
   truth_.CheckJobs(*state_);
   truth_.CheckLedger();
+  health_.Check(*state_);
   for (const core::Event& event : batch) {
     if (const auto* report = std::get_if<core::NodeReported>(&event.what)) truth_.CheckReleases(*state_, *report);
   }

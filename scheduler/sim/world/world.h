@@ -6,7 +6,8 @@
 //
 // Sources: world.cc, world_agents.cc (machines and messages), world_counts.cc (the report), world_faults.cc (faults by
 // seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
-// queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved)
+// queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
+// (what machines find in their hardware)
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/sim/world/aspect.h"
+#include "scheduler/sim/world/health_truth.h"
 #include "scheduler/sim/world/pools.h"
 #include "scheduler/sim/world/process_truth.h"
 #include "scheduler/sim/world/sim_agent.h"
@@ -107,6 +109,9 @@ class World {
   void OperateNodes();
   void OperateJobs();
   void OperateReservations();
+  void BeginHealth();
+  void HealthActs();
+  void MendHealth();
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);
   void RegisterUsers();
@@ -140,6 +145,7 @@ class World {
   Rng users_rng_;
   Rng operate_rng_;
   Rng links_rng_;
+  Rng health_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler
@@ -180,6 +186,7 @@ class World {
   std::map<core::AttemptId, std::optional<core::TaskUser>> task_users_;  // as first sent
   WorldReport report_;
   Truth truth_{[this](const std::string& what) { Violation(what); }};
+  HealthTruth health_{[this](const std::string& what) { Violation(what); }};
   ProcessTruth processes_{[this](const std::string& what) { Violation(what); }};
 };
 

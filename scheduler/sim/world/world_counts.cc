@@ -49,6 +49,8 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.left_unsaved += row.save == core::SaveResult::kLeftUnsaved;
     report_.killed += row.save == core::SaveResult::kKilled;
     report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
+    report_.gpu_failures += row.outcome == core::Outcome::kGpuFailure;
+    report_.network_failures += row.outcome == core::Outcome::kNetwork;
     report_.timeouts += row.outcome == core::Outcome::kTimeout;
     CountWidened(row);
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
@@ -60,6 +62,10 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.extended += entry->kind == core::HistoryKind::kGraceExtended;
     if (entry->kind == core::HistoryKind::kInterruptRequested) CountGrace(*entry);
     report_.cordoned += entry->kind == core::HistoryKind::kNodeCordoned;
+    report_.health_events += entry->kind == core::HistoryKind::kHealthEvent;
+    report_.health_conditions += entry->kind == core::HistoryKind::kHealthCondition;
+    report_.health_out +=
+        entry->kind == core::HistoryKind::kNodeCordoned && entry->text.find(" by health: ") != std::string::npos;
     report_.drained += entry->kind == core::HistoryKind::kNodeDrained;
     report_.given_priority += entry->kind == core::HistoryKind::kJobPriority;
     report_.reserved += entry->kind == core::HistoryKind::kReservationBegan;

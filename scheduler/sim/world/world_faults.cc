@@ -194,6 +194,7 @@ void World::Heal() {
   crash_before_commit_ = crash_after_commit_ = false;
   RestoreLabels();
   EndTroubles();
+  MendHealth();
   // The operator looks after what was taken out, for as long as anything is.
   std::vector<std::string> names;
   state_->tables().nodes.ForEach([&](NodeId, const core::Node& node) {

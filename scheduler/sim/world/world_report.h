@@ -70,6 +70,12 @@ struct WorldReport {
   std::uint64_t given_priority = 0;  // jobs that operators gave another class
   std::uint64_t reserved = 0;        // reservations that came into force
   std::uint64_t left_reserved = 0;   // jobs that were asked to leave for one
+  // Hardware.
+  std::uint64_t health_events = 0;      // that were noted
+  std::uint64_t health_conditions = 0;  // likewise, of those that began
+  std::uint64_t health_out = 0;         // nodes that were taken out, or drained, for what was found there
+  std::uint64_t gpu_failures = 0;       // attempts that ended so
+  std::uint64_t network_failures = 0;
   // Crowds.
   std::uint64_t starved_most = 0;  // jobs that had starved, at a time
   std::uint64_t kinds_most = 0;    // shapes that waited, at a time
@@ -141,6 +147,11 @@ inline constexpr Counter kCounters[] = {
     {"given_priority", &WorldReport::given_priority},
     {"reserved", &WorldReport::reserved},
     {"left_reserved", &WorldReport::left_reserved},
+    {"health_events", &WorldReport::health_events},
+    {"health_conditions", &WorldReport::health_conditions},
+    {"health_out", &WorldReport::health_out},
+    {"gpu_failures", &WorldReport::gpu_failures},
+    {"network_failures", &WorldReport::network_failures},
     {"starved_most", &WorldReport::starved_most},
     {"kinds_most", &WorldReport::kinds_most},
 };

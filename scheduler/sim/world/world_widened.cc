@@ -19,6 +19,7 @@ void World::BeginWidened() {
   if (!options_.faults) return;
   timeline_.After(Seconds(trouble_rng_.Between(5, 60)), [this] { TroubleActs(); });
   timeline_.After(Seconds(version_rng_.Between(30, 600)), [this] { RollBackAgent(); });
+  BeginHealth();
 }
 
 void World::SeeRefusal(const core::Event& event, const Status& status) {

@@ -8,6 +8,7 @@
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
+#include "scheduler/store/codec/node_fields.h"
 #include "scheduler/store/codec/spec_fields.h"
 #include "scheduler/store/contract/ended_job.h"
 
@@ -113,6 +114,9 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("parent", row.parent);
   io.Sparse("priority_set", row.priority_set);
   io.Sparse("moved_off", row.moved_off);
+  io.Sparse("hardware_failed_at_ms", row.hardware_failed_at);
+  io.Sparse("hardware_failures", row.hardware_failures);
+  io.Sparse("longest_gap_ms", row.longest_gap);
 }
 
 template <typename Io>
@@ -182,6 +186,9 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Field("victims", row.victims);
   io.Sparse("task_user", row.task_user);
   io.Sparse("stop_now", row.stop_now);
+  io.Sparse("stalled_since_ms", row.stalled_since);
+  io.Sparse("evidence_asked", row.evidence_asked);
+  io.Sparse("evidence", row.evidence);
 }
 
 template <typename Io>
@@ -239,72 +246,7 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Sparse("hung_path", row.hung_path);
   io.Sparse("disk_fault", row.disk_fault);
   io.Sparse("pids", row.pids);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::NodeLabels> row) {
-  io.Field("pool", row.pool);
-  io.Field("zone", row.zone);
-  io.Field("leaf", row.leaf);
-  io.Field("gpu_type", row.gpu_type);
-  io.Field("gpu_count", row.gpu_count);
-  io.Field("nvlink", row.nvlink);
-  io.Field("nic", row.nic);
-  io.Field("simulated_gpus", row.simulated_gpus);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::Cordon> row) {
-  io.Field("by", row.by);
-  io.Field("reason", row.reason);
-  io.Required("since_ms", row.since);
-  io.Sparse("until_ms", row.until);
-  io.Sparse("drain", row.drain);
-  io.Sparse("deadline_ms", row.deadline);
-  io.Sparse("drained", row.drained);
-}
-
-template <typename Io>
-void Fields(Io& io, RowRef<Io, core::Node> row) {
-  io.Required("name", row.name);
-  io.Field("machine_id", row.machine_id);
-  io.Field("boot_id", row.boot_id);
-  io.Field("labels", row.labels);
-  io.Field("address", row.address);
-  io.Field("agent_version", row.agent_version);
-  io.Field("runtime", row.runtime);
-  io.Sparse("census", row.census);
-  io.Field("replica", row.replica);
-  io.Field("save_address", row.save_address);
-  io.Field("save_key", row.save_key);
-  io.Field("allowed_folders", row.allowed_folders);
-  io.Field("root_marker", row.root_marker);
-  io.Field("root_error", row.root_error);
-  io.Field("site_fault", row.site_fault);
-  io.Field("copy_bytes_per_s", row.copy_bytes_per_s);
-  io.Required("state", row.state);
-  io.Field("message", row.message);
-  io.Field("holder", row.holder);
-  io.Field("claim", row.claim);
-  io.Field("stale_tasks", row.stale_tasks);
-  io.Field("orphans", row.orphans);
-  io.Sparse("relabelled", row.relabelled);
-  io.Sparse("next_labels", row.next_labels);
-  io.Field("suspect", row.suspect);
-  io.Sparse("suspect_until_ms", row.suspect_until);
-  io.Field("use", row.use);
-  io.Field("use_since_ms", row.use_since);
-  io.Field("at_risk_gpu_ms", row.at_risk_gpu_ms);
-  io.Field("registered_at_ms", row.registered_at);
-  io.Field("registered_gpu_ms_before", row.registered_gpu_ms_before);
-  io.Field("ledger_gpu_ms", row.ledger);
-  io.Sparse("fault", row.fault);
-  io.Sparse("suspect_why", row.suspect_why);
-  io.Sparse("stuck_tasks", row.stuck_tasks);
-  io.Sparse("only_uid", row.only_uid);
-  io.Sparse("needs_uid", row.needs_uid);
-  io.Sparse("exposed_sockets", row.exposed_sockets);
-  io.Sparse("cordon", row.cordon);
+  io.Sparse("out_of_memory", row.out_of_memory);
 }
 
 template <typename Io>
@@ -333,6 +275,13 @@ void Fields(Io& io, RowRef<Io, core::HistoryFacts> row) {
   io.Sparse("epoch", row.epoch);
   io.Sparse("version", row.version);
   io.Sparse("states", row.states);
+  io.Sparse("check", row.check);
+  io.Sparse("device", row.device);
+  io.Sparse("code", row.code);
+  io.Sparse("value", row.value);
+  io.Sparse("expected", row.expected);
+  io.Sparse("unit", row.unit);
+  io.Sparse("verdict", row.verdict, core::HealthVerdict::kRecorded);
 }
 
 template <typename Io>

@@ -18,6 +18,7 @@ void Fields(Io& io, RowRef<Io, core::Placement> row) {
   io.Field("gpu_type", row.gpu_type);
   io.Field("nvlink", row.nvlink);
   io.Field("nic", row.nic);
+  io.Field("node", row.node);
 }
 
 template <typename Io>
@@ -95,6 +96,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("secrets", row.secrets);
   io.Field("api", row.api);
   io.Field("notify", row.notify);
+  io.Field("no_progress_ms", row.no_progress);
 }
 
 }  // namespace glim::store

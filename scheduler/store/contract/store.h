@@ -46,7 +46,8 @@ class HistoryReader {
     std::uint64_t after = 0;
     TimePoint since{};  // 0: from the beginning
     std::size_t limit = 0;
-    bool states = false;  // those of kind states_changed, which are left out else; with `job` and `node` 0
+    bool states = false;    // those of kind states_changed, which are left out else; with `job` and `node` 0
+    bool hardware = false;  // what reports on hardware are made of (hardware_history.h); with `job` and `node` 0
   };
   virtual Result<std::vector<StoredHistory>> History(const HistoryQuery& query) = 0;
   virtual Result<std::vector<EndedJob>> EndedJobs(const EndedJobsQuery& query) = 0;

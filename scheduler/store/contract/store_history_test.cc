@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/store/contract/hardware_history.h"
 #include "scheduler/store/contract/store_limits.h"
 #include "scheduler/store/testing/rows.h"
 
@@ -283,6 +284,38 @@ TEST_P(StoreContract, ReportsReadTheFiguresOfEveryEndedJob) {
     int seen = 0;
     EXPECT_TRUE(reader->EachEnded({}, [&](const EndedFigures&) { ++seen; }).ok());
     EXPECT_EQ(seen, 6);
+  }
+}
+
+TEST_P(StoreContract, WhatReportsOnHardwareAreMadeOfIsReadAlone) {
+  std::vector<core::Mutation> mutations;
+  std::vector<core::HistoryEntry> wanted;
+  std::int64_t at = 1000;
+  for (const auto& [kind, word] : core::kEnumWords<core::HistoryKind>) {
+    for (const auto& [outcome, outcome_word] : core::kEnumWords<core::Outcome>) {
+      core::HistoryEntry entry = Entry(1, at++, "because of the network, a hang, or out_of_memory");
+      entry.kind = kind;
+      entry.facts.outcome = outcome;
+      if (IsOfHardware(entry)) wanted.push_back(entry);
+      mutations.push_back(std::move(entry));
+    }
+  }
+  Commit(mutations);
+  auto opened = store_->OpenReader();
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  std::vector<HistoryReader*> readers = {store_.get()};
+  if (*opened != nullptr) readers.push_back(opened->get());
+  for (HistoryReader* reader : readers) {
+    std::vector<core::HistoryEntry> found;
+    std::uint64_t after = 0;
+    for (int pages = 0; pages < 100; ++pages) {
+      const auto page = reader->History({.after = after, .since = TimePoint{1001}, .limit = 7, .hardware = true});
+      ASSERT_TRUE(page.ok()) << page.status().message();
+      for (const auto& [seq, entry] : *page) found.push_back(entry);
+      if (page->size() < 7) break;
+      after = page->back().seq;
+    }
+    EXPECT_EQ(found, wanted);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "scheduler/store/codec/ended_figures.h"
 #include "scheduler/store/codec/row_codec.h"
 #include "scheduler/store/codec/state_loader.h"
+#include "scheduler/store/contract/hardware_history.h"
 #include "scheduler/store/contract/store_limits.h"
 
 namespace glim::store {
@@ -141,6 +142,7 @@ Result<std::vector<Store::StoredHistory>> MemoryStore::History(const HistoryQuer
   for (auto it = data_->history.upper_bound(query.after); it != data_->history.end() && found.size() < most; ++it) {
     auto entry = DecodeHistory(it->first, it->second);
     if (!entry.ok()) return entry.status();
+    if (query.hardware && !IsOfHardware(*entry)) continue;
     if (query.job && entry->job != query.job) continue;
     if (query.node && entry->node != query.node) continue;
     if (query.states != (entry->kind == core::HistoryKind::kStatesChanged)) continue;

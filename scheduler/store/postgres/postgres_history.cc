@@ -44,6 +44,13 @@ std::string EndedSql(const char* lead) {
 
 constexpr char kEntry[] = "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history ";
 
+// As the index history_hardware has it (migrations 0010).
+constexpr char kOfHardware[] =
+    "(kind IN ('health_event', 'health_condition', 'node_lost', 'node_registered', 'node_removed', 'node_cordoned', "
+    "'node_uncordoned') OR kind = 'attempt_ended' AND ("
+    "strpos(facts, '\"node_failure\"') > 0 OR strpos(facts, '\"gpu_failure\"') > 0 OR "
+    "strpos(facts, '\"network\"') > 0 OR strpos(facts, '\"hang\"') > 0 OR strpos(facts, '\"out_of_memory\"') > 0))";
+
 }  // namespace
 
 void PrepareHistory(pqxx::connection& connection) {
@@ -56,6 +63,8 @@ void PrepareHistory(pqxx::connection& connection) {
   connection.prepare("history_of_node", entry + "WHERE node_id = $4 AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3");
   connection.prepare("history_of_states",
                      entry + "WHERE kind = 'states_changed' AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3");
+  connection.prepare("history_of_hardware",
+                     entry + "WHERE " + kOfHardware + " AND seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3");
   connection.prepare("history_since", "SELECT seq FROM history WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1");
   connection.prepare("ended_jobs", EndedSql(""));
   connection.prepare("ended_jobs_of_user", EndedSql("user_name = $6 AND"));
@@ -77,10 +86,11 @@ Result<std::vector<HistoryReader::StoredHistory>> ReadHistory(PostgresSession& s
     pqxx::nontransaction query(connection);
     const std::int64_t first = FirstSince(query, wanted.since);
     const pqxx::result rows =
-        wanted.states ? query.exec_prepared("history_of_states", from, first, most)
-        : wanted.job  ? query.exec_prepared("history_of_job", from, first, most, wanted.job.value, wanted.node.value)
-        : wanted.node ? query.exec_prepared("history_of_node", from, first, most, wanted.node.value)
-                      : query.exec_prepared("history", from, first, most);
+        wanted.hardware ? query.exec_prepared("history_of_hardware", from, first, most)
+        : wanted.states ? query.exec_prepared("history_of_states", from, first, most)
+        : wanted.job    ? query.exec_prepared("history_of_job", from, first, most, wanted.job.value, wanted.node.value)
+        : wanted.node   ? query.exec_prepared("history_of_node", from, first, most, wanted.node.value)
+                        : query.exec_prepared("history", from, first, most);
     for (const pqxx::row& row : rows) {
       const auto seq = row[0].as<std::uint64_t>();
       auto entry = DecodeHistory({.seq = seq,

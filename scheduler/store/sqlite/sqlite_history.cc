@@ -15,6 +15,13 @@ namespace {
 
 constexpr char kEntry[] = "SELECT seq, at_ms, kind, job_id, attempt, node_id, text, facts FROM history ";
 
+// As the index history_hardware has it (migrations 0010).
+constexpr char kOfHardware[] =
+    "(kind IN ('health_event', 'health_condition', 'node_lost', 'node_registered', 'node_removed', 'node_cordoned', "
+    "'node_uncordoned') OR kind = 'attempt_ended' AND ("
+    "instr(facts, '\"node_failure\"') > 0 OR instr(facts, '\"gpu_failure\"') > 0 OR "
+    "instr(facts, '\"network\"') > 0 OR instr(facts, '\"hang\"') > 0 OR instr(facts, '\"out_of_memory\"') > 0))";
+
 // Whole questions are answered from the index that leads to the rows, as far as they can be.
 std::string EndedSql(const char* index, const char* lead) {
   return fmt::format(
@@ -46,6 +53,8 @@ Status SqliteHistory::Prepare(SqliteDb& db) {
        entry + "WHERE job_id = ?4 AND seq > ?1 AND seq >= ?2 AND (?5 = 0 OR node_id = ?5) ORDER BY seq LIMIT ?3"},
       {&of_node_, entry + "WHERE node_id = ?4 AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
       {&of_states_, entry + "WHERE kind = 'states_changed' AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
+      {&of_hardware_, entry + "INDEXED BY history_hardware WHERE " + kOfHardware +
+                          " AND seq > ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"},
       {&since_, "SELECT seq FROM history WHERE at_ms >= ?1 ORDER BY at_ms, seq LIMIT 1"},
       {&last_, "SELECT coalesce(max(seq), 0) FROM history"},
       {&figures_,
@@ -67,14 +76,19 @@ Status SqliteHistory::Prepare(SqliteDb& db) {
 }
 
 Result<std::vector<HistoryReader::StoredHistory>> SqliteHistory::History(const HistoryReader::HistoryQuery& wanted) {
-  SqliteStatement& query = wanted.states ? of_states_ : wanted.job ? of_job_ : wanted.node ? of_node_ : all_;
+  SqliteStatement& query = wanted.hardware ? of_hardware_
+                           : wanted.states ? of_states_
+                           : wanted.job    ? of_job_
+                           : wanted.node   ? of_node_
+                                           : all_;
   const std::size_t most = std::min(wanted.limit, kHistoryMax);
   const auto from = std::min<std::uint64_t>(wanted.after, std::numeric_limits<std::int64_t>::max());
   auto first = FirstSince(since_, wanted.since);
   if (!first.ok()) return first.status();
-  if (wanted.job && !wanted.states) {
+  const bool all = wanted.states || wanted.hardware;  // whoever's they are
+  if (wanted.job && !all) {
     query.Bind(from, *first, most, wanted.job.value, wanted.node.value);
-  } else if (wanted.node && !wanted.states) {
+  } else if (wanted.node && !all) {
     query.Bind(from, *first, most, wanted.node.value);
   } else {
     query.Bind(from, *first, most);

@@ -34,7 +34,7 @@ class SqliteHistory {
 
   static By IndexFor(const EndedJobsQuery& query);
 
-  SqliteStatement all_, of_job_, of_node_, of_states_, since_, last_, figures_;
+  SqliteStatement all_, of_job_, of_node_, of_states_, of_hardware_, since_, last_, figures_;
   std::array<SqliteStatement, kBys> ended_;
 };
 

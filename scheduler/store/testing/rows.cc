@@ -115,14 +115,14 @@ class Filler {
   }
 
   void Fill(core::Placement& row) {
-    auto& [zones, leaf, cross, gpu, nvlink, nic] = row;
-    All(zones, leaf, cross, gpu, nvlink, nic);
+    auto& [zones, leaf, cross, gpu, nvlink, nic, node] = row;
+    All(zones, leaf, cross, gpu, nvlink, nic, node);
   }
   void Fill(core::JobSpec& row) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
-           notify] = row;
+           notify, no_progress] = row;
     All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
-        notify);
+        notify, no_progress);
   }
   void Fill(core::NotifySpec& row) {
     auto& [on, to] = row;
@@ -164,6 +164,14 @@ class Filler {
     auto& [by, reason, since, until, drain, deadline, drained] = row;
     All(by, reason, since, until, drain, deadline, drained);
   }
+  void Fill(core::HealthEvent& row) {
+    auto& [check, device, code, at, text, value, expected, unit, verdict, job, user, more] = row;
+    All(check, device, code, at, text, value, expected, unit, verdict, job, user, more);
+  }
+  void Fill(core::HealthCondition& row) {
+    auto& [check, device, text, value, expected, unit, since, verdict] = row;
+    All(check, device, text, value, expected, unit, since, verdict);
+  }
   void Fill(core::TaskUser& row) {
     auto& [uid, gid, groups] = row;
     All(uid, gid, groups);
@@ -195,10 +203,12 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   core::Job row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
-         leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off] = row;
+         leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
+         longest_gap] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
-                  leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off);
+                  leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
+                  longest_gap);
   own = id;
   return row;
 }
@@ -206,17 +216,17 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last, failed_rank, progress_at, task_user, stop_now] = row;
+         last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last, failed_rank, progress_at, task_user, stop_now);
+                  interval, last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence);
   own = id;
   return row;
 }
 
 core::Task RandomTask(Rng& rng, core::TaskId id) {
   core::Task row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids, out_of_memory] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids, out_of_memory);
   own = id;
   return row;
 }
@@ -224,9 +234,11 @@ core::Task RandomTask(Rng& rng, core::TaskId id) {
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault, rate,
-         relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon] = row;
+         relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon, h_boot, h_seq,
+         h_events, h_conditions, differs, accepted] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault,
-                  rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon);
+                  rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon,
+                  h_boot, h_seq, h_events, h_conditions, differs, accepted);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;
@@ -299,11 +311,13 @@ core::HistoryEntry RandomHistory(Rng& rng, core::JobId job) {
   auto& [at, kind, of, attempt, node, text, facts] = row;
   auto& [f_name, f_user, f_team, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
          f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took, f_grace,
-         f_signal, f_before_it_left, f_epoch, f_version, f_states] = facts;
+         f_signal, f_before_it_left, f_epoch, f_version, f_states, f_check, f_device, f_code, f_value, f_expected,
+         f_unit, f_verdict] = facts;
   Filler(rng).All(at, kind, attempt, node, text);
   Filler(rng).All(f_name, f_user, f_team, f_priority, f_nodes, f_nodes_free, f_gpus, f_simulated_gpus, f_pool, f_zone,
                   f_node_names, f_node_names_left_out, f_jobs, f_jobs_left_out, f_step, f_outcome, f_stop, f_took,
-                  f_grace, f_signal, f_before_it_left, f_epoch, f_version, f_states);
+                  f_grace, f_signal, f_before_it_left, f_epoch, f_version, f_states, f_check, f_device, f_code, f_value,
+                  f_expected, f_unit, f_verdict);
   of = job;
   text = WithoutNul(text);
   // Of a reader's own: store.h.

@@ -11,6 +11,7 @@ import time
 import traceback
 from typing import Any, Dict, Iterable, Iterator, Optional
 
+from . import stacks
 from .client import Client
 from .environment import Environment
 from .errors import CheckpointError, RestoreFailed
@@ -53,6 +54,8 @@ class Session:
         self._closed = False
         self._notice_lock = threading.Lock()
         self._notice: Optional[Dict[str, Any]] = None
+        if env.socket_path:
+            stacks.open_door()
         self._saves = Saves(env.checkpoint_dir or checkpoint_dir or "", env, self._report_save)
         self._client = Client(env.socket_path, env.declared_rank, self._on_message) if env.speaks else None
         if self._client is not None:

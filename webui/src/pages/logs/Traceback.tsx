@@ -9,7 +9,16 @@ import type { Target } from './attempts';
 import styles from './Logs.module.css';
 import { useFirstTraceback } from './queries';
 
-const FAILURES = ['failed', 'start_failed', 'restore_failed', 'hang', 'node_failure'];
+const FAILURES = [
+  'failed',
+  'start_failed',
+  'restore_failed',
+  'hang',
+  'node_failure',
+  'gpu_failure',
+  'network',
+  'out_of_memory',
+];
 
 export function Traceback({ job, show }: { job: JobDetail; show: (at: Target) => void }) {
   const { t } = useTranslation('logs');

@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventRow } from '../../live/types';
+import i18n, { type TFunction } from 'i18next';
 import { actsOf } from './actions';
+import { askedAgainAt, findingOf, measuredOf, rateOf } from './finding';
+import words from './words.en.json';
 import { holdersOf, merged, sinceOf, type Sample } from './history';
 
 function event(seq: number, kind: string, node = 'n1'): EventRow {
@@ -51,5 +54,32 @@ describe('what is offered', () => {
     expect(actsOf({ state: 'ready', cordon })).toEqual(['drain', 'uncordon']);
     expect(actsOf({ state: 'ready', cordon: { ...cordon, drain: true } })).toEqual(['uncordon']);
     expect(actsOf({ state: 'lost', cordon: null })).toEqual(['return', 'cordon', 'drain']);
+  });
+});
+
+describe('what health checks found', () => {
+  const t = ((key: string, options?: object) => String(i18n.t(key, { ...options }))) as unknown as TFunction;
+  beforeAll(() => i18n.init({ lng: 'en', resources: { en: { node: words } }, interpolation: { escapeValue: false } }));
+  const found = { value: 100, expected: 200, unit: 'Gb/s', text: '' };
+
+  it('is named by its check, an Xid by its number', () => {
+    expect(findingOf(t, 'xid', 79)).toBe('Xid 79');
+    expect(findingOf(t, 'link_flash')).toBe('link went down');
+    expect(findingOf(t, 'of_another_release')).toBe('of another release');
+  });
+
+  it('is measured against what was expected', () => {
+    expect(measuredOf(t, found, 'en')).toBe('100 Gb/s of 200');
+    expect(measuredOf(t, { ...found, expected: 0 }, 'en')).toBe('100 Gb/s');
+    expect(measuredOf(t, { ...found, unit: '' }, 'en')).toBe('');
+  });
+
+  it('is asked for again when there is news of it', () => {
+    expect(askedAgainAt([event(9, 'node_relabelled'), event(7, 'health_event'), event(3, 'node_ready')])).toBe('7');
+    expect(askedAgainAt([event(9, 'node_relabelled')])).toBe('0');
+  });
+
+  it('shows rates in the unit that they are sold by', () => {
+    expect([200_000, 100, 0].map((mbps) => rateOf(mbps, 'en'))).toEqual(['200 Gb/s', '100 Mb/s', '']);
   });
 });

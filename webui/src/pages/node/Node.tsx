@@ -8,16 +8,19 @@ import { JobLink } from '../../shell/links';
 import { Gpus, Said, Time } from '../../ui/amounts';
 import { Badge } from '../../ui/Badge';
 import { ErrorNote } from '../../ui/ErrorNote';
-import { Explained } from '../../ui/Explained';
+import { Command, Explained } from '../../ui/Explained';
 import { Facts } from '../../ui/Facts';
 import { Page } from '../../ui/Page';
 import { EmptyState, Loading } from '../../ui/states-of-pages';
 import { nodeStateOf } from '../cluster/model';
 import { NodeActions } from './actions';
+import { Hardware } from './Hardware';
+import { Health } from './Health';
+import { askedAgainAt } from './finding';
 import { Events, Holders } from './Past';
 import { merged, sinceOf } from './history';
 import styles from './Node.module.css';
-import { useNodeEvents } from './queries';
+import { useNodeEvents, useWholeNode } from './queries';
 
 type Ref = NonNullable<NodeRow['holder']>;
 
@@ -32,6 +35,7 @@ function Shown({ name }: { name: string }) {
   const live = useEvents();
   const asked = useNodeEvents(name);
   const events = useMemo(() => merged(asked.data ?? [], live, name), [asked.data, live, name]);
+  const whole = useWholeNode(name, askedAgainAt(events));
   if (!ready) return <Loading />;
   const title = t('title', { name });
   if (!row) {
@@ -65,6 +69,9 @@ function Shown({ name }: { name: string }) {
       <State node={row} sinceMs={sinceOf(events)} />
       <Head node={row} />
       <Jobs node={row} />
+      <Health conditions={row.health_conditions} events={whole.data?.health_events ?? []} />
+      <Hardware inventory={whole.data?.inventory} simulated={row.labels?.simulated_gpus ?? false} />
+      {whole.isError && <ErrorNote error={whole.error} again={() => void whole.refetch()} />}
       {asked.isError && <ErrorNote error={asked.error} again={() => void asked.refetch()} />}
       <Events events={events} />
       <Holders name={name} />
@@ -87,6 +94,13 @@ function State({ node, sinceMs }: { node: NodeRow; sinceMs: number }) {
       )}
       {node.message && !cordon && <Words label={t('message')} text={node.message} />}
       {node.fault && <Words label={t('fault')} text={node.fault} />}
+      {node.hardware_differs && (
+        <>
+          <Words label={t('differs')} text={node.hardware_differs} />
+          <p className="weak">{t('differsWords')}</p>
+          <Command text={`glim admin node label ${node.name} --gpus N`} />
+        </>
+      )}
       {node.checkpoint_root_error && <Words label={t('checkpointRoot')} text={node.checkpoint_root_error} />}
       {(reserved ? (reserved.get(node.name) ?? []) : node.reserved).map((words) => (
         <p key={words}>

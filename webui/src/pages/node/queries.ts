@@ -19,6 +19,19 @@ export function useNodeEvents(node: string) {
   });
 }
 
+// With its inventory and the newest events of its health checks, which the stream leaves out. Asked for anew when
+// `again` changes.
+export function useWholeNode(node: string, again: string) {
+  return useQuery({
+    queryKey: ['node', node, 'whole', again],
+    queryFn: async ({ signal }) => {
+      const { nodes } = await ask(api.GET('/v1/nodes', { params: { query: { name: node } }, signal }));
+      return nodes.find(({ name }) => name === node) ?? null;
+    },
+    placeholderData: (before) => before,
+  });
+}
+
 // Who had the node: the cluster is asked for at moments of the past, one after the other.
 export function useHolders(node: string, spanMs: number) {
   return useQuery({

@@ -1,0 +1,11 @@
+// GPUs, by NVML: each five seconds.
+#pragma once
+
+#include "nodeagent/programs/health/health_options.h"
+#include "nodeagent/programs/health/source_thread.h"
+
+namespace glim::nodeagent::health {
+
+Source GpuSource(const HealthOptions& options);
+
+}  // namespace glim::nodeagent::health

@@ -1,0 +1,92 @@
+#include "scheduler/core/lifecycle/health_act.h"
+
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/node_loss.h"
+#include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/model/cordon.h"
+#include "sdk/base/cut_text.h"
+
+namespace glim::core {
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 500;  // as of an operator's (model/cordon.cc)
+
+StopCause CauseOf(Outcome ends) {
+  switch (ends) {
+    case Outcome::kGpuFailure: return StopCause::kGpuFailure;
+    case Outcome::kNetwork: return StopCause::kNetwork;
+    case Outcome::kHang: return StopCause::kHang;
+    default: return StopCause::kNodeFailure;
+  }
+}
+
+void StopWhoIsThere(Changes& changes, NodeId id, Outcome ends, const std::string& why) {
+  if (const AttemptId attempt = RunsOn(changes, id)) StopAttempt(changes, attempt, CauseOf(ends), why);
+}
+
+std::string ReasonOf(const std::string& node, const std::string& evidence, const std::string& repair) {
+  const std::string next =
+      std::string("; ") + (repair.empty() ? "" : repair + ", then: ") + "glim admin node uncordon " + node;
+  const std::size_t room = next.size() < kReasonBytesMax ? kReasonBytesMax - next.size() : 0;
+  return CutText(evidence, room) + CutText(next, kReasonBytesMax);
+}
+
+// An operator's cordon in the operator's words; but what is found ends by no clock.
+void KeepOut(Changes& changes, NodeId id, const std::string& reason) {
+  if (!changes.node(id).cordon->until) return;
+  changes.EditNode(id, [&](Node& node) {
+    node.cordon->until = {};
+    node.cordon->reason =
+        CutText(node.cordon->reason + "; it does not end by itself any more: " + reason, kReasonBytesMax);
+  });
+  changes.Note(HistoryKind::kNodeCordoned, changes.node(id).holder, id, CordonInWords(*changes.node(id).cordon));
+}
+
+void CordonByHealth(Changes& changes, NodeId id, const std::string& reason, bool drain) {
+  if (changes.node(id).cordon) {
+    const Cordon& there = *changes.node(id).cordon;
+    if (there.by != kByHealth) return KeepOut(changes, id, reason);
+    if (there.drain || !drain) return;
+  }
+  changes.EditNode(id, [&](Node& node) {
+    if (!node.cordon) node.cordon.emplace().since = changes.now();
+    node.cordon->by = kByHealth;
+    node.cordon->reason = reason;
+    node.cordon->drain = drain;
+  });
+  const std::string words = CordonInWords(*changes.node(id).cordon);
+  changes.Note(HistoryKind::kNodeCordoned, changes.node(id).holder, id, words);
+  GiveUpClaims(changes, id, "node " + changes.node(id).name + " is " + words);
+}
+
+}  // namespace
+
+AttemptId RunsOn(const Changes& changes, NodeId id) {
+  const AttemptId holder = changes.node(id).holder;
+  const Attempt* attempt = changes.state().FindAttempt(holder);
+  return attempt && attempt->state != AttemptState::kClaimed ? holder : AttemptId{};
+}
+
+void ActOnHealth(Changes& changes, NodeId id, const HealthFinding& found, const HealthJudgement& judged) {
+  const std::string name = changes.node(id).name;
+  const std::string why = "node " + name + ": " + found.evidence;
+  const std::string reason = ReasonOf(name, found.evidence, judged.repair);
+  switch (judged.verdict) {
+    case HealthVerdict::kRecorded:
+    case HealthVerdict::kJobsFault: return;
+    case HealthVerdict::kRestarted:
+      if (!found.told_before) Suspect(changes, id, found.evidence);
+      return StopWhoIsThere(changes, id, judged.ends, why);
+    case HealthVerdict::kDrained:
+      if (judged.ends != Outcome::kNone) StopWhoIsThere(changes, id, judged.ends, why);
+      return CordonByHealth(changes, id, reason, true);
+    case HealthVerdict::kCordoned:
+      if (!found.lasts) return CordonByHealth(changes, id, reason, false);
+      return GiveUpClaims(changes, id, why);
+    case HealthVerdict::kOut:
+      CordonByHealth(changes, id, reason, false);
+      return Abandon(changes, id, why, CauseOf(judged.ends));
+  }
+}
+
+}  // namespace glim::core

@@ -1,0 +1,32 @@
+// What is done about what a node's health checks found.
+//
+//   restarted   who is there goes on elsewhere, and the node is a suspect
+//   drained     the node is drained, as an operator does it (cordon.h), by "health"; where the row says how the attempt
+//               there ends, it ends at once
+//   cordoned    no job starts there: for an event by a cordon, for a condition as long as it is told (IsUsable)
+//   out         no job starts there until somebody uncordons it; who is there goes on elsewhere at once: its task is
+//               written off, stale, and not waited for. The gang's other nodes are released as always
+//
+// An operator's own cordon stays in their words; one that would end by itself does not any more.
+#pragma once
+
+#include <string>
+
+#include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/model/health_rules.h"
+
+namespace glim::core {
+
+inline constexpr char kByHealth[] = "health";
+
+// The attempt that has begun on the node; none: nobody has processes there.
+AttemptId RunsOn(const Changes& changes, NodeId node);
+
+struct HealthFinding {
+  std::string evidence;      // HealthInWords
+  bool lasts = false;        // a condition
+  bool told_before = false;  // the same was found within a minute before
+};
+void ActOnHealth(Changes& changes, NodeId node, const HealthFinding& found, const HealthJudgement& judged);
+
+}  // namespace glim::core

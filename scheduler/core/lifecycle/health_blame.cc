@@ -1,0 +1,68 @@
+#include "scheduler/core/lifecycle/health_blame.h"
+
+#include <algorithm>
+
+#include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/health_rules.h"
+#include "sdk/base/size_text.h"
+
+namespace glim::core {
+namespace {
+
+struct FoundAt {
+  FailureCause cause;
+  TimePoint at;
+};
+
+void Earlier(FoundAt& first, const Node& node, Outcome outcome, TimePoint at, const std::string& words) {
+  if (outcome == Outcome::kNone || (first.cause.outcome != Outcome::kNone && first.at <= at)) return;
+  first = {{outcome, node.id, words + " on node " + node.name}, at};
+}
+
+void LookAt(const Policy& policy, const Attempt& attempt, const Node& node, TimePoint failed_at, FoundAt& first) {
+  const TimePoint from = std::max(attempt.started_at, failed_at - policy.health.blame_window);
+  for (const HealthEvent& event : node.health_events) {
+    // Nobody's: the attempt had left the node already, and has not left them all.
+    if ((event.job && event.job != attempt.id.job) || event.at < from) continue;
+    Earlier(first, node, BlamedFor(policy.health, event.check, event.code), event.at, HealthInWords(event));
+  }
+  for (const HealthCondition& condition : node.health_conditions) {
+    Earlier(first, node, BlamedFor(policy.health, condition.check, 0), condition.since, HealthInWords(condition));
+  }
+}
+
+std::string MemoryInWords(const std::string& node, std::int64_t limit) {
+  if (limit == 0) {
+    return "its task took all the memory that tasks have on node " + node +
+           ": ask for fewer ranks on a node, or for nodes with more memory";
+  }
+  return "its task met its limits.memory of " + WriteSize(limit) + " on node " + node +
+         ": submit it again with a higher limits.memory";
+}
+
+}  // namespace
+
+FailureCause CauseOfFailure(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
+  FoundAt first;
+  for (const NodeId id : attempt.nodes) {
+    const Node* node = state.FindNode(id);
+    if (node) LookAt(policy, attempt, *node, attempt.stop_at ? attempt.stop_at : now, first);
+  }
+  if (first.cause.outcome != Outcome::kNone) return first.cause;
+  for (const Task* task : TasksOf(state, attempt.id)) {
+    if (!task->out_of_memory) continue;
+    const Node* node = state.FindNode(task->node);
+    const Job* job = state.FindJob(attempt.id.job);
+    return {Outcome::kOutOfMemory, task->node,
+            MemoryInWords(node ? node->name : "", job ? job->spec->limits.memory_bytes : 0)};
+  }
+  return {};
+}
+
+void LeaveOut(Changes& changes, NodeId id, const std::string& why) {
+  const Node* node = changes.state().FindNode(id);
+  if (node && !node->cordon && node->suspect_until <= changes.now()) Suspect(changes, id, why);
+}
+
+}  // namespace glim::core

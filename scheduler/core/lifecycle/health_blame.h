@@ -1,0 +1,25 @@
+// Why a program failed that did not fail by itself: hardware that its ranks were on, or its limit of memory.
+#pragma once
+
+#include <string>
+
+#include "scheduler/core/lifecycle/changes.h"
+
+namespace glim::core {
+
+struct FailureCause {
+  Outcome outcome = Outcome::kNone;  // kNone: it failed by itself
+  NodeId node;                       // where it was
+  std::string why;                   // for people
+};
+
+// Of an attempt that failed by an exit. Hardware: the first that was found on one of its nodes, by a row that names an
+// outcome, since the attempt began and within HealthPolicy::blame_window before it was stopped; an agent may tell of a
+// failed rank seconds before it tells of that, so what was found after the stop counts as well. Else memory: a task of
+// it met its limit.
+FailureCause CauseOfFailure(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
+
+// The node is left out for a while, unless it is anyway.
+void LeaveOut(Changes& changes, NodeId node, const std::string& why);
+
+}  // namespace glim::core

@@ -1,0 +1,11 @@
+-- What reports on hardware are made of (contract/hardware_history.h): few of a year's entries. The question repeats
+-- this condition word for word.
+CREATE INDEX history_hardware ON history (seq) WHERE (
+  kind IN ('health_event', 'health_condition', 'node_lost', 'node_registered', 'node_removed', 'node_cordoned',
+  'node_uncordoned')
+  OR kind = 'attempt_ended' AND (
+    strpos(facts, '"node_failure"') > 0
+    OR strpos(facts, '"gpu_failure"') > 0
+    OR strpos(facts, '"network"') > 0
+    OR strpos(facts, '"hang"') > 0
+    OR strpos(facts, '"out_of_memory"') > 0));
