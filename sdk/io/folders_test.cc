@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <thread>
+
+#include "sdk/io/testing/remove_until_gone.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/write_file.h"
 
@@ -29,6 +33,18 @@ TEST(Folders, AStateFolderMustBePrivate) {
   EXPECT_FALSE(MakePrivateFolder(folder.path() + "/file").ok());
   ASSERT_EQ(::symlink(deep.c_str(), (folder.path() + "/link").c_str()), 0);
   EXPECT_FALSE(MakePrivateFolder(folder.path() + "/link").ok()) << "where it leads may change";
+}
+
+// As when a test's agent is gone, and what it started still removes a task's folder.
+TEST(Folders, AFolderGoesBesideOthersThatRemoveInIt) {
+  TempFolder folder;
+  const std::string top = folder.path() + "/top";
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(MakeFolders(top + "/tasks/" + std::to_string(i) + "/in").ok());
+  std::jthread other([&] {
+    for (int i = 0; i < 2000; ++i) (void)RemoveFolder(top + "/tasks/" + std::to_string(i));
+  });
+  EXPECT_TRUE(RemoveUntilGone(top));
+  EXPECT_FALSE(std::filesystem::exists(top));
 }
 
 }  // namespace

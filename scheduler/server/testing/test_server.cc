@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "sdk/io/testing/remove_until_gone.h"
+
 namespace glim::server {
 
 bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds bound) {
@@ -40,7 +42,7 @@ void ServerTest::SetUp() {
 
 void ServerTest::TearDown() {
   server_.reset();
-  std::filesystem::remove_all(folder_);
+  EXPECT_TRUE(RemoveUntilGone(folder_)) << folder_;
 }
 
 void ServerTest::StartServer() {
