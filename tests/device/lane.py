@@ -8,19 +8,24 @@ import sys
 import checkpoints
 import collectives
 import machine
+import node_checks
 import suites
 from journal import Journal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build", "device")
 BUNDLE = os.path.join(ROOT, "build", "device-bundle")
-# What --quick builds: enough to see that the SDK builds without gRPC, and that its devices do what they should.
+# What --quick builds: enough to see that all of it builds without gRPC, and that devices do what they should.
 QUICK_TARGETS = [
     "device_test",
     "device_contract_test",
     "hfreduce_device_contract_test",
     "ckpt_device_copier_test",
+    "validate_gpu_contract_test",
     "hfreduce-bench",
+    "fake-nvml",
+    "glim-inventory",
+    "glim-validate",
 ]
 
 
@@ -39,7 +44,7 @@ def build(journal, options):
         if not options.stand_in:
             journal.fail("bundle", f"{BUNDLE} is not there: make it by tests/device/bundle on Debian 12 and carry it")
             return False
-        if not journal.run("bundle", [os.path.join(ROOT, "tests/device/bundle")], seconds=120):
+        if not journal.run("bundle", [os.path.join(ROOT, "tests/device/bundle")], seconds=300):
             return False
     configure = [
         "cmake",
@@ -54,7 +59,7 @@ def build(journal, options):
     ]
     targets = QUICK_TARGETS if options.quick else []
     return (
-        journal.run("configure", configure, seconds=60)
+        journal.run("configure", configure, seconds=180)
         and journal.run("build", ["ninja", "-C", BUILD, f"-j{options.jobs}", *targets], seconds=journal.left())
         and journal.run(
             "no leaks", [sys.executable, os.path.join(ROOT, "tests/device/no_leaks.py"), BUILD, BUNDLE], seconds=60
@@ -79,6 +84,7 @@ def main():
         journal.describe(machine.facts(cuda))
         if build(journal, options):
             suites.run_contracts(journal, BUILD, cuda)
+            node_checks.look(journal, BUILD, cuda, options.quick)
             collectives.compare(journal, BUILD, cuda, options.quick)
             if not options.quick:
                 checkpoints.compare(journal, ROOT, BUILD, cuda)

@@ -9,9 +9,14 @@ import tempfile
 import xml.etree.ElementTree as xml
 
 # Test programs that take CUDA as they find it (sdk/device/testing/test_cuda.h).
-CONTRACTS = ["device_contract_test", "hfreduce_device_contract_test", "ckpt_device_copier_test"]
+CONTRACTS = [
+    "device_contract_test",
+    "hfreduce_device_contract_test",
+    "ckpt_device_copier_test",
+    "validate_gpu_contract_test",
+]
 # Those that look into the stand-in: its counters, its versions, its copies that stand still.
-STANDIN_ONLY = ["device_test", "hfreduce_device_test"]
+STANDIN_ONLY = ["device_test", "hfreduce_device_test", "validate_gpu_test"]
 # Python tests that need more than the SDK: what the agent's part of the build stages, and Debian's PyPy.
 NOT_OF_THE_SDK = {
     "test_agreement.py": "glim-task",

@@ -170,7 +170,8 @@ void TellField(PassTrace* trace, Pass& pass, const Asker& asker, const Field& fi
     if (const std::size_t n = CountOf(tally, Tier::kVictim))
       text += ", " + std::to_string(n) + " of jobs that give way now";
     if (tally.later > 0) text += ", " + std::to_string(tally.later) + " of jobs that give way later";
-    if (tally.left_out > 0) text += " (" + std::to_string(tally.left_out) + " of these suspect of late, taken last)";
+    if (tally.left_out > 0)
+      text += " (" + std::to_string(tally.left_out) + " of these suspect or unreliable, taken last)";
     text += "; " + std::to_string(wanted) + " needed: ";
     if (free + emptying >= wanted) {
       text += "enough without an interrupt";

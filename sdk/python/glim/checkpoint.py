@@ -15,7 +15,7 @@ in the CPU's memory are copied once, into the buffer that is written. save_state
 anything that state_tree.py can keep. While a call copies, reads or waits, other Python threads run.
 
 What is wrong with an argument is a TypeError or ValueError; anything else is a CheckpointError. Needs the compiled
-part (sdk/checkpoint/python), not torch or numpy. Format and rules: docs/checkpoint.md.
+part (sdk/checkpoint/python), not torch or numpy. Format and rules: docs/reference/checkpoint-format.md.
 """
 
 from __future__ import annotations
