@@ -40,6 +40,9 @@ const char* __tsan_default_suppressions() {
       "race:^grpc::internal::ServerCallbackCall::Unref(\n"
       "race:^grpc::internal::ClientCallbackReaderWriterFactory<\n"
       "race:^grpc::internal::ClientCallbackUnaryImpl::MaybeFinish(\n"
+      // what a call of bytes keeps in gRPC's own memory before it begins, the caller's function among it
+      "race:grpc::internal::CallbackUnaryCall<grpc::ByteBuffer\n"
+      "race_top:^std::function<void (grpc::Status)>\n"
       "race:^grpc::Status::\n"
       "race_top:^std::function<void (bool)>\n"
       "race_top:^std::_Function_base::\n"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "nodeagent/launch/node_folders.h"
@@ -209,7 +210,7 @@ v1::Hello Agent::MakeHello() const {
 
 v1::NodeReport Agent::MakeReport() const {
   v1::NodeReport report;
-  tasks_->Report(&report);
+  tasks_->Report(gpus_->simulated() ? std::nullopt : health_.GpusBusyAt(), &report);
   root_.Report(&report);
   saves_.Report(&report);
   sockets_.Report(&report);

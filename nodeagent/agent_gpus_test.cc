@@ -152,6 +152,22 @@ TEST_P(AgentGpusTest, WhatWasBeforeATaskIsKnownToTheNextAgent) {
   EXPECT_TRUE(WaitPhase(kKey, kReleased));
 }
 
+TEST_P(AgentGpusTest, ATaskSaysWhenItsGpusWereSeenBusyAndBeforeThatItsStart) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ + "/kmsg", "", Durability::kProcess).ok());
+  StartWith({"--gpus", "2", "--health", "yes", "--health-kmsg", folder_ + "/kmsg", "--health-root", sys_.root()});
+  const auto busy_after = [this](std::int64_t ms) {
+    const auto task = WaitTask(kKey, [&](const v1::ObservedTask& t) { return t.gpu_busy_at_ms() > ms; });
+    return task ? task->gpu_busy_at_ms() : 0;
+  };
+  LaunchOnGpus();
+  const std::int64_t start = busy_after(0);
+  ASSERT_GT(start, 0) << "they are watched";
+  nvml_.node["gpus"][1]["busy"] = {3, 0};
+  nvml_.Tell();
+  EXPECT_GT(busy_after(start), start) << "one of them is enough";
+  Go();
+}
+
 TEST_P(AgentGpusTest, ADriverThatHangsStopsNothingButTheReleaseOfItsGpus) {
   const TaskKey other{8, 1, 0};
   StartWith({"--gpus", "2", "--gpu-seconds", "1"});

@@ -119,11 +119,11 @@ TEST_P(AgentHealthTest, AnUnknownWordIsRefused) {
 // A script stands for glim-health.
 class HealthWatchTest : public testing::Test {
  protected:
-  void Start(const std::string& script) {
+  void Start(const std::string& script, std::chrono::milliseconds gpus = std::chrono::seconds(60)) {
     const std::string program = folder_.path() + "/glim-health";
     ASSERT_TRUE(WriteFileAtomically(program, "#!/bin/sh\n" + script, {Durability::kProcess, 0755, false}).ok());
     const HealthTimes times{std::chrono::milliseconds(500), std::chrono::milliseconds(10),
-                            std::chrono::milliseconds(50)};
+                            std::chrono::milliseconds(50), gpus, gpus};
     watch_.emplace(io_, std::vector<std::string>{program}, times, [this] { ++changes_; });
     watch_->Start();
   }
@@ -190,6 +190,29 @@ TEST_F(HealthWatchTest, ConditionsStayUntilTheNextOneHasLookedAtAll) {
   EXPECT_TRUE(Has(Report(), "link_down"));
   ASSERT_TRUE(WriteFileAtomically(look, "", Durability::kProcess).ok());
   EXPECT_TRUE(Until([&](const v1::NodeReport& r) { return !Has(r, "link_down") && Has(r, "link_slow"); }));
+  watch_->Stop();
+}
+
+TEST_F(HealthWatchTest, GpusThatComputeAreToldNowAndThenUntilNobodyLooks) {
+  const std::string busy = folder_.path() + "/busy", quiet = folder_.path() + "/quiet";
+  const auto gpus = [](const char* first) {
+    return std::string("echo '{\"kind\":\"gpus\",\"boot\":\"b\",\"gpus\":[{\"pci\":\"g0\",\"busy\":") + first +
+           "},{\"pci\":\"g1\",\"busy\":false}]}'\n";
+  };
+  Start("while [ ! -e " + quiet + " ]; do " + Alive(true) + "if [ -e " + busy + " ]; then " + gpus("true") + "else " +
+            gpus("false") + "fi\nsleep 0.02; done\nwhile true; do " + Alive(true) + "sleep 0.1; done\n",
+        std::chrono::milliseconds(400));
+  EXPECT_EQ(watch_->GpusBusyAt(), std::nullopt) << "nobody has looked yet";
+  EXPECT_TRUE(Until([&](const v1::NodeReport&) { return watch_->GpusBusyAt() == TimePoint{}; })) << "they are idle";
+  ASSERT_TRUE(WriteFileAtomically(busy, "", Durability::kProcess).ok());
+  EXPECT_TRUE(Until([&](const v1::NodeReport&) { return watch_->GpusBusyAt() > TimePoint{}; }));
+  const TimePoint first = *watch_->GpusBusyAt();
+  EXPECT_TRUE(Until([&](const v1::NodeReport&) { return watch_->GpusBusyAt() > first; }));
+  EXPECT_GE((*watch_->GpusBusyAt() - first).ms, 400) << "not with each look";
+  ASSERT_TRUE(WriteFileAtomically(quiet, "", Durability::kProcess).ok());
+  EXPECT_TRUE(Until([&](const v1::NodeReport&) { return watch_->GpusBusyAt() == std::nullopt; }))
+      << "the driver hangs, and glim-health does not";
+  EXPECT_FALSE(Has(Report(), "health_blind"));
   watch_->Stop();
 }
 

@@ -4,9 +4,8 @@
 
 A source is looked at if it differs, or if a header that differs has nobody nearer to be compiled by: the source of the
 header's name, else its test, else the first source that includes it. Only lines that differ are told of. If more
-sources
-differ than the bounds allow, a share of them that rotates with the number of commits is taken; what is left out is
-printed. If REF is unknown, such a share of all sources is taken, with all their lines. Exit 1: something was found.
+sources differ than the bounds allow, a share of them that rotates with the number of commits is taken; what is left out
+is printed. If REF is unknown, such a share of all sources is taken, with all their lines. Exit 1: something was found.
 """
 
 import argparse

@@ -244,7 +244,7 @@ void AddAdminNode(Syntax admin, Selection* selection) {
   Syntax node = admin.AddGroup("node", "About one node");
   AddNodesOut(node, selection);
   AddNodeValidate(node, selection);
-  AddNodeCommand(node, selection, options, "return", "Make a quarantined or lost node schedulable again",
+  AddNodeCommand(node, selection, options, "return", "End a quarantine, and forget what was held against the node",
                  RunNodeReturn);
   AddNodeCommand(node, selection, options, "remove",
                  "Take a node out of the cluster: a machine of its name may register", RunNodeRemove)

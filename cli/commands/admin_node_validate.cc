@@ -78,8 +78,9 @@ Result<glim::v1::Node> NodeToValidate(CommandContext& context, const std::string
   if (!list.ok()) return list.status();
   glim::v1::Node node = NodeOf(*list, name);
   if (node.name().empty()) return NoSuchNode(name);
-  if (node.state() == "ready" && !node.has_cordon()) return node;
-  const std::string is = node.state() == "ready" ? "cordoned" : node.state();
+  const bool waits = node.validation().need() == "join" || node.validation().need() == "repair";
+  if (node.state() == "ready" && !node.has_cordon() && !waits) return node;
+  const std::string is = node.state() != "ready" ? node.state() : waits ? "measured by itself" : "cordoned";
   return Status(StatusCode::kFailedPrecondition, fmt::format("node {} is {} and takes no job", name, is))
       .WithReason("NODE_OUT")
       .WithField("NODE")

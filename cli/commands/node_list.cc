@@ -48,7 +48,7 @@ void AddNodeFilters(Syntax command, NodeFilters* filters) {
                          for (std::string& word : WordsOf(words)) filters->states.push_back(std::move(word));
                          return std::string();
                        });
-  command.Flag("--cordoned", &filters->cordoned, "only those that an operator has taken out");
+  command.Flag("--cordoned", &filters->cordoned, "only those that an operator or health has taken out");
 }
 
 Status NoSuchNode(const std::string& name) {

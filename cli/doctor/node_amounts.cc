@@ -32,7 +32,7 @@ MemoryFacts ParseMemory(const std::string& meminfo) {
 
 Outcome JudgeMemory(const MemoryFacts& facts) {
   if (facts.total == 0) return Skipped("the kernel does not tell");
-  // As the agent does by itself (docs/operators.md): 1 GiB or a twentieth, at most half.
+  // As the agent does by itself (docs/operations/agent-configuration.md): 1 GiB or a twentieth, at most half.
   const std::int64_t by_default = std::min(facts.total / 2, std::max(std::int64_t{1} << 30, facts.total / 20));
   const std::int64_t reserve = facts.reserve < 0 ? by_default : facts.reserve;
   const std::string seen =

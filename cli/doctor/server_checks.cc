@@ -116,7 +116,8 @@ Outcome JudgeSqlite(const SqliteFacts& facts) {
 Outcome JudgePostgres(const ProgramEnd& answer, const std::string& who) {
   const ProgramSettings said = ParseSettings(answer.out);
   if (!answer.in_time) {
-    return Fault("the database does not answer", "check where it is and what filters the network; docs/operators.md");
+    return Fault("the database does not answer",
+                 "check where it is and what filters the network; docs/operations/install.md");
   }
   if (const std::string fault = Setting(said, "store_fault"); !fault.empty() || answer.code != 0) {
     const std::string why = fault.empty() ? Trimmed(answer.err) : fault;

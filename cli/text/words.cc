@@ -60,6 +60,10 @@ Style AttemptStyle(const glim::v1::Attempt& attempt) {
   return StateStyle(attempt.outcome());
 }
 
+bool LeavesGpusIdle(const glim::v1::Attempt& attempt) {
+  return attempt.gpus_idle_since_ms() != 0 && attempt.state() == "running";
+}
+
 std::string JobNote(const glim::v1::Job& job) {
   std::string note;
   const auto add = [&note](const std::string& part) { note += (note.empty() ? "" : "; ") + part; };
@@ -69,6 +73,7 @@ std::string JobNote(const glim::v1::Job& job) {
   }
   if (job.state() == "queued" && job.blockers_size() > 0) add(job.blockers(0).message());
   if (job.state() == "held") add("suspended: 'glim resume' puts it back");
+  if (job.attempts_size() > 0 && LeavesGpusIdle(*job.attempts().rbegin())) add("none of its GPUs is busy");
   // What happened to an earlier attempt, not to this one.
   const bool runs_again = job.state() == "starting" || job.state() == "running";
   if (!job.message().empty() && job.state() != "queued") add((runs_again ? "before: " : "") + job.message());

@@ -18,6 +18,9 @@ Style StateStyle(const std::string& state);
 std::string AttemptVerdict(const glim::v1::Attempt& attempt);
 Style AttemptStyle(const glim::v1::Attempt& attempt);
 
+// It runs, and the scheduler has seen none of its GPUs busy for long.
+bool LeavesGpusIdle(const glim::v1::Attempt& attempt);
+
 // One line on how the job stands: the first blocker, where it will go on, its message.
 std::string JobNote(const glim::v1::Job& job);
 

@@ -74,9 +74,11 @@ std::string DisksTable(const glim::v1::NodeInventory& found, bool colour) {
   return table.empty() ? "" : table.Render(colour, kIndent);
 }
 
-// "Xid 79", "link flash"
+// "Xid 79", "fatal SXid 24007", "link flash"
 std::string FindingText(const std::string& check, std::int64_t code) {
   if (check == "xid") return fmt::format("Xid {}", code);
+  if (check == "sxid") return fmt::format("SXid {}", code);
+  if (check == "sxid_fatal") return fmt::format("fatal SXid {}", code);
   std::string words = check;
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
@@ -148,6 +150,21 @@ std::string HealthText(const glim::v1::Node& node, TimePoint now, bool colour) {
   const std::string now_words = so == 0 ? "nothing is wrong now" : fmt::format("{} wrong now", so);
   const std::string past = happened == 0 ? "" : fmt::format("; the newest {} of what happened", happened);
   return Line("health", now_words + past) + ConditionsTable(node, now, colour) + EventsTable(node, now, colour);
+}
+
+std::string FailuresText(const glim::v1::Node& node, TimePoint now) {
+  std::string text;
+  for (const auto& failure : node.failures()) {
+    const std::string device = failure.device().empty() ? "" : " of " + failure.device();
+    const std::string words =
+        fmt::format("{}: {}{}, job {}", FormatAgo({failure.at_ms()}, now), failure.cause(), device, failure.job_id());
+    text += text.empty() ? Line("failures", words) : fmt::format("{:<11} {}\n", "", Escaped(words));
+  }
+  return text;
+}
+
+std::string LemonText(const glim::v1::Node& node) {
+  return node.lemon() ? "unreliable: jobs failed by it again and again, large ones go elsewhere while others fit" : "";
 }
 
 std::string MendLabelsText(const glim::v1::Node& node) {

@@ -15,6 +15,11 @@ std::string HardwareText(const glim::v1::Node& node, bool colour);
 // and nothing was found.
 std::string HealthText(const glim::v1::Node& node, TimePoint now, bool colour);
 
+// Attempts that ended by the node's fault, a line each, the newest first. Empty: none did.
+std::string FailuresText(const glim::v1::Node& node, TimePoint now);
+// What that comes to, for its note; empty: nothing.
+std::string LemonText(const glim::v1::Node& node);
+
 // How its labels are made to fit what its agent found; empty: they do.
 std::string MendLabelsText(const glim::v1::Node& node);
 

@@ -116,6 +116,46 @@ TEST(HardwareView, HealthIsWhatIsSoAndThenWhatHappenedTheNewestFirst) {
             "  link flash  -             3 min ago  recorded         -  -\n");
 }
 
+TEST(HardwareView, ErrorsOfNvswitchesHaveTheirNumber) {
+  glim::v1::Node node;
+  for (const char* check : {"sxid_fatal", "sxid"}) {
+    auto* const event = node.add_health_events();
+    event->set_check(check);
+    event->set_code(24007);
+    event->set_device("0000:c1:00.0");
+    event->set_at_ms((kHardwareAt - Seconds(12)).ms);
+    event->set_verdict("recorded");
+  }
+  EXPECT_EQ(HealthText(node, kHardwareAt, false),
+            "health      nothing is wrong now; the newest 2 of what happened\n"
+            "  HAPPENED          OF            WHEN      WHAT WAS DONE  JOB  EVIDENCE\n"
+            "  fatal SXid 24007  0000:c1:00.0  12 s ago  recorded         -  -\n"
+            "  SXid 24007        0000:c1:00.0  12 s ago  recorded         -  -\n");
+}
+
+TEST(HardwareView, AnUnreliableNodeSaysWhatFailedByIt) {
+  glim::v1::Node node;
+  EXPECT_EQ(FailuresText(node, kHardwareAt) + LemonText(node), "");
+  auto* const link = node.add_failures();
+  link->set_at_ms((kHardwareAt - Minutes(5)).ms);
+  link->set_cause("network");
+  link->set_job_id(31);
+  auto* const gpu = node.add_failures();
+  gpu->set_at_ms((kHardwareAt - Hours(24 * 3)).ms);
+  gpu->set_cause("gpu_failure");
+  gpu->set_device("0000:3b:00.0");
+  gpu->set_job_id(12);
+  EXPECT_EQ(FailuresText(node, kHardwareAt),
+            "failures    5 min ago: network, job 31\n"
+            "            3 d ago: gpu_failure of 0000:3b:00.0, job 12\n");
+  node.set_lemon(true);
+  EXPECT_NE(NodesTable({node}, kHardwareAt, false)
+                .find("unreliable: jobs failed by it again and again, large ones go elsewhere while others fit"),
+            std::string::npos);
+  EXPECT_NE(NodeReturnText(node).find("  - jobs failed by it again and again\n  + its failures count anew\n"),
+            std::string::npos);
+}
+
 TEST(HardwareView, LabelsThatDifferAreMendedOrAccepted) {
   glim::v1::Node node = FoundNode();
   node.set_state("ready");

@@ -52,6 +52,7 @@ std::string NodeReturnText(const glim::v1::Node& node) {
     text +=
         fmt::format("  - left out while other nodes fit: {}\n  + as good as any other\n", Escaped(node.suspect_why()));
   }
+  if (node.lemon()) text += "  - jobs failed by it again and again\n  + its failures count anew\n";
   return text;
 }
 

@@ -45,6 +45,37 @@ std::string SuspectText(const glim::v1::Node& node, TimePoint now) {
   return fmt::format("suspect until {}, used only where nothing else fits{}", FormatRfc3339(until), why);
 }
 
+constexpr const char* kBecause[][2] = {{"join", "joins"}, {"repair", "repaired"}, {"suspicion", "a job stood still"}};
+
+bool WaitsToBeMeasured(const glim::v1::Node& node) {
+  return node.validation().need() == "join" || node.validation().need() == "repair";
+}
+
+// Why, and who measures it or when: "joins: waits to be measured, by job 17". Empty: it is not to be measured.
+std::string ToBeMeasuredText(const glim::v1::Node& node, TimePoint now) {
+  const glim::v1::NodeValidation& validation = node.validation();
+  if (validation.need().empty()) return validation.job_id() > 0 ? fmt::format("job {}", validation.job_id()) : "";
+  std::string text = fmt::format("overdue since {}", FormatAgo({validation.since_ms()}, now));
+  for (const auto& [need, because] : kBecause) {
+    if (validation.need() == need) text = fmt::format("{}: waits to be measured", because);
+  }
+  if (validation.job_id() > 0) return text + fmt::format(", by job {}", validation.job_id());
+  const TimePoint again{validation.again_at_ms()};
+  return again > now ? text + fmt::format(", at {}", FormatRfc3339(again)) : text;
+}
+
+// "good 3d ago", "bad: cpu piece cpu3 ..."; and whether it is to be measured.
+std::string MeasuredText(const glim::v1::Node& node, TimePoint now) {
+  const glim::v1::NodeValidation& validation = node.validation();
+  std::string text = validation.bad().empty() ? "" : "bad: " + validation.bad();
+  const auto add = [&text](const std::string& words) {
+    if (!words.empty()) text += (text.empty() ? "" : "; ") + words;
+  };
+  if (validation.good_at_ms() > 0) add(fmt::format("good {}", FormatAgo({validation.good_at_ms()}, now)));
+  add(ToBeMeasuredText(node, now));
+  return text;
+}
+
 // Whose jobs run there; empty: everybody's.
 std::string UsersText(const glim::v1::Node& node) {
   if (node.has_only_uid()) return fmt::format("runs jobs of uid {} alone", node.only_uid());
@@ -56,6 +87,13 @@ std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
   for (const std::string& words : node.reserved()) note += fmt::format("{}{}", note.empty() ? "" : "; ", words);
   if (const std::string suspect = SuspectText(node, now); !suspect.empty()) {
     note += (note.empty() ? "" : "; ") + suspect;
+  }
+  if (const std::string lemon = LemonText(node); !lemon.empty()) {
+    note += fmt::format("{}{}", note.empty() ? "" : "; ", lemon);
+  }
+  // Who is overdue takes jobs as before.
+  if (node.validation().need() == "suspicion" || WaitsToBeMeasured(node)) {
+    note += (note.empty() ? "" : "; ") + ToBeMeasuredText(node, now);
   }
   if (const std::string waits = LabelsThatWait(node); !waits.empty()) {
     note += fmt::format("{}at its release: {}", note.empty() ? "" : "; ", waits);
@@ -97,8 +135,9 @@ std::string Folders(const glim::v1::Node& node) {
   return text;
 }
 
-// What a job may expect of it: a ready node that an operator has taken out is none.
+// What a job may expect of it: a ready node that an operator has taken out is none, nor one that was not measured yet.
 std::string StateText(const glim::v1::Node& node) {
+  if (node.state() == "ready" && !node.has_cordon() && WaitsToBeMeasured(node)) return "unmeasured";
   if (!node.has_cordon() || node.state() != "ready") return node.state();
   return !node.cordon().drain() ? "cordoned" : node.cordon().drained() ? "drained" : "draining";
 }
@@ -126,6 +165,7 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   text += fmt::format("{:<11} {}\n", "state", Tint(Escaped(StateText(node)), StateStyle(StateText(node)), colour));
   add("note", NodeNote(node, now));
   add("taken out", CordonText(node, now));
+  add("validation", MeasuredText(node, now));
   text += MendLabelsText(node);
   add("pool", labels.pool());
   add("zone", fmt::format("{}, leaf {}", labels.zone(), labels.leaf()));
@@ -140,7 +180,7 @@ std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   add("heard", FormatAgo({node.last_heard_ms()}, now));
   add("users", UsersText(node));
   return text + fmt::format("{:<11} {}", "allowed", Folders(node)) + SocketsText(node) + HardwareText(node, colour) +
-         HealthText(node, now, colour);
+         HealthText(node, now, colour) + FailuresText(node, now);
 }
 
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour) {

@@ -1,6 +1,7 @@
 // How nodes are shown: in a table, and one by itself.
 #include <gtest/gtest.h>
 
+#include "cli/text/time_text.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {
@@ -71,6 +72,40 @@ TEST(NodesView, WhoseJobsRunThereIsShown) {
   node.set_only_uid(1000);
   EXPECT_NE(NodeText(node, kNodesAt, false).find("users       runs jobs of uid 1000 alone\n"), std::string::npos);
   EXPECT_NE(NodesTable({node}, kNodesAt, false).find("runs jobs of uid 1000 alone\n"), std::string::npos);
+}
+
+TEST(NodesView, ANodeThatWaitsToBeMeasuredIsNotReady) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.set_state("ready");
+  node.mutable_validation()->set_need("join");
+  node.mutable_validation()->set_job_id(17);
+  EXPECT_NE(NodesTable({node}, kNodesAt, false).find("unmeasured"), std::string::npos);
+  EXPECT_NE(NodesTable({node}, kNodesAt, false).find("joins: waits to be measured, by job 17\n"), std::string::npos);
+  EXPECT_NE(NodeText(node, kNodesAt, false).find("validation  joins: waits to be measured, by job 17\n"),
+            std::string::npos);
+  node.mutable_cordon()->set_by("health");
+  EXPECT_NE(NodesTable({node}, kNodesAt, false).find("cordoned"), std::string::npos) << "that comes first";
+}
+
+TEST(NodesView, WhenANodeWasFoundGoodIsShownOfOneAlone) {
+  glim::v1::Node node;
+  node.set_name("n1");
+  node.set_state("ready");
+  node.mutable_validation()->set_good_at_ms((kNodesAt - Hours(72)).ms);
+  EXPECT_NE(NodeText(node, kNodesAt, false).find("validation  good 3 d ago\n"), std::string::npos);
+  node.mutable_validation()->set_need("overdue");
+  node.mutable_validation()->set_since_ms((kNodesAt - Hours(2)).ms);
+  EXPECT_NE(NodeText(node, kNodesAt, false).find("validation  good 3 d ago; overdue since 2 h ago\n"),
+            std::string::npos);
+  EXPECT_EQ(NodesTable({node}, kNodesAt, false).find("overdue"), std::string::npos) << "it takes jobs as before";
+  node.mutable_validation()->set_need("suspicion");
+  node.mutable_validation()->set_again_at_ms((kNodesAt + Minutes(5)).ms);
+  EXPECT_NE(NodesTable({node}, kNodesAt, false)
+                .find("a job stood still: waits to be measured, at " + FormatRfc3339(kNodesAt + Minutes(5))),
+            std::string::npos);
+  node.mutable_validation()->set_bad("cpu piece cpu3");
+  EXPECT_NE(NodeText(node, kNodesAt, false).find("validation  bad: cpu piece cpu3; good 3 d ago"), std::string::npos);
 }
 
 TEST(NodesView, SocketsThatTasksReachAreShownEscaped) {

@@ -8,6 +8,7 @@
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
 #include "cli/text/words.h"
+#include "cli/views/idle_gpus_text.h"
 #include "cli/views/stall_text.h"
 #include "cli/views/views.h"
 #include "sdk/base/duration_text.h"
@@ -139,6 +140,7 @@ std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& rec
     if (!attempt.message().empty()) text += fmt::format("  {}\n", Escaped(attempt.message()));
     if (const std::string hint = HintFor(job.spec(), attempt); !hint.empty()) text += fmt::format("  hint: {}\n", hint);
     text += StallText(attempt, now, {.indent = 2, .stacks = false});
+    text += IdleGpusText(attempt, now, 2);
     text += WaitLine(attempt.start());
     text += TaskTable(attempt, job.spec().gpus_per_node(), colour);
     for (const Receipt& receipt : receipts) {

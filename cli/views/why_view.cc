@@ -3,6 +3,7 @@
 #include "cli/text/render_table.h"
 #include "cli/text/text.h"
 #include "cli/text/words.h"
+#include "cli/views/idle_gpus_text.h"
 #include "cli/views/outlook_text.h"
 #include "cli/views/stall_text.h"
 #include "cli/views/views.h"
@@ -32,10 +33,17 @@ std::string StallIn(const glim::v1::Job& job, TimePoint now) {
   return "";
 }
 
+std::string IdleGpusIn(const glim::v1::Job& job, TimePoint now) {
+  if (job.attempts_size() == 0) return "";
+  const glim::v1::Attempt& newest = *job.attempts().rbegin();
+  const std::string text = IdleGpusText(newest, now, 0);
+  return text.empty() ? "" : fmt::format("\nattempt {}: {}", newest.ref().number(), text);
+}
+
 }  // namespace
 
 std::string WhyText(const glim::v1::ExplainJobResponse& why, TimePoint now, bool colour) {
-  std::string text = WhyText(why.job(), colour) + StallIn(why.job(), now);
+  std::string text = WhyText(why.job(), colour) + StallIn(why.job(), now) + IdleGpusIn(why.job(), now);
   if (!why.has_outlook()) return text;
   text += "\n" + OutlookLines(why.outlook(), now, 0);
   if (why.counterfactuals_size() == 0) {

@@ -20,7 +20,8 @@ from .tokens import Tokens
 
 ENDED = ("succeeded", "failed", "cancelled")
 
-# Jobs here run for seconds: the guards that spare long ones from being interrupted too often are set accordingly.
+# Jobs here run for seconds: the guards that spare long ones from being interrupted too often are set accordingly. All
+# nodes are one machine, which is busy with tests: measured by itself, a node would seem slow.
 CONFIG = """\
 metrics: none
 policy:
@@ -31,6 +32,7 @@ policy:
   start_backoff: 200ms
   cross_zone_nodes_min: 16
   links: [{zone_a: A, zone_b: B, jobs_max: 1, pairs_max: 1}]
+  health: {validate: {after_repair: false, suspects: false}}
 """
 
 # name: (zone, leaf), or (zone, leaf, pool)
@@ -50,6 +52,7 @@ class LocalCluster(AgentCommands):
     `scheduler_prefix`: words that begin the scheduler's command; `agent_prefix(node)`: those of an agent's;
     `agent_options`: words that end each agent's. `kernel_log(node)`: options of an agent that looks after its node's
     hardware (--health-kmsg PATH); without, none does. `secure=False`: without TLS and tokens, so without containers.
+    `gpus`: how many simulated ones a node has; None: those that its driver tells of.
     `users`: who is a user of their own in containers; everybody else's tasks are one, default_task_user()'s."""
 
     def __init__(

@@ -1,38 +1,57 @@
-"""The pages of docs/operations, which say what an operator types: their blocks marked `bash` are run by tests as they
-stand (tests/e2e/test_pages.py), and no block with a `glim` in it may hide from them (tests/house/test_pages.py)."""
+"""The pages whose blocks marked `bash` are typed: as they stand, by tests (tests/e2e/test_pages.py, and the modules
+that docs/doctools/pages.toml names for pages that need more than a node and a job). A page is named by its file's
+name in docs/, or by its path."""
 
 import os
 import re
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FOLDER = os.path.join(ROOT, "docs", "operations")
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+sys.path.insert(0, os.path.join(ROOT, "docs"))
+
+from doctools.page import TABLE, all_pages, find_page  # noqa: E402
+
 INLINE = re.compile(r"`glim ([^`\n]+)`")
+ELSEWHERE = {"sdk", "tests", "webui", "nodeagent", "scheduler", "cli"}  # folders whose readers are contributors
 
 
 def names():
-    return sorted(name for name in os.listdir(FOLDER) if name.endswith(".md"))
+    """Every page for users and operators that has a block marked bash, but those that others run."""
+    return [name for name in with_blocks() if not run_by(name)]
+
+
+def with_blocks():
+    found = []
+    for page in all_pages():
+        top, *_ = page.name.split("/")
+        if top not in ELSEWHERE and "decisions" not in page.name and blocks(page.name):
+            found.append(page.name)
+    return found
+
+
+def run_by(name):
+    """The test module that runs the page, if it is not tests/e2e/test_pages.py."""
+    return TABLE["run_by"].get(name) or TABLE["run_by"].get(os.path.basename(name))
 
 
 def text_of(name):
-    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
-        return file.read()
+    return find_page(name).text
 
 
 def fences(name):
     """(language, text) of each block."""
-    return FENCE.findall(text_of(name))
+    return [(block.language, block.text) for block in find_page(name).blocks]
 
 
 def blocks(name):
-    """What the page has a reader type."""
-    return [text for language, text in fences(name) if language == "bash"]
+    """What the page has a reader type, but what another test runs or nobody may: a comment above the block says so."""
+    return [block.text for block in find_page(name).blocks if block.language == "bash" and not block.mark]
 
 
 def inline_commands(name):
     """The `glim ...` within the page's sentences, each as its words."""
-    return [words.split() for words in INLINE.findall(FENCE.sub("", text_of(name)))]
+    return [words.split() for words in INLINE.findall("\n".join(find_page(name).prose))]
 
 
 def run(name, glim, folder, **variables):

@@ -12,8 +12,11 @@ from .accounts import OTHERS, closed_to
 from .allowed import callers_folders
 from .dashboard import NoPage, Page, ways_to
 from .folders import make_folder, remove_folder
+from .hardware import gpu_falls_off, problems_of_hardware
+from .kernel_logs import KernelLogs
 from .leftovers import stop_remembered
 from .local_cluster import CONFIG, LocalCluster
+from .metrics import Metrics
 from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples, copy_for_everybody
 from .story import Stage, Training, random_step
@@ -68,7 +71,8 @@ def find_page(folder, may_build, say, page=None):
     return f"web_root: {json.dumps(root)}\n"
 
 
-def tell_story(stage, steps, seed):
+def tell_story(stage, steps, seed, logs, metrics):
+    """What happened, by the names of story_lines' parameters, and what of it is not as it must be."""
     training = Training(seed=seed)
     reference = steps.run(
         "reference",
@@ -90,13 +94,19 @@ def tell_story(stage, steps, seed):
         "Job C, which never answers, and job D, which leaves a daemon behind",
         lambda: stage.deaf_and_stubborn(30 + seed % 20),
     )
+    hardware = steps.run(
+        "hardware",
+        "Job E, job A's training once more, loses a GPU: it falls off the bus (for show: no hardware is touched)",
+        lambda: gpu_falls_off(stage, logs, metrics, "hardware", "reference", seed),
+    )
     problems = (
         problems_of_runtime(stage.cluster.runtime, stage.glim.nodes(), main["seen"])
         + problems_of_interrupt(main)
         + problems_of_deaf(others)
         + problems_of_stubborn(others)
+        + problems_of_hardware(hardware)
     )
-    return reference, main, others, problems
+    return {"reference": reference, "main": main, "others": others, "hardware": hardware}, problems
 
 
 def folder_for_a_job(cluster):
@@ -189,7 +199,10 @@ def run(args, steps, folder):
         lambda: find_page(folder, not args.no_build, steps.say),
     )
     allow = callers_folders(ROOT) if args.keep else ()
-    cluster = LocalCluster(BIN, folder, allow=allow, config=page + CONFIG, checkpoint_root=True, users=USERS)
+    logs, metrics = KernelLogs(folder), Metrics()
+    config = page + metrics.config(CONFIG)
+    options = {"allow": allow, "config": config, "checkpoint_root": True, "users": USERS, "kernel_log": logs.options}
+    cluster = LocalCluster(BIN, folder, **options)
     ok, keep = False, False
     try:
         steps.run("start", "Starting a scheduler with the embedded database and four agents", cluster.start)
@@ -200,9 +213,9 @@ def run(args, steps, folder):
         for line in ways_to(cluster) if page else ():
             steps.say(line)
         stage = Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs, steps.say)
-        reference, main, others, problems = tell_story(stage, steps, args.seed)
+        told, problems = tell_story(stage, steps, args.seed, logs, metrics)
         print()
-        print("\n".join(story_lines(cluster.runtime, reference, main, others)))
+        print("\n".join(story_lines(cluster.runtime, **told)))
         ok = not problems
         for problem in problems:
             print(f"PROBLEM: {problem}", file=sys.stderr)
@@ -210,7 +223,7 @@ def run(args, steps, folder):
             durations = {**steps.durations, "install_deps": float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))}
             write_json(
                 args.json,
-                story_json(cluster.runtime, cluster.glim.nodes(), reference, main, others, durations, problems),
+                story_json(cluster.runtime, cluster.glim.nodes(), durations, problems, **told),
             )
         keep = args.keep and ok
     except Exception as error:

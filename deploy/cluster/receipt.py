@@ -90,7 +90,25 @@ def runtime_words(runtime):
     }[runtime]
 
 
-def story_lines(runtime, reference, main, others):
+def hardware_lines(hardware):
+    """What a GPU that fell off the bus cost, and what was said of it."""
+    e, f, fell, check = hardware["e"], hardware["f"], hardware["fell"], hardware["check"]
+    node, first = fell["node"], e["attempts"][0]
+    yield f"  Job {e['id']} E {e['spec']['name']}, user {e['user']}: {node} reported Xid 79 after step {fell['step']}"
+    yield "    no GPU is broken: we wrote into its kernel log (a pipe of ours) the line that the driver would write"
+    yield f"    {node} was cordoned by {hardware['row']['cordon']['by']}: {hardware['row']['cordon']['reason']}"
+    yield (
+        f"    {first['steps_lost']} steps lost, all since its save at step {first['durable_step']}; "
+        f"weights {check['weights_digest'][:16]}: "
+        f"{'equal to the uninterrupted, bit for bit' if check['equals_reference'] else 'NOT EQUAL'}"
+    )
+    yield from attempt_lines(e)
+    for blocker in hardware["seen"]["blockers"]:
+        yield f"    job {f['id']} F, which wants all four nodes, waited meanwhile: {blocker.partition(': ')[0]}"
+    yield f"    `glim admin node uncordon {node}` gave the node back, and F ran on all four"
+
+
+def story_lines(runtime, reference, main, others, hardware):
     """The readable receipt of the whole story."""
     a, b, check = main["a"], main["b"], main["check"]
     yield f"What happened (four nodes n1 to n4 in zones A and B, {GPUS} each)"
@@ -124,12 +142,13 @@ def story_lines(runtime, reference, main, others):
         f"    the daemon's last sign of life was {(beat['preemptor_started'] - beat['last']):.2f} s before node "
         f"{others['node']} went to job {others['e']['id']}" + (": TOO EARLY" if others["node_given_too_early"] else "")
     )
+    yield from hardware_lines(hardware)
 
 
-def story_json(runtime, nodes, reference, main, others, durations, problems):
+def story_json(runtime, nodes, durations, problems, reference, main, others, hardware):
     """What --json writes."""
     a, b, check = main["a"], main["b"], main["check"]
-    jobs = [a, b, others["c"], others["d"], others["e"]]
+    jobs = [a, b, others["c"], others["d"], others["e"], hardware["e"], hardware["f"]]
     agreement = only_agreement(a)
     return {
         "version": 1,
@@ -151,6 +170,11 @@ def story_json(runtime, nodes, reference, main, others, durations, problems):
             "stop_step": agreement["stop_step"],
             "grace_ms": agreement["grace_ms"],
             "grace_used_ms": agreement["grace_used_ms"],
+        },
+        "hardware": {
+            "node": hardware["fell"]["node"],
+            "said": hardware["row"]["cordon"]["reason"],
+            "digest_equal": hardware["check"]["weights_digest"] == reference["weights_digest"],
         },
         "attempts": {job["spec"]["name"]: attempts_json(job) for job in jobs},
         "gpus_simulated": all(job["gpus_simulated"] for job in jobs),

@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -60,7 +61,8 @@ class NodeTasks {
   bool census_is_exact() const { return !groups_.empty(); }
   // The folder below which each task has its group; empty: there are none.
   const std::string& groups() const { return groups_; }
-  void Report(v1::NodeReport* report) const;
+  // `gpus_busy_at`: when a GPU of the node was seen to compute, 0 for never; nothing: nobody watches them.
+  void Report(std::optional<TimePoint> gpus_busy_at, v1::NodeReport* report) const;
   // Whether more output may come: a task of this attempt is on the node and has not ended.
   bool LogIsOpen(std::uint64_t job, std::uint32_t attempt) const;
   // Whether any task of the job is on the node, ended or not, or is to be.
@@ -83,6 +85,7 @@ class NodeTasks {
   static Questions QuestionsIn(const v1::DesiredState& set);
   void Answer(const Questions& questions);
   std::int64_t ActivityOf(const TaskKey& key) const;
+  std::int64_t GpuBusyAtOf(const TaskKey& key, TimePoint gpus_busy_at) const;
 
   void StepSoon();
   void Step();

@@ -41,7 +41,7 @@ void NodeTasks::Answer(const Questions& questions) {
   }
 }
 
-void NodeTasks::Report(v1::NodeReport* report) const {
+void NodeTasks::Report(std::optional<TimePoint> gpus_busy_at, v1::NodeReport* report) const {
   report->set_epoch(desired_.revision.epoch);
   report->set_revision(desired_.revision.revision);
   disk_.Report(report);
@@ -55,6 +55,7 @@ void NodeTasks::Report(v1::NodeReport* report) const {
     starter_.Report(key, out);
     evidence_.Report(key, out);
     if (task.in_runtime) out->set_activity_at_ms(ActivityOf(key));
+    if (task.in_runtime && gpus_busy_at) out->set_gpu_busy_at_ms(GpuBusyAtOf(key, *gpus_busy_at));
     out->set_save_missing(task.save_missing);
     const std::string own = OwnCheckpointFolder(options_.state_dir, key.job);
     if (task.in_runtime && runtime_->SpecOf(key).checkpoint_folder == own) SetLocalPaths(own, out);
@@ -69,6 +70,12 @@ std::int64_t NodeTasks::ActivityOf(const TaskKey& key) const {
   std::int64_t newest = std::max(ChangedAtMs(paths.status()), ChangedAtMs(paths.ranks()));
   for (const RankLaunch& rank : spec.ranks) newest = std::max(newest, ChangedAtMs(LogPath(spec.log_folder, rank.rank)));
   return newest;
+}
+
+// A task has all of its node's GPUs, or none. What they did before it is not its own.
+std::int64_t NodeTasks::GpuBusyAtOf(const TaskKey& key, TimePoint gpus_busy_at) const {
+  if (runtime_->SpecOf(key).gpus == 0) return 0;
+  return std::max(gpus_busy_at.ms, ChangedAtMs(TaskPaths(runtime_->FolderOf(key)).launch()));
 }
 
 }  // namespace glim::nodeagent

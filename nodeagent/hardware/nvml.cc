@@ -201,7 +201,7 @@ Result<std::unique_ptr<Nvml>> Nvml::Open(const std::string& name) {
         .WithFix("install a newer driver");
   }
   // A GPU that is sick does not keep the others from being seen.
-  const Return code = init(nvml::kInitNoAttach);
+  const Return code = init(nvml::kInitNoGpus);
   if (code == nvml::kSuccess) return std::unique_ptr<Nvml>(new Nvml(std::move(functions), std::move(warnings)));
   std::string fix = "look at what nvidia-smi says";
   if (code == nvml::kDriverNotLoaded) fix = "load the driver: modprobe nvidia";

@@ -4,7 +4,7 @@
 // (glim-inventory, glim-health), never the agent. Not thread-safe. What an older driver's library does not have is told
 // in `warnings`, and its values are missing.
 //
-// Not run on hardware yet: it has run over the library that the tests build (testing/fake_nvml.h).
+// Tests run over a library of ours (testing/fake_nvml.h); tests/device/run over a real one, of one GPU so far.
 #pragma once
 
 #include <cstdint>

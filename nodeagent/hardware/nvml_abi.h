@@ -24,9 +24,10 @@ inline constexpr Return kResetRequired = 16;
 inline constexpr Return kVersionMismatch = 18;
 inline constexpr Return kUnknown = 999;
 
-inline constexpr unsigned kInitNoAttach = 2;  // of InitWithFlags: GPUs are attached when they are asked for
-inline constexpr unsigned kTextBytes = 96;    // of names, identifiers and versions
-inline constexpr unsigned kLinksMax = 18;     // NVLink
+// Of InitWithFlags. Without GPUs it does not fail; with the second one no GPU is attached, and it counts none.
+inline constexpr unsigned kInitNoGpus = 1, kInitNoAttach = 2;
+inline constexpr unsigned kTextBytes = 96;  // of names, identifiers and versions
+inline constexpr unsigned kLinksMax = 18;   // NVLink
 
 struct PciInfo {  // nvmlPciInfo_t
   char bus_id_legacy[16];

@@ -18,7 +18,7 @@ inline constexpr std::size_t kUnitBytesMax = 24;
 struct Finding {
   std::string check;
   std::string device;      // a GPU's PCIe address, a port, a disk, a memory module; empty: the node
-  std::int64_t code = 0;   // of check xid: its number; of machine_check: the bank
+  std::int64_t code = 0;   // of checks xid, sxid, sxid_fatal: its number; of machine_check: the bank
   std::string text;        // printable (MakeText)
   std::int64_t value = 0;  // what was measured, in `unit`
   std::int64_t expected = 0;
@@ -28,10 +28,19 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
+// Whether a GPU computed when it was looked at. One that does not tell counts as busy: nobody is accused by it.
+struct GpuUse {
+  std::string pci;
+  bool busy = false;
+  friend bool operator==(const GpuUse&, const GpuUse&) = default;
+};
+inline constexpr std::size_t kGpusMax = 64;
+
 // What one look found: what has happened since the last one, and all that is so now.
 struct Looks {
   std::vector<Finding> events;
   std::vector<Finding> conditions;
+  std::vector<GpuUse> gpus{};  // all that were looked at and are not lost
 
   void Add(Looks more);
 };

@@ -59,6 +59,31 @@ std::optional<Finding> ReadXid(std::string_view text) {
   return finding;
 }
 
+// "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 44 sourcetrack timeout error (First)". Further lines
+// of the same error have its raw numbers ("24007, Severity 1 Engine instance 44 ...", "24007, Data {0x...") and tell
+// nothing new.
+std::optional<Finding> ReadSxid(std::string_view text) {
+  TextScan scan(text);
+  if (!scan.Take("nvidia-nvswitch") || !scan.Number()) return std::nullopt;
+  scan.Take(":");
+  if (!scan.Take(" SXid (")) return std::nullopt;
+  Finding finding;
+  finding.device = PciAddress(scan.Until(")"));
+  if (finding.device.empty() || !scan.Take("): ")) return std::nullopt;
+  const std::optional<std::int64_t> number = scan.Number();
+  if (!number || *number == 0 || *number > kXidMax) return std::nullopt;
+  finding.code = *number;
+  const std::string words = Lower(scan.rest());
+  if (words.starts_with(", fatal")) {
+    finding.check = "sxid_fatal";
+  } else if (words.starts_with(", non-fatal")) {
+    finding.check = "sxid";
+  } else {
+    return std::nullopt;
+  }
+  return finding;
+}
+
 // "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 ...)"
 std::optional<Finding> ReadMemoryError(std::string_view text) {
   TextScan scan(text);
@@ -189,7 +214,7 @@ std::optional<KernelRecord> ParseKernelRecord(std::string_view record) {
 std::optional<Finding> ReadKernelLine(std::string_view text) {
   if (SpeaksOfProgram(text)) return std::nullopt;
   for (const auto read :
-       {ReadXid, ReadMemoryError, ReadMachineCheck, ReadBlockError, ReadFileSystemError, ReadNvmeError}) {
+       {ReadXid, ReadSxid, ReadMemoryError, ReadMachineCheck, ReadBlockError, ReadFileSystemError, ReadNvmeError}) {
     std::optional<Finding> finding = read(text);
     if (!finding) continue;
     finding->text = MakeText(text);

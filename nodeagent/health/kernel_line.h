@@ -1,7 +1,8 @@
 // What a line of the kernel's log says of the hardware. Pure.
 //
-// The formats: NVIDIA's Xid messages ("XID Errors", docs.nvidia.com/deploy/xid-errors), the kernel's machine checks
-// (arch/x86/kernel/cpu/mce), EDAC (drivers/edac/edac_mc.c), block layer, ext4, XFS and NVMe.
+// The formats: NVIDIA's Xid messages ("XID Errors", docs.nvidia.com/deploy/xid-errors) and the NVSwitch driver's SXid
+// messages ("NVIDIA Fabric Manager", docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide), the kernel's machine
+// checks (arch/x86/kernel/cpu/mce), EDAC (drivers/edac/edac_mc.c), block layer, ext4, XFS and NVMe.
 //
 // Programs have words in the kernel's log, too: the kernel begins lines with a program's name ("NAME[123]: segfault at
 // ..."), which the program chooses. Such lines tell nothing here.

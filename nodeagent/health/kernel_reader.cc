@@ -59,6 +59,7 @@ std::vector<Finding> KernelReader::Due(std::int64_t now_ms) {
   for (auto it = seen_.begin(); it != seen_.end();) {
     Seen& seen = it->second;
     if (!seen.told && now_ms - seen.first_ms >= kHoldMs) {
+      if (seen.finding.value == 1) seen.finding.unit = "line";
       due.push_back(seen.finding);
       seen.told = true;
     }

@@ -32,7 +32,7 @@ struct FoundSaves {
   std::int64_t bytes = 0;          // on the disk
   std::int64_t changed_at_ms = 0;  // the newest of all in it
   bool noted = false;              // there is a note that its job has ended
-  std::uint32_t saves = 0;         // folders with a manifest.json (docs/checkpoint.md)
+  std::uint32_t saves = 0;         // folders with a manifest.json (docs/reference/checkpoint-format.md)
   friend bool operator==(const FoundSaves&, const FoundSaves&) = default;
 };
 

@@ -1,5 +1,5 @@
 // The glim-replica of a release whose agent started one itself: today's is a unit of its own, and nobody else would end
-// the old one, which holds its memory and its port (docs/operators.md).
+// the old one, which holds its memory and its port (docs/operations/upgrade.md).
 #pragma once
 
 #include <string>

@@ -32,6 +32,11 @@ Finding NobodyLooks() {
   return finding;
 }
 
+TimePoint WallClock() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
+}
+
 }  // namespace
 
 struct HealthWatch::Child {
@@ -154,6 +159,7 @@ void HealthWatch::OnLine(const std::string& text) {
   switch (line->kind) {
     case HealthLine::Kind::kEvent: return OnEvent(std::move(*line));
     case HealthLine::Kind::kAlive: return OnAlive(line->complete);
+    case HealthLine::Kind::kGpus: return OnGpus(line->gpus);
     case HealthLine::Kind::kConditionOver:
       told_.erase(key);
       if (conditions_.erase(key) > 0) changed_();
@@ -178,6 +184,20 @@ void HealthWatch::OnEvent(HealthLine line) {
              finding.code, Quoted(finding.text));
   if (events_.size() > health::kEventsKept) events_.erase(events_.begin());
   changed_();
+}
+
+// What is told stands for a while, so that reports of busy nodes do not change with each look.
+void HealthWatch::OnGpus(const std::vector<health::GpuUse>& gpus) {
+  gpus_seen_ = std::chrono::steady_clock::now();
+  if (std::none_of(gpus.begin(), gpus.end(), [](const health::GpuUse& gpu) { return gpu.busy; })) return;
+  const TimePoint now = WallClock();
+  const bool is_new = now < gpus_busy_at_ || (now - gpus_busy_at_).ms >= times_.gpus_busy_every.count();
+  if (is_new) gpus_busy_at_ = now;
+}
+
+std::optional<TimePoint> HealthWatch::GpusBusyAt() const {
+  if (!gpus_seen_ || std::chrono::steady_clock::now() - *gpus_seen_ > times_.gpus_silence) return std::nullopt;
+  return gpus_busy_at_;
 }
 
 void HealthWatch::OnAlive(bool complete) {

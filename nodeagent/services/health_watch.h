@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/health/finding.h"
 #include "nodeagent/health/wire/health_line.h"
+#include "sdk/base/time.h"
 
 namespace glim::nodeagent {
 
@@ -33,6 +35,8 @@ struct HealthTimes {
   std::chrono::milliseconds silence{30'000};     // without a word it is killed, and the node is health_blind
   std::chrono::milliseconds first_pause{1'000};  // before it is started again; doubled up to the longest
   std::chrono::milliseconds longest_pause{60'000};
+  std::chrono::milliseconds gpus_silence{60'000};     // without a look at the GPUs nobody watches them
+  std::chrono::milliseconds gpus_busy_every{60'000};  // of GPUs that are busy it is told anew so often
 };
 
 class HealthWatch {
@@ -46,6 +50,9 @@ class HealthWatch {
   void Start();
   void Stop();
   void Report(v1::NodeReport* report) const;
+  // When one of the node's GPUs was seen to compute, by this machine's clock; 0: none was, since the agent began.
+  // Nothing: nobody watches them.
+  std::optional<TimePoint> GpusBusyAt() const;
 
  private:
   using Key = std::pair<std::string, std::string>;  // a condition's check and device
@@ -57,6 +64,7 @@ class HealthWatch {
   void OnBytes(std::size_t size);
   void OnLine(const std::string& text);
   void OnEvent(health::HealthLine line);
+  void OnGpus(const std::vector<health::GpuUse>& gpus);
   void OnAlive(bool complete);
   void WatchForSilence();
   void OnSilence();
@@ -77,7 +85,9 @@ class HealthWatch {
   std::string boot_;
   std::map<std::uint64_t, health::Finding> events_;  // by number; the newest
   std::map<Key, health::Finding> conditions_;
-  std::set<Key> told_;  // by this child
+  std::set<Key> told_;                                              // by this child
+  std::optional<std::chrono::steady_clock::time_point> gpus_seen_;  // none: nobody looked yet
+  TimePoint gpus_busy_at_;                                          // as it is told
   bool blind_ = false;
   bool complained_ = false;
   bool stopped_ = false;

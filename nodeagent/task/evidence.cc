@@ -13,6 +13,7 @@
 
 #include "nodeagent/os/process_look.h"
 #include "nodeagent/os/program_stacks.h"
+#include "nodeagent/os/wait_words.h"
 #include "nodeagent/task/stack_words.h"
 #include "sdk/base/cut_text.h"
 #include "sdk/base/printable.h"
@@ -38,6 +39,7 @@ struct Look {
   std::string debugger;  // or these
   std::string fault;     // why there are none
   std::optional<StackDoor> door{};
+  std::vector<std::string> waits{};  // what it says itself that it waits for
 };
 
 std::string StateInWords(const ThreadLook& thread) {
@@ -97,6 +99,7 @@ std::string LineOf(const Look& look) {
   std::string line = HeadOf(look) + " " + StateInWords(TellingThread(look.process));
   const std::string inner = look.python.empty() ? InnermostOfDebugger(look.debugger) : InnermostOfPython(look.python);
   if (!inner.empty()) line += "; " + inner;
+  for (const std::string& words : look.waits) line += "; " + words;
   return line + "\n";
 }
 
@@ -207,7 +210,11 @@ Result<EvidenceOrder> ParseEvidenceOrder(const std::string& text) {
 void Gather(const EvidenceOrder& order, const std::function<void(const std::string&)>& tell) {
   std::vector<Look> looks = LookAtAll(order);
   tell(TextOf(looks));
-  for (Look& look : looks) look.door = FindStackDoor(look.process);  // in a container by root alone
+  std::set<unsigned long> known;
+  for (Look& look : looks) {  // in a container by root alone
+    look.door = FindStackDoor(look.process);
+    look.waits = ReadWaitWords(look.process, known);
+  }
   if (!BecomeUser(order.user)) return;
   Debug(WhomToDebug(AskPrograms(looks)));
   tell(TextOf(looks));

@@ -1,8 +1,9 @@
 // What the processes of a task are doing, for somebody who wants to know why it stands still: taken by a glim-paths of
 // its own, for a process that hangs may hold up whoever looks at it.
 //
-// The text: a line for each process, "rank 3: python3 (pid 4711) sleeps in futex_wait_queue; wait, train.py:41", then
-// an empty line and the stacks. It names functions and files, and no values. Plain values but for Gather.
+// The text: a line for each process, "rank 3: python3 (pid 4711) sleeps in futex_wait_queue; wait, train.py:41", with
+// what the process itself says that it waits for ("; hfreduce: rank 1 has not called Barrier (operation 7)"), then an
+// empty line and the stacks. It names functions and files, and no values. Plain values but for Gather.
 #pragma once
 
 #include <sys/types.h>

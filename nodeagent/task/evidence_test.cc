@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 
 #include "nodeagent/os/process_look.h"
 #include "nodeagent/os/program_stacks.h"
@@ -112,6 +114,30 @@ TEST(Evidence, StacksOfAProgramAreTakenAndItGoesOn) {
   EXPECT_THAT(text, ::testing::StartsWith(head));
   EXPECT_THAT(text, AllOf(HasSubstr("Waiter"), HasSubstr("read"), HasSubstr("as gdb finds it")));
   EXPECT_EQ(waiter.End(), 7) << "it was looked at, and no more";
+}
+
+TEST(Evidence, WhatAProcessSaysThatItWaitsForIsInItsLineAlone) {
+  const int file = ::memfd_create("glim-waits", MFD_CLOEXEC);
+  constexpr char kSays[] = "hfreduce: rank 1 has not\x1b called Barrier (operation 7)\0rest\n";
+  ASSERT_GT(::pwrite(file, kSays, sizeof(kSays), 0), 0);
+  Waiter waiter, child;  // both have it, as a forked child has its parent's
+  EvidenceOrder order;
+  order.ranks = {{3, waiter.pid()}};
+  order.processes = {waiter.pid(), child.pid()};
+  const auto taken = [&order] {
+    std::string output;
+    Gather(order, [&](const std::string& text) { output += text; });
+    return LastEvidence(output);
+  };
+  const std::string text = taken();
+  const std::string words = "; hfreduce: rank 1 has not\\x1b called Barrier (operation 7)\n";
+  EXPECT_THAT(text.substr(0, text.find('\n') + 1), ::testing::EndsWith(words));
+  EXPECT_EQ(text.find("hfreduce", text.find(words) + words.size()), std::string::npos) << "once";
+  ASSERT_EQ(::pwrite(file, "", 1, 0), 1);
+  EXPECT_EQ(taken().find("hfreduce"), std::string::npos) << "it waits no more";
+  ::close(file);
+  EXPECT_EQ(child.End(), 7) << "first: it has the other one's pipe, too";
+  EXPECT_EQ(waiter.End(), 7);
 }
 
 TEST(Evidence, ADebuggerThatDoesNotEndIsKilledAndTheProcessGoesOn) {

@@ -10,9 +10,9 @@
 namespace glim::validate {
 
 struct Reading {
-  std::string part;    // "cpu", "memory", "disk", "network", "numa", "allreduce"
+  std::string part;    // "cpu", "memory", "disk", "network", "numa", "allreduce", "gpu"
   std::string what;    // of the part: "piece", "copy", "write"; rules.h has them all
-  std::string device;  // "cpu3", "node0", "/ckpt", "10.0.0.1 -> 10.0.0.2"
+  std::string device;  // "cpu3", "node0", "/ckpt", "10.0.0.1 -> 10.0.0.2", "gpu0"
   double value = 0;    // in the rule's unit
   std::string wrong;   // why it fails, whatever the value is: a wrong answer; empty: it is right
   std::string note;    // what was seen beside the number

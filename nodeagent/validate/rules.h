@@ -35,6 +35,20 @@ inline constexpr Rule kRules[] = {
     {"numa", "remote", "GB/s", true, 0.5, true},
     // Processes of one node over shared memory.
     {"allreduce", "sum", "GB/s", true, 0.5, false},
+    // GPUs of one node are alike, and so are their units; what leads to them differs more.
+    {"gpu", "patterns", "MB", true, 0, false},
+    {"gpu", "write", "GB/s", true, 0.85, true},
+    {"gpu", "read", "GB/s", true, 0.85, true},
+    {"gpu", "multiply", "TFLOP/s", true, 0.85, true},
+    {"gpu", "tensor", "TFLOP/s", true, 0.85, true},
+    {"gpu", "to_device", "GB/s", true, 0.7, true},
+    {"gpu", "to_host", "GB/s", true, 0.7, true},
+    // From one to another, by what is between them.
+    {"gpu", "peer_nvlink", "GB/s", true, 0.7, true},
+    {"gpu", "peer_pci", "GB/s", true, 0.7, true},
+    {"gpu", "peer_by_host", "GB/s", true, 0.5, true},
+    // What the link could carry now: it sinks when the GPU has nothing to do.
+    {"gpu", "link", "GB/s", true, 0, false},
 };
 
 // Null: nothing of that name is measured.

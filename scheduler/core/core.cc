@@ -10,6 +10,8 @@
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/job_submit.h"
+#include "scheduler/core/lifecycle/lemon_cordon.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/node_refused.h"
 #include "scheduler/core/lifecycle/node_remove.h"
@@ -21,6 +23,7 @@
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/stored_labels.h"
 #include "scheduler/core/lifecycle/timers.h"
+#include "scheduler/core/lifecycle/validation.h"
 
 namespace glim::core {
 namespace {
@@ -43,7 +46,9 @@ struct Dispatch {
   void operator()(const ResolveOutage&) const { ApplyResolveOutage(changes); }
   void operator()(const PolicyChanged& e) const {
     changes.Note(HistoryKind::kPolicyReloaded, {}, {}, e.words);
+    ReviewValidations(changes);
     ReviewClaims(changes);
+    ReviewLemons(changes);
     changes.MarkDirty();
   }
   void operator()(const ChangeAccounts& e) const { ApplyAccounts(changes, e); }
@@ -59,7 +64,10 @@ struct Dispatch {
   void operator()(const NotifySkipped& e) const { NoteNotifySkipped(changes, e); }
   void operator()(const SetReservation& e) const { ApplySetReservation(changes, e); }
   void operator()(const RemoveReservation& e) const { ApplyRemoveReservation(changes, e); }
-  void operator()(const PlanDecided& e) const { ApplyPlan(changes, e.plan); }
+  void operator()(const PlanDecided& e) const {
+    ApplyPlan(changes, e.plan);
+    if (e.plan.starts.empty()) BeginValidations(changes);
+  }
 };
 
 constexpr int kPassesMax = 8;
@@ -88,7 +96,9 @@ Transition Apply(ClusterState& state, const Policy& policy, const Event& event) 
   Changes changes(state, policy, event.now);
   TurnReservations(changes);
   std::visit(Dispatch{changes}, event.what);
+  TakeOutLemons(changes);
   AdvanceDrains(changes);
+  SettleValidations(changes);
   return changes.Take();
 }
 
@@ -96,7 +106,9 @@ Transition Apply(ClusterState& state, const Policy& policy, std::span<const Even
   Changes changes(state, policy, reports.front().now);
   TurnReservations(changes);
   ApplyReports(changes, reports);
+  TakeOutLemons(changes);
   AdvanceDrains(changes);
+  SettleValidations(changes);
   return changes.Take();
 }
 
@@ -128,11 +140,13 @@ Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event>
   for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {
     const TimePoint now = batch.back().now;
     Plan plan = make_plan(state, policy, now);
-    const bool last = plan.starts.empty() && plan.reserved.empty() && plan.leaves.empty();
+    bool last = plan.starts.empty() && plan.reserved.empty() && plan.leaves.empty();
+    const std::size_t measuring = state.index().measuring.size();
     state.dirty = false;
     state.look_again = plan.look_again;
     Append(Apply(state, policy, Event{0, now, PlanDecided{std::move(plan)}}), mutations, result);
     result.planned = true;
+    last = last && state.index().measuring.size() == measuring;  // a node that is measured is free no more
     if (last) break;
   }
   result.mutations = mutations.size();

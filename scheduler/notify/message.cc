@@ -19,6 +19,9 @@ std::string OutcomeWord(std::string_view kind, const core::HistoryEntry& entry) 
   return core::ToString(entry.facts.outcome);
 }
 
+// The word of the spec by which this kind is asked for.
+std::string_view AskedForBy(std::string_view kind) { return kind == kNotifyGpusIdle ? core::kNotifyInterrupted : kind; }
+
 }  // namespace
 
 std::optional<std::string_view> KindOf(const core::HistoryEntry& entry) {
@@ -28,6 +31,7 @@ std::optional<std::string_view> KindOf(const core::HistoryEntry& entry) {
     case core::HistoryKind::kAttemptEnded:
       if (entry.facts.outcome == core::Outcome::kInterrupted) return core::kNotifyInterrupted;
       return std::nullopt;
+    case core::HistoryKind::kAttemptGpusIdle: return kNotifyGpusIdle;
     default: return std::nullopt;
   }
 }
@@ -37,7 +41,7 @@ std::vector<Message> MessagesFor(const std::string& cluster_id, std::uint64_t se
   std::vector<Message> messages;
   const auto kind = KindOf(entry);
   const core::NotifySpec& notify = job.spec->notify;
-  if (!kind || std::count(notify.on.begin(), notify.on.end(), *kind) == 0) return messages;
+  if (!kind || std::count(notify.on.begin(), notify.on.end(), AskedForBy(*kind)) == 0) return messages;
   for (const std::string& target : notify.to) {
     Message message{seq, target, {entry.job, entry.attempt}, "", "", entry.at};
     message.id = cluster_id + "-" + std::to_string(seq) + "-" + target;

@@ -22,7 +22,10 @@ struct Message {
   TimePoint happened_at;
 };
 
-// interrupted, failed or done; nothing: specs cannot ask to be told of such an entry.
+// The kind of a message that says that nobody uses an attempt's GPUs. Who asks for `interrupted` is told.
+inline constexpr std::string_view kNotifyGpusIdle = "gpus_idle";
+
+// interrupted, failed, done or gpus_idle; nothing: nobody is told of such an entry.
 std::optional<std::string_view> KindOf(const core::HistoryEntry& entry);
 
 // For each name of the job's spec, if the spec asks for what the entry is.

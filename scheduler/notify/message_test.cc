@@ -35,7 +35,7 @@ core::Job JobWith(std::vector<std::string> on, std::vector<std::string> to) {
   return job;
 }
 
-TEST(NotifyMessage, IsOfThreeKindsOfEvents) {
+TEST(NotifyMessage, IsOfFourKindsOfEvents) {
   struct Row {
     HistoryKind kind;
     core::Outcome outcome;
@@ -44,6 +44,8 @@ TEST(NotifyMessage, IsOfThreeKindsOfEvents) {
   const Row rows[] = {{HistoryKind::kJobSucceeded, core::Outcome::kNone, "done"},
                       {HistoryKind::kJobFailed, core::Outcome::kNone, "failed"},
                       {HistoryKind::kAttemptEnded, core::Outcome::kInterrupted, "interrupted"},
+                      {HistoryKind::kAttemptGpusIdle, core::Outcome::kNone, "gpus_idle"},
+                      {HistoryKind::kAttemptGpusBusy, core::Outcome::kNone, ""},
                       {HistoryKind::kAttemptEnded, core::Outcome::kSucceeded, ""},
                       {HistoryKind::kAttemptEnded, core::Outcome::kNodeFailure, ""},
                       {HistoryKind::kAttemptEnded, core::Outcome::kCancelled, ""},
@@ -64,6 +66,18 @@ TEST(NotifyMessage, OnlyWhatTheSpecAsksFor) {
   EXPECT_TRUE(MessagesFor("c", 5, entry, JobWith({"done"}, {"chat"})).empty());
   EXPECT_TRUE(MessagesFor("c", 5, entry, JobWith({}, {})).empty());
   EXPECT_EQ(MessagesFor("c", 5, entry, JobWith({"failed"}, {"chat"})).size(), 1u);
+}
+
+// It may be the last word before an interrupt.
+TEST(NotifyMessage, ThatGpusAreIdleIsToldToWhoAsksForInterrupts) {
+  const auto entry = Entry(HistoryKind::kAttemptGpusIdle);
+  EXPECT_TRUE(MessagesFor("c", 5, entry, JobWith({"failed", "done"}, {"chat"})).empty());
+  const auto messages = MessagesFor("c", 5, entry, JobWith({"interrupted"}, {"chat"}));
+  ASSERT_EQ(messages.size(), 1u);
+  const auto body = nlohmann::json::parse(messages[0].body);
+  EXPECT_EQ(body["kind"], "gpus_idle");
+  EXPECT_EQ(body["outcome"], "");
+  EXPECT_EQ(body["message"], "why");
 }
 
 TEST(NotifyMessage, SaysWhatHappenedToWhichJob) {

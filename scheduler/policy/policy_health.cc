@@ -9,6 +9,7 @@
 
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/core/model/health_rules.h"
+#include "scheduler/policy/policy_node_checks.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
 #include "sdk/base/suggest.h"
@@ -192,7 +193,10 @@ yaml::Field IntoHealth(core::HealthPolicy* out) {
                       {{"blame_window", yaml::IntoDuration(&read.blame_window, {}, kHealthDay)},
                        {"no_progress_min", yaml::IntoDuration(&read.no_progress_min, Seconds(1), kHealthDay * 30)},
                        {"no_progress_gaps", yaml::IntoNumber(&read.no_progress_gaps, 1, 1'000'000)},
-                       {"rules", IntoRules(&read.rules)}});
+                       {"rules", IntoRules(&read.rules)},
+                       {"validate", IntoValidate(&read.validate)},
+                       {"lemons", IntoLemons(&read.lemons)},
+                       {"idle_gpus", IntoIdleGpus(&read.idle_gpus)}});
     if (s.ok()) *out = std::move(read);
     return s;
   };
@@ -201,7 +205,8 @@ yaml::Field IntoHealth(core::HealthPolicy* out) {
 std::string HealthYaml(const core::HealthPolicy& health) {
   std::string text = "health:\n  blame_window: " + WriteDuration(health.blame_window) +
                      "\n  no_progress_min: " + WriteDuration(health.no_progress_min) +
-                     "\n  no_progress_gaps: " + std::to_string(health.no_progress_gaps) + "\n  rules:\n";
+                     "\n  no_progress_gaps: " + std::to_string(health.no_progress_gaps) + "\n" +
+                     NodeChecksYaml(health) + "  rules:\n";
   for (const HealthRule& rule : core::HealthTable(health)) {
     text += "    - {check: " + rule.check;
     if (!rule.codes.empty()) text += ", codes: [" + CodesText(rule.codes) + "]";
@@ -214,6 +219,7 @@ void FlattenHealth(const core::HealthPolicy& health, std::map<std::string, std::
   (*out)["health.blame_window"] = WriteDuration(health.blame_window);
   (*out)["health.no_progress_min"] = WriteDuration(health.no_progress_min);
   (*out)["health.no_progress_gaps"] = std::to_string(health.no_progress_gaps);
+  FlattenNodeChecks(health, out);
   const auto add = [out](const std::string& field, const HealthRule& rule) {
     std::string& text = (*out)["health.rules." + field];
     text += (text.empty() ? "{" : ", {") + RestYaml(rule) + "}";

@@ -29,6 +29,9 @@ health:
   blame_window: 2m
   no_progress_min: 20m
   no_progress_gaps: 5
+  validate: {on_join: true, after_repair: false, suspects: false, every: 7d, full: true}
+  lemons: {within: 14d, avoid_times: 3, large_nodes: 16, quarantine_times: 0}
+  idle_gpus: {warn_after: 30m, suspend_after: 2h}
   rules:
     - {check: xid, codes: [79, 5], verdict: drained, ends: gpu_failure, repair: 'say "hm" \ look'}
     - {check: xid, codes: [31], verdict: out, ends: node_failure, times: 4, users: 2, within: 2d}
@@ -42,6 +45,12 @@ TEST(PolicyHealth, EveryKeyIsRead) {
   EXPECT_EQ(health.blame_window, Minutes(2));
   EXPECT_EQ(health.no_progress_min, Minutes(20));
   EXPECT_EQ(health.no_progress_gaps, 5u);
+  EXPECT_EQ(health.validate,
+            (core::ValidatePolicy{
+                .on_join = true, .after_repair = false, .suspects = false, .every = Hours(24) * 7, .full = true}));
+  EXPECT_EQ(health.lemons,
+            (core::LemonPolicy{.within = Hours(24) * 14, .avoid_times = 3, .large_nodes = 16, .quarantine_times = 0}));
+  EXPECT_EQ(health.idle_gpus, (core::IdleGpusPolicy{.warn_after = Minutes(30), .suspend_after = Hours(2)}));
   using enum core::HealthVerdict;
   const std::vector<core::HealthRule> rules = {{.check = "xid",
                                                 .codes = {79, 5},
@@ -70,6 +79,8 @@ const RefusedRow kRefusedRows[] = {
     {"health: {blame: 5m}", "1:10", "health.blame", "did you mean 'blame_window'?"},
     {"health: {blame_window: 2d}", "1:24", "health.blame_window", "use 0s to 1d"},
     {"health: {no_progress_gaps: 0}", "1:28", "health.no_progress_gaps", "use 1 to"},
+    {"health: {lemons: {avoid_times: 17}}", "1:32", "health.lemons.avoid_times", "use 0 to 16"},
+    {"health: {validate: {every: weekly}}", "1:28", "health.validate.every", ""},
     {"health: {rules: {check: xid}}", "1:17", "health.rules", "[{check: xid, codes: [79]"},
     {"health: {rules: [{codes: [79], verdict: out}]}", "1:18", "health.rules[0].check", "name the check"},
     {"health: {rules: [{check: xidd}]}", "1:26", "health.rules[0].check", "did you mean 'xid'?"},

@@ -1,4 +1,5 @@
-// The map `limits:` of the configuration: what callers may take (docs/operators.md, Limits).
+// The map `limits:` of the configuration: what callers may take
+// (docs/operations/scheduler-configuration.md, Limits).
 #pragma once
 
 #include "scheduler/server/limits/bounds.h"

@@ -1,4 +1,5 @@
-// The map `oidc:` of the configuration: the issuer with whom users sign in (docs/operators.md).
+// The map `oidc:` of the configuration: the issuer with whom users sign in
+// (docs/operations/scheduler-configuration.md).
 #pragma once
 
 #include "scheduler/oidc/claims.h"

@@ -2,8 +2,6 @@
 //
 //   compute:  kernel ── event ── kernel ── ...          goes on as if nothing were
 //   copies:       waits for ┘ copy ── event ── copy ── event
-//
-// Unverified on real CUDA: it has run over a stand-in on host memory alone (testing/standin_cuda.h).
 #pragma once
 
 #include <cstddef>

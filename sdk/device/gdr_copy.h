@@ -2,7 +2,7 @@
 // its own, without asking the device for anything. For little: a device copies faster, but takes some microseconds to
 // begin. Loaded when it is asked for.
 //
-// Unverified on a real device: it has run over a stand-in alone (testing/standin_cuda.h).
+// Not run with the real library: it has run over a stand-in alone (testing/standin_cuda.h).
 #pragma once
 
 #include <cstddef>

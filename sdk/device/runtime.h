@@ -1,7 +1,6 @@
 // CUDA's runtime, loaded when it is asked for: a program that links this builds and runs without CUDA.
 //
-// Unverified on real CUDA: all of sdk/device has run over a stand-in on host memory alone (testing/standin_cuda.h).
-// tests/device/run runs its contract tests over a real one.
+// Tests run over a stand-in on host memory (testing/standin_cuda.h), and by tests/device/run over a real device.
 #pragma once
 
 #include <cstddef>

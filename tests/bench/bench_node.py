@@ -1,81 +1,55 @@
-"""tests/bench/run node: what watches over a node. Part "validator": a core, a disk and a link are made slow on purpose,
-and glim-validate is to find each, and nothing else: 1 is found, 0 is not. Root."""
+"""tests/bench/run node: what watches over a node, each part a module node_PART.py beside this one. `load` of a line is
+the machine's load average: the times mean something where it is low. For root (the validator, a rank that hangs)."""
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, "deploy"), os.path.join(ROOT, "tests", "e2e")]
+sys.path[:0] = [os.path.join(ROOT, name) for name in ("deploy", "tests/e2e", "tests/faults")]
+sys.dont_write_bytecode = True
 
+import node_false_alarms  # noqa: E402
+import node_found  # noqa: E402
+import node_idle  # noqa: E402
+import node_recovery  # noqa: E402
+import node_validator  # noqa: E402
+from cluster.folders import make_folder, remove_folder  # noqa: E402
 from figures import Figures  # noqa: E402
-from slowed import BAD_NODE, Validate, cpus, on_all, slow_core, slow_disk, slow_link  # noqa: E402
 
-BIN = os.path.join(ROOT, "build", "release", "bin")
-AIM = 1  # each is found
-
-
-def devices(ended):
-    return sorted(device for _, _, device in ended.bad())
-
-
-def tell(figures, what, ended, slow):
-    """`slow`: the devices that are."""
-    bad = devices(ended)
-    found = ended.code == BAD_NODE and set(slow) <= set(bad)
-    ratios = [line["ratio"] for line in ended.lines if line["device"] in slow and line["ratio"]]
-    worst = round(min(ratios), 3) if ratios else None
-    figures.tell(f"validator_slow_{what}", int(found), "found", 1, AIM, ratio=worst, bad=bad, slow=sorted(slow))
-
-
-def a_core(figures, validate):
-    slow = cpus()[-1]
-    with slow_core(slow):
-        tell(figures, "core", validate("--part", "cpu"), {f"cpu{slow}"})
-
-
-def a_disk(figures, validate, folder):
-    with slow_disk(folder) as (slow, good):
-        lines = os.path.join(folder, "lines")
-        with open(lines, "w") as file:
-            file.writelines(json.dumps(line) + "\n" for line in validate("--part", "disk", "--folder", good).lines)
-        baseline = os.path.join(folder, "baseline.json")
-        with open(baseline, "w") as file:
-            subprocess.run([validate.program, "--merge", lines], stdout=file, check=True)
-        both = ("--folder", good, "--folder", slow)
-        tell(figures, "disk", validate("--part", "disk", *both, "--baseline", baseline), {slow})
-
-
-def a_link(figures, validate):
-    with slow_link("glim-bench", ["a", "b", "c"], slow="b") as network:
-        a, b, c = map(network.address, network.nodes)
-        tell(figures, "link", on_all(validate, network)[0], {f"{b} -> {a}", f"{b} -> {c}"})
-
-
-def validator(figures, folder):
-    validate = Validate(os.path.join(BIN, "glim-validate"))
-    a_core(figures, validate)
-    a_disk(figures, validate, folder)
-    a_link(figures, validate)
-    well = validate("--folder", folder)
-    figures.tell("validator_false_alarms", len(well.bad()), "readings", len(well.lines), 0, bad=devices(well))
-
-
-PARTS = {"validator": validator}
+PARTS = {
+    "idle": node_idle,
+    "recovery": node_recovery,
+    "found": node_found,
+    "false_alarms": node_false_alarms,
+    "validator": node_validator,
+}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="tests/bench/run node", description=__doc__)
-    parser.add_argument("--dir", default="/var/tmp", help="where its folder is made [/var/tmp]")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)} [all]")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="where the programs are")
+    parser.add_argument("--seconds", type=int, default=60, help="idle: for how long it is measured [60]")
+    parser.add_argument("--rounds", type=int, default=30, help="recovery: how many faults [30]")
+    parser.add_argument("--node-days", type=int, default=10_000, help="false_alarms: simulated [10000]")
+    parser.add_argument("--seed", type=int, default=1, help="false_alarms: of the simulation [1]")
+    parser.add_argument("--quick", action="store_true", help="every part for a moment: that it works, and no figures")
     args = parser.parse_args()
+    args.library = os.path.join(os.path.dirname(args.bin), "test", "libfake-nvml.so")
+    if args.quick:
+        args.seconds, args.rounds, args.node_days = 2, 2, 500
+    wanted = args.parts.split(",")
+    for name in wanted:
+        if name not in PARTS:
+            parser.error(f"--parts: '{name}' is no part; there are: {', '.join(PARTS)}")
     figures = Figures("node")
-    with tempfile.TemporaryDirectory(prefix="glim-b-", dir=args.dir) as folder:
-        for part in args.parts.split(","):
-            PARTS[part](figures, folder)
+    for name in wanted:
+        folder = make_folder("glim-b-")
+        try:
+            PARTS[name].run(args, figures, folder)
+        finally:
+            remove_folder(folder)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The rows of the table of aims in docs/checkpoint.md. Each is a function that measures and tells its figures."""
+"""The rows of the table of aims in docs/reference/checkpoint-format.md. Each is a function that measures and tells its
+figures."""
 
 from checkpoint_runs import BLOCK_BYTES, DEPTH, median
 

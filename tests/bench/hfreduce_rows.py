@@ -1,4 +1,5 @@
-"""The rows of the table of aims in docs/hfreduce.md. Each is a function that measures and tells its figures."""
+"""The rows of the table of aims in docs/reference/hfreduce.md. Each is a function that measures and tells its
+figures."""
 
 from hfreduce_runs import CONGESTION, KIB, LARGE, MIB, median, waiting_cpu_share
 

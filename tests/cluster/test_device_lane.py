@@ -1,4 +1,5 @@
-"""tests/device/run over the stand-in for CUDA: the SDK builds without gRPC, and what did not run has not passed."""
+"""tests/device/run over the stand-in for CUDA: the SDK and the programs that look at a node build without gRPC, and
+what did not run has not passed."""
 
 import json
 import os
@@ -30,6 +31,10 @@ def test_the_sdk_builds_without_grpc_and_its_devices_hold(tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     passed = {line["what"] for line in lines if line.get("passed")}
     assert passed.issuperset(suites.CONTRACTS)
+    assert passed.issuperset({"glim-inventory", "glim-health", "glim-validate"})
+    assert len(next(line for line in lines if line["what"] == "inventory")["gpus"]) == 2
+    measured = {line["text"].split()[1] for line in lines if line["what"] == "reading"}
+    assert measured >= {"patterns", "multiply", "tensor", "to_device", "to_host", "peer_pci", "link"}
     figure = next(line for line in lines if line["what"] == "allreduce")
     assert figure["device"] == "stand-in" and figure["bus_GBps"] > 0 and figure["date"] and figure["gcc"]
     with open(os.path.join(ROOT, "build/device/build.ninja")) as file:

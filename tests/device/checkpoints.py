@@ -1,6 +1,6 @@
 """Checkpoints of tensors on a card: glim.checkpoint beside torch.save, a JSON line for each size.
 
-Both write to the same folder and end on the disk (fsync); both read what they wrote, from the page cache, and leave the
+Both write to the same folder and end on the disk (fsync); both read what they wrote, from the disk, and leave the
 tensors on the device. `stall_ms` is how long the training would have stood still.
 """
 

@@ -24,7 +24,7 @@ def headers(build):
     for line in listed.splitlines():
         if not line.startswith(" "):
             target = line.split(":")[0]
-        elif line.strip():
+        elif line.strip() and target.endswith(".o"):  # newer CMakes also list what a linker read
             used.setdefault(os.path.normpath(os.path.join(build, line.strip())), target)
     return used
 

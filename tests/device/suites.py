@@ -9,9 +9,14 @@ import tempfile
 import xml.etree.ElementTree as xml
 
 # Test programs that take CUDA as they find it (sdk/device/testing/test_cuda.h).
-CONTRACTS = ["device_contract_test", "hfreduce_device_contract_test", "ckpt_device_copier_test"]
+CONTRACTS = [
+    "device_contract_test",
+    "hfreduce_device_contract_test",
+    "ckpt_device_copier_test",
+    "validate_gpu_contract_test",
+]
 # Those that look into the stand-in: its counters, its versions, its copies that stand still.
-STANDIN_ONLY = ["device_test", "hfreduce_device_test"]
+STANDIN_ONLY = ["device_test", "hfreduce_device_test", "validate_gpu_test"]
 # Python tests that need more than the SDK: what the agent's part of the build stages, and Debian's PyPy.
 NOT_OF_THE_SDK = {
     "test_agreement.py": "glim-task",
@@ -69,8 +74,8 @@ def run_programs(journal, root, jobs):
         without += ["*/ucx", "*/ucx_*", "Ucx.*", "Agree.*"]
         journal.absent("tests of ucx", "UCX is not in this build")
     if shutil.which("ip") is None or os.geteuid() != 0:
-        without += ["*DroppedLink*", "*ServiceAddress*"]
-        journal.absent("DroppedLink, ServiceAddress", "they need root and the program ip (iproute2)")
+        without += ["*DroppedLink*", "*ServiceAddress*", "DevicesFor.TheInterface*"]
+        journal.absent("DroppedLink, ServiceAddress, DevicesFor", "they need root and the program ip (iproute2)")
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "programs.xml")
         command = [
@@ -90,7 +95,7 @@ def run_programs(journal, root, jobs):
         _count_junit(journal, "programs", report, code, text)
 
 
-def run_sdk(journal, root, build, cuda):
+def run_sdk(journal, root, build, cuda, jobs):
     """The SDK's Python tests, and those of tensors on a GPU."""
     modules = os.path.join(build, "python")
     if not os.path.isdir(modules):
@@ -101,19 +106,27 @@ def run_sdk(journal, root, build, cuda):
         journal.absent("the SDK's Python tests", f"this Python has no {', '.join(lacking)}")
         return
     tests = os.path.join(root, "sdk/python/tests")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests]
+    if cuda.is_real:
+        _pytest(journal, "tensors on a GPU", modules, [os.path.join(root, "tests/device/test_gpu_tensors.py")])
+    else:
+        journal.absent("test_gpu_tensors.py", "torch sees no GPU over the stand-in")
+    command = [tests]
     for name, needs in NOT_OF_THE_SDK.items():
         command.append(f"--ignore={tests}/{name}")
         journal.absent(name, f"needs {needs}, which this build does not have")
-    if cuda.is_real:
-        command.append(os.path.join(root, "tests/device/test_gpu_tensors.py"))
-    else:
-        journal.absent("test_gpu_tensors.py", "torch sees no GPU over the stand-in")
+    if importlib.util.find_spec("xdist") is not None:
+        command += ["-n", str(min(jobs, 8))]
+    _pytest(journal, "python", modules, command)
+
+
+def _pytest(journal, what, modules, arguments):
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "pytest.xml")
         environment = {"GLIM_TEST_PYTHON": modules, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+        # The names are told as they go: of a run that is late they are all that is known.
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--durations=5", *arguments]
         code, text = journal.output([*command, "--junitxml", report], 400, environment)
-        _count_junit(journal, "python", report, code, text)
+        _count_junit(journal, what, report, code, text)
 
 
 def _count_junit(journal, what, report, code, text):

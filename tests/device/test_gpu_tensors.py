@@ -6,8 +6,12 @@ import sys
 import pytest
 import torch
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sdk", "python", "tests"))
+SDK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sdk", "python")
+sys.path[:0] = [os.path.join(SDK, "tests"), SDK]
+from extension import EXTENSION  # noqa: E402
 from hfreduce_ranks import Ranks  # noqa: E402
+
+sys.path.append(EXTENSION)
 
 from glim.checkpoint import Checkpointer, open_checkpoint  # noqa: E402
 

@@ -1,5 +1,5 @@
-"""docs/operators.md, "Three machines, on one": the lines of the document, as they stand there, bring up a scheduler and
-two nodes with TLS, and do what they say. For root."""
+"""docs/operations/install.md, "Three machines, on one": the lines of the document, as they stand there, bring up a
+scheduler and two nodes with TLS, and do what they say. For root."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ HOSTS = ("head", "n1", "n2")
 
 
 def lines_of_the_document():
-    with open(os.path.join(ROOT, "docs", "operators.md")) as file:
+    with open(os.path.join(ROOT, "docs", "operations", "install.md")) as file:
         section = file.read().split("## Three machines, on one\n")[1]
     return re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1]
 

@@ -1,15 +1,19 @@
 """glim-validate finds what is slow and what is not, by hand and as a job that an operator asks for:
 docs/operations/validate.md."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 
 import pytest
 
+from cluster.local_cluster import CONFIG
 from cluster.processes import wait_until
-from conftest import BIN
+from cluster.spec import sdk_folder
+from conftest import BIN, ROOT, own_stage
 from slowed import BAD_NODE, Validate, cpus, on_all, slow_disk, slow_link
 
 TRIES = 5  # other tests run on this machine, too, and may keep one core busy for that long
@@ -169,3 +173,110 @@ def test_nothing_is_done_for_a_node_that_is_not_there_nor_by_a_dry_run(cluster, 
     told = operator.text("admin", "node", "validate", node, "--wait", "--dry-run")
     assert "class low" in told and "cordoned" in told
     assert len(operator.json("queue")["jobs"]) == before
+
+
+# --- by itself
+
+MEASURES = CONFIG.replace("after_repair: false, suspects: false", "on_join: true")
+ALONE = {"n1": ("A", "a1")}
+# In place of glim-validate in the tasks' SDK. Of this machine, where other tests run, memory is measured alone; where
+# the fleet is a hundred times as fast, a core.
+MEASURING = """#!/bin/sh
+here=$(dirname "$0")
+while [ -e "$here/hold" ]; do sleep 0.05; done
+if [ -e "$here/fleet.json" ]; then exec "$here/glim-validate.real" "$@" --part cpu --baseline "$here/fleet.json"; fi
+exec "$here/glim-validate.real" "$@" --part memory
+"""
+
+
+class Machine:
+    """What glim-validate finds on the nodes of a cluster whose agents give their tasks this SDK."""
+
+    def __init__(self, folder):
+        self.sdk = os.path.join(folder, "sdk")
+        shutil.copytree(sdk_folder(ROOT), self.sdk)
+        program = self._path("glim-validate")
+        os.rename(program, program + ".real")
+        with open(program, "w") as file:
+            file.write(MEASURING)
+        os.chmod(program, 0o755)
+        for path in (folder, self.sdk):
+            os.chmod(path, 0o755)
+
+    def _path(self, name):
+        return os.path.join(self.sdk, "bin", name)
+
+    def hold(self, held):
+        self._flag("hold", held)
+
+    def make_bad(self, bad):
+        expected = {"part": "cpu", "what": "piece", "value": 0.2, "unit": "ms", "nodes": 9}
+        self._flag("fleet.json", bad, json.dumps({"version": 1, "expected": [expected]}))
+
+    def _flag(self, name, there, text=""):
+        if not there:
+            os.unlink(self._path(name))
+            return
+        with open(self._path(name), "w") as file:
+            file.write(text)
+
+
+@contextlib.contextmanager
+def joining(folder, hold=False, bad=False):
+    """One node, which joins a cluster that measures nodes first."""
+    machine = Machine(folder)
+    if hold:
+        machine.hold(True)
+    if bad:
+        machine.make_bad(True)
+    with own_stage(folder, nodes=ALONE, config=MEASURES, agent_options=("--sdk", machine.sdk)) as stage:
+        yield stage, machine
+
+
+def validation(stage):
+    return stage.glim.nodes()["n1"].get("validation") or {}
+
+
+def short_job(stage):
+    return stage.glim.submit(stage.examples.derive("deaf", "short", run="true", nodes=1))
+
+
+def is_good(stage):
+    return int(validation(stage).get("good_at_ms", 0)) > 0
+
+
+def test_a_node_that_joins_takes_no_job_before_it_was_found_good(fresh_folder):
+    with joining(fresh_folder, hold=True) as (stage, machine):
+        cluster, glim = stage.cluster, stage.glim
+        measuring = wait_until(lambda: int(validation(stage).get("job_id", 0)), 60, "it is measured")
+        cluster.wait_state(measuring, "running", 60)
+        job = short_job(stage)
+        blockers = wait_until(lambda: glim.job(job)["blockers"], 30, "it is said why the job waits")
+        assert blockers[0]["kind"] == "nodes_out" and f"job {measuring} measures it" in blockers[0]["message"], blockers
+        table = glim.text("nodes")
+        assert "unmeasured" in table and f"joins: waits to be measured, by job {measuring}" in table, table
+        machine.hold(False)
+        cluster.wait_state(job, "succeeded", 120)
+        told = glim.job(measuring)
+        assert (told["state"], told["user"], told["validates"], told["priority"]) == ("succeeded", "glim", "n1", "low")
+        assert told["ended_at_ms"] <= glim.job(job)["attempts"][0]["started_at_ms"]
+        assert is_good(stage)
+        assert "good" in glim.text("nodes", "n1")
+
+
+def test_a_node_that_joins_and_is_bad_is_taken_out_and_measured_again_when_it_comes_back(fresh_folder):
+    with joining(fresh_folder, bad=True) as (stage, machine):
+        cluster, glim = stage.cluster, stage.glim
+        cordon = wait_until(lambda: glim.nodes()["n1"].get("cordon"), 180, "it is taken out")
+        assert cordon["by"] == "health" and "cpu piece cpu" in cordon["reason"], cordon
+        assert "glim admin node uncordon n1" in cordon["reason"]
+        assert "cpu piece cpu" in validation(stage)["bad"]
+        job = short_job(stage)
+        machine.make_bad(False)
+        machine.hold(True)
+        glim.text("admin", "node", "uncordon", "n1", "-y")
+        wait_until(lambda: int(validation(stage).get("job_id", 0)), 60, "it is measured again")
+        assert glim.job(job)["state"] == "queued"
+        machine.hold(False)
+        cluster.wait_state(job, "succeeded", 120)
+        assert is_good(stage) and not validation(stage).get("bad")

@@ -1,5 +1,6 @@
 // Any bytes as a manifest, as they are and with the checksum that they would need: a manifest that keeps every promise
-// of docs/checkpoint.md and reads back to the same, or a refusal that can be printed. Whatever is taken is JSON.
+// of docs/reference/checkpoint-format.md and reads back to the same, or a refusal that can be printed. Whatever is
+// taken is JSON.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -17,8 +17,9 @@ using glim::fuzz::Holds;
 using namespace glim::nodeagent::health;
 
 const std::set<std::string>& Checks() {
-  static const std::set<std::string> checks = {"xid",           "memory_ecc_corrected", "memory_ecc_uncorrected",
-                                               "machine_check", "disk_error",           "kernel_lines_lost"};
+  static const std::set<std::string> checks = {
+      "xid",           "sxid",       "sxid_fatal",       "memory_ecc_corrected", "memory_ecc_uncorrected",
+      "machine_check", "disk_error", "kernel_lines_lost"};
   return checks;
 }
 

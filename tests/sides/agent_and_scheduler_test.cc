@@ -29,10 +29,19 @@ class SidesTest : public IdentityTest {
   void TearDown() override {
     if (agent_ > 0) {
       CancelAll();
-      ::kill(agent_, SIGKILL);
-      ::waitpid(agent_, nullptr, 0);
+      EndAgent();
     }
-    IdentityTest::TearDown();
+    IdentityTest::TearDown();  // beside the agent's own removals, which may still be under way
+  }
+  // In order; one that a test has stopped, or that does not end, is killed.
+  void EndAgent() {
+    ::kill(agent_, SIGTERM);
+    ::kill(agent_, SIGCONT);
+    const auto ended = [&] { return ::waitpid(agent_, nullptr, WNOHANG) != 0; };
+    if (Eventually(ended, std::chrono::seconds(10))) return;
+    ADD_FAILURE() << "it did not end on SIGTERM\n" << LogOf("agent.log");
+    ::kill(agent_, SIGKILL);
+    ::waitpid(agent_, nullptr, 0);
   }
   std::string State() const { return (folder_ / "agent").string(); }
 

@@ -1,4 +1,4 @@
-"""What docs/operators.md promises of the units, in the order in which a machine's life goes."""
+"""What docs/operations/node.md promises of the units, in the order in which a machine's life goes."""
 
 import json
 import os

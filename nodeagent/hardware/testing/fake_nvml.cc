@@ -108,9 +108,16 @@ Return LinkOf(const char* symbol, Device device, unsigned number, json* link) {
   return kSuccess;
 }
 
+// As driver 580 on an H200: opened without attaching GPUs, it has none.
+bool& AttachesGpus() {
+  static bool attaches = true;
+  return attaches;
+}
+
 }  // namespace
 
-GLIM_NVML_SYMBOL Return nvmlInitWithFlags(unsigned) {
+GLIM_NVML_SYMBOL Return nvmlInitWithFlags(unsigned flags) {
+  AttachesGpus() = (flags & kInitNoAttach) == 0;
   json node;
   const Return code = Enter("nvmlInitWithFlags", &node);
   return code == kSuccess ? node.value("init", kSuccess) : code;
@@ -140,7 +147,8 @@ GLIM_NVML_SYMBOL Return nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
 GLIM_NVML_SYMBOL Return nvmlDeviceGetCount_v2(unsigned* count) {
   json node;
   const Return code = Enter("nvmlDeviceGetCount_v2", &node);
-  if (code == kSuccess) *count = static_cast<unsigned>(node.value("gpus", json::array()).size());
+  const std::size_t attached = AttachesGpus() ? node.value("gpus", json::array()).size() : 0;
+  if (code == kSuccess) *count = static_cast<unsigned>(attached);
   return code;
 }
 

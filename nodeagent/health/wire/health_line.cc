@@ -12,6 +12,7 @@ constexpr std::size_t kBootBytesMax = 64;
 constexpr std::pair<const char*, HealthLine::Kind> kKinds[] = {{"event", HealthLine::Kind::kEvent},
                                                                {"condition", HealthLine::Kind::kCondition},
                                                                {"condition_over", HealthLine::Kind::kConditionOver},
+                                                               {"gpus", HealthLine::Kind::kGpus},
                                                                {"alive", HealthLine::Kind::kAlive}};
 
 // Throws what nlohmann::json throws, or std::out_of_range.
@@ -19,6 +20,19 @@ std::string Word(const json& object, const char* key, std::size_t bytes_max) {
   std::string text = object.at(key).get<std::string>();
   if (text.size() > bytes_max) throw std::out_of_range(key);
   return text;
+}
+
+std::vector<GpuUse> GpusIn(const json& list) {
+  std::vector<GpuUse> gpus;
+  if (!list.is_array() || list.size() > kGpusMax) throw std::out_of_range("gpus");
+  for (const json& gpu : list) gpus.push_back({Word(gpu, "pci", kDeviceBytesMax), gpu.at("busy").get<bool>()});
+  return gpus;
+}
+
+json ToJson(const std::vector<GpuUse>& gpus) {
+  json list = json::array();
+  for (const GpuUse& gpu : gpus) list.push_back({{"pci", gpu.pci}, {"busy", gpu.busy}});
+  return list;
 }
 
 HealthLine Parse(const json& object) {
@@ -34,6 +48,10 @@ HealthLine Parse(const json& object) {
   line.boot = Word(object, "boot", kBootBytesMax);
   if (line.kind == HealthLine::Kind::kAlive) {
     line.complete = object.at("complete").get<bool>();
+    return line;
+  }
+  if (line.kind == HealthLine::Kind::kGpus) {
+    line.gpus = GpusIn(object.at("gpus"));
     return line;
   }
   Finding& f = line.finding;
@@ -64,6 +82,8 @@ std::string ToText(const HealthLine& line) {
   json object = {{"kind", WordOf(line.kind)}, {"boot", line.boot}};
   if (line.kind == HealthLine::Kind::kAlive) {
     object["complete"] = line.complete;
+  } else if (line.kind == HealthLine::Kind::kGpus) {
+    object["gpus"] = ToJson(line.gpus);
   } else {
     const Finding& f = line.finding;
     object.update({{"check", f.check},

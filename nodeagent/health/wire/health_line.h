@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nodeagent/health/finding.h"
 
@@ -19,6 +20,7 @@ struct HealthLine {
     kEvent,
     kCondition,      // it is so from now on, or with another value
     kConditionOver,  // of the same check and device
+    kGpus,           // which GPUs computed when they were looked at
     kAlive           // glim-health is there; `complete`: all that it looks at has been looked at or is health_blind
   };
   Kind kind = Kind::kAlive;
@@ -26,6 +28,7 @@ struct HealthLine {
   std::uint64_t seq = 0;  // of an event: it grows within a boot of the machine
   std::string boot;
   bool complete = false;
+  std::vector<GpuUse> gpus{};
   friend bool operator==(const HealthLine&, const HealthLine&) = default;
 };
 

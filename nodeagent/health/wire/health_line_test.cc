@@ -27,12 +27,20 @@ TEST(HealthLineText, IsReadAsItWasWritten) {
   alive.boot = "b-1";
   alive.complete = true;
   EXPECT_EQ(ParseHealthLine(ToText(alive)), alive);
+  HealthLine gpus;
+  gpus.kind = HealthLine::Kind::kGpus;
+  gpus.boot = "b-1";
+  gpus.gpus = {{"0000:3b:00.0", true}, {"0000:5e:00.0", false}};
+  EXPECT_EQ(ParseHealthLine(ToText(gpus)), gpus);
 }
 
 TEST(HealthLineText, WhatIsNoneIsRefused) {
   HealthLine long_text = Line(), no_check = Line();
   long_text.finding.text.assign(kTextBytesMax + 1, 'x');
   no_check.finding.check = "";
+  HealthLine many;
+  many.kind = HealthLine::Kind::kGpus;
+  many.gpus.assign(kGpusMax + 1, {"g", true});
   const std::string texts[] = {"",
                                "x",
                                "{}",
@@ -42,6 +50,9 @@ TEST(HealthLineText, WhatIsNoneIsRefused) {
                                "{\"kind\":\"alive\",\"boot\":1,\"complete\":true}",
                                ToText(long_text),
                                ToText(no_check),
+                               ToText(many),
+                               "{\"kind\":\"gpus\",\"boot\":\"b\",\"gpus\":7}",
+                               "{\"kind\":\"gpus\",\"boot\":\"b\",\"gpus\":[{\"pci\":\"g\"}]}",
                                std::string(kLineBytesMax + 1, ' ')};
   for (const std::string& text : texts) EXPECT_FALSE(ParseHealthLine(text)) << text;
 }

@@ -55,6 +55,7 @@ class Gpus {
     const Status status = Read(&readings);
     Looks looks;
     if (!readings.empty() || status.ok()) looks = LookAtGpus(readings, BootNow().ms, memory);
+    looks.gpus = std::exchange(uses_, {});
     // Without a driver there are no GPUs to look at, unless there were some.
     const bool none = status.code() == StatusCode::kNotFound && memory.empty();
     if (!status.ok() && !none) looks.conditions.push_back(BlindTo("gpus", status.message()));
@@ -64,6 +65,7 @@ class Gpus {
  private:
   // What cannot be read at all ends the library's use: it is loaded anew at the next look.
   Status Read(std::vector<GpuReading>* readings) {
+    uses_.clear();
     if (Status status = Load(); !status.ok()) return status;
     const Result<std::uint32_t> count = nvml_->Count();
     if (!count.ok()) {
@@ -73,22 +75,25 @@ class Gpus {
     Status failure;
     for (std::uint32_t index = 0; index < *count; ++index) {
       GpuReading reading;
-      const Status status = ReadOne(index, &reading);
+      bool is_idle = false;
+      const Status status = ReadOne(index, &reading, &is_idle);
       if (!status.ok() && status.reason() != kGpuIsLost) failure = status;
       reading.lost = status.reason() == kGpuIsLost;
       reading.unread = !status.ok();
       reading.pci = addresses_[index];
+      if (!reading.lost && uses_.size() < kGpusMax) uses_.push_back({reading.pci, !is_idle});
       if (!reading.pci.empty()) readings->push_back(std::move(reading));
     }
     return failure;
   }
 
-  Status ReadOne(std::uint32_t index, GpuReading* reading) {
+  Status ReadOne(std::uint32_t index, GpuReading* reading, bool* idle) {
     const Result<NvmlGpu> gpu = nvml_->Gpu(index);
     if (!gpu.ok()) return gpu.status();
     addresses_[index] = gpu->pci;
     const Result<NvmlHealth> health = nvml_->Health(index);
     if (health.ok()) *reading = ReadingOf(*health);
+    if (health.ok() && health->gpu_percent == 0u) *idle = true;
     return health.status();
   }
 
@@ -111,6 +116,7 @@ class Gpus {
   const std::string library_;
   std::unique_ptr<Nvml> nvml_;
   std::map<std::uint32_t, std::string> addresses_;  // by index, as they were last
+  std::vector<GpuUse> uses_;                        // of the look that is under way
   int skip_ = 0;
   Status missing_;
 };

@@ -1,4 +1,4 @@
-// GPUs, by NVML: each five seconds.
+// GPUs, by NVML: each five seconds what they have, and whether they compute.
 #pragma once
 
 #include "nodeagent/programs/health/health_options.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "nodeagent/programs/health/testing/health_child.h"
@@ -187,6 +188,23 @@ TEST_F(HealthGpus, OneThatIsLost) {
   EXPECT_FALSE(child_.Find(HealthLine::Kind::kCondition, "gpu_lost", "0000:10:00.0"));
   Set();
   EXPECT_TRUE(child_.IsOver("gpu_lost", "0000:11:00.0"));
+}
+
+TEST_F(HealthGpus, WhichOnesCompute) {
+  const auto says = [this](const std::vector<GpuUse>& gpus) {
+    return Becomes([&] {
+      const std::vector<HealthLine> lines = child_.Lines();
+      const auto newest = std::find_if(lines.rbegin(), lines.rend(),
+                                       [](const HealthLine& line) { return line.kind == HealthLine::Kind::kGpus; });
+      return newest != lines.rend() && newest->gpus == gpus;
+    });
+  };
+  Set("", R"(, "busy": [0, 0])", R"(, "busy": [1, 0])");
+  EXPECT_TRUE(says({{"0000:10:00.0", false}, {"0000:11:00.0", true}}));
+  Set("", R"(, "busy": [0, 0])", R"(, "busy": [0, 0])");
+  EXPECT_TRUE(says({{"0000:10:00.0", false}, {"0000:11:00.0", false}}));
+  Set("", R"(, "busy": [0, 0], "lost": true)");
+  EXPECT_TRUE(says({{"0000:11:00.0", true}})) << "one that does not tell counts as busy, and one that is lost is not";
 }
 
 TEST_F(HealthGpus, ADriverThatHangs) {

@@ -40,6 +40,7 @@ void Journal::TakeLook(const std::string& source, Looks looks, const Memory& mem
   }
   std::move(looks.events.begin(), looks.events.end(), std::back_inserter(new_events_));
   conditions_.Set(source, std::move(looks.conditions));
+  if (!looks.gpus.empty()) new_gpus_ = std::move(looks.gpus);
   news_ = true;
   changed_.notify_all();
 }
@@ -102,6 +103,11 @@ std::string Journal::TakeLines(bool last) {
   Conditions::Changes changes = conditions_.TakeChanges();
   for (Finding& finding : changes.over) lines += ToText(LineOf(HealthLine::Kind::kConditionOver, std::move(finding)));
   for (Finding& finding : changes.now) lines += ToText(LineOf(HealthLine::Kind::kCondition, std::move(finding)));
+  if (!new_gpus_.empty()) {
+    HealthLine line = LineOf(HealthLine::Kind::kGpus, {});
+    line.gpus = std::exchange(new_gpus_, {});
+    lines += ToText(line);
+  }
   if (!events && !(unwritten_ && (last || now_ms - written_ms_ >= kRemembersEveryMs))) return lines;
   unwritten_ = false;
   written_ms_ = now_ms;

@@ -52,7 +52,8 @@ class Journal {
   HealthState state_;
   Conditions conditions_;
   std::vector<Finding> new_events_;
-  std::int64_t written_ms_ = 0;  // since the boot
+  std::vector<GpuUse> new_gpus_;  // not told yet; empty: nothing is new
+  std::int64_t written_ms_ = 0;   // since the boot
   bool unwritten_ = false;
   bool news_ = false;
 };

@@ -56,7 +56,8 @@ Result<UniqueFd> Open(const SnapshotParts& parts) {
   if (::fstat(fd.get(), &info) != 0) return Fault("it cannot be looked at");
   if (!S_ISREG(info.st_mode)) return Status(StatusCode::kInvalidArgument, "it is no file");
   if (info.st_size > kSnapshotArchiveBytesMax) return Status(StatusCode::kInvalidArgument, "it is too large");
-  // Archives are removed by age (docs/operators.md): this one is in use. Where its owner is another, nothing is done.
+  // Archives are removed by age (docs/operations/saves.md): this one is in use. Where its owner is another, nothing is
+  // done.
   (void)::futimens(fd.get(), nullptr);
   return fd;
 }

@@ -19,6 +19,11 @@ struct Options {
   std::string rendezvous;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
+  // Of the GPU part.
+  double gpu_seconds = 1;      // of each multiplication; not with `full`
+  std::string cuda_library{};  // empty: the driver's, as the loader finds it
+  std::string nvml_library{};  // the same
+  std::string sys_root{};      // stands for "/"
 };
 
 // A part's readings, or why it could not be measured.

@@ -55,10 +55,10 @@ TEST(TraceJob, NamesEachPlaceWhoKeepsItAndWhatWouldHelp) {
   EXPECT_THAT(kept, HasSubstr("job " + std::to_string(high.value) +
                               " (extreme_high, 2 nodes that fit) keeps them: it is of a higher class"));
   EXPECT_THAT(kept, HasSubstr("job " + std::to_string(alike.value) + " (normal, 1 node that fit) keeps them: it"));
-  EXPECT_THAT(kept, HasSubstr("zone z1: 0 nodes with everybody interrupted who gives way, 2 needed"));
+  EXPECT_THAT(kept, HasSubstr("zone z1: 0 nodes with everybody interrupted who makes room, 2 needed"));
   EXPECT_THAT(Told(traced, TraceStage::kCrossing), HasSubstr("it may not span two zones"));
   EXPECT_THAT(Told(traced, TraceStage::kMove), HasSubstr("1 free in all zones"));
-  EXPECT_THAT(Told(traced, TraceStage::kHold), HasSubstr("too few nodes give way to it"));
+  EXPECT_THAT(Told(traced, TraceStage::kHold), HasSubstr("too few nodes come free for it"));
   EXPECT_THAT(Told(traced, TraceStage::kVerdict), HasSubstr("waits, nodes_busy: 1 node free in zone z2, 2 needed"));
   EXPECT_THAT(Told(traced, TraceStage::kOtherwise), HasSubstr("with 1 node it starts now"));
 }

@@ -74,7 +74,9 @@ class Checker {
       Expect(leaves, who, " is claimed, and its holder stays");
     }
     if (node.cordon) CheckCordon(node);
+    Expect(!node.lemon || !node.failures.empty(), who, " is unreliable, and has failed no job");
     if (const HealthCondition* condition = KeptAwayBy(node)) CheckKeptAway(node, *condition);
+    CheckMeasured(node);
     const std::int64_t booked = std::accumulate(node.ledger.begin(), node.ledger.end(), std::int64_t{0}) +
                                 (now_ - node.use_since).ms * node.labels.gpu_count;
     Expect(booked == RegisteredGpuMs(node, now_), who, ": the ledger does not sum to the registered GPU-time");
@@ -102,6 +104,18 @@ class Checker {
     Expect(!node.claim && (!holder || holder->state != AttemptState::kClaimed), who,
            ": somebody waits for an unhealthy node");
     Expect(!holder || holder->claimed_at <= condition.since, who, ": an attempt began on an unhealthy node");
+  }
+
+  void CheckMeasured(const Node& node) {
+    const Node* who = &node;
+    const Job* measuring = node.validation.job ? state_.FindJob(node.validation.job) : nullptr;
+    const bool lives = measuring && measuring->validates == node.id && !IsTerminal(measuring->state);
+    Expect(!node.validation.job || lives, who, " is measured by a job that is over, or measures another");
+    if (!WaitsToBeMeasured(node)) return;
+    const Attempt* holder = state_.FindAttempt(node.holder);
+    const bool may = !holder || holder->id.job == node.validation.job || holder->claimed_at <= node.validation.since;
+    Expect(may, who, ": an attempt began on a node that waits to be measured");
+    Expect(!node.claim, who, ": somebody waits for a node that waits to be measured");
   }
 
   void CheckAttempt(const Attempt& attempt) {

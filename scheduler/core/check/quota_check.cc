@@ -94,8 +94,8 @@ class QuotaChecker {
 
   // Would it fit beside all that is within?
   void CheckBeyond(const Attempt& attempt) {
-    if (!attempt.borrowed) return;
     const Job& job = JobOf(attempt);
+    if (!attempt.borrowed || job.validates) return;
     for (const auto& [group, numbers] : accounts_.quotas) {
       if (!Binds(group, job)) continue;
       if (attempt.charged > numbers.rbegin()->first) return;

@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/failed_rank.h"
 #include "scheduler/core/lifecycle/health_blame.h"
 #include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
@@ -153,16 +154,17 @@ void NameFirstFailure(Changes& changes, AttemptId id, const std::vector<const Ta
 }
 
 // Exits look alike, whoever is to blame.
-void FindCause(Changes& changes, AttemptId id, Ending& ending) {
+FailureCause FindCause(Changes& changes, AttemptId id, Ending& ending) {
   const Attempt& attempt = changes.attempt(id);
   const FailureCause cause = CauseOfFailure(changes.state(), changes.policy(), attempt, changes.now());
-  if (cause.outcome == Outcome::kNone) return;
+  if (cause.outcome == Outcome::kNone) return cause;
   ending.outcome = cause.outcome;
   changes.EditAttempt(id, [&](Attempt& row) {
     if (row.message.empty()) row.message = "exited with code " + std::to_string(ending.exit_code);
     row.message += "; " + cause.why;
   });
   if (cause.outcome != Outcome::kOutOfMemory) LeaveOut(changes, cause.node, cause.why);
+  return cause;
 }
 
 }  // namespace
@@ -181,9 +183,10 @@ void EndAttempt(Changes& changes, AttemptId id) {
   const bool at_limit = EndsAtLimit(changes.policy(), job, changes.attempt(id), changes.now());
   if (ending.outcome == Outcome::kInterrupted && at_limit) ending.outcome = Outcome::kTimeout;
   const std::string limit = LimitReached(job);
+  FailureCause cause;
   if (ending.outcome == Outcome::kFailed) {
     NameFirstFailure(changes, id, tasks);
-    FindCause(changes, id, ending);
+    cause = FindCause(changes, id, ending);
   }
   const Agreement* const open = changes.attempt(id).open_agreement();
   const std::optional<Agreement> was = open ? std::optional(*open) : std::nullopt;
@@ -221,6 +224,8 @@ void EndAttempt(Changes& changes, AttemptId id) {
   changes.Note(HistoryKind::kAttemptEnded, id, {}, ended.message,
                {.outcome = ended.outcome, .code = ended.steps_lost, .value = lost_gpu_ms});
   JobAfterAttempt(changes, ended);
+  const bool by_node = cause.outcome != Outcome::kNone && cause.outcome != Outcome::kOutOfMemory;
+  if (by_node) CountFailure(changes, cause.node, id.job, cause.outcome, cause.device);
 }
 
 }  // namespace glim::core

@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/failed_rank.h"
 #include "scheduler/core/lifecycle/hung_storage.h"
 #include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
@@ -62,9 +63,10 @@ void SeeFailures(Changes& changes, AttemptId id, const std::vector<const Task*>&
   for (const Task* task : tasks) {
     const auto where = [&] { return " on node " + changes.node(task->node).name; };
     if (task->lost) {
+      const NodeId node = task->node;
       StopAttempt(changes, id, StopCause::kNodeFailure,
                   "its task was lost" + where() + (task->message.empty() ? "" : ": " + task->message));
-      return;
+      return CountLoss(changes, node, id.job);
     }
     if (task->start_failed) {
       StopAttempt(changes, id, StopCause::kRankFailed, "could not start" + where() + ": " + task->message);

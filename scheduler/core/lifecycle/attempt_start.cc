@@ -1,10 +1,12 @@
 #include "scheduler/core/lifecycle/attempt_start.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/model/node_users.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/task_user.h"
@@ -23,6 +25,12 @@ std::uint16_t MasterPort(const Policy& policy, AttemptId id) {
   return static_cast<std::uint16_t>(policy.master_port_first + pair * kPortsOfAttempt);
 }
 
+std::optional<TaskUser> UserOfTasks(const Changes& changes, const Job& job, const Attempt& attempt) {
+  const Accounts& accounts = changes.state().accounts();
+  if (!job.validates) return TaskUserOf(accounts, job.user);
+  return ClusterUserOn(accounts, changes.policy(), changes.node(attempt.nodes.front()));
+}
+
 }  // namespace
 
 void BeginStart(Changes& changes, AttemptId id) {
@@ -34,7 +42,7 @@ void BeginStart(Changes& changes, AttemptId id) {
     attempt.state = AttemptState::kStarting;
     attempt.started_at = changes.now();
     attempt.master_port = MasterPort(changes.policy(), id);
-    attempt.task_user = TaskUserOf(changes.state().accounts(), job.user);  // whatever becomes of it while this runs
+    attempt.task_user = UserOfTasks(changes, job, attempt);  // whatever becomes of it while this runs
   });
   const std::vector<NodeId> nodes = changes.attempt(id).nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {

@@ -81,7 +81,8 @@ void Changes::Write(Node row) {
   if (!old || old->state != row.state) ForgetSilence();
   if (!old || IsFree(*old) != IsFree(row) || old->holder != row.holder || old->claim != row.claim ||
       old->state != row.state || !(old->labels == row.labels) || old->allowed_folders != row.allowed_folders ||
-      old->only_uid != row.only_uid || old->needs_uid != row.needs_uid || old->cordon != row.cordon) {
+      old->only_uid != row.only_uid || old->needs_uid != row.needs_uid || old->cordon != row.cordon ||
+      MayBeMeasured(*old) != MayBeMeasured(row)) {
     state_.dirty = true;
   }
   transition_.mutations.emplace_back(state_.Put(std::move(row)));

@@ -6,9 +6,12 @@
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/health_act.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/seen.h"
+#include "scheduler/core/lifecycle/validation_need.h"
 #include "scheduler/core/model/cordon.h"
 
 namespace glim::core {
@@ -49,8 +52,21 @@ bool CheckSeen(Changes& changes, NodeId id, const std::optional<Seen<Cordon>>& s
 }
 
 void EndCordon(Changes& changes, NodeId id, const std::string& why) {
+  const Node& before = changes.node(id);
+  const bool was_bad = before.cordon->by == kByHealth || !before.validation.bad.empty();
   changes.EditNode(id, [](Node& node) { node.cordon.reset(); });
   changes.Note(HistoryKind::kNodeUncordoned, {}, id, why);
+  if (!was_bad || !changes.policy().health.validate.after_repair) return;
+  ToBeMeasured(changes, id, ValidationNeed::kRepair, "it was out by health: it takes no job before it was found good");
+}
+
+std::string GivenBackBy(const UncordonNode& event) { return "by " + (event.by.empty() ? "an operator" : event.by); }
+
+// Who gives back what is not taken out, but waits to be measured, wants it as it is.
+void TakeUnmeasured(Changes& changes, NodeId id, const UncordonNode& event) {
+  changes.reply().node = id;
+  if (event.dry_run) return;
+  NotToBeMeasured(changes, id, "not any more, " + GivenBackBy(event) + ": it takes jobs as it is");
 }
 
 // Nobody may be there: no task, and nothing that might be one.
@@ -119,6 +135,7 @@ void ApplyCordon(Changes& changes, const CordonNode& event) {
 void ApplyUncordon(Changes& changes, const UncordonNode& event) {
   const NodeId id = NodeNamed(changes, event.name);
   if (!id || !CheckSeen(changes, id, event.expected)) return;
+  if (!changes.node(id).cordon && WaitsToBeMeasured(changes.node(id))) return TakeUnmeasured(changes, id, event);
   if (!changes.node(id).cordon) {
     changes.reply().status = Status(StatusCode::kFailedPrecondition, "node " + event.name + " is not cordoned")
                                  .WithReason("NOT_CORDONED")
@@ -128,7 +145,8 @@ void ApplyUncordon(Changes& changes, const UncordonNode& event) {
   }
   changes.reply().node = id;
   if (event.dry_run) return;
-  EndCordon(changes, id, "by " + (event.by.empty() ? "an operator" : event.by));
+  EndCordon(changes, id, GivenBackBy(event));
+  GiveBackLemon(changes, id);
 }
 
 void AdvanceDrains(Changes& changes) {

@@ -8,6 +8,9 @@
 // deadline is stopped. A cordon is a field of the node's row beside its state: it outlives silence, loss, quarantine,
 // new leaders and new agents, and ends with the row.
 //
+// One that `health` had taken out, or that was found bad, is measured before it takes jobs (validation_need.h); who
+// uncordons it once more, while it waits for that, takes it as it is.
+//
 // A drain is level-triggered: after every event whoever is on a draining node and has not been asked is asked. Costs
 // nothing where no drain is under way.
 #pragma once

@@ -107,7 +107,8 @@ void TakeInEvent(Changes& changes, NodeId id, const HealthReading& reading) {
     if (reading.at && reading.at < changes.now()) facts.took = changes.now() - reading.at;  // by the node's clock
     changes.Note(HistoryKind::kHealthEvent, RunsOn(changes, id), id, text, facts);
   }
-  ActOnHealth(changes, id, {.evidence = HealthInWords(event), .told_before = with.has_value()}, judged);
+  ActOnHealth(changes, id, {.evidence = HealthInWords(event), .device = event.device, .told_before = with.has_value()},
+              judged);
 }
 
 void TakeInEvents(Changes& changes, const NodeReported& told) {
@@ -163,7 +164,7 @@ void BeginCondition(Changes& changes, NodeId id, const HealthCondition& conditio
     event.verdict = judged.verdict;
     Keep(changes, id, event);
   }
-  ActOnHealth(changes, id, {.evidence = HealthInWords(condition), .lasts = true}, judged);
+  ActOnHealth(changes, id, {.evidence = HealthInWords(condition), .device = condition.device, .lasts = true}, judged);
   if (judged.verdict == HealthVerdict::kCordoned) changes.MarkDirty();
 }
 

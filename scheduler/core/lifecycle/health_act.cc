@@ -1,6 +1,7 @@
 #include "scheduler/core/lifecycle/health_act.h"
 
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/suspicion.h"
 #include "scheduler/core/model/cordon.h"
@@ -24,13 +25,6 @@ void StopWhoIsThere(Changes& changes, NodeId id, Outcome ends, const std::string
   if (const AttemptId attempt = RunsOn(changes, id)) StopAttempt(changes, attempt, CauseOf(ends), why);
 }
 
-std::string ReasonOf(const std::string& node, const std::string& evidence, const std::string& repair) {
-  const std::string next =
-      std::string("; ") + (repair.empty() ? "" : repair + ", then: ") + "glim admin node uncordon " + node;
-  const std::size_t room = next.size() < kReasonBytesMax ? kReasonBytesMax - next.size() : 0;
-  return CutText(evidence, room) + CutText(next, kReasonBytesMax);
-}
-
 // An operator's cordon in the operator's words; but what is found ends by no clock.
 void KeepOut(Changes& changes, NodeId id, const std::string& reason) {
   if (!changes.node(id).cordon->until) return;
@@ -42,7 +36,7 @@ void KeepOut(Changes& changes, NodeId id, const std::string& reason) {
   changes.Note(HistoryKind::kNodeCordoned, changes.node(id).holder, id, CordonInWords(*changes.node(id).cordon));
 }
 
-void CordonByHealth(Changes& changes, NodeId id, const std::string& reason, bool drain) {
+void TakeOutByHealth(Changes& changes, NodeId id, const std::string& reason, bool drain) {
   if (changes.node(id).cordon) {
     const Cordon& there = *changes.node(id).cordon;
     if (there.by != kByHealth) return KeepOut(changes, id, reason);
@@ -61,32 +55,48 @@ void CordonByHealth(Changes& changes, NodeId id, const std::string& reason, bool
 
 }  // namespace
 
+std::string ReasonOfHealth(const std::string& node, const std::string& evidence, const std::string& repair) {
+  const std::string next =
+      std::string("; ") + (repair.empty() ? "" : repair + ", then: ") + "glim admin node uncordon " + node;
+  const std::size_t room = next.size() < kReasonBytesMax ? kReasonBytesMax - next.size() : 0;
+  return CutText(evidence, room) + CutText(next, kReasonBytesMax);
+}
+
 AttemptId RunsOn(const Changes& changes, NodeId id) {
   const AttemptId holder = changes.node(id).holder;
   const Attempt* attempt = changes.state().FindAttempt(holder);
   return attempt && attempt->state != AttemptState::kClaimed ? holder : AttemptId{};
 }
 
+void CordonByHealth(Changes& changes, NodeId id, const std::string& evidence, const std::string& repair) {
+  TakeOutByHealth(changes, id, ReasonOfHealth(changes.node(id).name, evidence, repair), false);
+}
+
 void ActOnHealth(Changes& changes, NodeId id, const HealthFinding& found, const HealthJudgement& judged) {
   const std::string name = changes.node(id).name;
   const std::string why = "node " + name + ": " + found.evidence;
-  const std::string reason = ReasonOf(name, found.evidence, judged.repair);
+  const std::string reason = ReasonOfHealth(name, found.evidence, judged.repair);
+  const JobId failed = FailsWith(changes, id);
   switch (judged.verdict) {
     case HealthVerdict::kRecorded:
     case HealthVerdict::kJobsFault: return;
     case HealthVerdict::kRestarted:
       if (!found.told_before) Suspect(changes, id, found.evidence);
-      return StopWhoIsThere(changes, id, judged.ends, why);
+      StopWhoIsThere(changes, id, judged.ends, why);
+      break;
     case HealthVerdict::kDrained:
       if (judged.ends != Outcome::kNone) StopWhoIsThere(changes, id, judged.ends, why);
-      return CordonByHealth(changes, id, reason, true);
+      TakeOutByHealth(changes, id, reason, true);
+      break;
     case HealthVerdict::kCordoned:
-      if (!found.lasts) return CordonByHealth(changes, id, reason, false);
+      if (!found.lasts) return TakeOutByHealth(changes, id, reason, false);
       return GiveUpClaims(changes, id, why);
     case HealthVerdict::kOut:
-      CordonByHealth(changes, id, reason, false);
-      return Abandon(changes, id, why, CauseOf(judged.ends));
+      TakeOutByHealth(changes, id, reason, false);
+      Abandon(changes, id, why, CauseOf(judged.ends));
+      break;
   }
+  if (judged.ends != Outcome::kNone) CountFailure(changes, id, failed, judged.ends, found.device);
 }
 
 }  // namespace glim::core

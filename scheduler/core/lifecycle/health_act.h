@@ -22,8 +22,15 @@ inline constexpr char kByHealth[] = "health";
 // The attempt that has begun on the node; none: nobody has processes there.
 AttemptId RunsOn(const Changes& changes, NodeId node);
 
+// Cordons it, `repair` being what an operator does before they give it back; in an operator's own words where they have
+// taken it out already.
+void CordonByHealth(Changes& changes, NodeId node, const std::string& evidence, const std::string& repair);
+// The cordon's reason: what was found, what to do, and how the node comes back; as long as a reason may be.
+std::string ReasonOfHealth(const std::string& node, const std::string& evidence, const std::string& repair);
+
 struct HealthFinding {
   std::string evidence;      // HealthInWords
+  std::string device{};      // at fault; empty: the node
   bool lasts = false;        // a condition
   bool told_before = false;  // the same was found within a minute before
 };

@@ -15,9 +15,10 @@ struct FoundAt {
   TimePoint at;
 };
 
-void Earlier(FoundAt& first, const Node& node, Outcome outcome, TimePoint at, const std::string& words) {
+template <typename Found>
+void Earlier(FoundAt& first, const Node& node, Outcome outcome, TimePoint at, const Found& found) {
   if (outcome == Outcome::kNone || (first.cause.outcome != Outcome::kNone && first.at <= at)) return;
-  first = {{outcome, node.id, words + " on node " + node.name}, at};
+  first = {{outcome, node.id, HealthInWords(found) + " on node " + node.name, found.device}, at};
 }
 
 void LookAt(const Policy& policy, const Attempt& attempt, const Node& node, TimePoint failed_at, FoundAt& first) {
@@ -25,10 +26,10 @@ void LookAt(const Policy& policy, const Attempt& attempt, const Node& node, Time
   for (const HealthEvent& event : node.health_events) {
     // Nobody's: the attempt had left the node already, and has not left them all.
     if ((event.job && event.job != attempt.id.job) || event.at < from) continue;
-    Earlier(first, node, BlamedFor(policy.health, event.check, event.code), event.at, HealthInWords(event));
+    Earlier(first, node, BlamedFor(policy.health, event.check, event.code), event.at, event);
   }
   for (const HealthCondition& condition : node.health_conditions) {
-    Earlier(first, node, BlamedFor(policy.health, condition.check, 0), condition.since, HealthInWords(condition));
+    Earlier(first, node, BlamedFor(policy.health, condition.check, 0), condition.since, condition);
   }
 }
 

@@ -11,6 +11,7 @@ struct FailureCause {
   Outcome outcome = Outcome::kNone;  // kNone: it failed by itself
   NodeId node;                       // where it was
   std::string why;                   // for people
+  std::string device{};              // of hardware: which; empty: the node
 };
 
 // Of an attempt that failed by an exit. Hardware: the first that was found on one of its nodes, by a row that names an

@@ -64,7 +64,7 @@ TEST(ACondition, DrainsOnceAndNotAgainWhenTheNodeIsGivenBack) {
     EXPECT_TRUE(c.node(kSick).cordon->drained);
     c.Do(UncordonNode{"n1", "op"});
     Tell(c, kSick, {}, {IsSo(check)});
-    EXPECT_TRUE(IsUsable(c.node(kSick))) << "the operator has seen it";
+    EXPECT_TRUE(IsSound(c.node(kSick))) << "the operator has seen it";
     Tell(c, kSick, {}, {});
     Tell(c, kSick, {}, {IsSo(check)});
     EXPECT_FALSE(IsUsable(c.node(kSick))) << "it began anew";

@@ -109,7 +109,7 @@ TEST(ANodeThatIsOut, IsNotWaitedForAndTheGangsOtherNodesAre) {
   EXPECT_TRUE(c.node(kOne).stale_tasks.empty());
   EXPECT_FALSE(IsUsable(c.node(kOne)));
   ASSERT_TRUE(c.Do(UncordonNode{"n1", "op"}).status.ok());
-  EXPECT_TRUE(IsUsable(c.node(kOne)));
+  EXPECT_TRUE(IsSound(c.node(kOne)));
 }
 
 TEST(ANodeThatIsOut, IsNoLongerClaimed) {
@@ -169,7 +169,7 @@ TEST(AHealthEvent, ActsOnceHoweverOftenAndByWhomeverItIsTold) {
   ASSERT_TRUE(c.Do(UncordonNode{"n1", "op"}).status.ok());
   const auto expect_back = [&](const char* when) {
     Tell(c, kOne, told);
-    EXPECT_TRUE(IsUsable(c.node(kOne))) << when;
+    EXPECT_TRUE(IsSound(c.node(kOne))) << when;
     EXPECT_EQ(c.Noted(HistoryKind::kHealthEvent), 2) << when;
   };
   expect_back("told again");
@@ -197,6 +197,7 @@ TEST(AHealthEvent, IsNumberedAnewAfterAReboot) {
 
 TEST(AHealthEvent, OfALinkIsCountedForAWeek) {
   Cluster c(Zones{.nodes = 2}, Patient());
+  c.policy().health.validate.after_repair = false;
   for (std::uint64_t seq = 1; seq <= 2; ++seq) {
     Tell(c, kOne, {Told(seq, "link_flash", 0, kPort)});
     c.Advance(Hours(48));

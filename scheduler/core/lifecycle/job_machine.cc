@@ -193,7 +193,18 @@ void NoteResumed(Changes& changes, const ResumeJob& event, bool before_it_left) 
                {.user = event.user, .before_it_left = before_it_left});
 }
 
+// It measures a node, once: after what comes to nothing another takes its place (validation.h).
+void EndMeasuring(Changes& changes, const Attempt& ended) {
+  const bool left = ended.outcome == Outcome::kCancelled || ended.outcome == Outcome::kInterrupted;
+  const JobState state = ended.outcome == Outcome::kSucceeded ? JobState::kSucceeded
+                         : left                               ? JobState::kCancelled
+                                                              : JobState::kFailed;
+  Finish(changes, ended.id.job, state, ended.message);
+}
+
 }  // namespace
+
+std::string SuspendReason(const std::string& by) { return kSuspendedBy + by; }
 
 void FailBroken(Changes& changes, JobId id) {
   std::vector<BrokenDependant> broken = BrokenBy(changes.state(), changes.job(id));
@@ -252,7 +263,7 @@ void ApplySuspend(Changes& changes, const SuspendJob& event) {
   } else {
     const Agreement* agreement = live->open_agreement();
     const AttemptId preemptor = agreement ? agreement->preemptor : AttemptId{};
-    OpenAgreement(changes, live->id, {preemptor, kSuspendedBy + WithReason(event.user, event.reason), true});
+    OpenAgreement(changes, live->id, {preemptor, SuspendReason(WithReason(event.user, event.reason)), true});
   }
   changes.reply().state = ToString(changes.job(event.job).state);
 }
@@ -281,6 +292,7 @@ void ApplyResume(Changes& changes, const ResumeJob& event) {
 
 void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   const JobId id = ended.id.job;
+  if (changes.job(id).validates) return EndMeasuring(changes, ended);
   LearnShare(changes, ended);
   const std::int64_t lost = ended.steps_lost;
   const bool did_something = ended.started_at && !DidNothing(changes.policy(), changes.job(id), ended);
@@ -303,7 +315,7 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   } else if (ended.outcome == Outcome::kInterrupted) {
     AfterInterrupt(changes, ended);
   } else if (state == JobState::kSuspending) {
-    Hold(changes, id);
+    Hold(changes, id, SuspendedBy(ended.agreements.empty() ? nullptr : &ended.agreements.back()));
   } else if (ended.outcome == Outcome::kStartFailed) {
     AfterStartFailure(changes, ended);
   } else if (ended.outcome == Outcome::kRestoreFailed) {

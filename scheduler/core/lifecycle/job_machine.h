@@ -29,6 +29,9 @@ void ApplyCancel(Changes& changes, const CancelJob& event);
 void ApplySuspend(Changes& changes, const SuspendJob& event);
 void ApplyResume(Changes& changes, const ResumeJob& event);
 
+// The reason of an agreement that suspends. What the job is held with says the same. `by`: who, and why.
+std::string SuspendReason(const std::string& by);
+
 // Of a job that has not ended. `now`: also of one that is being cancelled, its processes get no time any more.
 void CancelUnfinished(Changes& changes, JobId job, const std::string& why, bool now);
 

@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/hardware_differs.h"
 #include "scheduler/core/lifecycle/health.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/node_loss.h"
@@ -16,6 +17,8 @@
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/stored_labels.h"
+#include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/lifecycle/validation_need.h"
 #include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
@@ -185,7 +188,9 @@ void TakeOut(Changes& changes, NodeId id, const std::string& missing) {
   if (node.state == NodeState::kQuarantined && node.message == missing) return;  // told again
   changes.Note(HistoryKind::kNodeQuarantined, node.holder, id, missing);
   TakeOutForGood(changes, id, missing);
+  const JobId failed = FailsWith(changes, id);
   Abandon(changes, id, "node " + changes.node(id).name + " has " + missing);
+  CountLoss(changes, id, failed);
 }
 
 // A prolog or an epilog failed: nobody else comes, and what runs there runs on. An agent tells the same words again and
@@ -198,6 +203,12 @@ void SeeSiteFault(Changes& changes, NodeId id, const std::string& fault) {
   if (node.state == NodeState::kQuarantined && node.stuck_tasks.empty()) return;
   changes.Note(HistoryKind::kNodeQuarantined, node.holder, id, fault);
   TakeOutForGood(changes, id, fault);
+}
+
+// Of a new one.
+void MeasureFirst(Changes& changes, NodeId id) {
+  if (!changes.policy().health.validate.on_join) return;
+  ToBeMeasured(changes, id, ValidationNeed::kJoin, "it joins: it takes no job before it was found good");
 }
 
 // Since when nobody has heard of it, as far as this leader knows.
@@ -239,7 +250,8 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
     }
   }
   const LabelsInForce said = SettleHello(changes, event);
-  if (!node.id) {
+  const bool joins = !node.id;
+  if (joins) {
     node.id = changes.NewNodeId();
     node.name = event.name;
     node.machine_id = event.machine_id;
@@ -269,6 +281,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   const bool takes_others = before.only_uid != node.only_uid || before.needs_uid != node.needs_uid;
   ForgetRoot(changes.policy(), node);
   changes.Write(std::move(node));
+  if (joins) MeasureFirst(changes, id);
   JudgeRootsAgain(changes, right_marker);
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
@@ -360,13 +373,13 @@ void ApplyReturn(Changes& changes, const ReturnNode& event) {
     SetNodeState(changes, id, changes.liveness(id).session ? NodeState::kReady : NodeState::kSilent, "");
     changes.Note(HistoryKind::kNodeReturned, {}, id);
   }
-  changes.EditNode(id, [](Node& node) {
-    node.suspect = 0;
-    node.suspect_until = {};
-    node.suspect_why.clear();
-    node.stuck_tasks.clear();
-  });
+  ClearAll(changes, id);
+  if (changes.node(id).validation.need == ValidationNeed::kSuspicion) {
+    NotToBeMeasured(changes, id, "not any more: an operator returned it");
+  }
+  changes.EditNode(id, [](Node& node) { node.stuck_tasks.clear(); });
   ForgetConditions(changes, id);
+  ForgetFailures(changes, id);
   changes.Sync(id);
   changes.reply().state = ToString(changes.node(id).state);
 }

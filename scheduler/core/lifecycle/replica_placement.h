@@ -1,5 +1,5 @@
 // Where an attempt's copies go: for each of its nodes a neighbour, whose glim-replica holds copies of that node's
-// shards in memory (docs/checkpoint.md, Replicas). Chosen once, when the attempt is made: a neighbour that is lost
+// shards in memory (docs/explanation/checkpoints.md). Chosen once, when the attempt is made: a neighbour that is lost
 // later cannot be reached, and nothing is moved.
 //
 // A neighbour is another node of the same zone that is ready and has a replica service. Of these, in this order:

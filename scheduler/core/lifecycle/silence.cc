@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/suspicion.h"
 
@@ -26,6 +27,13 @@ void Lose(Changes& changes, NodeId id) {
   Suspect(changes, id, "it was lost: nothing was heard from its agent");
   changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
   Abandon(changes, id, "node " + changes.node(id).name + " was lost");
+}
+
+// A leaf, or half of the cluster, is no node's fault: what is lost in an outage is not counted.
+void LoseAlone(Changes& changes, NodeId id) {
+  const JobId failed = FailsWith(changes, id);
+  Lose(changes, id);
+  CountLoss(changes, id, failed);
 }
 
 struct SilentLeaf {
@@ -104,7 +112,7 @@ void JudgeSilence(Changes& changes) {
                       found.silent * 100 > found.judged * changes.policy().outage_percent;
   if (outage != changes.state().outage) SetOutage(changes, outage, found.silent, "");
   if (!outage) {
-    for (const NodeId id : found.overdue) Lose(changes, id);
+    for (const NodeId id : found.overdue) LoseAlone(changes, id);
     return;
   }
   for (const SilentLeaf& leaf : SilentLeaves(changes.state(), changes.policy())) {

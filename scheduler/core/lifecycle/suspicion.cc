@@ -21,4 +21,13 @@ void Clear(Changes& changes, NodeId id) {
   });
 }
 
+void ClearAll(Changes& changes, NodeId id) {
+  if (!changes.state().FindNode(id)) return;
+  changes.EditNode(id, [](Node& node) {
+    node.suspect = 0;
+    node.suspect_until = {};
+    node.suspect_why.clear();
+  });
+}
+
 }  // namespace glim::core

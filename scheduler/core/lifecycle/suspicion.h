@@ -12,5 +12,7 @@ namespace glim::core {
 void Suspect(Changes& changes, NodeId node, const std::string& why);
 // What was held against it once turns out to be none of its fault.
 void Clear(Changes& changes, NodeId node);
+// It was measured and found good: nothing is held against it.
+void ClearAll(Changes& changes, NodeId node);
 
 }  // namespace glim::core

@@ -14,6 +14,7 @@
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/learn.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/limit_timers.h"
 #include "scheduler/core/lifecycle/quarantine.h"
 #include "scheduler/core/lifecycle/reservations.h"
@@ -21,6 +22,7 @@
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/lifecycle/validation.h"
 #include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/save_reach.h"
@@ -120,7 +122,9 @@ const char* WhatIsDue(DeadlineKind kind) {
     case DeadlineKind::kToken: return "a token runs out";
     case DeadlineKind::kCordon: return "a cordon or a drain ends";
     case DeadlineKind::kReservation: return "a reservation begins or ends";
-    case DeadlineKind::kStall: return "a job is looked at that may stand still";
+    case DeadlineKind::kStall: return "a job is looked at that may stand still, or leave its GPUs idle";
+    case DeadlineKind::kLemon: return "failures of an unreliable node count no longer";
+    case DeadlineKind::kValidation: return "a node is to be measured";
   }
   return "";
 }
@@ -134,6 +138,8 @@ void ApplyTimePassed(Changes& changes) {
   JudgeTimeLimits(changes);
   JudgeStalls(changes);
   EndCordons(changes);
+  EndLemons(changes);
+  JudgeValidations(changes);
   const std::vector<AttemptId> due(changes.state().index().attention.begin(), changes.state().index().attention.end());
   for (const AttemptId id : due) {
     const Attempt* attempt = changes.state().FindAttempt(id);
@@ -173,8 +179,10 @@ void ApplyLeaderStarted(Changes& changes) {
     changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
   for (const NodeId id : nodes) SettleSavesOn(changes, id);
+  ReviewValidations(changes);
   ReviewClaims(changes);    // its policy may be another one: a uid may be refused
   BeginCrossings(changes);  // its policy may be another one: the links may carry more now
+  ReviewLemons(changes);    // its policy may be another one: other failures may count
   // An earlier version let them wait for ever.
   std::set<JobId> waiting;
   for (const auto& [other, dependants] : changes.state().index().dependants) {
@@ -198,6 +206,8 @@ Deadline NextDeadline(const ClusterState& state, const Policy& policy) {
   Earliest(wake, NextCordonTimer(state), DeadlineKind::kCordon);
   Earliest(wake, NextReservationTurn(state), DeadlineKind::kReservation);
   Earliest(wake, NextStall(state), DeadlineKind::kStall);
+  Earliest(wake, NextLemonEnd(state, policy), DeadlineKind::kLemon);
+  Earliest(wake, NextValidation(state, policy), DeadlineKind::kValidation);
   return wake;
 }
 

@@ -29,7 +29,9 @@ enum class DeadlineKind : std::uint8_t {
   kToken,        // one runs out
   kCordon,       // one ends, or a drain's deadline does
   kReservation,  // one begins or ends
-  kStall,        // an attempt may stand still, or its tasks are waited for no longer
+  kStall,        // an attempt may stand still or leave its GPUs idle, or its tasks are waited for no longer
+  kLemon,        // a node counts as unreliable no longer
+  kValidation,   // a node is overdue, or is tried once more
 };
 struct Deadline {
   TimePoint at;  // 0: none

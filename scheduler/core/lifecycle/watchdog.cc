@@ -6,50 +6,17 @@
 #include <vector>
 
 #include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/idle_gpus.h"
+#include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/stall_evidence.h"
 #include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/lifecycle/validation_need.h"
+#include "scheduler/core/lifecycle/watch_rules.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/history_words.h"
 
 namespace glim::core {
 namespace {
-
-// From when on an agent counts as away, as in silence.cc.
-Duration AwayFrom(const Policy& policy) { return policy.node_lost_after / 4; }
-
-// Until it has got its save, an attempt may be silent for as long as that takes.
-bool IsRestoring(const ClusterState& state, const Attempt& attempt) {
-  if (attempt.base.step < 0 || attempt.last_step >= 0 || attempt.durable_step >= 0) return false;
-  for (const Task* task : TasksOf(state, attempt.id)) {
-    for (const Rank& rank : task->ranks) {
-      if (rank.restored_step >= 0) return false;
-    }
-  }
-  return true;
-}
-
-// It simply runs: nobody has asked anything of it.
-bool MayBeJudged(const ClusterState& state, const Attempt& attempt) {
-  const bool runs = attempt.state == AttemptState::kRunning && attempt.stop == StopCause::kNone &&
-                    !attempt.open_agreement() && state.FindJob(attempt.id.job)->state == JobState::kRunning;
-  return runs && !IsRestoring(state, attempt);
-}
-
-bool AllNodesAreHeard(const Changes& changes, const Attempt& attempt) {
-  const auto& liveness = changes.state().liveness;
-  return std::all_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId node) {
-    const auto live = liveness.find(node);
-    return live != liveness.end() && live->second.session != 0 &&
-           changes.now() - live->second.last_heard < AwayFrom(changes.policy());
-  });
-}
-
-void LookAt(WatchBook& book, AttemptId id, TimePoint due) {
-  Watched& watched = book.attempts.at(id);
-  if (watched.due) book.due.erase({watched.due, id});
-  watched.due = due;
-  if (due) book.due.insert({due, id});
-}
 
 Duration LimitOf(const Changes& changes, AttemptId id, const Watched& watched) {
   const Job& job = changes.job(id.job);
@@ -94,15 +61,16 @@ void SeeSign(Changes& changes, AttemptId id, Watched& watched) {
   if (counts) LearnGap(changes, id.job, gap);
   const TimePoint since = changes.attempt(id).stalled_since;
   if (since) EndStall(changes, id, changes.now() - since);
-  // Else it is looked at when its moment comes, and then given a new one.
-  if (since || !watched.due) LookAt(changes.watch(), id, watched.last + LimitOf(changes, id, watched));
+  // Else it is looked at when its moment comes, and then given a new one; a later one is its GPUs' alone.
+  const TimePoint limit = watched.last + LimitOf(changes, id, watched);
+  if (since || !watched.due || watched.due > limit) LookAt(changes, id, limit);
 }
 
 // All that stands still is said once by a leader, and the next one asks anew before it restarts anything.
 void BeginStall(Changes& changes, AttemptId id, Watched& watched) {
   const bool known = static_cast<bool>(changes.attempt(id).stalled_since);
   if (known && !RestartsOnHang(changes.job(id.job), changes.attempt(id)) && !AsksForEvidence(changes.attempt(id))) {
-    return LookAt(changes.watch(), id, {});
+    return LookAt(changes, id, {});
   }
   changes.EditAttempt(id, [&](Attempt& attempt) {
     if (!known) attempt.stalled_since = watched.last;
@@ -115,8 +83,15 @@ void BeginStall(Changes& changes, AttemptId id, Watched& watched) {
   }
   watched.answers.clear();
   watched.answer_by = changes.now() + kEvidenceWait;
-  LookAt(changes.watch(), id, watched.answer_by);
+  LookAt(changes, id, watched.answer_by);
   changes.SyncAttempt(changes.attempt(id));
+}
+
+// Time alone does not clear it: it is measured.
+void SuspectHang(Changes& changes, NodeId id, const std::string& why) {
+  Suspect(changes, id, why);
+  if (!changes.policy().health.validate.suspects) return;
+  ToBeMeasured(changes, id, ValidationNeed::kSuspicion, why + ": it is left out until it was found good");
 }
 
 // What the tasks have said is kept; then the job goes on elsewhere, if it wants that.
@@ -126,16 +101,18 @@ void EndQuestion(Changes& changes, AttemptId id, Watched& watched) {
   watched.answer_by = {};
   changes.EditAttempt(id, [&](Attempt& attempt) { attempt.evidence = evidence; });
   changes.SyncAttempt(changes.attempt(id));
-  if (!RestartsOnHang(changes.job(id.job), changes.attempt(id))) return LookAt(changes.watch(), id, {});
+  if (!RestartsOnHang(changes.job(id.job), changes.attempt(id))) return LookAt(changes, id, {});
   // The question may be the last leader's, and this one has not counted for long enough.
   const TimePoint limit = watched.last + LimitOf(changes, id, watched);
-  if (changes.now() < limit) return LookAt(changes.watch(), id, limit);
-  LookAt(changes.watch(), id, {});
+  if (changes.now() < limit) return LookAt(changes, id, limit);
+  LookAt(changes, id, {});
   const std::vector<NodeId> nodes = changes.attempt(id).nodes;
   const Duration silent = changes.now() - watched.last;
   const Duration longest = std::max(changes.job(id.job).longest_gap, watched.longest);
-  for (const NodeId node : nodes) Suspect(changes, node, "job " + std::to_string(id.job.value) + " stood still there");
+  for (const NodeId node : nodes)
+    SuspectHang(changes, node, "job " + std::to_string(id.job.value) + " stood still there");
   StopAttempt(changes, id, StopCause::kHang, "it stands still: " + NoSignFor(silent, longest));
+  CountHang(changes, nodes, id.job);
 }
 
 void JudgeStall(Changes& changes, AttemptId id) {
@@ -146,19 +123,19 @@ void JudgeStall(Changes& changes, AttemptId id) {
   Watched& watched = changes.watch().attempts.at(id);
   if (!MayBeJudged(changes.state(), *attempt)) {
     watched.last = changes.now();
-    return LookAt(changes.watch(), id, changes.now() + LimitOf(changes, id, watched));
+    return LookAt(changes, id, changes.now() + LimitOf(changes, id, watched));
   }
   const TimePoint limit = watched.last + LimitOf(changes, id, watched);
   if (!AllNodesAreHeard(changes, *attempt)) {
-    return LookAt(changes.watch(), id, std::max(limit, changes.now() + changes.policy().node_lost_after));
+    return LookAt(changes, id, std::max(limit, changes.now() + changes.policy().node_lost_after));
   }
   if (watched.answer_by) {
     if (changes.now() >= watched.answer_by) return EndQuestion(changes, id, watched);
-    return LookAt(changes.watch(), id, watched.answer_by);
+    return LookAt(changes, id, watched.answer_by);
   }
-  if (changes.now() < limit) return LookAt(changes.watch(), id, limit);
+  if (changes.now() < limit) return LookAt(changes, id, limit);
   if (CanTell(*attempt, watched)) return BeginStall(changes, id, watched);
-  LookAt(changes.watch(), id, {});  // an agent of an earlier release: until a rank says something nobody can tell
+  LookAt(changes, id, {});  // an agent of an earlier release: until a rank says something nobody can tell
 }
 
 // A leader's first report of a task is no sign, or each new leader would take all for alive: steps are stored now and
@@ -186,11 +163,13 @@ void Excuse(Changes& changes, AttemptId id, Duration away) {
   if (it == changes.watch().attempts.end()) return;
   Watched& watched = it->second;
   watched.last = std::min(changes.now(), watched.last + away);
+  if (watched.gpu_last) watched.gpu_last = std::min(changes.now(), watched.gpu_last + away);
   if (watched.answer_by) {
     watched.answer_by = std::max(watched.answer_by, changes.now() + kEvidenceWait);
-    LookAt(changes.watch(), id, watched.answer_by);
+    LookAt(changes, id, watched.answer_by);
   } else if (watched.due) {
-    LookAt(changes.watch(), id, watched.last + LimitOf(changes, id, watched));
+    // A moment in the past would look as if the scheduler had slept since then.
+    LookAt(changes, id, std::max(changes.now(), watched.last + LimitOf(changes, id, watched)));
   }
 }
 
@@ -215,8 +194,9 @@ void SeeSigns(Changes& changes, const ObservedTask& seen, bool changed) {
     watched.last = changes.now();
     const bool asks = AsksForEvidence(*attempt);  // the leader before this one did
     if (asks) watched.answer_by = changes.now() + kEvidenceWait;
-    LookAt(changes.watch(), id, asks ? watched.answer_by : changes.now() + LimitOf(changes, id, watched));
+    LookAt(changes, id, asks ? watched.answer_by : changes.now() + LimitOf(changes, id, watched));
   }
+  SeeGpus(changes, seen);
   if (IsSign(watched, seen, changed)) return SeeSign(changes, id, watched);
   if (!watched.answer_by || seen.evidence_id != attempt->evidence_asked) return;
   watched.answers[seen.id.index] = seen.evidence;
@@ -251,7 +231,10 @@ void JudgeStalls(Changes& changes) {
     if (at > changes.now()) break;
     due.push_back(id);
   }
-  for (const AttemptId id : due) JudgeStall(changes, id);
+  for (const AttemptId id : due) {
+    JudgeGpus(changes, id);
+    if (changes.state().watch.attempts.contains(id)) JudgeStall(changes, id);
+  }
 }
 
 TimePoint NextStall(const ClusterState& state) {

@@ -224,6 +224,7 @@ TEST_F(WatchdogTest, WithHangInRestartOnItIsStoppedAndItsNodesAreSuspects) {
   EXPECT_THAT(c.attempt(job, 1).message, HasSubstr("it stands still: no step, save or output for 30 min"));
   EXPECT_EQ(c.node(NodeId(1)).suspect_until - c.now(), c.policy().suspect_for);
   EXPECT_THAT(c.node(NodeId(2)).suspect_why, HasSubstr("stood still there"));
+  EXPECT_EQ(c.node(NodeId(2)).validation.need, ValidationNeed::kSuspicion) << "it is measured";
   c.Settle();
   EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kHang);
   EXPECT_THAT(c.attempt(job, 1).message, HasSubstr("; 3 steps lost"));

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "scheduler/core/model/health_rules.h"
-#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/time_limit.h"
 #include "sdk/base/check.h"
 
@@ -72,7 +70,8 @@ bool IndexedAlike(const Attempt& a, const Attempt& b) {
 bool IndexedAlike(const Node& a, const Node& b) {
   return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker &&
          a.labels.pool == b.labels.pool && a.name == b.name && TakesReplicas(a) == TakesReplicas(b) &&
-         a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf && a.cordon == b.cordon;
+         a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf && a.cordon == b.cordon &&
+         a.lemon == b.lemon && a.validation == b.validation && MayBeMeasured(a) == MayBeMeasured(b);
 }
 
 }  // namespace
@@ -123,12 +122,6 @@ Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now) {
 }
 
 QueueKey QueueKeyOf(const Job& job) { return {!job.swap_aborted, job.submitted_at, job.id}; }
-
-bool IsUsable(const Node& node) {
-  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
-         node.root_error.empty() && node.fault.empty() && node.hardware_differs.empty() && !KeptAwayBy(node) &&
-         (!node.cordon || Planted(PlantedBug::kCordonForgotten));
-}
 
 bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
 
@@ -203,6 +196,8 @@ void ClusterState::IndexNode(const Node& row, bool add) {
   if (TakesReplicas(row)) AddTo(index_.replica_services, std::pair(row.labels.zone, row.labels.leaf), row.id, add);
   if (row.cordon && row.cordon->drain && !row.cordon->drained) AddTo(index_.draining, row.id, add);
   if (row.cordon && row.cordon->until) AddTo(index_.cordon_ends, std::pair(row.cordon->until, row.id), add);
+  if (row.lemon) AddTo(index_.lemons, row.id, add);
+  IndexValidation(row, add);
   if (add) {
     index_.node_by_name[row.name] = row.id;
   } else {

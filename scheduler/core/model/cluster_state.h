@@ -4,7 +4,8 @@
 // One thread (the server's strand, the simulator's loop) owns a ClusterState and writes through Put and Erase alone,
 // so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
 //
-// Sources: cluster_state.cc, cluster_state_erase.cc (rows that go), cluster_state_reserved.cc (reservations)
+// Sources: cluster_state.cc, cluster_state_erase.cc (rows that go), cluster_state_reserved.cc (reservations),
+// cluster_state_measured.cc (nodes that are to be measured)
 #pragma once
 
 #include <cstdint>
@@ -108,6 +109,14 @@ struct ShardsSeen {
   std::map<std::int64_t, OfStep> by_step;
 };
 
+// Of a node that is to be measured.
+struct MeasureKey {
+  int less_urgent = 0;  // the need, negated
+  TimePoint since;
+  NodeId node;
+  friend auto operator<=>(const MeasureKey&, const MeasureKey&) = default;
+};
+
 // Derived from the rows by ClusterState alone.
 struct Index {
   std::map<Shape, std::set<QueueKey>> queue;      // plannable now
@@ -138,9 +147,15 @@ struct Index {
   std::set<std::pair<TimePoint, std::string>> token_ends;  // tokens that expire
   std::set<NodeId> draining;                               // a drain that is not over
   std::set<std::pair<TimePoint, NodeId>> cordon_ends;      // cordons that end by themselves
+  std::set<NodeId> lemons;                                 // lifecycle/lemons.h
   // When reservations begin, or end those that have begun; and whose nodes are which's.
   std::set<std::pair<TimePoint, std::string>> reservation_turns;
   std::map<NodeId, std::set<std::string>> reserved;
+  // Nodes that are measured by themselves (lifecycle/validation.h).
+  std::set<NodeId> measuring;                            // by a job
+  std::set<MeasureKey> to_measure;                       // a job that measures them may begin now; the urgent first
+  std::set<std::pair<TimePoint, NodeId>> measure_again;  // not before then
+  std::set<std::pair<TimePoint, NodeId>> found_good;     // when that was, of those that need not be measured; 0: never
   std::uint32_t unfinished = 0;
   StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
@@ -216,6 +231,7 @@ class ClusterState {
   void IndexAttempt(const Attempt& row, bool add);
   void IndexNode(const Node& row, bool add);
   void IndexReservation(const Reservation& row, bool add);
+  void IndexValidation(const Node& row, bool add);
   void CountCopies(const Attempt& row, bool add);
   void ListJob(const Job* old, const std::shared_ptr<const Job>& row);
   void CountSaves(const Job& row, bool add);
@@ -239,8 +255,16 @@ Kind KindOf(const Job& job);
 // What a job has had of its nodes until `now`, its live attempt included.
 Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
 // Ready, not cordoned, healthy, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may
-// be given to a job.
+// be given to the job that measures it.
+bool IsSound(const Node& node);
+// It takes no other job before it was measured and found good.
+bool WaitsToBeMeasured(const Node& node);
+// It is to be measured, is sound, and nobody has it.
+bool MayBeMeasured(const Node& node);
+// Sound, and it does not wait to be measured: it may be given to a job.
 bool IsUsable(const Node& node);
+// Left out while other nodes fit: of late a job failed there, or one stood still there and it was not measured yet.
+bool IsSuspect(const Node& node, TimePoint now);
 // Usable, without holder and claim.
 bool IsFree(const Node& node);
 // Ready, not cordoned, and with a replica service: may be chosen for others' copies.

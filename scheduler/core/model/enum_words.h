@@ -188,6 +188,15 @@ inline constexpr auto kEnumWords<HealthVerdict> = std::to_array<EnumWord<HealthV
 });
 
 template <>
+inline constexpr auto kEnumWords<ValidationNeed> = std::to_array<EnumWord<ValidationNeed>>({
+    {ValidationNeed::kNone, ""},
+    {ValidationNeed::kOverdue, "overdue"},
+    {ValidationNeed::kSuspicion, "suspicion"},
+    {ValidationNeed::kRepair, "repair"},
+    {ValidationNeed::kJoin, "join"},
+});
+
+template <>
 inline constexpr auto kEnumWords<SaveResult> = std::to_array<EnumWord<SaveResult>>({
     {SaveResult::kNone, ""},
     {SaveResult::kSaved, "saved"},
@@ -324,6 +333,11 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kHealthConditionOver, "health_condition_over"},
     {HistoryKind::kAttemptStalled, "attempt_stalled"},
     {HistoryKind::kAttemptStallOver, "attempt_stall_over"},
+    {HistoryKind::kAttemptGpusIdle, "attempt_gpus_idle"},
+    {HistoryKind::kAttemptGpusBusy, "attempt_gpus_busy"},
+    {HistoryKind::kNodeToValidate, "node_to_validate"},
+    {HistoryKind::kNodeValidated, "node_validated"},
+    {HistoryKind::kNodeUnreliable, "node_unreliable"},
 });
 
 template <typename E>

@@ -13,7 +13,7 @@ namespace glim::core {
 namespace {
 
 constexpr int kNumberLow = -2;
-constexpr int kNumberHigh = 63;
+constexpr int kNumberHigh = 127;
 
 // "glim::core::JobState::kQueued" of an enumerator, "(glim::core::JobState)17" of any other number: what the compiler
 // knows about an enumeration, so that no list of enumerators stands here beside it.

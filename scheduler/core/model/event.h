@@ -103,6 +103,7 @@ struct ObservedTask {
   TimePoint activity_at{};        // its newest sign of life, by the node's clock; 0: untold
   std::uint32_t evidence_id = 0;  // of the newest evidence that was asked for; 0: none
   std::string evidence{};
+  TimePoint gpu_busy_at{};  // one of its GPUs was seen busy, by the node's clock; its start before that; 0: not watched
 };
 
 // The whole of what a node's agent sees.

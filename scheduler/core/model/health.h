@@ -115,4 +115,29 @@ struct HealthCondition {
   friend bool operator==(const HealthCondition&, const HealthCondition&) = default;
 };
 
+// Why a node is to be measured; the later ones are more urgent.
+enum class ValidationNeed : std::uint8_t { kNone, kOverdue, kSuspicion, kRepair, kJoin };
+const char* ToString(ValidationNeed need);
+
+// A node that is measured by a job of the cluster's own (lifecycle/validation.h).
+struct NodeValidation {
+  ValidationNeed need = ValidationNeed::kNone;
+  TimePoint since;       // of the need
+  JobId job;             // that measures it; none: none does
+  TimePoint good_at;     // when it was last found good; 0: never
+  std::string bad{};     // what was found wrong last; empty: nothing
+  TimePoint again_at{};  // the last try could not measure it: there is none before then; 0: at once
+  friend bool operator==(const NodeValidation&, const NodeValidation&) = default;
+};
+
+// An attempt that ended by the node's fault.
+struct NodeFailure {
+  TimePoint at;
+  std::string cause;   // the attempt's outcome: gpu_failure, network, hang, node_failure
+  std::string device;  // that was found at fault; empty: none was
+  JobId job;
+  friend bool operator==(const NodeFailure&, const NodeFailure&) = default;
+};
+inline constexpr std::size_t kNodeFailuresKept = 16;
+
 }  // namespace glim::core

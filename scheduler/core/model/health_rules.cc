@@ -101,6 +101,10 @@ const std::vector<HealthRule>& DefaultHealthRules() {
        .ends = kGpuFailure,
        .repair = "field diagnosis: most are replaced"},
       {.check = "xid"},
+      {.check = "sxid_fatal",
+       .verdict = kDrained,
+       .ends = kGpuFailure,
+       .repair = "reset the GPUs and the NVSwitches, or reboot the node"},
       {.check = "link_flash", .ends = kNetwork},
       {.check = "link_flash",
        .verdict = kDrained,
@@ -186,7 +190,7 @@ Outcome BlamedFor(const HealthPolicy& policy, const std::string& check, std::int
 
 const HealthCondition* KeptAwayBy(const Node& node) {
   for (const HealthCondition& condition : node.health_conditions) {
-    if (condition.verdict == HealthVerdict::kCordoned) return &condition;
+    if (KeepsJobsAway(condition)) return &condition;
   }
   return nullptr;
 }

@@ -21,8 +21,10 @@ struct HealthCheck {
   std::string_view name;
   bool condition = false;
 };
-inline constexpr std::string_view kXidCheck = "xid";  // the only one with codes
+inline constexpr std::string_view kXidCheck = "xid";  // the only one whose rows may name codes
 inline constexpr HealthCheck kHealthChecks[] = {{kXidCheck},
+                                                {"sxid_fatal"},
+                                                {"sxid"},
                                                 {"link_flash"},
                                                 {"link_errors"},
                                                 {"memory_ecc_uncorrected"},
@@ -77,7 +79,9 @@ HealthJudgement JudgeHealth(const HealthPolicy& policy, const std::vector<Health
 // How an attempt ends whose rank fails soon after this; kNone: by its own fault.
 Outcome BlamedFor(const HealthPolicy& policy, const std::string& check, std::int64_t code);
 
-// The condition for which the node is given to no job as long as it is told; null: there is none.
+// As long as it is told the node is given to no job.
+inline bool KeepsJobsAway(const HealthCondition& condition) { return condition.verdict == HealthVerdict::kCordoned; }
+// The first condition that does; null: there is none.
 const HealthCondition* KeptAwayBy(const Node& node);
 
 // "xid 79 of 0000:3b:00.0: GPU has fallen off the bus", "link_slow of mlx5_0/1: 100 Gb/s, 200 Gb/s expected".

@@ -38,6 +38,18 @@ TEST(HealthRules, TheDefaultRowsAreTableFive) {
   EXPECT_EQ(JudgeHealth({}, {}, Finding("xid", 79, TimePoint{1})).repair, "reboot the node");
 }
 
+TEST(HealthRules, AnErrorOfAnNvswitchThatIsFatalDrainsItsNodeAndOthersAreRecorded) {
+  const HealthJudgement fatal = JudgeHealth({}, {}, Finding("sxid_fatal", 24007, TimePoint{1}));
+  EXPECT_EQ(fatal.verdict, HealthVerdict::kDrained);
+  EXPECT_EQ(fatal.ends, Outcome::kGpuFailure);
+  EXPECT_EQ(fatal.repair, "reset the GPUs and the NVSwitches, or reboot the node");
+  EXPECT_EQ(BlamedFor({}, "sxid_fatal", 24007), Outcome::kGpuFailure);
+  const HealthJudgement other = JudgeHealth({}, {}, Finding("sxid", 22013, TimePoint{1}));
+  EXPECT_EQ(other.verdict, HealthVerdict::kRecorded);
+  EXPECT_EQ(other.ends, Outcome::kNone);
+  EXPECT_EQ(BlamedFor({}, "sxid", 22013), Outcome::kNone);
+}
+
 TEST(HealthRules, EveryRowIsAboutACheckThatThereIs) {
   for (const HealthRule& rule : DefaultHealthRules()) {
     EXPECT_NE(FindHealthCheck(rule.check), nullptr) << rule.check;

@@ -77,6 +77,11 @@ enum class HistoryKind : std::uint8_t {
   kHealthConditionOver,
   kAttemptStalled,
   kAttemptStallOver,
+  kAttemptGpusIdle,
+  kAttemptGpusBusy,
+  kNodeToValidate,
+  kNodeValidated,
+  kNodeUnreliable,
 };
 const char* ToString(HistoryKind kind);
 

@@ -97,10 +97,13 @@ std::string OfNode(const HistoryEntry& entry) {
   }
 }
 
-// "Xid 79 on GPU 0000:3b:00.0", "link flash on mlx5_0/1", "disk read only"
+// "Xid 79 on GPU 0000:3b:00.0", "fatal SXid 24007 on 0000:c1:00.0", "link flash on mlx5_0/1", "disk read only"
 std::string Finding(const HistoryFacts& facts) {
   const bool is_xid = facts.check == "xid";
-  std::string words = is_xid ? "Xid " + std::to_string(facts.code) : facts.check;
+  const std::string code = std::to_string(facts.code);
+  std::string words = is_xid ? "Xid " + code : facts.check;
+  if (facts.check == "sxid") words = "SXid " + code;
+  if (facts.check == "sxid_fatal") words = "fatal SXid " + code;
   std::replace(words.begin(), words.end(), '_', ' ');
   return facts.device.empty() ? words : words + (is_xid ? " on GPU " : " on ") + facts.device;
 }
@@ -140,34 +143,14 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kOutageEnded:
       return Count(entry.facts.nodes, "node") + " silent" + (entry.text.empty() ? "" : "; " + entry.text);
     case HistoryKind::kJobSubmitted:
-    case HistoryKind::kJobQueued:
-    case HistoryKind::kJobHeld:
     case HistoryKind::kJobResumed:
-    case HistoryKind::kJobPriority:
-    case HistoryKind::kNotifySkipped:
-    case HistoryKind::kJobSucceeded:
-    case HistoryKind::kJobFailed:
-    case HistoryKind::kJobCancelled:
-    case HistoryKind::kSaveWaitedFor:
-    case HistoryKind::kSaveGivenUp:
-    case HistoryKind::kSavesRemoved:
-    case HistoryKind::kUserChanged:
-    case HistoryKind::kTeamChanged:
-    case HistoryKind::kQuotaChanged:
-    case HistoryKind::kLayoutChanged:
-    case HistoryKind::kReservationSet:
-    case HistoryKind::kReservationRemoved:
-    case HistoryKind::kReservationBegan:
-    case HistoryKind::kReservationEnded:
-    case HistoryKind::kPolicyReloaded: return OfJob(entry);
+    case HistoryKind::kSaveWaitedFor: return OfJob(entry);
     case HistoryKind::kAttemptClaimed:
     case HistoryKind::kAttemptStarting:
     case HistoryKind::kAttemptRunning:
-    case HistoryKind::kAttemptStopping:
-    case HistoryKind::kAttemptEnded:
     case HistoryKind::kAttemptStalled:
     case HistoryKind::kAttemptStallOver:
-    case HistoryKind::kClaimDropped: return OfAttempt(entry);
+    case HistoryKind::kAttemptEnded: return OfAttempt(entry);
     case HistoryKind::kInterruptRequested:
     case HistoryKind::kStepAgreed:
     case HistoryKind::kNoAgreement:
@@ -177,29 +160,17 @@ std::string Words(const HistoryEntry& entry) {
     case HistoryKind::kInterruptWithdrawn:
     case HistoryKind::kSwapAborted: return OfInterrupt(entry);
     case HistoryKind::kNodeRegistered:
-    case HistoryKind::kNodeReady:
-    case HistoryKind::kNodeSilent:
-    case HistoryKind::kNodeLost:
-    case HistoryKind::kNodeReturned:
-    case HistoryKind::kNodeQuarantined:
     case HistoryKind::kNodeRelabelled:
     case HistoryKind::kNodeRemoved:
     case HistoryKind::kNodeEnrolled:
     case HistoryKind::kNodeRevoked:
-    case HistoryKind::kNodeCordoned:
-    case HistoryKind::kNodeDrained:
-    case HistoryKind::kNodeUncordoned:
-    case HistoryKind::kOrphan:
-    case HistoryKind::kRootSeen:
-    case HistoryKind::kRootNotSeen:
-    case HistoryKind::kNodeRefused:
-    case HistoryKind::kNodeFault:
-    case HistoryKind::kNodeFaultOver: return OfNode(entry);
+    case HistoryKind::kNodeReturned:
+    case HistoryKind::kOrphan: return OfNode(entry);
     case HistoryKind::kHealthEvent:
     case HistoryKind::kHealthCondition:
     case HistoryKind::kHealthConditionOver: return OfHealth(entry);
+    default: return entry.text;  // of whoever did it
   }
-  return entry.text;
 }
 
 }  // namespace

@@ -98,6 +98,10 @@ TEST(HistoryWords, SayWhatHealthChecksFoundAndWhatWasDone) {
   }
   EXPECT_EQ(HistoryWords(FoundBy(HistoryKind::kHealthEvent, HealthVerdict::kOut, 0, "it has fallen off the bus")),
             found + ": taken out; it has fallen off the bus");
+  for (const auto& [check, words] : {std::pair("sxid", "SXid 24007"), std::pair("sxid_fatal", "fatal SXid 24007")}) {
+    const HistoryFacts facts{.check = check, .device = "0000:c1:00.0", .code = 24007};
+    EXPECT_EQ(HistoryWords(EntryOf(HistoryKind::kHealthEvent, "", facts)), std::string(words) + " on 0000:c1:00.0");
+  }
   HistoryEntry slow =
       EntryOf(HistoryKind::kHealthCondition, "",
               {.check = "link_slow", .device = "mlx5_0/1", .value = 100, .expected = 200, .unit = "Gb/s"});

@@ -56,6 +56,7 @@ const char* ToString(AttemptState v) { return WordOrMark(v); }
 const char* ToString(Outcome v) { return WordOrMark(v); }
 const char* ToString(SaveResult v) { return WordOrMark(v); }
 const char* ToString(HealthVerdict v) { return WordOrMark(v); }
+const char* ToString(ValidationNeed n) { return WordOrMark(n); }
 const char* ToString(StopCause v) { return WordOrMark(v); }
 const char* ToString(AgreementState v) { return WordOrMark(v); }
 const char* ToString(TaskPhase v) { return WordOrMark(v); }

@@ -28,6 +28,14 @@ bool Takes(const UserRule& rule, const std::optional<std::uint32_t>& uid) {
   return rule.only_uid ? uid == rule.only_uid : uid.has_value() || !rule.needs_uid;
 }
 
+std::optional<TaskUser> ClusterUserOn(const Accounts& accounts, const Policy& policy, const Node& node) {
+  if (node.only_uid) return TaskUser{*node.only_uid, *node.only_uid};
+  const bool faulty = FaultOfTaskUser(accounts, policy, kClusterUser).has_value();
+  std::optional<TaskUser> own = TaskUserOf(accounts, kClusterUser);
+  if (own && !faulty) return own;
+  return node.needs_uid ? std::optional(TaskUser{kClusterUid, kClusterUid}) : std::nullopt;
+}
+
 std::vector<bool> RulesThatTake(const PoolLayout& pool, const Accounts& accounts, const std::string& user) {
   if (pool.user_rules.size() == 1 && pool.user_rules[0] == UserRule()) return {};
   const std::optional<std::uint32_t> uid = UidOf(accounts, user);

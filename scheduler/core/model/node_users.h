@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "scheduler/core/model/accounts.h"
+#include "scheduler/core/model/policy.h"
 #include "scheduler/core/model/pool_layout.h"
+#include "scheduler/core/model/task_ids.h"
+#include "sdk/base/container_root_id.h"
 
 namespace glim::core {
 
@@ -18,6 +21,15 @@ UserRule RuleOf(const Node& node);
 
 // `uid`: of the job's user; nothing: the registry has none.
 bool Takes(const UserRule& rule, const std::optional<std::uint32_t>& uid);
+
+// The system's own user, whose jobs measure nodes: known without a row in the registry.
+inline constexpr char kClusterUser[] = "glim";
+// Theirs where nobody says another: an id that owns nothing and that nobody has, as kContainerRootId.
+inline constexpr std::uint32_t kClusterUid = kContainerRootId + 1;
+
+// Whose rights their job has on this node: where it runs jobs of one uid alone, that one's; else what the registry
+// gives user glim; else kClusterUid, or nothing where the node takes jobs of users without a uid.
+std::optional<TaskUser> ClusterUserOn(const Accounts& accounts, const Policy& policy, const Node& node);
 
 // By PoolLayout::user_rules, which of them take jobs of this user; empty: all do, and nobody was looked up.
 std::vector<bool> RulesThatTake(const PoolLayout& pool, const Accounts& accounts, const std::string& user);

@@ -91,11 +91,37 @@ struct HealthRule {
   std::string repair{};         // what an operator does then, for people
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };
+// When nodes are measured by themselves (lifecycle/validation.h).
+struct ValidatePolicy {
+  bool on_join = false;      // a node that joins takes no job before it has been measured, and was found good
+  bool after_repair = true;  // likewise one that health had taken out, once an operator gives it back
+  bool suspects = true;      // one where a job stood still: it is left out until it was found good
+  Duration every{};          // of idle nodes, at least so often; 0: not by itself
+  bool full = false;         // glim-validate --full; else --quick
+  friend bool operator==(const ValidatePolicy&, const ValidatePolicy&) = default;
+};
+// Nodes in which jobs fail again and again, each time by something else (lifecycle/lemons.h).
+struct LemonPolicy {
+  Duration within = Hours(24) * 30;
+  std::uint32_t avoid_times = 2;  // after so many failures it is left out for large jobs, while others fit; 0: never
+  std::uint32_t large_nodes = 8;  // jobs of so many nodes or more
+  std::uint32_t quarantine_times = 4;  // after so many nobody comes until an operator gives it back; 0: never
+  friend bool operator==(const LemonPolicy&, const LemonPolicy&) = default;
+};
+// Running attempts whose GPUs nobody uses (lifecycle/idle_gpus.h).
+struct IdleGpusPolicy {
+  Duration warn_after = Hours(1);  // 0: nobody is warned, nor suspended
+  Duration suspend_after{};        // after the warning; 0: never
+  friend bool operator==(const IdleGpusPolicy&, const IdleGpusPolicy&) = default;
+};
 struct HealthPolicy {
   std::vector<HealthRule> rules;           // before the default ones (health_rules.h)
   Duration blame_window = Minutes(5);      // a rank that fails that long after a fault of hardware failed by it
   Duration no_progress_min = Minutes(30);  // an attempt without a sign of life stands still not before that,
   std::uint32_t no_progress_gaps = 20;     // and not before so many times its longest gap (watchdog.h)
+  ValidatePolicy validate{};
+  LemonPolicy lemons{};
+  IdleGpusPolicy idle_gpus{};
   friend bool operator==(const HealthPolicy&, const HealthPolicy&) = default;
 };
 

@@ -122,6 +122,7 @@ struct Job {
   TimePoint hardware_failed_at;           // its newest attempt that hardware ended; 0: none has been
   std::uint32_t hardware_failures = 0;    // of those, in a row within an hour of each other
   Duration longest_gap{};  // between two signs of life of its attempts; kept where the watchdog waits longer for it
+  NodeId validates{};  // a job of the cluster's own that measures this node (lifecycle/validation.h); none: a user's
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -236,7 +237,8 @@ struct Attempt {
   bool stop_now = false;                // with `stop`: its processes get no time between SIGTERM and SIGKILL
   TimePoint stalled_since{};            // it stands still: its last sign of life; 0: it does not (watchdog.h)
   std::uint32_t evidence_asked = 0;     // how often its tasks were asked what they do
-  std::string evidence{};  // what they answered last, a line for each rank that was told, then stacks; bounded
+  std::string evidence{};       // what they answered last, a line for each rank that was told, then stacks; bounded
+  TimePoint gpus_idle_since{};  // its user was warned that nobody uses its GPUs since then; 0: not (idle_gpus.h)
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
   Agreement* open_agreement();
@@ -383,6 +385,9 @@ struct Node {
   std::vector<HealthCondition> health_conditions{};  // as its agent told them last
   std::string hardware_differs{};   // its labels from what its agent found: no job starts there; empty: they do not
   std::string hardware_accepted{};  // the difference that an operator has accepted
+  NodeValidation validation{};
+  std::vector<NodeFailure> failures{};  // the newest kNodeFailuresKept, the newest last
+  bool lemon = false;                   // left out for large jobs while others fit (lifecycle/lemons.h)
   friend bool operator==(const Node&, const Node&) = default;
 };
 

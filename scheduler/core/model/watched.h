@@ -22,10 +22,12 @@ struct Watched {
   struct OfTask {
     bool heard = false;    // this leader has had a report of it
     TimePoint activity{};  // its newest sign by its own node's clock; 0: untold
+    TimePoint gpu_busy{};  // likewise of its GPUs at work (idle_gpus.h); 0: nobody watches them
   };
   std::vector<OfTask> tasks{};                   // by index
   std::map<std::uint32_t, std::string> answers;  // by task: what its processes do, of the question that is open
   TimePoint answer_by{};                         // when the open question is given up; 0: none is open
+  TimePoint gpu_last{};                          // when GPUs of it were last seen busy, by this clock; 0: untold
   TimePoint due{};                               // when it is looked at; 0: at its next sign
 };
 

@@ -145,12 +145,12 @@ Blocker ReservedBlocker(const Pass& pass, const FieldSums& field) {
 
 Blocker ProtectedBlocker(const FieldSums& field, std::int64_t left_s) {
   const BlockerKind kind = field.lower_protected ? BlockerKind::kMinRun : BlockerKind::kTimeSlice;
-  std::string message = field.lower_protected ? "a job of a lower class " : "a job that gives way to it ";
+  std::string message = field.lower_protected ? "a job of a lower class " : "a job that makes room for it ";
   const std::string left = std::to_string(left_s) + " s";
   if (field.save_awaited) {
     message += "is about to save, and leaves after that save, which is due in " + left;
   } else if (field.doubled) {
-    message = "job " + std::to_string(field.doubled.value) + " gives way to it and may run for another " + left +
+    message = "job " + std::to_string(field.doubled.value) + " makes room for it and may run for another " + left +
               ": interrupts lost it more than a quantum each, so its quantum is doubled with each";
   } else {
     message += "has just started and may run for another " + left;

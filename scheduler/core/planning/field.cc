@@ -148,10 +148,12 @@ void Walk(const PoolView& view, const AskView& ask, const Asker& asker, const Pa
   SumUp(sums, free_by_zone);
 }
 
-// A path that the job names did not answer there when it was last to start, or an operator has moved the job off it.
-bool IsLeftOut(const Job& job, NodeId node) {
-  return std::binary_search(job.hung_on.begin(), job.hung_on.end(), node) ||
-         std::binary_search(job.moved_off.begin(), job.moved_off.end(), node);
+// It is suspect of late; a path that the job names did not answer there when it was last to start; an operator has
+// moved the job off it; or jobs fail in it again and again, and a gang of many would lose the most.
+bool IsLeftOut(const Job& job, const Node& node, const PassTerms& terms) {
+  return IsSuspect(node, terms.now) || std::binary_search(job.hung_on.begin(), job.hung_on.end(), node.id) ||
+         std::binary_search(job.moved_off.begin(), job.moved_off.end(), node.id) ||
+         (node.lemon && job.spec->nodes >= terms.policy.health.lemons.large_nodes);
 }
 
 }  // namespace
@@ -177,7 +179,7 @@ Field FieldIn(const PoolView& view, const AskView& ask, const Asker& asker, cons
     const bool has_save = save_on_nodes && HasWhole(asker.job->durable, node.id);
     const Tier tier = offer.tier.value_or(Tier::kVictim);
     Candidate candidate{node.id, node.zone, node.leaf, node.row->suspect, tier, {}, has_save};
-    candidate.left_out = node.row->suspect_until > terms.now || IsLeftOut(*asker.job, node.id);
+    candidate.left_out = IsLeftOut(*asker.job, *node.row, terms);
     if (!standing.empty()) {
       const ReservedFor at = StandingAt(view.reserved, standing, static_cast<std::uint32_t>(&node - view.nodes.data()));
       candidate.avoid = at == ReservedFor::kAvoid || (has_own && at != ReservedFor::kOwn);

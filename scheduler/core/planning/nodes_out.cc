@@ -22,7 +22,8 @@ constexpr std::array<Words, kWhysOut> kWords = {{{"quarantined", "is quarantined
                                                  {"refused", "is refused"},
                                                  {"lost", "is lost"},
                                                  {"silent", "is silent"},
-                                                 {"with tasks that are to go", "has tasks that are to go"}}};
+                                                 {"with tasks that are to go", "has tasks that are to go"},
+                                                 {"waiting to be measured", "waits to be measured"}}};
 
 WhyOut WhyOf(const Node& node) {
   if (node.cordon) return WhyOut::kCordoned;
@@ -35,7 +36,15 @@ WhyOut WhyOf(const Node& node) {
   }
   if (!node.fault.empty() || !node.hardware_differs.empty()) return WhyOut::kFault;
   if (KeptAwayBy(node)) return WhyOut::kUnhealthy;
-  return node.root_error.empty() ? WhyOut::kLeftTasks : WhyOut::kNoRoot;
+  if (!node.root_error.empty()) return WhyOut::kNoRoot;
+  return IsSound(node) ? WhyOut::kUnmeasured : WhyOut::kLeftTasks;
+}
+
+// "it joins, and job 17 measures it"
+std::string MeasuringInWords(const Node& node) {
+  const NodeValidation& validation = node.validation;
+  const std::string why = validation.need == ValidationNeed::kJoin ? "it joins" : "it was out by health";
+  return validation.job ? why + ", and job " + std::to_string(validation.job.value) + " measures it" : why;
 }
 
 // "is lost: nothing heard from its agent", "is cordoned by ann: a new fan"
@@ -43,6 +52,7 @@ std::string SaidOf(const Node& node, WhyOut why) {
   const std::string said = kWords[static_cast<std::size_t>(why)].said;
   if (why == WhyOut::kCordoned) return said + " " + CordonInWords(*node.cordon);
   if (why == WhyOut::kUnhealthy) return said + ": " + HealthInWords(*KeptAwayBy(node));
+  if (why == WhyOut::kUnmeasured) return said + ": " + MeasuringInWords(node);
   const std::string& fault = node.fault.empty() ? node.hardware_differs : node.fault;
   const std::string& note = why == WhyOut::kFault ? fault : why == WhyOut::kNoRoot ? node.root_error : node.message;
   return note.empty() ? said : said + ": " + note;

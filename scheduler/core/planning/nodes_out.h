@@ -13,8 +13,19 @@
 namespace glim::core {
 
 // In the order in which an example is chosen: what an operator must mend stands before what passes by itself.
-enum class WhyOut { kQuarantined, kFault, kUnhealthy, kNoRoot, kCordoned, kRefused, kLost, kSilent, kLeftTasks };
-inline constexpr std::size_t kWhysOut = 9;
+enum class WhyOut {
+  kQuarantined,
+  kFault,
+  kUnhealthy,
+  kNoRoot,
+  kCordoned,
+  kRefused,
+  kLost,
+  kSilent,
+  kLeftTasks,
+  kUnmeasured
+};
+inline constexpr std::size_t kWhysOut = 10;
 
 struct NodesOut {
   std::size_t all = 0;

@@ -24,7 +24,7 @@ struct Candidate {
   Tier tier = Tier::kFree;
   AttemptId holder;       // victim or displaced attempt
   bool has_save = false;  // of the job that is placed: nothing is copied to it
-  bool left_out = false;  // suspect of late: taken only where the others do not do
+  bool left_out = false;  // suspect or unreliable: taken only where the others do not do
   bool avoid = false;     // others that are free come first: it is reserved soon, or others are reserved for the job
 };
 

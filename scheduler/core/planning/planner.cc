@@ -195,7 +195,7 @@ class Planner {
       blockers = Explain(pass_, asker, field);  // 8. Explain
       if (trace && (refused || !holds_back)) {
         TellNoHold(trace, holds_back ? "who came before it asks for the same, and stands for both"
-                                     : "too few nodes give way to it, even when all protections have ended");
+                                     : "too few nodes come free for it, even when all protections have ended");
       }
       if (refused) return std::nullopt;
       if (holds_back) MaybeHoldBack(pass_, asker, field);  // 7. Hold back

@@ -18,7 +18,10 @@ QuotaUse::QuotaUse(const ClusterState& state) : accounts_(state.accounts()) {
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {
       const Attempt* attempt = state.FindAttempt(id);
-      if (!accounts_.quotas.empty()) {
+      if (attempt->borrowed &&
+          state.FindJob(id.job)->validates) {  // of no quota, and whoever needs its node comes first
+        borrowed_.insert(id);
+      } else if (!accounts_.quotas.empty()) {
         live.push_back(attempt);
       } else if (attempt->borrowed) {  // the quota is gone
         changed_.emplace_back(id, false);

@@ -53,12 +53,12 @@ std::string ClassInWords(const PassAttempt& a) {
 std::string WhyItStays(const PassAttempt& holder, const Asker& asker, const std::optional<TimePoint>& from,
                        TimePoint now) {
   if (!asker.may_interrupt) return "what is beyond a quota interrupts nobody";
-  if (holder.gone) return "it gives way to a job that came before in this pass";
+  if (holder.gone) return "it makes room for a job that came before in this pass";
   if (holder.spoken_for) return "a job that came before in this pass waits for it";
   if (holder.row->state == AttemptState::kClaimed) return "it waits for its nodes, and is not of a lower class";
   if (!holder.steady) return "it is leaving already, and comes first on its nodes";
   if (from) {
-    const std::string left = "it gives way in " + SecondsInWords(*from - now);
+    const std::string left = "it makes room in " + SecondsInWords(*from - now);
     if (holder.save_due == *from) return left + ": it is let finish its periodic save";
     if (holder.quantum_until == *from) return left + ": its quantum is not over";
     return left + ": its min_run is not over";
@@ -168,9 +168,10 @@ void TellField(PassTrace* trace, Pass& pass, const Asker& asker, const Field& fi
     if (const std::size_t n = CountOf(tally, Tier::kDisplaced))
       text += ", " + std::to_string(n) + " claimed by lower classes";
     if (const std::size_t n = CountOf(tally, Tier::kVictim))
-      text += ", " + std::to_string(n) + " of jobs that give way now";
-    if (tally.later > 0) text += ", " + std::to_string(tally.later) + " of jobs that give way later";
-    if (tally.left_out > 0) text += " (" + std::to_string(tally.left_out) + " of these suspect of late, taken last)";
+      text += ", " + std::to_string(n) + " of jobs that make room now";
+    if (tally.later > 0) text += ", " + std::to_string(tally.later) + " of jobs that make room later";
+    if (tally.left_out > 0)
+      text += " (" + std::to_string(tally.left_out) + " of these suspect or unreliable, taken last)";
     text += "; " + std::to_string(wanted) + " needed: ";
     if (free + emptying >= wanted) {
       text += "enough without an interrupt";
@@ -253,9 +254,9 @@ void TellPreemption(PassTrace* trace, Pass& pass, const Asker& asker, const Fiel
   if (!preemption) {
     if (here < spec.nodes) {
       text +=
-          NodesInWords(here) + " with everybody interrupted who gives way, " + std::to_string(spec.nodes) + " needed";
+          NodesInWords(here) + " with everybody interrupted who makes room, " + std::to_string(spec.nodes) + " needed";
     } else {
-      text += "the nodes would do, but the link between them cannot be had: who has it does not give way";
+      text += "the nodes would do, but the link between them cannot be had: who has it does not make room";
     }
     for (const auto& [id, nodes] : options) jobs.push_back(id.job);
     trace->Add(TraceStage::kPreemption, std::move(text), {}, std::move(jobs));
@@ -320,7 +321,7 @@ void TellNoHoldYet(PassTrace* trace, const Pass& pass, const Asker& asker) {
 void TellHold(PassTrace* trace, const Pass& pass, const std::optional<TimePoint>& from,
               const std::vector<NodeId>& nodes) {
   if (!from) {
-    return trace->Add(TraceStage::kHold, "nothing is kept for it: nobody can tell when enough nodes give way to it");
+    return trace->Add(TraceStage::kHold, "nothing is kept for it: nobody can tell when enough nodes come free for it");
   }
   trace->Add(TraceStage::kHold,
              NodesInWords(nodes.size()) + " are kept for it, which it can have in " +

@@ -44,6 +44,7 @@ std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, c
 
 TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
   const Job& job = *state.FindJob(attempt.id.job);
+  if (job.validates) return attempt.started_at;
   return attempt.started_at + MinRunOf(policy, job);
 }
 

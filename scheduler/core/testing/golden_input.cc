@@ -80,6 +80,8 @@ class Reader {
     for (const auto& [key, member] : kNumbers) policy_.*member = line.NumberOr(key, policy_.*member);
     policy_.cross_zone_nodes_min =
         static_cast<std::uint32_t>(line.NumberOr("cross_zone_nodes_min", policy_.cross_zone_nodes_min));
+    LemonPolicy& lemons = policy_.health.lemons;
+    lemons.large_nodes = static_cast<std::uint32_t>(line.NumberOr("lemons_large_nodes", lemons.large_nodes));
   }
 
   void ReadQuota(GoldenLine& line) {
@@ -122,6 +124,7 @@ class Reader {
     const auto suspect = static_cast<std::uint32_t>(line.NumberOr("suspect", 0));
     const std::int64_t copies = line.NumberOr("copies_bytes_per_s", 0);
     const bool lost = line.Flag("lost");
+    const bool lemon = line.Flag("lemon");
     const bool needs_uid = line.Flag("needs_uid");
     const auto only_uid = line.Number("only_uid");
     const std::size_t dots = names.find("..");
@@ -138,6 +141,7 @@ class Reader {
       node.suspect = suspect;
       node.copy_bytes_per_s = copies;
       if (lost) node.state = NodeState::kLost;
+      node.lemon = lemon;
       node.needs_uid = needs_uid;
       if (only_uid) node.only_uid = static_cast<std::uint32_t>(*only_uid);
       state_.Put(std::move(node));

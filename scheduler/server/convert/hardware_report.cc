@@ -121,7 +121,7 @@ std::string_view ClassOfXid(std::int64_t code) {
 std::string_view ClassOfFinding(const core::HistoryFacts& facts) {
   const std::string& check = facts.check;
   if (check == "xid") return ClassOfXid(facts.code);
-  if (check == "nvlink_down") return "nvlink";
+  if (check == "nvlink_down" || check.starts_with("sxid")) return "nvlink";
   if (check.starts_with("gpu_ecc") || check == "gpu_row_remap_failed" || check == "gpu_retired_pages_pending") {
     return "memory_ecc";
   }

@@ -244,5 +244,11 @@ TEST(HardwareReport, TableVOfThePaperIsTheClasses) {
   }
 }
 
+TEST(HardwareReport, AnErrorOfAnNvswitchIsOneOfNvlink) {
+  for (const char* check : {"sxid", "sxid_fatal", "nvlink_down"}) {
+    EXPECT_EQ(ClassOfFinding({.check = check}), "nvlink") << check;
+  }
+}
+
 }  // namespace
 }  // namespace glim::server

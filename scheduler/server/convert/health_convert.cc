@@ -193,6 +193,16 @@ void HealthEventsToProto(const core::Node& node, v1::Node* out) {
   }
 }
 
+void FailuresToProto(const core::Node& node, v1::Node* out) {
+  for (auto failure = node.failures.rbegin(); failure != node.failures.rend(); ++failure) {
+    v1::NodeFailure* const shown = out->add_failures();
+    shown->set_at_ms(failure->at.ms);
+    shown->set_cause(failure->cause);
+    shown->set_device(failure->device);
+    shown->set_job_id(failure->job.value);
+  }
+}
+
 void HealthConditionsToProto(const core::Node& node, v1::Node* out) {
   for (const core::HealthCondition& condition : node.health_conditions) {
     v1::HealthCondition* const shown = out->add_health_conditions();
@@ -205,6 +215,18 @@ void HealthConditionsToProto(const core::Node& node, v1::Node* out) {
     shown->set_since_ms(condition.since.ms);
     shown->set_verdict(core::ToString(condition.verdict));
   }
+}
+
+void ValidationToProto(const core::Node& node, v1::Node* out) {
+  const core::NodeValidation& validation = node.validation;
+  if (validation == core::NodeValidation()) return;
+  v1::NodeValidation& shown = *out->mutable_validation();
+  shown.set_need(core::ToString(validation.need));
+  shown.set_since_ms(validation.since.ms);
+  shown.set_job_id(validation.job.value);
+  shown.set_good_at_ms(validation.good_at.ms);
+  shown.set_bad(validation.bad);
+  shown.set_again_at_ms(validation.again_at.ms);
 }
 
 }  // namespace glim::server

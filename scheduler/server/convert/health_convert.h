@@ -22,5 +22,10 @@ void InventoryToProto(const core::NodeInventory& inventory, v1::NodeInventory* o
 // The newest event first, though the row keeps it last.
 void HealthEventsToProto(const core::Node& node, v1::Node* out);
 void HealthConditionsToProto(const core::Node& node, v1::Node* out);
+// The newest first, likewise.
+void FailuresToProto(const core::Node& node, v1::Node* out);
+
+// How it stands with the job that measures nodes. Nothing of a node that never was to be measured.
+void ValidationToProto(const core::Node& node, v1::Node* out);
 
 }  // namespace glim::server

@@ -242,6 +242,23 @@ TEST(HealthConvert, TheNoteSaysWhatKeepsJobsAway) {
   EXPECT_EQ(shown.As(NodeShown::kRow).message(), "disk_full: the disk is full; link down of mlx5_0/1: state DOWN");
 }
 
+TEST(HealthConvert, PeopleSeeTheNewestFailureFirstAndOfAListWhoIsUnreliable) {
+  ShownNode shown;
+  shown.row.failures = {{TimePoint{1}, "gpu_failure", "0000:3b:00.0", core::JobId(12)},
+                        {TimePoint{2}, "network", "", core::JobId(31)}};
+  shown.row.lemon = true;
+  const v1::Node whole = shown.As(NodeShown::kWhole);
+  ASSERT_EQ(whole.failures_size(), 2);
+  EXPECT_EQ(whole.failures(0).cause(), "network");
+  EXPECT_EQ(whole.failures(0).job_id(), 31u);
+  EXPECT_EQ(whole.failures(1).at_ms(), 1);
+  EXPECT_EQ(whole.failures(1).device(), "0000:3b:00.0");
+  EXPECT_TRUE(whole.lemon());
+  const v1::Node row = shown.As(NodeShown::kRow);
+  EXPECT_EQ(row.failures_size(), 0);
+  EXPECT_TRUE(row.lemon());
+}
+
 TEST(HealthConvert, ARowOfAListLeavesOutWhatIsLong) {
   const v1::Node node = ShownNode().As(NodeShown::kRow);
   EXPECT_FALSE(node.has_inventory());

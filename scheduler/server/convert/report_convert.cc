@@ -188,6 +188,7 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   }
   task.pids.assign(proto.pids().begin(), proto.pids().end());
   task.activity_at = TimePoint{std::max<std::int64_t>(0, proto.activity_at_ms())};
+  task.gpu_busy_at = TimePoint{std::max<std::int64_t>(0, proto.gpu_busy_at_ms())};
   task.evidence_id = proto.evidence().id();
   task.evidence = CutText(proto.evidence().text(), kEvidenceMax);
   return task;

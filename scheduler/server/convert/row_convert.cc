@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/cordon.h"
+#include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/save_retention.h"
@@ -247,6 +248,7 @@ void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, Time
   out->set_failed_rank(attempt.failed_rank);
   out->set_stalled_since_ms(attempt.stalled_since.ms);
   out->set_evidence(attempt.evidence);
+  out->set_gpus_idle_since_ms(attempt.gpus_idle_since.ms);
 }
 
 namespace {
@@ -286,6 +288,7 @@ void JobToProto(const Snapshot& snapshot, const core::Job& job, AttemptsShown sh
   out->set_durable_path(job.durable.path);
   out->set_attempt_count(job.attempts);
   out->set_priority(core::ToString(job.priority));
+  if (job.validates) out->set_validates(job.spec->placement.node);  // the node may be gone
   for (const core::Blocker& blocker : BlockersOf(snapshot, job, now)) {
     BlockerToProto(blocker, out->add_blockers());
   }
@@ -331,7 +334,7 @@ void CordonToProto(const core::Cordon& cordon, v1::Cordon* out) {
 
 // "pcie slow of 0000:3b:00.0: 8 GT/s". Of those for which no job starts there while they last.
 std::string KeepsAway(const core::HealthCondition& condition) {
-  if (condition.verdict != core::HealthVerdict::kCordoned) return "";
+  if (!core::KeepsJobsAway(condition)) return "";
   std::string words = condition.check;
   std::replace(words.begin(), words.end(), '_', ' ');
   if (!condition.device.empty()) words += " of " + condition.device;
@@ -382,8 +385,11 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, NodeShown sho
   out->set_needs_uid(node.needs_uid);
   for (const std::string& socket : node.exposed_sockets) out->add_exposed_sockets(socket);
   out->set_hardware_differs(node.hardware_differs);
+  out->set_lemon(node.lemon);
   HealthConditionsToProto(node, out);
+  ValidationToProto(node, out);
   if (shown == NodeShown::kWhole) HealthEventsToProto(node, out);
+  if (shown == NodeShown::kWhole) FailuresToProto(node, out);
 }
 
 }  // namespace glim::server

@@ -73,7 +73,10 @@ constexpr std::string_view kOfNode[] = {"name",
                                         "health_conditions",
                                         "health_events",
                                         "inventory",
-                                        "hardware_differs"};
+                                        "hardware_differs",
+                                        "validation",
+                                        "failures",
+                                        "lemon"};
 // Not the kernel's line, which names processes.
 constexpr std::string_view kOfHealthEvent[] = {"check",    "device", "code",    "at_ms", "value",
                                                "expected", "unit",   "verdict", "job_id"};

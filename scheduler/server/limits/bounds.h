@@ -1,4 +1,5 @@
-// Bounds: how much callers may take of the scheduler, as data (docs/operators.md, Limits). Values.
+// Bounds: how much callers may take of the scheduler, as data (docs/operations/scheduler-configuration.md, Limits).
+// Values.
 #pragma once
 
 #include <array>

@@ -12,40 +12,17 @@
 #include <variant>
 
 #include "scheduler/core/model/enum_words.h"
+#include "scheduler/core/model/health_rules.h"
 #include "scheduler/server/metrics/snapshot_gauges.h"
 
 namespace glim::server {
 namespace {
 
-constexpr std::string_view kChecks[] = {"xid",
-                                        "link_flash",
-                                        "link_errors",
-                                        "memory_ecc_uncorrected",
-                                        "memory_ecc_corrected",
-                                        "gpu_ecc_uncorrected",
-                                        "gpu_ecc_corrected",
-                                        "machine_check",
-                                        "disk_error",
-                                        "kernel_lines_lost",
-                                        "pcie_slow",
-                                        "gpu_throttled",
-                                        "gpu_lost",
-                                        "gpu_row_remap_failed",
-                                        "gpu_retired_pages_pending",
-                                        "nvlink_down",
-                                        "link_down",
-                                        "link_slow",
-                                        "disk_read_only",
-                                        "disk_slow",
-                                        "disk_full_soon",
-                                        "cpu_throttled",
-                                        "clock_skew",
-                                        "health_blind"};
 constexpr std::int64_t kXidsOfTableV[] = {13, 31, 43, 44, 45, 48, 61, 62, 63, 64, 69, 74, 79, 94, 95, 119};
 constexpr std::string_view kByHealth = "health";  // who cordons a node for what its checks found
 
 std::string CodeWord(const core::HealthEvent& event) {
-  if (event.check != "xid") return "none";
+  if (event.check != core::kXidCheck) return "none";
   const bool known =
       std::find(std::begin(kXidsOfTableV), std::end(kXidsOfTableV), event.code) != std::end(kXidsOfTableV);
   return known ? std::to_string(event.code) : "other";
@@ -59,15 +36,10 @@ EventKey KeyOf(const core::HealthEvent& event) {
 
 }  // namespace
 
-std::string CheckWord(const std::string& check) {
-  return std::find(std::begin(kChecks), std::end(kChecks), check) == std::end(kChecks) ? "other" : check;
-}
+std::string CheckWord(const std::string& check) { return core::FindHealthCheck(check) ? check : "other"; }
 
 bool IsOutByHealth(const core::Node& node) {
-  if (node.cordon && node.cordon->by == kByHealth) return true;
-  return std::any_of(
-      node.health_conditions.begin(), node.health_conditions.end(),
-      [](const core::HealthCondition& condition) { return condition.verdict == core::HealthVerdict::kCordoned; });
+  return (node.cordon && node.cordon->by == kByHealth) || core::KeptAwayBy(node);
 }
 
 std::vector<HealthFound> NewHealthEvents(const core::Tables& before, const std::vector<core::Mutation>& mutations) {

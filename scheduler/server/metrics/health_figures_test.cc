@@ -61,6 +61,8 @@ TEST(HealthFigures, AnEventIsCountedWhenItsRowComesToKeepIt) {
 }
 
 TEST(HealthFigures, WordsAreFew) {
+  EXPECT_THAT(Counted(core::ClusterState(), {NodeWith({FoundAt(1, "sxid_fatal", 24007)})}),
+              ElementsAre("sxid_fatal none recorded"));
   EXPECT_THAT(Counted(core::ClusterState(), {NodeWith({FoundAt(1, "xid", 13), FoundAt(2, "xid", 119),
                                                        FoundAt(3, "xid", 4711), FoundAt(4, "made_up_by_a_node", 5)})}),
               ElementsAre("xid 13 recorded", "xid 119 recorded", "xid other recorded", "other none recorded"));

@@ -32,21 +32,36 @@ prometheus::MetricFamily Pending(const Snapshot& snapshot, TimePoint now) {
   return family;
 }
 
-// How long ago running attempts were saved last, or began to run if they were not.
-prometheus::MetricFamily CheckpointAges(const Snapshot& snapshot, TimePoint now) {
-  std::vector<double> ages;
+// Each once, by the nodes that they hold: there are far more rows of attempts.
+template <typename F>
+void ForEachRunning(const Snapshot& snapshot, F f) {
   std::set<core::AttemptId> seen;
   snapshot.tables.nodes.ForEach([&](core::NodeId, const core::Node& node) {
     const core::Attempt* const attempt = node.holder ? snapshot.tables.attempts.Find(node.holder) : nullptr;
     if (attempt == nullptr || attempt->state != core::AttemptState::kRunning) return;
-    if (!seen.insert(attempt->id).second) return;
-    const TimePoint since = std::max(attempt->durable_at, attempt->running_at);
+    if (seen.insert(attempt->id).second) f(*attempt);
+  });
+}
+
+// How long ago running attempts were saved last, or began to run if they were not.
+prometheus::MetricFamily CheckpointAges(const Snapshot& snapshot, TimePoint now) {
+  std::vector<double> ages;
+  ForEachRunning(snapshot, [&](const core::Attempt& attempt) {
+    const TimePoint since = std::max(attempt.durable_at, attempt.running_at);
     ages.push_back(static_cast<double>(std::max<std::int64_t>(0, (now - since).ms)) / 1000.0);
   });
   return SpreadFamily("glim_checkpoint_age_seconds",
                       "How long ago running attempts were last saved durably, or began to run if they were not, jobs "
                       "that never save among them.",
                       std::move(ages));
+}
+
+prometheus::MetricFamily GpusIdle(const Snapshot& snapshot) {
+  double idle = 0;
+  ForEachRunning(snapshot, [&](const core::Attempt& attempt) { idle += attempt.gpus_idle_since ? 1 : 0; });
+  return OneGauge("glim_attempts_gpus_idle",
+                  "Running attempts none of whose GPUs has been busy for the policy's health.idle_gpus.warn_after.",
+                  idle);
 }
 
 }  // namespace
@@ -59,6 +74,7 @@ void AddJobFigures(const Snapshot& snapshot, TimePoint now, Families* families) 
   families->push_back(std::move(jobs));
   families->push_back(Pending(snapshot, now));
   families->push_back(CheckpointAges(snapshot, now));
+  families->push_back(GpusIdle(snapshot));
 }
 
 }  // namespace glim::server

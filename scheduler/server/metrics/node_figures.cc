@@ -21,8 +21,9 @@ const char* OutFor(const core::Node& node, TimePoint now) {
   if (!node.hardware_differs.empty()) return "labels_differ";
   if (!node.orphans.empty()) return "orphan";
   if (!node.stale_tasks.empty()) return "stale_task";
-  if (!core::IsUsable(node)) return "other";
-  return node.suspect_until > now ? "suspect" : nullptr;
+  if (!core::IsSound(node)) return "other";
+  if (core::WaitsToBeMeasured(node)) return "unmeasured";
+  return core::IsSuspect(node, now) ? "suspect" : nullptr;
 }
 
 }  // namespace
@@ -36,12 +37,14 @@ void AddNodeFigures(const Snapshot& snapshot, TimePoint now, Families* families)
 
   std::map<std::string, std::uint64_t> out;
   std::vector<double> ages;
-  double connected = 0, exposed = 0, replicas = 0;
+  double connected = 0, exposed = 0, replicas = 0, lemons = 0, overdue = 0;
   std::int64_t at_risk_gpu_ms = 0;
   snapshot.tables.nodes.ForEach([&](core::NodeId id, const core::Node& node) {
     if (const char* const reason = OutFor(node, now)) ++out[reason];
     exposed += node.exposed_sockets.empty() ? 0 : 1;
     replicas += node.replica.empty() ? 0 : 1;
+    lemons += node.lemon ? 1 : 0;
+    overdue += node.validation.need == core::ValidationNeed::kOverdue ? 1 : 0;
     at_risk_gpu_ms += node.at_risk_gpu_ms;
     if (node.use == core::Use::kProductive) at_risk_gpu_ms += (now - node.use_since).ms * node.labels.gpu_count;
     const auto heard = snapshot.liveness->find(id);
@@ -55,6 +58,10 @@ void AddNodeFigures(const Snapshot& snapshot, TimePoint now, Families* families)
                              "others fit.");
   for (const auto& [reason, count] : out) AddValue(&reasons, {{"reason", reason}}, static_cast<double>(count));
   families->push_back(std::move(reasons));
+  families->push_back(OneGauge("glim_nodes_unreliable",
+                               "Nodes by whose fault jobs failed again and again: left out for large jobs while others "
+                               "fit, or taken out.",
+                               lemons));
   double reserved = 0;
   snapshot.tables.reservations.ForEach([&](const std::string&, const core::Reservation& row) {
     if (row.begun_at) reserved += static_cast<double>(row.nodes.size());
@@ -66,6 +73,10 @@ void AddNodeFigures(const Snapshot& snapshot, TimePoint now, Families* families)
                                "Nodes where programs of root listen on abstract sockets, which tasks reach.", exposed));
   families->push_back(
       OneGauge("glim_nodes_with_replicas", "Nodes whose glim-replica takes copies of saves.", replicas));
+  families->push_back(OneGauge("glim_nodes_validation_overdue",
+                               "Nodes that were last found good longer ago than the policy asks for, and that are "
+                               "measured as soon as nobody needs them.",
+                               overdue));
   families->push_back(SpreadFamily("glim_node_heartbeat_age_seconds",
                                    "How long ago nodes that are not lost were last heard; up to a second too much.",
                                    std::move(ages)));

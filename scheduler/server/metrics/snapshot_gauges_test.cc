@@ -95,6 +95,16 @@ TEST(JobFigures, TheAgeOfACheckpointBeginsAnewWithEachSave) {
   EXPECT_LT(JobSeries(c).at("glim_checkpoint_age_seconds stat=max"), 10);
 }
 
+TEST(JobFigures, CountWhoLeavesItsGpusIdle) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Running(Spec(2));
+  c.Running(Spec(1));
+  EXPECT_EQ(JobSeries(c).at("glim_attempts_gpus_idle"), 0);
+  c.EditAll(job, [](core::ObservedTask& task) { task.gpu_busy_at = TimePoint{1}; });
+  c.Advance(Hours(1));
+  EXPECT_EQ(JobSeries(c).at("glim_attempts_gpus_idle"), 1);
+}
+
 TEST(JobFigures, HaveNoAgesWhereNothingRuns) {
   Cluster c;
   EXPECT_FALSE(JobSeries(c).contains("glim_checkpoint_age_seconds stat=max"));
@@ -110,6 +120,28 @@ TEST(NodeFigures, NameTheMainReasonWhyNoJobStarts) {
   EXPECT_EQ(series.at("glim_nodes_out reason=lost"), 1);
   EXPECT_EQ(series.at("glim_agents_connected"), 2);
   EXPECT_LT(series.at("glim_node_heartbeat_age_seconds stat=max"), 60) << "lost ones are not among them";
+}
+
+TEST(NodeFigures, CountTheUnreliableOnes) {
+  Cluster c(Zones{.nodes = 3});
+  EXPECT_EQ(NodeSeries(c).at("glim_nodes_unreliable"), 0);
+  core::Node node = c.node(core::NodeId(1));
+  node.failures = {{c.now(), "network", "", JobId(1)}};
+  node.lemon = true;
+  c.state().Put(node);
+  EXPECT_EQ(NodeSeries(c).at("glim_nodes_unreliable"), 1);
+}
+
+TEST(NodeFigures, CountWhoWaitsToBeMeasuredAndWhoIsOverdue) {
+  core::Policy policy;
+  policy.health.validate.on_join = true;
+  Cluster joining(Zones{.nodes = 2}, policy);
+  EXPECT_EQ(NodeSeries(joining).at("glim_nodes_out reason=unmeasured"), 2);
+  EXPECT_EQ(NodeSeries(joining).at("glim_nodes_validation_overdue"), 0);
+  policy.health.validate = {.every = Hours(24)};
+  Cluster overdue(Zones{.nodes = 2}, policy);
+  overdue.Do(core::TimePassed{});
+  EXPECT_EQ(NodeSeries(overdue).at("glim_nodes_validation_overdue"), 2);
 }
 
 TEST(NodeFigures, WhatIsAtRiskGrowsUntilTheNextSave) {

@@ -34,6 +34,8 @@ core::Policy TracePolicy(const TraceOptions& options) {
   policy.release_max = kNever;
   policy.unfinished_jobs_max = policy.unfinished_jobs_per_user_max = core::kUnlimited;
   policy.finished_jobs_kept = core::kUnlimited;
+  // Faults strike any node alike, and nobody gives back a node that is taken out.
+  policy.health.lemons.avoid_times = policy.health.lemons.quarantine_times = 0;
   if (options.planner == core::PlannerKind::kTimeSharing) return policy;
   // A baseline takes any node; as many as like may span zones.
   policy.links.clear();

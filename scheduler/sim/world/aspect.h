@@ -20,7 +20,8 @@ enum class Aspect : std::uint64_t {
   kUsers,
   kOperators,
   kLinks,
-  kHealth
+  kHealth,
+  kMeasuring
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <variant>
 
 namespace glim::sim {
@@ -78,7 +79,19 @@ void HealthTruth::Hear(const core::NodeReported& report) {
   }
 }
 
-void HealthTruth::Check(const core::ClusterState& state) {
+void HealthTruth::SeeFailures(const core::Node& node, const core::LemonPolicy& policy) {
+  if (node.lemon && node.failures.empty()) violation_("node " + node.name + " is a lemon, and failed no attempt");
+  if (node.failures.empty()) return;
+  const TimePoint newest = node.failures.back().at;
+  if (std::exchange(failed_[node.id], newest) == newest) return;
+  const auto count = std::count_if(node.failures.begin(), node.failures.end(), [&](const core::NodeFailure& failure) {
+    return failure.at + policy.within > newest;
+  });
+  if (policy.quarantine_times > 0 && count >= policy.quarantine_times) out_.insert(node.id);
+}
+
+void HealthTruth::Check(const core::ClusterState& state, const core::Policy& policy) {
+  state.tables().nodes.ForEach([&](NodeId, const core::Node& node) { SeeFailures(node, policy.health.lemons); });
   for (const NodeId id : out_) {
     const core::Node* node = state.FindNode(id);
     if (node && !node->cordon) violation_("node " + node->name + " is out by its health, and takes jobs");

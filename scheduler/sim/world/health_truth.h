@@ -2,6 +2,7 @@
 // findings take a node out; of the scheduler only commits, replies and whether a node is cordoned count.
 //
 //   - a node with such a finding, once the scheduler has heard of it, is cordoned until an operator gives it back
+//   - a node that failed more attempts than the policy bears is cordoned likewise; one that failed none is no lemon
 //   - each finding is noted once at most, takes its node out once at most, and ends one attempt at most: whoever tells
 //     it again, to whichever scheduler
 #pragma once
@@ -17,6 +18,7 @@
 
 #include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/event.h"
+#include "scheduler/core/model/policy.h"
 #include "scheduler/core/model/transition.h"
 
 namespace glim::sim {
@@ -36,16 +38,18 @@ class HealthTruth {
   // An event of a batch that was committed, in order, with its answer.
   void Answered(const core::Event& event, const core::Reply& reply, const core::ClusterState& state);
   // After each batch.
-  void Check(const core::ClusterState& state);
+  void Check(const core::ClusterState& state, const core::Policy& policy);
 
  private:
   void Hear(const core::NodeReported& report);
   void SeeNote(const core::HistoryEntry& note);
+  void SeeFailures(const core::Node& node, const core::LemonPolicy& policy);
 
   const std::function<void(const std::string&)> violation_;
   std::map<core::NodeId, std::uint64_t> sessions_;  // of the streams that this leader listens to
   std::set<std::tuple<core::NodeId, std::string, std::uint64_t>> heard_;
   std::set<core::NodeId> out_;
+  std::map<core::NodeId, TimePoint> failed_;  // the newest failure of a node that was looked at
   std::set<std::string> noted_, took_out_;
   std::map<std::string, core::AttemptId> ended_;
 };

@@ -63,7 +63,7 @@ void SimRun::StepDone() {
     rank.seen.step_time = script_.step_time;
   }
   if (done_ == script_.fails_at_step) {
-    Exit(0, 7);
+    Exit(0, script_.fail_code);
     return;
   }
   if (script_.save_every > 0 && done_ % script_.save_every == 0) {

@@ -91,6 +91,8 @@ TEST(Simulation, ReachesEveryFault) {
                            "health_events",
                            "health_conditions",
                            "health_out",
+                           "found_good",
+                           "found_bad",
                            "gpu_failures",
                            "network_failures"}) {
     EXPECT_GT(sums.at(name), 0u) << name;

@@ -33,6 +33,7 @@ struct JobScript {
   std::int64_t save_every = 0;         // steps; 0: only when asked
   Manners manners = Manners::kPrompt;  // of its last rank; the others are prompt
   std::int64_t fails_at_step = -1;     // a plain failure of the program
+  std::int32_t fail_code = 7;          // its exit code
   bool plain = false;  // it knows nothing of Glim: no hello, no word of steps and saves, and a signal ends it
   bool ignores_term = false;
   std::uint32_t start_fails_one_in = 0;  // 0: never

@@ -17,6 +17,16 @@ constexpr std::uint64_t kDrainActionsMax = 500'000;
 constexpr std::uint32_t kCrowdChecked = 5'000;
 constexpr std::uint64_t kCrowdCheckedEvery = 8;
 
+// In half of the worlds nobody is taken out for what fails: all nodes stay in use.
+core::LemonPolicy DrawLemons(Rng& rng) {
+  core::LemonPolicy lemons;
+  lemons.within = Minutes(rng.Between(2, 120));
+  lemons.avoid_times = static_cast<std::uint32_t>(rng.Between(0, 3));
+  lemons.large_nodes = static_cast<std::uint32_t>(rng.Between(1, 4));
+  lemons.quarantine_times = rng.OneIn(2) ? static_cast<std::uint32_t>(rng.Between(1, 5)) : 0;
+  return lemons;
+}
+
 core::Policy MakePolicy(Rng& rng) {
   core::Policy policy;
   policy.cross_zone_nodes_min = 4;
@@ -55,12 +65,15 @@ World::World(WorldOptions options)
       operate_rng_(RngOf(options.seed, Aspect::kOperators)),
       links_rng_(RngOf(options.seed, Aspect::kLinks)),
       health_rng_(RngOf(options.seed, Aspect::kHealth)),
+      measure_rng_(RngOf(options.seed, Aspect::kMeasuring)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
   Rng widened(options.seed + 0x9e3779b97f4a7c15ULL);
   if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
+  policy_.health.lemons = DrawLemons(widened);
   PlanCrowd();
+  DrawMeasuring();
   first_policy_ = policy_;
   truth_.CapsAre(policy_);
   report_.seed = options.seed;
@@ -169,7 +182,7 @@ void World::Check(const std::vector<core::Event>& batch) {
     Violation("the index is not what the rows say");
   truth_.CheckJobs(*state_);
   truth_.CheckLedger();
-  health_.Check(*state_);
+  health_.Check(*state_, policy_);
   for (const core::Event& event : batch) {
     if (const auto* report = std::get_if<core::NodeReported>(&event.what)) truth_.CheckReleases(*state_, *report);
   }
@@ -181,8 +194,6 @@ void World::Check(const std::vector<core::Event>& batch) {
   }
   processes_.End();
 }
-
-const JobScript& World::ScriptOf(JobId job) { return scripts_.at(job); }
 
 // One user's whim, and the next some time later, until the events are used up.
 void World::UserActs() {

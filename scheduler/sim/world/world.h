@@ -7,7 +7,7 @@
 // Sources: world.cc, world_agents.cc (machines and messages), world_counts.cc (the report), world_faults.cc (faults by
 // seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
-// (what machines find in their hardware)
+// (what machines find in their hardware), world_measure.cc (machines that are measured)
 #pragma once
 
 #include <cstdint>
@@ -112,6 +112,8 @@ class World {
   void BeginHealth();
   void HealthActs();
   void MendHealth();
+  void DrawMeasuring();
+  void SeeMeasured(const core::HistoryEntry& entry);
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);
   void RegisterUsers();
@@ -146,6 +148,7 @@ class World {
   Rng operate_rng_;
   Rng links_rng_;
   Rng health_rng_;
+  Rng measure_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler

@@ -54,6 +54,7 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.timeouts += row.outcome == core::Outcome::kTimeout;
     CountWidened(row);
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
+    SeeMeasured(*entry);
     report_.nodes_lost += entry->kind == core::HistoryKind::kNodeLost;
     report_.saves_waited_for += entry->kind == core::HistoryKind::kSaveWaitedFor;
     report_.saves_given_up += entry->kind == core::HistoryKind::kSaveGivenUp;

@@ -76,6 +76,8 @@ struct WorldReport {
   std::uint64_t health_out = 0;         // nodes that were taken out, or drained, for what was found there
   std::uint64_t gpu_failures = 0;       // attempts that ended so
   std::uint64_t network_failures = 0;
+  std::uint64_t found_good = 0;  // nodes that were measured
+  std::uint64_t found_bad = 0;
   // Crowds.
   std::uint64_t starved_most = 0;  // jobs that had starved, at a time
   std::uint64_t kinds_most = 0;    // shapes that waited, at a time
@@ -150,6 +152,8 @@ inline constexpr Counter kCounters[] = {
     {"health_events", &WorldReport::health_events},
     {"health_conditions", &WorldReport::health_conditions},
     {"health_out", &WorldReport::health_out},
+    {"found_good", &WorldReport::found_good},
+    {"found_bad", &WorldReport::found_bad},
     {"gpu_failures", &WorldReport::gpu_failures},
     {"network_failures", &WorldReport::network_failures},
     {"starved_most", &WorldReport::starved_most},

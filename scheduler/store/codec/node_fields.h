@@ -58,6 +58,24 @@ void Fields(Io& io, RowRef<Io, core::HealthCondition> row) {
 }
 
 template <typename Io>
+void Fields(Io& io, RowRef<Io, core::NodeValidation> row) {
+  io.Sparse("need", row.need, core::ValidationNeed::kNone);
+  io.Sparse("since_ms", row.since);
+  io.Sparse("job", row.job);
+  io.Sparse("good_at_ms", row.good_at);
+  io.Sparse("bad", row.bad);
+  io.Sparse("again_at_ms", row.again_at);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::NodeFailure> row) {
+  io.Field("at_ms", row.at);
+  io.Field("cause", row.cause);
+  io.Sparse("device", row.device);
+  io.Sparse("job", row.job);
+}
+
+template <typename Io>
 void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Required("name", row.name);
   io.Field("machine_id", row.machine_id);
@@ -104,6 +122,9 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Sparse("health_conditions", row.health_conditions);
   io.Sparse("hardware_differs", row.hardware_differs);
   io.Sparse("hardware_accepted", row.hardware_accepted);
+  io.Sparse("validation", row.validation);
+  io.Sparse("failures", row.failures);
+  io.Sparse("lemon", row.lemon);
 }
 
 }  // namespace glim::store

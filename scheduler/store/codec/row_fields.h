@@ -117,6 +117,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("hardware_failed_at_ms", row.hardware_failed_at);
   io.Sparse("hardware_failures", row.hardware_failures);
   io.Sparse("longest_gap_ms", row.longest_gap);
+  io.Sparse("validates", row.validates);
 }
 
 template <typename Io>
@@ -189,6 +190,7 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Sparse("stalled_since_ms", row.stalled_since);
   io.Sparse("evidence_asked", row.evidence_asked);
   io.Sparse("evidence", row.evidence);
+  io.Sparse("gpus_idle_since_ms", row.gpus_idle_since);
 }
 
 template <typename Io>

@@ -168,6 +168,14 @@ class Filler {
     auto& [check, device, code, at, text, value, expected, unit, verdict, job, user, more] = row;
     All(check, device, code, at, text, value, expected, unit, verdict, job, user, more);
   }
+  void Fill(core::NodeValidation& row) {
+    auto& [need, since, job, good_at, bad, again_at] = row;
+    All(need, since, job, good_at, bad, again_at);
+  }
+  void Fill(core::NodeFailure& row) {
+    auto& [at, cause, device, job] = row;
+    All(at, cause, device, job);
+  }
   void Fill(core::HealthCondition& row) {
     auto& [check, device, text, value, expected, unit, since, verdict] = row;
     All(check, device, text, value, expected, unit, since, verdict);
@@ -204,11 +212,11 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
          leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
-         longest_gap] = row;
+         longest_gap, validates] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
                   leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
-                  longest_gap);
+                  longest_gap, validates);
   own = id;
   return row;
 }
@@ -216,9 +224,9 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence] = row;
+         last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence, gpus_idle] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence);
+                  interval, last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence, gpus_idle);
   own = id;
   return row;
 }
@@ -235,10 +243,10 @@ core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault, rate,
          relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon, h_boot, h_seq,
-         h_events, h_conditions, differs, accepted] = row;
+         h_events, h_conditions, differs, accepted, validation, failures, lemon] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault,
                   rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon,
-                  h_boot, h_seq, h_events, h_conditions, differs, accepted);
+                  h_boot, h_seq, h_events, h_conditions, differs, accepted, validation, failures, lemon);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;

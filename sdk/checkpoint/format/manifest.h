@@ -1,4 +1,4 @@
-// The manifest: what makes a folder of shards a checkpoint. JSON, docs/checkpoint.md has every field.
+// The manifest: what makes a folder of shards a checkpoint. JSON, docs/reference/checkpoint-format.md has every field.
 //
 // A tensor is a sequence of pieces, each a contiguous range of its bytes in row-major order, together all of it once.
 // So a large tensor that is split, the rows that a rank holds, and a plain tensor (one piece) are the same thing, and

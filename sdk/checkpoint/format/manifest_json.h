@@ -1,4 +1,4 @@
-// The text of manifests and parts. docs/checkpoint.md has every field. Pure, any thread.
+// The text of manifests and parts. docs/reference/checkpoint-format.md has every field. Pure, any thread.
 #pragma once
 
 #include <string>

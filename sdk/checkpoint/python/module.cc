@@ -6,6 +6,7 @@
 #include "sdk/checkpoint/python/failure.h"
 #include "sdk/checkpoint/python/reader.h"
 #include "sdk/checkpoint/python/saver.h"
+#include "sdk/device/runtime.h"
 
 namespace {
 
@@ -20,6 +21,9 @@ std::uintptr_t AddressOf(const py::object& object) {
   return address;
 }
 
+// Whether arrays on a device can be saved: CUDA's runtime is loaded, by a name that is known.
+bool HasDeviceRuntime() { return glim::device::Runtime::Loaded().ok(); }
+
 }  // namespace
 
 PYBIND11_MODULE(_checkpoint, module) {
@@ -28,4 +32,5 @@ PYBIND11_MODULE(_checkpoint, module) {
   BindSaver(module);
   BindReader(module);
   module.def("address_of", &AddressOf);
+  module.def("has_device_runtime", &HasDeviceRuntime);
 }

@@ -23,7 +23,7 @@ Placement PlacementNamed(const std::string& name) {
 }
 
 SaveTensor TensorOf(const ArrayArguments& array) {
-  const auto& [name, type, shape, placement, first, count, address, bytes] = array;
+  const auto& [name, type, shape, placement, first, count, address, bytes, on_device] = array;
   const std::optional<DType> dtype = DTypeOfSafetensors(type);
   if (!dtype) throw py::value_error(name + ": there is no type " + type);
   SaveTensor tensor;
@@ -31,6 +31,7 @@ SaveTensor TensorOf(const ArrayArguments& array) {
   tensor.placement = PlacementNamed(placement);
   tensor.rows = {first, count};
   tensor.data = {reinterpret_cast<const std::byte*>(address), bytes};
+  tensor.on_device = on_device;
   return tensor;
 }
 
@@ -114,7 +115,12 @@ IoKind IoKindNamed(const std::string& name) {
 
 PySaver::PySaver(const SaverOptions& options) : world_(options.world), process_(::getpid()) {
   const py::gil_scoped_release release;
-  saver_ = ValueOrThrow(Saver::Create(options, NowMs));
+  SaverOptions all = options;
+  all.compute_stream = [this](int device) {
+    const auto found = streams_.find(device);
+    return found == streams_.end() ? nullptr : reinterpret_cast<void*>(found->second);
+  };
+  saver_ = ValueOrThrow(Saver::Create(std::move(all), NowMs));
   if (const std::optional<CheckpointId>& base = saver_->base()) base_ = PairOf(*base);
 }
 
@@ -127,7 +133,8 @@ PySaver::~PySaver() {
 }
 
 std::shared_ptr<SaveHandle> PySaver::SaveAsync(std::uint64_t step, const std::vector<ArrayArguments>& arrays,
-                                               const std::map<std::string, std::string>& metadata) {
+                                               const std::map<std::string, std::string>& metadata,
+                                               const StreamsByDevice& streams) {
   if (!saver_) throw Failure(Status(StatusCode::kFailedPrecondition, "the Checkpointer is closed"));
   if (::getpid() != process_) {
     throw Failure(Status(StatusCode::kFailedPrecondition, "the Checkpointer is of the process that forked this one"));
@@ -135,6 +142,7 @@ std::shared_ptr<SaveHandle> PySaver::SaveAsync(std::uint64_t step, const std::ve
   std::vector<SaveTensor> tensors;
   tensors.reserve(arrays.size());
   for (const ArrayArguments& array : arrays) tensors.push_back(TensorOf(array));
+  streams_ = streams;
   const py::gil_scoped_release release;
   return ValueOrThrow(saver_->SaveAsync(step, tensors, metadata, {}));
 }

@@ -17,10 +17,11 @@
 
 namespace glim::checkpoint::python {
 
-// An array of the caller's, in the CPU's memory: name, type, shape, placement ("own", "replicated", "rows"), first row,
-// rows, address, bytes.
+// An array of the caller's: name, type, shape, placement ("own", "replicated", "rows"), first row, rows, address,
+// bytes, and whether the address is a device's.
 using ArrayArguments = std::tuple<std::string, std::string, std::vector<std::uint64_t>, std::string, std::uint64_t,
-                                  std::uint64_t, std::uintptr_t, std::size_t>;
+                                  std::uint64_t, std::uintptr_t, std::size_t, bool>;
+using StreamsByDevice = std::map<int, std::uintptr_t>;
 using IdPair = std::pair<std::uint32_t, std::uint64_t>;  // attempt, step
 
 IdPair PairOf(CheckpointId id);
@@ -36,9 +37,10 @@ class PySaver {
   PySaver(const PySaver&) = delete;
   PySaver& operator=(const PySaver&) = delete;
 
-  // nullptr: skipped.
+  // nullptr: skipped. `streams`: of each device with arrays, the one that wrote them; none: the default one.
   std::shared_ptr<SaveHandle> SaveAsync(std::uint64_t step, const std::vector<ArrayArguments>& arrays,
-                                        const std::map<std::string, std::string>& metadata);
+                                        const std::map<std::string, std::string>& metadata,
+                                        const StreamsByDevice& streams);
   // Waits for what is on its way. Again: nothing happens.
   void Close();
   std::optional<IdPair> base() const { return base_; }
@@ -47,6 +49,7 @@ class PySaver {
  private:
   const std::uint32_t world_;
   const pid_t process_;
+  StreamsByDevice streams_;       // of the save that is being taken
   std::unique_ptr<Saver> saver_;  // null once closed
   std::optional<IdPair> base_;
 };

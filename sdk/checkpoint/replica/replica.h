@@ -2,7 +2,7 @@
 //
 // The neighbour's service is found by KEY@HOST:PORT: which key must answer, and where. Bytes go by UCX's one-sided
 // operations, straight from the Saver's image and straight into the tensors' memory; no disk is read or written.
-// docs/checkpoint.md, "Replicas".
+// docs/explanation/checkpoints.md.
 //
 // Sources: replica_source.cc (loading), replica_writer.cc (copying), replica_absent.cc (a build without UCX)
 #pragma once

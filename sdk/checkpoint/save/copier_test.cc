@@ -7,6 +7,7 @@
 
 #include "sdk/base/rng.h"
 #include "sdk/checkpoint/io/stream_copy.h"
+#include "sdk/checkpoint/save/device_copier.h"
 #include "sdk/checkpoint/save/image_pool.h"
 #include "sdk/checkpoint/save/testing/ranks.h"
 
@@ -83,6 +84,19 @@ TEST(ImagePool, SaysWhenThereIsNoSuchMemoryAndWorksAgain) {
   EXPECT_FALSE(pool.Fits(1));
   EXPECT_TRUE(pool.Grow(1).ok());
   EXPECT_TRUE(pool.Fits(1));
+}
+
+// This process has none. What copies from devices is tested beside it (device_copier_test.cc).
+TEST(DeviceCopier, WithoutARuntimeTensorsOnADeviceAreRefused) {
+  DeviceCopier copier(nullptr, {});
+  std::vector<std::byte> image(10);
+  std::vector<SaveTensor> tensors(1);
+  tensors[0].data = image;
+  tensors[0].on_device = true;
+  const std::vector<CopyRange> copies{{0, 0, 0, 10}};
+  const Status status = copier.Copy(image, image, tensors, copies);
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status.message();
+  EXPECT_TRUE(copier.Copy(image, image, {}, {}).ok()) << "nothing of it is asked for";
 }
 
 }  // namespace

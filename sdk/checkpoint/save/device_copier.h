@@ -1,6 +1,4 @@
 // Tensors on devices: their copy goes from the device straight into the image, on a stream of its own.
-//
-// Unverified on real CUDA, as all of sdk/device.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ struct SaverOptions {
   std::int64_t parts_timeout_ms = 300'000;  // rank 0 waits so long for the other ranks' parts
   std::uint32_t copy_threads = 1;
   // For tensors on a device. nullptr: CUDA's runtime, if this process has loaded it. `compute_stream`: the stream that
-  // wrote a device's tensors, asked by SaveAsync; empty: the default one. Unverified on real CUDA.
+  // wrote a device's tensors, asked by SaveAsync; empty: the default one.
   std::shared_ptr<const device::Runtime> device_runtime;
   std::function<void*(int device)> compute_stream;
   std::shared_ptr<ReplicaSink> replica;  // a second copy of each shard; nullptr: none. Used by this saver alone

@@ -1,8 +1,8 @@
 // Collectives over all ranks of a job: inside a node through shared memory, between nodes along two trees.
 //
 // Algorithms: sections IV.A to IV.C and the appendix of the Fire-Flyer AI-HPC paper (arXiv 2408.14158), algorithms 1
-// and 2; the double binary tree of Sanders, Speck and Traeff (tree/tree.h). docs/hfreduce.md follows one chunk through
-// the code.
+// and 2; the double binary tree of Sanders, Speck and Traeff (tree/tree.h). docs/explanation/hfreduce.md follows
+// one chunk through the code.
 //
 // Sources: communicator_create.cc
 #pragma once

@@ -23,6 +23,8 @@ constexpr Duration kSubmitMax = Milliseconds(1);
 // The thread looks for dead peers this often, though nobody has told it that it is in charge: that would cost every
 // operation a switch of threads.
 constexpr Duration kIdleLook = Milliseconds(200);
+// Without progress, before it is told what a communicator waits for.
+constexpr Duration kNoteAfter = Seconds(1);
 constexpr Duration kLeaveMax = Seconds(2);
 constexpr int kStepsAtOnce = 16;  // of the thread, before others get the lock
 
@@ -189,6 +191,16 @@ void Driver::TickLocked() {
   if (now - ticked_ < kTickEvery) return;
   ticked_ = now;
   part_->Tick(now);
+  NoteWait(now);
+}
+
+void Driver::NoteWait(TimePoint now) {
+  if (const std::uint64_t progress = part_->progress(); progress != progress_ || !moved_) {
+    progress_ = progress;
+    moved_ = now;
+    return note_.Clear();
+  }
+  if (now - moved_ >= kNoteAfter) note_.Say(part_->idle() ? "" : part_->WaitsFor());
 }
 
 void Driver::HandOver(Duration patience) {
@@ -206,6 +218,7 @@ void Driver::HandOver(Duration patience) {
     Kick(stir_.get());
     return;
   }
+  note_.Clear();
 }
 
 void Driver::TakeOver() {

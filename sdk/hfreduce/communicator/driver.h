@@ -10,6 +10,7 @@
 #include "sdk/base/result.h"
 #include "sdk/base/time.h"
 #include "sdk/hfreduce/communicator/part.h"
+#include "sdk/hfreduce/communicator/wait_note.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::hfreduce {
@@ -37,6 +38,8 @@ class Driver {
   void Run();
   void StepFor(Duration at_most);
   void TickLocked();
+  // Says what it waits for, if it has waited for long.
+  void NoteWait(TimePoint now);
   // To the thread, which wakes when there is something to do, and only then. What can be done in the patience is done
   // here.
   void HandOver(Duration patience);
@@ -55,6 +58,9 @@ class Driver {
   bool asleep_ = false;  // between BeginSleep and EndSleep
   bool stop_ = false;
   TimePoint ticked_;
+  WaitNote note_;
+  std::uint64_t progress_ = 0;  // of the part, as of the last tick
+  TimePoint moved_;             // when it was last another one
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 #include "sdk/hfreduce/communicator/leader_part.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "sdk/hfreduce/communicator/latency_path.h"
@@ -150,6 +151,30 @@ bool LeaderPart::Step() {
 void LeaderPart::Tick(TimePoint now) {
   engine_.Tick(now);
   if (watch_ && SegmentInUse()) watch_->Tick(now, true);
+}
+
+std::uint64_t LeaderPart::progress() const {
+  return engine_.progress() + number_ + (exchange_ ? exchange_->counters().Beats() : 0);
+}
+
+std::string LeaderPart::NodeInWords(NodeIndex node) const {
+  const std::uint32_t first = topology_.FirstRankOf(node);
+  const std::uint32_t ranks = topology_.nodes[node].local_ranks;
+  const std::string last = ranks > 1 ? "-" + std::to_string(first + ranks - 1) : "";
+  return "node " + std::to_string(node) + " (rank" + (ranks > 1 ? "s " : " ") + std::to_string(first) + last + ")";
+}
+
+std::string LeaderPart::WaitsFor() const {
+  const Operation* oldest = engine_.oldest();
+  const Waits waits = oldest ? oldest->WaitsFor() : Waits{.local = true, .nodes = {}};
+  if (waits.local && SegmentInUse()) return exchange_->watch().WaitsFor();
+  if (!oldest) return "";
+  std::string whom;
+  const std::set<NodeIndex> nodes(waits.nodes.begin(), waits.nodes.end());  // both trees may wait for the same one
+  for (const NodeIndex node : nodes) whom += (whom.empty() ? "" : " and ") + NodeInWords(node);
+  if (waits.local || whom.empty()) whom = "what it is to send itself";
+  return "waits for " + whom + " in " + Describe(oldest->signature()) + " (operation " +
+         std::to_string(oldest->number()) + ")";
 }
 
 bool LeaderPart::BeginSleep() {

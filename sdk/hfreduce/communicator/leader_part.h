@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "sdk/base/result.h"
 #include "sdk/hfreduce/communicator/local_operation.h"
@@ -28,6 +29,8 @@ class LeaderPart final : public Part {
   bool Step() override;
   bool idle() const override { return waiting_.empty() && running_.empty(); }
   void Tick(TimePoint now) override;
+  std::uint64_t progress() const override;
+  std::string WaitsFor() const override;
   void Abort(const std::string& reason) override { engine_.Abort(reason); }
   void Leave() override;
   bool left() const override { return engine_.closed() && idle(); }
@@ -56,6 +59,7 @@ class LeaderPart final : public Part {
   // Else it goes from and to the only process' own buffers.
   bool ThroughSegment(const Request& request) const;
   bool SegmentInUse() const;
+  std::string NodeInWords(NodeIndex node) const;
   void StartNext();
   std::unique_ptr<LocalSide> LocalSideOf(Running& running);
   bool FinishEnded();

@@ -2,6 +2,7 @@
 // behind a leader. The driver says when.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ class Part {
   virtual bool idle() const = 0;
   // Looks for dead and stalled peers. About every kTickEvery while not idle.
   virtual void Tick(TimePoint now) = 0;
+  // Changes with all that comes nearer to an end, here or on a peer of the node.
+  virtual std::uint64_t progress() const = 0;
+  // In words, whom the oldest operation that is not done waits for: "rank 3 has not called AllReduce of 12 fp32 (sum)
+  // (operation 41)". Empty: there is none. After a while without progress.
+  virtual std::string WaitsFor() const = 0;
   virtual void Abort(const std::string& reason) = 0;
   // Requests in flight fail. Step and Tick until left().
   virtual void Leave() = 0;

@@ -21,6 +21,7 @@ bool SegmentPart::FinishFirst(const Status& status) {
   const Request request = std::move(requests_.front());
   requests_.pop_front();
   begun_ = false;
+  ++finished_;
   request.completion->Finish(status);
   return true;
 }

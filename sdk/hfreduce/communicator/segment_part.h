@@ -1,6 +1,7 @@
 // A rank whose operations go through the shared segment alone: they are worked on one after the other.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ class SegmentPart : public Part {
   bool Step() final;
   bool idle() const final { return requests_.empty(); }
   void Tick(TimePoint now) final { watch_.Tick(now, false); }
+  std::uint64_t progress() const final { return finished_ + exchange_.counters().Beats(); }
+  std::string WaitsFor() const final { return begun_ ? exchange_.watch().WaitsFor() : ""; }
   void Abort(const std::string& reason) final { segment_.Fail({StatusCode::kAborted, reason}); }
   void Leave() final;
   bool left() const final { return requests_.empty(); }
@@ -44,6 +47,7 @@ class SegmentPart : public Part {
   LocalWatch watch_;
   std::deque<Request> requests_;  // the first may be begun
   bool begun_ = false;
+  std::uint64_t finished_ = 0;
 };
 
 }  // namespace glim::hfreduce

@@ -59,6 +59,10 @@ class Engine final : public Receiver {
   bool idle() const { return active_.empty() && queued_.empty(); }
   // Why it fails everything; OK while it does not.
   const Status& status() const { return status_; }
+  // Changes with all that comes nearer to an end; questions and answers are no progress.
+  std::uint64_t progress() const { return progress_; }
+  // The oldest operation in progress, null if there is none.
+  const Operation* oldest() const { return active_.empty() ? nullptr : active_.begin()->second.operation.get(); }
 
   std::byte* Landing(NodeIndex from, const MessageHeader& header) override;
   void Received(NodeIndex from, const MessageHeader& header, std::span<const std::byte> payload, SlotId slot) override;

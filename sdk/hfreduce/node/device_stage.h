@@ -1,7 +1,5 @@
 // A process' device in the operations of its node: buffers there are copied into the segment and results out of it,
 // chunk by chunk, by a stream of their own (device/copy_stream.h).
-//
-// Unverified on real CUDA: it has run over a stand-in on host memory alone.
 #pragma once
 
 #include <cstddef>

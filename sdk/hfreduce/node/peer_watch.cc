@@ -55,15 +55,18 @@ Status PeerWatch::Drive(const std::function<bool()>& step, const std::function<b
 }
 
 Status PeerWatch::CheckPeers(bool stalled) {
-  const std::string which = " (operation " + std::to_string(agreement_.sequence()) + ")";
   if (Status status = segment_.CheckAlive(agreement_.sequence()); !status.ok()) {
-    return Status(status.code(), status.message() + " during " + agreement_.Text() + which);
+    return Status(status.code(), status.message() + " during " + agreement_.Text() + Which());
   }
   if (!stalled) return Status::Ok();
-  return Status(StatusCode::kUnavailable, Behind() + which);
+  return Status(StatusCode::kUnavailable, WaitsFor());
 }
 
-std::string PeerWatch::Behind() {
+std::string PeerWatch::WaitsFor() const { return Behind() + Which(); }
+
+std::string PeerWatch::Which() const { return " (operation " + std::to_string(agreement_.sequence()) + ")"; }
+
+std::string PeerWatch::Behind() const {
   const std::string what = agreement_.Text();
   std::uint64_t least = ~std::uint64_t{0};
   std::uint64_t least_arrived = ~std::uint64_t{0};

@@ -29,9 +29,12 @@ class PeerWatch {
                const std::function<void()>& prepare_wake, Duration timeout);
   // After a while without progress: a process that died or left, or, with `stalled`, who is behind.
   Status CheckPeers(bool stalled);
+  // Who is behind, in words.
+  std::string WaitsFor() const;
 
  private:
-  std::string Behind();
+  std::string Behind() const;
+  std::string Which() const;
 
   Segment& segment_;
   const Agreement& agreement_;

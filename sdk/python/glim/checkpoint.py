@@ -11,15 +11,16 @@
     some = open_checkpoint(path).load("encoder.*")               # by a shell pattern
 
 Arrays are torch tensors, numpy arrays, and whatever has the buffer protocol (as bytes). They must be contiguous; those
-in the CPU's memory are copied once, into the buffer that is written. save_state_async() takes a nested state with
-anything that state_tree.py can keep. While a call copies, reads or waits, other Python threads run.
+in the memory of the CPU or of CUDA's devices are copied once, into the buffer that is written. save_state_async() takes
+a nested state with anything that state_tree.py can keep. While a call copies, reads or waits, other Python threads run.
 
 What is wrong with an argument is a TypeError or ValueError; anything else is a CheckpointError. Needs the compiled
-part (sdk/checkpoint/python), not torch or numpy. Format and rules: docs/checkpoint.md.
+part (sdk/checkpoint/python), not torch or numpy. Format and rules: docs/reference/checkpoint-format.md.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -146,7 +147,8 @@ class Checkpointer:
         last complete one. A value may be Replicated or Rows; any other is this rank's alone. Raises for arrays that
         cannot be saved, and disturbs nothing then."""
         parts = [_part(name, value) for name, value in arrays.items()]
-        handle = self._saver.save_async(step, [part.arguments for part in parts], dict(metadata or {}))
+        streams = {part.device: _current_stream(part.device) for part in parts if part.device >= 0}
+        handle = self._saver.save_async(step, [part.arguments for part in parts], dict(metadata or {}), streams)
         return None if handle is None else SaveHandle(handle)
 
     def save_state_async(
@@ -329,6 +331,7 @@ class _Part:
 
     def __init__(self, name: str, value: Any, writes: bool) -> None:
         self.name, self.at, self.rows, self.total = name, 0, None, -1
+        self.device = -1  # of CUDA's, on which the memory lies; -1: the CPU's
         self.placement = "own"
         if isinstance(value, Replicated):
             self.placement, value = "replicated", value.array
@@ -345,7 +348,11 @@ class _Part:
         if value.device.type != "cpu":
             if writes:
                 raise ValueError(f"{self.name}: is on {value.device}; load into the CPU's memory")
-            value = value.detach().cpu()
+            value = value.detach()
+            if _is_copied_by_us(value):
+                self.device = value.device.index
+            else:
+                value = value.cpu()
         if str(value.layout) != "torch.strided" or not value.is_contiguous() or value.is_neg() or value.is_conj():
             raise ValueError(f"{self.name}: is not contiguous; pass a copy from .contiguous()")
         self.owner, self.address, self.bytes = value, value.data_ptr(), value.numel() * value.element_size()
@@ -389,13 +396,30 @@ class _Part:
             if self.total < first + count:
                 raise ValueError(f"{self.name}: rows {first} to {first + count} of total {self.total}")
         dtype = "U8" if self.dtype == "bytes" else self.dtype
-        return self.name, dtype, shape, self.placement, first, count, self.address, self.bytes
+        return self.name, dtype, shape, self.placement, first, count, self.address, self.bytes, self.device >= 0
 
 
 def _part(name: Union[str, Any], value: Any) -> _Part:
     if not isinstance(name, str):
         raise TypeError(f"arrays: {name!r} is no name; use strings")
     return _Part(name, value, writes=False)
+
+
+def _is_copied_by_us(tensor: Any) -> bool:
+    """Whether a device's tensor goes from there straight into the buffer that is written. Else torch copies it into the
+    CPU's memory first: without CUDA's runtime (AMD's, a torch that has CUDA linked in), and where there is nothing."""
+    return tensor.is_cuda and tensor.numel() > 0 and _has_device_runtime()
+
+
+@functools.lru_cache(maxsize=None)
+def _has_device_runtime() -> bool:
+    return _checkpoint.has_device_runtime()
+
+
+def _current_stream(device: int) -> int:
+    import torch
+
+    return torch.cuda.current_stream(device).cuda_stream
 
 
 def _new_tensor(name: str, dtype: str, shape: Tuple[int, ...]) -> Any:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import inspect
 import os
 import sys
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
@@ -90,7 +91,7 @@ def write_distributed(state: Any, path: str) -> None:
     if not isinstance(state, dict):
         raise TypeError(f"a distributed checkpoint is a dict; this is a {type(state).__name__}")
     dcp = _distributed()
-    dcp.save_state_dict(dict(_joined(state, "")), dcp.FileSystemWriter(path), no_dist=True)
+    dcp.save_state_dict(dict(_joined(state, "")), dcp.FileSystemWriter(path), no_dist=True, **_unflattened(dcp))
 
 
 def _content(checkpoint: Checkpoint) -> Any:
@@ -103,6 +104,14 @@ def _joined(state: Dict[Any, Any], prefix: str) -> Iterator[Tuple[str, Any]]:
             yield from _joined(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _unflattened(dcp: Any) -> Dict[str, Any]:
+    """Names as they are: torch 2 would split lists, too, into an entry for each of their values."""
+    planner = getattr(dcp, "DefaultSavePlanner", None)
+    if planner is None or "flatten_state_dict" not in inspect.signature(planner).parameters:
+        return {}
+    return {"planner": planner(flatten_state_dict=False)}
 
 
 def _distributed() -> Any:

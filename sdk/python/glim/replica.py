@@ -1,4 +1,4 @@
-"""Copies of a job's checkpoints in other nodes' memory, which `glim-replica` holds (docs/checkpoint.md, "Replicas").
+"""Copies of a job's checkpoints in other nodes' memory, which `glim-replica` holds (docs/explanation/checkpoints.md).
 
     from glim.replica import Access, Replica, ReplicaSource
 

@@ -1,8 +1,8 @@
 """The session's checkpoints: periodic ones in the background, the last one waited for, each told when it is durable.
 
-Which of them counts is said by the directory's rule (docs/checkpoint.md), whose base the platform names: it alone knows
-what was reported to it. Rank 0 writes; every rank reads. Where nodes hold copies in their memory (replica.py), saves
-go there, too, and are read from there first.
+Which of them counts is said by the directory's rule (docs/explanation/checkpoints.md), whose base the platform names:
+it alone knows what was reported to it. Rank 0 writes; every rank reads. Where nodes hold copies in their memory
+(replica.py), saves go there, too, and are read from there first.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def is_array(value: Any) -> bool:
 
 def flatten(tree: Any) -> Dict[str, Any]:
     """The arrays of `tree` by name (contiguous tensors, numpy arrays, bytes), and among them the structure. What lies
-    in the CPU's memory without gaps is not copied; a device's tensors are. Raises TypeError for what cannot be kept."""
+    in memory without gaps is not copied. Raises TypeError for what cannot be kept."""
     flattener = _Flattener(copies=True)
     text = json.dumps(flattener.root(tree), separators=(",", ":"), allow_nan=False)
     return {**flattener.arrays, STRUCTURE_NAME: text.encode()}
@@ -162,7 +162,7 @@ class _Flattener:
         identity = (plain.device, plain.data_ptr(), plain.dtype, plain.shape, plain.stride(), plain.is_neg())
         name = self._known(identity, plain.numel())
         if name is None:
-            name = self._add(path, plain.resolve_neg().cpu().contiguous() if self._copies else None, identity, plain)
+            name = self._add(path, plain.resolve_neg().contiguous() if self._copies else None, identity, plain)
         return {**node, "name": name}
 
     def _numpy(self, value: Any, path: tuple) -> Any:

@@ -49,14 +49,15 @@ def test_torch_save_and_back(tmp_path, capsys):
     assert same(checkpoint.open_checkpoint(folder).load_state(), state)
     for source, target in ((folder, "b.pt"), (str(tmp_path / "ckpt"), "c.pt")):
         assert main(["to-torch", source, str(tmp_path / target)]) == 0
-        assert same(torch.load(tmp_path / target), state)
+        assert same(torch.load(tmp_path / target, weights_only=False), state)
 
 
 def test_arrays_without_a_structure_become_a_dict_of_tensors(tmp_path):
     with checkpoint.Checkpointer(tmp_path / "ckpt") as saver:
         saver.save_async(1, {"w": torch.arange(3.0), "b": b"ab"})
     assert main(["to-torch", str(tmp_path / "ckpt"), str(tmp_path / "w.pt")]) == 0
-    assert same(torch.load(tmp_path / "w.pt"), {"b": torch.tensor([97, 98], dtype=torch.uint8), "w": torch.arange(3.0)})
+    wanted = {"b": torch.tensor([97, 98], dtype=torch.uint8), "w": torch.arange(3.0)}
+    assert same(torch.load(tmp_path / "w.pt", weights_only=False), wanted)
 
 
 def test_a_distributed_checkpoint_and_back(tmp_path, capsys):
@@ -94,7 +95,7 @@ def refused(tmp_path, capsys, name="a.pt"):
 def test_a_strangers_file_runs_nothing(tmp_path, capsys):
     torch.save({"model": torch.ones(1), "x": evil(tmp_path)}, tmp_path / "a.pt")
     assert re.search(r"it needs (builtins|__builtin__)\.exec, which is not read", refused(tmp_path, capsys))
-    torch.load(tmp_path / "a.pt")
+    torch.load(tmp_path / "a.pt", weights_only=False)
     assert (tmp_path / "ran").exists()  # it would have
 
 

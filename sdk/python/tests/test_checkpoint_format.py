@@ -1,6 +1,7 @@
 """The files of a checkpoint as somebody else reads them.
 
-Shards by read_safetensors.py, the manifest by docs/checkpoint.md. The checkpoint is what ckpt_shards writes.
+Shards by read_safetensors.py, the manifest by docs/reference/checkpoint-format.md. The checkpoint is what ckpt_shards
+writes.
 """
 
 import json

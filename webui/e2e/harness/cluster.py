@@ -20,6 +20,7 @@ sys.path[:0] = [os.path.join(ROOT, "deploy"), os.path.join(ROOT, "tests", "e2e")
 sys.dont_write_bytecode = True
 
 from cluster.folders import make_folder, remove_folder  # noqa: E402
+from cluster.kernel_logs import FELL_OFF_THE_BUS, KernelLogs  # noqa: E402
 from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import Stage, Training  # noqa: E402
@@ -55,6 +56,7 @@ class Tests:
         config = f"web_root: {options.web_root}\n" + config + "".join(line + "\n" for line in options.config)
         self.metrics = f"http://127.0.0.1:{metrics}/metrics"
         nodes = json.loads(options.nodes) if options.nodes else None
+        self.kernel_logs = KernelLogs(folder)
         self.disk = SmallDisk(folder) if options.small_disk else None
         store = {"store": f"sqlite:{self.disk.path}/glim.db", "scheduler_prefix": self.disk.prefix} if self.disk else {}
         self.cluster = PageCluster(
@@ -65,6 +67,7 @@ class Tests:
             runtime="process",
             secure=not options.insecure,
             agent_options=options.agent_option,
+            kernel_log=self.kernel_logs.options if options.kernel_logs else None,
             **store,
         )
 
@@ -131,6 +134,10 @@ class Tests:
     def start_agent(self, node):
         self.cluster.start_again(node)
 
+    def gpu_falls_off(self, node):
+        """Of a cluster with kernel logs: what the node's driver would write then."""
+        self.kernel_logs.say(node, FELL_OFF_THE_BUS)
+
     def stage(self):
         cluster = self.cluster
         return Stage(cluster, Examples(ROOT, cluster.jobs, cluster.task_user), cluster.jobs)
@@ -192,6 +199,7 @@ def main():
     parser.add_argument("--story", action="store_true", help="as deploy/quickstart starts it: containers, ana and ben")
     parser.add_argument("--config", action="append", default=[], help="one more line of the scheduler's policy")
     parser.add_argument("--agent-option", action="append", default=[], help="one more word for each agent")
+    parser.add_argument("--kernel-logs", action="store_true", help="agents look after their hardware, by logs of ours")
     parser.add_argument("--small-disk", action="store_true", help="the store is on a disk that can be filled")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -24,6 +24,7 @@ export interface StartOptions {
   story?: boolean; // as deploy/quickstart starts it: in containers where that can be, with users ana and ben
   config?: string[]; // lines below the scheduler's `policy:`
   smallDisk?: boolean; // the store is on a disk of its own, which `fill_disk` fills and `make_room` empties
+  kernelLogs?: boolean; // agents look after their hardware, of which there is none but what `gpu_falls_off` says
   agentOptions?: string[]; // words for each agent: '--log-file-bytes=1GiB'
 }
 
@@ -46,11 +47,12 @@ export class Cluster {
   }
 
   static async start(options: StartOptions = {}): Promise<Cluster> {
-    const { insecure, story, nodes, config = [], smallDisk, agentOptions = [] } = options;
+    const { insecure, story, nodes, config = [], smallDisk, kernelLogs, agentOptions = [] } = options;
     const flags = [...(insecure ? ['--insecure'] : []), ...(story ? ['--story'] : [])];
     const args = [PROGRAM, ...flags, ...config.flatMap((line) => ['--config', line])];
     args.push(...agentOptions.map((word) => `--agent-option=${word}`));
     if (smallDisk) args.push('--small-disk');
+    if (kernelLogs) args.push('--kernel-logs');
     if (nodes) args.push('--nodes', JSON.stringify(nodes));
     const child = spawn('/usr/bin/python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
     for await (const line of createInterface({ input: child.stdout })) {

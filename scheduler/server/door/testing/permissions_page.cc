@@ -10,17 +10,23 @@ namespace {
 constexpr char kHead[] =
     R"(# Who may call what
 
-Made from `scheduler/server/door/permissions.h` by its test (`GLIM_GOLDEN_UPDATE=1` writes it anew). What has no row is
-refused to everybody.
+*Reference, for everybody.*
 
-- **Least role**: viewer, user, team admin, operator, admin; who has more may what who has less may.
-- **Whose**: *own*: the caller's own things, of others what the method's words in the protocol say of operators. *job*:
-  the job's owner, an admin of its team, operators. *partly*: everybody, and private parts of others are left out: of
-  jobs what runs, environment, mounts, paths, secrets' names and messages, of accounts role and uid, of nodes what went
-  wrong there last.
-- **Scope**: the least that the token must have: read, submit, all.
-- **Jobs**: whether a job's own token may (`api: true`): of that job and of those that it submitted.
-- **Audited**: done calls are in the audit trail; denied ones always are.
+Made from `scheduler/server/door/permissions.h` by its test (`GLIM_GOLDEN_UPDATE=1` writes it anew). A method without a
+row is refused to everybody.
+
+| column | what it says |
+| --- | --- |
+| least role | viewer, user, team admin, operator, admin; each may what those before it may |
+| whose: *own* | the caller's own things; the method's words in the protocol say what operators may of others |
+| whose: *job* | the job's owner, an admin of its team, operators |
+| whose: *partly* | everybody, without the private parts of others |
+| scope | the least that the token must have: read, submit, all |
+| jobs | a job's own token may, too (`api: true`): of that job and of those that it submitted |
+| audited | done calls are in the audit trail; denied calls always are |
+
+Private parts are: of jobs what runs, environment, mounts, paths, secrets' names and messages; of accounts role and uid;
+of nodes what went wrong there last.
 
 | method | least role | whose | scope | jobs | audited |
 | --- | --- | --- | --- | --- | --- |

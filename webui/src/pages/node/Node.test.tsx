@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventRow } from '../../live/types';
 import i18n, { type TFunction } from 'i18next';
 import { actsOf } from './actions';
-import { askedAgainAt, findingOf, measuredOf, rateOf } from './finding';
+import { adviceOf, askedAgainAt, findingOf, measuredOf, rateOf } from './finding';
 import words from './words.en.json';
 import { holdersOf, merged, sinceOf, type Sample } from './history';
 
@@ -72,6 +72,13 @@ describe('what health checks found', () => {
     expect(measuredOf(t, found, 'en')).toBe('100 Gb/s of 200');
     expect(measuredOf(t, { ...found, expected: 0 }, 'en')).toBe('100 Gb/s');
     expect(measuredOf(t, { ...found, unit: '' }, 'en')).toBe('');
+  });
+
+  it('ends with what to do, where it took the node out', () => {
+    const reason = 'xid 79 of 0000:3b:00.0; reboot the node, then: glim admin node uncordon n1';
+    const advice = 'reboot the node, then: glim admin node uncordon n1';
+    expect(adviceOf('health', reason)).toEqual({ why: 'xid 79 of 0000:3b:00.0', advice });
+    expect(adviceOf('oscar', 'a fan; and dust')).toEqual({ why: 'a fan; and dust', advice: '' });
   });
 
   it('is asked for again when there is news of it', () => {

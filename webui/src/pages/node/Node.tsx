@@ -16,7 +16,7 @@ import { nodeStateOf } from '../cluster/model';
 import { NodeActions } from './actions';
 import { Hardware } from './Hardware';
 import { Health } from './Health';
-import { askedAgainAt } from './finding';
+import { adviceOf, askedAgainAt } from './finding';
 import { Events, Holders } from './Past';
 import { merged, sinceOf } from './history';
 import styles from './Node.module.css';
@@ -112,24 +112,55 @@ function State({ node, sinceMs }: { node: NodeRow; sinceMs: number }) {
           {t('suspect')} <Time atMs={node.suspect_until_ms} />: <Said text={node.suspect_why} />
         </p>
       )}
+      {node.validation && <Measured validation={node.validation} />}
     </div>
+  );
+}
+
+// What glim-validate found, and whether it is to measure the node.
+function Measured({ validation }: { validation: NonNullable<NodeRow['validation']> }) {
+  const { t } = useTranslation('node');
+  const { need, job_id, good_at_ms, bad } = validation;
+  return (
+    <>
+      {bad && <Words label={t('foundBad')} text={bad} />}
+      {good_at_ms > 0 && (
+        <p className="weak">
+          {t('foundGood')} <Time atMs={good_at_ms} />
+        </p>
+      )}
+      {need && <p>{t(`needs.${need}`, { defaultValue: need })}</p>}
+      {job_id > 0 && (
+        <p>
+          {t('measuredBy')} <JobLink id={job_id} />
+        </p>
+      )}
+    </>
   );
 }
 
 function Cordoned({ cordon }: { cordon: NonNullable<NodeRow['cordon']> }) {
   const { t } = useTranslation('node');
   const who = <b data-name>{cordon.by}</b>;
+  const { why, advice } = adviceOf(cordon.by, cordon.reason);
   return (
-    <p>
-      {t(cordon.drain ? 'drainedBy' : 'cordonedBy')} {who}, <Time atMs={cordon.since_ms} />:{' '}
-      <span data-name>{cordon.reason}</span>
-      {cordon.until_ms > 0 && (
-        <>
-          {' '}
-          ({t('until')} <Time atMs={cordon.until_ms} />)
-        </>
+    <>
+      <p>
+        {t(cordon.drain ? 'drainedBy' : 'cordonedBy')} {who}, <Time atMs={cordon.since_ms} />:{' '}
+        <span data-name>{why}</span>
+        {cordon.until_ms > 0 && (
+          <>
+            {' '}
+            ({t('until')} <Time atMs={cordon.until_ms} />)
+          </>
+        )}
+      </p>
+      {advice && (
+        <p>
+          {t('toDo')}: <b data-name>{advice}</b>
+        </p>
       )}
-    </p>
+    </>
   );
 }
 

@@ -31,6 +31,12 @@ export function rateOf(mbps: Int, language: string): string {
   return isWhole ? `${formatNumber(rate / MBPS_OF_GBPS, language)} Gb/s` : `${formatNumber(rate, language)} Mb/s`;
 }
 
+// Of a node that its health took out: the finding, and what an operator is to do, which the reason ends with.
+export function adviceOf(by: string, reason: string): { why: string; advice: string } {
+  const end = by === 'health' ? reason.lastIndexOf('; ') : -1;
+  return end < 0 ? { why: reason, advice: '' } : { why: reason.slice(0, end), advice: reason.slice(end + 2) };
+}
+
 // Changes when the node is to be asked for again: something was found, or its agent came anew.
 export function askedAgainAt(events: EventRow[]): string {
   const newest = events.find(

@@ -1,0 +1,194 @@
+"""What docs/tutorials and docs/howto have a researcher type is typed, by ana, on a cluster such as deploy/quickstart
+leaves running: each page's blocks marked bash, in one shell, in a folder of hers; and its Python, where it stands for
+itself. (docs/tutorials/three-machines.md: test_three_machines.py.)"""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import pages
+from cluster.folders import make_folder, remove_folder
+from cluster.processes import SLOWER, wait_until
+from cluster.spec import sdk_folder
+from cluster.story import PYTHON
+from conftest import ROOT, own_stage
+
+FAILING = f"exec {PYTHON} -c 'import no_such_module'"
+SECONDS = 400 * SLOWER  # torch is loaded a dozen times
+
+
+def page(name):
+    return os.path.join("docs", name)
+
+
+@pytest.fixture(scope="module")
+def quickstart():
+    folder = make_folder("glim-pages-")
+    with own_stage(folder, checkpoint_root=True, users=("ana", "ben")) as stage:
+        yield stage
+    remove_folder(folder)
+
+
+@pytest.fixture
+def mine(quickstart):
+    """A folder of ana's, and the cluster idle before and after."""
+    quickstart.cluster.wait_ready()
+    quickstart.cluster.wait_idle()
+    yield quickstart.cluster.job_folder()
+    quickstart.cluster.cancel_all()
+
+
+def type_in(stage, name, folder, **variables):
+    """What the page has a reader type, as ana; stderr beside stdout, as on a terminal."""
+    glim = stage.glim
+    path = os.pathsep.join([os.path.dirname(glim.program), "/usr/bin", os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(pages.blocks(page(name)))],
+        cwd=folder,
+        env={**glim.env_of("ana"), "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, f"{name}: exit status {done.returncode}\n{done.stdout}"
+    print(done.stdout)
+    return done.stdout
+
+
+def copy_of_the_first_example(folder, **variables):
+    """Submitted from there, as in the tutorial."""
+    for name in ("job.yaml", "train.py"):
+        shutil.copy(os.path.join(ROOT, "deploy", "examples", "first", name), folder)
+    path = os.path.join(folder, "job.yaml")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(re.sub(r"^env:.*$", f"env: {variables}".replace("'", '"'), text, flags=re.MULTILINE))
+    return path
+
+
+def test_the_first_job(quickstart, mine):
+    shutil.rmtree(mine)
+    shutil.copytree(os.path.join(ROOT, "deploy", "examples", "first"), mine)
+    quickstart.cluster.open_to_tasks(mine)
+    told = type_in(quickstart, "tutorials/first-job.md", mine)
+    assert "saved, 0 steps lost" in told
+    assert re.search(r"^begins with step [1-9]", told, re.MULTILINE) and told.count("done after 600 steps") == 1
+    assert re.search(r"^ *INTERRUPTS +NAME", told, re.MULTILINE), "plan says whom it would interrupt"
+
+
+def test_an_interrupt_is_survived(quickstart, mine):
+    told = type_in(quickstart, "tutorials/survive-an-interrupt.md", mine)
+    ended = re.findall(r"the model is done: (weights .*)$", told, re.MULTILINE)
+    plain, half_trained, whole, undisturbed, interrupted = ended
+    assert undisturbed == interrupted == whole, "as if nothing had happened"
+    assert half_trained != whole and plain != whole
+    assert told.count("saved, 0 steps lost") == 2 and told.count("left without saving") >= 1
+
+
+def test_a_loop_is_made_interruptible(quickstart, mine):
+    job = quickstart.glim.submit(copy_of_the_first_example(mine, STEPS="600", STEP_SECONDS="0.05"), user="ana")
+    quickstart.cluster.wait_job(job, lambda j: j["attempts"] and j["attempts"][0]["last_step"] > 5, 60, "it does steps")
+    told = type_in(quickstart, "howto/make-a-loop-interruptible.md", mine, JOB=str(job))
+    assert "saved, 0 steps lost" in told and "suspended by" in told
+
+
+def test_hfreduce_is_used(quickstart, mine):
+    told = type_in(quickstart, "howto/use-hfreduce.md", mine)
+    assert re.search(r"^rank 0 of 4: step 299, loss [0-9.]+, over tcp$", told, re.MULTILINE), told
+    assert "hfreduce: 2 nodes talk over TCP; every node: it has no RDMA device" in told
+
+
+def test_a_checkpoint_is_loaded_elsewhere(quickstart, mine):
+    job_id = quickstart.glim.submit(copy_of_the_first_example(mine, STEPS="120", STEP_SECONDS="0"), user="ana")
+    save = quickstart.cluster.wait_state(job_id, "succeeded", 60)["durable_path"]
+    python = os.path.join(sdk_folder(ROOT), "python")
+    elsewhere = {"SAVE": save, "CHECKPOINTS": os.path.dirname(os.path.dirname(save)), "PYTHONPATH": python}
+    told = type_in(quickstart, "howto/load-a-checkpoint-elsewhere.md", mine, **elsewhere)
+    assert "model.weight" in told and os.path.exists(os.path.join(mine, "model.pt"))
+
+    blocks = [
+        text for language, text in pages.fences(page("howto/load-a-checkpoint-elsewhere.md")) if language == "python"
+    ]
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        # safetensors is not in Debian: its place is taken by a reader of our own, written from its published layout.
+        script = (
+            "import sys, types, torch\n"
+            f"sys.path += [{python!r}, {os.path.join(ROOT, 'sdk', 'checkpoint', 'testing')!r}]\n"
+            "from read_safetensors import read_shard\n"
+            "def load_file(path):\n"
+            "    return {name: torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(shape)\n"
+            "            for name, (dtype, shape, data) in read_shard(path).items() if dtype == 'F32' and data}\n"
+            "there = types.ModuleType('safetensors.torch')\n"
+            "there.load_file = load_file\n"
+            "sys.modules.update({'safetensors': types.ModuleType('safetensors'), 'safetensors.torch': there})\n"
+            f"save, model = {save!r}, torch.nn.Linear(8, 1)\n"
+            f"{block}\n"
+            "expected = torch.load('model.pt')['model']\n"
+            "assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())\n"
+            "print('the same weights')\n"
+        )
+        done = subprocess.run([PYTHON, "-c", script], cwd=mine, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "the same weights\n", f"block {number}: {done.stderr}"
+
+
+def test_why_a_job_waits_is_found_out(quickstart, mine):
+    make = quickstart.examples.make
+    urgent = quickstart.glim.submit(make("urgent", "exec sleep 600", nodes=4, priority="high"), user="ben")
+    quickstart.cluster.wait_state(urgent, "running", 60)
+    job = quickstart.glim.submit(make("sft", "true", nodes=2), user="ana")
+    wait_until(lambda: quickstart.glim.job(job)["blockers"], 30, "it is known why the job waits")
+    told = type_in(quickstart, "howto/find-out-why-a-job-waits.md", mine, JOB=str(job))
+    assert "nodes_busy" in told and re.search(r"^promised +in 1 d 3 h at the latest", told, re.MULTILINE), told
+
+
+def test_why_a_job_failed_is_found_out(quickstart, mine):
+    job = quickstart.glim.submit(quickstart.examples.make("sft", FAILING), user="ana")
+    quickstart.cluster.wait_state(job, "failed", 60)
+    told = type_in(quickstart, "howto/when-a-job-fails.md", mine, JOB=str(job))
+    assert "exited with code 1: ModuleNotFoundError: No module named 'no_such_module'" in told
+
+
+def words_of(enumeration):
+    """The core's words for an enumeration, as they are in status and why."""
+    with open(os.path.join(ROOT, "scheduler", "core", "model", "enum_words.h")) as file:
+        table = re.search(rf"EnumWord<{enumeration}>>\(\{{(.*?)\}}\);", file.read(), re.DOTALL)[1]
+    return {word for word in re.findall(r'"(\w*)"', table) if word}
+
+
+@pytest.mark.parametrize(
+    "name, section, enumeration",
+    [
+        ("howto/find-out-why-a-job-waits.md", "## Reasons\n", "BlockerKind"),
+        ("howto/when-a-job-fails.md", "## What ended the attempt\n", "Outcome"),
+    ],
+)
+def test_a_table_has_every_word(name, section, enumeration):
+    rows = re.findall(r"^\| `(\w+)` \|", pages.text_of(page(name)).split(section)[1].split("\n## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(words_of(enumeration))
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        os.path.join(folder, file)
+        for folder in ("tutorials", "howto")
+        for file in os.listdir(os.path.join(ROOT, "docs", folder))
+        if file.endswith(".md")
+    ),
+)
+def test_the_commands_in_sentences_are_there(name, quickstart):
+    glim = quickstart.glim
+    for words in pages.inline_commands(page(name)):
+        command = list(itertools.takewhile(re.compile(r"[a-z]+").fullmatch, words))
+        told = glim.run(*command, "--help")
+        assert told.returncode == 0, f"{name}: glim {' '.join(words)}: {told.stderr}"
+        for option in (word for word in words if re.fullmatch(r"--[a-z-]+", word)):
+            assert f"{option} " in told.stdout + glim.text("--help"), f"{name}: glim {' '.join(words)}: no {option}"
