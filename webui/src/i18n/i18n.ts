@@ -27,10 +27,10 @@ export function setLanguage(language: Language): void {
 export async function beginWords(language: Language = firstLanguage()): Promise<void> {
   i18n.use(initReactI18next).use({
     type: 'backend',
-    read: (lng: string, ns: string, done: (error: Error | null, words: Record<string, unknown> | null) => void) => {
+    read: (lng: string, ns: string, done: (error: Error | null, words: Record<string, unknown> | boolean) => void) => {
       read(lng, ns).then(
         (words) => done(null, words),
-        (error: Error) => done(error, null),
+        (error: Error) => done(error, true), // it is read again, some times
       );
     },
   });
@@ -46,7 +46,8 @@ export async function beginWords(language: Language = firstLanguage()): Promise<
   });
 }
 
-// The namespaces that a page needs, loaded while its code is.
+// The namespaces that a page needs, loaded while its code is. A page without its words is not shown.
 export async function loadWords(space: string): Promise<void> {
   await i18n.loadNamespaces(space);
+  if (!i18n.hasResourceBundle(i18n.language, space)) throw new Error(`the words of ${space} cannot be loaded`);
 }
