@@ -20,6 +20,16 @@ std::size_t CountAt(const Node& node, const LemonPolicy& policy, TimePoint at) {
                     [&](const NodeFailure& failure) { return failure.at + policy.within > at; }));
 }
 
+// Of these, what a finding or a job that stood still explains. A node that was lost has mostly started anew, which may
+// be no fault of its own.
+std::size_t ExplainedAt(const Node& node, const LemonPolicy& policy, TimePoint at) {
+  const std::string loss = ToString(Outcome::kNodeFailure);
+  return static_cast<std::size_t>(
+      std::count_if(node.failures.begin(), node.failures.end(), [&](const NodeFailure& failure) {
+        return failure.at + policy.within > at && (failure.cause != loss || !failure.device.empty());
+      }));
+}
+
 // `times` 0: never.
 bool IsReached(std::size_t count, std::uint32_t times) { return times > 0 && count >= times; }
 
@@ -57,7 +67,7 @@ std::string FailuresInWords(const Node& node, const LemonPolicy& policy, TimePoi
 }
 
 bool IsToBeTakenOut(const Node& node, const LemonPolicy& policy, TimePoint now) {
-  return IsReached(CountAt(node, policy, now), policy.quarantine_times);
+  return IsReached(ExplainedAt(node, policy, now), policy.quarantine_times);
 }
 
 JobId FailsWith(const Changes& changes, NodeId node) {

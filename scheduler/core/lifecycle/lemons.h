@@ -13,6 +13,8 @@
 //   - a start that failed: nobody knows whether the node or the job is to blame, and the node is suspect for a while
 //   - the loss of a node that somebody has taken out, who may start it anew
 //   - what is lost in an outage
+//
+// A loss that no finding explains counts for the lemon alone, not for the cordon: most such nodes started anew.
 #pragma once
 
 #include <string>

@@ -211,6 +211,26 @@ TEST_F(LemonsTest, ALostTaskIsOne) {
   EXPECT_THAT(Held(), ElementsAre("node_failure"));
 }
 
+// It mostly started anew, which may be no fault of its own.
+TEST_F(LemonsTest, LossesKeepLargeJobsAwayAndTakeNoNodeOut) {
+  for (std::size_t i = 1; i <= 5; ++i) {
+    const JobId job = c.Running(OnTheFaulty());
+    c.Edit(job, 0, [](ObservedTask& task) {
+      task.lost = true;
+      task.phase = TaskPhase::kReleased;
+    });
+    Leave(job);
+    c.Advance(c.policy().suspect_for + Seconds(1));
+    EXPECT_EQ(Held().size(), i);
+  }
+  EXPECT_TRUE(c.node(kFaulty).lemon);
+  EXPECT_FALSE(c.node(kFaulty).cordon);
+  for (const char* device : {kGpu, "0000:af:00.0", "0000:b0:00.0"}) FailBy(device);
+  EXPECT_FALSE(c.node(kFaulty).cordon) << "three that a finding explains";
+  FailBy(kGpu);
+  EXPECT_TRUE(c.node(kFaulty).cordon);
+}
+
 TEST_F(LemonsTest, AJobsOwnFailureIsNone) {
   const JobId job = c.Running(OnTheFaulty());
   Tell(c, kFaulty, {Told(++seq, "xid", 31)});

@@ -85,7 +85,8 @@ void HealthTruth::SeeFailures(const core::Node& node, const core::LemonPolicy& p
   const TimePoint newest = node.failures.back().at;
   if (std::exchange(failed_[node.id], newest) == newest) return;
   const auto count = std::count_if(node.failures.begin(), node.failures.end(), [&](const core::NodeFailure& failure) {
-    return failure.at + policy.within > newest;
+    const bool is_explained = failure.cause != "node_failure" || !failure.device.empty();
+    return is_explained && failure.at + policy.within > newest;
   });
   if (policy.quarantine_times > 0 && count >= policy.quarantine_times) out_.insert(node.id);
 }

@@ -2,7 +2,8 @@
 // findings take a node out; of the scheduler only commits, replies and whether a node is cordoned count.
 //
 //   - a node with such a finding, once the scheduler has heard of it, is cordoned until an operator gives it back
-//   - a node that failed more attempts than the policy bears is cordoned likewise; one that failed none is no lemon
+//   - a node that failed more attempts than the policy bears, mere losses aside, is cordoned likewise; one that failed
+//     none is no lemon
 //   - each finding is noted once at most, takes its node out once at most, and ends one attempt at most: whoever tells
 //     it again, to whichever scheduler
 #pragma once
