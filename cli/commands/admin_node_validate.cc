@@ -48,6 +48,7 @@ Result<glim::v1::JobSpec> SpecOf(const ValidateOptions& options, const glim::v1:
   spec.set_pool(node.labels().pool());
   spec.set_priority("low");
   spec.set_nodes(1);
+  spec.set_gpus_per_node(node.labels().gpu_count());  // all of them, or none is tested
   spec.mutable_placement()->set_node(node.name());
   spec.set_workdir("/tmp");
   spec.set_run(CommandOf(options));

@@ -53,6 +53,10 @@ std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
   return words;
 }
 
+bool ReportsSteps(const glim::v1::Attempt& attempt) {
+  return attempt.base_step() >= 0 || attempt.last_step() >= 0 || attempt.durable_step() >= 0;
+}
+
 Style AttemptStyle(const glim::v1::Attempt& attempt) {
   if (attempt.outcome().empty()) return StateStyle(attempt.state());
   if (attempt.outcome() == "interrupted" || attempt.outcome() == "timeout") return Style::kWarn;

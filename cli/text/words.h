@@ -24,6 +24,9 @@ bool LeavesGpusIdle(const glim::v1::Attempt& attempt);
 // One line on how the job stands: the first blocker, where it will go on, its message.
 std::string JobNote(const glim::v1::Job& job);
 
+// It went on from a step, told one or saved one: else nobody knows what it lost.
+bool ReportsSteps(const glim::v1::Attempt& attempt);
+
 // "steps 501-1200", "no step".
 std::string StepRange(const glim::v1::Attempt& attempt);
 

@@ -59,7 +59,7 @@ std::string CostLine(const Receipt& receipt) {
                                  RoundedDurationText({agreement.grace_ms()}));
   text += agreement.stop_step() >= 0 ? fmt::format(", stopped after step {}", agreement.stop_step()) : "";
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
-  text += fmt::format(", {} steps lost", receipt.steps_lost);
+  text += receipt.counts_steps ? fmt::format(", {} steps lost", receipt.steps_lost) : ", it reported no steps";
   return text;
 }
 
@@ -87,6 +87,7 @@ std::vector<Receipt> MakeReceipts(const glim::v1::Job& job, const JobsById& pree
       if (agreement.state() != "withdrawn") {
         receipt.save = attempt.save();
         receipt.steps_lost = attempt.steps_lost();
+        receipt.counts_steps = ReportsSteps(attempt);
       }
       receipt.preemptor = FindStart(agreement.preemptor(), preemptors);
       receipts.push_back(std::move(receipt));

@@ -18,6 +18,7 @@ struct Receipt {
   glim::v1::Agreement agreement;
   std::string save;  // saved, left_unsaved, killed; empty: not known yet, or it went on
   std::int64_t steps_lost = 0;
+  bool counts_steps = true;  // the attempt has reported some: else nobody knows what it lost
   // Phases of the wait of the attempt that came in; empty when there is none or it could not be asked.
   std::optional<glim::v1::StartTimes> preemptor;
 };

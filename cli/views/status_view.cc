@@ -41,6 +41,12 @@ std::string KeptUntil(const glim::v1::Job& job, TimePoint now) {
   return fmt::format("saves are kept until {}, then Glim removes them (the policy's checkpoint_retention)", date);
 }
 
+std::string InterruptsText(const glim::v1::Job& job) {
+  const bool counts = job.steps_lost() > 0 || std::any_of(job.attempts().begin(), job.attempts().end(), ReportsSteps);
+  if (job.interrupts() > 0 && !counts) return fmt::format("{}; it reported no steps", job.interrupts());
+  return fmt::format("{}, {} steps lost in all", job.interrupts(), job.steps_lost());
+}
+
 std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   std::string text = fmt::format("job {} {}\n", job.id(), Tint(Escaped(job.spec().name()), Style::kBold, colour));
   const std::string note = JobNote(job);
@@ -51,7 +57,7 @@ std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {
   AddLine("nodes", Size(job), &text);
   AddLine("submitted", FormatAgo({job.submitted_at_ms()}, now), &text);
   if (job.ended_at_ms() != 0) AddLine("ended", FormatAgo({job.ended_at_ms()}, now), &text);
-  AddLine("interrupts", fmt::format("{}, {} steps lost in all", job.interrupts(), job.steps_lost()), &text);
+  AddLine("interrupts", InterruptsText(job), &text);
   if (job.ended_at_ms() == 0) AddLine("asked by", job.asked_by(), &text);
   AddLine("", job.protection(), &text);
   AddLine("checkpoint", Durable(job), &text);

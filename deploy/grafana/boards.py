@@ -228,6 +228,12 @@ BOARDS = {
                     ),
                 ),
                 panel("GPUs by use", "none", ("glim_gpus", "{{use}}")),
+                panel(
+                    "Running jobs that leave their GPUs idle",
+                    "none",
+                    ("glim_attempts_gpus_idle", "jobs"),
+                    about="none of their GPUs was busy for health.idle_gpus.warn_after; their users were warned",
+                ),
             ],
             [
                 panel(

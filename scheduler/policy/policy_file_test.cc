@@ -56,8 +56,9 @@ health:
   blame_window: 2m
   no_progress_min: 20m
   no_progress_gaps: 5
-  validate: {on_join: true, after_repair: false, suspects: false, every: 7d, full: true}
-  lemons: {within: 14d, avoid_times: 3, large_nodes: 16, quarantine_times: 0}
+  validate: {on_join: true, after_repair: false, suspects: false, every: 7d, full: true,
+             baselines: [{pool: "007", expected: {cpu.piece: 1.5}}]}
+  lemons: {within: 14d, avoid_times: 3, large_nodes: 16, cordon_times: 0}
   idle_gpus: {warn_after: 30m, suspend_after: 2h}
   rules:
     - {check: xid, codes: [79, 5], verdict: drained, ends: gpu_failure, repair: 'say "hm" \ look'}

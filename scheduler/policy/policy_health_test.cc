@@ -30,7 +30,7 @@ health:
   no_progress_min: 20m
   no_progress_gaps: 5
   validate: {on_join: true, after_repair: false, suspects: false, every: 7d, full: true}
-  lemons: {within: 14d, avoid_times: 3, large_nodes: 16, quarantine_times: 0}
+  lemons: {within: 14d, avoid_times: 3, large_nodes: 16, cordon_times: 0}
   idle_gpus: {warn_after: 30m, suspend_after: 2h}
   rules:
     - {check: xid, codes: [79, 5], verdict: drained, ends: gpu_failure, repair: 'say "hm" \ look'}
@@ -49,7 +49,7 @@ TEST(PolicyHealth, EveryKeyIsRead) {
             (core::ValidatePolicy{
                 .on_join = true, .after_repair = false, .suspects = false, .every = Hours(24) * 7, .full = true}));
   EXPECT_EQ(health.lemons,
-            (core::LemonPolicy{.within = Hours(24) * 14, .avoid_times = 3, .large_nodes = 16, .quarantine_times = 0}));
+            (core::LemonPolicy{.within = Hours(24) * 14, .avoid_times = 3, .large_nodes = 16, .cordon_times = 0}));
   EXPECT_EQ(health.idle_gpus, (core::IdleGpusPolicy{.warn_after = Minutes(30), .suspend_after = Hours(2)}));
   using enum core::HealthVerdict;
   const std::vector<core::HealthRule> rules = {{.check = "xid",

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/policy/policy_baselines.h"
 #include "sdk/base/duration_text.h"
 
 namespace glim::server {
@@ -33,12 +34,13 @@ std::vector<Group> GroupsOf(const core::HealthPolicy& health) {
             {"after_repair", WordOf(validate.after_repair)},
             {"suspects", WordOf(validate.suspects)},
             {"every", WriteDuration(validate.every)},
-            {"full", WordOf(validate.full)}}},
+            {"full", WordOf(validate.full)},
+            {"baselines", BaselinesYaml(validate.baselines)}}},
           {"lemons",
            {{"within", WriteDuration(lemons.within)},
             {"avoid_times", std::to_string(lemons.avoid_times)},
             {"large_nodes", std::to_string(lemons.large_nodes)},
-            {"quarantine_times", std::to_string(lemons.quarantine_times)}}},
+            {"cordon_times", std::to_string(lemons.cordon_times)}}},
           {"idle_gpus",
            {{"warn_after", WriteDuration(idle.warn_after)}, {"suspend_after", WriteDuration(idle.suspend_after)}}}};
 }
@@ -61,7 +63,8 @@ yaml::Field IntoValidate(core::ValidatePolicy* out) {
                         {"after_repair", yaml::IntoBool(&read->after_repair)},
                         {"suspects", yaml::IntoBool(&read->suspects)},
                         {"every", yaml::IntoDuration(&read->every, {}, kYear)},
-                        {"full", yaml::IntoBool(&read->full)}};
+                        {"full", yaml::IntoBool(&read->full)},
+                        {"baselines", IntoBaselines(&read->baselines)}};
   });
 }
 
@@ -70,7 +73,7 @@ yaml::Field IntoLemons(core::LemonPolicy* out) {
     return yaml::Fields{{"within", yaml::IntoDuration(&read->within, Hours(1), kYear)},
                         {"avoid_times", yaml::IntoNumber(&read->avoid_times, 0, kTimesMax)},
                         {"large_nodes", yaml::IntoNumber(&read->large_nodes, 1, kLargeNodesMax)},
-                        {"quarantine_times", yaml::IntoNumber(&read->quarantine_times, 0, kTimesMax)}};
+                        {"cordon_times", yaml::IntoNumber(&read->cordon_times, 0, kTimesMax)}};
   });
 }
 

@@ -2,8 +2,11 @@
 // often, and jobs that hold GPUs without using them.
 //
 //   health:
-//     validate: {on_join: true, after_repair: true, every: 7d, full: false}
-//     lemons: {within: 30d, avoid_times: 2, large_nodes: 8, quarantine_times: 4}
+//     validate:
+//       on_join: true
+//       every: 7d
+//       baselines: [{pool: train, gpu_type: h100, expected: {cpu.piece: 41.7, gpu.tensor: 576}}]
+//     lemons: {within: 30d, avoid_times: 2, large_nodes: 8, cordon_times: 4}
 //     idle_gpus: {warn_after: 1h, suspend_after: 0s}
 #pragma once
 

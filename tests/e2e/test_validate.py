@@ -192,14 +192,14 @@ exec "$here/glim-validate.real" "$@" --part memory
 class Machine:
     """What glim-validate finds on the nodes of a cluster whose agents give their tasks this SDK."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, program=MEASURING):
         self.sdk = os.path.join(folder, "sdk")
         shutil.copytree(sdk_folder(ROOT), self.sdk)
-        program = self._path("glim-validate")
-        os.rename(program, program + ".real")
-        with open(program, "w") as file:
-            file.write(MEASURING)
-        os.chmod(program, 0o755)
+        path = self._path("glim-validate")
+        os.rename(path, path + ".real")
+        with open(path, "w") as file:
+            file.write(program)
+        os.chmod(path, 0o755)
         for path in (folder, self.sdk):
             os.chmod(path, 0o755)
 

@@ -6,9 +6,11 @@ import os
 
 import pytest
 
-from conftest import BIN
+from cluster.processes import wait_until
+from conftest import BIN, own_stage
 from slowed import BAD_NODE, Validate
-from test_validate import merged
+from test_gpus_page import Driver
+from test_validate import ALONE, MEASURES, Machine, merged, validation
 
 BUILD = os.path.dirname(BIN)
 
@@ -72,3 +74,38 @@ def test_without_a_gpu_or_with_a_broken_driver_it_is_no_bad_node(validate, gpus)
     gpus.tell()
     broken = validate("--part", "gpu", env=gpus.environment)
     assert broken.code == 1 and "the GPUs' driver does not work" in broken.errors and "nvidia-smi" in broken.errors
+
+
+# --- a node that joins
+
+# In place of glim-validate in the tasks' SDK: it finds the test's GPUs, and measures nothing else of this machine.
+MEASURING_GPUS = """#!/bin/sh
+export LD_LIBRARY_PATH={libraries} GLIM_STANDIN_GPUS={gpus}
+exec "$(dirname "$0")/glim-validate.real" "$@" --part gpu
+"""
+FAST = "health: {validate: {baselines: [{gpu_type: a100, expected: {gpu.to_host: 100}}], "
+
+
+def cordon_of_the_node_that_joins(folder, gpus, config=MEASURES):
+    program = MEASURING_GPUS.format(
+        libraries=gpus.environment["LD_LIBRARY_PATH"], gpus=gpus.environment["GLIM_STANDIN_GPUS"]
+    )
+    machine, driver = Machine(folder, program), Driver(folder)
+    options = ("--sdk", machine.sdk, "--nvml", driver.library)
+    with own_stage(folder, nodes=ALONE, gpus=None, runtime="process", config=config, agent_options=options) as stage:
+        cordon = wait_until(lambda: stage.glim.nodes()["n1"].get("cordon"), 120, "it is taken out")
+        job = stage.glim.json("history")["jobs"][0]
+        assert (job["name"], job["gpus_per_node"]) == ("validate-n1", 2), "GPUs that the job does not hold are not tested"
+        assert cordon["by"] == "health" and validation(stage)["bad"], cordon
+        return cordon["reason"]
+
+
+def test_a_node_that_joins_with_a_gpu_whose_memory_lies_is_taken_out(gpus, fresh_folder):
+    gpus.says["gpus"][1]["stuck"] = {"byte": 0x9000, "bits": 1}
+    gpus.tell()
+    assert "gpu patterns gpu1: " in cordon_of_the_node_that_joins(fresh_folder, gpus)
+
+
+def test_a_node_that_joins_is_compared_with_what_the_policy_says_of_its_kind(gpus, fresh_folder):
+    reason = cordon_of_the_node_that_joins(fresh_folder, gpus, MEASURES.replace("health: {validate: {", FAST))
+    assert "gpu to_host gpu0: 25" in reason and "of the expected 100 GB/s" in reason, reason

@@ -78,7 +78,7 @@ class Life:
             bin_folder,
             os.path.join(folder, "c"),
             nodes=NODES,
-            config=CONFIG.replace("health: {", "health: {lemons: {quarantine_times: 0}, ") + POLICY,
+            config=CONFIG.replace("health: {", "health: {lemons: {cordon_times: 0}, ") + POLICY,
             runtime=runtime,
             replica_memory="16MiB",
             checkpoint_root=True,

@@ -1,14 +1,17 @@
 // The library itself: see fake_nvml.h. A shared object, linked by nobody; tests open it as programs open the real one.
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "nodeagent/hardware/nvml_abi.h"
 
@@ -28,31 +31,60 @@ std::string PathOfTheFile() {
   return std::string(self.dli_fname) + ".json";
 }
 
-json ReadNode() {
-  std::ifstream file(PathOfTheFile());
+// What tells one content of the file from the next.
+struct Content {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t bytes = -1;
+  std::int64_t changed_ns = 0;
+  friend bool operator==(const Content&, const Content&) = default;
+};
+
+Content ContentOf(const std::string& path) {
+  struct stat seen {};
+  if (::stat(path.c_str(), &seen) != 0) return {};
+  return {seen.st_dev, seen.st_ino, seen.st_size, seen.st_ctim.tv_sec * 1'000'000'000 + seen.st_ctim.tv_nsec};
+}
+
+// The file is parsed when it has changed: the real library's answers cost no more than a call.
+const json& ReadNode() {
+  thread_local std::pair<Content, json> known{{}, json::object()};
+  const std::string path = PathOfTheFile();
+  const Content now = ContentOf(path);
+  if (now == known.first) return known.second;
+  std::ifstream file(path);
   json node = json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return node.is_object() ? node : json::object();
+  known = {now, node.is_object() ? std::move(node) : json::object()};
+  return known.second;
+}
+
+// The value under `key`, in place; a null one if it is not there.
+const json& In(const json& object, const char* key) {
+  static const json kNothing;
+  const auto found = object.find(key);
+  return found == object.end() ? kNothing : *found;
 }
 
 bool Hangs(const json& node, const char* symbol) {
-  const json hang = node.value("hang", json::array());
+  const json& hang = In(node, "hang");
   return std::any_of(hang.begin(), hang.end(), [&](const json& name) { return name == symbol; });
 }
 
 // What every call does first: hangs as long as it is told to, or fails as it is told to. The node of now.
-Return Enter(const char* symbol, json* node) {
-  for (*node = ReadNode(); Hangs(*node, symbol); *node = ReadNode()) ::usleep(kAskedAgain);
-  return node->value("codes", json::object()).value(symbol, kSuccess);
+Return Enter(const char* symbol, const json** node) {
+  for (*node = &ReadNode(); Hangs(**node, symbol); *node = &ReadNode()) ::usleep(kAskedAgain);
+  const json& codes = In(**node, "codes");
+  return codes.is_object() ? codes.value(symbol, kSuccess) : kSuccess;
 }
 
 Device HandleOf(std::size_t index) { return reinterpret_cast<Device>(index + 1); }
 
 // The GPU itself, and what it says under `key`.
 Return About(const char* symbol, Device device, const char* key, json* value) {
-  json node;
+  const json* node = nullptr;
   if (const Return code = Enter(symbol, &node); code != kSuccess) return code;
   const std::size_t index = reinterpret_cast<std::size_t>(device) - 1;
-  const json gpus = node.value("gpus", json::array());
+  const json& gpus = In(*node, "gpus");
   if (index >= gpus.size()) return kInvalidArgument;
   if (gpus[index].value("lost", false)) return kGpuIsLost;
   if (!gpus[index].contains(key)) return kNotSupported;
@@ -118,9 +150,9 @@ bool& AttachesGpus() {
 
 GLIM_NVML_SYMBOL Return nvmlInitWithFlags(unsigned flags) {
   AttachesGpus() = (flags & kInitNoAttach) == 0;
-  json node;
+  const json* node = nullptr;
   const Return code = Enter("nvmlInitWithFlags", &node);
-  return code == kSuccess ? node.value("init", kSuccess) : code;
+  return code == kSuccess ? node->value("init", kSuccess) : code;
 }
 
 GLIM_NVML_SYMBOL Return nvmlShutdown() { return kSuccess; }
@@ -139,23 +171,23 @@ GLIM_NVML_SYMBOL const char* nvmlErrorString(Return code) {
 }
 
 GLIM_NVML_SYMBOL Return nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
-  json node;
+  const json* node = nullptr;
   const Return code = Enter("nvmlSystemGetDriverVersion", &node);
-  return code == kSuccess ? Text(node.value("driver", "1.0"), text, bytes) : code;
+  return code == kSuccess ? Text(node->value("driver", "1.0"), text, bytes) : code;
 }
 
 GLIM_NVML_SYMBOL Return nvmlDeviceGetCount_v2(unsigned* count) {
-  json node;
+  const json* node = nullptr;
   const Return code = Enter("nvmlDeviceGetCount_v2", &node);
-  const std::size_t attached = AttachesGpus() ? node.value("gpus", json::array()).size() : 0;
+  const std::size_t attached = AttachesGpus() ? In(*node, "gpus").size() : 0;
   if (code == kSuccess) *count = static_cast<unsigned>(attached);
   return code;
 }
 
 GLIM_NVML_SYMBOL Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
-  json node;
+  const json* node = nullptr;
   if (const Return code = Enter("nvmlDeviceGetHandleByIndex_v2", &node); code != kSuccess) return code;
-  const json gpus = node.value("gpus", json::array());
+  const json& gpus = In(*node, "gpus");
   if (index >= gpus.size()) return kInvalidArgument;
   if (gpus[index].value("lost_handle", false)) return kGpuIsLost;
   *device = HandleOf(index);

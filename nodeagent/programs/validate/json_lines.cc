@@ -1,5 +1,7 @@
 #include "nodeagent/programs/validate/json_lines.h"
 
+#include <charconv>
+#include <cstdio>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -75,6 +77,37 @@ Result<Baseline> ParseBaseline(const std::string& text) {
     if (!whole || one["value"] <= 0) return bad;
     const bool counted = one.contains("nodes") && one["nodes"].is_number_unsigned();
     baseline[{one["part"], one["what"]}] = {one["value"], counted ? one["nodes"].get<std::uint32_t>() : 0};
+  }
+  return baseline;
+}
+
+std::string PolicyRowText(const Baseline& baseline) {
+  std::string text;
+  for (const auto& [kind, expected] : baseline) {
+    const Rule* const rule = RuleOf(kind.first, kind.second);
+    if (rule == nullptr || rule->ratio_min == 0) continue;
+    char number[32];
+    std::snprintf(number, sizeof number, "%.6g", expected.value);
+    text += (text.empty() ? "" : ", ") + kind.first + "." + kind.second + ": " + number;
+  }
+  return "{expected: {" + text + "}}\n";
+}
+
+Result<Baseline> ParseExpected(const std::vector<std::string>& words) {
+  Baseline baseline;
+  for (const std::string& word : words) {
+    const std::size_t point = word.find('.'), equals = word.find('=');
+    const bool whole = point != std::string::npos && equals != std::string::npos && point < equals;
+    const std::string part = whole ? word.substr(0, point) : "";
+    const std::string what = whole ? word.substr(point + 1, equals - point - 1) : "";
+    double value = 0;
+    const char* const end = word.data() + word.size();
+    const bool number = whole && std::from_chars(word.data() + equals + 1, end, value).ptr == end && value > 0;
+    if (!number || RuleOf(part, what) == nullptr) {
+      return Status(StatusCode::kInvalidArgument, "--expect '" + word + "' is not what it has to be")
+          .WithFix("write PART.WHAT=NUMBER, for instance cpu.piece=41.7");
+    }
+    baseline[{part, what}] = {value, 0};
   }
   return baseline;
 }

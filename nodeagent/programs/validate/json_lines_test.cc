@@ -62,5 +62,23 @@ TEST(ABaseline, ThatIsNoneIsRefused) {
   }
 }
 
+TEST(ABaseline, IsARowOfThePolicyWithoutWhatIsNotJudged) {
+  const Baseline baseline = {
+      {{"cpu", "piece"}, {41.66636900117737, 9}}, {{"disk", "write"}, {882, 3}}, {{"memory", "patterns"}, {268, 3}}};
+  EXPECT_EQ(PolicyRowText(baseline), "{expected: {cpu.piece: 41.6664, disk.write: 882}}\n");
+}
+
+TEST(ABaseline, ByWordsIsWhatTheSchedulerAsksFor) {
+  EXPECT_EQ(*ParseExpected({}), Baseline());
+  EXPECT_EQ(*ParseExpected({"cpu.piece=41.6664", "gpu.tensor=5e+02"}),
+            (Baseline{{{"cpu", "piece"}, {41.6664, 0}}, {{"gpu", "tensor"}, {500, 0}}}));
+  for (const char* word : {"", "cpu.piece", "cpu.piece=", "cpu.piece=fast", "cpu.piece=1x", "cpu.piece=0", "gears.x=1",
+                           "cpu=piece.1", "=1", "cpu.piece=-2"}) {
+    const auto read = ParseExpected({"disk.write=1", word});
+    EXPECT_EQ(read.status().code(), StatusCode::kInvalidArgument) << word;
+    EXPECT_THAT(read.status().message(), ::testing::HasSubstr(std::string("'") + word + "'"));
+  }
+}
+
 }  // namespace
 }  // namespace glim::validate

@@ -29,7 +29,8 @@ struct CommandLine {
   bool json = false;
   std::int64_t memory_mib = 0;
   std::string baseline;
-  std::vector<std::string> merge;
+  std::vector<std::string> expect, merge;
+  bool policy = false;
 };
 
 int Trouble(const Status& status) {
@@ -38,7 +39,7 @@ int Trouble(const Status& status) {
   return kTrouble;
 }
 
-int MergeFiles(const std::vector<std::string>& files) {
+int MergeFiles(const std::vector<std::string>& files, bool policy) {
   std::vector<std::vector<Reading>> nodes;
   for (const std::string& file : files) {
     const Result<std::string> lines = ReadFile(file, kFileMax);
@@ -46,12 +47,13 @@ int MergeFiles(const std::vector<std::string>& files) {
     nodes.push_back(ReadingsFrom(*lines));
     if (nodes.back().empty()) return Trouble(Status(StatusCode::kInvalidArgument, file + " has no line of a reading"));
   }
-  std::fputs(BaselineText(Merge(nodes)).c_str(), stdout);
+  const Baseline baseline = Merge(nodes);
+  std::fputs((policy ? PolicyRowText(baseline) : BaselineText(baseline)).c_str(), stdout);
   return kGood;
 }
 
-Result<Baseline> BaselineOf(const std::string& file) {
-  if (file.empty()) return Baseline();
+Result<Baseline> BaselineOf(const std::string& file, const std::vector<std::string>& expect) {
+  if (file.empty()) return ParseExpected(expect);
   const Result<std::string> text = ReadFile(file, kFileMax);
   if (!text.ok()) return text.status();
   Result<Baseline> baseline = ParseBaseline(*text);
@@ -68,7 +70,7 @@ std::string DefaultFolder() {
 }
 
 int Validate(const CommandLine& line) {
-  const Result<Baseline> baseline = BaselineOf(line.baseline);
+  const Result<Baseline> baseline = BaselineOf(line.baseline, line.expect);
   if (!baseline.ok()) return Trouble(baseline.status());
   std::size_t seen = 0;
   std::vector<Verdict> bad;
@@ -102,14 +104,22 @@ void AddOptions(CLI::App& app, CommandLine* line) {
       ->check(CLI::Range(std::int64_t{32}, std::int64_t{1} << 30));
   app.add_option("--baseline", line->baseline, "what nodes like this one have, as --merge made it")
       ->check(CLI::ExistingFile);
+  app.add_option("--expect", line->expect, "the same by words: PART.WHAT=NUMBER; a comma between two")
+      ->delimiter(',')
+      ->excludes("--baseline");
   app.add_option("--merge", line->merge,
                  "measure nothing: make a baseline of files with the --json lines of a node each")
       ->check(CLI::ExistingFile);
+  app.add_flag("--policy", line->policy,
+               "with --merge: as a row of health.validate.baselines in the scheduler's policy")
+      ->needs("--merge");
   app.add_flag("--json", line->json, "a JSON object a line");
   app.add_option("--rendezvous", line->options.rendezvous,
                  "HOST:PORT of rank 0, where several nodes meet without a job of Glim");
   app.add_option("--rank", line->options.rank, "this node's, with --rendezvous");
   app.add_option("--ranks", line->options.ranks, "how many nodes, with --rendezvous")->check(CLI::Range(1, 10'000));
+  app.add_flag("--alone", line->options.alone, "in a job of several nodes: do not measure the network between them")
+      ->excludes("--rendezvous");
 }
 
 int Main(int argc, char** argv) {
@@ -124,7 +134,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kGood : 2;
   }
-  if (!line.merge.empty()) return MergeFiles(line.merge);
+  if (!line.merge.empty()) return MergeFiles(line.merge, line.policy);
   line.options.memory_bytes = line.memory_mib * kMiB;
   if (line.options.folders.empty()) line.options.folders = {DefaultFolder()};
   return Validate(line);

@@ -58,6 +58,7 @@ Result<Meeting> MeetingOfJob() {
 }
 
 Result<Meeting> MeetingOf(const Options& options) {
+  if (options.alone) return Meeting();
   if (options.rendezvous.empty()) return MeetingOfJob();
   const Result<net::SocketAddress> address = net::ParseAddress(options.rendezvous);
   if (!address.ok()) return address.status();

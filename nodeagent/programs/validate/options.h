@@ -19,6 +19,7 @@ struct Options {
   std::string rendezvous;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
+  bool alone = false;  // measures itself, also in a job of several nodes
   // Of the GPU part.
   double gpu_seconds = 1;      // of each multiplication; not with `full`
   std::string cuda_library{};  // empty: the driver's, as the loader finds it

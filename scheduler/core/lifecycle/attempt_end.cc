@@ -118,11 +118,17 @@ std::string Left(SaveResult save) {
   return save == SaveResult::kLeftUnsaved ? "left without saving" : "killed";
 }
 
+// A job that reports none may have lost much, and nobody can count it.
+std::string LostInWords(const Attempt& attempt) {
+  if (attempt.last_step < 0 && attempt.durable_step < 0 && attempt.base.step < 0) return "it reported no steps";
+  return std::to_string(attempt.steps_lost) + (attempt.steps_lost == 1 ? " step lost" : " steps lost");
+}
+
 // `attempt` has its steps_lost already.
 std::string Describe(const Ending& ending, const Attempt& attempt, const std::string& limit) {
   const std::string& stop_message = attempt.message;
-  const std::int64_t lost = attempt.steps_lost, saved = attempt.durable_step;
-  const std::string steps = std::to_string(lost) + (lost == 1 ? " step lost" : " steps lost");
+  const std::int64_t saved = attempt.durable_step;
+  const std::string steps = LostInWords(attempt);
   switch (ending.outcome) {
     case Outcome::kInterrupted: return Left(ending.save) + ", " + steps;
     case Outcome::kTimeout:

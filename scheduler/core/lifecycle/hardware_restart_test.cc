@@ -42,7 +42,7 @@ Duration PauseAfterLoss(Cluster& c, JobId job) {
 
 TEST(AHardwareRestart, HasNoPauseTheFirstTimeAndThenOneThatDoublesUpToTenMinutes) {
   Policy policy = Patient();
-  policy.health.lemons.quarantine_times = 0;  // not what this is about
+  policy.health.lemons.cordon_times = 0;  // not what this is about
   Cluster c(Zones{.nodes = 2}, policy);
   const JobId job = c.Running(Spec(1));
   EXPECT_EQ(PauseAfterLoss(c, job), Duration{});

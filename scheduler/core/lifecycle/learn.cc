@@ -2,12 +2,14 @@
 
 #include <vector>
 
+#include "scheduler/core/model/attempt_gpus.h"
+
 namespace glim::core {
 
 void LearnShare(Changes& changes, const Attempt& ended) {
   if (!ended.started_at) return;
   const Job& job = changes.job(ended.id.job);
-  const std::int64_t gpus = static_cast<std::int64_t>(ended.nodes.size()) * job.spec->gpus_per_node;
+  const std::int64_t gpus = GpusKeptBy(changes.state(), ended);
   const TeamService& known = changes.state().index().team_service;
   const ShareId id{job.team, job.user};
   if (const auto least = known.Surplus(id)) changes.Erase(*least);

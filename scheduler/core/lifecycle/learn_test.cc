@@ -38,6 +38,37 @@ TEST(Learnt, SharesAndPredictionsOutliveAFloodOfCancelledJobs) {
   EXPECT_EQ(c.state().index().history, predictions);
 }
 
+// Nobody gets a node for nothing by asking for none of its GPUs.
+TEST(Learnt, AShareIsWhatAJobKeepsFromOthersAndNotWhatItAsksFor) {
+  std::vector<std::int64_t> shares;
+  for (const std::uint32_t asked : {8u, 1u, 0u}) {
+    Cluster c(testing::Zones{.gpus = 8});
+    JobSpec spec = Spec(2);
+    spec.gpus_per_node = asked;
+    const JobId job = c.Running(spec);
+    c.Advance(Hours(2));
+    c.Finish(job);
+    shares.push_back(c.state().index().team_service.Decayed({c.job(job).team, "ann"}, c.now()));
+  }
+  EXPECT_GT(shares[0], 0);
+  EXPECT_EQ(shares, std::vector<std::int64_t>(3, shares[0]));
+}
+
+TEST(Learnt, ANodeWithoutGpusCountsAsOneWithOne) {
+  std::vector<std::int64_t> shares;
+  for (const std::uint32_t gpus : {0u, 1u}) {
+    Cluster c(testing::Zones{.gpus = gpus});
+    JobSpec spec = Spec(2);
+    spec.gpus_per_node = 0;
+    const JobId job = c.Running(spec);
+    c.Advance(Hours(2));
+    c.Finish(job);
+    shares.push_back(c.state().index().team_service.Decayed({c.job(job).team, "ann"}, c.now()));
+  }
+  EXPECT_GT(shares[0], 0);
+  EXPECT_EQ(shares[0], shares[1]);
+}
+
 // What a user breaks off says nothing of how long such jobs take.
 TEST(Learnt, ACancelledJobTeachesNothingThoughItRan) {
   Cluster c;

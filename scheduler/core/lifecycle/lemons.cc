@@ -46,7 +46,7 @@ void SetLemon(Changes& changes, NodeId id, bool lemon) {
 void JudgeLemon(Changes& changes, NodeId id) {
   const LemonPolicy& policy = changes.policy().health.lemons;
   const std::size_t count = CountAt(changes.node(id), policy, changes.now());
-  SetLemon(changes, id, IsReached(count, policy.avoid_times) || IsReached(count, policy.quarantine_times));
+  SetLemon(changes, id, IsReached(count, policy.avoid_times) || IsReached(count, policy.cordon_times));
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::string FailuresInWords(const Node& node, const LemonPolicy& policy, TimePoi
 }
 
 bool IsToBeTakenOut(const Node& node, const LemonPolicy& policy, TimePoint now) {
-  return IsReached(ExplainedAt(node, policy, now), policy.quarantine_times);
+  return IsReached(ExplainedAt(node, policy, now), policy.cordon_times);
 }
 
 JobId FailsWith(const Changes& changes, NodeId node) {
@@ -134,8 +134,8 @@ void EndLemons(Changes& changes) {
 
 TimePoint NextLemonEnd(const ClusterState& state, const Policy& policy) {
   const LemonPolicy& lemons = policy.health.lemons;
-  const std::uint32_t first = std::min(lemons.avoid_times, lemons.quarantine_times);
-  const std::uint32_t times = first > 0 ? first : std::max(lemons.avoid_times, lemons.quarantine_times);
+  const std::uint32_t first = std::min(lemons.avoid_times, lemons.cordon_times);
+  const std::uint32_t times = first > 0 ? first : std::max(lemons.avoid_times, lemons.cordon_times);
   TimePoint next;
   for (const NodeId id : state.index().lemons) {
     const std::vector<NodeFailure>& failures = state.FindNode(id)->failures;

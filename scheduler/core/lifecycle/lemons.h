@@ -1,6 +1,6 @@
 // Lemons: nodes in which jobs fail again and again, each time by something that takes no node out for good.
 //
-//            avoid_times                          quarantine_times
+//            avoid_times                          cordon_times
 //   reliable ------------> a lemon: left out for ------------------> cordoned by health (lemon_cordon.h)
 //      ^                   large jobs while others fit                      |
 //      +--- failures are older than `within` ---+                           |
@@ -46,7 +46,7 @@ void EndLemons(Changes& changes);
 // When that is next the case; 0: there are no lemons.
 TimePoint NextLemonEnd(const ClusterState& state, const Policy& policy);
 
-// The failures that count now are quarantine_times or more.
+// The failures that count now are cordon_times or more.
 bool IsToBeTakenOut(const Node& node, const LemonPolicy& policy, TimePoint now);
 
 inline constexpr char kFailedByIt[] = "jobs failed by it ";

@@ -1,9 +1,15 @@
 #include "scheduler/core/lifecycle/validation_job.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "scheduler/core/lifecycle/attempt_start.h"
+#include "scheduler/core/lifecycle/reservations.h"
 #include "scheduler/core/model/node_users.h"
 
 namespace glim::core {
@@ -12,17 +18,71 @@ namespace {
 // Of glim-validate: far more than it takes.
 constexpr Duration kQuickLongest = Hours(1), kFullLongest = Hours(8);
 
+std::string NumberText(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(),
+          std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::general, 6).ptr};
+}
+
+bool IsOf(const NodeBaseline& baseline, const NodeLabels& labels) {
+  return (baseline.pool.empty() || baseline.pool == labels.pool) &&
+         (baseline.gpu_type.empty() || baseline.gpu_type == labels.gpu_type);
+}
+
+// " --expect cpu.piece=41.6,disk.write=880"; empty: the node is compared with itself.
+std::string ExpectedOf(const NodeLabels& labels, const std::vector<NodeBaseline>& baselines) {
+  const auto found = std::find_if(baselines.begin(), baselines.end(),
+                                  [&](const NodeBaseline& baseline) { return IsOf(baseline, labels); });
+  if (found == baselines.end()) return "";
+  std::string text;
+  for (const auto& [measure, value] : found->expected) {
+    text += (text.empty() ? " --expect " : ",") + measure + "=" + NumberText(value);
+  }
+  return text;
+}
+
+// Nothing is held against it, nobody has it, and what runs on the one runs on the other.
+bool MayBePartner(const Changes& changes, const Node& suspect, const Node& node) {
+  const bool good = !IsSuspect(node, changes.now()) && !node.lemon && node.validation.need == ValidationNeed::kNone;
+  const bool alike = node.labels.pool == suspect.labels.pool && node.labels.zone == suspect.labels.zone &&
+                     node.labels.gpu_count == suspect.labels.gpu_count && node.only_uid == suspect.only_uid &&
+                     node.needs_uid == suspect.needs_uid;
+  return node.id != suspect.id && good && alike && IsFree(node) && !IsKeptFrom(changes.state(), node.id, "");
+}
+
+// The nearest one; null: there is none, or the node does not need any.
+const Node* PartnerOf(const Changes& changes, const Node& suspect) {
+  const Node* found = nullptr;
+  if (suspect.validation.need != ValidationNeed::kSuspicion) return found;
+  changes.state().tables().nodes.ForEach([&](NodeId, const Node& node) {
+    if (!MayBePartner(changes, suspect, node)) return;
+    const bool nearer =
+        node.labels.leaf == suspect.labels.leaf && (!found || found->labels.leaf != suspect.labels.leaf);
+    if (!found || nearer) found = &node;
+  });
+  return found;
+}
+
+// The measurement of what is between the two comes first: it fails where one of them has gone.
+std::string CommandOf(const ValidatePolicy& policy, const std::string& expected, bool paired) {
+  const std::string all = std::string("exec glim-validate ") + (policy.full ? "--full" : "--quick") + " --json";
+  if (!paired) return all + expected;
+  return "glim-validate --part network --json" + expected + " && { [ \"$NODE_RANK\" != 0 ] || " + all + " --alone" +
+         expected + "; }";
+}
+
 }  // namespace
 
-JobSpec SpecThatMeasures(const Node& node, const ValidatePolicy& policy) {
+JobSpec SpecThatMeasures(const Node& node, const ValidatePolicy& policy, bool paired) {
   JobSpec spec;
   spec.name = "validate-" + node.name;
   spec.pool = node.labels.pool;
   spec.priority = PriorityClass::kLow;
-  spec.gpus_per_node = 0;
+  spec.gpus_per_node = node.labels.gpu_count;  // all of them, or none is tested
+  spec.nodes = paired ? 2 : 1;
   spec.placement.node = node.name;
   spec.workdir = "/tmp";
-  spec.run = std::string("exec glim-validate ") + (policy.full ? "--full" : "--quick") + " --json";
+  spec.run = CommandOf(policy, ExpectedOf(node.labels, policy.baselines), paired);
   // It has nothing to save: who is more urgent gets the node at once.
   spec.interrupt_mode = InterruptMode::kSignal;
   spec.grace = spec.max_grace = {};
@@ -34,34 +94,35 @@ JobSpec SpecThatMeasures(const Node& node, const ValidatePolicy& policy) {
 
 void BeginMeasuring(Changes& changes, NodeId id) {
   const Node& node = changes.node(id);
+  std::vector<NodeId> nodes = {id};
+  if (const Node* partner = PartnerOf(changes, node)) nodes.push_back(partner->id);
+  const auto count = static_cast<std::uint32_t>(nodes.size());
   Job job;
   job.id = changes.NewJobId();
   job.user = kClusterUser;
   job.validates = id;
-  job.spec = std::make_shared<const JobSpec>(SpecThatMeasures(node, changes.policy().health.validate));
+  job.spec = std::make_shared<const JobSpec>(SpecThatMeasures(node, changes.policy().health.validate, count > 1));
   job.state = JobState::kStarting;
   job.priority = PriorityClass::kLow;
   job.submitted_at = job.queued_at = changes.now();
   job.attempts = 1;
   Attempt attempt;
   attempt.id = {job.id, 1};
-  attempt.nodes = {id};
+  attempt.nodes = nodes;
   attempt.zones = {node.labels.zone};
   attempt.charged = PriorityClass::kLow;
   attempt.borrowed = true;  // it is of no quota, and leaves first
-  attempt.nodes_held = 1;
+  attempt.nodes_held = count;
   attempt.queued_at = attempt.claimed_at = changes.now();
   const AttemptId begun = attempt.id;
   changes.Note(HistoryKind::kJobSubmitted, {job.id, 0}, {}, "",
-               {.name = job.spec->name, .user = job.user, .priority = job.priority, .nodes = 1});
+               {.name = job.spec->name, .user = job.user, .priority = job.priority, .nodes = count});
   changes.Write(std::move(job));
   changes.Write(std::move(attempt));
-  changes.EditNode(id, [&](Node& row) {
-    row.holder = begun;
-    row.validation.job = begun.job;
-  });
-  HistoryFacts facts{.nodes = 1, .nodes_free = 1};
-  changes.NameNodes({id}, facts);
+  for (const NodeId one : nodes) changes.EditNode(one, [&](Node& row) { row.holder = begun; });
+  changes.EditNode(id, [&](Node& row) { row.validation.job = begun.job; });
+  HistoryFacts facts{.nodes = count, .nodes_free = count};
+  changes.NameNodes(nodes, facts);
   changes.Note(HistoryKind::kAttemptClaimed, begun, {}, "", std::move(facts));
   BeginStart(changes, begun);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/core/lifecycle/suspicion.h"
+#include "scheduler/core/lifecycle/validation_job.h"
 #include "scheduler/core/lifecycle/validation_need.h"
 #include "scheduler/core/model/node_users.h"
 #include "scheduler/core/testing/health_reports.h"
@@ -75,9 +76,25 @@ TEST_F(ANodeThatJoins, IsMeasuredByAJobOfTheClustersOwn) {
   EXPECT_EQ(job.spec->name, "validate-n1");
   EXPECT_EQ(job.spec->placement.node, "n1");
   EXPECT_EQ(job.spec->run, "exec glim-validate --quick --json");
-  EXPECT_EQ(job.spec->gpus_per_node, 0u);
+  EXPECT_EQ(job.spec->gpus_per_node, 8u) << "all that it has: GPUs that the job does not hold are not tested";
   EXPECT_EQ(job.spec->grace, Duration{});
   EXPECT_EQ(c.attempt(job.id).nodes, std::vector{kNewNode});
+}
+
+TEST_F(ANodeThatJoins, IsComparedWithTheFirstBaselineThatIsOfItsKind) {
+  const Node& node = c.node(kNewNode);
+  ValidatePolicy policy{.full = true,
+                        .baselines = {{.gpu_type = "other-card", .expected = {{"cpu.piece", 1}}},
+                                      {.pool = node.labels.pool,
+                                       .gpu_type = node.labels.gpu_type,
+                                       .expected = {{"disk.write", 880.25}, {"cpu.piece", 41.66636900}}},
+                                      {.expected = {{"cpu.piece", 2}}}}};
+  EXPECT_EQ(SpecThatMeasures(node, policy, false).run,
+            "exec glim-validate --full --json --expect cpu.piece=41.6664,disk.write=880.25");
+  policy.baselines.erase(policy.baselines.begin() + 1);
+  EXPECT_EQ(SpecThatMeasures(node, policy, false).run, "exec glim-validate --full --json --expect cpu.piece=2");
+  policy.baselines.pop_back();
+  EXPECT_EQ(SpecThatMeasures(node, policy, false).run, "exec glim-validate --full --json") << "compared with itself";
 }
 
 TEST_F(ANodeThatJoins, IsCordonedByHealthWhenItIsBad) {
@@ -306,6 +323,47 @@ TEST_F(ASuspect, IsCordonedWhenItIsBad) {
   EXPECT_EQ(c.node(kNewNode).cordon->by, "health");
   EXPECT_EQ(ValidationOf(c, kNewNode).need, ValidationNeed::kNone);
   EXPECT_EQ(ValidationOf(c, kNewNode).bad, "a bad link");
+}
+
+// The network may be to blame, which nobody finds on one node alone.
+TEST_F(ASuspect, IsMeasuredWithAPartnerThatNothingIsHeldAgainst) {
+  SuspectIt(c, kNewNode);
+  c.Settle();
+  const Job& job = c.job(MeasuringOf(c, kNewNode));
+  EXPECT_EQ(job.validates, kNewNode);
+  EXPECT_EQ(job.spec->nodes, 2u);
+  EXPECT_EQ(job.spec->run,
+            "glim-validate --part network --json && { [ \"$NODE_RANK\" != 0 ] || exec glim-validate --quick --json "
+            "--alone; }");
+  EXPECT_EQ(c.attempt(job.id).nodes, (std::vector{kNewNode, kSpareNode})) << "rank 0 is the suspect";
+  EXPECT_FALSE(MeasuringOf(c, kSpareNode)) << "nothing is said of the partner";
+  Measured(c, kNewNode, 3, "network stream 10.0.0.1 -> 10.0.0.2: 12 MB/s");
+  EXPECT_EQ(c.node(kNewNode).cordon->by, "health");
+  EXPECT_FALSE(c.node(kSpareNode).cordon);
+  EXPECT_EQ(c.node(kSpareNode).suspect, 0u);
+  EXPECT_FALSE(c.node(kSpareNode).holder);
+}
+
+TEST_F(ASuspect, IsMeasuredAloneWhereNoPartnerIs) {
+  const JobId other = c.Submit(Spec(1));
+  c.Settle();
+  const NodeId taken = c.attempt(other).nodes[0], left = taken == kNewNode ? kSpareNode : kNewNode;
+  SuspectIt(c, left);
+  EXPECT_EQ(c.attempt(MeasuringOf(c, left)).nodes, std::vector{left}) << "nobody is interrupted for it";
+}
+
+TEST_F(ASuspect, IsNoPartnerForAnother) {
+  Changes changes(c.state(), c.policy(), c.now());
+  for (const NodeId id : {kNewNode, kSpareNode}) ToBeMeasured(changes, id, ValidationNeed::kSuspicion, "it stood still");
+  c.Commit(changes.Take());
+  c.Do(TimePassed{});
+  for (const NodeId id : {kNewNode, kSpareNode}) EXPECT_EQ(c.attempt(MeasuringOf(c, id)).nodes, std::vector{id});
+}
+
+TEST(ASuspectOfAnotherZone, IsMeasuredAlone) {
+  Cluster c(Zones{.zones = 2, .nodes = 1}, Validating({}));
+  SuspectIt(c, kNewNode);
+  EXPECT_EQ(c.attempt(MeasuringOf(c, kNewNode)).nodes, std::vector{kNewNode});
 }
 
 TEST_F(ASuspect, IsNoneAnyMoreWhenAnOperatorReturnsIt) {

@@ -115,7 +115,7 @@ void LoseNode(Cluster& c, JobId job) {
 
 TEST(RestartMax, CountsTheRestartsSinceTheLastDurableSave) {
   Cluster c;
-  c.policy().health.lemons.quarantine_times = 0;  // not what this is about
+  c.policy().health.lemons.cordon_times = 0;  // not what this is about
   const JobId job = c.Running(SpecWith(1, [](JobSpec& s) {
     s.restart_max = 2;
     s.restart_backoff = {};

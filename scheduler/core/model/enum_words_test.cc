@@ -1,7 +1,9 @@
 // The table of words against the enumerations themselves: every enumerator is there, with the word of its own name.
 #include "scheduler/core/model/enum_words.h"
 
+#include <array>
 #include <cctype>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,7 +20,7 @@ constexpr int kNumberHigh = 127;
 // "glim::core::JobState::kQueued" of an enumerator, "(glim::core::JobState)17" of any other number: what the compiler
 // knows about an enumeration, so that no list of enumerators stands here beside it.
 template <auto kValue>
-std::string_view NameOfValue() {
+constexpr std::string_view NameOfValue() {
   const std::string_view text = __PRETTY_FUNCTION__;
   const std::size_t begin = text.find("kValue = ") + std::string_view("kValue = ").size();
   return text.substr(begin, text.find_first_of(";]", begin) - begin);
@@ -37,29 +39,31 @@ std::string WordOfName(std::string_view name) {
   return word;
 }
 
-template <typename E, int kNumber>
-void CheckNumber(std::size_t* enumerators) {
-  constexpr auto kValue = static_cast<E>(kNumber);
-  const std::string expected = WordOfName(NameOfValue<kValue>());
-  const char* const found = WordOf(kValue);
-  if (expected.empty()) {
-    EXPECT_EQ(found, nullptr) << "the table has " << kNumber << ", which is no enumerator";
-    return;
-  }
-  ++*enumerators;
-  const std::string word = found != nullptr ? found : "(not in the table)";
-  if (word.empty()) {
-    EXPECT_EQ(expected, "none") << "only kNone may have the empty word";
-  } else {
-    EXPECT_EQ(word, expected) << "see enum_words.h";
-  }
-  EXPECT_EQ(FromWord<E>(word), kValue);
+// The compiler's names of all numbers that are looked at. Nothing but names is instantiated for each number: what checks
+// them is a loop.
+template <typename E, int... kNumbers>
+constexpr auto NamesOfNumbers(std::integer_sequence<int, kNumbers...>) {
+  return std::array{NameOfValue<static_cast<E>(kNumbers + kNumberLow)>()...};
 }
 
-template <typename E, int... kNumbers>
-std::size_t CheckEveryNumber(std::integer_sequence<int, kNumbers...>) {
+template <typename E>
+std::size_t CheckEveryNumber() {
+  constexpr auto kNames = NamesOfNumbers<E>(std::make_integer_sequence<int, kNumberHigh - kNumberLow + 1>());
   std::size_t enumerators = 0;
-  (CheckNumber<E, kNumbers + kNumberLow>(&enumerators), ...);
+  for (int number = kNumberLow; number <= kNumberHigh; ++number) {
+    const auto value = static_cast<E>(number);
+    const std::string expected = WordOfName(kNames[number - kNumberLow]);
+    const char* const found = WordOf(value);
+    if (expected.empty()) {
+      EXPECT_EQ(found, nullptr) << "the table has " << number << ", which is no enumerator";
+      continue;
+    }
+    ++enumerators;
+    const std::string word = found != nullptr ? found : "(not in the table)";
+    // Only kNone may have the empty word.
+    EXPECT_EQ(word.empty() ? "none" : word, expected) << "see enum_words.h";
+    EXPECT_EQ(FromWord<E>(word), value);
+  }
   return enumerators;
 }
 
@@ -73,8 +77,7 @@ using Enumerations =
 TYPED_TEST_SUITE(EnumWordsTest, Enumerations);
 
 TYPED_TEST(EnumWordsTest, EveryEnumeratorHasTheWordOfItsName) {
-  const std::size_t enumerators =
-      CheckEveryNumber<TypeParam>(std::make_integer_sequence<int, kNumberHigh - kNumberLow + 1>());
+  const std::size_t enumerators = CheckEveryNumber<TypeParam>();
   EXPECT_GE(enumerators, 2u) << "the compiler's names are not read as they are written";
   EXPECT_EQ(enumerators, kEnumWords<TypeParam>.size());
 }

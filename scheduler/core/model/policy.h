@@ -91,6 +91,12 @@ struct HealthRule {
   std::string repair{};         // what an operator does then, for people
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };
+// What nodes of one kind have, typically: the median of a fleet.
+struct NodeBaseline {
+  std::string pool{}, gpu_type{};            // whose; empty: of any
+  std::map<std::string, double> expected{};  // by names of measures.h, in glim-validate's units
+  friend bool operator==(const NodeBaseline&, const NodeBaseline&) = default;
+};
 // When nodes are measured by themselves (lifecycle/validation.h).
 struct ValidatePolicy {
   bool on_join = false;      // a node that joins takes no job before it has been measured, and was found good
@@ -98,14 +104,16 @@ struct ValidatePolicy {
   bool suspects = true;      // one where a job stood still: it is left out until it was found good
   Duration every{};          // of idle nodes, at least so often; 0: not by itself
   bool full = false;         // glim-validate --full; else --quick
+  // The first one that is the node's counts; without one a node is compared with itself.
+  std::vector<NodeBaseline> baselines{};
   friend bool operator==(const ValidatePolicy&, const ValidatePolicy&) = default;
 };
 // Nodes in which jobs fail again and again, each time by something else (lifecycle/lemons.h).
 struct LemonPolicy {
   Duration within = Hours(24) * 30;
-  std::uint32_t avoid_times = 2;  // after so many failures it is left out for large jobs, while others fit; 0: never
-  std::uint32_t large_nodes = 8;  // jobs of so many nodes or more
-  std::uint32_t quarantine_times = 4;  // after so many nobody comes until an operator gives it back; 0: never
+  std::uint32_t avoid_times = 2;   // after so many failures it is left out for large jobs, while others fit; 0: never
+  std::uint32_t large_nodes = 8;   // jobs of so many nodes or more
+  std::uint32_t cordon_times = 4;  // after so many nobody comes until an operator gives it back; 0: never
   friend bool operator==(const LemonPolicy&, const LemonPolicy&) = default;
 };
 // Running attempts whose GPUs nobody uses (lifecycle/idle_gpus.h).

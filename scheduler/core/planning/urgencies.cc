@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "scheduler/core/model/attempt_gpus.h"
+
 namespace glim::core {
 
 Urgencies::Urgencies(const ClusterState& state, const Policy& policy, TimePoint now)
@@ -21,15 +23,15 @@ void Urgencies::AddShares() {
   struct Live {
     OfTeam* team;
     std::int64_t* user;  // its service in that team
-    const Job* job;
-    TimePoint started_at;
+    const Attempt* attempt;
   };
   std::vector<Live> live;
   for (const auto& [pool, attempts] : state_.index().live) {
     for (const AttemptId id : attempts) {
       const Job& job = *state_.FindJob(id.job);
+      if (job.validates) continue;  // it is nobody's
       OfTeam& team = teams[job.team];
-      live.push_back({&team, &team.users[job.user], &job, state_.FindAttempt(id)->started_at});
+      live.push_back({&team, &team.users[job.user], state_.FindAttempt(id)});
     }
   }
   const bool users_differ = std::any_of(teams.begin(), teams.end(),
@@ -41,9 +43,9 @@ void Urgencies::AddShares() {
     for (auto& [user, gpu_ms] : team.users) gpu_ms = state_.index().team_service.Decayed(ShareId{name, user}, now_);
   }
   for (const Live& one : live) {
-    if (!one.started_at) continue;
-    const std::int64_t gpus = std::int64_t{one.job->spec->gpus_per_node} * one.job->spec->nodes;
-    const std::int64_t span = DecayedSpan(gpus, one.started_at, now_, now_);
+    const TimePoint started_at = one.attempt->started_at;
+    if (!started_at) continue;
+    const std::int64_t span = DecayedSpan(GpusKeptBy(state_, *one.attempt), started_at, now_, now_);
     one.team->gpu_ms += span;
     *one.user += span;
   }

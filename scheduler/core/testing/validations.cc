@@ -22,6 +22,8 @@ void Measured(Cluster& c, NodeId node, std::int32_t code, const std::string& las
     task.ranks[0].cause = last_line;
     ScriptedAgent::Release(task, code);
   });
+  const bool paired = c.attempt(job).nodes.size() > 1;
+  if (paired) c.Edit(job, 1, [](ObservedTask& task) { ScriptedAgent::Release(task, 0); });
   c.Settle();
 }
 

@@ -35,7 +35,7 @@ core::Policy TracePolicy(const TraceOptions& options) {
   policy.unfinished_jobs_max = policy.unfinished_jobs_per_user_max = core::kUnlimited;
   policy.finished_jobs_kept = core::kUnlimited;
   // Faults strike any node alike, and nobody gives back a node that is taken out.
-  policy.health.lemons.avoid_times = policy.health.lemons.quarantine_times = 0;
+  policy.health.lemons.avoid_times = policy.health.lemons.cordon_times = 0;
   if (options.planner == core::PlannerKind::kTimeSharing) return policy;
   // A baseline takes any node; as many as like may span zones.
   policy.links.clear();

@@ -88,7 +88,7 @@ void HealthTruth::SeeFailures(const core::Node& node, const core::LemonPolicy& p
     const bool is_explained = failure.cause != "node_failure" || !failure.device.empty();
     return is_explained && failure.at + policy.within > newest;
   });
-  if (policy.quarantine_times > 0 && count >= policy.quarantine_times) out_.insert(node.id);
+  if (policy.cordon_times > 0 && count >= policy.cordon_times) out_.insert(node.id);
 }
 
 void HealthTruth::Check(const core::ClusterState& state, const core::Policy& policy) {

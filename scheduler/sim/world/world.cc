@@ -23,7 +23,7 @@ core::LemonPolicy DrawLemons(Rng& rng) {
   lemons.within = Minutes(rng.Between(2, 120));
   lemons.avoid_times = static_cast<std::uint32_t>(rng.Between(0, 3));
   lemons.large_nodes = static_cast<std::uint32_t>(rng.Between(1, 4));
-  lemons.quarantine_times = rng.OneIn(2) ? static_cast<std::uint32_t>(rng.Between(1, 5)) : 0;
+  lemons.cordon_times = rng.OneIn(2) ? static_cast<std::uint32_t>(rng.Between(1, 5)) : 0;
   return lemons;
 }
 

@@ -9,6 +9,7 @@ import { Dash, Duration, Lasted, Step, Time } from '../../ui/amounts';
 import { Badge } from '../../ui/Badge';
 import { DataTable, type Columns } from '../../ui/DataTable';
 import { EmptyState } from '../../ui/states-of-pages';
+import { stepsLostOf } from './segments';
 
 type Attempt = Schemas['Attempt'];
 
@@ -63,7 +64,8 @@ function stepColumns(t: TFunction): Columns<Attempt> {
   const of = createColumnHelper<Attempt>();
   const names = ['base_step', 'last_step', 'steps_lost'] as const;
   return names.map((name) =>
-    of.accessor(name, {
+    of.accessor((attempt) => (name === 'steps_lost' ? stepsLostOf(attempt) : attempt[name]), {
+      id: name,
       header: t(`attempt.${name}`),
       sortingFn: 'basic',
       meta: { number: true, wide: true, width: '116px', words: t(`attempt.${name}Words`) },

@@ -3,12 +3,12 @@ import { useEffect, useRef, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobDetail } from '../../live/types';
 import { JobLink } from '../../shell/links';
-import { Count, Duration, GpuHours, Said, Time } from '../../ui/amounts';
+import { Count, Duration, GpuHours, Said, Step, Time } from '../../ui/amounts';
 import { classes } from '../../ui/classes';
 import { Explained } from '../../ui/Explained';
 import { usePreemptorStart } from './queries';
 import styles from './Receipts.module.css';
-import { interruptsOf, numberOf, type Interrupt } from './segments';
+import { interruptsOf, numberOf, stepsLostOf, type Interrupt } from './segments';
 
 const OWN = ['notify', 'agree', 'save', 'leave', 'release'] as const;
 const THEIRS = ['queued', 'notify', 'agree', 'save', 'release', 'start'] as const;
@@ -83,7 +83,7 @@ function Cost({ job, interrupt }: { job: JobDetail; interrupt: Interrupt }) {
   return (
     <dl className={styles.cost}>
       <Fact name={t('receipt.lost')} words={t('receipt.lostWords')} command={command} part="lost">
-        <Count value={attempt.steps_lost} />
+        <Step value={stepsLostOf(attempt)} />
         {attempt.save && <> ({t(`common:saveResults.${attempt.save}`)})</>}
       </Fact>
       <Fact name={t('receipt.grace')} words={t('receipt.graceWords')} command={command} part="grace">

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobDetail } from '../../live/types';
 import { joinedEvents, ranksOfTask } from './queries';
 import { look, ratesOf } from './rates';
-import { interruptsOf, segmentsOf, ticksOf, waitsSince, type Agreement, type Attempt } from './segments';
+import { interruptsOf, segmentsOf, stepsLostOf, ticksOf, waitsSince, type Agreement, type Attempt } from './segments';
 import { yamlOf } from './spec';
 
 const agreement = {
@@ -74,6 +74,16 @@ describe('a job', () => {
     const event = (seq: number, job_id = 7) => ({ seq, job_id }) as never;
     const all = joinedEvents([event(1), event(2)], [event(2), event(3), event(4, 8)], 7);
     expect(all.map((one) => one.seq)).toEqual([3, 2, 1]);
+  });
+});
+
+describe('the steps that an attempt lost', () => {
+  it('are known of an attempt that has reported some', () => {
+    expect(stepsLostOf(attempt(1, { steps_lost: 3 }))).toBe(3);
+    expect(stepsLostOf(attempt(1, { base_step: 5, last_step: -1, durable_step: -1, steps_lost: 0 }))).toBe(0);
+  });
+  it('are not known of one that has told none', () => {
+    expect(stepsLostOf(attempt(1, { base_step: -1, last_step: -1, durable_step: -1, steps_lost: 0 }))).toBe(-1);
   });
 });
 

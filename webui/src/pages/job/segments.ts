@@ -23,6 +23,12 @@ export interface Interrupt {
 
 export const numberOf = (attempt: Attempt): number => attempt.ref?.number ?? 0;
 
+// -1 of an attempt that has reported no step: nobody knows what it lost.
+export function stepsLostOf(attempt: Attempt): Attempt['steps_lost'] {
+  const reports = [attempt.base_step, attempt.last_step, attempt.durable_step].some((step) => step >= 0);
+  return reports ? attempt.steps_lost : -1;
+}
+
 const positive = (ms: number) => Math.max(0, ms);
 
 // The interrupt that ended the attempt, or is about to.
