@@ -85,7 +85,7 @@ Status RunResolve(CommandContext& context, const ChangeOptions& options) {
 }  // namespace
 
 void AddAdmin(Syntax app, Selection* selection) {
-  Syntax admin = app.AddGroup("admin", "For operators");
+  Syntax admin = app.AddGroup("admin", "For operators; some of it for everybody");
   Syntax status = admin.AddCommand("status", "Show how the scheduler is doing");
   status.Example("glim admin status");
   status.OnChosen([=] { selection->run = RunStatus; });

@@ -57,7 +57,7 @@ def markdown(title, reader, intro, commands):
         if len(groups) > 1:
             lines += ["| command | does |", "| --- | --- |"]
             for one in groups[1:]:
-                if not one.commands:
+                if not one.commands or one.examples:  # some have commands below them, and do something themselves
                     anchor = "-".join(one.words.split()[1:])
                     lines.append(f"| [`{one.words}`](#{anchor}) | {escape(sentence(one.about))} |")
             lines.append("")

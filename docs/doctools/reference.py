@@ -19,7 +19,10 @@ ENUMS = {  # of the core: title, what the table's words are
     "JobState": ("States of a job", "A job is in one of these, as `glim queue` and `glim status` show it."),
     "AttemptState": ("States of an attempt", "An attempt is one run of a job on its nodes."),
     "Outcome": ("How an attempt ended", "`glim status`, `glim history` and the metrics have these words."),
-    "SaveResult": ("How an interrupted attempt left", "A receipt of `glim status` has these words."),
+    "SaveResult": (
+        "How an interrupted attempt left",
+        "JSON, metrics and the store have these words; a receipt of `glim status` says two of them otherwise.",
+    ),
     "NodeState": ("States of a node", "`glim nodes` shows them; no job starts on a node that is not ready."),
     "BlockerKind": (
         "Why a job waits",

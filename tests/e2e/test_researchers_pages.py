@@ -116,8 +116,9 @@ def test_a_checkpoint_is_loaded_elsewhere(quickstart, mine):
     blocks = [
         text for language, text in pages.fences(page("howto/load-a-checkpoint-elsewhere.md")) if language == "python"
     ]
-    assert len(blocks) == 2
-    for number, block in enumerate(blocks):
+    *readers, going_on = blocks
+    assert len(readers) == 2
+    for number, block in enumerate(readers):
         # safetensors is not in Debian: its place is taken by a reader of our own, written from its published layout.
         script = (
             "import sys, types, torch\n"
@@ -138,6 +139,24 @@ def test_a_checkpoint_is_loaded_elsewhere(quickstart, mine):
         done = subprocess.run([PYTHON, "-c", script], cwd=mine, capture_output=True, text=True, timeout=60)
         assert done.stdout == "the same weights\n", f"block {number}: {done.stderr}"
 
+    # Another job goes on with it, off the cluster: ten epochs of three batches. The optimizer counts its steps.
+    script = (
+        f"import sys, torch\nsys.path.append({python!r})\n"
+        "model, sampler, loader = torch.nn.Linear(8, 1), None, [torch.ones(4, 8)] * 3\n"
+        "optim = torch.optim.Adam(model.parameters())\n"
+        "def train(batch):\n"
+        "    optim.zero_grad()\n"
+        "    loss = model(batch).sum()\n"
+        "    loss.backward()\n"
+        "    optim.step()\n"
+        "    return loss.item()\n"
+        f"{going_on}\n"
+        "print(start, int(optim.state_dict()['state'][0]['step']))\n"
+    )
+    env = {**os.environ, "OLD_SAVE": save}
+    done = subprocess.run([PYTHON, "-c", script], cwd=mine, env=env, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "100 130\n", done.stderr
+
 
 def test_why_a_job_waits_is_found_out(quickstart, mine):
     make = quickstart.examples.make
@@ -147,6 +166,17 @@ def test_why_a_job_waits_is_found_out(quickstart, mine):
     wait_until(lambda: quickstart.glim.job(job)["blockers"], 30, "it is known why the job waits")
     told = type_in(quickstart, "howto/find-out-why-a-job-waits.md", mine, JOB=str(job))
     assert "nodes_busy" in told and re.search(r"^promised +in 1 d 3 h at the latest", told, re.MULTILINE), told
+
+
+def test_everyday_questions_are_answered(quickstart, mine):
+    with open(os.path.join(mine, "token.txt"), "w") as file:
+        file.write("of the test")
+    job = quickstart.glim.submit(quickstart.examples.make("runs", "echo loss=nan; exec sleep 600", nodes=1), user="ana")
+    quickstart.cluster.wait_state(job, "running", 60)
+    wait_until(lambda: "loss=nan" in quickstart.glim.run("logs", str(job)).stdout, 30, "it has written its line")
+    told = type_in(quickstart, "howto/everyday-questions.md", mine, JOB=str(job), NAME="ana")
+    assert told.count("loss=nan") == 3 and "is suspending" in told
+    assert quickstart.glim.job(job)["priority"] == "below_normal"
 
 
 def test_why_a_job_failed_is_found_out(quickstart, mine):
