@@ -45,7 +45,8 @@ def fall_off(stage, logs, job, out, step, seconds):
 
 
 def told_of(text, node):
-    return text if re.search(rf"\b{node}\b", text) else None
+    """The text once it says why the node is out: before that it may name the node as one of those that jobs hold."""
+    return text if re.search(rf"\bnode {node}\b", text) and "xid 79" in text else None
 
 
 def figures(metrics):

@@ -59,7 +59,7 @@ def interrupt_lines(job):
     if agreement is None:
         return
     who = f"job {agreement['preemptor']['job_id']} {agreement['preemptor_name']}"
-    # The reason in the platform's words usually begins with who asked.
+    # The reason in the scheduler's words usually begins with who asked.
     why = agreement["reason"] if agreement["reason"].startswith(who) else f"{who}: {agreement['reason']}"
     yield f"    interrupted for user {agreement['preemptor_user']}: {why}"
     agreed = f", agreed on step {agreement['stop_step']}" if agreement["stop_step"] >= 0 else ""

@@ -94,7 +94,7 @@ def problems_of_interrupt(story, accuracy_min=ACCURACY_MIN):
         ranges = story["steps_of_a"]
         found.expect(
             ranges.get(1, (0, None))[1] == stop and ranges.get(2, (None, 0))[0] == stop + 1,
-            f"A: its own files say {ranges}, the platform says {stop}",
+            f"A: its own files say {ranges}, the scheduler says {stop}",
         )
         used = agreement["grace_used_ms"]
         found.expect(used <= agreement["grace_ms"], f"A: used {used} ms of its grace of {agreement['grace_ms']} ms")

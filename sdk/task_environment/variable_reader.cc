@@ -32,7 +32,7 @@ Result<std::uint32_t> VariableReader::ParseNumber(TaskVariable variable, const s
   if (whole && value >= least && value <= most) return static_cast<std::uint32_t>(value);
   return WrongVariable(variable,
                        "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most),
-                       "leave it as the platform sets it");
+                       "leave it as Glim sets it");
 }
 
 std::vector<std::string> SplitVariable(std::string_view text) {

@@ -42,7 +42,7 @@ BAD_FIELDS = {
     "an unknown class": ({"priority": "hihg"}, USAGE, "priority", "high"),
     "an unknown key": ({"nodez": 2}, USAGE, "nodez", "nodes"),
     "an unknown key in a section": ({"interrupt": {"grase": "5s"}}, USAGE, "interrupt.grase", "grace"),
-    "a variable of the platform": ({"env": {"GLIM_ATTEMPT": "7"}}, USAGE, "env.GLIM_ATTEMPT", "another name"),
+    "a variable of Glim": ({"env": {"GLIM_ATTEMPT": "7"}}, USAGE, "env.GLIM_ATTEMPT", "another name"),
     "an unknown launcher": ({"launcher": "per-gpus"}, USAGE, "launcher", "per-gpu"),
     "a relative checkpoint folder": ({"checkpoint": {"dir": "ckpt"}}, USAGE, "checkpoint.dir", "/data/set"),
 }

@@ -1,4 +1,4 @@
-"""glim.hfreduce in a job that spans two zones: each rank knows the others from what the platform put into its
+"""glim.hfreduce in a job that spans two zones: each rank knows the others from what the scheduler put into its
 environment, and nothing else."""
 
 import json

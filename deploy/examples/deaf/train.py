@@ -1,4 +1,4 @@
-"""Job C: saves now and then, and never answers an interrupt, nor SIGTERM. The platform must end it by force, and what
+"""Job C: saves now and then, and never answers an interrupt, nor SIGTERM. The scheduler must end it by force, and what
 it did since its last save is lost and done again. Standard library and the SDK's low level only."""
 
 import argparse
@@ -12,7 +12,7 @@ import glim
 
 
 def load(folder, rank):
-    """(next step, state) as this rank's shard of the platform's save has them."""
+    """(next step, state) as this rank's shard of Glim's save has them."""
     if not folder:
         return 0, ""
     with open(os.path.join(folder, f"rank-{rank}.json")) as file:

@@ -1,7 +1,7 @@
 """Handwritten digits with DistributedDataParallel, made to be interrupted: however often that happens, the final
 weights are, bit for bit, those of a run that was left alone.
 
-Run by the platform with `launcher: per-gpu` (see job.yaml), or alone: python3 train.py --out /tmp/digits
+Run by Glim with `launcher: per-gpu` (see job.yaml), or alone: python3 train.py --out /tmp/digits
 """
 
 import argparse

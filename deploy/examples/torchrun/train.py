@@ -1,6 +1,6 @@
 """DistributedDataParallel over gloo under torchrun, or under `launcher: per-gpu`: the script is the same.
 
-Under torchrun the platform knows one process a node, so there is no agreement on a step: at an interrupt rank 0 stops
+Under torchrun the scheduler knows one process a node, so there is no agreement on a step: at an interrupt rank 0 stops
 at its next step, saves and leaves, and what breaks in the others meanwhile is no failure."""
 
 import ipaddress

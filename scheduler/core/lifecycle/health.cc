@@ -62,13 +62,15 @@ std::optional<std::size_t> CountedWith(const std::vector<HealthEvent>& kept, con
   return flood ? newest : std::nullopt;
 }
 
-// The oldest of the kind, of one job, that has the most entries.
+// Of the check that has the most entries, and of these the oldest of the finding that has the most.
 std::size_t LeastMissed(const std::vector<HealthEvent>& kept) {
+  const auto count = [&](const auto& is_alike) { return std::count_if(kept.begin(), kept.end(), is_alike); };
   std::size_t least = 0;
-  std::ptrdiff_t most = 0;
+  std::pair<std::ptrdiff_t, std::ptrdiff_t> most;
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    const std::ptrdiff_t alike = std::count_if(kept.begin(), kept.end(),
-                                               [&](const HealthEvent& other) { return IsSameFinding(kept[i], other); });
+    const HealthEvent& entry = kept[i];
+    const std::pair alike(count([&](const HealthEvent& other) { return entry.check == other.check; }),
+                          count([&](const HealthEvent& other) { return IsSameFinding(entry, other); }));
     if (alike <= most) continue;
     most = alike;
     least = i;

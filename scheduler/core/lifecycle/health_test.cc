@@ -273,6 +273,18 @@ TEST(AFloodOfHealthEvents, PushesOutItsOwnKindAlone) {
   EXPECT_EQ(c.node(kOne).health_events.front().check, "link_flash");
 }
 
+// A cable that flashes every second day is found, however many programs fail on the node in between.
+TEST(AFloodOfHealthEvents, OfOneCheckPushesOutNoOtherCheck) {
+  Cluster c(Zones{.nodes = 1}, Patient());
+  Tell(c, kOne, {Told(1, "link_flash", 0, kPort)});
+  for (std::uint64_t seq = 2; seq < 60; ++seq) {
+    c.Advance(Minutes(2));
+    Tell(c, kOne, {Told(seq, "xid", static_cast<std::int64_t>(1000 + seq))});
+  }
+  EXPECT_EQ(c.node(kOne).health_events.front().check, "link_flash");
+  EXPECT_EQ(c.node(kOne).health_events.back().code, 1059);
+}
+
 TEST(ThePolicysRows, DecideInPlaceOfTheDefaultOnes) {
   Cluster c(Zones{.nodes = 2}, Patient());
   c.policy().health.rules = {{.check = "xid", .codes = {79}},

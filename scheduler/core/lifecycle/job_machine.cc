@@ -144,7 +144,7 @@ void AfterStartFailure(Changes& changes, const Attempt& ended) {
   }
 }
 
-// The platform's failure, however often: the job is tried again until its save can be had.
+// Glim's failure, however often: the job is tried again until its save can be had.
 void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
   const Policy& policy = changes.policy();
   std::uint32_t failures = 0;

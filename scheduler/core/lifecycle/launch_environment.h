@@ -18,8 +18,8 @@ GangEnvironment GangEnvironmentOf(const Tables& tables, const Attempt& attempt);
 // Of a task whose job and attempt are known, on this node.
 TaskEnvironment TaskEnvironmentOf(const Tables& tables, const DesiredTask& task, const Node& node);
 
-// Everything that the scheduler tells the task: the job's own variables, but for those that are the platform's, and
-// the platform's.
+// Everything that the scheduler tells the task: the job's own variables, but for those that are Glim's, and
+// Glim's.
 TaskVariables LaunchVariables(const Tables& tables, const DesiredTask& task, const Node& node,
                               const GangEnvironment& gang);
 

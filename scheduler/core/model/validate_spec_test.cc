@@ -129,7 +129,7 @@ const Refusal kRefusals[] = {
      [](JobSpec& s) {
        s.env = {{"A", "1"}, {"A", "2"}};
      }},
-    {"a variable of the platform", "env.GLIM_SOCKET",
+    {"a variable of Glim", "env.GLIM_SOCKET",
      [](JobSpec& s) {
        s.env = {{"GLIM_SOCKET", "/x"}};
      }},

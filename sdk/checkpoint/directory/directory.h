@@ -41,7 +41,7 @@ class Directory {
   // attempt) is told the same. FAILED_PRECONDITION, reason SUPERSEDED, when a higher attempt has begun: this one is a
   // zombie.
   virtual Result<std::optional<CheckpointId>> BeginAttempt(std::uint32_t attempt) = 0;
-  // The same, where an authority over the directory (the platform's scheduler, which alone knows what was reported to
+  // The same, where an authority over the directory (the scheduler, which alone knows what was reported to
   // it) says what the attempt goes on from: `base`, or nothing. Only the first caller's word counts here, too.
   // NOT_FOUND when `base` is no checkpoint, INVALID_ARGUMENT when it is not of a lower attempt. Unlike the newest one,
   // an older `base` may be what a Prune that is under way removes: let the rule of the attempt before keep more than

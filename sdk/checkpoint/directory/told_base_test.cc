@@ -1,4 +1,4 @@
-// A base that the platform says, instead of the one that the directory would choose.
+// A base that the scheduler says, instead of the one that the directory would choose.
 #include <gmock/gmock.h>
 
 #include "sdk/checkpoint/directory/testing/directory_fixture.h"

@@ -70,7 +70,7 @@ Result<Ranks> RanksOnGlim(const VariableReader& variables, std::uint32_t nodes) 
 Result<std::vector<std::string>> ListOf(const VariableReader& variables, TaskVariable list, TaskVariable file) {
   if (variables.Has(list) || !variables.Has(file)) return SplitVariable(variables.OrEmpty(list));
   Result<std::string> lines = ReadFile(variables.OrEmpty(file), kListFileBytesMax);
-  if (!lines.ok()) return WrongVariable(file, lines.status().message(), "leave it as the platform sets it");
+  if (!lines.ok()) return WrongVariable(file, lines.status().message(), "leave it as Glim sets it");
   if (lines->ends_with('\n')) lines->pop_back();
   std::replace(lines->begin(), lines->end(), '\n', ',');
   return SplitVariable(*lines);
@@ -84,7 +84,7 @@ Result<Topology> TopologyOf(const VariableReader& variables, std::uint32_t nodes
     return WrongVariable(
         TaskVariable::kZones,
         std::to_string(names.size()) + " zones for the " + std::to_string(nodes) + " nodes of GLIM_HOSTS",
-        "leave it as the platform sets it");
+        "leave it as Glim sets it");
   }
   Topology topology;
   for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -109,7 +109,7 @@ Result<Topology> TopologyOf(const VariableReader& variables, std::uint32_t nodes
   }
   if (Status status = topology.Check(); !status.ok()) {
     return WrongVariable(TaskVariable::kGateways, "'" + *listed + "': " + status.message(),
-                         "leave it as the platform sets it");
+                         "leave it as Glim sets it");
   }
   return topology;
 }
@@ -134,7 +134,7 @@ Result<Environment> OnGlim(const VariableReader& variables, const CommunicatorOp
   if (!listed.ok()) return listed.status();
   const std::vector<std::string>& hosts = *listed;
   if (hosts.front().empty()) {
-    return WrongVariable(TaskVariable::kHosts, "it names no host", "leave it as the platform sets it");
+    return WrongVariable(TaskVariable::kHosts, "it names no host", "leave it as Glim sets it");
   }
   const auto nodes = static_cast<std::uint32_t>(hosts.size());
   const Result<Ranks> ranks = RanksOnGlim(variables, nodes);

@@ -17,7 +17,7 @@ Status NoSecret(const Status& why) {
   const std::string name = NameOf(TaskVariable::kAttemptSecretFile);
   return Status(why.code(), name + ": " + why.message())
       .WithField(name)
-      .WithFix(why.fix().empty() ? "leave it as the platform sets it" : why.fix());
+      .WithFix(why.fix().empty() ? "leave it as Glim sets it" : why.fix());
 }
 
 }  // namespace

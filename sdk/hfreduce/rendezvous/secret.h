@@ -1,4 +1,4 @@
-// What the ranks of one attempt share and nobody else has: by it they know each other (proof.h). On the platform the
+// What the ranks of one attempt share and nobody else has: by it they know each other (proof.h). In a job of Glim the
 // scheduler makes it and each task finds it in a file (GLIM_ATTEMPT_SECRET_FILE).
 #pragma once
 

@@ -8,7 +8,7 @@
             loss = train(batch)
             run.progress(loss=loss)
     if run.stopped:
-        sys.exit(0)                                 # the platform runs this script again later
+        sys.exit(0)                                 # the scheduler runs this script again later
 
 Python 3.8 or newer. Needs the standard library alone; run.track() needs torch, and the compiled part for its saves.
 """

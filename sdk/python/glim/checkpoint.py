@@ -257,7 +257,7 @@ def begin_attempt(
     is_elsewhere: bool = False,
 ) -> Optional[str]:
     """Publishes what the attempt goes on from: by itself the newest checkpoint that counts, with `is_told` what an
-    authority over the directory (the platform) says: `base`, a checkpoint's folder under `root`, or nothing. The first
+    authority over the directory (the scheduler) says: `base`, a checkpoint's folder under `root`, or nothing. The first
     rank decides; every one is told what was decided. Raises CheckpointError: FAILED_PRECONDITION if a later attempt has
     begun or the directory is another job's, NOT_FOUND if `base` is not there; is_elsewhere: it was read from a
     neighbour's memory, and need not be."""

@@ -1,4 +1,4 @@
-"""What the platform tells a rank through environment variables (docs/protocols/task-socket.md), checked."""
+"""What the scheduler tells a rank through environment variables (docs/protocols/task-socket.md), checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Environment:
 
     socket_path: str = ""
     rank: int = 0  # global rank of this process
-    declared_rank: int = 0  # the rank by which the platform knows it
+    declared_rank: int = 0  # the rank by which the scheduler knows it
     job_id: str = ""
     attempt: int = 0  # 0: not said
     checkpoint_dir: str = ""  # empty: not said
@@ -35,7 +35,7 @@ class Environment:
 
     @property
     def speaks(self) -> bool:
-        """Whether this process is the one that the platform knows under `declared_rank`."""
+        """Whether this process is the one that the scheduler knows under `declared_rank`."""
         return bool(self.socket_path) and (not self.launched_workers or self.local_rank == 0)
 
     @property
@@ -82,7 +82,7 @@ class Environment:
             local_rank=number("LOCAL_RANK", 0),
             host_list=env.get("GLIM_HOSTS", ""),
             hosts_file=env.get("GLIM_HOSTS_FILE", ""),
-            # With `launcher: node` the platform knows one rank a node; torchrun starts workers with ranks of their own.
+            # With `launcher: node` Glim knows one rank a node; torchrun starts workers with ranks of their own.
             launched_workers="TORCHELASTIC_RUN_ID" in env or rank != declared,
         )
 
@@ -91,7 +91,7 @@ def _integer(name: str, text: str, least: int) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise ValueError(f"{name}: {text!r} is not an integer; the platform sets it, do not overwrite it") from None
+        raise ValueError(f"{name}: {text!r} is not an integer; the scheduler sets it, do not overwrite it") from None
     if not least <= value <= 2**62:
         raise ValueError(f"{name}: {value} is out of range, at least {least} is needed")
     return value

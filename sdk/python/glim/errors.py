@@ -18,5 +18,5 @@ class CheckpointError(RuntimeError):
 
 
 class RestoreFailed(CheckpointError):
-    """The save that the platform named cannot be had on this node. The platform has been told, and tries the job
+    """The save that the scheduler named cannot be had on this node. The scheduler has been told, and tries the job
     elsewhere once this process has ended: let it end with an error."""

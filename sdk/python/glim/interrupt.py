@@ -9,7 +9,7 @@ from typing import Optional
 
 @dataclass(frozen=True)
 class Interrupt:
-    """The platform wants the nodes back: save and leave. A snapshot; ask `run.interrupted()` again for news."""
+    """The scheduler wants the nodes back: save and leave. A snapshot; ask `run.interrupted()` again for news."""
 
     agreement: int  # number of this agreement; grows with every interrupt of the job
     reason: str  # in words: "job 12 (high) needs 4 nodes"

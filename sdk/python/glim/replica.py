@@ -101,7 +101,7 @@ class ReplicaSource:
 
 
 class Replicas:
-    """A session's copies, where the platform says. The first of several failures in a row is told on stderr, and
+    """A session's copies, where the scheduler says. The first of several failures in a row is told on stderr, and
     none is the save's or the restore's. Any thread, one at a time."""
 
     def __init__(self, environment: Environment) -> None:
@@ -141,7 +141,7 @@ class Replicas:
         self._restore_failed = True
 
     def _access(self) -> Optional[Access]:
-        """None: the platform gives no token. Raises OSError."""
+        """None: the scheduler gives no token. Raises OSError."""
         env = self._env
         if not env.replica_token_file:
             return None

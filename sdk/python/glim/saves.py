@@ -1,6 +1,6 @@
 """The session's checkpoints: periodic ones in the background, the last one waited for, each told when it is durable.
 
-Which of them counts is said by the directory's rule (docs/explanation/checkpoints.md), whose base the platform names:
+Which of them counts is said by the directory's rule (docs/explanation/checkpoints.md), whose base the scheduler names:
 it alone knows what was reported to it. Rank 0 writes; every rank reads. Where nodes hold copies in their memory
 (replica.py), saves go there, too, and are read from there first.
 """
@@ -50,7 +50,7 @@ class Saves:
         return bool(self._root) and self._missing is None
 
     def prepare(self) -> None:
-        """Loads the compiled part, which every save needs, so that its absence is known at once. On the platform a job
+        """Loads the compiled part, which every save needs, so that its absence is known at once. In Glim a job
         goes on without, and is told what that means; restore() fails where there is a save to go on from. Elsewhere
         raises ImportError."""
         try:
@@ -77,7 +77,7 @@ class Saves:
         return self._pending is not None and self._pending.is_alive()
 
     def restore(self) -> Optional[Tuple[str, int, Any]]:
-        """(path, step, state) to go on from: the one that the platform names, or, if that one is corrupt, the best of
+        """(path, step, state) to go on from: the one that the scheduler names, or, if that one is corrupt, the best of
         the others that count. None: from the beginning. All ranks of a job get the same: the first publishes its choice
         as the base of this attempt. Where each node has a directory of its own, that choice would be no other node's:
         there the named one is taken, or none. Raises CheckpointError if there should be one and none is good, and for a
@@ -164,7 +164,7 @@ class Saves:
 
     @property
     def _is_told(self) -> bool:
-        """Whether the platform says what this attempt goes on from, if from anything."""
+        """Whether the scheduler says what this attempt goes on from, if from anything."""
         return bool(self._env.socket_path or self._env.resume_path)
 
     def _candidates(self) -> List[str]:

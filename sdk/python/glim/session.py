@@ -29,11 +29,11 @@ CHECKPOINT_EVERY_MS = 300_000  # where nobody says
 
 
 class Session:
-    """One rank's connection to the platform; use it as a context manager. Off the cluster (no GLIM_SOCKET) every method
+    """One rank's connection to Glim; use it as a context manager. Off the cluster (no GLIM_SOCKET) every method
     is harmless: `steps()` just iterates, and saves go to `checkpoint_dir` if there is one.
 
     High level: track(), restore(), steps() or epochs(), progress(). At the agreed step, steps() ends on every rank
-    after rank 0 has saved; leaving the `with` block tells the platform, and the script then exits with 0. Ask
+    after rank 0 has saved; leaving the `with` block tells the scheduler, and the script then exits with 0. Ask
     `run.interrupted()` or `run.stopped` to skip what comes after the training.
 
     Low level: begin_step() before each step, or should_stop_after() after it, then save, checkpoint_saved(), leave(),
@@ -66,7 +66,7 @@ class Session:
     def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
         """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...), and
         the sampler, whose set_epoch() steps() then calls. Needs torch and the compiled part of glim.checkpoint; without
-        that a job of the platform is told so here, and goes on without saves. Raises TypeError that names what a
+        that a job of Glim is told so here, and goes on without saves. Raises TypeError that names what a
         checkpoint cannot keep.
 
         Before each step the generators of torch, numpy and Python are seeded from (seed, rank, step), and before each
@@ -82,12 +82,12 @@ class Session:
         self._state.track(objects, sampler, seed, reseed)
 
     def restore(self) -> int:
-        """Puts the tracked objects back as the checkpoint has them that the platform names (GLIM_RESUME_PATH); if that
+        """Puts the tracked objects back as the checkpoint has them that the scheduler names (GLIM_RESUME_PATH); if that
         one is corrupt, which is told on stderr, as the best other one that counts. Returns the next step to do: 0 when
         there is nothing to go on from. With nothing tracked it only returns that number, and steps() skips as many
         items of its iterable: read `run.resume_path` yourself.
         Off the cluster the newest checkpoint under `checkpoint_dir` counts. Raises CheckpointError, a RuntimeError, if
-        none is good; RestoreFailed if the platform named one: it has then been told, and tries the job elsewhere."""
+        none is good; RestoreFailed if the scheduler named one: it has then been told, and tries the job elsewhere."""
         began = time.monotonic()
         step = self.environment.resume_step
         if self._state is not None:
@@ -141,7 +141,7 @@ class Session:
         return self._loop.epochs(total)
 
     def save(self, step: Optional[int] = None, *, wait: bool = True) -> Optional[str]:
-        """Saves the tracked objects as of the last complete step (or `step`); the platform is told when that is
+        """Saves the tracked objects as of the last complete step (or `step`); the scheduler is told when that is
         durable. Without `wait` this returns as soon as they are copied, and a failure is only told on stderr. Returns
         the checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself.
         """
@@ -213,7 +213,7 @@ class Session:
         self._post({"type": "restored", "step": int(step), "duration_ms": int(duration_ms)})
 
     def restore_failed(self, error: str, *, timeout_s: float = LEAVE_WITHIN_S) -> bool:
-        """This rank cannot go on from `resume_path`, which the platform named. Waits at most `timeout_s` until the
+        """This rank cannot go on from `resume_path`, which the scheduler named. Waits at most `timeout_s` until the
         agent has taken it in, and returns whether it has; then exit with an error: the job is tried elsewhere.
         restore() does all of it by itself."""
         self._post(
@@ -370,11 +370,11 @@ class Session:
             self._post({"type": "ack", "agreement": agreement, "finished": True})
 
     def _restore_failure(self, error: CheckpointError) -> RestoreFailed:
-        """Tells the platform, and returns what to raise."""
+        """Tells the scheduler, and returns what to raise."""
         said = (
-            "the platform has been told, and will try the job elsewhere"
+            "the scheduler has been told, and will try the job elsewhere"
             if self.restore_failed(str(error))
-            else "the platform could not be told: the node's agent did not answer"
+            else "the scheduler could not be told: the node's agent did not answer"
         )
         return RestoreFailed(f"{error}; {said}", error.code, error.reason, error.field)
 

@@ -14,7 +14,7 @@ def disagreement(protocol: Any, version: Any) -> str:
     here = os.path.dirname(os.path.abspath(__file__))
     told = (
         f"this SDK, glim {VERSION} in {here}, speaks protocol {PROTOCOL}, the node's agent "
-        f"({version or 'an older one'}) protocol {protocol}: the platform hears nothing of this rank, and can only "
+        f"({version or 'an older one'}) protocol {protocol}: the scheduler hears nothing of this rank, and can only "
         "kill it"
     )
     nodes = os.environ.get("GLIM_SDK", "")

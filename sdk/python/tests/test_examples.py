@@ -1,4 +1,4 @@
-"""The other example jobs, run for real: one that ignores the platform, one that leaves a daemon behind, a short one."""
+"""The other example jobs, run for real: one that ignores interrupts, one that leaves a daemon behind, a short one."""
 
 import os
 import signal

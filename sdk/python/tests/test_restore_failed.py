@@ -1,4 +1,4 @@
-"""A save that the platform named and that cannot be had: the platform is told before the script ends."""
+"""A save that the scheduler named and that cannot be had: the scheduler is told before the script ends."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def restore(agent, root, resume, local=False, attempt=2, step=-1):
 
 @pytest.fixture
 def saves(tmp_path):
-    """Two saves of attempt 1: the one that the platform names, and the one before."""
+    """Two saves of attempt 1: the one that the scheduler names, and the one before."""
     train(str(tmp_path), 1, epochs=1, save_every=4)
     return [checkpoint.path_of(tmp_path, 1, step) for step in (7, 3)]
 
@@ -87,7 +87,7 @@ def test_who_cannot_tell_says_so_and_fails_all_the_same(agent, tmp_path, saves, 
     monkeypatch.setattr(glim.Session.restore_failed, "__kwdefaults__", {"timeout_s": 0.2})
     shutil.rmtree(saves[0])
     agent.acknowledge = False
-    with pytest.raises(glim.RestoreFailed, match="the platform could not be told: the node's agent did not answer"):
+    with pytest.raises(glim.RestoreFailed, match="the scheduler could not be told: the node's agent did not answer"):
         restore(agent, tmp_path, saves[0], local=True)
 
 

@@ -1,4 +1,4 @@
-"""The session's checkpoints: written in the background, told when durable, and only what the platform says counts."""
+"""The session's checkpoints: written in the background, told when durable, and only what the scheduler says counts."""
 
 import json
 import os
@@ -198,7 +198,7 @@ def test_a_corrupt_save_is_told_and_the_one_before_counts(tmp_path, damage, capf
 
 
 def test_a_named_save_that_gave_way_to_newer_ones_means_the_newest(tmp_path):
-    """The agent was away while they were saved, so the platform names one that is gone by now."""
+    """The agent was away while they were saved, so the scheduler names one that is gone by now."""
     train(str(tmp_path), 1, epochs=1, save_every=1)
     assert restore(tmp_path, 2, resume=checkpoint.path_of(tmp_path, 1, 2)) == 10
     assert base_of(tmp_path, 2) == (1, 9)
@@ -230,7 +230,7 @@ def test_workers_that_are_started_again_in_the_same_attempt(tmp_path):
     train(str(tmp_path), 1, epochs=1, save_every=4)
     named = checkpoint.path_of(tmp_path, 1, 7)
     train(str(tmp_path), 2, resume=named, stop_after=12)
-    assert restore(tmp_path, 2, resume=named) == 8  # as the platform says
+    assert restore(tmp_path, 2, resume=named) == 8  # as the scheduler says
     assert restore(tmp_path, 2) == 13  # off the cluster
 
 
